@@ -1,0 +1,17 @@
+//! Lock-free structures of the Whitewater storage engine.
+//!
+//! * [`arena`]: a bump allocator for memtables, sharded when it sees contention.
+//! * [`skiplist`]: the inline skip list, concurrent inserts beside lock-free
+//!   readers (seed: RocksDB's `InlineSkipList`).
+//! * [`group`]: leader and followers, the mechanism of grouped commits.
+//! * [`counter`]: statistics that promise no ordering.
+//! * [`sync`]: the atomics all of them use; loom's under `cfg(loom)`.
+//!
+//! No I/O and no engine types here. This is the one crate whose business is
+//! `unsafe`; each block states the invariant it relies on, each atomic who
+//! writes it, who reads it and what it publishes.
+
+pub mod arena;
+pub mod counter;
+pub mod skiplist;
+pub mod sync;

@@ -1,0 +1,309 @@
+//! Write batches in RocksDB's representation: one logical WAL record.
+//!
+//! `u64 sequence | u32 count | operations`; the format is in
+//! `docs/format/wal.md`. The sequence is filled in when the batch commits.
+
+use crate::coding::{
+    get_fixed32, get_length_prefixed, get_varint32, put_length_prefixed, put_varint32,
+};
+use crate::error::{Error, Result};
+use crate::key::{SequenceNumber, ValueType};
+
+/// Bytes before the first operation.
+pub const HEADER_SIZE: usize = 12;
+
+/// Tags that stand only in batches.
+mod tags {
+    pub const LOG_DATA: u8 = 0x03;
+    pub const NOOP: u8 = 0x0d;
+    pub const CF_DELETION: u8 = 0x04;
+    pub const CF_VALUE: u8 = 0x05;
+    pub const CF_MERGE: u8 = 0x06;
+    pub const CF_SINGLE_DELETION: u8 = 0x08;
+    pub const CF_RANGE_DELETION: u8 = 0x0e;
+    pub const CF_BLOB_INDEX: u8 = 0x10;
+    pub const CF_WIDE_COLUMN_ENTITY: u8 = 0x17;
+    pub const CF_VALUE_PREFERRED_SEQNO: u8 = 0x19;
+    pub const TWO_PHASE: [u8; 7] = [0x09, 0x0a, 0x0b, 0x0c, 0x12, 0x13, 0x15];
+}
+
+/// One operation of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Op<'a> {
+    /// An operation that takes a sequence number and goes to a memtable. For
+    /// `RangeDeletion`, `key` and `value` are the begin and end keys.
+    Entry {
+        /// Column family id.
+        cf: u32,
+        /// What it is.
+        ty: ValueType,
+        /// User key.
+        key: &'a [u8],
+        /// Value, operand or end key; empty for deletions.
+        value: &'a [u8],
+    },
+    /// Application bytes that go to the log only.
+    LogData(&'a [u8]),
+    /// Nothing.
+    Noop,
+}
+
+/// A batch under construction or read from a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Batch {
+    rep: Vec<u8>,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Batch {
+            rep: vec![0; HEADER_SIZE],
+        }
+    }
+}
+
+impl Batch {
+    /// An empty batch with room for `bytes`.
+    pub fn with_capacity(bytes: usize) -> Self {
+        let mut rep = Vec::with_capacity(bytes.max(HEADER_SIZE));
+        rep.resize(HEADER_SIZE, 0);
+        Batch { rep }
+    }
+
+    /// A batch from its bytes, wholly checked.
+    ///
+    /// # Errors
+    /// `Corruption` when the bytes are not a batch.
+    pub fn from_bytes(rep: Vec<u8>) -> Result<Self> {
+        check(&rep)?;
+        Ok(Batch { rep })
+    }
+
+    /// The bytes, header included.
+    pub fn bytes(&self) -> &[u8] {
+        &self.rep
+    }
+
+    /// Forgets all operations but keeps the memory.
+    pub fn clear(&mut self) {
+        self.rep.truncate(HEADER_SIZE);
+        self.rep[..HEADER_SIZE].fill(0);
+    }
+
+    /// Number of operations that take a sequence number.
+    pub fn count(&self) -> u32 {
+        count(&self.rep)
+    }
+
+    /// Adds an entry; `value` is ignored for deletions.
+    pub fn push(&mut self, cf: u32, ty: ValueType, key: &[u8], value: &[u8]) {
+        let (plain, in_cf) = match ty {
+            ValueType::Deletion => (ty as u8, tags::CF_DELETION),
+            ValueType::Value => (ty as u8, tags::CF_VALUE),
+            ValueType::Merge => (ty as u8, tags::CF_MERGE),
+            ValueType::SingleDeletion => (ty as u8, tags::CF_SINGLE_DELETION),
+            ValueType::RangeDeletion => (ty as u8, tags::CF_RANGE_DELETION),
+            ValueType::BlobIndex => (ty as u8, tags::CF_BLOB_INDEX),
+            ValueType::WideColumnEntity => (ty as u8, tags::CF_WIDE_COLUMN_ENTITY),
+            ValueType::ValuePreferredSeqno => (ty as u8, tags::CF_VALUE_PREFERRED_SEQNO),
+            ValueType::DeletionWithTimestamp => (ty as u8, ty as u8),
+        };
+        if cf == 0 {
+            self.rep.push(plain);
+        } else {
+            self.rep.push(in_cf);
+            put_varint32(&mut self.rep, cf);
+        }
+        put_length_prefixed(&mut self.rep, key);
+        if !matches!(ty, ValueType::Deletion | ValueType::SingleDeletion) {
+            put_length_prefixed(&mut self.rep, value);
+        }
+        let count = self.count() + 1;
+        self.rep[8..HEADER_SIZE].copy_from_slice(&count.to_le_bytes());
+    }
+
+    /// Adds application bytes that go to the log only.
+    pub fn push_log_data(&mut self, blob: &[u8]) {
+        self.rep.push(tags::LOG_DATA);
+        put_length_prefixed(&mut self.rep, blob);
+    }
+
+    /// The operations in order.
+    pub fn ops(&self) -> Ops<'_> {
+        ops(&self.rep)
+    }
+}
+
+/// The sequence number in a batch's header (0 when too short).
+pub fn sequence(rep: &[u8]) -> SequenceNumber {
+    rep.first_chunk::<8>().map_or(0, |b| u64::from_le_bytes(*b))
+}
+
+/// The count in a batch's header (0 when too short).
+pub fn count(rep: &[u8]) -> u32 {
+    rep.get(8..HEADER_SIZE)
+        .and_then(|mut b| get_fixed32(&mut b))
+        .unwrap_or(0)
+}
+
+/// The operations of the batch `rep`.
+pub fn ops(rep: &[u8]) -> Ops<'_> {
+    Ops {
+        rest: rep.get(HEADER_SIZE..).unwrap_or(&[]),
+        len: rep.len(),
+    }
+}
+
+/// Checks that `rep` is a whole batch whose count is right.
+///
+/// # Errors
+/// `Corruption` saying what is wrong, `NotSupported` for two-phase markers.
+pub fn check(rep: &[u8]) -> Result<()> {
+    if rep.len() < HEADER_SIZE {
+        return Err(Error::corruption(format_args!(
+            "write batch of {} bytes",
+            rep.len()
+        )));
+    }
+    let mut found = 0u64;
+    for op in ops(rep) {
+        if matches!(op?, Op::Entry { .. }) {
+            found += 1;
+        }
+    }
+    let stated = count(rep);
+    if found != u64::from(stated) {
+        return Err(Error::corruption(format_args!(
+            "write batch holds {found} operations but says {stated}"
+        )));
+    }
+    Ok(())
+}
+
+/// Iterates over operations; ends after the first error.
+#[derive(Debug, Clone)]
+pub struct Ops<'a> {
+    rest: &'a [u8],
+    len: usize,
+}
+
+impl<'a> Ops<'a> {
+    fn decode(&mut self) -> Result<Op<'a>> {
+        let at = self.len - self.rest.len();
+        let bad =
+            |what: &str| Error::corruption(format_args!("{what} at byte {at} of a write batch"));
+        let Some((&tag, rest)) = self.rest.split_first() else {
+            return Err(bad("missing operation"));
+        };
+        let mut src = rest;
+        let (ty, in_cf) = match tag {
+            tags::LOG_DATA => {
+                let blob = get_length_prefixed(&mut src).ok_or_else(|| bad("torn log data"))?;
+                self.rest = src;
+                return Ok(Op::LogData(blob));
+            }
+            tags::NOOP => {
+                self.rest = src;
+                return Ok(Op::Noop);
+            }
+            tags::CF_DELETION => (ValueType::Deletion, true),
+            tags::CF_VALUE => (ValueType::Value, true),
+            tags::CF_MERGE => (ValueType::Merge, true),
+            tags::CF_SINGLE_DELETION => (ValueType::SingleDeletion, true),
+            tags::CF_RANGE_DELETION => (ValueType::RangeDeletion, true),
+            tags::CF_BLOB_INDEX => (ValueType::BlobIndex, true),
+            tags::CF_WIDE_COLUMN_ENTITY => (ValueType::WideColumnEntity, true),
+            tags::CF_VALUE_PREFERRED_SEQNO => (ValueType::ValuePreferredSeqno, true),
+            t if tags::TWO_PHASE.contains(&t) => {
+                return Err(Error::not_supported(format_args!(
+                    "two-phase commit marker {t:#04x} at byte {at} of a write batch"
+                )));
+            }
+            t => match ValueType::from_u8(t) {
+                Some(ty) if ty != ValueType::DeletionWithTimestamp => (ty, false),
+                _ => return Err(bad(&format!("unknown tag {t:#04x}"))),
+            },
+        };
+        let cf = if in_cf {
+            get_varint32(&mut src).ok_or_else(|| bad("torn column family id"))?
+        } else {
+            0
+        };
+        let key = get_length_prefixed(&mut src).ok_or_else(|| bad("torn key"))?;
+        let value = if matches!(ty, ValueType::Deletion | ValueType::SingleDeletion) {
+            &[][..]
+        } else {
+            get_length_prefixed(&mut src).ok_or_else(|| bad("torn value"))?
+        };
+        self.rest = src;
+        Ok(Op::Entry { cf, ty, key, value })
+    }
+}
+
+impl<'a> Iterator for Ops<'a> {
+    type Item = Result<Op<'a>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let op = self.decode();
+        if op.is_err() {
+            self.rest = &[];
+        }
+        Some(op)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_read_back() {
+        let mut b = Batch::default();
+        b.push(0, ValueType::Value, b"k", b"v");
+        b.push(3, ValueType::Merge, b"m", b"1");
+        b.push_log_data(b"note");
+        b.push(300, ValueType::Deletion, b"d", b"");
+        b.push(0, ValueType::RangeDeletion, b"a", b"z");
+        assert_eq!(b.count(), 4);
+        let b = Batch::from_bytes(b.bytes().to_vec()).unwrap();
+        let ops: Vec<_> = b.ops().map(Result::unwrap).collect();
+        assert_eq!(
+            ops[0],
+            Op::Entry {
+                cf: 0,
+                ty: ValueType::Value,
+                key: b"k",
+                value: b"v"
+            }
+        );
+        assert_eq!(ops[2], Op::LogData(b"note"));
+        assert_eq!(
+            ops[3],
+            Op::Entry {
+                cf: 300,
+                ty: ValueType::Deletion,
+                key: b"d",
+                value: b""
+            }
+        );
+        assert_eq!(ops.len(), 5);
+    }
+
+    #[test]
+    fn every_truncation_and_a_wrong_count_are_errors() {
+        let mut b = Batch::default();
+        b.push(0, ValueType::Value, b"key", b"value");
+        b.push(7, ValueType::SingleDeletion, b"key", b"");
+        let bytes = b.bytes();
+        for n in 0..bytes.len() {
+            assert!(Batch::from_bytes(bytes[..n].to_vec()).is_err(), "{n}");
+        }
+        let mut wrong = bytes.to_vec();
+        wrong[8] = 1;
+        assert!(Batch::from_bytes(wrong).is_err());
+    }
+}

@@ -1,0 +1,235 @@
+//! The error type shared by every layer.
+//!
+//! An [`Error`] carries a kind and a message for humans; where a file is to
+//! blame it also names the file and, when known, the byte offset. The text
+//! starts with the prefix RocksDB uses for the kind (`Corruption: `,
+//! `IO error: `, ...), so code that matches on such prefixes keeps working.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A result with Whitewater's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong, in RocksDB's classes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// The key, file or object does not exist.
+    NotFound,
+    /// Stored bytes contradict their checksum or format.
+    Corruption,
+    /// The operation or option is not available in this build or mode.
+    NotSupported,
+    /// The caller passed something that cannot be honoured.
+    InvalidArgument,
+    /// The file system reported a failure.
+    IOError,
+    /// A merge operation is still in progress.
+    MergeInProgress,
+    /// The result is incomplete (for example, the block was not in cache).
+    Incomplete,
+    /// The database is being closed.
+    ShutdownInProgress,
+    /// A deadline passed.
+    TimedOut,
+    /// The operation was aborted.
+    Aborted,
+    /// A resource is held by someone else.
+    Busy,
+    /// The object has expired.
+    Expired,
+    /// A conflict; the same call may succeed later.
+    TryAgain,
+    /// The compaction exceeds what can be done at once.
+    CompactionTooLarge,
+    /// The column family was dropped.
+    ColumnFamilyDropped,
+    /// None of the above.
+    Unknown,
+}
+
+impl ErrorKind {
+    /// The text RocksDB prints before the colon.
+    fn prefix(self) -> &'static str {
+        match self {
+            ErrorKind::NotFound => "NotFound",
+            ErrorKind::Corruption => "Corruption",
+            ErrorKind::NotSupported => "Not implemented",
+            ErrorKind::InvalidArgument => "Invalid argument",
+            ErrorKind::IOError => "IO error",
+            ErrorKind::MergeInProgress => "Merge in progress",
+            ErrorKind::Incomplete => "Result incomplete",
+            ErrorKind::ShutdownInProgress => "Shutdown in progress",
+            ErrorKind::TimedOut => "Operation timed out",
+            ErrorKind::Aborted => "Operation aborted",
+            ErrorKind::Busy => "Resource busy",
+            ErrorKind::Expired => "Operation expired",
+            ErrorKind::TryAgain => "Operation failed. Try again.",
+            ErrorKind::CompactionTooLarge => "Compaction too large",
+            ErrorKind::ColumnFamilyDropped => "Column family dropped",
+            ErrorKind::Unknown => "Unknown",
+        }
+    }
+}
+
+/// An error of the storage engine. Cheap to clone: one background failure is
+/// handed to every writer it concerns.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error(Arc<Repr>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Repr {
+    kind: ErrorKind,
+    text: String,
+    file: Option<PathBuf>,
+    offset: Option<u64>,
+    io: Option<io::ErrorKind>,
+}
+
+impl Error {
+    /// An error of `kind` with a message for humans.
+    pub fn new(kind: ErrorKind, what: impl fmt::Display) -> Self {
+        Error(Arc::new(Repr {
+            kind,
+            text: format!("{}: {what}", kind.prefix()),
+            file: None,
+            offset: None,
+            io: None,
+        }))
+    }
+
+    /// Corrupt content of `file`; `offset` is where the bad bytes start.
+    pub fn corruption_in(file: &Path, offset: u64, what: impl fmt::Display) -> Self {
+        Error(Arc::new(Repr {
+            kind: ErrorKind::Corruption,
+            text: format!(
+                "Corruption: {what} in {} at offset {offset}",
+                file.display()
+            ),
+            file: Some(file.to_path_buf()),
+            offset: Some(offset),
+            io: None,
+        }))
+    }
+
+    /// Corrupt content whose place the caller does not know; the layer that
+    /// does adds it with [`Error::in_file`].
+    pub fn corruption(what: impl fmt::Display) -> Self {
+        Error::new(ErrorKind::Corruption, what)
+    }
+
+    /// Something the caller passed that cannot be honoured.
+    pub fn invalid(what: impl fmt::Display) -> Self {
+        Error::new(ErrorKind::InvalidArgument, what)
+    }
+
+    /// An option, format or operation that is not available.
+    pub fn not_supported(what: impl fmt::Display) -> Self {
+        Error::new(ErrorKind::NotSupported, what)
+    }
+
+    /// A failed file-system operation `op` (a verb phrase) on `path`.
+    pub fn io(op: &str, path: &Path, source: &io::Error) -> Self {
+        Error(Arc::new(Repr {
+            kind: ErrorKind::IOError,
+            text: format!("IO error: While {op}: {}: {source}", path.display()),
+            file: Some(path.to_path_buf()),
+            offset: None,
+            io: Some(source.kind()),
+        }))
+    }
+
+    /// Adds the file, and the offset when known, to an error that lacks them.
+    #[must_use]
+    pub fn in_file(mut self, file: &Path, offset: Option<u64>) -> Self {
+        if self.0.file.is_none() {
+            let repr = Arc::make_mut(&mut self.0);
+            repr.file = Some(file.to_path_buf());
+            repr.text.push_str(" in ");
+            repr.text.push_str(&file.display().to_string());
+            if let Some(offset) = offset {
+                repr.offset = Some(offset);
+                repr.text.push_str(&format!(" at offset {offset}"));
+            }
+        }
+        self
+    }
+
+    /// The class of the failure.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The file to blame, when one is known.
+    pub fn file(&self) -> Option<&Path> {
+        self.0.file.as_deref()
+    }
+
+    /// The byte offset in [`Error::file`], when known.
+    pub fn offset(&self) -> Option<u64> {
+        self.0.offset
+    }
+
+    /// The operating system's class of an I/O failure.
+    pub fn io_kind(&self) -> Option<io::ErrorKind> {
+        self.0.io
+    }
+
+    /// Whether a file or directory did not exist.
+    pub fn is_missing_file(&self) -> bool {
+        self.0.io == Some(io::ErrorKind::NotFound)
+    }
+
+    /// The message, as [`fmt::Display`] prints it.
+    pub fn into_string(self) -> String {
+        self.0.text.clone()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.text)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error")
+            .field("kind", &self.0.kind)
+            .field("message", &self.0.text)
+            .finish()
+    }
+}
+
+impl AsRef<str> for Error {
+    fn as_ref(&self) -> &str {
+        &self.0.text
+    }
+}
+
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_starts_with_the_prefix_of_its_kind() {
+        let e = Error::corruption("bad block").in_file(Path::new("/db/000007.sst"), Some(42));
+        assert_eq!(
+            e.to_string(),
+            "Corruption: bad block in /db/000007.sst at offset 42"
+        );
+        assert_eq!(e.kind(), ErrorKind::Corruption);
+        assert_eq!(e.file(), Some(Path::new("/db/000007.sst")));
+        assert_eq!(e.offset(), Some(42));
+    }
+
+    #[test]
+    fn the_first_place_named_wins() {
+        let e = Error::corruption_in(Path::new("a"), 1, "x").in_file(Path::new("b"), Some(2));
+        assert_eq!(e.to_string(), "Corruption: x in a at offset 1");
+    }
+}

@@ -1,0 +1,1 @@
+//! First-error latch.

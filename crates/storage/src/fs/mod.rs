@@ -1,0 +1,208 @@
+//! The file system as the engine sees it.
+//!
+//! All engine I/O goes through [`Fs`], so that a test can put an in-memory
+//! file system with crash clones, a fault injector or a latch in its place.
+//!
+//! * [`os::OsFs`]: the operating system's.
+//! * [`mem::MemFs`]: in memory; tells written from synced, and clones itself
+//!   as a crash would leave it.
+//! * [`fault::FaultFs`]: wraps another one and fails operations by rule.
+//! * [`latch::LatchFs`]: wraps another one and lets the first write or sync
+//!   failure stick.
+//!
+//! Every error names the operation and the path.
+
+pub mod fault;
+pub mod latch;
+pub mod mem;
+pub mod os;
+
+use crate::error::Result;
+use bytes::Bytes;
+use std::fmt::Debug;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A file system.
+pub trait Fs: Debug + Send + Sync + 'static {
+    /// Creates `path` for writing, truncating what was there.
+    fn create(&self, path: &Path) -> Result<Box<dyn WritableFile>>;
+    /// Opens `path` for appending at its end, creating it when missing.
+    fn open_append(&self, path: &Path) -> Result<Box<dyn WritableFile>>;
+    /// Renames `old` to `new` and opens it for overwriting from offset 0
+    /// without truncating: how a WAL file is recycled.
+    fn reuse(&self, old: &Path, new: &Path) -> Result<Box<dyn WritableFile>>;
+    /// Opens `path` for positioned reads.
+    fn open_random(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>>;
+    /// Opens `path` for reading front to back.
+    fn open_sequential(&self, path: &Path) -> Result<Box<dyn SequentialFile>>;
+    /// Whether a file or directory exists at `path`.
+    fn exists(&self, path: &Path) -> Result<bool>;
+    /// The length of the file at `path` in bytes.
+    fn file_size(&self, path: &Path) -> Result<u64>;
+    /// The names (not paths) of the entries of the directory `path`.
+    fn list(&self, path: &Path) -> Result<Vec<String>>;
+    /// Creates the directory `path` and its parents; fine when it exists.
+    fn create_dir_all(&self, path: &Path) -> Result<()>;
+    /// Removes the file `path`.
+    fn remove(&self, path: &Path) -> Result<()>;
+    /// Removes the empty directory `path`.
+    fn remove_dir(&self, path: &Path) -> Result<()>;
+    /// Atomically renames `from` to `to`, replacing it.
+    fn rename(&self, from: &Path, to: &Path) -> Result<()>;
+    /// Creates `to` as a second name (hard link) of `from`.
+    fn link(&self, from: &Path, to: &Path) -> Result<()>;
+    /// Makes the entries of the directory `path` durable.
+    fn sync_dir(&self, path: &Path) -> Result<()>;
+    /// Takes the exclusive lock `path` (creating the file), held until the
+    /// result is dropped.
+    ///
+    /// # Errors
+    /// `IOError` naming the lock file at once when another process or another
+    /// opener in this process holds it.
+    fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>>;
+}
+
+/// A file being written. Not shared: the owner serializes calls.
+///
+/// `append` hands the bytes to the operating system before it returns (or may
+/// buffer them until `flush`, as [`BufferedWriter`] does on top of it).
+pub trait WritableFile: Debug + Send + Sync {
+    /// Writes `data` at the end (for a reused file: at the write position).
+    fn append(&mut self, data: &[u8]) -> Result<()>;
+    /// Hands buffered bytes to the operating system; they survive the death
+    /// of this process from then on.
+    fn flush(&mut self) -> Result<()>;
+    /// Makes all appended bytes and the file's length durable (fdatasync).
+    fn sync(&mut self) -> Result<()>;
+    /// Bytes appended so far (for a reused file: the write position).
+    fn len(&self) -> u64;
+    /// Whether nothing was appended yet.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Reserves space for the file to grow to `len` bytes. A hint.
+    fn preallocate(&mut self, _len: u64) {}
+    /// Cuts the file at the bytes appended and gives back reserved space.
+    fn truncate_to_len(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A file read at any position, by many threads at once.
+pub trait RandomAccessFile: Debug + Send + Sync {
+    /// Reads exactly `len` bytes at `offset`.
+    ///
+    /// # Errors
+    /// `Corruption` naming the file and offset when the file ends before.
+    fn read_at(&self, offset: u64, len: usize) -> Result<Bytes>;
+    /// The file's length in bytes.
+    fn len(&self) -> Result<u64>;
+    /// Whether the file is empty.
+    fn is_empty(&self) -> Result<bool> {
+        Ok(self.len()? == 0)
+    }
+    /// Tells the operating system that this range will be read soon. A hint.
+    fn prefetch(&self, _offset: u64, _len: usize) {}
+    /// The path, for error messages.
+    fn path(&self) -> &Path;
+}
+
+/// A file read front to back.
+pub trait SequentialFile: Debug + Send {
+    /// Reads up to `buf.len()` bytes; 0 means end of file.
+    fn read(&mut self, buf: &mut [u8]) -> Result<usize>;
+    /// The path, for error messages.
+    fn path(&self) -> &Path;
+}
+
+/// Holds a lock file until dropped.
+pub trait FileLock: Debug + Send + Sync {}
+
+/// Reads a whole file, refusing one longer than `max` bytes.
+pub fn read_file(fs: &dyn Fs, path: &Path, max: u64) -> Result<Vec<u8>> {
+    let size = fs.file_size(path)?;
+    if size > max {
+        return Err(crate::Error::corruption_in(
+            path,
+            max,
+            format_args!("file of {size} bytes where at most {max} are expected"),
+        ));
+    }
+    let mut file = fs.open_sequential(path)?;
+    let mut out = Vec::new();
+    let mut chunk = [0u8; 8192];
+    loop {
+        match file.read(&mut chunk)? {
+            0 => return Ok(out),
+            n => out.extend_from_slice(&chunk[..n]),
+        }
+    }
+}
+
+/// Writes `data` to `path` so that after a crash there is either no file or
+/// the whole of it: temporary name, sync, rename, directory sync.
+pub fn write_file_atomically(fs: &dyn Fs, tmp: &Path, path: &Path, data: &[u8]) -> Result<()> {
+    let mut file = fs.create(tmp)?;
+    file.append(data)?;
+    file.sync()?;
+    drop(file);
+    fs.rename(tmp, path)?;
+    match path.parent() {
+        Some(dir) => fs.sync_dir(dir),
+        None => Ok(()),
+    }
+}
+
+/// Collects small appends into writes of `capacity` bytes.
+#[derive(Debug)]
+pub struct BufferedWriter {
+    file: Box<dyn WritableFile>,
+    buf: Vec<u8>,
+    capacity: usize,
+}
+
+impl BufferedWriter {
+    /// Buffers `file` with `capacity` bytes.
+    pub fn new(file: Box<dyn WritableFile>, capacity: usize) -> Self {
+        BufferedWriter {
+            file,
+            buf: Vec::with_capacity(capacity),
+            capacity,
+        }
+    }
+}
+
+impl WritableFile for BufferedWriter {
+    fn append(&mut self, data: &[u8]) -> Result<()> {
+        if self.buf.len() + data.len() > self.capacity {
+            self.flush()?;
+            if data.len() >= self.capacity {
+                return self.file.append(data);
+            }
+        }
+        self.buf.extend_from_slice(data);
+        Ok(())
+    }
+    fn flush(&mut self) -> Result<()> {
+        if !self.buf.is_empty() {
+            self.file.append(&self.buf)?;
+            self.buf.clear();
+        }
+        self.file.flush()
+    }
+    fn sync(&mut self) -> Result<()> {
+        self.flush()?;
+        self.file.sync()
+    }
+    fn len(&self) -> u64 {
+        self.file.len() + self.buf.len() as u64
+    }
+    fn preallocate(&mut self, len: u64) {
+        self.file.preallocate(len);
+    }
+    fn truncate_to_len(&mut self) -> Result<()> {
+        self.flush()?;
+        self.file.truncate_to_len()
+    }
+}

@@ -1,0 +1,69 @@
+//! The iterator every source of internal keys offers.
+
+use crate::error::Result;
+
+/// A cursor over internal keys in internal order.
+///
+/// After a positioning call either `valid()` holds and `key()`/`value()` may
+/// be read, or the cursor is past an end or failed; `status()` tells the two
+/// apart. `key()` and `value()` stay good until the cursor moves. Calling
+/// `next`, `prev`, `key` or `value` while `!valid()` is a bug of the caller:
+/// implementations may panic.
+pub trait InternalIterator: Send {
+    /// Whether the cursor stands on an entry.
+    fn valid(&self) -> bool;
+    /// Moves to the first entry.
+    fn seek_to_first(&mut self);
+    /// Moves to the last entry.
+    fn seek_to_last(&mut self);
+    /// Moves to the first entry at or after the internal key `target`.
+    fn seek(&mut self, target: &[u8]);
+    /// Moves to the last entry at or before the internal key `target`.
+    fn seek_for_prev(&mut self, target: &[u8]);
+    /// Moves forward.
+    fn next(&mut self);
+    /// Moves backward.
+    fn prev(&mut self);
+    /// The internal key.
+    fn key(&self) -> &[u8];
+    /// The value.
+    fn value(&self) -> &[u8];
+    /// The first failure met, if any. A failed cursor is not valid.
+    fn status(&self) -> Result<()>;
+}
+
+/// A boxed [`InternalIterator`].
+pub type BoxedIterator = Box<dyn InternalIterator>;
+
+impl<I: InternalIterator + ?Sized> InternalIterator for Box<I> {
+    fn valid(&self) -> bool {
+        (**self).valid()
+    }
+    fn seek_to_first(&mut self) {
+        (**self).seek_to_first();
+    }
+    fn seek_to_last(&mut self) {
+        (**self).seek_to_last();
+    }
+    fn seek(&mut self, target: &[u8]) {
+        (**self).seek(target);
+    }
+    fn seek_for_prev(&mut self, target: &[u8]) {
+        (**self).seek_for_prev(target);
+    }
+    fn next(&mut self) {
+        (**self).next();
+    }
+    fn prev(&mut self) {
+        (**self).prev();
+    }
+    fn key(&self) -> &[u8] {
+        (**self).key()
+    }
+    fn value(&self) -> &[u8] {
+        (**self).value()
+    }
+    fn status(&self) -> Result<()> {
+        (**self).status()
+    }
+}

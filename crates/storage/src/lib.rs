@@ -1,0 +1,29 @@
+//! Everything in Whitewater that becomes bytes.
+//!
+//! File systems ([`fs`]), the write-ahead log ([`wal`]), write batches
+//! ([`batch`]), block-based tables ([`sst`]), the manifest ([`manifest`]),
+//! file names ([`filename`]), keys and comparators ([`key`]), and the error
+//! type every layer above shares ([`error`]). All of it follows RocksDB's
+//! on-disk formats, described in `docs/format/`.
+//!
+//! This crate knows no memtables, no column-family state and no threads: it
+//! turns values into bytes and bytes into values, and never trusts a byte it
+//! reads. Nothing here panics on file content.
+
+#![deny(unsafe_code)]
+
+pub mod batch;
+pub mod cache;
+pub mod checksum;
+pub mod coding;
+pub mod error;
+pub mod filename;
+pub mod fs;
+pub mod iter;
+pub mod key;
+pub mod manifest;
+pub mod rangedel;
+pub mod sst;
+pub mod wal;
+
+pub use error::{Error, ErrorKind, Result};

@@ -1,0 +1,12 @@
+//! The log file format that the write-ahead log and the manifest share.
+//!
+//! A log is a sequence of 32 KiB blocks holding physical records (fragments);
+//! a logical record is any byte string. Nothing here knows what the records
+//! mean. The format is in `docs/format/wal.md`.
+
+mod format;
+mod reader;
+mod writer;
+
+pub use reader::{LogReader, ReadOutcome, RecoveryMode};
+pub use writer::LogWriter;
