@@ -1,0 +1,1 @@
+//! A version and edits make the next version.
