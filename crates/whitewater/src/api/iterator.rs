@@ -130,8 +130,6 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
     }
 
     /// Moves to the next key; no effect when not [`valid`](Self::valid).
-    // The name is the `rocksdb` crate's; this is no `Iterator`.
-    #[expect(clippy::should_implement_trait, reason = "the API's name")]
     pub fn next(&mut self) {
         if self.valid() {
             self.inner.0.next();

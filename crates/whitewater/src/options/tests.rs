@@ -18,7 +18,7 @@ fn another(name: &str, old: &str) -> String {
             "true" => "false".into(),
             "false" => "true".into(),
             "-1" => "100".into(),
-            "0" => "4096".into(),
+            "0" => "64".into(),
             number => {
                 let value: f64 = number.parse().expect(name);
                 (value * 2.0).to_string()
