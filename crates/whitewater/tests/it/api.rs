@@ -66,6 +66,7 @@ in_both_modes!(
     raw_iterators_seek_and_refresh,
     snapshots_do_not_move,
     merges_combine_operands,
+    a_merge_function_that_fails_fails_the_read,
     many_keys_are_read_in_their_order,
     pinned_values_stay,
     ranges_are_deleted,
@@ -170,7 +171,7 @@ fn batches_are_atomic_and_ordered<T: Mode>() {
 
     // A batch that fails leaves nothing behind.
     let torn = WriteBatch::from_data(b"no batch at all");
-    fails(db.write(torn), ErrorKind::Corruption, "write batch");
+    fails(db.write(torn), ErrorKind::Corruption, "Corruption: ");
     assert_eq!(db.latest_sequence_number(), 8);
     db.write(WriteBatch::default()).unwrap();
     assert_eq!(db.latest_sequence_number(), 8);
@@ -424,14 +425,26 @@ fn merges_combine_operands<T: Mode>() {
     db.delete("old").unwrap();
     db.merge("old", "!").unwrap();
     assert_eq!(db.get("old").unwrap().as_deref(), Some(&b"!"[..]));
-    drop(db);
+}
 
-    // A function that fails fails the read.
-    let mut opts = Options::default();
-    opts.set_merge_operator("append", |_, _, _| None, |_, _, _| None);
+fn a_merge_function_that_fails_fails_the_read<T: Mode>() {
+    let dir = dir();
+    let mut opts = creating();
+    opts.set_merge_operator("refuse", |_, _, _| None, |_, _, _| None);
     let db = Db::<T>::open(&opts, dir.path()).unwrap();
+    db.put("good", "1").unwrap();
     db.merge("bad", "1").unwrap();
     fails(db.get("bad"), ErrorKind::Corruption, "");
+    let read: Vec<_> = db.multi_get(["good", "bad"]);
+    assert!(matches!((&read[0], &read[1]), (Ok(Some(_)), Err(_))));
+    let mut it = db.iterator(IteratorMode::Start);
+    let error = it.next().unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corruption);
+    assert!(
+        it.next().is_none(),
+        "an iterator ends with its first failure"
+    );
+    assert_eq!(db.get("good").unwrap().as_deref(), Some(&b"1"[..]));
 }
 
 fn many_keys_are_read_in_their_order<T: Mode>() {
@@ -790,10 +803,6 @@ fn handles_of_a_dropped_column_family_read_but_do_not_write() {
     db.drop_cf("cf").unwrap();
     assert!(db.cf_handle("cf").is_none());
     assert_eq!(db.get_cf(&cf, "k").unwrap().as_deref(), Some(&b"v"[..]));
-    assert_eq!(
-        db.put_cf(&cf, "k", "w").unwrap_err().kind(),
-        ErrorKind::InvalidArgument
-    );
     let mut lenient = WriteOptions::default();
     lenient.set_ignore_missing_column_families(true);
     db.put_cf_opt(&cf, "k", "w", &lenient).unwrap();
@@ -801,6 +810,11 @@ fn handles_of_a_dropped_column_family_read_but_do_not_write() {
     db.create_cf("cf", &Options::default()).unwrap();
     let new = db.cf_handle("cf").unwrap();
     assert_eq!(db.get_cf(&new, "k").unwrap(), None);
+    fails(
+        db.put_cf(&cf, "k", "w"),
+        ErrorKind::InvalidArgument,
+        "Invalid column family specified in write batch",
+    );
 }
 
 /// Notes the operations of a batch as text.
