@@ -40,6 +40,9 @@
 //! * Nothing is a raw pointer. Traits that had raw pointers in their
 //!   signatures have opaque types there.
 //! * The function given to [`Options::set_comparator`] must be `Send + Sync`.
+//! * A batch made of damaged bytes is refused before anything is written.
+//! * [`ReadOptions`] keep the snapshot they were given alive.
+//! * Dropping a column family keeps its handle when it fails.
 //! * [`Error`] knows its kind, the file and the offset, besides the text.
 //! * Beside it there are: [`Options::set_fs`] and the [`fs`] module,
 //!   [`DBCommon::try_compact_range_opt`], and setters of write-path options

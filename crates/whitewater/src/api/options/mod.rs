@@ -187,6 +187,154 @@ mod tests {
         assert!(format!("{opts:?}").contains("\nblock_size=8192\n"));
     }
 
+    /// Every setter with a text form, what it is given and the option's text.
+    #[test]
+    fn setters_set_their_own_option_and_no_other() {
+        type Setter = fn(&mut Options);
+        let setters: &[(&str, &str, Setter)] = &[
+            ("create_if_missing", "true", |o| o.create_if_missing(true)),
+            ("create_missing_column_families", "true", |o| {
+                o.create_missing_column_families(true);
+            }),
+            ("error_if_exists", "true", |o| o.set_error_if_exists(true)),
+            ("paranoid_checks", "false", |o| o.set_paranoid_checks(false)),
+            ("max_background_jobs", "5", |o| o.set_max_background_jobs(5)),
+            ("max_background_jobs", "6", |o| o.increase_parallelism(6)),
+            ("max_open_files", "99", |o| o.set_max_open_files(99)),
+            ("use_fsync", "true", |o| o.set_use_fsync(true)),
+            ("wal_dir", "/wal", |o| o.set_wal_dir("/wal")),
+            ("wal_recovery_mode", "kSkipAnyCorruptedRecords", |o| {
+                o.set_wal_recovery_mode(DBRecoveryMode::SkipAnyCorruptedRecord);
+            }),
+            ("recycle_log_file_num", "3", |o| {
+                o.set_recycle_log_file_num(3)
+            }),
+            ("keep_log_file_num", "3", |o| o.set_keep_log_file_num(3)),
+            ("max_total_wal_size", "3", |o| o.set_max_total_wal_size(3)),
+            ("max_manifest_file_size", "3", |o| {
+                o.set_max_manifest_file_size(3)
+            }),
+            ("allow_concurrent_memtable_write", "false", |o| {
+                o.set_allow_concurrent_memtable_write(false);
+            }),
+            ("enable_write_thread_adaptive_yield", "false", |o| {
+                o.set_enable_write_thread_adaptive_yield(false);
+            }),
+            ("write_thread_max_yield_usec", "3", |o| {
+                o.set_write_thread_max_yield_usec(3)
+            }),
+            ("write_thread_slow_yield_usec", "4", |o| {
+                o.set_write_thread_slow_yield_usec(4)
+            }),
+            ("max_write_batch_group_size_bytes", "3", |o| {
+                o.set_max_write_batch_group_size_bytes(3);
+            }),
+            ("delayed_write_rate", "3", |o| o.set_delayed_write_rate(3)),
+            ("write_buffer_size", "3", |o| o.set_write_buffer_size(3)),
+            ("arena_block_size", "3", |o| o.set_arena_block_size(3)),
+            ("max_write_buffer_number", "3", |o| {
+                o.set_max_write_buffer_number(3)
+            }),
+            ("min_write_buffer_number_to_merge", "3", |o| {
+                o.set_min_write_buffer_number_to_merge(3);
+            }),
+            ("min_write_buffer_number_to_merge", "4", |o| {
+                o.set_min_write_buffer_number(4)
+            }),
+            ("num_levels", "3", |o| o.set_num_levels(3)),
+            ("level0_file_num_compaction_trigger", "3", |o| {
+                o.set_level_zero_file_num_compaction_trigger(3);
+            }),
+            ("level0_slowdown_writes_trigger", "3", |o| {
+                o.set_level_zero_slowdown_writes_trigger(3);
+            }),
+            ("level0_stop_writes_trigger", "3", |o| {
+                o.set_level_zero_stop_writes_trigger(3)
+            }),
+            ("soft_pending_compaction_bytes_limit", "3", |o| {
+                o.set_soft_pending_compaction_bytes_limit(3);
+            }),
+            ("hard_pending_compaction_bytes_limit", "3", |o| {
+                o.set_hard_pending_compaction_bytes_limit(3);
+            }),
+            ("target_file_size_base", "3", |o| {
+                o.set_target_file_size_base(3)
+            }),
+            ("target_file_size_multiplier", "3", |o| {
+                o.set_target_file_size_multiplier(3)
+            }),
+            ("max_bytes_for_level_base", "3", |o| {
+                o.set_max_bytes_for_level_base(3)
+            }),
+            ("max_bytes_for_level_multiplier", "2.5", |o| {
+                o.set_max_bytes_for_level_multiplier(2.5);
+            }),
+            ("level_compaction_dynamic_level_bytes", "false", |o| {
+                o.set_level_compaction_dynamic_level_bytes(false);
+            }),
+            ("max_compaction_bytes", "3", |o| {
+                o.set_max_compaction_bytes(3)
+            }),
+            ("disable_auto_compactions", "true", |o| {
+                o.set_disable_auto_compactions(true)
+            }),
+            ("compression", "kZSTD", |o| {
+                o.set_compression_type(DBCompressionType::Zstd)
+            }),
+            ("bottommost_compression", "kLZ4Compression", |o| {
+                o.set_bottommost_compression_type(DBCompressionType::Lz4);
+            }),
+            ("compression_per_level", "kNoCompression:kZSTD", |o| {
+                o.set_compression_per_level(&[DBCompressionType::None, DBCompressionType::Zstd]);
+            }),
+            ("compression_level", "9", |o| {
+                o.set_compression_options(-14, 9, 0, 0)
+            }),
+        ];
+        let text = |o: &Options| {
+            let mut all = o.db.to_text();
+            all.extend(o.cf.to_text());
+            all
+        };
+        let before = text(&Options::default());
+        for (name, value, set) in setters {
+            let mut options = Options::default();
+            set(&mut options);
+            let mut expected = before.clone();
+            let row = expected.iter_mut().find(|(n, _)| n == name).expect(name);
+            row.1 = (*value).to_owned();
+            assert_eq!(text(&options), expected, "{name}");
+        }
+        // All options but this one, which has no setter yet, were set.
+        let unset = before
+            .iter()
+            .filter(|(n, _)| !setters.iter().any(|(name, _, _)| name == n))
+            .map(|(n, _)| *n);
+        assert_eq!(unset.collect::<Vec<_>>(), ["manual_wal_flush"]);
+    }
+
+    #[test]
+    fn table_setters_set_their_own_option() {
+        let mut table = BlockBasedOptions::default();
+        table.set_block_size(1);
+        table.set_block_restart_interval(2);
+        table.set_index_block_restart_interval(3);
+        table.set_checksum_type(ChecksumType::CRC32c);
+        table.set_format_version(4);
+        table.set_bloom_filter(5.5, false);
+        table.set_whole_key_filtering(false);
+        let mut opts = Options::default();
+        opts.set_block_based_table_factory(&table);
+        let values: Vec<_> = opts
+            .cf
+            .table
+            .to_text()
+            .into_iter()
+            .map(|(_, v)| v)
+            .collect();
+        assert_eq!(values, ["1", "2", "3", "kCRC32c", "4", "5.5", "false"]);
+    }
+
     #[test]
     fn unknown_names_and_bad_values_are_refused() {
         for bad in [
