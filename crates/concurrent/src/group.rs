@@ -117,15 +117,15 @@ struct Shared<S: Steps> {
 
 /// Requests of a group, oldest first, as the leader sees them.
 pub struct Members<'a, R> {
-    nodes: &'a mut dyn MemberList<R>,
+    nodes: &'a mut dyn MemberList<'a, R>,
 }
 
-trait MemberList<R> {
-    fn visit(&mut self, f: &mut dyn FnMut(&R, &mut u64));
+trait MemberList<'a, R> {
+    fn visit(&mut self, f: &mut dyn FnMut(&'a R, &mut u64));
     fn len(&self) -> usize;
 }
 
-impl<R> Members<'_, R> {
+impl<'a, R> Members<'a, R> {
     /// Number of members; at least 1.
     pub fn len(&self) -> usize {
         self.nodes.len()
@@ -137,7 +137,7 @@ impl<R> Members<'_, R> {
     }
 
     /// Calls `f` with each request and its ticket, oldest first.
-    pub fn for_each(&mut self, mut f: impl FnMut(&R, &mut u64)) {
+    pub fn for_each(&mut self, mut f: impl FnMut(&'a R, &mut u64)) {
         self.nodes.visit(&mut f);
     }
 }
@@ -148,13 +148,14 @@ struct Chain<R, E> {
     len: usize,
 }
 
-impl<R, E> MemberList<R> for Chain<R, E> {
-    fn visit(&mut self, f: &mut dyn FnMut(&R, &mut u64)) {
+impl<'a, R: 'a, E> MemberList<'a, R> for Chain<R, E> {
+    fn visit(&mut self, f: &mut dyn FnMut(&'a R, &mut u64)) {
         let mut node = self.first;
         loop {
             // SAFETY: members of a group in preparation are valid (G2).
             let n = unsafe { &*node };
-            // SAFETY: the request outlives its owner's wait (`commit` borrows it).
+            // SAFETY: the request outlives its owner's wait (`commit` borrows
+            // it), and `'a` is a lifetime of one `prepare` call.
             let request = unsafe { &*n.request };
             // SAFETY: the leader alone touches tickets during `prepare` (G3).
             let ticket = unsafe { &mut *n.ticket.get() };
