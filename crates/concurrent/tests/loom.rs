@@ -1,8 +1,9 @@
-//! Model checks: every interleaving (up to the preemption bound) of small runs
-//! of the real structures, with the memory model's freedoms.
+//! Model checks: every interleaving, up to a number of preemptions, of small
+//! runs of the real structures, with the memory model's freedoms.
 //!
 //! Run with
-//! `RUSTFLAGS="--cfg loom" cargo test -p whitewater-concurrent --release --test loom`
+//! `RUSTFLAGS="--cfg loom" cargo test -p whitewater-concurrent --release --test loom`;
+//! `LOOM_MAX_PREEMPTIONS=100` in front lifts the bound (minutes, not seconds).
 #![cfg(loom)]
 
 use std::cmp::Ordering;
@@ -25,7 +26,7 @@ type List = SkipList<Bytewise>;
 
 fn model(check: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
+    builder.preemption_bound.get_or_insert(5);
     builder.check(check);
 }
 
@@ -127,20 +128,34 @@ fn one_of_two_equal_keys_wins() {
 }
 
 /// A splice goes stale through another thread's insert and is used again.
-#[test]
-fn stale_splices_lose_nothing() {
-    model(|| {
+fn stale_splice(own: [u8; 2], heights: [usize; 2], others: u8) {
+    model(move || {
         let list = Arc::new(List::new(Bytewise, 4096));
         let other = list.clone();
-        let writer = thread::spawn(move || assert!(insert(&other, 2, 20)));
+        let writer = thread::spawn(move || assert!(insert(&other, 2, others)));
         let mut splice = Splice::default();
-        for key in [10, 30] {
-            assert!(list.insert_spliced_with_height(&mut splice, 2, &[key], 1, &[key, key]));
+        for (key, height) in own.into_iter().zip(heights) {
+            let value = [key, key];
+            assert!(list.insert_spliced_with_height(&mut splice, height, &[key], 1, &value));
         }
         writer.join().unwrap();
-        assert_eq!(keys(&list), [10, 20, 30]);
-        assert_levels_agree(&list, &[10, 20, 30]);
+        let mut all = [own[0], own[1], others];
+        all.sort_unstable();
+        assert_eq!(keys(&list), all);
+        assert_levels_agree(&list, &all);
     });
+}
+
+#[test]
+fn stale_splices_lose_nothing_between() {
+    stale_splice([10, 30], [2, 2], 20);
+    stale_splice([30, 10], [2, 1], 20);
+}
+
+#[test]
+fn stale_splices_lose_nothing_beside() {
+    stale_splice([10, 15], [2, 2], 20);
+    stale_splice([30, 25], [2, 1], 20);
 }
 
 /// Two threads take pieces; with two shards, collisions lead to both of them.

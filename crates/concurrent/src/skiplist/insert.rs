@@ -9,10 +9,15 @@
 //! # Invariants
 //! * S1: a [`Splice`] that names this list holds, for every level below its
 //!   height, nodes of this list that have this level.
-//! * S2: its places are nested: what a level's place spans is spanned by the
-//!   place above, and its top level is the place of everything.
+//! * S2: its places are around the key it was last used for, and its top is
+//!   the place of everything.
 //!
 //! S1 is what memory safety rests on; breaking S2 would only misplace keys.
+//!
+//! Others insert while a splice rests, so its places need not be tight. But
+//! if one is tight, no node lies inside it, so by S2 every higher place
+//! reaches at least as far to both sides: a key inside a tight place is inside
+//! all places above. Those need not be tight then, as linking notices.
 
 use super::node::{Key, MAX_HEIGHT, Node};
 use super::search::Place;
@@ -115,22 +120,18 @@ impl<O: KeyOrder> SkipList<O> {
         let Ok(()) = self.fit(splice, top, key) else {
             return false;
         };
-        // Not trusted again unless all goes well: see S2 below.
+        // Forgotten unless all goes well.
         splice.height = 0;
         let node = Node::create(&self.arena, height, key, value);
         // SAFETY: `fit` filled `splice` for this list (S1) and this key.
-        match unsafe { self.link(node, height, key, &mut splice.places) } {
-            Ok(nested) => {
-                for place in &mut splice.places[..height] {
-                    place.prev = node;
-                }
-                if nested {
-                    splice.height = top;
-                }
-                true
+        let linked = unsafe { self.link(node, height, key, &mut splice.places) };
+        if linked.is_ok() {
+            for place in &mut splice.places[..height] {
+                place.prev = node;
             }
-            Err(Duplicate) => false,
+            splice.height = top;
         }
+        linked.is_ok()
     }
 
     /// Makes a splice hold the place of `key` in the levels below `top`, the
@@ -147,7 +148,7 @@ impl<O: KeyOrder> SkipList<O> {
         splice.height = 0;
         for level in (0..good_from).rev() {
             // SAFETY: the place above is the head's or a node's that has the
-            // level above; it is around the key (S2).
+            // level above; the place above is around the key.
             let found = unsafe { self.search_level(key, level, splice.places[level + 1]) };
             splice.places[level] = found.place;
             if found.exact {
@@ -160,7 +161,7 @@ impl<O: KeyOrder> SkipList<O> {
 
     /// The lowest level of a splice whose place is tight and around the key,
     /// or its height if there is none. All places above are around the key,
-    /// too (S2).
+    /// too (module doc).
     ///
     /// # Safety
     /// The splice must name this list (S1).
@@ -213,8 +214,8 @@ impl<O: KeyOrder> SkipList<O> {
         }
     }
 
-    /// Links a new node into its levels, bottom-up. Says whether the places
-    /// are still nested (S2).
+    /// Links a new node into its levels, bottom-up, and leaves in `places`
+    /// where that was.
     ///
     /// # Safety
     /// `node` must be unpublished with `height` levels; `places[level]` must
@@ -226,8 +227,7 @@ impl<O: KeyOrder> SkipList<O> {
         height: usize,
         key: Key<'_>,
         places: &mut [Place],
-    ) -> Result<bool, Duplicate> {
-        let mut nested = true;
+    ) -> Result<(), Duplicate> {
         for (level, place) in places.iter_mut().enumerate().take(height) {
             // SAFETY: the node and the place have this level.
             while !unsafe { self.try_link(node, level, *place) } {
@@ -245,12 +245,9 @@ impl<O: KeyOrder> SkipList<O> {
                     return Err(Duplicate);
                 }
                 *place = found.place;
-                // A node that came between may be lower than the place below
-                // knows.
-                nested &= level == 0;
             }
         }
-        Ok(nested)
+        Ok(())
     }
 
     /// One attempt to link one level.
