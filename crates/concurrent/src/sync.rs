@@ -19,7 +19,10 @@ pub use std::sync::{
 pub use parking_lot::{Mutex, MutexGuard};
 
 #[cfg(not(loom))]
-pub use std::{hint, thread, thread_local};
+pub use std::{hint, thread};
+
+#[cfg(not(loom))]
+pub(crate) use std::thread_local;
 
 #[cfg(loom)]
 pub use loom::{
@@ -30,15 +33,26 @@ pub use loom::{
             AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
         },
     },
-    thread, thread_local,
+    thread,
 };
 
 #[cfg(loom)]
 pub use modelled::Mutex;
 
 #[cfg(loom)]
+pub(crate) use modelled::thread_local;
+
+#[cfg(loom)]
 mod modelled {
     use super::MutexGuard;
+
+    /// loom's, with std's way of saying that the value is constant.
+    macro_rules! modelled_local {
+        ($(#[$meta:meta])* static $name:ident: $type:ty = const { $value:expr };) => {
+            loom::thread_local! { $(#[$meta])* static $name: $type = $value; }
+        };
+    }
+    pub(crate) use modelled_local as thread_local;
 
     /// loom's mutex with parking_lot's signatures.
     #[derive(Debug)]
