@@ -100,7 +100,7 @@ impl Engine {
 
     /// Names of the column families of the database in `dir`.
     pub fn list_column_families(dir: &Path, options: &DbOptions) -> Result<Vec<String>> {
-        VersionSet::list_column_families(&options.fs, dir)
+        crate::version::set::list_column_families(&*options.fs, dir)
     }
 
     /// Removes the files of the database in `dir`, then the directory if
