@@ -106,12 +106,10 @@ impl LogReader {
                     purpose: Purpose::Data(place),
                     offset,
                 } => (place, offset),
-                Physical::Record { purpose, offset } => {
-                    match self.note(purpose, offset)? {
-                        Some(damage) => return Ok(damage),
-                        None => continue,
-                    }
-                }
+                Physical::Record { purpose, offset } => match self.note(purpose, offset)? {
+                    Some(damage) => return Ok(damage),
+                    None => continue,
+                },
                 Physical::End => return Ok(self.at_end(start)),
                 Physical::Torn { offset } => return Ok(self.at_end(start.or(Some(offset)))),
                 Physical::Damage { offset, what } => {

@@ -381,7 +381,7 @@ impl Engine {
         ranges
             .iter()
             .map(|(start, end)| {
-                crate::read::level::approximate_size(
+                crate::read::estimate::approximate_size(
                     &view.version,
                     &self.tables,
                     &cf.comparator,

@@ -6,9 +6,9 @@ use super::snapshot::SnapshotGuard;
 use crate::options::read::ReadSpec;
 use crate::read::db_iter::{DbIter, DbIterParts};
 use crate::read::get::GetContext;
-use crate::read::merging::merging_iterator;
+use crate::read::merging::{failed_iterator, merging_iterator};
 use crate::read::rangedel::FragmentedTombstones;
-use crate::read::{iter_error, level};
+use crate::read::{estimate, level};
 use bytes::Bytes;
 use std::any::Any;
 use std::sync::Arc;
@@ -111,7 +111,7 @@ impl Engine {
             }
         }
         let found = ctx.has_operands()
-            || level::may_contain(&view.version, &self.tables, &cf.comparator, key);
+            || estimate::may_contain(&view.version, &self.tables, &cf.comparator, key);
         (found, None)
     }
 
@@ -135,7 +135,7 @@ impl Engine {
         );
         let source = match added {
             Ok(()) => merging_iterator(cf.comparator.clone(), sources),
-            Err(e) => iter_error(e),
+            Err(e) => failed_iterator(e),
         };
         let mut pins: Vec<Arc<dyn Any + Send + Sync>> = vec![view];
         if let Some(snapshot) = &spec.snapshot {

@@ -97,6 +97,11 @@ impl<'a> GetContext<'a> {
         self.base.is_some() || (!self.operands.is_empty() && self.operator.is_none())
     }
 
+    /// Whether merge operands were met, so that the key exists in some form.
+    pub fn has_operands(&self) -> bool {
+        !self.operands.is_empty()
+    }
+
     /// The answer, with pending merge operands applied to nothing when no base
     /// was met.
     ///

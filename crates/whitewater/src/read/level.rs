@@ -57,7 +57,7 @@ pub(crate) fn get(
 
 /// Calls `visit` with the files that may know about `user_key`, newest source
 /// first, until it returns `false`.
-fn visit_files(
+pub(super) fn visit_files(
     version: &Version,
     comparator: &UserComparator,
     user_key: &[u8],

@@ -8,9 +8,11 @@
 //! * [`level`]: the tables of a version as sources; [`level_iter`]: one sorted
 //!   level as one source.
 //! * [`db_iter`]: user keys and values out of internal ones.
+//! * [`estimate`]: what can be said without reading data blocks.
 //! * [`table_cache`]: open tables by file.
 
 pub(crate) mod db_iter;
+pub(crate) mod estimate;
 pub(crate) mod get;
 pub(crate) mod level;
 pub(crate) mod level_iter;

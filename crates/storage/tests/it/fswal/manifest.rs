@@ -158,7 +158,11 @@ fn atomic_groups_come_whole_or_not_at_all() {
     assert_eq!(groups[1], edits[1..4]);
     end.unwrap();
     for bad in [None, Some(2), Some(0), Some(3)] {
-        let (groups, end) = read(&manifest_of(&[edit(1, None), edit(2, Some(2)), edit(3, bad)]));
+        let (groups, end) = read(&manifest_of(&[
+            edit(1, None),
+            edit(2, Some(2)),
+            edit(3, bad),
+        ]));
         assert_eq!(groups.len(), 1);
         let e = end.unwrap_err();
         assert!(e.to_string().contains("atomic group"), "{e}");
@@ -207,7 +211,10 @@ fn every_bit_flip_is_an_error_or_a_shorter_history() {
         let mut damaged = data.clone();
         damaged[bit / 8] ^= 1 << (bit % 8);
         let (read, end) = read(&damaged);
-        assert!(groups.starts_with(&read) && read.len() < groups.len(), "{bit}");
+        assert!(
+            groups.starts_with(&read) && read.len() < groups.len(),
+            "{bit}"
+        );
         // Only the last record can pass for an unfinished one.
         assert!(end.is_err() || read.len() + 1 == groups.len(), "{bit}");
         assert!(is_subsequence(&read, &groups));
@@ -234,8 +241,15 @@ fn current_names_the_manifest_in_force() {
     set_current(&fs, p("/db"), 5).unwrap();
     assert_eq!(content(&fs, p("/db/CURRENT")), b"MANIFEST-000005\n");
     set_current(&fs, p("/db"), 1_234_567).unwrap();
-    assert_eq!(read_current(&fs, p("/db")).unwrap(), p("/db/MANIFEST-1234567"));
-    assert_eq!(fs.list(p("/db")).unwrap(), ["CURRENT"], "no temporary file stays");
+    assert_eq!(
+        read_current(&fs, p("/db")).unwrap(),
+        p("/db/MANIFEST-1234567")
+    );
+    assert_eq!(
+        fs.list(p("/db")).unwrap(),
+        ["CURRENT"],
+        "no temporary file stays"
+    );
     for bad in [
         &b""[..],
         b"\n",

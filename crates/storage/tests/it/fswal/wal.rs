@@ -290,7 +290,10 @@ fn records_about_the_log_are_taken_in() {
     let fs = fs_with(p("/log"), &data);
     let mut reader = LogReader::new(fs.open_sequential(p("/log")).unwrap(), 7);
     let mut record = Vec::new();
-    assert_eq!(reader.read_record(&mut record).unwrap(), ReadOutcome::Record);
+    assert_eq!(
+        reader.read_record(&mut record).unwrap(),
+        ReadOutcome::Record
+    );
     assert_eq!(record, b"record");
     assert_eq!(reader.timestamp_sizes(), [(2, 8), (3, 4)]);
     let expected = Predecessor {
@@ -437,7 +440,12 @@ fn ldb_reads_a_log_written_here() {
         let mut sequence = 1u64;
         for i in 0..50u32 {
             let mut batch = Batch::default();
-            batch.push(0, ValueType::Value, format!("key{i:04}").as_bytes(), &[b'v'; 2_000]);
+            batch.push(
+                0,
+                ValueType::Value,
+                format!("key{i:04}").as_bytes(),
+                &[b'v'; 2_000],
+            );
             batch.push(0, ValueType::Deletion, format!("gone{i}").as_bytes(), b"");
             let mut bytes = batch.bytes().to_vec();
             bytes[..8].copy_from_slice(&sequence.to_le_bytes());
