@@ -253,8 +253,8 @@ impl BlockReader {
             return Ok(Physical::Damage { offset, what });
         }
         self.ended = true;
-        let ours = torn
-            && (!maybe_stale || self.carries_our_number(&self.block[self.pos..self.len]));
+        let ours =
+            torn && (!maybe_stale || self.carries_our_number(&self.block[self.pos..self.len]));
         Ok(if ours {
             Physical::Torn { offset }
         } else {

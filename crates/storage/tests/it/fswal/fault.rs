@@ -84,7 +84,10 @@ fn rules_pick_by_kind_path_and_turn() {
     fs.remove_rule(id);
 
     let id = fs.add_rule(rule(PathMatch::Contains("log".into()), When::Nth(1), true));
-    assert!(fails("/1.log") && fails("/2.log") && !fails("/1.sst"), "sticky");
+    assert!(
+        fails("/1.log") && fails("/2.log") && !fails("/1.sst"),
+        "sticky"
+    );
     fs.remove_rule(id);
     assert!(!fails("/1.log"));
 
@@ -170,7 +173,11 @@ fn the_first_failure_latches_and_reads_go_on() {
             let text = result.unwrap_err().to_string();
             assert_eq!(text, format!("IO error: previous I/O failed: {first}"));
         }
-        assert_eq!(fault.count_all(OpSet::WRITES), before, "nothing reached the disk");
+        assert_eq!(
+            fault.count_all(OpSet::WRITES),
+            before,
+            "nothing reached the disk"
+        );
         assert_eq!(content(&fs, p("/f")), b"abc");
         assert_eq!(fs.open_random(p("/f")).unwrap().len().unwrap(), 3);
         assert_eq!(fs.list(p("/")).unwrap(), ["f"]);

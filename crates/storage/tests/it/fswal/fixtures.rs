@@ -90,7 +90,11 @@ fn manifests_give_the_live_files() {
             numbers.sort_unstable();
             numbers
         };
-        assert_eq!(numbers, tables.keys().copied().collect::<Vec<_>>(), "{dir:?}");
+        assert_eq!(
+            numbers,
+            tables.keys().copied().collect::<Vec<_>>(),
+            "{dir:?}"
+        );
         for (_, file) in live.values() {
             assert_eq!(file.size, OsFs.file_size(&tables[&file.number]).unwrap());
             assert!(file.number < next_file);
@@ -101,7 +105,10 @@ fn manifests_give_the_live_files() {
             assert!(families.values().any(|f| f == name), "{dir:?}: {name}");
         }
     }
-    assert!(saw_group || fixtures().is_empty(), "multi_cf has an atomic group");
+    assert!(
+        saw_group || fixtures().is_empty(),
+        "multi_cf has an atomic group"
+    );
 }
 
 #[test]
@@ -118,7 +125,11 @@ fn edits_encode_to_what_decodes_the_same() {
                 file.file_checksum_func_name.clear();
                 file.unique_id = None;
             }
-            assert_eq!(VersionEdit::decode(&edit.encode()).unwrap(), edit, "{dir:?}");
+            assert_eq!(
+                VersionEdit::decode(&edit.encode()).unwrap(),
+                edit,
+                "{dir:?}"
+            );
         }
     }
 }

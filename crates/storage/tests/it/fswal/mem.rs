@@ -87,7 +87,10 @@ fn unsynced_blocks_are_kept_or_lost_and_torn_at_sectors() {
             }
         }
     }
-    assert!(lost > 100 && kept > 100 && torn > 20, "{lost} {kept} {torn}");
+    assert!(
+        lost > 100 && kept > 100 && torn > 20,
+        "{lost} {kept} {torn}"
+    );
     assert!(lengths.len() > 5);
 }
 
@@ -136,7 +139,9 @@ fn the_hook_sees_every_sync_before_and_after() {
     fs.set_sync_hook(Arc::new(move |point| {
         let left = in_hook.crash_clone(0.0, 0);
         let len = left.file_size(p("/f")).ok();
-        clones.lock().push((point.index, point.is_dir, point.done, len));
+        clones
+            .lock()
+            .push((point.index, point.is_dir, point.done, len));
     }));
     let mut f = fs.create(p("/f")).unwrap();
     fs.sync_dir(p("/")).unwrap();
@@ -160,7 +165,10 @@ fn locks_exclude_until_dropped_and_do_not_survive_a_crash() {
     let fs = MemFs::new();
     let lock = fs.lock(p("/LOCK")).unwrap();
     let e = fs.clone().lock(p("/./LOCK")).unwrap_err();
-    assert!(e.to_string().contains("lock hold by current process"), "{e}");
+    assert!(
+        e.to_string().contains("lock hold by current process"),
+        "{e}"
+    );
     fs.crash_clone(1.0, 0).lock(p("/LOCK")).unwrap();
     drop(lock);
     fs.lock(p("/LOCK")).unwrap();
@@ -197,7 +205,10 @@ fn missing_files_and_misuse_are_errors() {
     assert_eq!(f.read_at(1, 2).unwrap(), "bc");
     for (offset, len) in [(0, 4), (3, 1), (u64::MAX, 1), (1, usize::MAX)] {
         let e = f.read_at(offset, len).unwrap_err();
-        assert_eq!((e.kind(), e.offset()), (ErrorKind::Corruption, Some(offset)));
+        assert_eq!(
+            (e.kind(), e.offset()),
+            (ErrorKind::Corruption, Some(offset))
+        );
     }
     // Removed files stay readable by those who have them open.
     fs.remove(p("/f")).unwrap();

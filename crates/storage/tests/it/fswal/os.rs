@@ -123,7 +123,10 @@ const LOCK_VARIABLE: &str = "WHITEWATER_TEST_LOCK";
 /// Runs this test's other role in a second process: true if it got the lock.
 fn other_process_gets(path: &Path) -> bool {
     let status = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "fswal::os::locks_exclude_within_and_across_processes"])
+        .args([
+            "--exact",
+            "fswal::os::locks_exclude_within_and_across_processes",
+        ])
         .env(LOCK_VARIABLE, path)
         .output()
         .unwrap()
@@ -142,7 +145,10 @@ fn locks_exclude_within_and_across_processes() {
             Ok(_) => 40,
             Err(e) => {
                 let text = e.to_string();
-                let start = format!("IO error: While lock file: {}: ", Path::new(&path).display());
+                let start = format!(
+                    "IO error: While lock file: {}: ",
+                    Path::new(&path).display()
+                );
                 assert!(text.starts_with(&start), "{text}");
                 assert!(text.contains("Resource temporarily unavailable"), "{text}");
                 assert_eq!(e.io_kind(), Some(std::io::ErrorKind::WouldBlock));
@@ -161,7 +167,10 @@ fn locks_exclude_within_and_across_processes() {
     std::os::unix::fs::symlink(dir.path(), &link).unwrap();
     for same in [path.clone(), dir.path().join("./LOCK"), link.join("LOCK")] {
         let e = OsFs.lock(&same).unwrap_err();
-        assert!(e.to_string().contains("lock hold by current process"), "{e}");
+        assert!(
+            e.to_string().contains("lock hold by current process"),
+            "{e}"
+        );
         assert_eq!(e.file(), Some(&*same));
     }
     // The refusals did not drop the lock.
@@ -171,5 +180,9 @@ fn locks_exclude_within_and_across_processes() {
     drop(lock);
     assert!(other_process_gets(&path));
     let _again = OsFs.lock(&path).unwrap();
-    assert!(OsFs.lock(&dir.path().join("none/LOCK")).unwrap_err().is_missing_file());
+    assert!(
+        OsFs.lock(&dir.path().join("none/LOCK"))
+            .unwrap_err()
+            .is_missing_file()
+    );
 }

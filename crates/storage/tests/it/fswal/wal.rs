@@ -185,7 +185,8 @@ fn every_truncation_gives_a_prefix_and_says_torn() {
     let records = records(&[30, 0, 5, BLOCK, 100]);
     for recyclable in [false, true] {
         let data = log_of(&records, 5, recyclable);
-        let near = |n: usize| n < 200 || n > data.len() - 200 || n % BLOCK < 40 || n % 97 == 0;
+        let near =
+            |n: usize| n < 200 || n > data.len() - 200 || n % BLOCK < 40 || n.is_multiple_of(97);
         for n in (0..data.len()).filter(|&n| near(n)) {
             let back = read_bytes(&data[..n], 5);
             assert!(back.corrupt.is_empty(), "{n}: {back:?}");
@@ -193,7 +194,10 @@ fn every_truncation_gives_a_prefix_and_says_torn() {
             let whole = log_of(&records[..back.all.len()], 5, recyclable).len();
             assert!(n >= whole);
             match back.torn {
-                Some(offset) => assert_eq!(offset as usize, whole),
+                Some(offset) => {
+                    assert_eq!(offset as usize, whole);
+                    assert_eq!(back.torn_end, Some(n as u64));
+                }
                 // Less than a header cannot be told from the file's previous
                 // life.
                 None if recyclable => assert!(n - whole < 11, "{n}"),
@@ -290,7 +294,10 @@ fn records_about_the_log_are_taken_in() {
     let fs = fs_with(p("/log"), &data);
     let mut reader = LogReader::new(fs.open_sequential(p("/log")).unwrap(), 7);
     let mut record = Vec::new();
-    assert_eq!(reader.read_record(&mut record).unwrap(), ReadOutcome::Record);
+    assert_eq!(
+        reader.read_record(&mut record).unwrap(),
+        ReadOutcome::Record
+    );
     assert_eq!(record, b"record");
     assert_eq!(reader.timestamp_sizes(), [(2, 8), (3, 4)]);
     let expected = Predecessor {
@@ -437,7 +444,12 @@ fn ldb_reads_a_log_written_here() {
         let mut sequence = 1u64;
         for i in 0..50u32 {
             let mut batch = Batch::default();
-            batch.push(0, ValueType::Value, format!("key{i:04}").as_bytes(), &[b'v'; 2_000]);
+            batch.push(
+                0,
+                ValueType::Value,
+                format!("key{i:04}").as_bytes(),
+                &[b'v'; 2_000],
+            );
             batch.push(0, ValueType::Deletion, format!("gone{i}").as_bytes(), b"");
             let mut bytes = batch.bytes().to_vec();
             bytes[..8].copy_from_slice(&sequence.to_le_bytes());
