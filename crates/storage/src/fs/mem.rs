@@ -23,6 +23,11 @@
 //!
 //! Lock order: names, then one file's content.
 
+mod content;
+mod tree;
+
+use self::content::{Content, MemFile};
+use self::tree::{DirOp, Names, Node, Tree};
 use super::{FileLock, Fs, RandomAccessFile, SequentialFile, WritableFile};
 use crate::error::{Error, Result};
 use bytes::Bytes;
@@ -34,12 +39,6 @@ use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// What is written back, or lost, together.
-const BLOCK: usize = 4096;
-
-/// What the device writes atomically.
-const SECTOR: usize = 512;
 
 /// One call of `sync` or `sync_dir`, as the hook sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,258 +80,6 @@ impl fmt::Debug for MemFs {
     }
 }
 
-#[derive(Clone)]
-enum Node {
-    Dir,
-    File(Arc<MemFile>),
-}
-
-impl Node {
-    fn is_same(&self, other: &Node) -> bool {
-        match (self, other) {
-            (Node::Dir, Node::Dir) => true,
-            (Node::File(a), Node::File(b)) => Arc::ptr_eq(a, b),
-            _ => false,
-        }
-    }
-}
-
-type Tree = BTreeMap<PathBuf, Node>;
-
-/// The directory tree as it is, as it would be after losing everything
-/// unsynced, and the operations between the two.
-#[derive(Default)]
-struct Names {
-    current: Tree,
-    durable: Tree,
-    pending: Vec<DirOp>,
-}
-
-/// A directory operation that is not durable yet.
-#[derive(Clone)]
-enum DirOp {
-    /// A name for a node: create, link, make a directory.
-    Add(PathBuf, Node),
-    Remove(PathBuf, Node),
-    Rename(PathBuf, PathBuf, Node),
-}
-
-impl DirOp {
-    /// Whether `sync_dir(dir)` makes the operation durable.
-    fn is_covered_by(&self, dir: &Path) -> bool {
-        match self {
-            DirOp::Add(path, Node::Dir) => {
-                dir.starts_with(path) || path.parent().is_some_and(|p| p == dir)
-            }
-            DirOp::Add(path, _) | DirOp::Remove(path, _) => path.parent() == Some(dir),
-            DirOp::Rename(from, to, _) => from.parent() == Some(dir) || to.parent() == Some(dir),
-        }
-    }
-
-    /// Does it to `tree`, where operations before it may be missing.
-    fn apply(&self, tree: &mut Tree) {
-        match self {
-            DirOp::Add(path, node) => {
-                tree.insert(path.clone(), node.clone());
-            }
-            DirOp::Remove(path, node) => {
-                if tree.get(path).is_some_and(|n| n.is_same(node)) {
-                    tree.remove(path);
-                }
-            }
-            DirOp::Rename(from, to, node) => {
-                if tree.get(from).is_some_and(|n| n.is_same(node)) {
-                    tree.remove(from);
-                }
-                tree.insert(to.clone(), node.clone());
-                if matches!(node, Node::Dir) {
-                    move_children(tree, from, to);
-                }
-            }
-        }
-    }
-}
-
-/// Renames everything below the directory `from`.
-fn move_children(tree: &mut Tree, from: &Path, to: &Path) {
-    let below: Vec<PathBuf> = tree
-        .keys()
-        .filter(|p| p.starts_with(from) && *p != from)
-        .cloned()
-        .collect();
-    for path in below {
-        if let (Ok(rest), Some(node)) = (path.strip_prefix(from), tree.remove(&path)) {
-            tree.insert(to.join(rest), node);
-        }
-    }
-}
-
-impl Names {
-    fn perform(&mut self, op: DirOp) {
-        op.apply(&mut self.current);
-        self.pending.push(op);
-    }
-
-    fn file(&self, path: &Path) -> io::Result<Arc<MemFile>> {
-        match self.current.get(path) {
-            Some(Node::File(file)) => Ok(file.clone()),
-            Some(Node::Dir) => Err(ErrorKind::IsADirectory.into()),
-            None => Err(ErrorKind::NotFound.into()),
-        }
-    }
-
-    fn is_dir(&self, path: &Path) -> bool {
-        path.parent().is_none() || matches!(self.current.get(path), Some(Node::Dir))
-    }
-
-    /// Fails unless a file may be put at `path`.
-    fn check_parent(&self, path: &Path) -> io::Result<()> {
-        match path.parent() {
-            Some(dir) if self.is_dir(dir) => Ok(()),
-            _ => Err(ErrorKind::NotFound.into()),
-        }
-    }
-
-    fn open_or_create(&mut self, path: &Path) -> io::Result<Arc<MemFile>> {
-        match self.file(path) {
-            Err(e) if e.kind() == ErrorKind::NotFound => {
-                self.check_parent(path)?;
-                let file = Arc::new(MemFile::default());
-                self.perform(DirOp::Add(path.to_path_buf(), Node::File(file.clone())));
-                Ok(file)
-            }
-            other => other,
-        }
-    }
-
-    fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
-        let node = self.current.get(from).ok_or(ErrorKind::NotFound)?.clone();
-        self.check_parent(to)?;
-        match (&node, self.current.get(to)) {
-            (Node::File(_), Some(Node::Dir)) => return Err(ErrorKind::IsADirectory.into()),
-            (Node::Dir, Some(_)) => return Err(ErrorKind::AlreadyExists.into()),
-            _ => {}
-        }
-        if from != to {
-            self.perform(DirOp::Rename(from.to_path_buf(), to.to_path_buf(), node));
-        }
-        Ok(())
-    }
-
-    fn children<'a>(&'a self, dir: &'a Path) -> impl Iterator<Item = &'a Path> {
-        self.current
-            .range(dir.to_path_buf()..)
-            .map(|(path, _)| path.as_path())
-            .take_while(move |path| path.starts_with(dir))
-            .filter(move |path| path.parent() == Some(dir))
-    }
-
-    /// Makes the operations on the entries of `dir` durable.
-    fn sync_dir(&mut self, dir: &Path) {
-        let pending = std::mem::take(&mut self.pending);
-        for op in pending {
-            if op.is_covered_by(dir) {
-                op.apply(&mut self.durable);
-            } else {
-                self.pending.push(op);
-            }
-        }
-    }
-}
-
-/// A file's content; its names are in [`Names`].
-#[derive(Default)]
-struct MemFile {
-    content: RwLock<Content>,
-}
-
-impl fmt::Debug for MemFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("MemFile")
-    }
-}
-
-/// The content as written and as durable.
-#[derive(Default)]
-struct Content {
-    data: Vec<u8>,
-    synced: Vec<u8>,
-    /// Blocks of `data` that the next sync makes durable.
-    dirty: BTreeSet<usize>,
-    /// The file was cut to this length since the last sync.
-    cut_to: Option<usize>,
-}
-
-impl Content {
-    fn write(&mut self, pos: usize, bytes: &[u8]) {
-        let end = pos + bytes.len();
-        if end > self.data.len() {
-            self.data.resize(end, 0);
-        }
-        self.data[pos..end].copy_from_slice(bytes);
-        if !bytes.is_empty() {
-            self.dirty.extend(pos / BLOCK..=(end - 1) / BLOCK);
-        }
-    }
-
-    fn truncate(&mut self, len: usize) {
-        if len < self.data.len() {
-            self.data.truncate(len);
-            self.dirty.retain(|b| b * BLOCK < len);
-            self.cut_to = Some(self.cut_to.map_or(len, |cut| cut.min(len)));
-        }
-    }
-
-    fn sync(&mut self) {
-        if let Some(len) = self.cut_to.take() {
-            self.synced.truncate(len);
-        }
-        self.synced.resize(self.data.len(), 0);
-        for block in std::mem::take(&mut self.dirty) {
-            let range = block_range(block, self.data.len());
-            self.synced[range.clone()].copy_from_slice(&self.data[range]);
-        }
-    }
-
-    /// What a crash leaves, each unsynced part kept by chance.
-    fn after_crash(&self, keep: f64, rng: &mut StdRng) -> Vec<u8> {
-        let mut left = self.synced.clone();
-        if let Some(len) = self.cut_to
-            && rng.random_bool(keep)
-        {
-            left.truncate(len);
-        }
-        for &block in &self.dirty {
-            let range = block_range(block, self.data.len());
-            let kept = rng.random_bool(keep);
-            // A quarter of the blocks is torn where anything is left to chance.
-            let torn = keep > 0.0 && keep < 1.0 && rng.random_bool(0.25);
-            let mut sector = range.start;
-            while sector < range.end {
-                let end = (sector + SECTOR).min(range.end);
-                let kept = if torn { rng.random_bool(keep) } else { kept };
-                if kept {
-                    if left.len() < end {
-                        left.resize(end, 0);
-                    }
-                    left[sector..end].copy_from_slice(&self.data[sector..end]);
-                }
-                sector = end;
-            }
-        }
-        // The length can be written back without the bytes.
-        if left.len() < self.data.len() && rng.random_bool(keep) {
-            left.resize(self.data.len(), 0);
-        }
-        left
-    }
-}
-
-fn block_range(block: usize, len: usize) -> std::ops::Range<usize> {
-    let start = (block * BLOCK).min(len);
-    start..(start + BLOCK).min(len)
-}
-
 impl MemFs {
     /// An empty file system.
     pub fn new() -> Self {
@@ -370,13 +117,8 @@ impl MemFs {
                         .entry(Arc::as_ptr(file))
                         .or_insert_with(|| {
                             let data = file.content.read().after_crash(keep, &mut rng);
-                            let content = Content {
-                                synced: data.clone(),
-                                data,
-                                ..Content::default()
-                            };
                             Arc::new(MemFile {
-                                content: RwLock::new(content),
+                                content: RwLock::new(Content::durable(data)),
                             })
                         })
                         .clone(),
@@ -671,7 +413,7 @@ impl WritableFile for MemWritable {
     }
     fn forget_unsynced(&mut self) {
         let _no_clone_meanwhile = self.shared.names.read();
-        self.file.content.write().dirty.clear();
+        self.file.content.write().forget_unsynced();
     }
 }
 

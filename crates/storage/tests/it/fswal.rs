@@ -53,6 +53,8 @@ struct ReadBack {
     corrupt: Vec<u64>,
     /// Where the torn tail starts.
     torn: Option<u64>,
+    /// Where the bytes of the torn tail end.
+    torn_end: Option<u64>,
 }
 
 fn read_log(fs: &dyn Fs, path: &Path, log_number: u64) -> ReadBack {
@@ -74,8 +76,9 @@ fn read_log(fs: &dyn Fs, path: &Path, log_number: u64) -> ReadBack {
             }
             ReadOutcome::Eof => break,
             ReadOutcome::TornTail { offset, bytes } => {
-                assert_eq!(offset + bytes, size);
+                assert!(offset + bytes <= size && bytes > 0);
                 out.torn = Some(offset);
+                out.torn_end = Some(offset + bytes);
             }
             ReadOutcome::Corrupt(e) => {
                 assert_eq!(e.kind(), whitewater_storage::ErrorKind::Corruption);

@@ -3,10 +3,14 @@
 use super::{content, fs_with, is_subsequence, p};
 use proptest::option::of;
 use proptest::prelude::*;
+use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use whitewater_storage::fs::Fs;
 use whitewater_storage::fs::fault::{FaultFs, OpSet, Rule};
 use whitewater_storage::fs::mem::MemFs;
+use whitewater_storage::fs::os::OsFs;
+use whitewater_storage::key::{ValueType, internal_key};
 use whitewater_storage::manifest::{
     FileMetaData, ManifestReader, VersionEdit, read_current, set_current,
 };
@@ -292,5 +296,83 @@ fn replacing_current_fails_or_crashes_to_old_or_new() {
             break;
         }
         assert!(result.is_err());
+    }
+}
+
+#[test]
+fn ldb_reads_a_manifest_written_here() {
+    let ldb = "/usr/bin/ldb";
+    if !Path::new(ldb).exists() {
+        println!("skipped: {ldb} is not there");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("MANIFEST-000005");
+    let mut w = LogWriter::new(OsFs.create(&path).unwrap(), 0, false);
+    let key = |k: &[u8]| internal_key(k, 7, ValueType::Value);
+    let file = FileMetaData {
+        number: 9,
+        size: 4_321,
+        smallest: key(b"aaa"),
+        largest: key(b"zzz"),
+        smallest_seqno: 7,
+        largest_seqno: 7,
+        oldest_ancester_time: 1_700_000_000,
+        file_creation_time: 1_700_000_000,
+        epoch_number: 1,
+        compensated_range_deletion_size: 5,
+        tail_size: 300,
+        ..FileMetaData::default()
+    };
+    let base = VersionEdit {
+        comparator: Some("leveldb.BytewiseComparator".into()),
+        log_number: Some(8),
+        prev_log_number: Some(0),
+        next_file_number: Some(20),
+        last_sequence: Some(77),
+        db_id: Some("an-id".into()),
+        ..VersionEdit::default()
+    };
+    let family = VersionEdit {
+        comparator: Some("leveldb.BytewiseComparator".into()),
+        log_number: Some(8),
+        column_family: 3,
+        column_family_add: Some("third".into()),
+        max_column_family: Some(3),
+        ..VersionEdit::default()
+    };
+    let flush = VersionEdit {
+        new_files: vec![(0, file.clone())],
+        remaining_in_group: Some(1),
+        ..VersionEdit::default()
+    };
+    let mut moved = VersionEdit {
+        column_family: 3,
+        min_log_number_to_keep: Some(8),
+        remaining_in_group: Some(0),
+        ..VersionEdit::default()
+    };
+    moved
+        .new_files
+        .push((2, FileMetaData { number: 11, ..file }));
+    for edit in [&base, &family, &flush, &moved, &VersionEdit::default()] {
+        w.add_record(&[&edit.encode()]).unwrap();
+    }
+    w.close().unwrap();
+    let out = Command::new(ldb)
+        .arg("manifest_dump")
+        .arg(format!("--path={}", path.display()))
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&out.stdout);
+    for expected in [
+        "Column family \"default\"  (ID 0)",
+        "Column family \"third\"  (ID 3)",
+        "log number: 8",
+        " 9:4321[7 .. 7]['aaa' seq:7, type:1 .. 'zzz' seq:7, type:1]",
+        " 11:4321[7 .. 7]",
+        "last_sequence 77  prev_log_number 0 max_column_family 3 min_log_number_to_keep 8",
+    ] {
+        assert!(text.contains(expected), "{expected} not in {text}{out:?}");
     }
 }

@@ -185,7 +185,8 @@ fn every_truncation_gives_a_prefix_and_says_torn() {
     let records = records(&[30, 0, 5, BLOCK, 100]);
     for recyclable in [false, true] {
         let data = log_of(&records, 5, recyclable);
-        let near = |n: usize| n < 200 || n > data.len() - 200 || n % BLOCK < 40 || n % 97 == 0;
+        let near =
+            |n: usize| n < 200 || n > data.len() - 200 || n % BLOCK < 40 || n.is_multiple_of(97);
         for n in (0..data.len()).filter(|&n| near(n)) {
             let back = read_bytes(&data[..n], 5);
             assert!(back.corrupt.is_empty(), "{n}: {back:?}");
@@ -193,7 +194,10 @@ fn every_truncation_gives_a_prefix_and_says_torn() {
             let whole = log_of(&records[..back.all.len()], 5, recyclable).len();
             assert!(n >= whole);
             match back.torn {
-                Some(offset) => assert_eq!(offset as usize, whole),
+                Some(offset) => {
+                    assert_eq!(offset as usize, whole);
+                    assert_eq!(back.torn_end, Some(n as u64));
+                }
                 // Less than a header cannot be told from the file's previous
                 // life.
                 None if recyclable => assert!(n - whole < 11, "{n}"),
@@ -274,6 +278,31 @@ fn preallocated_zeros_end_a_log() {
         let back = read_bytes(&data, 1);
         assert_eq!(back.all, records);
         assert!(back.corrupt.is_empty() && back.torn.is_none(), "{zeros}");
+    }
+}
+
+#[test]
+fn lost_sectors_at_record_boundaries_are_damage_not_padding() {
+    // Every record fills one sector: holes begin and end between records.
+    for recyclable in [false, true] {
+        let header = if recyclable { 11 } else { 7 };
+        let records = records(&[512 - header; 200]);
+        let clean = log_of(&records, 1, recyclable);
+        assert_eq!(clean.len(), 200 * 512);
+        // From the middle of a block: to its end, past it, within it; and all
+        // of a block.
+        for (from, to) in [(10, 64), (10, 70), (10, 130), (10, 20), (64, 128), (0, 64)] {
+            let mut data = clean.clone();
+            data[from * 512..to * 512].fill(0);
+            let back = read_bytes(&data, 1);
+            assert_eq!(back.head, records[..from], "{from} to {to}");
+            assert_eq!(back.corrupt[0], from as u64 * 512, "{from} to {to}");
+            assert_eq!(back.all.last(), records.last());
+        }
+        let mut data = clean.clone();
+        data[150 * 512..].fill(0);
+        let back = read_bytes(&data, 1);
+        assert_eq!((back.all.len(), back.corrupt.len()), (150, 0));
     }
 }
 
