@@ -108,6 +108,11 @@ pub(crate) struct Engine {
     /// snapshots (Acquire). Publishes: all memtable entries up to it.
     pub(crate) visible: CachePadded<AtomicU64>,
 
+    /// Whether writes bypassed the log, so that close must flush.
+    /// Written by: writers (relaxed, and only the first of them). Read by:
+    /// close. Publishes nothing.
+    pub(crate) unlogged: AtomicBool,
+
     default_cf: Arc<ColumnFamilyData>,
     /// Set at close: running jobs stop early. Written by: close. Read by: jobs.
     pub(crate) cancel: AtomicBool,
@@ -195,8 +200,17 @@ impl Engine {
     }
 
     /// Ends background work, hands the log to the operating system and
-    /// releases the lock. Idempotent; called when the public handle is dropped.
-    pub fn close(&self) {
+    /// releases the lock. Writes that bypassed the log are flushed first, as
+    /// RocksDB does. Idempotent; called when the public handle is dropped.
+    pub fn close(self: &Arc<Self>) {
+        let cancelled = self.state.lock().closing;
+        if self.unlogged.swap(false, Ordering::Relaxed)
+            && !cancelled
+            && let Err(e) = self.flush(&self.column_families(), true)
+        {
+            self.log
+                .write(&format!("flushing unlogged writes at close failed: {e}"));
+        }
         self.cancel_all_background_work(true);
         // The purge comes before the versions go: their files stay.
         self.purge_obsolete_files();
@@ -219,57 +233,6 @@ impl Engine {
             Some(e) => Err(e.clone()),
             None if state.closing => Err(Self::shutdown_error()),
             None => Ok(()),
-        }
-    }
-}
-
-#[cfg(test)]
-mod scratch {
-    use super::*;
-    use crate::options::{CfOptions, read::*};
-    use whitewater_storage::key::ValueType;
-    #[test]
-    fn scratch_bench() {
-        for wal in [false, true] {
-            for threads in [1u64, 2, 16] {
-                let dir = tempfile::tempdir_in("/dev/shm").unwrap();
-                let mut o = DbOptions::default();
-                o.create_if_missing = true;
-                let mut cf = CfOptions::default();
-                cf.write_buffer_size = 1600000000;
-                let e = Engine::open(dir.path(), o, vec![("default".into(), cf)]).unwrap();
-                let n = 1_000_000 / threads;
-                let start = std::time::Instant::now();
-                std::thread::scope(|s| {
-                    for t in 0..threads {
-                        let e = &e;
-                        s.spawn(move || {
-                            let spec = WriteSpec {
-                                disable_wal: !wal,
-                                ..Default::default()
-                            };
-                            let mut x = 88172645463325252u64.wrapping_add(t * 7919 * 1234567);
-                            let value = [7u8; 100];
-                            for _ in 0..n {
-                                x ^= x << 13;
-                                x ^= x >> 7;
-                                x ^= x << 17;
-                                let mut key = [b'0'; 16];
-                                key[..8].copy_from_slice(&(x % 1_000_000).to_be_bytes());
-                                e.write_one(e.default_cf(), ValueType::Value, &key, &value, &spec)
-                                    .unwrap();
-                            }
-                        });
-                    }
-                });
-                let el = start.elapsed();
-                println!(
-                    "wal {wal} T={threads}: {:.0} k/s",
-                    (n * threads) as f64 / el.as_secs_f64() / 1000.0
-                );
-                e.cancel_all_background_work(true);
-                std::mem::forget(e);
-            }
         }
     }
 }

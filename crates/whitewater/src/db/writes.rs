@@ -296,6 +296,9 @@ impl Engine {
         request: &WriteRequest,
         first: SequenceNumber,
     ) -> Result<()> {
+        if request.disable_wal && !self.unlogged.load(Ordering::Relaxed) {
+            self.unlogged.store(true, Ordering::Relaxed);
+        }
         let mut seq = first;
         let mut current: Option<usize> = None;
         let mut added = Added::default();
