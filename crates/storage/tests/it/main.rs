@@ -1,0 +1,3 @@
+//! Tests of the storage crate through its public interface.
+
+mod sst;
