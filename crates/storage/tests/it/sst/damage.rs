@@ -53,7 +53,7 @@ fn read_all(bytes: Vec<u8>) -> Result<()> {
         it.seek(&e.0);
         it.status()?;
         assert_eq!((it.key(), it.value()), (&e.0[..], &e.1[..]));
-        assert_eq!(get(&table, &e.0, 1)?, [e.clone()]);
+        assert_eq!(get(&table, &e.0, 1)?, std::slice::from_ref(e));
     }
     assert_eq!(get(&table, &seek_key(b"key0001", 200), 1)?, []);
     table.verify()
