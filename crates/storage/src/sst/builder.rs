@@ -72,6 +72,9 @@ const SIZE_DEVIATION: usize = 10;
 /// Offsets inside a block are 32 bits, and so are lengths.
 const MAX_ENTRY: usize = 1 << 30;
 
+/// Bytes of an index entry besides its key, about: lengths, handle, restart.
+const INDEX_OVERHEAD: usize = 14;
+
 /// What the filter block goes by in the metaindex.
 const META_FULL_FILTER: &[u8] = b"fullfilter.rocksdb.BuiltinBloomFilter";
 
@@ -91,7 +94,7 @@ pub struct TableBuilder {
     block: BlockBuilder,
     filter: Option<BloomBuilder>,
     index: Vec<IndexEntry>,
-    /// Bytes of the separators collected.
+    /// Bytes of the separators collected, without tags.
     separator_bytes: usize,
     /// The last key and place of the block that was written but is not in
     /// `index` yet: its separator depends on the key after it.
@@ -223,7 +226,7 @@ impl TableBuilder {
             self.block.len()
         };
         let filter = self.filter.as_ref().map_or(0, BloomBuilder::estimated_len);
-        let index = self.separator_bytes + 16 * self.index.len();
+        let index = self.separator_bytes + INDEX_OVERHEAD * self.index.len();
         self.offset + (block + filter + index) as u64
     }
 
@@ -340,7 +343,7 @@ impl TableBuilder {
     }
 
     fn push_index(&mut self, entry: IndexEntry) {
-        self.separator_bytes += entry.separator.len();
+        self.separator_bytes += user_key(&entry.separator).len();
         self.index.push(entry);
     }
 

@@ -12,6 +12,7 @@ use super::block::{Block, Cursor, Layout};
 use super::compress::Dictionary;
 use super::fetch::{BlockFile, Window};
 use super::filter::Filter;
+use super::guide::IndexGuide;
 use super::handle::BlockHandle;
 use super::index::{IndexCursor, IndexFormat};
 use super::iter::TableIter;
@@ -113,6 +114,7 @@ pub struct Table {
     pub(crate) index: Block,
     pub(crate) index_handle: BlockHandle,
     pub(crate) index_format: IndexFormat,
+    pub(crate) guide: Option<IndexGuide>,
     pub(crate) filter: TableFilter,
     pub(crate) dictionary: Option<Dictionary>,
     pub(crate) tombstones: Vec<RangeTombstone>,
@@ -302,6 +304,7 @@ impl Table {
         };
         size_of::<Self>()
             + self.index.data().len()
+            + self.guide.as_ref().map_or(0, IndexGuide::memory_usage)
             + filter
             + self.properties.memory_usage()
             + self.dictionary.as_ref().map_or(0, Dictionary::memory_usage)
@@ -336,6 +339,10 @@ impl Table {
 
     pub(crate) fn index_format(&self) -> IndexFormat {
         self.index_format
+    }
+
+    pub(crate) fn guide(&self) -> Option<&IndexGuide> {
+        self.guide.as_ref()
     }
 
     pub(crate) fn global_seqno(&self) -> Option<SequenceNumber> {
