@@ -195,7 +195,7 @@ pub struct Rule {
     /// How they fail.
     pub fault: Fault,
     /// Whether, after the first failure, every matching operation fails;
-    /// otherwise only that one does.
+    /// otherwise only those that `when` picks do.
     pub sticky: bool,
 }
 
@@ -244,18 +244,19 @@ impl Armed {
         if !self.rule.ops.contains(op) || !self.rule.path.matches(path) {
             return false;
         }
-        if self.fired {
-            return self.rule.sticky;
+        if self.fired && self.rule.sticky {
+            return true;
         }
         self.seen += 1;
-        self.fired = match self.rule.when {
+        let fires = match self.rule.when {
             When::Nth(n) => self.seen == n,
             When::Chance { probability, .. } => self
                 .rng
                 .as_mut()
                 .is_some_and(|r| r.random::<f64>() < probability),
         };
-        self.fired
+        self.fired |= fires;
+        fires
     }
 }
 

@@ -80,11 +80,7 @@ impl Fs for OsFs {
     }
 
     fn open_sequential(&self, path: &Path) -> Result<Box<dyn SequentialFile>> {
-        let file = named(
-            "open a file for sequential reading",
-            path,
-            File::open(path),
-        )?;
+        let file = named("open a file for sequential reading", path, File::open(path))?;
         Ok(Box::new(OsSequential {
             file: BufReader::with_capacity(READ_BUFFER, file),
             path: path.to_path_buf(),

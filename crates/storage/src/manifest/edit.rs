@@ -562,8 +562,11 @@ mod tests {
                 put_varint32(b, custom::TERMINATE);
             })
         };
-        let (_, f) = custom(custom::UNIQUE_ID, &[1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0])
-            .unwrap();
+        let (_, f) = custom(
+            custom::UNIQUE_ID,
+            &[1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0],
+        )
+        .unwrap();
         assert_eq!(f.unique_id, Some([1, 2]));
         let (_, f) = custom(custom::FILE_CHECKSUM_FUNC_NAME, b"Unknown").unwrap();
         assert_eq!(f.file_checksum_func_name, b"Unknown");
@@ -608,7 +611,10 @@ mod tests {
             assert!(!edit.has_blob_files);
         }
         for (tag, payload) in [
-            (tags::BLOB_FILE_ADDITION, &[1, 2, 3, 0, 1, 9, 5, 1, 1, 0][..]),
+            (
+                tags::BLOB_FILE_ADDITION,
+                &[1, 2, 3, 0, 1, 9, 5, 1, 1, 0][..],
+            ),
             (tags::OLD_BLOB_FILE_ADDITION, &[1, 2, 3, 0, 0, 0]),
             (tags::BLOB_FILE_GARBAGE, &[1, 2, 3, 0]),
             (tags::OLD_BLOB_FILE_GARBAGE, &[1, 2, 3, 0]),

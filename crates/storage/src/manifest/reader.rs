@@ -42,7 +42,10 @@ impl ManifestReader {
     /// `Corruption` naming file and offset: a damaged or undecodable record,
     /// or a group with a wrong countdown or a normal edit inside. After an
     /// error there is nothing more to read.
-    #[expect(clippy::should_implement_trait, reason = "it is fallible, not an iterator")]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "it is fallible, not an iterator"
+    )]
     pub fn next(&mut self) -> Result<Option<Vec<VersionEdit>>> {
         let result = self.next_group();
         if !matches!(result, Ok(Some(_))) {

@@ -236,8 +236,13 @@ impl BlockReader {
     /// file ends inside (I3).
     fn no_record(&mut self, ty: Option<u8>, what: Option<&'static str>) -> Result<Physical> {
         let offset = self.offset();
-        let maybe_stale = self.recycled || (!self.plain && ty.is_some_and(is_recyclable));
-        let followed = (maybe_stale || what.is_none()) && self.record_follows(maybe_stale)?;
+        // At the start of a file, which may be of either kind, a torn write
+        // over the previous life is assumed only where our number stands.
+        let maybe_stale = self.recycled
+            || (!self.plain
+                && ty.is_some_and(is_recyclable)
+                && self.carries_our_number(&self.block[self.pos..self.len]));
+        let followed = (maybe_stale || what.is_none()) && self.record_follows()?;
         let torn = what.is_none() && !followed;
         if followed || (!maybe_stale && !torn) {
             // `record_follows` may have loaded the next block already.
@@ -248,7 +253,8 @@ impl BlockReader {
             return Ok(Physical::Damage { offset, what });
         }
         self.ended = true;
-        let ours = torn && (!maybe_stale || self.carries_our_number(&self.block[self.pos..]));
+        let ours =
+            torn && (!maybe_stale || self.carries_our_number(&self.block[self.pos..self.len]));
         Ok(if ours {
             Physical::Torn { offset }
         } else {
@@ -259,26 +265,30 @@ impl BlockReader {
     /// Whether a valid record of this log follows the bytes at the read
     /// position, in this block or at the start of the next one, which is then
     /// the one in memory.
-    fn record_follows(&mut self, recyclable: bool) -> Result<bool> {
+    fn record_follows(&mut self) -> Result<bool> {
         for at in self.pos + 1..self.len {
-            if self.is_record_at(at, recyclable) {
+            if self.is_record_at(at) {
                 return Ok(true);
             }
         }
         if self.in_last_block() {
             return Ok(false);
         }
-        Ok(self.load_block()? && self.is_record_at(0, recyclable))
+        Ok(self.load_block()? && self.is_record_at(0))
     }
 
-    fn is_record_at(&self, at: usize, recyclable: bool) -> bool {
+    /// Whether a valid data record of this log starts at `at` in the block.
+    fn is_record_at(&self, at: usize) -> bool {
         let rest = &self.block[at..self.len];
         let Some(header) = Header::parse(rest) else {
             return false;
         };
-        matches!(purpose(header.ty), Some(Purpose::Data(_)))
-            && is_recyclable(header.ty) == recyclable
-            && (!recyclable || self.carries_our_number(rest))
+        let fits = if is_recyclable(header.ty) {
+            !self.plain && self.carries_our_number(rest)
+        } else {
+            !self.recycled
+        };
+        fits && matches!(purpose(header.ty), Some(Purpose::Data(_)))
             && rest
                 .get(TYPE_OFFSET..header.record_size())
                 .is_some_and(|covered| record_crc(covered) == header.crc)
@@ -310,7 +320,7 @@ impl BlockReader {
         if blocks == 1 && (pad < RECYCLABLE_HEADER_SIZE || self.starts_with_unsplit(pad)) {
             return Ok(None);
         }
-        if self.recycled && !self.is_record_at(0, true) {
+        if self.recycled && !self.is_record_at(0) {
             return Ok(Some(self.end()));
         }
         Ok(Some(Physical::Damage { offset, what: WHAT }))

@@ -21,7 +21,6 @@ pub(crate) const TYPE_OFFSET: usize = 6;
 
 /// Record types as stored.
 pub(crate) mod types {
-    pub const ZERO: u8 = 0;
     pub const FULL: u8 = 1;
     pub const FIRST: u8 = 2;
     pub const MIDDLE: u8 = 3;

@@ -41,7 +41,8 @@ pub enum ReadOutcome {
     TornTail {
         /// Where the unfinished record starts.
         offset: u64,
-        /// Bytes from there to the end of the file.
+        /// Bytes from there to the end of the file (in a recycled file: to
+        /// the end of the block after whose records stale ones begin).
         bytes: u64,
     },
     /// Bytes at an offset contradict their checksum or the format. Reading
@@ -106,12 +107,10 @@ impl LogReader {
                     purpose: Purpose::Data(place),
                     offset,
                 } => (place, offset),
-                Physical::Record { purpose, offset } => {
-                    match self.note(purpose, offset)? {
-                        Some(damage) => return Ok(damage),
-                        None => continue,
-                    }
-                }
+                Physical::Record { purpose, offset } => match self.note(purpose, offset)? {
+                    Some(damage) => return Ok(damage),
+                    None => continue,
+                },
                 Physical::End => return Ok(self.at_end(start)),
                 Physical::Torn { offset } => return Ok(self.at_end(start.or(Some(offset)))),
                 Physical::Damage { offset, what } => {

@@ -1,0 +1,3 @@
+//! Tests of the storage layer through its public interface.
+
+mod fswal;
