@@ -76,9 +76,7 @@ pub fn block_checksum(ty: ChecksumType, payload: &[u8], last: u8) -> u32 {
     use std::hash::Hasher;
     match ty {
         ChecksumType::NoChecksum => 0,
-        ChecksumType::CRC32c => {
-            mask_crc(crc32c::crc32c_append(crc32c::crc32c(payload), &[last]))
-        }
+        ChecksumType::CRC32c => mask_crc(crc32c::crc32c_append(crc32c::crc32c(payload), &[last])),
         ChecksumType::XXHash => {
             let mut h = XxHash32::with_seed(0);
             h.write(payload);

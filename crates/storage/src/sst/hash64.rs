@@ -62,10 +62,7 @@ fn avalanche(mut h: u64) -> u64 {
 
 #[inline(always)]
 fn mix(data: &[u8], at: usize, secret: usize) -> u64 {
-    fold(
-        d8(data, at) ^ s8(secret),
-        d8(data, at + 8) ^ s8(secret + 8),
-    )
+    fold(d8(data, at) ^ s8(secret), d8(data, at + 8) ^ s8(secret + 8))
 }
 
 /// The hash of `data`.

@@ -1,3 +1,4 @@
 //! Tests of the storage layer through its public interface.
 
 mod fswal;
+mod sst;
