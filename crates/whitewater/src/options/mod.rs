@@ -156,3 +156,17 @@ impl Default for CfOptions {
         }
     }
 }
+
+impl DbOptions {
+    pub(crate) fn validate(&self) -> whitewater_storage::Result<()> {
+        Ok(())
+    }
+    pub(crate) fn background_threads(&self) -> (usize, usize) {
+        crate::jobs::thread_counts(self.max_background_jobs)
+    }
+}
+impl CfOptions {
+    pub(crate) fn validate(&self) -> whitewater_storage::Result<()> {
+        Ok(())
+    }
+}
