@@ -18,6 +18,7 @@ use crate::options::CfOptions;
 use crate::version::range::KeyRange;
 use crate::version::{TableFile, Version, hull, total_bytes};
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::sync::Arc;
 use whitewater_storage::key::{self, InternalComparator, UserComparator};
 
@@ -43,7 +44,7 @@ impl Drop for Compaction {
     fn drop(&mut self) {
         for (_, files) in &self.inputs {
             for f in files {
-                f.set_being_compacted(false);
+                f.set_job(None);
             }
         }
     }
@@ -274,7 +275,7 @@ impl Picker<'_> {
     ) -> Option<Compaction> {
         let range = hull(self.user, start.1.iter().chain(&output.1))?;
         let output_level = output.0;
-        if self.range_is_busy(start.0, output_level, range) {
+        if self.range_is_busy(output_level, range) {
             return None;
         }
         let deeper = output_level + 1..self.version.levels.len();
@@ -290,23 +291,26 @@ impl Picker<'_> {
             output_level,
             reason,
         };
-        for (_, files) in &compaction.inputs {
-            files.iter().for_each(|f| f.set_being_compacted(true));
-        }
+        let all = || compaction.inputs.iter().flat_map(|(_, files)| files);
+        let job = all().next().map(|f| (f.meta.number, output_level));
+        all().for_each(|f| f.set_job(job));
         Some(compaction)
     }
 
-    /// Whether a running compaction from above may write into `range` of the
-    /// output level: it reads files there, or it did when level 0 was moved on.
-    fn range_is_busy(&self, start: usize, output_level: usize, range: KeyRange<'_>) -> bool {
-        let first = if start == 0 { 1 } else { 0 };
-        (first..=output_level).any(|level| {
-            let files = &self.version.levels[level];
-            let in_range = |f: &&Arc<TableFile>| f.range().overlaps(self.user, &range);
-            // Files of level 0 only matter when they go to this output level
-            // or deeper; they always do when they overlap what is below them.
-            files.iter().filter(in_range).any(|f| f.being_compacted())
-        })
+    /// Whether a running compaction may write a table that overlaps `range` of
+    /// the output level. Its tables span all of its inputs, gaps included, and
+    /// its inputs are in every version until it is done.
+    fn range_is_busy(&self, output_level: usize, range: KeyRange<'_>) -> bool {
+        let mut running: HashMap<u64, KeyRange<'_>> = HashMap::new();
+        for file in self.version.levels.iter().flatten() {
+            if let Some((job, output)) = file.job()
+                && output == output_level
+            {
+                let whole = running.entry(job).or_insert_with(|| file.range());
+                *whole = whole.hull(self.user, &file.range());
+            }
+        }
+        running.values().any(|whole| whole.overlaps(self.user, &range))
     }
 
     /// Whether the files can become part of `output_level` as they are.
