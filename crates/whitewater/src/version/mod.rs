@@ -17,7 +17,7 @@ use range::KeyRange;
 use std::cmp::Ordering::Greater;
 use std::collections::HashMap;
 use std::ops::{Bound, Range};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use whitewater_storage::cache::BlockCache;
 use whitewater_storage::key::{self, MAX_SEQUENCE, UserComparator, ValueType};
@@ -29,9 +29,12 @@ use crate::read::table_cache::OpenTable;
 #[derive(Debug)]
 pub(crate) struct TableFile {
     pub meta: FileMetaData,
-    /// Written by: the compaction picker, under the database mutex. Read by:
-    /// the same. Publishes nothing (relaxed).
-    being_compacted: AtomicBool,
+    /// The compaction that was picked and reads the file, by the number of its
+    /// first input; 0 is none. Written by: picks and the end of compactions,
+    /// under the database mutex. Read by: picks. Publishes nothing (relaxed).
+    job: AtomicU64,
+    /// The level that compaction writes to. As `job`.
+    job_output: AtomicUsize,
     /// The open table when tables are kept open without limit.
     pub open: OnceLock<Arc<OpenTable>>,
     /// Says when the file can be deleted.
@@ -101,18 +104,26 @@ impl TableFile {
         let hold = obsolete.hold(meta.number);
         Arc::new(TableFile {
             meta,
-            being_compacted: AtomicBool::new(false),
+            job: AtomicU64::new(0),
+            job_output: AtomicUsize::new(0),
             open: OnceLock::new(),
             _hold: hold,
         })
     }
     /// Whether a compaction that has been picked reads the file.
     pub fn being_compacted(&self) -> bool {
-        self.being_compacted.load(Ordering::Relaxed)
+        self.job.load(Ordering::Relaxed) != 0
     }
-    /// Marks the file as picked or not.
-    pub fn set_being_compacted(&self, v: bool) {
-        self.being_compacted.store(v, Ordering::Relaxed);
+    /// The compaction that reads the file, and the level it writes to.
+    pub fn job(&self) -> Option<(u64, usize)> {
+        let job = self.job.load(Ordering::Relaxed);
+        (job != 0).then(|| (job, self.job_output.load(Ordering::Relaxed)))
+    }
+    /// Marks the file as read by a compaction, or by none.
+    pub fn set_job(&self, job: Option<(u64, usize)>) {
+        let (job, output) = job.map_or((0, 0), |(job, output)| (job.max(1), output));
+        self.job_output.store(output, Ordering::Relaxed);
+        self.job.store(job, Ordering::Relaxed);
     }
     /// The user keys the file may hold or delete.
     pub fn range(&self) -> KeyRange<'_> {

@@ -84,7 +84,7 @@ pub(crate) fn parse_version_with(text: &str, num_levels: usize) -> Arc<Version> 
                 seq,
             );
             let file = TableFile::new(meta, obsolete.clone());
-            file.set_being_compacted(busy);
+            file.set_job(busy.then_some((file.meta.number, level + 1)));
             levels[level].push(file);
         }
     }
