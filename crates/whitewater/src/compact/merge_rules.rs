@@ -242,9 +242,7 @@ impl<'a> CompactionIter<'a> {
                 self.undecided.clear();
             }
             let stripe = self.rules.stripe(seq);
-            if self.settled == Some(stripe)
-                || self.rules.covered(self.current_key(), seq, stripe)
-            {
+            if self.settled == Some(stripe) || self.rules.covered(self.current_key(), seq, stripe) {
                 self.consume();
             } else if self.decide(seq, ty, stripe)? {
                 return Ok(());
@@ -328,7 +326,9 @@ impl<'a> CompactionIter<'a> {
         }
         let entry = parse_internal_key(self.source.key())?;
         let comparator = &self.rules.comparator;
-        let same = comparator.compare_user(entry.user_key, self.current_key()).is_eq();
+        let same = comparator
+            .compare_user(entry.user_key, self.current_key())
+            .is_eq();
         Ok(same.then_some((entry.seq, entry.ty)))
     }
 
