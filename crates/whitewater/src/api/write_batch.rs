@@ -1,7 +1,7 @@
 //! Batches of writes.
 
 use super::column_family::AsColumnFamilyRef;
-use whitewater_storage::batch::{self, Batch, HEADER_SIZE, Op};
+use whitewater_storage::batch::{self, Batch, Op};
 use whitewater_storage::key::ValueType;
 use whitewater_storage::{Error, Result};
 
@@ -78,10 +78,10 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
     }
 
     /// The batch to commit.
-    pub(crate) fn checked(&self) -> Result<&Batch> {
-        match &self.damaged {
-            None => Ok(&self.batch),
-            Some(damaged) => Err(damaged.1.clone()),
+    pub(crate) fn into_batch(self) -> Result<Batch> {
+        match self.damaged {
+            None => Ok(self.batch),
+            Some(damaged) => Err(damaged.1),
         }
     }
 
@@ -246,12 +246,4 @@ impl<const TRANSACTION: bool> Default for WriteBatchWithTransaction<TRANSACTION>
     fn default() -> Self {
         Self::new()
     }
-}
-
-/// A batch of one operation.
-pub(crate) fn single(cf: u32, ty: ValueType, key: &[u8], value: &[u8]) -> Batch {
-    // Tag, column family and two lengths take 16 bytes at most.
-    let mut batch = Batch::with_capacity(HEADER_SIZE + 16 + key.len() + value.len());
-    batch.push(cf, ty, key, value);
-    batch
 }

@@ -1,7 +1,7 @@
 //! Compaction: which tables to merge, and merging them.
 //!
-//! * [`pick`]: scores, level targets, automatic and manual picks. Pure
-//!   functions over a version.
+//! * [`score`]: level targets and scores.
+//! * [`pick`]: automatic and manual picks. Pure functions over a version.
 //! * [`merge_rules`]: which entries a merge drops or keeps. Also used by flush.
 //! * [`output`]: writes a merged stream into one or more tables.
 //! * [`job`]: runs a picked compaction.
@@ -10,3 +10,6 @@ pub(crate) mod job;
 pub(crate) mod merge_rules;
 pub(crate) mod output;
 pub(crate) mod pick;
+mod score;
+#[cfg(test)]
+mod tests;

@@ -43,6 +43,10 @@ option_struct! {
         paranoid_checks: bool = true;
         /// Threads of background flushes and compactions together.
         max_background_jobs: i32 = 2, in 1..=1024;
+        /// Threads of background flushes; -1 is a quarter of the jobs.
+        max_background_flushes: i32 = -1, in -1..=1024;
+        /// Threads of background compactions; -1 is the jobs that do not flush.
+        max_background_compactions: i32 = -1, in -1..=1024;
         /// Tables kept open; -1 keeps all of them open.
         max_open_files: i32 = -1, in -1..=i32::MAX;
         /// Where the write-ahead log is kept; the database's directory when unset.
@@ -68,10 +72,6 @@ option_struct! {
         max_write_batch_group_size_bytes: usize = 1 << 20, in 1..=usize::MAX;
         /// Rate of writes while they are slowed down. Bytes per second; 0 is 16 MiB.
         delayed_write_rate: u64 = 0;
-        /// Leave logged bytes in this process until `flush_wal`.
-        manual_wal_flush: bool = false;
-        /// Sync files with `fsync` instead of `fdatasync`.
-        use_fsync: bool = false;
         /// Old info logs kept. Files.
         keep_log_file_num: usize = 1000, in 1..=usize::MAX;
     }
@@ -196,7 +196,23 @@ impl DbOptions {
     /// # Errors
     /// `InvalidArgument` or `NotSupported` naming the option.
     pub(crate) fn validate(&self) -> Result<()> {
-        self.check()
+        self.check()?;
+        if !self.paranoid_checks {
+            return Err(Error::not_supported(
+                "option paranoid_checks=false: damage is never passed over in silence",
+            ));
+        }
+        Ok(())
+    }
+
+    /// How many threads flush and how many compact.
+    pub(crate) fn background_threads(&self) -> (usize, usize) {
+        let (flushes, compactions) = crate::jobs::thread_counts(self.max_background_jobs);
+        let given = |n: i32, or: usize| if n > 0 { n as usize } else { or };
+        (
+            given(self.max_background_flushes, flushes),
+            given(self.max_background_compactions, compactions),
+        )
     }
 }
 

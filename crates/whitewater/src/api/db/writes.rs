@@ -3,7 +3,7 @@
 use super::{DBCommon, DBInner, DBWithThreadMode, ThreadMode};
 use crate::api::column_family::AsColumnFamilyRef;
 use crate::api::options::WriteOptions;
-use crate::api::write_batch::{WriteBatch, single};
+use crate::api::write_batch::WriteBatch;
 use whitewater_storage::Error;
 use whitewater_storage::batch::Batch;
 use whitewater_storage::key::ValueType;
@@ -11,12 +11,20 @@ use whitewater_storage::key::ValueType;
 const DEFAULT_CF: u32 = 0;
 
 impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
-    fn commit(&self, batch: &Batch, writeopts: &WriteOptions) -> Result<(), Error> {
-        let spec = &writeopts.spec;
-        if spec.sync && spec.disable_wal {
-            return Err(Error::invalid("Sync writes has to enable WAL."));
-        }
-        self.engine().write(batch, spec)
+    fn commit(&self, batch: Batch, writeopts: &WriteOptions) -> Result<(), Error> {
+        self.engine().write(batch, &writeopts.spec)
+    }
+
+    /// Commits one operation.
+    fn commit_one(
+        &self,
+        cf: u32,
+        ty: ValueType,
+        key: &[u8],
+        value: &[u8],
+        writeopts: &WriteOptions,
+    ) -> Result<(), Error> {
+        self.engine().write_one(cf, ty, key, value, &writeopts.spec)
     }
 }
 
@@ -34,8 +42,13 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
         writeopts: &WriteOptions,
     ) -> Result<(), Error> {
         let cf = cf.inner().id();
-        let batch = single(cf, ValueType::RangeDeletion, from.as_ref(), to.as_ref());
-        self.commit(&batch, writeopts)
+        self.commit_one(
+            cf,
+            ValueType::RangeDeletion,
+            from.as_ref(),
+            to.as_ref(),
+            writeopts,
+        )
     }
 
     /// [`delete_range_cf_opt`](Self::delete_range_cf_opt) with default options.
@@ -57,7 +70,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     /// As [`write`](Self::write); `Incomplete` when the write would have to
     /// wait and may not, `InvalidArgument` for a synced write without a log.
     pub fn write_opt(&self, batch: WriteBatch, writeopts: &WriteOptions) -> Result<(), Error> {
-        self.commit(batch.checked()?, writeopts)
+        self.commit(batch.into_batch()?, writeopts)
     }
 
     /// Commits all writes of `batch` at once.
@@ -94,7 +107,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         V: AsRef<[u8]>,
     {
         let (key, value) = (key.as_ref(), value.as_ref());
-        self.commit(&single(DEFAULT_CF, ValueType::Value, key, value), writeopts)
+        self.commit_one(DEFAULT_CF, ValueType::Value, key, value, writeopts)
     }
 
     /// [`put_cf`](Self::put_cf) with options.
@@ -113,7 +126,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         V: AsRef<[u8]>,
     {
         let (cf, key, value) = (cf.inner().id(), key.as_ref(), value.as_ref());
-        self.commit(&single(cf, ValueType::Value, key, value), writeopts)
+        self.commit_one(cf, ValueType::Value, key, value, writeopts)
     }
 
     /// [`merge`](Self::merge) with options.
@@ -126,7 +139,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         V: AsRef<[u8]>,
     {
         let (key, value) = (key.as_ref(), value.as_ref());
-        self.commit(&single(DEFAULT_CF, ValueType::Merge, key, value), writeopts)
+        self.commit_one(DEFAULT_CF, ValueType::Merge, key, value, writeopts)
     }
 
     /// [`merge_cf`](Self::merge_cf) with options.
@@ -145,7 +158,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         V: AsRef<[u8]>,
     {
         let (cf, key, value) = (cf.inner().id(), key.as_ref(), value.as_ref());
-        self.commit(&single(cf, ValueType::Merge, key, value), writeopts)
+        self.commit_one(cf, ValueType::Merge, key, value, writeopts)
     }
 
     /// [`delete`](Self::delete) with options.
@@ -157,8 +170,13 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         key: K,
         writeopts: &WriteOptions,
     ) -> Result<(), Error> {
-        let batch = single(DEFAULT_CF, ValueType::Deletion, key.as_ref(), &[]);
-        self.commit(&batch, writeopts)
+        self.commit_one(
+            DEFAULT_CF,
+            ValueType::Deletion,
+            key.as_ref(),
+            &[],
+            writeopts,
+        )
     }
 
     /// [`delete_cf`](Self::delete_cf) with options.
@@ -171,8 +189,13 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         key: K,
         writeopts: &WriteOptions,
     ) -> Result<(), Error> {
-        let batch = single(cf.inner().id(), ValueType::Deletion, key.as_ref(), &[]);
-        self.commit(&batch, writeopts)
+        self.commit_one(
+            cf.inner().id(),
+            ValueType::Deletion,
+            key.as_ref(),
+            &[],
+            writeopts,
+        )
     }
 
     /// Sets `key` to `value`.

@@ -62,20 +62,24 @@ impl Options {
         self.db.max_background_jobs = jobs;
     }
 
+    /// Threads for flushes; -1, the default, is a quarter of the background
+    /// jobs.
+    #[deprecated(note = "RocksDB decides this by set_max_background_jobs")]
+    pub fn set_max_background_flushes(&mut self, n: i32) {
+        self.db.max_background_flushes = n;
+    }
+
+    /// Threads for compactions; -1, the default, is the background jobs that
+    /// do not flush.
+    #[deprecated(note = "RocksDB decides this by set_max_background_jobs")]
+    pub fn set_max_background_compactions(&mut self, n: i32) {
+        self.db.max_background_compactions = n;
+    }
+
     /// Table files kept open, 20 or more; -1, the default, keeps all of them
     /// open.
     pub fn set_max_open_files(&mut self, nfiles: i32) {
         self.db.max_open_files = nfiles;
-    }
-
-    /// Sync files with `fsync` instead of `fdatasync`. Default false.
-    pub fn set_use_fsync(&mut self, useit: bool) {
-        self.db.use_fsync = useit;
-    }
-
-    /// Whether files are synced with `fsync`.
-    pub fn get_use_fsync(&self) -> bool {
-        self.db.use_fsync
     }
 
     /// Let the writers of a group insert into the memtable in parallel.
