@@ -74,7 +74,7 @@ pub(crate) fn open(
     let filter = opener.filter(&metaindex, &properties)?;
     let data_end = match properties.data_size {
         0 => index_handle.offset.min(footer.metaindex.offset),
-        n => n,
+        n => n.min(size),
     };
     Ok(Table {
         file: opener.file,

@@ -126,6 +126,9 @@ pub struct Table {
     pub(crate) file_number: u64,
 }
 
+/// Larger key buffers are not kept between lookups, in bytes.
+const MAX_KEPT_BUFFER: usize = 64 << 10;
+
 thread_local! {
     /// Key buffers of lookups, kept so that a lookup allocates nothing.
     static BUFFERS: Cell<[Vec<u8>; 2]> = const { Cell::new([Vec::new(), Vec::new()]) };
@@ -169,7 +172,10 @@ impl Table {
         let mut index = IndexCursor::new(self, how, index_buf);
         let mut cursor = Cursor::with_buffer(Layout::Values, TAG_SIZE, key_buf);
         let result = self.get_with(lookup, how, &mut index, &mut cursor, visit);
-        BUFFERS.set([index.into_buffer(), cursor.into_buffer()]);
+        let buffers = [index.into_buffer(), cursor.into_buffer()];
+        if buffers.iter().all(|b| b.capacity() <= MAX_KEPT_BUFFER) {
+            BUFFERS.set(buffers);
+        }
         result
     }
 
