@@ -1,21 +1,23 @@
 //! The bindings to real engines, written once: the engine crate and the
 //! `rocksdb` crate have the same names and signatures.
 
+use super::flags::Flags;
+
 /// Makes a module with a `Database` that implements
 /// [`Engine`](super::engine::Engine) over one of the crates.
 ///
-/// The attributes are put on the function that sets the limits of background
-/// work, whose setters one of the crates calls deprecated.
+/// `$jobs` sets the limits of background work: their setters are the one place
+/// where the two crates differ.
 macro_rules! engine_binding {
-    ($(#[$jobs_attribute:meta])* $module:ident, $package:ident, $title:expr) => {
+    ($module:ident, $package:ident, $title:expr, $jobs:ident) => {
         #[doc = concat!("The binding to the crate `", stringify!($package), "`.")]
         pub mod $module {
             use std::path::Path;
 
             use $package::{
-                BlockBasedOptions, BottommostLevelCompaction, Cache, ChecksumType,
-                CompactOptions, DB, DBCompressionType, DBPinnableSlice, DBRawIterator,
-                MergeOperands, Options, ReadOptions, WriteBatch, WriteOptions,
+                BlockBasedOptions, BottommostLevelCompaction, Cache, ChecksumType, CompactOptions,
+                DB, DBCompressionType, DBPinnableSlice, DBRawIterator, MergeOperands, Options,
+                ReadOptions, WriteBatch, WriteOptions,
             };
 
             use crate::bench::engine::{Batch, Cursor, Engine, Result};
@@ -25,7 +27,6 @@ macro_rules! engine_binding {
             /// An open database.
             pub struct Database {
                 db: DB,
-                options: Options,
                 reads: ReadOptions,
                 verify_checksums: bool,
             }
@@ -41,10 +42,13 @@ macro_rules! engine_binding {
                 }
 
                 fn open(directory: &Path, flags: &Flags) -> Result<Self> {
-                    let options = options(flags)?;
-                    let db = DB::open(&options, directory)?;
+                    let db = DB::open(&options(flags)?, directory)?;
                     let reads = read_options(flags.verify_checksum);
-                    Ok(Self { db, options, reads, verify_checksums: flags.verify_checksum })
+                    Ok(Self {
+                        db,
+                        reads,
+                        verify_checksums: flags.verify_checksum,
+                    })
                 }
 
                 fn destroy(directory: &Path, flags: &Flags) -> Result<()> {
@@ -80,7 +84,8 @@ macro_rules! engine_binding {
                 }
 
                 fn cursor(&self) -> DBRawIterator<'_> {
-                    self.db.raw_iterator_opt(read_options(self.verify_checksums))
+                    self.db
+                        .raw_iterator_opt(read_options(self.verify_checksums))
                 }
 
                 fn flush(&self) -> Result<()> {
@@ -90,15 +95,12 @@ macro_rules! engine_binding {
                 fn compact(&self) {
                     let mut how = CompactOptions::default();
                     how.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
-                    self.db.compact_range_opt(None::<&[u8]>, None::<&[u8]>, &how);
+                    self.db
+                        .compact_range_opt(None::<&[u8]>, None::<&[u8]>, &how);
                 }
 
                 fn property(&self, name: &str) -> Option<String> {
                     self.db.property_value(name).ok().flatten()
-                }
-
-                fn statistics(&self) -> Option<String> {
-                    self.options.get_statistics()
                 }
             }
 
@@ -161,7 +163,8 @@ macro_rules! engine_binding {
                     options.set_wal_dir(&flags.wal_dir);
                 }
                 set_memtables(&mut options, flags);
-                set_jobs(&mut options, flags);
+                super::$jobs(&mut options, flags);
+                options.set_disable_auto_compactions(flags.disable_auto_compactions);
                 set_levels(&mut options, flags);
                 options.set_compression_type(compression(flags)?);
                 options.set_block_based_table_factory(&tables(flags)?);
@@ -173,28 +176,24 @@ macro_rules! engine_binding {
             }
 
             fn set_memtables(options: &mut Options, flags: &Flags) {
-                options.set_write_buffer_size(usize::try_from(flags.write_buffer_size).unwrap_or(usize::MAX));
+                options.set_write_buffer_size(
+                    usize::try_from(flags.write_buffer_size).unwrap_or(usize::MAX),
+                );
                 options.set_max_write_buffer_number(flags.max_write_buffer_number);
-                options.set_min_write_buffer_number_to_merge(flags.min_write_buffer_number_to_merge);
+                options
+                    .set_min_write_buffer_number_to_merge(flags.min_write_buffer_number_to_merge);
                 options.set_allow_concurrent_memtable_write(flags.allow_concurrent_memtable_write);
-                options.set_enable_write_thread_adaptive_yield(flags.enable_write_thread_adaptive_yield);
-            }
-
-            $(#[$jobs_attribute])*
-            fn set_jobs(options: &mut Options, flags: &Flags) {
-                options.set_max_background_jobs(flags.max_background_jobs);
-                if flags.max_background_flushes != -1 {
-                    options.set_max_background_flushes(flags.max_background_flushes);
-                }
-                if flags.max_background_compactions != -1 {
-                    options.set_max_background_compactions(flags.max_background_compactions);
-                }
-                options.set_disable_auto_compactions(flags.disable_auto_compactions);
+                options.set_enable_write_thread_adaptive_yield(
+                    flags.enable_write_thread_adaptive_yield,
+                );
             }
 
             fn set_levels(options: &mut Options, flags: &Flags) {
-                options.set_level_zero_file_num_compaction_trigger(flags.level0_file_num_compaction_trigger);
-                options.set_level_zero_slowdown_writes_trigger(flags.level0_slowdown_writes_trigger);
+                options.set_level_zero_file_num_compaction_trigger(
+                    flags.level0_file_num_compaction_trigger,
+                );
+                options
+                    .set_level_zero_slowdown_writes_trigger(flags.level0_slowdown_writes_trigger);
                 options.set_level_zero_stop_writes_trigger(flags.level0_stop_writes_trigger);
                 options.set_num_levels(flags.num_levels);
                 options.set_max_bytes_for_level_base(flags.max_bytes_for_level_base);
@@ -234,18 +233,23 @@ macro_rules! engine_binding {
             }
 
             fn set_merge_operator(options: &mut Options, operator: Option<MergeOperator>) {
-                let (name, function): (_, fn(&[u8], Option<&[u8]>, &MergeOperands) -> _) = match operator {
-                    None => return,
-                    Some(MergeOperator::Put) => ("PutOperator", |_, existing, operands| {
-                        Some(merge::put(existing, operands.iter()))
-                    }),
-                    Some(MergeOperator::UInt64Add) => ("UInt64AddOperator", |_, existing, operands| {
-                        Some(merge::uint64_add(existing, operands.iter()))
-                    }),
-                    Some(MergeOperator::StringAppend) => ("StringAppendOperator", |_, existing, operands| {
-                        Some(merge::string_append(existing, operands.iter()))
-                    }),
-                };
+                let (name, function): (_, fn(&[u8], Option<&[u8]>, &MergeOperands) -> _) =
+                    match operator {
+                        None => return,
+                        Some(MergeOperator::Put) => ("PutOperator", |_, existing, operands| {
+                            Some(merge::put(existing, operands.iter()))
+                        }),
+                        Some(MergeOperator::UInt64Add) => {
+                            ("UInt64AddOperator", |_, existing, operands| {
+                                Some(merge::uint64_add(existing, operands.iter()))
+                            })
+                        }
+                        Some(MergeOperator::StringAppend) => {
+                            ("StringAppendOperator", |_, existing, operands| {
+                                Some(merge::string_append(existing, operands.iter()))
+                            })
+                        }
+                    };
                 options.set_merge_operator_associative(name, function);
             }
         }
@@ -254,22 +258,45 @@ macro_rules! engine_binding {
 
 #[cfg(feature = "engine")]
 engine_binding!(
-    #[expect(
-        deprecated,
-        reason = "these are the setters behind the flags of the same names"
-    )]
     own,
     whitewater,
-    concat!("Whitewater: version ", env!("CARGO_PKG_VERSION"))
+    concat!("Whitewater: version ", env!("CARGO_PKG_VERSION")),
+    set_own_jobs
 );
 
 #[cfg(feature = "peer-rocksdb")]
 engine_binding!(
-    #[expect(
-        deprecated,
-        reason = "these are the setters behind the flags of the same names"
-    )]
     peer,
     rocksdb,
-    "RocksDB:    as bundled by the rocksdb crate 0.25"
+    "RocksDB:    as bundled by the rocksdb crate 0.25",
+    set_peer_jobs
 );
+
+/// This engine has one limit and divides it itself: limits given apart add up.
+#[cfg(feature = "engine")]
+fn set_own_jobs(options: &mut whitewater::Options, flags: &Flags) {
+    let (flushes, compactions) = (
+        flags.max_background_flushes,
+        flags.max_background_compactions,
+    );
+    let jobs = match (flushes, compactions) {
+        (-1, -1) => flags.max_background_jobs,
+        _ => flushes.max(1).saturating_add(compactions.max(1)),
+    };
+    options.set_max_background_jobs(jobs);
+}
+
+#[cfg(feature = "peer-rocksdb")]
+#[expect(
+    deprecated,
+    reason = "these are the setters behind the flags of the same names"
+)]
+fn set_peer_jobs(options: &mut rocksdb::Options, flags: &Flags) {
+    options.set_max_background_jobs(flags.max_background_jobs);
+    if flags.max_background_flushes != -1 {
+        options.set_max_background_flushes(flags.max_background_flushes);
+    }
+    if flags.max_background_compactions != -1 {
+        options.set_max_background_compactions(flags.max_background_compactions);
+    }
+}

@@ -107,8 +107,6 @@ pub trait Engine: Sized + Send + Sync {
     fn compact(&self);
     /// A property by RocksDB's name; `None` if the engine lacks it.
     fn property(&self, name: &str) -> Option<String>;
-    /// The engine's statistics, if they were asked for.
-    fn statistics(&self) -> Option<String>;
 }
 
 /// Entries that are written together.

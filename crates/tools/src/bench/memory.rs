@@ -110,15 +110,13 @@ impl Engine for Memory {
 
     fn property(&self, name: &str) -> Option<String> {
         match name {
-            "rocksdb.sstables" => None,
+            "rocksdb.options-statistics" if self.statistics => {
+                Some(format!("memory.entries COUNT : {}", self.read().len()))
+            }
+            "rocksdb.options-statistics" | "rocksdb.sstables" => None,
             "rocksdb.levelstats" => Some("Level Files Size(MB)".into()),
             _ => Some("0".into()),
         }
-    }
-
-    fn statistics(&self) -> Option<String> {
-        self.statistics
-            .then(|| format!("memory.entries COUNT : {}", self.read().len()))
     }
 }
 

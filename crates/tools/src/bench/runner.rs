@@ -24,6 +24,7 @@ use super::workload;
 const QUIET_READINGS: u32 = 5;
 /// Time between two such readings.
 const READING_PAUSE: Duration = Duration::from_millis(20);
+const STATISTICS: &str = "rocksdb.options-statistics";
 const BACKGROUND_WORK: [&str; 4] = [
     "rocksdb.mem-table-flush-pending",
     "rocksdb.num-running-flushes",
@@ -112,7 +113,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             outcomes.extend(self.run_step(step)?);
         }
         if self.flags.statistics {
-            let statistics = self.engine()?.statistics().unwrap_or_default();
+            let statistics = self.engine()?.property(STATISTICS).unwrap_or_default();
             self.print(&format!("STATISTICS:\n{statistics}\n"))?;
         }
         Ok(outcomes)
