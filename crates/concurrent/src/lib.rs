@@ -5,6 +5,7 @@
 //!   readers (seed: RocksDB's `InlineSkipList`).
 //! * [`group`]: leader and followers, the mechanism of grouped commits.
 //! * [`counter`]: statistics that promise no ordering.
+//! * [`waiter`]: spin, yield, then sleep, by what has paid off before.
 //! * [`sync`]: the atomics all of them use; loom's under `cfg(loom)`.
 //!
 //! No I/O and no engine types here. This is the one crate whose business is
@@ -13,5 +14,7 @@
 
 pub mod arena;
 pub mod counter;
+pub mod group;
 pub mod skiplist;
 pub mod sync;
+pub mod waiter;

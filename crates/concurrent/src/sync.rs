@@ -1,2 +1,122 @@
-//! The atomics and locks of this crate: std and parking_lot, or loom's under
-//! `cfg(loom)`.
+//! The atomics and locks of this crate: std's and parking_lot's, or loom's
+//! under `cfg(loom)`.
+//!
+//! Code whose interleavings are model-checked takes its shared state from
+//! here and from nowhere else; statistics ([`crate::counter`]) do not, since
+//! they order nothing. Both variants offer the same names with the same
+//! signatures (parking_lot's: no poisoning).
+//!
+//! Contract for users: no item of this module may live in a plain `static`,
+//! because loom's are created anew in every execution.
+
+#[cfg(not(loom))]
+pub use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
+};
+
+#[cfg(not(loom))]
+pub use parking_lot::{Mutex, MutexGuard};
+
+#[cfg(not(loom))]
+pub use std::{hint, thread};
+
+#[cfg(not(loom))]
+pub(crate) use std::thread_local;
+
+#[cfg(loom)]
+pub use loom::{
+    hint,
+    sync::{
+        Arc, MutexGuard,
+        atomic::{
+            AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+        },
+    },
+    thread,
+};
+
+#[cfg(loom)]
+pub use modelled::Mutex;
+
+#[cfg(loom)]
+pub(crate) use modelled::thread_local;
+
+#[cfg(loom)]
+mod modelled {
+    use super::MutexGuard;
+
+    /// loom's, with std's way of saying that the value is constant.
+    macro_rules! modelled_local {
+        ($(#[$meta:meta])* static $name:ident: $type:ty = const { $value:expr };) => {
+            loom::thread_local! { $(#[$meta])* static $name: $type = $value; }
+        };
+    }
+    pub(crate) use modelled_local as thread_local;
+
+    /// loom's mutex with parking_lot's signatures.
+    #[derive(Debug)]
+    pub struct Mutex<T>(loom::sync::Mutex<T>);
+
+    impl<T> Mutex<T> {
+        /// An unlocked mutex.
+        pub fn new(value: T) -> Self {
+            Mutex(loom::sync::Mutex::new(value))
+        }
+
+        /// Waits for the lock.
+        pub fn lock(&self) -> MutexGuard<'_, T> {
+            self.0.lock().expect("loom never poisons")
+        }
+
+        /// The lock, if it is free now.
+        pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+            self.0.try_lock().ok()
+        }
+
+        /// The value, without locking.
+        pub fn get_mut(&mut self) -> &mut T {
+            self.0.get_mut().expect("loom never poisons")
+        }
+    }
+}
+
+/// Marks plain memory that is written once, published through an atomic and
+/// only read afterwards. Costs nothing in a normal build; under loom it fails
+/// the model when a read is not ordered after the write.
+#[derive(Debug)]
+pub struct PublishedMark {
+    #[cfg(loom)]
+    cell: loom::cell::UnsafeCell<()>,
+}
+
+impl PublishedMark {
+    /// A mark for memory that the current thread is about to write.
+    #[inline(always)]
+    pub fn new() -> Self {
+        PublishedMark {
+            #[cfg(loom)]
+            cell: loom::cell::UnsafeCell::new(()),
+        }
+    }
+
+    /// States that the memory is being written.
+    #[inline(always)]
+    pub fn written(&self) {
+        #[cfg(loom)]
+        self.cell.with_mut(|_| ());
+    }
+
+    /// States that the memory is being read.
+    #[inline(always)]
+    pub fn read(&self) {
+        #[cfg(loom)]
+        self.cell.with(|_| ());
+    }
+}
+
+impl Default for PublishedMark {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -259,6 +259,8 @@ impl<'a> Iterator for Ops<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
+    use proptest::prelude::*;
 
     #[test]
     fn batches_read_back() {
@@ -305,5 +307,118 @@ mod tests {
         let mut wrong = bytes.to_vec();
         wrong[8] = 1;
         assert!(Batch::from_bytes(wrong).is_err());
+    }
+
+    #[test]
+    fn column_family_forms_of_the_default_family_are_read() {
+        let mut rep = vec![0; HEADER_SIZE];
+        rep[8] = 2;
+        rep.extend_from_slice(&[tags::CF_VALUE, 0, 1, b'k', 1, b'v']);
+        rep.extend_from_slice(&[tags::NOOP, tags::CF_RANGE_DELETION, 0x80, 0x01, 1, b'a', 0]);
+        let b = Batch::from_bytes(rep).unwrap();
+        let ops: Vec<_> = b.ops().map(Result::unwrap).collect();
+        let first = Op::Entry {
+            cf: 0,
+            ty: ValueType::Value,
+            key: b"k",
+            value: b"v",
+        };
+        let last = Op::Entry {
+            cf: 128,
+            ty: ValueType::RangeDeletion,
+            key: b"a",
+            value: b"",
+        };
+        assert_eq!(ops, [first, Op::Noop, last]);
+    }
+
+    #[test]
+    fn two_phase_markers_are_not_supported_and_unknown_tags_are_corruption() {
+        for tag in 0..=u8::MAX {
+            let mut rep = vec![0; HEADER_SIZE];
+            rep[8] = 1;
+            rep.extend_from_slice(&[tag, 0, 0, 0]);
+            let kind = check(&rep).map_err(|e| e.kind());
+            if tags::TWO_PHASE.contains(&tag) {
+                assert_eq!(kind, Err(ErrorKind::NotSupported), "{tag:#x}");
+            } else if tag > tags::CF_VALUE_PREFERRED_SEQNO || tag == 0x14 {
+                assert_eq!(kind, Err(ErrorKind::Corruption), "{tag:#x}");
+            }
+        }
+        assert_eq!(sequence(&[1, 2]), 0);
+        assert_eq!(count(&[0; 11]), 0);
+    }
+
+    /// One operation as the test makes it; type `None` is log data.
+    type Made = (Option<ValueType>, u32, Vec<u8>, Vec<u8>);
+
+    fn any_op() -> impl Strategy<Value = Made> {
+        use ValueType::*;
+        let ty = prop::sample::select(vec![
+            None,
+            Some(Deletion),
+            Some(Value),
+            Some(Merge),
+            Some(SingleDeletion),
+            Some(RangeDeletion),
+            Some(BlobIndex),
+            Some(WideColumnEntity),
+            Some(ValuePreferredSeqno),
+        ]);
+        let cf = prop_oneof![Just(0u32), 1u32..300, any::<u32>()];
+        let bytes = || prop::collection::vec(any::<u8>(), 0..200);
+        (ty, cf, bytes(), bytes())
+    }
+
+    fn build(made: &[Made]) -> Batch {
+        let mut b = Batch::with_capacity(100);
+        for (ty, cf, key, value) in made {
+            match ty {
+                Some(ty) => b.push(*cf, *ty, key, value),
+                None => b.push_log_data(key),
+            }
+        }
+        b
+    }
+
+    proptest! {
+        #[test]
+        fn any_operations_read_back(made in prop::collection::vec(any_op(), 0..20)) {
+            let mut b = build(&made);
+            check(b.bytes()).unwrap();
+            let entries = made.iter().filter(|m| m.0.is_some()).count();
+            prop_assert_eq!(b.count() as usize, entries);
+            let mut ops = b.ops();
+            for (ty, cf, key, value) in &made {
+                let expected = match *ty {
+                    None => Op::LogData(key),
+                    Some(ty @ (ValueType::Deletion | ValueType::SingleDeletion)) => {
+                        Op::Entry { cf: *cf, ty, key, value: b"" }
+                    }
+                    Some(ty) => Op::Entry { cf: *cf, ty, key, value },
+                };
+                prop_assert_eq!(ops.next().unwrap().unwrap(), expected);
+            }
+            prop_assert!(ops.next().is_none());
+            b.clear();
+            prop_assert_eq!(b, Batch::default());
+        }
+
+        #[test]
+        fn damaged_batches_never_panic(
+            made in prop::collection::vec(any_op(), 1..5),
+            at: prop::sample::Index,
+            byte: u8,
+            cut: prop::sample::Index,
+        ) {
+            let mut rep = build(&made).bytes().to_vec();
+            let at = at.index(rep.len());
+            rep[at] = byte;
+            rep.truncate(cut.index(rep.len() + 1));
+            let entries = ops(&rep).filter(|op| matches!(op, Ok(Op::Entry { .. }))).count();
+            if check(&rep).is_ok() {
+                prop_assert_eq!(entries as u32, count(&rep));
+            }
+        }
     }
 }

@@ -1,1 +1,525 @@
 //! Fault injection.
+//!
+//! [`FaultFs`] counts every operation by kind and fails those that a
+//! [`Rule`] picks. A sweep over "the n-th operation fails", n = 1, 2, ...,
+//! ends when nothing was injected any more.
+//!
+//! An injected failure means that the operation did not happen, but for
+//! [`Fault::ShortWrite`], which leaves half of the bytes, and for a failed
+//! sync, after which the file system below forgets which bytes were unsynced
+//! (as Linux does), so that a second sync cannot rescue them.
+
+use super::{FileLock, Fs, RandomAccessFile, SequentialFile, WritableFile};
+use crate::error::{Error, Result};
+use bytes::Bytes;
+use parking_lot::Mutex;
+use rand::{Rng, SeedableRng, rngs::StdRng};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// An operation of [`Fs`] or of one of its files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum FaultOp {
+    /// [`Fs::create`]
+    Create,
+    /// [`Fs::open_append`]
+    OpenAppend,
+    /// [`Fs::reuse`]; the path is the new one.
+    Reuse,
+    /// [`Fs::open_random`]
+    OpenRandom,
+    /// [`Fs::open_sequential`]
+    OpenSequential,
+    /// [`Fs::exists`]
+    Exists,
+    /// [`Fs::file_size`] and [`RandomAccessFile::len`]
+    FileSize,
+    /// [`Fs::list`]
+    List,
+    /// [`Fs::create_dir_all`]
+    CreateDir,
+    /// [`Fs::remove`]
+    Remove,
+    /// [`Fs::remove_dir`]
+    RemoveDir,
+    /// [`Fs::rename`]; the path is the new one.
+    Rename,
+    /// [`Fs::link`]; the path is the new one.
+    Link,
+    /// [`Fs::sync_dir`]
+    SyncDir,
+    /// [`Fs::lock`]
+    Lock,
+    /// [`WritableFile::append`]
+    Append,
+    /// [`WritableFile::flush`]
+    Flush,
+    /// [`WritableFile::sync`]
+    Sync,
+    /// [`WritableFile::truncate_to_len`]
+    Truncate,
+    /// [`RandomAccessFile::read_at`]
+    ReadAt,
+    /// [`SequentialFile::read`]
+    SequentialRead,
+}
+
+/// Number of kinds in [`FaultOp`].
+const OPS: usize = FaultOp::SequentialRead as usize + 1;
+
+/// A set of operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpSet(u32);
+
+impl OpSet {
+    /// Every operation.
+    pub const ALL: OpSet = OpSet(u32::MAX);
+    /// The operations that change files or directories, or make them durable.
+    pub const WRITES: OpSet = OpSet::of(&[
+        FaultOp::Create,
+        FaultOp::OpenAppend,
+        FaultOp::Reuse,
+        FaultOp::CreateDir,
+        FaultOp::Remove,
+        FaultOp::RemoveDir,
+        FaultOp::Rename,
+        FaultOp::Link,
+        FaultOp::SyncDir,
+        FaultOp::Append,
+        FaultOp::Flush,
+        FaultOp::Sync,
+        FaultOp::Truncate,
+    ]);
+    /// The operations that only read.
+    pub const READS: OpSet = OpSet::of(&[
+        FaultOp::OpenRandom,
+        FaultOp::OpenSequential,
+        FaultOp::Exists,
+        FaultOp::FileSize,
+        FaultOp::List,
+        FaultOp::ReadAt,
+        FaultOp::SequentialRead,
+    ]);
+
+    /// The set of `ops`.
+    pub const fn of(ops: &[FaultOp]) -> OpSet {
+        let mut bits = 0;
+        let mut i = 0;
+        while i < ops.len() {
+            bits |= 1 << ops[i] as u32;
+            i += 1;
+        }
+        OpSet(bits)
+    }
+
+    /// Whether `op` is in the set.
+    pub const fn contains(self, op: FaultOp) -> bool {
+        self.0 & (1 << op as u32) != 0
+    }
+}
+
+/// Which paths a rule is about.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum PathMatch {
+    /// All.
+    #[default]
+    Any,
+    /// Those whose text contains this.
+    Contains(String),
+    /// Those whose text ends with this.
+    EndsWith(String),
+}
+
+impl PathMatch {
+    fn matches(&self, path: &Path) -> bool {
+        let text = path.to_string_lossy();
+        match self {
+            PathMatch::Any => true,
+            PathMatch::Contains(part) => text.contains(part.as_str()),
+            PathMatch::EndsWith(end) => text.ends_with(end.as_str()),
+        }
+    }
+}
+
+/// Which of the matching operations fail.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum When {
+    /// The n-th since the rule was added, counted from 1.
+    Nth(u64),
+    /// Each with this probability, by a generator with this seed.
+    Chance {
+        /// 0.0 to 1.0.
+        probability: f64,
+        /// Same seed and same operations: same failures.
+        seed: u64,
+    },
+}
+
+/// What an injected failure looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The device reports an error (`EIO`).
+    Eio,
+    /// The device is full (`ENOSPC`).
+    Enospc,
+    /// Half of an append's bytes are written, then the device is full. For
+    /// other operations the same as [`Fault::Enospc`].
+    ShortWrite,
+}
+
+impl Fault {
+    fn error(self, op: FaultOp, path: &Path) -> Error {
+        let errno = match self {
+            Fault::Eio => rustix::io::Errno::IO,
+            Fault::Enospc | Fault::ShortWrite => rustix::io::Errno::NOSPC,
+        };
+        Error::io(
+            &format!("{op:?} (injected)"),
+            path,
+            &io::Error::from_raw_os_error(errno.raw_os_error()),
+        )
+    }
+}
+
+/// Picks operations and makes them fail.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rule {
+    /// The kinds of operation it is about.
+    pub ops: OpSet,
+    /// The paths it is about.
+    pub path: PathMatch,
+    /// Which of these fail.
+    pub when: When,
+    /// How they fail.
+    pub fault: Fault,
+    /// Whether, after the first failure, every matching operation fails;
+    /// otherwise only those that `when` picks do.
+    pub sticky: bool,
+}
+
+impl Rule {
+    /// A rule that fails the `n`-th (from 1) of `ops` with `EIO`, once, on any
+    /// path.
+    pub fn nth(ops: OpSet, n: u64) -> Self {
+        Rule {
+            ops,
+            path: PathMatch::Any,
+            when: When::Nth(n),
+            fault: Fault::Eio,
+            sticky: false,
+        }
+    }
+}
+
+/// Names a rule that was added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RuleId(u64);
+
+/// A failure that was injected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Injected {
+    /// The operation that failed.
+    pub op: FaultOp,
+    /// Its path.
+    pub path: PathBuf,
+    /// How it failed.
+    pub fault: Fault,
+}
+
+/// A rule and what it has seen.
+#[derive(Debug)]
+struct Armed {
+    id: u64,
+    rule: Rule,
+    seen: u64,
+    fired: bool,
+    rng: Option<StdRng>,
+}
+
+impl Armed {
+    /// Whether the rule fails this operation.
+    fn fires(&mut self, op: FaultOp, path: &Path) -> bool {
+        if !self.rule.ops.contains(op) || !self.rule.path.matches(path) {
+            return false;
+        }
+        if self.fired && self.rule.sticky {
+            return true;
+        }
+        self.seen += 1;
+        let fires = match self.rule.when {
+            When::Nth(n) => self.seen == n,
+            When::Chance { probability, .. } => self
+                .rng
+                .as_mut()
+                .is_some_and(|r| r.random::<f64>() < probability),
+        };
+        self.fired |= fires;
+        fires
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    rules: Vec<Armed>,
+    next_id: u64,
+    counts: [u64; OPS],
+    injected: Vec<Injected>,
+}
+
+/// Wraps a file system and fails operations by rule. Clones share rules and
+/// counts.
+#[derive(Debug, Clone)]
+pub struct FaultFs {
+    inner: Arc<dyn Fs>,
+    state: Arc<Mutex<State>>,
+}
+
+impl FaultFs {
+    /// Wraps `inner`, without rules.
+    pub fn new(inner: Arc<dyn Fs>) -> Self {
+        FaultFs {
+            inner,
+            state: Arc::default(),
+        }
+    }
+
+    /// Adds a rule. When several rules pick an operation, the one added first
+    /// decides how it fails.
+    pub fn add_rule(&self, rule: Rule) -> RuleId {
+        let mut state = self.state.lock();
+        state.next_id += 1;
+        let id = state.next_id;
+        let rng = match rule.when {
+            When::Chance { seed, .. } => Some(StdRng::seed_from_u64(seed)),
+            When::Nth(_) => None,
+        };
+        state.rules.push(Armed {
+            id,
+            rule,
+            seen: 0,
+            fired: false,
+            rng,
+        });
+        RuleId(id)
+    }
+
+    /// Removes a rule; nothing happens when it is gone already.
+    pub fn remove_rule(&self, id: RuleId) {
+        self.state.lock().rules.retain(|r| r.id != id.0);
+    }
+
+    /// Removes all rules.
+    pub fn clear_rules(&self) {
+        self.state.lock().rules.clear();
+    }
+
+    /// How many operations of this kind there were, failed ones included.
+    pub fn count(&self, op: FaultOp) -> u64 {
+        self.state.lock().counts[op as usize]
+    }
+
+    /// How many operations of these kinds there were, failed ones included.
+    pub fn count_all(&self, ops: OpSet) -> u64 {
+        let counts = self.state.lock().counts;
+        (0..OPS)
+            .filter(|i| ops.0 & (1 << i) != 0)
+            .map(|i| counts[i])
+            .sum()
+    }
+
+    /// The failures injected so far, in order.
+    pub fn injected(&self) -> Vec<Injected> {
+        self.state.lock().injected.clone()
+    }
+
+    fn gate(&self, op: FaultOp, path: &Path) -> Result<()> {
+        match self.pick(op, path) {
+            None => Ok(()),
+            Some(fault) => Err(fault.error(op, path)),
+        }
+    }
+
+    /// Counts the operation and decides its fate.
+    fn pick(&self, op: FaultOp, path: &Path) -> Option<Fault> {
+        let mut state = self.state.lock();
+        state.counts[op as usize] += 1;
+        let mut fault = None;
+        for armed in &mut state.rules {
+            // Every rule counts, also behind the one that decides.
+            if armed.fires(op, path) {
+                fault = fault.or(Some(armed.rule.fault));
+            }
+        }
+        if let Some(fault) = fault {
+            state.injected.push(Injected {
+                op,
+                path: path.to_path_buf(),
+                fault,
+            });
+        }
+        fault
+    }
+
+    fn writable(&self, inner: Box<dyn WritableFile>, path: &Path) -> Box<dyn WritableFile> {
+        Box::new(FaultWritable {
+            inner,
+            fs: self.clone(),
+            path: path.to_path_buf(),
+        })
+    }
+}
+
+impl Fs for FaultFs {
+    fn create(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
+        self.gate(FaultOp::Create, path)?;
+        Ok(self.writable(self.inner.create(path)?, path))
+    }
+    fn open_append(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
+        self.gate(FaultOp::OpenAppend, path)?;
+        Ok(self.writable(self.inner.open_append(path)?, path))
+    }
+    fn reuse(&self, old: &Path, new: &Path) -> Result<Box<dyn WritableFile>> {
+        self.gate(FaultOp::Reuse, new)?;
+        Ok(self.writable(self.inner.reuse(old, new)?, new))
+    }
+    fn open_random(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
+        self.gate(FaultOp::OpenRandom, path)?;
+        Ok(Arc::new(FaultRandom {
+            inner: self.inner.open_random(path)?,
+            fs: self.clone(),
+        }))
+    }
+    fn open_sequential(&self, path: &Path) -> Result<Box<dyn SequentialFile>> {
+        self.gate(FaultOp::OpenSequential, path)?;
+        Ok(Box::new(FaultSequential {
+            inner: self.inner.open_sequential(path)?,
+            fs: self.clone(),
+        }))
+    }
+    fn exists(&self, path: &Path) -> Result<bool> {
+        self.gate(FaultOp::Exists, path)?;
+        self.inner.exists(path)
+    }
+    fn file_size(&self, path: &Path) -> Result<u64> {
+        self.gate(FaultOp::FileSize, path)?;
+        self.inner.file_size(path)
+    }
+    fn list(&self, path: &Path) -> Result<Vec<String>> {
+        self.gate(FaultOp::List, path)?;
+        self.inner.list(path)
+    }
+    fn create_dir_all(&self, path: &Path) -> Result<()> {
+        self.gate(FaultOp::CreateDir, path)?;
+        self.inner.create_dir_all(path)
+    }
+    fn remove(&self, path: &Path) -> Result<()> {
+        self.gate(FaultOp::Remove, path)?;
+        self.inner.remove(path)
+    }
+    fn remove_dir(&self, path: &Path) -> Result<()> {
+        self.gate(FaultOp::RemoveDir, path)?;
+        self.inner.remove_dir(path)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.gate(FaultOp::Rename, to)?;
+        self.inner.rename(from, to)
+    }
+    fn link(&self, from: &Path, to: &Path) -> Result<()> {
+        self.gate(FaultOp::Link, to)?;
+        self.inner.link(from, to)
+    }
+    fn sync_dir(&self, path: &Path) -> Result<()> {
+        self.gate(FaultOp::SyncDir, path)?;
+        self.inner.sync_dir(path)
+    }
+    fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>> {
+        self.gate(FaultOp::Lock, path)?;
+        self.inner.lock(path)
+    }
+}
+
+#[derive(Debug)]
+struct FaultWritable {
+    inner: Box<dyn WritableFile>,
+    fs: FaultFs,
+    path: PathBuf,
+}
+
+impl WritableFile for FaultWritable {
+    fn append(&mut self, data: &[u8]) -> Result<()> {
+        match self.fs.pick(FaultOp::Append, &self.path) {
+            None => self.inner.append(data),
+            Some(fault) => {
+                if fault == Fault::ShortWrite {
+                    self.inner.append(&data[..data.len() / 2])?;
+                }
+                Err(fault.error(FaultOp::Append, &self.path))
+            }
+        }
+    }
+    fn flush(&mut self) -> Result<()> {
+        self.fs.gate(FaultOp::Flush, &self.path)?;
+        self.inner.flush()
+    }
+    fn sync(&mut self) -> Result<()> {
+        if let Err(e) = self.fs.gate(FaultOp::Sync, &self.path) {
+            self.inner.forget_unsynced();
+            return Err(e);
+        }
+        self.inner.sync()
+    }
+    fn len(&self) -> u64 {
+        self.inner.len()
+    }
+    fn preallocate(&mut self, len: u64) {
+        self.inner.preallocate(len);
+    }
+    fn truncate_to_len(&mut self) -> Result<()> {
+        self.fs.gate(FaultOp::Truncate, &self.path)?;
+        self.inner.truncate_to_len()
+    }
+    fn forget_unsynced(&mut self) {
+        self.inner.forget_unsynced();
+    }
+}
+
+#[derive(Debug)]
+struct FaultRandom {
+    inner: Arc<dyn RandomAccessFile>,
+    fs: FaultFs,
+}
+
+impl RandomAccessFile for FaultRandom {
+    fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
+        self.fs.gate(FaultOp::ReadAt, self.inner.path())?;
+        self.inner.read_at(offset, len)
+    }
+    fn len(&self) -> Result<u64> {
+        self.fs.gate(FaultOp::FileSize, self.inner.path())?;
+        self.inner.len()
+    }
+    fn prefetch(&self, offset: u64, len: usize) {
+        self.inner.prefetch(offset, len);
+    }
+    fn path(&self) -> &Path {
+        self.inner.path()
+    }
+}
+
+#[derive(Debug)]
+struct FaultSequential {
+    inner: Box<dyn SequentialFile>,
+    fs: FaultFs,
+}
+
+impl SequentialFile for FaultSequential {
+    fn read(&mut self, buf: &mut [u8]) -> Result<usize> {
+        self.fs.gate(FaultOp::SequentialRead, self.inner.path())?;
+        self.inner.read(buf)
+    }
+    fn path(&self) -> &Path {
+        self.inner.path()
+    }
+}

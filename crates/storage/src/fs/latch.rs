@@ -1,1 +1,157 @@
 //! First-error latch.
+//!
+//! After a write or a sync has failed, nobody knows what is on disk: the
+//! system may have dropped the bytes and report success for the next sync. So
+//! the first failure of a call that changes files latches, and every later
+//! such call fails with it, until the database is opened anew on a new
+//! [`LatchFs`]. Reads go on.
+//!
+//! What latches: creating, appending, flushing, syncing, truncating, renaming
+//! and syncing a directory. Removing, linking and making directories do not
+//! (their failures leave nothing in doubt), but they too fail afterwards.
+
+use super::{FileLock, Fs, RandomAccessFile, SequentialFile, WritableFile};
+use crate::error::{Error, ErrorKind, Result};
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+/// Wraps a file system and lets the first write failure stick. Clones share
+/// the latch.
+#[derive(Debug, Clone)]
+pub struct LatchFs {
+    inner: Arc<dyn Fs>,
+    latch: Latch,
+}
+
+/// The first failure. Written once, by whichever call failed first; read by
+/// every call that changes files.
+#[derive(Debug, Clone, Default)]
+struct Latch(Arc<OnceLock<Error>>);
+
+impl Latch {
+    fn check(&self) -> Result<()> {
+        match self.0.get() {
+            None => Ok(()),
+            Some(first) => Err(Error::new(
+                ErrorKind::IOError,
+                format_args!("previous I/O failed: {first}"),
+            )),
+        }
+    }
+
+    /// Runs `op` unless latched; its failure latches.
+    fn guard<T>(&self, op: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.check()?;
+        op().inspect_err(|e| {
+            self.0.get_or_init(|| e.clone());
+        })
+    }
+}
+
+impl LatchFs {
+    /// Wraps `inner`, with nothing latched.
+    pub fn new(inner: Arc<dyn Fs>) -> Self {
+        LatchFs {
+            inner,
+            latch: Latch::default(),
+        }
+    }
+
+    /// The failure that latched, if any.
+    pub fn failure(&self) -> Option<Error> {
+        self.latch.0.get().cloned()
+    }
+
+    fn writable(
+        &self,
+        open: impl FnOnce() -> Result<Box<dyn WritableFile>>,
+    ) -> Result<Box<dyn WritableFile>> {
+        let inner = self.latch.guard(open)?;
+        Ok(Box::new(LatchFile {
+            inner,
+            latch: self.latch.clone(),
+        }))
+    }
+}
+
+impl Fs for LatchFs {
+    fn create(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
+        self.writable(|| self.inner.create(path))
+    }
+    fn open_append(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
+        self.writable(|| self.inner.open_append(path))
+    }
+    fn reuse(&self, old: &Path, new: &Path) -> Result<Box<dyn WritableFile>> {
+        self.writable(|| self.inner.reuse(old, new))
+    }
+    fn open_random(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
+        self.inner.open_random(path)
+    }
+    fn open_sequential(&self, path: &Path) -> Result<Box<dyn SequentialFile>> {
+        self.inner.open_sequential(path)
+    }
+    fn exists(&self, path: &Path) -> Result<bool> {
+        self.inner.exists(path)
+    }
+    fn file_size(&self, path: &Path) -> Result<u64> {
+        self.inner.file_size(path)
+    }
+    fn list(&self, path: &Path) -> Result<Vec<String>> {
+        self.inner.list(path)
+    }
+    fn create_dir_all(&self, path: &Path) -> Result<()> {
+        self.latch.check()?;
+        self.inner.create_dir_all(path)
+    }
+    fn remove(&self, path: &Path) -> Result<()> {
+        self.latch.check()?;
+        self.inner.remove(path)
+    }
+    fn remove_dir(&self, path: &Path) -> Result<()> {
+        self.latch.check()?;
+        self.inner.remove_dir(path)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.latch.guard(|| self.inner.rename(from, to))
+    }
+    fn link(&self, from: &Path, to: &Path) -> Result<()> {
+        self.latch.check()?;
+        self.inner.link(from, to)
+    }
+    fn sync_dir(&self, path: &Path) -> Result<()> {
+        self.latch.guard(|| self.inner.sync_dir(path))
+    }
+    fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>> {
+        self.inner.lock(path)
+    }
+}
+
+#[derive(Debug)]
+struct LatchFile {
+    inner: Box<dyn WritableFile>,
+    latch: Latch,
+}
+
+impl WritableFile for LatchFile {
+    fn append(&mut self, data: &[u8]) -> Result<()> {
+        self.latch.guard(|| self.inner.append(data))
+    }
+    fn flush(&mut self) -> Result<()> {
+        self.latch.guard(|| self.inner.flush())
+    }
+    fn sync(&mut self) -> Result<()> {
+        self.latch.guard(|| self.inner.sync())
+    }
+    fn len(&self) -> u64 {
+        self.inner.len()
+    }
+    fn preallocate(&mut self, len: u64) {
+        self.inner.preallocate(len);
+    }
+    fn truncate_to_len(&mut self) -> Result<()> {
+        self.latch.guard(|| self.inner.truncate_to_len())
+    }
+    fn forget_unsynced(&mut self) {
+        self.inner.forget_unsynced();
+    }
+}

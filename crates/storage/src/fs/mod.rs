@@ -87,6 +87,10 @@ pub trait WritableFile: Debug + Send + Sync {
     fn truncate_to_len(&mut self) -> Result<()> {
         Ok(())
     }
+    /// Told by a fault injector that a sync was made to fail. A simulated file
+    /// system then forgets which bytes are unsynced, as Linux does after a
+    /// failed fsync: no later sync makes them durable. Others ignore it.
+    fn forget_unsynced(&mut self) {}
 }
 
 /// A file read at any position, by many threads at once.
@@ -204,5 +208,8 @@ impl WritableFile for BufferedWriter {
     fn truncate_to_len(&mut self) -> Result<()> {
         self.flush()?;
         self.file.truncate_to_len()
+    }
+    fn forget_unsynced(&mut self) {
+        self.file.forget_unsynced();
     }
 }

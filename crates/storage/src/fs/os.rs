@@ -1,4 +1,365 @@
 //! The operating system's file system.
+//!
+//! Nothing is buffered on the way out: an append is one `write` call (more
+//! only when the system takes less than it was given). Files are opened
+//! close-on-exec. Reads of whole files front to back are buffered.
+//!
+//! Locks are `fcntl` write locks over the whole lock file, the kind RocksDB
+//! takes, so both engines keep out of each other's databases. These locks
+//! belong to the process: they do not exclude a second opener inside it, and
+//! the system drops them when the process closes *any* descriptor of the lock
+//! file. Hence the table of held locks, which is asked before the file is
+//! touched, and hence nobody else in the process may open a lock file.
+
+use super::{FileLock, Fs, RandomAccessFile, SequentialFile, WritableFile};
+use crate::error::{Error, Result};
+use bytes::Bytes;
+use parking_lot::Mutex;
+use rustix::fs::{Advice, FallocateFlags, FlockOperation};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::num::NonZeroU64;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Bytes a sequential file reads ahead.
+const READ_BUFFER: usize = 64 * 1024;
+
 /// The operating system's file system.
 #[derive(Debug, Default, Clone)]
 pub struct OsFs;
+
+/// Names the operation and the path in the error of `result`.
+fn named<T>(op: &str, path: &Path, result: io::Result<T>) -> Result<T> {
+    result.map_err(|e| Error::io(op, path, &e))
+}
+
+impl Fs for OsFs {
+    fn create(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(path);
+        OsWritable::boxed(named("open a file for writing", path, file)?, path, 0)
+    }
+
+    fn open_append(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
+        let open = || -> io::Result<(File, u64)> {
+            let mut file = OpenOptions::new()
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(path)?;
+            let end = file.seek(SeekFrom::End(0))?;
+            Ok((file, end))
+        };
+        let (file, end) = named("open a file for appending", path, open())?;
+        OsWritable::boxed(file, path, end)
+    }
+
+    fn reuse(&self, old: &Path, new: &Path) -> Result<Box<dyn WritableFile>> {
+        self.rename(old, new)?;
+        let file = OpenOptions::new().write(true).open(new);
+        OsWritable::boxed(named("reopen a file for writing", new, file)?, new, 0)
+    }
+
+    fn open_random(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
+        let open = || -> io::Result<(File, u64)> {
+            let file = File::open(path)?;
+            let len = file.metadata()?.len();
+            Ok((file, len))
+        };
+        let (file, len_at_open) = named("open a file for random reads", path, open())?;
+        Ok(Arc::new(OsRandom {
+            file,
+            len_at_open,
+            path: path.to_path_buf(),
+        }))
+    }
+
+    fn open_sequential(&self, path: &Path) -> Result<Box<dyn SequentialFile>> {
+        let file = named("open a file for sequential reading", path, File::open(path))?;
+        Ok(Box::new(OsSequential {
+            file: BufReader::with_capacity(READ_BUFFER, file),
+            path: path.to_path_buf(),
+        }))
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool> {
+        named("look for a file", path, path.try_exists())
+    }
+
+    fn file_size(&self, path: &Path) -> Result<u64> {
+        Ok(named("get the size of a file", path, fs::metadata(path))?.len())
+    }
+
+    fn list(&self, path: &Path) -> Result<Vec<String>> {
+        let read = || -> io::Result<Vec<String>> {
+            let mut names = Vec::new();
+            for entry in fs::read_dir(path)? {
+                // Names that are not UTF-8 are none of the database's.
+                if let Ok(name) = entry?.file_name().into_string() {
+                    names.push(name);
+                }
+            }
+            Ok(names)
+        };
+        named("list a directory", path, read())
+    }
+
+    fn create_dir_all(&self, path: &Path) -> Result<()> {
+        named("create a directory", path, fs::create_dir_all(path))
+    }
+
+    fn remove(&self, path: &Path) -> Result<()> {
+        named("remove a file", path, fs::remove_file(path))
+    }
+
+    fn remove_dir(&self, path: &Path) -> Result<()> {
+        named("remove a directory", path, fs::remove_dir(path))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        let op = format!("rename a file to {}", to.display());
+        named(&op, from, fs::rename(from, to))
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> Result<()> {
+        let op = format!("link a file to {}", to.display());
+        named(&op, from, fs::hard_link(from, to))
+    }
+
+    fn sync_dir(&self, path: &Path) -> Result<()> {
+        let dir = if path.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            path
+        };
+        let sync = || File::open(dir)?.sync_all();
+        named("fsync a directory", dir, sync())
+    }
+
+    fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>> {
+        named("lock file", path, OsLock::take(path)).map(|l| Box::new(l) as Box<dyn FileLock>)
+    }
+}
+
+/// A file written at a position that only moves forward.
+#[derive(Debug)]
+struct OsWritable {
+    file: File,
+    path: PathBuf,
+    /// Bytes written: the system's file offset is the same unless an append
+    /// failed half-way.
+    pos: u64,
+}
+
+impl OsWritable {
+    #[expect(clippy::unnecessary_wraps, reason = "the callers return this type")]
+    fn boxed(file: File, path: &Path, pos: u64) -> Result<Box<dyn WritableFile>> {
+        Ok(Box::new(OsWritable {
+            file,
+            path: path.to_path_buf(),
+            pos,
+        }))
+    }
+}
+
+impl WritableFile for OsWritable {
+    fn append(&mut self, data: &[u8]) -> Result<()> {
+        // Goes on after short writes and interruptions.
+        let result = self.file.write_all(data);
+        named("append to a file", &self.path, result)?;
+        self.pos += data.len() as u64;
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        Ok(()) // appends go straight to the system
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        named("fdatasync", &self.path, self.file.sync_data())
+    }
+
+    fn len(&self) -> u64 {
+        self.pos
+    }
+
+    fn preallocate(&mut self, len: u64) {
+        if len > self.pos {
+            // A hint: file systems without it, and full disks, do without.
+            let _ = rustix::fs::fallocate(
+                &self.file,
+                FallocateFlags::KEEP_SIZE,
+                self.pos,
+                len - self.pos,
+            );
+        }
+    }
+
+    fn truncate_to_len(&mut self) -> Result<()> {
+        named("truncate a file", &self.path, self.file.set_len(self.pos))
+    }
+}
+
+/// A file read at any position.
+#[derive(Debug)]
+struct OsRandom {
+    file: File,
+    /// Lets reads of finished files be bounded without a system call.
+    len_at_open: u64,
+    path: PathBuf,
+}
+
+impl OsRandom {
+    fn ends_early(&self, offset: u64, len: usize, got: usize) -> Error {
+        Error::corruption_in(
+            &self.path,
+            offset,
+            format_args!("file ends early: {got} of {len} bytes"),
+        )
+    }
+}
+
+impl RandomAccessFile for OsRandom {
+    fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
+        let fits = |file_len: u64| {
+            offset
+                .checked_add(len as u64)
+                .is_some_and(|end| end <= file_len)
+        };
+        // Before memory for bytes that are not there is allocated.
+        if !fits(self.len_at_open) {
+            let now = self.len()?;
+            if !fits(now) {
+                let there = now.saturating_sub(offset).min(len as u64);
+                return Err(self.ends_early(offset, len, there as usize));
+            }
+        }
+        let mut buf = Vec::with_capacity(len);
+        while buf.len() < len {
+            let at = offset + buf.len() as u64;
+            let spare = rustix::buffer::spare_capacity(&mut buf);
+            match rustix::io::pread(&self.file, spare, at) {
+                Ok(0) => return Err(self.ends_early(offset, len, buf.len())),
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(e) => return named("read from a file", &self.path, Err(e.into())),
+            }
+        }
+        buf.truncate(len);
+        Ok(Bytes::from(buf))
+    }
+
+    fn len(&self) -> Result<u64> {
+        Ok(named("get the size of a file", &self.path, self.file.metadata())?.len())
+    }
+
+    fn prefetch(&self, offset: u64, len: usize) {
+        if let Some(len) = NonZeroU64::new(len as u64) {
+            let _ = rustix::fs::fadvise(&self.file, offset, Some(len), Advice::WillNeed);
+        }
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// A file read front to back.
+#[derive(Debug)]
+struct OsSequential {
+    file: BufReader<File>,
+    path: PathBuf,
+}
+
+impl SequentialFile for OsSequential {
+    fn read(&mut self, buf: &mut [u8]) -> Result<usize> {
+        loop {
+            match self.file.read(buf) {
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                other => return named("read from a file", &self.path, other),
+            }
+        }
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// The lock files this process holds. Guards the taking and the giving back
+/// of locks as a whole.
+static HELD: Mutex<Vec<LockId>> = Mutex::new(Vec::new());
+
+/// Tells lock files apart, whatever path they are opened by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct LockId {
+    path: PathBuf,
+    dev: u64,
+    ino: u64,
+}
+
+/// A held lock.
+#[derive(Debug)]
+struct OsLock {
+    /// Holds the lock; closed, and the lock with it, on drop.
+    file: Option<File>,
+    id: LockId,
+}
+
+impl OsLock {
+    fn take(path: &Path) -> io::Result<OsLock> {
+        let dir = match path.parent() {
+            Some(dir) if !dir.as_os_str().is_empty() => dir,
+            _ => Path::new("."),
+        };
+        let name = path.file_name().ok_or(ErrorKind::InvalidInput)?;
+        let canonical = dir.canonicalize()?.join(name);
+        let mut held = HELD.lock();
+        // Looked up without opening the file, for closing it again would
+        // drop the lock of whoever holds it.
+        let inode = fs::metadata(&canonical).ok().map(|m| (m.dev(), m.ino()));
+        if held
+            .iter()
+            .any(|l| l.path == canonical || inode == Some((l.dev, l.ino)))
+        {
+            return Err(io::Error::new(
+                ErrorKind::WouldBlock,
+                "lock hold by current process",
+            ));
+        }
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&canonical)?;
+        rustix::fs::fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        let meta = file.metadata()?;
+        let id = LockId {
+            path: canonical,
+            dev: meta.dev(),
+            ino: meta.ino(),
+        };
+        held.push(id.clone());
+        Ok(OsLock {
+            file: Some(file),
+            id,
+        })
+    }
+}
+
+impl FileLock for OsLock {}
+
+impl Drop for OsLock {
+    fn drop(&mut self) {
+        let mut held = HELD.lock();
+        // First the system's lock, then the entry: who finds no entry can
+        // take the lock.
+        self.file = None;
+        held.retain(|l| *l != self.id);
+    }
+}

@@ -1,18 +1,31 @@
 //! Block-based tables: RocksDB's sorted files.
 //!
-//! [`TableBuilder`] writes one, [`Table`] reads one. Folder contents: `block`
-//! (entries and restart points), `index`, `filter`, `hash64` (the hash the
-//! filters use), `compress`, `properties`, `footer`, `builder`, `reader`,
-//! `iter`. The format is in `docs/format/sst.md`.
+//! [`TableBuilder`] writes one, [`Table`] reads one. The format is in
+//! `docs/format/sst.md`.
+//!
+//! Folder contents, from the bytes up: `handle` (where a block stands),
+//! `footer`, `compress`, `fetch` (reading a block: checksum, read-ahead),
+//! `block` and `block_builder` (entries and restart points), `properties`,
+//! `hash64` and `filter`, `index` (walking index blocks) and
+//! `guide` (searching one faster), `open`, `reader`
+//! (lookups), `iter`, `verify`, `builder`.
 
 mod block;
+mod block_builder;
 mod builder;
 mod compress;
+mod fetch;
 mod filter;
 mod footer;
+mod guide;
+mod handle;
 mod hash64;
+mod index;
+mod iter;
+mod open;
 mod properties;
 mod reader;
+mod verify;
 
 pub use builder::{TableBuilder, TableBuilderOptions};
 pub use compress::CompressionType;

@@ -1,13 +1,36 @@
-//! Reading tables.
+//! Reading tables: opening, point lookups, and what a table knows of itself.
+//!
+//! An open [`Table`] holds index, filter, range tombstones and properties in
+//! memory and reads data blocks (and partitions of index and filter) through
+//! the block cache. It is immutable and shared by any number of threads.
+//!
+//! Types of entries are not judged here: tables whose entries need a layer
+//! above (blob references, entities) can be iterated all the same.
 
 use super::TableProperties;
+use super::block::{Block, Cursor, Layout};
+use super::compress::Dictionary;
+use super::fetch::{BlockFile, Window};
+use super::filter::Filter;
+use super::guide::IndexGuide;
+use super::handle::BlockHandle;
+use super::index::{IndexCursor, IndexFormat};
+use super::iter::TableIter;
+use super::open::open;
 use crate::cache::BlockCache;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fs::RandomAccessFile;
 use crate::iter::BoxedIterator;
-use crate::key::{InternalComparator, ParsedKey, SequenceNumber};
+use crate::key::{
+    InternalComparator, MAX_SEQUENCE, ParsedKey, SequenceNumber, TAG_SIZE, parse_internal_key,
+    seek_key, tag, user_key,
+};
 use crate::rangedel::RangeTombstone;
 use bytes::Bytes;
+use std::cell::Cell;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 /// What opening a table needs to know.
@@ -44,74 +67,401 @@ impl Default for TableReadOptions {
     }
 }
 
-/// An open table. Shared by many readers.
+/// Where blocks come from and go to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fetch {
+    pub(crate) verify: bool,
+    pub(crate) use_cache: bool,
+    pub(crate) fill_cache: bool,
+}
+
+impl Fetch {
+    /// Everything from the file, checked.
+    pub(crate) const FROM_FILE: Fetch = Fetch {
+        verify: true,
+        use_cache: false,
+        fill_cache: false,
+    };
+}
+
+impl From<TableReadOptions> for Fetch {
+    fn from(o: TableReadOptions) -> Self {
+        Fetch {
+            verify: o.verify_checksums,
+            use_cache: true,
+            fill_cache: o.fill_cache,
+        }
+    }
+}
+
+/// A table's filter.
 #[derive(Debug)]
+pub(crate) enum TableFilter {
+    None,
+    Full(Filter),
+    /// An index block over filter blocks, in the encoding of the table's index.
+    Partitioned(Block),
+}
+
+/// An open table. Shared by many readers.
 pub struct Table {
-    _file: Arc<dyn RandomAccessFile>,
+    pub(crate) file: BlockFile,
+    pub(crate) comparator: InternalComparator,
+    /// The cache and the table's number in it.
+    pub(crate) cache: Option<(BlockCache, u64)>,
+    pub(crate) properties: TableProperties,
+    pub(crate) metaindex: BTreeMap<Vec<u8>, BlockHandle>,
+    pub(crate) index: Block,
+    pub(crate) index_handle: BlockHandle,
+    pub(crate) index_format: IndexFormat,
+    pub(crate) guide: Option<IndexGuide>,
+    pub(crate) filter: TableFilter,
+    pub(crate) dictionary: Option<Dictionary>,
+    pub(crate) tombstones: Vec<RangeTombstone>,
+    /// The sequence number of every entry of an ingested file; its entries
+    /// say 0.
+    pub(crate) global_seqno: Option<SequenceNumber>,
+    /// Where the data blocks end.
+    pub(crate) data_end: u64,
+    pub(crate) file_number: u64,
+}
+
+/// Larger key buffers are not kept between lookups, in bytes.
+const MAX_KEPT_BUFFER: usize = 64 << 10;
+
+thread_local! {
+    /// Key buffers of lookups, kept so that a lookup allocates nothing.
+    static BUFFERS: Cell<[Vec<u8>; 2]> = const { Cell::new([Vec::new(), Vec::new()]) };
 }
 
 impl Table {
     /// Opens the table in `file`, which has `size` bytes: footer, properties,
     /// index and filter are read and checked.
+    ///
+    /// # Errors
+    /// `Corruption` naming file and offset for bytes that are no table or a
+    /// damaged one; `NotSupported` for kinds of tables, format versions and
+    /// compressions that are not read; `InvalidArgument` when the table was
+    /// written with another comparator.
     pub fn open(
         file: Arc<dyn RandomAccessFile>,
         size: u64,
         options: TableReaderOptions,
     ) -> Result<Table> {
-        let _ = (size, options);
-        let _ = file;
-        todo!()
+        open(file, size, options)
     }
 
     /// Finds entries of the user key of `lookup` (an internal seek key) from
     /// `lookup` on, newest first, and hands each to `visit` until it returns
     /// `false` or the user key ends. The value is a slice of the block and may
     /// be kept. Consults the filter first.
+    ///
+    /// # Errors
+    /// What reading a block met, and what `visit` returns.
     pub fn get(
         &self,
         lookup: &[u8],
         options: TableReadOptions,
         visit: &mut dyn FnMut(ParsedKey<'_>, Bytes) -> Result<bool>,
     ) -> Result<()> {
-        let _ = (lookup, options, visit);
-        todo!()
+        let how = Fetch::from(options);
+        if !self.filter_may_match(user_key(lookup), lookup, how) {
+            return Ok(());
+        }
+        let [index_buf, key_buf] = BUFFERS.take();
+        let mut index = IndexCursor::new(self, how, index_buf);
+        let mut cursor = Cursor::with_buffer(Layout::Values, TAG_SIZE, key_buf);
+        let result = self.get_with(lookup, how, &mut index, &mut cursor, visit);
+        let buffers = [index.into_buffer(), cursor.into_buffer()];
+        if buffers.iter().all(|b| b.capacity() <= MAX_KEPT_BUFFER) {
+            BUFFERS.set(buffers);
+        }
+        result
+    }
+
+    fn get_with(
+        &self,
+        lookup: &[u8],
+        how: Fetch,
+        index: &mut IndexCursor,
+        cursor: &mut Cursor,
+        visit: &mut dyn FnMut(ParsedKey<'_>, Bytes) -> Result<bool>,
+    ) -> Result<()> {
+        let user = user_key(lookup);
+        index.seek(self, lookup)?;
+        while index.valid() {
+            let handle = index.handle();
+            let block = self.read_data_block(handle, how, &mut Window::default())?;
+            cursor.seek(&block, |k| self.compare(k, lookup));
+            while cursor.valid() {
+                let key = cursor.key(&block);
+                if self.comparator.compare_user(user_key(key), user) != Ordering::Equal {
+                    return Ok(());
+                }
+                let mut parsed = parse_internal_key(key).map_err(|e| self.file.blame(e, handle))?;
+                parsed.seq = self.effective_seqno(parsed.seq);
+                if !visit(parsed, cursor.shared_value(&block))? {
+                    return Ok(());
+                }
+                cursor.next(&block);
+            }
+            cursor.status().map_err(|e| self.file.blame(e, handle))?;
+            // Only when the separator still is of this user key may the next
+            // block begin with it; with user keys as separators never.
+            if self.index_format.user_keys
+                || self
+                    .comparator
+                    .compare_user(user_key(index.key(self)), user)
+                    != Ordering::Equal
+            {
+                return Ok(());
+            }
+            index.next(self)?;
+        }
+        Ok(())
     }
 
     /// Whether the filter says that `user_key` may be in the table.
     pub fn may_contain(&self, user_key: &[u8]) -> bool {
-        let _ = user_key;
-        todo!()
+        let how = Fetch::from(TableReadOptions::default());
+        match &self.filter {
+            TableFilter::None => true,
+            TableFilter::Full(f) => f.may_match(user_key),
+            TableFilter::Partitioned(_) => {
+                self.filter_may_match(user_key, &seek_key(user_key, MAX_SEQUENCE), how)
+            }
+        }
+    }
+
+    #[inline]
+    fn filter_may_match(&self, user_key: &[u8], target: &[u8], how: Fetch) -> bool {
+        match &self.filter {
+            TableFilter::None => true,
+            TableFilter::Full(f) => f.may_match(user_key),
+            TableFilter::Partitioned(top) => {
+                // A filter is a hint: what cannot be read excludes nothing.
+                self.filter_partition(top, target, how)
+                    .is_none_or(|f| f.may_match(user_key))
+            }
+        }
+    }
+
+    fn filter_partition(&self, top: &Block, target: &[u8], how: Fetch) -> Option<Filter> {
+        let mut cursor = self.index_format.cursor(Vec::new());
+        cursor.seek(top, |k| self.compare_index(k, target));
+        if !cursor.valid() {
+            cursor.status().ok()?;
+            cursor.seek_to_last(top);
+        }
+        if !cursor.valid() {
+            return None;
+        }
+        let handle = cursor.handle();
+        if let Some(bytes) = self.cached(handle, how) {
+            return Some(Filter::new(bytes));
+        }
+        let window = &mut Window::default();
+        let (bytes, ty) = self.file.read_raw(handle, how.verify, window).ok()?;
+        if ty != 0 {
+            return None;
+        }
+        self.keep(handle, how, &bytes);
+        Some(Filter::new(bytes))
     }
 
     /// A cursor over the points of the table.
     pub fn iter(self: &Arc<Self>, options: TableReadOptions) -> BoxedIterator {
-        let _ = options;
-        todo!()
+        Box::new(TableIter::new(
+            Arc::clone(self),
+            options.into(),
+            options.readahead,
+        ))
     }
 
     /// The table's range tombstones, sequence numbers resolved.
     pub fn range_tombstones(&self) -> &[RangeTombstone] {
-        todo!()
+        &self.tombstones
     }
 
     /// What the table says about itself.
     pub fn properties(&self) -> &TableProperties {
-        todo!()
+        &self.properties
     }
 
     /// About how many bytes of the file precede the internal key `target`.
     pub fn approximate_offset_of(&self, target: &[u8]) -> u64 {
-        let _ = target;
-        todo!()
+        let how = Fetch::from(TableReadOptions::default());
+        let mut index = IndexCursor::new(self, how, Vec::new());
+        match index.seek(self, target) {
+            Ok(()) if index.valid() => index.handle().offset,
+            _ => self.data_end,
+        }
     }
 
     /// Bytes of memory held by the open table outside the block cache.
     pub fn memory_usage(&self) -> usize {
-        todo!()
+        let filter = match &self.filter {
+            TableFilter::None => 0,
+            TableFilter::Full(f) => f.memory_usage(),
+            TableFilter::Partitioned(top) => top.data().len(),
+        };
+        let tombstone = |t: &RangeTombstone| {
+            size_of::<RangeTombstone>() + t.start.capacity() + t.end.capacity()
+        };
+        size_of::<Self>()
+            + self.index.data().len()
+            + self.guide.as_ref().map_or(0, IndexGuide::memory_usage)
+            + filter
+            + self.properties.memory_usage()
+            + self.dictionary.as_ref().map_or(0, Dictionary::memory_usage)
+            + self.tombstones.iter().map(tombstone).sum::<usize>()
+            + self.metaindex.keys().map(|k| k.len() + 48).sum::<usize>()
     }
 
     /// Reads every block and checks its checksum and order.
+    ///
+    /// # Errors
+    /// `Corruption` naming the first block that is damaged, out of order or
+    /// contradicts the index or the properties; `NotSupported` when a block's
+    /// compression is not read.
     pub fn verify(&self) -> Result<()> {
-        todo!()
+        super::verify::verify(self)
+    }
+}
+
+/// What cursors over the table use.
+impl Table {
+    pub(crate) fn file(&self) -> &BlockFile {
+        &self.file
+    }
+
+    pub(crate) fn index(&self) -> &Block {
+        &self.index
+    }
+
+    pub(crate) fn index_handle(&self) -> BlockHandle {
+        self.index_handle
+    }
+
+    pub(crate) fn index_format(&self) -> IndexFormat {
+        self.index_format
+    }
+
+    pub(crate) fn guide(&self) -> Option<&IndexGuide> {
+        self.guide.as_ref()
+    }
+
+    pub(crate) fn global_seqno(&self) -> Option<SequenceNumber> {
+        self.global_seqno
+    }
+
+    /// Orders a stored internal key against the internal key `target`.
+    #[inline]
+    pub(crate) fn compare(&self, stored: &[u8], target: &[u8]) -> Ordering {
+        if self.global_seqno.is_none() {
+            return self.comparator.compare(stored, target);
+        }
+        self.comparator
+            .compare_user(user_key(stored), user_key(target))
+            .then_with(|| tag(target).cmp(&self.effective_tag(tag(stored))))
+    }
+
+    /// Orders a separator of the index against the internal key `target`.
+    #[inline]
+    pub(crate) fn compare_index(&self, stored: &[u8], target: &[u8]) -> Ordering {
+        if self.index_format.user_keys {
+            self.comparator.compare_user(stored, user_key(target))
+        } else {
+            self.compare(stored, target)
+        }
+    }
+
+    /// The sequence number of an entry that says `stored`.
+    #[inline]
+    pub(crate) fn effective_seqno(&self, stored: SequenceNumber) -> SequenceNumber {
+        match self.global_seqno {
+            Some(global) if stored == 0 => global,
+            _ => stored,
+        }
+    }
+
+    /// The tag of an entry that says `stored`.
+    #[inline]
+    pub(crate) fn effective_tag(&self, stored: u64) -> u64 {
+        self.effective_seqno(stored >> 8) << 8 | (stored & 0xff)
+    }
+
+    /// The data block at `handle`.
+    #[inline]
+    pub(crate) fn read_data_block(
+        &self,
+        handle: BlockHandle,
+        how: Fetch,
+        window: &mut Window,
+    ) -> Result<Block> {
+        self.read_block(handle, how, self.dictionary.as_ref(), window)
+    }
+
+    /// The index partition at `handle`.
+    pub(crate) fn read_meta_block(
+        &self,
+        handle: BlockHandle,
+        how: Fetch,
+        window: &mut Window,
+    ) -> Result<Block> {
+        self.read_block(handle, how, None, window)
+    }
+
+    fn read_block(
+        &self,
+        handle: BlockHandle,
+        how: Fetch,
+        dictionary: Option<&Dictionary>,
+        window: &mut Window,
+    ) -> Result<Block> {
+        let bytes = match self.cached(handle, how) {
+            Some(bytes) => bytes,
+            None => {
+                let detach = how.fill_cache && self.cache.is_some();
+                let bytes = self
+                    .file
+                    .read(handle, how.verify, dictionary, window, detach)?;
+                self.keep(handle, how, &bytes);
+                bytes
+            }
+        };
+        Block::new(bytes).map_err(|e| self.file.blame(e, handle))
+    }
+
+    #[inline]
+    fn cached(&self, handle: BlockHandle, how: Fetch) -> Option<Bytes> {
+        match &self.cache {
+            Some((cache, id)) if how.use_cache => cache.get(*id, handle.offset),
+            _ => None,
+        }
+    }
+
+    fn keep(&self, handle: BlockHandle, how: Fetch, bytes: &Bytes) {
+        if let Some((cache, id)) = &self.cache
+            && how.fill_cache
+        {
+            cache.insert(*id, handle.offset, bytes.clone());
+        }
+    }
+
+    /// An error at `handle`, with its place.
+    pub(crate) fn corrupt(&self, handle: BlockHandle, what: impl fmt::Display) -> Error {
+        self.file.blame(Error::corruption(what), handle)
+    }
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table")
+            .field("file", &self.file.file.path())
+            .field("number", &self.file_number)
+            .field("size", &self.file.size)
+            .field("entries", &self.properties.num_entries)
+            .finish_non_exhaustive()
     }
 }

@@ -4,9 +4,11 @@
 //! a logical record is any byte string. Nothing here knows what the records
 //! mean. The format is in `docs/format/wal.md`.
 
+mod block;
 mod format;
 mod reader;
+mod unpack;
 mod writer;
 
-pub use reader::{LogReader, ReadOutcome, RecoveryMode};
+pub use reader::{LogReader, Predecessor, ReadOutcome, RecoveryMode};
 pub use writer::LogWriter;

@@ -1,7 +1,19 @@
 //! Reading records back.
+//!
+//! Joins the fragments that [`super::block`] hands out into logical records,
+//! and unpacks compressed ones. What to do about damage is the caller's
+//! business ([`RecoveryMode`]); the reader reports it and can go on.
+//!
+//! Invariant: a record is returned whole or not at all, in the order in which
+//! it was written.
 
+use super::block::{BlockReader, Physical};
+use super::format::{Place, Purpose, ZSTD};
+use super::unpack;
+use crate::coding::{get_fixed16, get_fixed32, get_fixed64};
 use crate::error::{Error, Result};
 use crate::fs::SequentialFile;
+use crate::key::SequenceNumber;
 
 /// What recovery does about damaged logs. RocksDB's modes and numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,7 +41,8 @@ pub enum ReadOutcome {
     TornTail {
         /// Where the unfinished record starts.
         offset: u64,
-        /// Bytes from there to the end of the file.
+        /// Bytes from there to the end of the file (in a recycled file: to
+        /// the end of the block after whose records stale ones begin).
         bytes: u64,
     },
     /// Bytes at an offset contradict their checksum or the format. Reading
@@ -37,30 +50,204 @@ pub enum ReadOutcome {
     Corrupt(Error),
 }
 
+/// What a log says about the log before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Predecessor {
+    /// Number of the log before.
+    pub log_number: u64,
+    /// Its size in bytes.
+    pub size: u64,
+    /// The last sequence number recorded in it.
+    pub last_sequence: SequenceNumber,
+}
+
 /// Reads logical records front to back.
 #[derive(Debug)]
 pub struct LogReader {
-    _file: Box<dyn SequentialFile>,
+    blocks: BlockReader,
+    compressed: bool,
+    /// Compressed bytes of the record being read.
+    packed: Vec<u8>,
+    record_offset: u64,
+    record_end: u64,
+    /// Damage was reported and the next fragments may belong to what it hit.
+    resync: bool,
+    predecessor: Option<Predecessor>,
+    timestamp_sizes: Vec<(u32, u16)>,
 }
 
 impl LogReader {
     /// Reads `file`, whose name carries `log_number`.
     pub fn new(file: Box<dyn SequentialFile>, log_number: u64) -> Self {
-        let _ = log_number;
-        LogReader { _file: file }
+        LogReader {
+            blocks: BlockReader::new(file, log_number),
+            compressed: false,
+            packed: Vec::new(),
+            record_offset: 0,
+            record_end: 0,
+            resync: false,
+            predecessor: None,
+            timestamp_sizes: Vec::new(),
+        }
     }
 
-    /// Reads the next logical record into `record`.
+    /// Reads the next logical record into `record` (replacing what it holds;
+    /// unspecified unless the outcome is [`ReadOutcome::Record`]).
     ///
     /// # Errors
-    /// Only failures of the file system; damage is a [`ReadOutcome`].
+    /// Only failures of the file system, and `NotSupported` for a log in a
+    /// compression this build does not know; damage is a [`ReadOutcome`].
     pub fn read_record(&mut self, record: &mut Vec<u8>) -> Result<ReadOutcome> {
-        let _ = record;
-        todo!()
+        record.clear();
+        self.packed.clear();
+        let mut start = None;
+        loop {
+            let (place, offset) = match self.blocks.next()? {
+                Physical::Record {
+                    purpose: Purpose::Data(place),
+                    offset,
+                } => (place, offset),
+                Physical::Record { purpose, offset } => match self.note(purpose, offset)? {
+                    Some(damage) => return Ok(damage),
+                    None => continue,
+                },
+                Physical::End => return Ok(self.at_end(start)),
+                Physical::Torn { offset } => return Ok(self.at_end(start.or(Some(offset)))),
+                Physical::Damage { offset, what } => {
+                    self.resync = true;
+                    return Ok(self.corrupt(offset, what));
+                }
+            };
+            match (place, start) {
+                (Place::Full | Place::First, Some(at)) if self.gathered(record) > 0 => {
+                    // The record before has no end; this one is intact.
+                    self.blocks.unread();
+                    return Ok(self.corrupt(at, "record without a last fragment"));
+                }
+                (Place::Full | Place::First, _) => {
+                    self.resync = false;
+                    start = Some(offset);
+                }
+                (Place::Middle | Place::Last, None) => {
+                    if self.resync {
+                        continue;
+                    }
+                    self.resync = true;
+                    return Ok(self.corrupt(offset, "fragment without a first fragment"));
+                }
+                (Place::Middle | Place::Last, Some(_)) => {}
+            }
+            let gather = if self.compressed {
+                &mut self.packed
+            } else {
+                &mut *record
+            };
+            gather.extend_from_slice(self.blocks.payload());
+            if matches!(place, Place::Full | Place::Last) {
+                return Ok(self.complete(start.unwrap_or(offset), record));
+            }
+        }
+    }
+
+    fn gathered(&self, record: &[u8]) -> usize {
+        self.packed.len() + record.len()
+    }
+
+    /// All fragments are there: the record is whole.
+    fn complete(&mut self, start: u64, record: &mut Vec<u8>) -> ReadOutcome {
+        if self.compressed
+            && let Err(what) = unpack::unpack(&self.packed, record)
+        {
+            return self.corrupt(start, &what);
+        }
+        self.record_offset = start;
+        self.record_end = self.blocks.offset();
+        ReadOutcome::Record
+    }
+
+    /// The log ended, inside the record that started at `start` if any.
+    fn at_end(&self, start: Option<u64>) -> ReadOutcome {
+        match start {
+            None => ReadOutcome::Eof,
+            Some(offset) => ReadOutcome::TornTail {
+                offset,
+                bytes: self.blocks.loaded_end().saturating_sub(offset),
+            },
+        }
+    }
+
+    fn corrupt(&self, offset: u64, what: &str) -> ReadOutcome {
+        ReadOutcome::Corrupt(Error::corruption_in(
+            self.blocks.path(),
+            offset,
+            format_args!("log record: {what}"),
+        ))
+    }
+
+    /// Takes in a record that is about the log itself.
+    fn note(&mut self, purpose: Purpose, offset: u64) -> Result<Option<ReadOutcome>> {
+        let mut payload = self.blocks.payload();
+        match purpose {
+            Purpose::SetCompression => match get_fixed32(&mut payload) {
+                Some(ZSTD) => self.compressed = true,
+                Some(other) => {
+                    return Err(
+                        Error::not_supported(format_args!("log compression type {other}"))
+                            .in_file(self.blocks.path(), Some(offset)),
+                    );
+                }
+                None => return Ok(Some(self.corrupt(offset, "short compression type"))),
+            },
+            Purpose::TimestampSizes => {
+                let mut sizes = Vec::with_capacity(payload.len() / 6);
+                while let (Some(cf), Some(size)) =
+                    (get_fixed32(&mut payload), get_fixed16(&mut payload))
+                    && size > 0
+                {
+                    sizes.push((cf, size));
+                    if payload.is_empty() {
+                        self.timestamp_sizes.extend(sizes);
+                        return Ok(None);
+                    }
+                }
+                return Ok(Some(self.corrupt(offset, "malformed timestamp sizes")));
+            }
+            Purpose::Predecessor => {
+                let mut next = || get_fixed64(&mut payload);
+                match (next(), next(), next()) {
+                    (Some(log_number), Some(size), Some(last_sequence)) => {
+                        self.predecessor = Some(Predecessor {
+                            log_number,
+                            size,
+                            last_sequence,
+                        });
+                    }
+                    _ => return Ok(Some(self.corrupt(offset, "short predecessor information"))),
+                }
+            }
+            Purpose::Ignorable | Purpose::Data(_) => {}
+        }
+        Ok(None)
     }
 
     /// The offset at which the last record read starts.
     pub fn record_offset(&self) -> u64 {
-        todo!()
+        self.record_offset
+    }
+
+    /// The offset right behind the last record read (0 before the first).
+    pub fn record_end(&self) -> u64 {
+        self.record_end
+    }
+
+    /// What this log says about the one before it, once that was read.
+    pub fn predecessor(&self) -> Option<Predecessor> {
+        self.predecessor
+    }
+
+    /// Column families whose keys carry user-defined timestamps, and the sizes
+    /// of these in bytes, as far as the log was read.
+    pub fn timestamp_sizes(&self) -> &[(u32, u16)] {
+        &self.timestamp_sizes
     }
 }

@@ -1,37 +1,166 @@
 //! Writing records.
+//!
+//! Each logical record is assembled, headers and all, in one reusable buffer
+//! and handed to the file in one append (one per [`MAX_APPEND`] bytes for
+//! giant ones). The writer does not sync on its own, and it does not compress.
+//!
+//! Invariants:
+//! * I1: `block_offset` is the file position modulo the block size.
+//! * I2: after a failed append or sync the end of the file is unknown, so
+//!   every later append and sync fails with the first error.
 
-use crate::error::Result;
+use super::format::{
+    BLOCK_SIZE, HEADER_SIZE, RECYCLABLE_HEADER_SIZE, TYPE_OFFSET, record_crc, types,
+};
+use crate::error::{Error, Result};
 use crate::fs::WritableFile;
+
+/// A logical record longer than this goes out in several appends, which bounds
+/// the buffer.
+const MAX_APPEND: usize = 4 << 20;
+
+/// Buffers beyond this are given back after the record that needed them.
+const KEEP_BUFFER: usize = 1 << 20;
 
 /// Appends logical records to a log file.
 #[derive(Debug)]
 pub struct LogWriter {
-    _file: Box<dyn WritableFile>,
+    file: Box<dyn WritableFile>,
+    log_number: u64,
+    recyclable: bool,
+    block_offset: usize,
+    buf: Vec<u8>,
+    failed: Option<Error>,
 }
 
 impl LogWriter {
-    /// Writes to `file`, which is empty or being recycled. `log_number` goes
-    /// into every header when `recyclable` is set.
+    /// Writes to `file`, which is empty, being recycled, or ends with a whole
+    /// record of the same kind. `log_number` goes into every header when
+    /// `recyclable` is set.
     pub fn new(file: Box<dyn WritableFile>, log_number: u64, recyclable: bool) -> Self {
-        let _ = (log_number, recyclable);
-        LogWriter { _file: file }
+        let block_offset = (file.len() % BLOCK_SIZE as u64) as usize;
+        LogWriter {
+            file,
+            log_number,
+            recyclable,
+            block_offset,
+            buf: Vec::new(),
+            failed: None,
+        }
     }
 
     /// Appends one logical record made of `parts` (concatenated) and hands it
     /// to the operating system in one write where possible.
+    ///
+    /// # Errors
+    /// Those of the file; every later call then fails with the same error.
     pub fn add_record(&mut self, parts: &[&[u8]]) -> Result<()> {
-        let _ = parts;
-        todo!()
+        self.check_not_failed()?;
+        let mut left: usize = parts.iter().map(|p| p.len()).sum();
+        let mut source = Parts { parts, taken: 0 };
+        let mut begin = true;
+        self.buf.clear();
+        loop {
+            let room = self.start_fragment();
+            let length = left.min(room);
+            left -= length;
+            self.put_fragment(&mut source, length, begin, left == 0);
+            if left == 0 {
+                break;
+            }
+            begin = false;
+            if self.buf.len() >= MAX_APPEND {
+                self.append_buffer()?;
+            }
+        }
+        self.append_buffer()?;
+        if self.buf.capacity() > KEEP_BUFFER {
+            self.buf = Vec::new();
+        }
+        Ok(())
+    }
+
+    /// Fills the block's tail when no header fits, and returns how many
+    /// payload bytes fit behind the next header.
+    fn start_fragment(&mut self) -> usize {
+        let header = self.header_size();
+        let mut rest = BLOCK_SIZE - self.block_offset;
+        if rest < header {
+            self.buf.resize(self.buf.len() + rest, 0);
+            self.block_offset = 0;
+            rest = BLOCK_SIZE;
+        }
+        rest - header
+    }
+
+    /// Assembles one physical record; it fits the current block.
+    fn put_fragment(&mut self, source: &mut Parts<'_>, length: usize, begin: bool, end: bool) {
+        let mut ty = match (begin, end) {
+            (true, true) => types::FULL,
+            (true, false) => types::FIRST,
+            (false, false) => types::MIDDLE,
+            (false, true) => types::LAST,
+        };
+        if self.recyclable {
+            ty += types::RECYCLABLE;
+        }
+        let start = self.buf.len();
+        let stored_length = u16::try_from(length).expect("a fragment is shorter than a block");
+        self.buf.extend_from_slice(&[0; 4]);
+        self.buf.extend_from_slice(&stored_length.to_le_bytes());
+        self.buf.push(ty);
+        if self.recyclable {
+            let low32 = self.log_number as u32;
+            self.buf.extend_from_slice(&low32.to_le_bytes());
+        }
+        source.take(length, &mut self.buf);
+        let crc = record_crc(&self.buf[start + TYPE_OFFSET..]);
+        self.buf[start..start + 4].copy_from_slice(&crc.to_le_bytes());
+        self.block_offset += self.buf.len() - start; // upholds I1
+    }
+
+    fn append_buffer(&mut self) -> Result<()> {
+        let result = self.file.append(&self.buf);
+        self.buf.clear();
+        self.remember(result)
+    }
+
+    fn header_size(&self) -> usize {
+        if self.recyclable {
+            RECYCLABLE_HEADER_SIZE
+        } else {
+            HEADER_SIZE
+        }
+    }
+
+    fn check_not_failed(&self) -> Result<()> {
+        match &self.failed {
+            Some(e) => Err(e.clone()),
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps the first failure (I2).
+    fn remember(&mut self, result: Result<()>) -> Result<()> {
+        if let Err(e) = &result {
+            self.failed.get_or_insert_with(|| e.clone());
+        }
+        result
     }
 
     /// Makes everything appended durable.
+    ///
+    /// # Errors
+    /// Those of the file. A failed sync is final: it is never tried again.
     pub fn sync(&mut self) -> Result<()> {
-        todo!()
+        self.check_not_failed()?;
+        let result = self.file.sync();
+        self.remember(result)
     }
 
     /// Bytes in the file so far.
     pub fn len(&self) -> u64 {
-        todo!()
+        self.file.len()
     }
 
     /// Whether nothing was written yet.
@@ -41,16 +170,47 @@ impl LogWriter {
 
     /// The number given to [`LogWriter::new`].
     pub fn log_number(&self) -> u64 {
-        todo!()
+        self.log_number
     }
 
     /// Cuts preallocated space off and closes the file (without syncing it).
-    pub fn close(self) -> Result<()> {
-        todo!()
+    ///
+    /// # Errors
+    /// Those of the file, or the first failure of this writer.
+    pub fn close(mut self) -> Result<()> {
+        self.check_not_failed()?;
+        self.file.flush()?;
+        self.file.truncate_to_len()
     }
 
     /// The file, for syncing it while no record is being added.
     pub fn file_mut(&mut self) -> &mut dyn WritableFile {
-        todo!()
+        &mut *self.file
+    }
+}
+
+/// Reads through several slices as if they were one.
+struct Parts<'a> {
+    parts: &'a [&'a [u8]],
+    /// Bytes of the first part that were taken.
+    taken: usize,
+}
+
+impl Parts<'_> {
+    /// Moves the next `n` bytes, which exist, to the end of `dst`.
+    fn take(&mut self, mut n: usize, dst: &mut Vec<u8>) {
+        while n > 0
+            && let Some((first, others)) = self.parts.split_first()
+        {
+            let rest = &first[self.taken..];
+            let now = rest.len().min(n);
+            dst.extend_from_slice(&rest[..now]);
+            n -= now;
+            self.taken += now;
+            if self.taken == first.len() {
+                self.parts = others;
+                self.taken = 0;
+            }
+        }
     }
 }

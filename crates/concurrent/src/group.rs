@@ -1,0 +1,504 @@
+//! Leader and followers: many callers' requests carried out in groups.
+//!
+//! This is the mechanism of RocksDB's write thread (seed 000): *who* does a
+//! step and who waits. *What* the steps are is a [`Steps`] implementation:
+//! the leader prepares the whole group (a log write, sequence numbers), each
+//! member or the leader applies the requests, and whoever finishes last
+//! publishes the group.
+//!
+//! A caller pushes a [`Node`] that lives on its own stack onto `newest`. If
+//! the stack was empty it leads; otherwise it waits until somebody sets its
+//! state:
+//!
+//! | state | meaning | set by |
+//! |---|---|---|
+//! | `WAITING` | queued | itself, before the push |
+//! | `LEADER` | lead the group that starts here | the last finisher of the group before |
+//! | `APPLY` | apply your own request | the leader of its group |
+//! | `DONE` | the outcome is in the node | the last finisher of its group; terminal |
+//!
+//! Invariants:
+//! * G1: one group is in flight at a time. The right to build a group passes
+//!   from the pusher onto the empty stack, or by `LEADER`.
+//! * G2: a node stays valid until its state is `DONE` (or, for the leader
+//!   itself, until it has seen the group finished). Everything needed from a
+//!   node is read before its state is set.
+//! * G3: `older` is written before the push that publishes the node; `newer`,
+//!   `ticket`, `group` and `outcome` are written only by whoever holds the
+//!   right of G1 at that time, and read by the node's owner after its state
+//!   was set.
+//! * G4: groups finish in the order in which their members were pushed, and a
+//!   group's `publish` ends before the next group's `prepare` begins.
+//!
+//! A leader applies the requests of members that sleep, and wakes only those
+//! that are awake to apply their own: waking a sleeper costs more than its
+//! insert, and it must be woken once more for the outcome anyhow.
+//!
+//! A panic in a step would leave waiters behind; it aborts the process. Steps
+//! therefore catch panics of user code themselves.
+
+use crate::sync::{AtomicPtr, AtomicUsize, Ordering};
+use crate::waiter::{BLOCKED, CallSite, StateWord, YieldPolicy};
+use crossbeam_utils::CachePadded;
+use std::cell::UnsafeCell;
+use std::ptr;
+
+const WAITING: u32 = 0;
+const LEADER: u32 = 1;
+const APPLY: u32 = 2;
+const DONE: u32 = 3;
+
+/// What a group does. Called by the threads that commit.
+pub trait Steps {
+    /// One caller's request.
+    type Request;
+    /// What the leader makes for its group.
+    type Group;
+    /// A failure, handed to every member it concerns.
+    type Error: Clone;
+
+    /// Whether `candidate` may join the group that `leader` leads, whose
+    /// requests add up to `bytes` so far. A refused candidate ends the group;
+    /// it leads or joins a later one.
+    fn admits(&self, leader: &Self::Request, candidate: &Self::Request, bytes: usize) -> bool;
+
+    /// The request's share of a group's size.
+    fn size(&self, request: &Self::Request) -> usize;
+
+    /// The leader's step. Gives each member its ticket.
+    fn prepare(&self, members: &mut Members<'_, Self::Request>)
+    -> Result<Self::Group, Self::Error>;
+
+    /// Whether members may apply their requests at the same time.
+    fn parallel(&self, group: &Self::Group) -> bool;
+
+    /// Applies one request.
+    fn apply(
+        &self,
+        group: &Self::Group,
+        request: &Self::Request,
+        ticket: u64,
+    ) -> Result<(), Self::Error>;
+
+    /// Makes the group's effects visible, or records that applying failed.
+    fn publish(&self, group: &Self::Group, failure: Option<&Self::Error>);
+}
+
+/// One caller's place in the queue. Lives on the caller's stack.
+struct Node<R, E> {
+    request: *const R,
+    state: StateWord,
+    /// The node pushed before this one; null at the bottom. G3.
+    older: UnsafeCell<*mut Node<R, E>>,
+    /// The node pushed after this one, once somebody has looked. G3.
+    newer: UnsafeCell<*mut Node<R, E>>,
+    /// Given by the leader in `prepare`. G3.
+    ticket: UnsafeCell<u64>,
+    /// The group's shared part, for members that apply. G3.
+    shared: UnsafeCell<*const ()>,
+    /// Set before `DONE`. G3.
+    outcome: UnsafeCell<Option<E>>,
+}
+
+/// What the members of a group in flight share. Lives on the leader's stack
+/// until the leader has seen the group finished (G2).
+struct Shared<S: Steps> {
+    group: S::Group,
+    leader: *mut Node<S::Request, S::Error>,
+    last: *mut Node<S::Request, S::Error>,
+    /// Members that have not finished applying.
+    /// Written by: each applying member (one decrement, AcqRel). Read by: the
+    /// same; who takes it to zero finishes the group. Publishes: everything
+    /// the members applied, to the finisher.
+    running: AtomicUsize,
+    /// First failure of an apply step.
+    failure: parking_lot::Mutex<Option<S::Error>>,
+}
+
+/// Requests of a group, oldest first, as the leader sees them.
+pub struct Members<'a, R> {
+    nodes: &'a mut dyn MemberList<'a, R>,
+}
+
+trait MemberList<'a, R> {
+    fn visit(&mut self, f: &mut dyn FnMut(&'a R, &mut u64));
+    fn len(&self) -> usize;
+}
+
+impl<'a, R> Members<'a, R> {
+    /// Number of members; at least 1.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Never true: a group has its leader.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Calls `f` with each request and its ticket, oldest first.
+    pub fn for_each(&mut self, mut f: impl FnMut(&'a R, &mut u64)) {
+        self.nodes.visit(&mut f);
+    }
+}
+
+struct Chain<R, E> {
+    first: *mut Node<R, E>,
+    last: *mut Node<R, E>,
+    len: usize,
+}
+
+impl<'a, R: 'a, E> MemberList<'a, R> for Chain<R, E> {
+    fn visit(&mut self, f: &mut dyn FnMut(&'a R, &mut u64)) {
+        let mut node = self.first;
+        loop {
+            // SAFETY: members of a group in preparation are valid (G2).
+            let n = unsafe { &*node };
+            // SAFETY: the request outlives its owner's wait (`commit` borrows
+            // it), and `'a` is a lifetime of one `prepare` call.
+            let request = unsafe { &*n.request };
+            // SAFETY: the leader alone touches tickets during `prepare` (G3).
+            let ticket = unsafe { &mut *n.ticket.get() };
+            f(request, ticket);
+            if node == self.last {
+                return;
+            }
+            // SAFETY: `newer` is set between the members of a group (G3).
+            node = unsafe { *n.newer.get() };
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.len
+    }
+}
+
+/// Aborts if dropped: a step panicked and waiters would be left behind.
+struct AbortOnUnwind;
+
+impl Drop for AbortOnUnwind {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            std::process::abort();
+        }
+    }
+}
+
+/// The queue that callers join.
+pub struct GroupQueue<R, E> {
+    /// The node pushed last, null when no group is in flight.
+    /// Written by: each caller's push (AcqRel) and the finisher that empties
+    /// it (AcqRel). Read by: the same (Acquire). Publishes: the pushed nodes;
+    /// pushes are read-modify-writes, so reading the newest synchronizes with
+    /// all of them.
+    newest: CachePadded<AtomicPtr<Node<R, E>>>,
+    policy: YieldPolicy,
+    joining: CallSite,
+    finishing: CallSite,
+}
+
+impl<R, E> std::fmt::Debug for GroupQueue<R, E> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GroupQueue")
+            .field("policy", &self.policy)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
+    /// An empty queue.
+    pub fn new(policy: YieldPolicy) -> Self {
+        GroupQueue {
+            newest: CachePadded::new(AtomicPtr::new(ptr::null_mut())),
+            policy,
+            joining: CallSite::new(),
+            finishing: CallSite::new(),
+        }
+    }
+
+    /// Carries out `request` as part of some group and returns its outcome.
+    ///
+    /// # Errors
+    /// What `prepare` or any member's `apply` of the group reported.
+    pub fn commit<S>(&self, steps: &S, request: &R) -> Result<(), E>
+    where
+        S: Steps<Request = R, Error = E>,
+        S::Group: Sync,
+    {
+        let _abort = AbortOnUnwind;
+        let node = Node {
+            request,
+            state: StateWord::new(WAITING),
+            older: UnsafeCell::new(ptr::null_mut()),
+            newer: UnsafeCell::new(ptr::null_mut()),
+            ticket: UnsafeCell::new(0),
+            shared: UnsafeCell::new(ptr::null()),
+            outcome: UnsafeCell::new(None),
+        };
+        let me = ptr::from_ref(&node).cast_mut();
+        let leads = self.push(me);
+        let state = if leads {
+            LEADER
+        } else {
+            let goal = 1 << LEADER | 1 << APPLY | 1 << DONE;
+            node.state.wait(goal, &self.joining, self.policy)
+        };
+        match state {
+            LEADER => self.lead(steps, me),
+            APPLY => {
+                // SAFETY: the leader set `shared` to its group before APPLY
+                // (G3), and the group lives until it is finished (G2).
+                let shared = unsafe { &*(*node.shared.get()).cast::<Shared<S>>() };
+                self.apply_own(steps, shared, &node);
+                if !self.leave(steps, shared) {
+                    node.state.wait(1 << DONE, &self.finishing, self.policy);
+                }
+            }
+            _ => {}
+        }
+        // SAFETY: DONE, or finished by this thread: nobody else touches it (G2).
+        let outcome = unsafe { &mut *node.outcome.get() };
+        outcome.take().map_or(Ok(()), Err)
+    }
+
+    /// Pushes `node`; returns whether the stack was empty, so that it leads.
+    fn push(&self, node: *mut Node<R, E>) -> bool {
+        // Acquire is not needed to link; the leader acquires when it walks.
+        let mut newest = self.newest.load(Ordering::Relaxed);
+        loop {
+            // SAFETY: the node is the caller's own until the push succeeds (G3).
+            let older = unsafe { &(*node).older };
+            // SAFETY: as above.
+            unsafe { *older.get() = newest };
+            // AcqRel: releases the node to the leader's Acquire load; acquires
+            // what the last finisher did when the stack was empty, so that
+            // this leader comes after that group (G4).
+            match self.newest.compare_exchange_weak(
+                newest,
+                node,
+                Ordering::AcqRel,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return newest.is_null(),
+                Err(now) => newest = now,
+            }
+        }
+    }
+
+    /// Links `newer` from the newest node down to the first linked one.
+    fn link_newer(head: *mut Node<R, E>) {
+        let mut node = head;
+        loop {
+            // SAFETY: nodes on the stack are valid (G2), and their `older` was
+            // published by the push.
+            let older = unsafe { *(*node).older.get() };
+            if older.is_null() {
+                return;
+            }
+            // SAFETY: as above; `newer` belongs to the holder of G1's right.
+            let slot = unsafe { &(*older).newer };
+            // SAFETY: as above.
+            let newer = unsafe { &mut *slot.get() };
+            if !newer.is_null() {
+                return;
+            }
+            *newer = node;
+            node = older;
+        }
+    }
+
+    /// Builds the group that starts at `leader`.
+    fn gather<S>(&self, steps: &S, leader: *mut Node<R, E>) -> Chain<R, E>
+    where
+        S: Steps<Request = R, Error = E>,
+    {
+        // Acquire: pairs with the pushes, publishing the nodes below.
+        let head = self.newest.load(Ordering::Acquire);
+        Self::link_newer(head);
+        // SAFETY: the leader's own node and request.
+        let first = unsafe { &*(*leader).request };
+        let mut chain = Chain {
+            first: leader,
+            last: leader,
+            len: 1,
+        };
+        let mut bytes = steps.size(first);
+        while chain.last != head {
+            // SAFETY: linked above (G3).
+            let next = unsafe { *(*chain.last).newer.get() };
+            // SAFETY: queued nodes and their requests are valid (G2).
+            let candidate = unsafe { &*(*next).request };
+            if !steps.admits(first, candidate, bytes) {
+                break;
+            }
+            bytes += steps.size(candidate);
+            chain.last = next;
+            chain.len += 1;
+        }
+        chain
+    }
+
+    fn lead<S>(&self, steps: &S, me: *mut Node<R, E>)
+    where
+        S: Steps<Request = R, Error = E>,
+        S::Group: Sync,
+    {
+        let mut chain = self.gather(steps, me);
+        let prepared = steps.prepare(&mut Members { nodes: &mut chain });
+        let group = match prepared {
+            Ok(group) => group,
+            Err(e) => {
+                self.finish(chain.first, chain.last, Some(&e), me);
+                return;
+            }
+        };
+        let shared = Shared::<S> {
+            group,
+            leader: me,
+            last: chain.last,
+            running: AtomicUsize::new(1),
+            failure: parking_lot::Mutex::new(None),
+        };
+        let parallel = chain.len > 1 && steps.parallel(&shared.group);
+        self.launch(steps, &shared, parallel);
+        if self.leave(steps, &shared) {
+            return;
+        }
+        // SAFETY: the leader's own node.
+        let node = unsafe { &*me };
+        node.state.wait(1 << DONE, &self.finishing, self.policy);
+    }
+
+    /// Starts the members that are awake and applies the others' requests.
+    fn launch<S>(&self, steps: &S, shared: &Shared<S>, parallel: bool)
+    where
+        S: Steps<Request = R, Error = E>,
+    {
+        // Two passes: first set off who is awake, then work alongside them.
+        if parallel {
+            let mut node = shared.leader;
+            while node != shared.last {
+                // SAFETY: between members `newer` is set (G3); nodes of the
+                // group are valid (G2) - the ones set off too, since a member
+                // waits for DONE after applying.
+                node = unsafe { *(*node).newer.get() };
+                // SAFETY: as above.
+                let member = unsafe { &*node };
+                if member.state.get() == BLOCKED {
+                    continue;
+                }
+                // SAFETY: the leader writes `shared` before APPLY (G3).
+                unsafe { *member.shared.get() = ptr::from_ref(shared).cast() };
+                // Relaxed: the swap in `set` releases it to the member, and
+                // the count cannot reach zero while the leader's own 1 is in.
+                shared.running.fetch_add(1, Ordering::Relaxed);
+                member.state.set(APPLY);
+            }
+        }
+        let mut node = shared.leader;
+        loop {
+            // SAFETY: as above.
+            let member = unsafe { &*node };
+            // SAFETY: `shared` is written by this thread only (G3).
+            let launched = !unsafe { *member.shared.get() }.is_null();
+            if !launched {
+                self.apply_own(steps, shared, member);
+            }
+            if node == shared.last {
+                return;
+            }
+            // SAFETY: as above.
+            node = unsafe { *member.newer.get() };
+        }
+    }
+
+    fn apply_own<S>(&self, steps: &S, shared: &Shared<S>, node: &Node<R, E>)
+    where
+        S: Steps<Request = R, Error = E>,
+    {
+        // SAFETY: the owner's borrow outlives its wait (`commit`).
+        let request = unsafe { &*node.request };
+        // SAFETY: written in `prepare`, before launch (G3).
+        let ticket = unsafe { *node.ticket.get() };
+        if let Err(e) = steps.apply(&shared.group, request, ticket) {
+            shared.failure.lock().get_or_insert(e);
+        }
+    }
+
+    /// Ends one thread's part in applying. The last one finishes the group;
+    /// returns whether that was this thread.
+    fn leave<S>(&self, steps: &S, shared: &Shared<S>) -> bool
+    where
+        S: Steps<Request = R, Error = E>,
+    {
+        // AcqRel: releases what this thread applied to the last one's acquire.
+        if shared.running.fetch_sub(1, Ordering::AcqRel) != 1 {
+            return false;
+        }
+        let failure = shared.failure.lock().take();
+        steps.publish(&shared.group, failure.as_ref());
+        // From here on `shared` may vanish with the leader's DONE: copy first.
+        let (leader, last) = (shared.leader, shared.last);
+        self.finish(leader, last, failure.as_ref(), ptr::null_mut());
+        true
+    }
+
+    /// Hands leadership on and gives every member its outcome. `me`, when not
+    /// null, is the calling thread's own node and is not woken.
+    fn finish(
+        &self,
+        leader: *mut Node<R, E>,
+        last: *mut Node<R, E>,
+        failure: Option<&E>,
+        me: *mut Node<R, E>,
+    ) {
+        self.hand_over(last);
+        let mut node = leader;
+        loop {
+            let is_last = node == last;
+            // SAFETY: the node is valid until DONE is set below (G2).
+            let member = unsafe { &*node };
+            // SAFETY: `newer` was linked when the group was gathered (G3).
+            let next = unsafe { *member.newer.get() };
+            // SAFETY: the finisher alone writes outcomes (G3).
+            unsafe { *member.outcome.get() = failure.cloned() };
+            if node != me {
+                // SAFETY: valid until the swap inside (W2); not touched after.
+                unsafe { StateWord::set_raw(&raw const (*node).state, DONE) };
+            }
+            if is_last {
+                return;
+            }
+            node = next;
+        }
+    }
+
+    /// Empties the stack if `last` is its newest node; otherwise makes the
+    /// node after `last` a leader.
+    fn hand_over(&self, last: *mut Node<R, E>) {
+        // AcqRel: releases this group's effects to the next leader's push
+        // (G4). Acquire on failure: publishes the newer nodes.
+        let Err(head) = self.newest.compare_exchange(
+            last,
+            ptr::null_mut(),
+            Ordering::AcqRel,
+            Ordering::Acquire,
+        ) else {
+            return;
+        };
+        Self::link_newer(head);
+        // SAFETY: `last` is valid (G2) and somebody was pushed after it, so
+        // `newer` is linked now.
+        let next = unsafe { *(*last).newer.get() };
+        // SAFETY: queued nodes are valid (G2). Cut it off from the group, so
+        // that walks down end here.
+        let older = unsafe { &(*next).older };
+        // SAFETY: only the holder of G1's right touches queued links (G3).
+        unsafe { *older.get() = ptr::null_mut() };
+        // SAFETY: valid until the swap (W2).
+        unsafe { StateWord::set_raw(&raw const (*next).state, LEADER) };
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

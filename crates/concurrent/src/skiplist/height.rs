@@ -1,0 +1,72 @@
+//! How high a new node is.
+//!
+//! Drawn from a xorshift generator per thread, so that inserters share
+//! nothing. The numbers need no quality beyond that: a bad draw costs a few
+//! comparisons, never correctness.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::node::{BRANCHING, MAX_HEIGHT};
+
+thread_local! {
+    /// The generator's state; 0 until the thread first draws.
+    static STATE: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Levels of a new node: 1, and one more with probability 1/4 each, at most
+/// [`MAX_HEIGHT`].
+#[inline]
+pub(super) fn random_height() -> usize {
+    let draw = STATE.with(|state| {
+        let mut x = state.get();
+        if x == 0 {
+            x = seed();
+        }
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        state.set(x);
+        // The multiplication mixes the low bits, xorshift's weak side; the
+        // high half of the product is used.
+        x.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32
+    });
+    // Every pair of low zero bits is one success with probability 1/4.
+    let rises = draw.trailing_zeros() / BRANCHING.trailing_zeros();
+    (1 + rises as usize).min(MAX_HEIGHT)
+}
+
+/// A start value other than 0, different for every thread.
+#[cold]
+fn seed() -> u64 {
+    /// Threads that have drawn. Written and read by: threads at their first
+    /// draw. Publishes nothing.
+    static THREADS: AtomicU64 = AtomicU64::new(1);
+    let thread = THREADS.fetch_add(1, Ordering::Relaxed);
+    // Odd, so never 0; the factor spreads small numbers over all bits.
+    thread.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heights_fall_off_by_four() {
+        const DRAWS: usize = 400_000;
+        let mut at_least = [0_usize; MAX_HEIGHT + 2];
+        for _ in 0..DRAWS {
+            let height = random_height();
+            assert!((1..=MAX_HEIGHT).contains(&height));
+            for count in &mut at_least[..=height] {
+                *count += 1;
+            }
+        }
+        let mut expected = DRAWS as f64;
+        for (height, &count) in at_least.iter().enumerate().take(7).skip(1) {
+            let off = (count as f64 - expected).abs();
+            assert!(off < 6.0 * expected.sqrt(), "{count} of height {height}");
+            expected /= BRANCHING as f64;
+        }
+    }
+}

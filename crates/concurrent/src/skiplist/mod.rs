@@ -1,0 +1,207 @@
+//! The inline skip list.
+//!
+//! A sorted list of entries `(user_key, tag, value)` that many threads insert
+//! into and read from at once. Nothing is ever removed or changed: the whole
+//! list goes away together. Each entry is one allocation that holds the links,
+//! the key and the value.
+//!
+//! The structure is that of RocksDB's `InlineSkipList`. Differences: keys are
+//! compared as user key and tag, not as opaque bytes; an equal key is noticed
+//! during the search, before memory is taken; a search does not compare a node
+//! again that bounded it one level up; entries are counted by the arena, under
+//! the lock it takes anyway.
+//!
+//! * `node`: an entry's memory layout; `height`: how many levels it gets
+//! * `search`: walking the levels
+//! * `insert`: linking, and the splices that remember places
+//! * `iter`: cursors; `check`: whether a list is as it should be
+//!
+//! # Thread safety
+//! Everything may be called from any thread at any time. Readers never wait.
+//! Inserters wait for each other only inside the arena, and repeat at most the
+//! search of one level when they meet. An insert that has returned is seen by
+//! every read that happens after it.
+//!
+//! What this does not do: versions, visibility and deletion are the caller's
+//! business, encoded in tags and values.
+
+mod check;
+mod height;
+mod insert;
+mod iter;
+mod node;
+mod search;
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use self::height::random_height;
+use self::node::{MAX_USER_KEY, MAX_VALUE, Node};
+use crate::arena::ConcurrentArena;
+use crate::sync::{self, AtomicUsize};
+
+pub use self::insert::Splice;
+pub use self::iter::Iter;
+
+/// The order of a list's keys: user key bytes, then the 8-byte tag.
+///
+/// Must be a total order over `(user_key, tag)` and must not panic. An order
+/// that is not total makes entries hard to find; it does not endanger memory.
+pub trait KeyOrder: Send + Sync + 'static {
+    /// Compares two entries, each a user key and a tag.
+    fn compare(&self, a: (&[u8], u64), b: (&[u8], u64)) -> Ordering;
+}
+
+/// A sorted list of entries `(user_key, tag, value)`.
+pub struct SkipList<O> {
+    order: O,
+    /// Owns all nodes, the head included.
+    arena: ConcurrentArena,
+    /// The node before the first; has every level.
+    head: Node,
+    /// The highest level in use, plus one.
+    /// Written by: inserters of higher nodes. Read by: every search.
+    /// Publishes nothing: see [`SkipList::height`].
+    height: AtomicUsize,
+    /// Nodes made and then not linked, since an equal key came first.
+    /// Written by: inserters that lose such a race. Read by: `len`.
+    /// Publishes nothing.
+    abandoned: AtomicUsize,
+    /// Names this list in splices. No other list of the process ever has it.
+    id: u64,
+}
+
+// SAFETY: the nodes live in the arena, which moves with the list; they are
+// written only before they are published (N3) and through atomics.
+unsafe impl<O: Send> Send for SkipList<O> {}
+// SAFETY: as for `Send`; every operation on a shared list is made for it.
+unsafe impl<O: Sync> Sync for SkipList<O> {}
+
+impl<O: KeyOrder> SkipList<O> {
+    /// An empty list that takes memory from an arena of its own with blocks
+    /// of about `arena_block_size` bytes.
+    pub fn new(order: O, arena_block_size: usize) -> Self {
+        /// Lists made so far. Written and read by: makers of lists. Publishes
+        /// nothing.
+        static LISTS: AtomicU64 = AtomicU64::new(0);
+        let arena = ConcurrentArena::new(arena_block_size);
+        let head = Node::head(&arena);
+        SkipList {
+            order,
+            arena,
+            head,
+            height: AtomicUsize::new(1),
+            abandoned: AtomicUsize::new(0),
+            id: LISTS.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1,
+        }
+    }
+
+    /// Inserts an entry, concurrently with other inserts and readers.
+    /// Returns `false` (and inserts nothing) if an equal key is there.
+    ///
+    /// # Panics
+    /// If key or value are longer than 4 GiB less a few bytes.
+    pub fn insert(&self, user_key: &[u8], tag: u64, value: &[u8]) -> bool {
+        self.insert_with_height(random_height(), user_key, tag, value)
+    }
+
+    /// Like [`SkipList::insert`], starting from and updating the caller's
+    /// `splice`, which pays when keys come nearly sorted: the cost then grows
+    /// with the distance from the last key, not with the list. One splice per
+    /// thread and list; a splice from another list is started anew.
+    ///
+    /// # Panics
+    /// As for [`SkipList::insert`].
+    pub fn insert_with_splice(
+        &self,
+        splice: &mut Splice,
+        user_key: &[u8],
+        tag: u64,
+        value: &[u8],
+    ) -> bool {
+        self.insert_spliced_with_height(splice, random_height(), user_key, tag, value)
+    }
+
+    /// Finds the first entry at or after `(user_key, tag)` and passes it, then
+    /// its successors, to `visit` until that returns `false`.
+    #[expect(clippy::type_complexity, reason = "a name would hide the parts")]
+    pub fn scan_from(
+        &self,
+        user_key: &[u8],
+        tag: u64,
+        visit: &mut dyn FnMut(&[u8], u64, &[u8]) -> bool,
+    ) {
+        let (mut at, _) = self.first_at_or_after((user_key, tag));
+        while let Some(node) = at {
+            // SAFETY: reached through a link; the list is borrowed.
+            let entry = unsafe { node.entry() };
+            let (user_key, tag) = entry.key();
+            if !visit(user_key, tag, entry.value) {
+                return;
+            }
+            // SAFETY: every node has level 0.
+            at = unsafe { node.next(0) };
+        }
+    }
+
+    /// A cursor that keeps the list alive.
+    pub fn iter(self: &Arc<Self>) -> Iter<O> {
+        Iter::new(Arc::clone(self))
+    }
+
+    /// Number of entries. Exact when no insert is in flight; inserts in flight
+    /// may be counted early. Sums up the arena's shards, so not quite free.
+    pub fn len(&self) -> usize {
+        // The head is a piece of the arena, too. Relaxed: a count orders
+        // nothing; saturating, since the two loads are not one snapshot.
+        let abandoned = self.abandoned.load(sync::Ordering::Relaxed);
+        self.arena.pieces().saturating_sub(1 + abandoned)
+    }
+
+    /// Whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        // SAFETY: the head has every level.
+        unsafe { self.head.next(0) }.is_none()
+    }
+
+    /// Bytes of entries and links handed out by the arena.
+    pub fn used_bytes(&self) -> usize {
+        self.arena.used_bytes()
+    }
+
+    /// Bytes taken from the system.
+    pub fn allocated_bytes(&self) -> usize {
+        self.arena.allocated_bytes()
+    }
+
+    /// About how many entries lie before `(user_key, tag)`: right in the order
+    /// of magnitude, as the share of nodes in higher levels is random.
+    pub fn estimate_count_before(&self, user_key: &[u8], tag: u64) -> usize {
+        self.estimate_before((user_key, tag))
+    }
+
+    /// Levels to search, at least 1. Relaxed, as an old value costs only
+    /// speed: higher levels merely shorten the way, and the head's links are
+    /// there from the beginning.
+    #[inline(always)]
+    fn height(&self) -> usize {
+        self.height.load(sync::Ordering::Relaxed)
+    }
+}
+
+impl<O> fmt::Debug for SkipList<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SkipList")
+            .field("arena", &self.arena)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Lengths beyond 32 bits would be stored cut off, and so misread.
+#[inline(always)]
+fn check_sizes(user_key: &[u8], value: &[u8]) {
+    assert!(user_key.len() <= MAX_USER_KEY, "user key too long");
+    assert!(value.len() <= MAX_VALUE, "value too long");
+}

@@ -1,0 +1,421 @@
+//! One entry of the list: its memory layout, and the only code that reads or
+//! writes it.
+//!
+//! ```text
+//!  link h-1 | ... | link 1 | link 0 | entry
+//!                          ^ a `Node` points here
+//!  entry = varint32 (user key length + 8) | user key | u64 LE tag
+//!        | varint32 value length | value
+//! ```
+//!
+//! A node does not store its height: whoever reaches it through a link of
+//! level `l` knows that it has the levels `0..=l`. The head has all levels and
+//! no entry.
+//!
+//! # Invariants
+//! * N1: a `Node` of a list stays valid as long as the list: nodes are never
+//!   moved, unlinked or freed before the arena is.
+//! * N2: a link of level `l` holds null or a node of the same list with more
+//!   than `l` levels.
+//! * N3: an entry is written before its node is first published and never
+//!   again. Publishing is the Release of [`Node::publish_next`]; its partner
+//!   is the Acquire of [`Node::next`].
+
+use std::mem::size_of;
+use std::ptr::{self, NonNull};
+use std::slice;
+
+use crate::arena::{ALIGN, ConcurrentArena};
+use crate::sync::{AtomicPtr, Ordering, PublishedMark};
+
+/// The most levels a node can have. With one node in four rising a level this
+/// is ideal up to 16 million entries and good beyond.
+pub(super) const MAX_HEIGHT: usize = if cfg!(loom) { 2 } else { 12 };
+
+/// One node in `BRANCHING` of a level is in the level above, too.
+pub(super) const BRANCHING: usize = 4;
+
+/// Bytes of a tag.
+const TAG_SIZE: usize = 8;
+
+/// The longest user key, in bytes: with the tag its length fits 32 bits.
+pub(super) const MAX_USER_KEY: usize = u32::MAX as usize - TAG_SIZE;
+
+/// The longest value, in bytes.
+pub(super) const MAX_VALUE: usize = u32::MAX as usize;
+
+/// A key as the order sees it.
+pub(super) type Key<'a> = (&'a [u8], u64);
+
+/// The successor of a node in one level.
+///
+/// Written by: inserters, with a compare-and-swap once the node is published.
+/// Read by: everybody. Publishes: the successor's entry and its links up to
+/// this level.
+#[repr(transparent)]
+struct Link(AtomicPtr<Link>);
+
+/// What follows the links of a node in memory: nothing, in a normal build.
+type Mark = PublishedMark;
+
+const _: () = assert!(align_of::<Link>() <= ALIGN && align_of::<Mark>() <= ALIGN);
+
+/// A node of a list, or its head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Node(NonNull<Link>);
+
+/// The parts of an entry.
+#[derive(Clone, Copy)]
+pub(super) struct Entry<'a> {
+    /// User key followed by the little-endian tag.
+    pub(super) internal_key: &'a [u8],
+    /// The value.
+    pub(super) value: &'a [u8],
+}
+
+impl<'a> Entry<'a> {
+    /// The key as the order sees it.
+    pub(super) fn key(&self) -> Key<'a> {
+        split_key(self.internal_key)
+    }
+}
+
+impl Node {
+    /// A node for no list: only a placeholder, not to be followed.
+    pub(super) const fn dangling() -> Self {
+        Node(NonNull::dangling())
+    }
+
+    /// A head: all levels, no successors, no entry.
+    pub(super) fn head(arena: &ConcurrentArena) -> Self {
+        Self::with_room(arena, MAX_HEIGHT, 0)
+    }
+
+    /// An unpublished node with `height` levels (1 to [`MAX_HEIGHT`]) that
+    /// holds a copy of the entry. Key and value must not exceed
+    /// [`MAX_USER_KEY`] and [`MAX_VALUE`].
+    pub(super) fn create(
+        arena: &ConcurrentArena,
+        height: usize,
+        key: Key<'_>,
+        value: &[u8],
+    ) -> Self {
+        let (user_key, tag) = key;
+        let key_len = (user_key.len() + TAG_SIZE) as u32;
+        let value_len = value.len() as u32;
+        let size =
+            varint_len(key_len) + key_len as usize + varint_len(value_len) + value_len as usize;
+        let node = Self::with_room(arena, height, size);
+        // SAFETY: just made in this arena.
+        unsafe { node.mark() }.written();
+        let mut writer = EntryWriter {
+            to: node.entry_ptr(),
+        };
+        // SAFETY: this and the next four pieces add up to `size`, the room.
+        unsafe { writer.varint(key_len) };
+        // SAFETY: see above.
+        unsafe { writer.bytes(user_key) };
+        // SAFETY: see above.
+        unsafe { writer.bytes(&tag.to_le_bytes()) };
+        // SAFETY: see above.
+        unsafe { writer.varint(value_len) };
+        // SAFETY: see above.
+        unsafe { writer.bytes(value) };
+        node
+    }
+
+    /// Memory for a node, with its links set to null.
+    fn with_room(arena: &ConcurrentArena, height: usize, entry_size: usize) -> Self {
+        debug_assert!((1..=MAX_HEIGHT).contains(&height));
+        let links = height * size_of::<Link>();
+        let start = arena.allocate(links + size_of::<Mark>() + entry_size);
+        let start = start.cast::<Link>();
+        for level in 0..height {
+            // SAFETY: `level < height`, and the piece begins with room for
+            // `height` links.
+            let link = unsafe { start.add(level) };
+            // SAFETY: fresh memory of the right size and alignment (arena I1).
+            unsafe { link.write(Link(AtomicPtr::new(ptr::null_mut()))) };
+        }
+        // SAFETY: `height - 1` links after the start is still in the piece.
+        let node = Node(unsafe { start.add(height - 1) });
+        let mark = node.mark_ptr();
+        // SAFETY: fresh memory behind the links, sized and aligned for it.
+        unsafe { mark.write(Mark::new()) };
+        node
+    }
+
+    /// The link of one level.
+    ///
+    /// # Safety
+    /// The node must have more than `level` levels and its list must outlive
+    /// `'a`.
+    #[inline(always)]
+    unsafe fn link<'a>(self, level: usize) -> &'a AtomicPtr<Link> {
+        // SAFETY: higher links lie before the node (module doc), and there are
+        // that many by the caller's promise.
+        let link = unsafe { self.0.sub(level) };
+        // SAFETY: links are initialized when a node is made, and from then on
+        // only accessed as atomics; valid for `'a` by N1.
+        let link: &'a Link = unsafe { link.as_ref() };
+        &link.0
+    }
+
+    /// The successor in one level. All of the successor that its publisher
+    /// wrote is visible afterwards.
+    ///
+    /// # Safety
+    /// The node must have more than `level` levels, and its list must be alive.
+    #[inline(always)]
+    pub(super) unsafe fn next(self, level: usize) -> Option<Node> {
+        // SAFETY: the caller's promise.
+        let link = unsafe { self.link(level) };
+        // Acquire: partner of the Release in `publish_next` (N3).
+        NonNull::new(link.load(Ordering::Acquire)).map(Node)
+    }
+
+    /// Sets the successor of a node that is not yet published in this level.
+    ///
+    /// # Safety
+    /// As for [`Node::next`]; and `next` must have more than `level` levels.
+    #[inline(always)]
+    pub(super) unsafe fn prepare_next(self, level: usize, next: Option<Node>) {
+        // SAFETY: the caller's promise.
+        let link = unsafe { self.link(level) };
+        // Relaxed: published by the `publish_next` that follows.
+        link.store(raw(next), Ordering::Relaxed);
+    }
+
+    /// Makes `node` the successor in one level if that is still `expected`,
+    /// and so publishes it.
+    ///
+    /// # Safety
+    /// As for [`Node::next`], for `self` and `node`.
+    #[inline(always)]
+    pub(super) unsafe fn publish_next(
+        self,
+        level: usize,
+        expected: Option<Node>,
+        node: Node,
+    ) -> bool {
+        // SAFETY: the caller's promise.
+        let link = unsafe { self.link(level) };
+        // Release: partner of the Acquire in `next`. Relaxed on failure: what
+        // was found is not used, the search that follows loads it again.
+        link.compare_exchange(
+            raw(expected),
+            node.0.as_ptr(),
+            Ordering::Release,
+            Ordering::Relaxed,
+        )
+        .is_ok()
+    }
+
+    /// Asks the processor for the successor in one level: its link and, with luck,
+    /// all of its key.
+    ///
+    /// # Safety
+    /// As for [`Node::next`].
+    #[inline(always)]
+    pub(super) unsafe fn prefetch_next(self, level: usize) {
+        #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: the caller's promise.
+            let link = unsafe { self.link(level) };
+            // Relaxed: the address is only a hint, nothing is read through it.
+            let next = link.load(Ordering::Relaxed).cast::<i8>();
+            // SAFETY: a prefetch has no effect but on caches, whatever the
+            // address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(next) };
+        }
+        #[cfg(not(all(target_arch = "x86_64", not(any(loom, miri)))))]
+        let _ = level;
+    }
+
+    /// The node's key.
+    ///
+    /// # Safety
+    /// `self` must not be the head, must be published to this thread or made
+    /// by it, and its list must outlive `'a`.
+    #[inline(always)]
+    pub(super) unsafe fn key<'a>(self) -> Key<'a> {
+        // SAFETY: a node of a list that is alive.
+        unsafe { self.mark() }.read();
+        // SAFETY: not a head, so an entry is there, complete by N3.
+        split_key(unsafe { read_prefixed(self.entry_ptr()) })
+    }
+
+    /// The node's entry.
+    ///
+    /// # Safety
+    /// As for [`Node::key`].
+    #[inline(always)]
+    pub(super) unsafe fn entry<'a>(self) -> Entry<'a> {
+        // SAFETY: a node of a list that is alive.
+        unsafe { self.mark() }.read();
+        // SAFETY: as in `key`.
+        let internal_key: &'a [u8] = unsafe { read_prefixed(self.entry_ptr()) };
+        let after_key = internal_key.as_ptr_range().end;
+        // SAFETY: the value's length follows the key.
+        let value = unsafe { read_prefixed(after_key) };
+        Entry {
+            internal_key,
+            value,
+        }
+    }
+
+    #[inline(always)]
+    fn mark_ptr(self) -> *mut Mark {
+        self.0.as_ptr().wrapping_add(1).cast()
+    }
+
+    #[inline(always)]
+    fn entry_ptr(self) -> *mut u8 {
+        let after_links = self.mark_ptr().cast::<u8>();
+        after_links.wrapping_add(size_of::<Mark>())
+    }
+
+    /// # Safety
+    /// The node's list must outlive `'a`.
+    #[inline(always)]
+    unsafe fn mark<'a>(self) -> &'a Mark {
+        // SAFETY: every node and head has an initialized mark behind its
+        // links (N1); it is of no size but in models.
+        unsafe { &*self.mark_ptr() }
+    }
+}
+
+fn raw(node: Option<Node>) -> *mut Link {
+    node.map_or(ptr::null_mut(), |node| node.0.as_ptr())
+}
+
+/// User key and tag of an internal key.
+#[inline(always)]
+fn split_key(internal_key: &[u8]) -> Key<'_> {
+    let (user_key, tag) = internal_key
+        .split_last_chunk::<TAG_SIZE>()
+        .expect("an internal key ends with its tag");
+    (user_key, u64::from_le_bytes(*tag))
+}
+
+/// Bytes of `value` as a varint32.
+const fn varint_len(value: u32) -> usize {
+    match value.checked_ilog2() {
+        Some(top_bit) => top_bit as usize / 7 + 1,
+        None => 1,
+    }
+}
+
+/// The bytes behind the varint32 length at `at`.
+///
+/// # Safety
+/// `at` must point to such a length and as many bytes, valid and unchanging
+/// for `'a`.
+#[inline(always)]
+unsafe fn read_prefixed<'a>(at: *const u8) -> &'a [u8] {
+    // SAFETY: a length has at least one byte.
+    let first = unsafe { *at };
+    let (len, start) = if first < 0x80 {
+        (usize::from(first), 1)
+    } else {
+        // SAFETY: the caller's promise.
+        unsafe { read_long_varint(at) }
+    };
+    // SAFETY: the bytes follow the length.
+    let bytes = unsafe { at.add(start) };
+    // SAFETY: the caller's promise.
+    unsafe { slice::from_raw_parts(bytes, len) }
+}
+
+/// A varint32 and its size, for those of more than one byte.
+///
+/// # Safety
+/// `at` must point to a complete varint32.
+unsafe fn read_long_varint(at: *const u8) -> (usize, usize) {
+    let mut value = 0;
+    let mut size = 0;
+    loop {
+        // SAFETY: the varint is complete, and its last byte was not yet read.
+        let from = unsafe { at.add(size) };
+        // SAFETY: as above.
+        let byte = unsafe { *from };
+        value |= usize::from(byte & 0x7f) << (7 * size);
+        size += 1;
+        if byte < 0x80 {
+            return (value, size);
+        }
+    }
+}
+
+/// Writes an entry piece by piece into fresh memory.
+struct EntryWriter {
+    to: *mut u8,
+}
+
+impl EntryWriter {
+    /// # Safety
+    /// At least `bytes.len()` bytes of the room must be left.
+    #[inline(always)]
+    unsafe fn bytes(&mut self, bytes: &[u8]) {
+        // SAFETY: room is left, and fresh memory overlaps no borrowed slice.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.to, bytes.len()) };
+        // SAFETY: ends at most at the end of the room.
+        self.to = unsafe { self.to.add(bytes.len()) };
+    }
+
+    /// # Safety
+    /// At least `varint_len(value)` bytes of the room must be left.
+    #[inline(always)]
+    unsafe fn varint(&mut self, mut value: u32) {
+        while value >= 0x80 {
+            // SAFETY: one of the varint's bytes.
+            unsafe { self.bytes(&[value as u8 | 0x80]) };
+            value >>= 7;
+        }
+        // SAFETY: the varint's last byte.
+        unsafe { self.bytes(&[value as u8]) };
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn varints_of_every_size_come_back() {
+        let edges = (0..32).flat_map(|bit| [(1_u32 << bit) - 1, 1 << bit]);
+        for value in edges.chain([u32::MAX]) {
+            let mut room = [0xee_u8; 6];
+            let mut writer = EntryWriter {
+                to: room.as_mut_ptr(),
+            };
+            // SAFETY: a varint32 has at most five bytes.
+            unsafe { writer.varint(value) };
+            // SAFETY: just written.
+            let (read, size) = unsafe { read_long_varint(room.as_ptr()) };
+            assert_eq!((read, size), (value as usize, varint_len(value)));
+            assert_eq!(room[size], 0xee, "nothing written behind {value}");
+        }
+    }
+
+    #[test]
+    fn entries_come_back_and_stay_in_their_room() {
+        let arena = ConcurrentArena::new(4096);
+        for (key_len, value_len) in [(0, 0), (1, 127), (119, 128), (120, 300), (20_000, 70_000)] {
+            let user_key = vec![7_u8; key_len];
+            let value = vec![9_u8; value_len];
+            let node = Node::create(&arena, 3, (&user_key, u64::MAX - 1), &value);
+            // A second node right behind must not disturb the first.
+            let _behind = Node::create(&arena, MAX_HEIGHT, (b"behind", 1), b"it");
+            // SAFETY: made by this thread, and the arena is alive.
+            let entry = unsafe { node.entry() };
+            assert_eq!(entry.key(), (&user_key[..], u64::MAX - 1));
+            assert_eq!(entry.value, value);
+            for level in 0..3 {
+                // SAFETY: the node has three levels.
+                assert_eq!(unsafe { node.next(level) }, None);
+            }
+        }
+    }
+}

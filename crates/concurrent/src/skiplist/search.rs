@@ -1,0 +1,160 @@
+//! Finding places: how a list is walked, level by level.
+//!
+//! Searches only load links with Acquire. They never wait and never start
+//! over: a link, once followed, stays good (node invariant N1), and a node
+//! found in a level is found in every lower one, since inserters link from
+//! the bottom up.
+
+use std::cmp::Ordering;
+
+use super::node::{BRANCHING, Key, Node};
+use super::{KeyOrder, SkipList};
+
+/// Two neighbours of one level with a key's place between them.
+///
+/// `prev` is the head or before the key; `next` is the end of the list or not
+/// before the key. Both have the level in question.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) prev: Node,
+    pub(super) next: Option<Node>,
+}
+
+/// The outcome of a search in one level.
+pub(super) struct Found {
+    pub(super) place: Place,
+    /// Whether `next` has the very key that was looked for. May be `false` in
+    /// spite of it if `next` was the search's bound.
+    pub(super) exact: bool,
+}
+
+impl<O: KeyOrder> SkipList<O> {
+    /// How a node's key compares to `key`.
+    ///
+    /// # Safety
+    /// `node` must be a node of this list, reached through a link of it, and
+    /// not the head.
+    #[inline(always)]
+    pub(super) unsafe fn compare(&self, node: Node, key: Key<'_>) -> Ordering {
+        // SAFETY: not the head and published, by the caller's promise; the
+        // list is borrowed.
+        self.order.compare(unsafe { node.key() }, key)
+    }
+
+    /// Finds the place of `key` in one level, from `from.prev` on.
+    ///
+    /// `from.next` is a bound: a node known not to be before the key, or
+    /// `None`. Meeting it ends the search without comparing again.
+    ///
+    /// # Safety
+    /// `from.prev` must be the head or a node of this list before `key`, with
+    /// more than `level` levels.
+    #[inline(always)]
+    pub(super) unsafe fn search_level(&self, key: Key<'_>, level: usize, from: Place) -> Found {
+        let mut prev = from.prev;
+        loop {
+            // SAFETY: `prev` is as promised, or was reached in this level.
+            let next = unsafe { prev.next(level) };
+            let found = |exact| Found {
+                place: Place { prev, next },
+                exact,
+            };
+            let Some(node) = next else {
+                return found(false);
+            };
+            if next == from.next {
+                return found(false);
+            }
+            // Whatever the comparison says, one of two nodes comes next: ask
+            // for both while this one's key is on its way.
+            if level > 0 {
+                // SAFETY: having `level`, it also has the one below.
+                unsafe { prev.prefetch_next(level - 1) };
+            }
+            // SAFETY: reached in this level.
+            unsafe { node.prefetch_next(level) };
+            // SAFETY: reached through a link, so not the head.
+            match unsafe { self.compare(node, key) } {
+                Ordering::Less => prev = node,
+                Ordering::Equal => return found(true),
+                Ordering::Greater => return found(false),
+            }
+        }
+    }
+
+    /// The first node at or after `key`, and whether it has this very key.
+    #[inline]
+    pub(super) fn first_at_or_after(&self, key: Key<'_>) -> (Option<Node>, bool) {
+        let mut place = self.everything();
+        for level in (0..self.height()).rev() {
+            // SAFETY: the head has every level; later `prev`s come from the
+            // level above.
+            let found = unsafe { self.search_level(key, level, place) };
+            if found.exact {
+                return (found.place.next, true);
+            }
+            place = found.place;
+        }
+        (place.next, false)
+    }
+
+    /// The last node before `key` (or at it, if `or_at`).
+    pub(super) fn last_before(&self, key: Key<'_>, or_at: bool) -> Option<Node> {
+        let mut place = self.everything();
+        for level in (0..self.height()).rev() {
+            // SAFETY: as in `first_at_or_after`.
+            let found = unsafe { self.search_level(key, level, place) };
+            if found.exact && or_at {
+                return found.place.next;
+            }
+            place = found.place;
+        }
+        self.unless_head(place.prev)
+    }
+
+    /// The last node.
+    pub(super) fn last(&self) -> Option<Node> {
+        let mut node = self.head;
+        for level in (0..self.height()).rev() {
+            // SAFETY: the head, or reached in this level or the one above.
+            while let Some(next) = unsafe { node.next(level) } {
+                node = next;
+            }
+        }
+        self.unless_head(node)
+    }
+
+    /// About how many nodes are before `key`: steps taken in a level stand for
+    /// the nodes that such a step passes over on average.
+    pub(super) fn estimate_before(&self, key: Key<'_>) -> usize {
+        let mut place = self.everything();
+        let mut count = 0_usize;
+        for level in (0..self.height()).rev() {
+            count = count.saturating_mul(BRANCHING);
+            // SAFETY: the head, or reached in this level or the one above.
+            while let Some(next) = unsafe { place.prev.next(level) } {
+                // SAFETY: reached through a link, so not the head.
+                if Some(next) == place.next || unsafe { self.compare(next, key) }.is_ge() {
+                    place.next = Some(next);
+                    break;
+                }
+                place.prev = next;
+                count = count.saturating_add(1);
+            }
+        }
+        count
+    }
+
+    /// The place that holds every key, in every level.
+    #[inline(always)]
+    pub(super) fn everything(&self) -> Place {
+        Place {
+            prev: self.head,
+            next: None,
+        }
+    }
+
+    fn unless_head(&self, node: Node) -> Option<Node> {
+        (node != self.head).then_some(node)
+    }
+}

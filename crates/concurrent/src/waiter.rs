@@ -1,0 +1,280 @@
+//! Waiting for a state word to change: spin, yield, then sleep.
+//!
+//! A [`StateWord`] is a small integer that one thread waits on and another
+//! sets. Waiting takes up to three steps (RocksDB's adaptive yield, seed 000):
+//!
+//! 1. a short spin, about a microsecond;
+//! 2. where yielding has paid off before at this [`CallSite`], a loop of
+//!    `sched_yield` for at most [`YieldPolicy::max_yield`];
+//! 3. sleeping on a futex.
+//!
+//! Invariants:
+//! * W1: only the waiter stores [`BLOCKED`], and only by replacing the value
+//!   it has just seen; so a setter that finds `BLOCKED` must wake, and one
+//!   that does not need not.
+//! * W2: a setter touches the word only by the one swap. The wake-up that may
+//!   follow uses the address alone, since the waiter may already have returned
+//!   and its word may be gone; a stray wake-up on a reused address is a
+//!   spurious one, which every futex user tolerates.
+
+use crate::sync::{AtomicU32, Ordering, hint, thread};
+use std::sync::atomic::AtomicI32;
+use std::time::{Duration, Instant};
+
+/// The value of a word whose waiter sleeps. Callers use other values.
+pub const BLOCKED: u32 = u32::MAX;
+
+/// Bounds of the yielding step.
+#[derive(Debug, Clone, Copy)]
+pub struct YieldPolicy {
+    /// Yield for at most this long; zero turns the step off.
+    pub max_yield: Duration,
+    /// A yield that takes this long let another thread run; after three such
+    /// the waiter sleeps.
+    pub slow_yield: Duration,
+}
+
+impl Default for YieldPolicy {
+    fn default() -> Self {
+        YieldPolicy {
+            max_yield: Duration::from_micros(100),
+            slow_yield: Duration::from_micros(3),
+        }
+    }
+}
+
+/// What yielding has earned at one place in the code.
+#[derive(Debug, Default)]
+pub struct CallSite {
+    /// Credit: yields while it is not negative.
+    /// Written by: waiters, without atomicity of the update (a lost update
+    /// costs nothing but a sample). Read by: waiters. Publishes nothing.
+    credit: AtomicI32,
+}
+
+impl CallSite {
+    /// A call site without history.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn update(&self, success: bool) {
+        let v = self.credit.load(Ordering::Relaxed);
+        let v = v - (v / 1024) + if success { 1 << 17 } else { -(1 << 17) };
+        self.credit.store(v, Ordering::Relaxed);
+    }
+}
+
+/// A word that one thread waits on.
+#[derive(Debug)]
+pub struct StateWord {
+    /// Written by: the waiter (to [`BLOCKED`], W1) and whoever sets the state.
+    /// Read by: the waiter. Publishes: everything the setter did before
+    /// ([`StateWord::set`] releases, [`StateWord::wait`] acquires).
+    word: AtomicU32,
+}
+
+impl StateWord {
+    /// A word holding `state`.
+    pub fn new(state: u32) -> Self {
+        StateWord {
+            word: AtomicU32::new(state),
+        }
+    }
+
+    /// The state, acquiring what its setter published.
+    pub fn get(&self) -> u32 {
+        // Acquire: pairs with the swap in `set_raw`.
+        self.word.load(Ordering::Acquire)
+    }
+
+    /// Sets the state and wakes the waiter if it sleeps.
+    ///
+    /// # Safety
+    /// `this` points to a live word until the swap inside; the word may vanish
+    /// right after it.
+    pub unsafe fn set_raw(this: *const StateWord, state: u32) {
+        debug_assert_ne!(state, BLOCKED);
+        // SAFETY: `this` is live until the swap (contract); only the address
+        // of the field is computed here.
+        let word = unsafe { &raw const (*this).word };
+        // SAFETY: as above. AcqRel: releases to the Acquire loads in `wait`
+        // and `get`; acquires nothing of interest but keeps two setters in order.
+        let old = unsafe { &*word }.swap(state, Ordering::AcqRel);
+        if old == BLOCKED {
+            wake(word);
+        }
+    }
+
+    /// Sets the state and wakes the waiter if it sleeps.
+    pub fn set(&self, state: u32) {
+        // SAFETY: `self` outlives the call.
+        unsafe { StateWord::set_raw(self, state) }
+    }
+
+    /// Waits until the state is one of `goal`'s bits (`1 << state`), and
+    /// returns it. `states` below 32.
+    pub fn wait(&self, goal: u32, site: &CallSite, policy: YieldPolicy) -> u32 {
+        if let Some(state) = self.spin(goal) {
+            return state;
+        }
+        if let Some(state) = self.yield_for(goal, site, policy) {
+            return state;
+        }
+        self.sleep(goal)
+    }
+
+    fn reached(&self, goal: u32) -> Option<u32> {
+        let state = self.get();
+        (state < 32 && goal & (1 << state) != 0).then_some(state)
+    }
+
+    fn spin(&self, goal: u32) -> Option<u32> {
+        // About a microsecond: long enough for a setter that is just about
+        // to finish, short enough to cost nothing against a sleep.
+        let tries = if cfg!(loom) { 1 } else { 200 };
+        for _ in 0..tries {
+            if let Some(state) = self.reached(goal) {
+                return Some(state);
+            }
+            hint::spin_loop();
+        }
+        None
+    }
+
+    fn yield_for(&self, goal: u32, site: &CallSite, policy: YieldPolicy) -> Option<u32> {
+        if policy.max_yield.is_zero() {
+            return None;
+        }
+        // A waiter without credit still samples now and then, or a site that
+        // once lost could never win again.
+        let sampled = fast_random().is_multiple_of(256);
+        if site.credit.load(Ordering::Relaxed) < 0 && !sampled {
+            return None;
+        }
+        let start = Instant::now();
+        let mut before = start;
+        let mut slow = 0;
+        let (mut found, mut hard_failure) = (None, false);
+        while before - start <= policy.max_yield {
+            thread::yield_now();
+            if let Some(state) = self.reached(goal) {
+                found = Some(state);
+                break;
+            }
+            let now = Instant::now();
+            if now == before || now - before >= policy.slow_yield {
+                slow += 1;
+                if slow >= 3 {
+                    hard_failure = true;
+                    break;
+                }
+            }
+            before = now;
+        }
+        if sampled || hard_failure {
+            site.update(found.is_some());
+        }
+        found
+    }
+
+    fn sleep(&self, goal: u32) -> u32 {
+        loop {
+            let state = self.get();
+            if state != BLOCKED {
+                if state < 32 && goal & (1 << state) != 0 {
+                    return state;
+                }
+                // W1: replace exactly the value just seen. Relaxed is enough:
+                // nothing is published by going to sleep, and a setter's
+                // values are acquired by `get` above.
+                if self
+                    .word
+                    .compare_exchange(state, BLOCKED, Ordering::Relaxed, Ordering::Relaxed)
+                    .is_err()
+                {
+                    continue;
+                }
+            }
+            wait_while(&self.word, BLOCKED);
+        }
+    }
+}
+
+/// Sleeps while `word` holds `value`; may return early.
+#[cfg(not(loom))]
+fn wait_while(word: &AtomicU32, value: u32) {
+    atomic_wait::wait(word, value);
+}
+
+#[cfg(loom)]
+fn wait_while(_: &AtomicU32, _: u32) {
+    thread::yield_now();
+}
+
+#[cfg(not(loom))]
+fn wake(word: *const AtomicU32) {
+    atomic_wait::wake_one(word);
+}
+
+#[cfg(loom)]
+fn wake(_: *const AtomicU32) {}
+
+/// A cheap thread-local random number, for sampling only.
+fn fast_random() -> u32 {
+    use std::cell::Cell;
+    thread_local!(static STATE: Cell<u32> = const { Cell::new(0) });
+    STATE.with(|s| {
+        let mut x = s.get();
+        if x == 0 {
+            // The address differs between threads.
+            x = (std::ptr::from_ref(s) as usize >> 4) as u32 | 1;
+        }
+        x ^= x << 13;
+        x ^= x >> 17;
+        x ^= x << 5;
+        s.set(x);
+        x
+    })
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_sleeper_is_woken_with_the_state_that_was_set() {
+        for delay_us in [0, 50, 2_000] {
+            for max_yield in [0, 100] {
+                let policy = YieldPolicy {
+                    max_yield: Duration::from_micros(max_yield),
+                    ..YieldPolicy::default()
+                };
+                let word = Arc::new(StateWord::new(0));
+                let site = CallSite::new();
+                let setter = {
+                    let word = word.clone();
+                    std::thread::spawn(move || {
+                        std::thread::sleep(Duration::from_micros(delay_us));
+                        word.set(3);
+                        std::thread::sleep(Duration::from_micros(delay_us));
+                        word.set(5);
+                    })
+                };
+                assert_eq!(word.wait(1 << 5, &site, policy), 5);
+                setter.join().unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn credit_follows_success() {
+        let site = CallSite::new();
+        site.update(false);
+        assert!(site.credit.load(Ordering::Relaxed) < 0);
+        site.update(true);
+        site.update(true);
+        assert!(site.credit.load(Ordering::Relaxed) > 0);
+    }
+}

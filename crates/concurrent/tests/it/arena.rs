@@ -1,0 +1,137 @@
+//! The arena: pieces, accounting, contention.
+
+use std::thread;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use whitewater_concurrent::arena::{ALIGN, ConcurrentArena};
+
+/// A piece filled with a pattern of its own.
+struct Piece {
+    start: *mut u8,
+    len: usize,
+    pattern: u8,
+}
+
+// SAFETY: a piece is memory that only its holder touches.
+unsafe impl Send for Piece {}
+
+impl Piece {
+    fn take(arena: &ConcurrentArena, len: usize, pattern: u8) -> Self {
+        let start = arena.allocate(len).as_ptr();
+        assert_eq!(start.addr() % ALIGN, 0);
+        // SAFETY: the piece has `len` bytes.
+        unsafe { start.write_bytes(pattern, len) };
+        Piece {
+            start,
+            len,
+            pattern,
+        }
+    }
+
+    /// Whether nobody else wrote into it.
+    fn is_intact(&self) -> bool {
+        // SAFETY: the piece has `len` bytes, initialized, not written now.
+        let bytes = unsafe { std::slice::from_raw_parts(self.start, self.len) };
+        bytes.iter().all(|&byte| byte == self.pattern)
+    }
+}
+
+fn rounded(len: usize) -> usize {
+    len.max(1).next_multiple_of(ALIGN)
+}
+
+fn assert_disjoint(pieces: &[Piece]) {
+    let mut spans: Vec<_> = pieces
+        .iter()
+        .map(|piece| (piece.start.addr(), rounded(piece.len)))
+        .collect();
+    spans.sort_unstable();
+    for pair in spans.windows(2) {
+        assert!(pair[0].0 + pair[0].1 <= pair[1].0, "pieces overlap");
+    }
+}
+
+fn length() -> impl Strategy<Value = usize> {
+    prop_oneof![6 => 0..200_usize, 2 => 0..5_000_usize, 1 => 0..40_000_usize]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn pieces_are_disjoint_and_counted(
+        block in prop_oneof![Just(0), Just(4097), 0..100_000_usize],
+        lengths in vec(length(), 0..200),
+    ) {
+        let arena = ConcurrentArena::new(block);
+        prop_assert_eq!((arena.used_bytes(), arena.allocated_bytes()), (0, 0));
+        let mut used = 0;
+        let mut pieces = Vec::new();
+        for (i, len) in lengths.into_iter().enumerate() {
+            pieces.push(Piece::take(&arena, len, i as u8));
+            used += rounded(len);
+            prop_assert_eq!(arena.used_bytes(), used);
+            prop_assert_eq!(arena.pieces(), pieces.len());
+            prop_assert!(arena.allocated_bytes() >= used);
+        }
+        assert_disjoint(&pieces);
+        prop_assert!(pieces.iter().all(Piece::is_intact));
+    }
+}
+
+#[test]
+fn blocks_are_used_up_before_new_ones_come() {
+    let arena = ConcurrentArena::new(1 << 20);
+    for _ in 0..(4 << 20) / 128 {
+        arena.allocate(128);
+    }
+    // Threads of this binary may already use shards: allow one region's slack.
+    assert_eq!(arena.used_bytes(), 4 << 20);
+    assert!(arena.allocated_bytes() <= 5 << 20);
+}
+
+#[test]
+fn large_pieces_do_not_waste_the_block() {
+    let arena = ConcurrentArena::new(64 << 10);
+    arena.allocate(8);
+    let before = arena.allocated_bytes();
+    arena.allocate(1 << 20);
+    assert_eq!(arena.allocated_bytes() - before, 1 << 20);
+    arena.allocate(8);
+    assert_eq!(arena.allocated_bytes() - before, 1 << 20, "same block");
+}
+
+#[test]
+#[should_panic(expected = "size overflow")]
+fn impossible_sizes_are_refused() {
+    ConcurrentArena::new(4096).allocate(usize::MAX);
+}
+
+#[test]
+fn threads_get_disjoint_pieces() {
+    const THREADS: usize = 8;
+    const PIECES: usize = 10_000;
+    let arena = ConcurrentArena::new(256 << 10);
+    let pieces: Vec<Piece> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                let arena = &arena;
+                scope.spawn(move || {
+                    (0..PIECES)
+                        .map(|i| Piece::take(arena, (i * 13 + thread) % 300, thread as u8))
+                        .collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        let lists = workers.into_iter().map(|worker| worker.join().unwrap());
+        lists.flatten().collect()
+    });
+    assert_disjoint(&pieces);
+    assert!(pieces.iter().all(Piece::is_intact));
+    let used: usize = pieces.iter().map(|piece| rounded(piece.len)).sum();
+    assert_eq!(arena.used_bytes(), used);
+    assert_eq!(arena.pieces(), THREADS * PIECES);
+    // Slack: one region per shard, and what blocks lose at their ends.
+    assert!(arena.allocated_bytes() < used + used / 4 + (1 << 20));
+}

@@ -1,0 +1,7 @@
+//! Tests of the crate's structures from outside, in one binary.
+#![cfg(not(loom))]
+
+mod arena;
+mod order;
+mod skiplist_model;
+mod skiplist_stress;

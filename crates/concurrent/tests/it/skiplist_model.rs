@@ -1,0 +1,264 @@
+//! The list against a `BTreeMap`, one thread.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::ops::Bound::{Excluded, Unbounded};
+use std::sync::Arc;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use whitewater_concurrent::skiplist::{Iter, SkipList, Splice};
+
+use crate::order::{Bytewise, ModelKey, split};
+
+type Model = BTreeMap<ModelKey, Vec<u8>>;
+
+/// Keys that are hard on comparisons: empty, extreme bytes, prefixes of each
+/// other, lengths on both sides of a one-byte length.
+fn user_key() -> impl Strategy<Value = Vec<u8>> {
+    let byte = prop_oneof![Just(0_u8), Just(1), Just(0x7f), Just(0xff)];
+    prop_oneof![
+        8 => vec(byte, 0..4),
+        1 => (115_usize..125, any::<u8>()).prop_map(|(len, byte)| vec![byte; len]),
+        1 => vec(any::<u8>(), 0..20),
+    ]
+}
+
+fn tag() -> impl Strategy<Value = u64> {
+    prop_oneof![4 => 0_u64..3, 1 => Just(u64::MAX), 1 => any::<u64>()]
+}
+
+fn value() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        8 => vec(any::<u8>(), 0..8),
+        1 => (120_usize..300, any::<u8>()).prop_map(|(len, byte)| vec![byte; len]),
+        1 => (5_000_usize..20_000, any::<u8>()).prop_map(|(len, byte)| vec![byte; len]),
+    ]
+}
+
+#[derive(Debug, Clone)]
+struct Insert {
+    user_key: Vec<u8>,
+    tag: u64,
+    value: Vec<u8>,
+    /// None: without a splice; otherwise one of two.
+    splice: Option<usize>,
+}
+
+fn inserts() -> impl Strategy<Value = Vec<Insert>> {
+    let insert = (user_key(), tag(), value(), proptest::option::of(0..2_usize));
+    let insert = insert.prop_map(|(user_key, tag, value, splice)| Insert {
+        user_key,
+        tag,
+        value,
+        splice,
+    });
+    vec(insert, 0..150)
+}
+
+/// Builds list and model alike; inserts must agree on what is a duplicate.
+fn build(inserts: Vec<Insert>) -> Result<(Arc<SkipList<Bytewise>>, Model), TestCaseError> {
+    let list = Arc::new(SkipList::new(Bytewise, 16 << 10));
+    let mut model = Model::new();
+    let mut splices = [Splice::default(), Splice::default()];
+    for Insert {
+        user_key,
+        tag,
+        value,
+        splice,
+    } in inserts
+    {
+        let key = (user_key.clone(), Reverse(tag));
+        let is_new = !model.contains_key(&key);
+        let inserted = match splice {
+            None => list.insert(&user_key, tag, &value),
+            Some(i) => list.insert_with_splice(&mut splices[i], &user_key, tag, &value),
+        };
+        prop_assert_eq!(inserted, is_new);
+        model.entry(key).or_insert(value);
+        prop_assert_eq!(list.len(), model.len());
+    }
+    prop_assert_eq!(list.check(), Ok(model.len()));
+    prop_assert_eq!(list.is_empty(), model.is_empty());
+    prop_assert!(list.used_bytes() <= list.allocated_bytes());
+    Ok((list, model))
+}
+
+fn at(cursor: &Iter<Bytewise>) -> Option<(ModelKey, Vec<u8>)> {
+    cursor
+        .valid()
+        .then(|| (split(cursor.key()), cursor.value().to_vec()))
+}
+
+fn owned(entry: Option<(&ModelKey, &Vec<u8>)>) -> Option<(ModelKey, Vec<u8>)> {
+    entry.map(|(key, value)| (key.clone(), value.clone()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn walks_agree_in_both_directions(inserts in inserts()) {
+        let (list, model) = build(inserts)?;
+        let mut cursor = list.iter();
+        prop_assert!(!cursor.valid());
+        cursor.seek_to_first();
+        for entry in &model {
+            prop_assert_eq!(at(&cursor), owned(Some(entry)));
+            cursor.next();
+        }
+        prop_assert!(!cursor.valid());
+        cursor.seek_to_last();
+        for entry in model.iter().rev() {
+            prop_assert_eq!(at(&cursor), owned(Some(entry)));
+            cursor.prev();
+        }
+        prop_assert!(!cursor.valid());
+    }
+
+    #[test]
+    fn seeks_agree(inserts in inserts(), probes in vec((user_key(), tag()), 1..30)) {
+        let (list, model) = build(inserts)?;
+        let mut cursor = list.iter();
+        let present: Vec<_> = model.keys().map(|(key, tag)| (key.clone(), tag.0)).collect();
+        for (user_key, tag) in probes.into_iter().chain(present) {
+            let key = (user_key.clone(), Reverse(tag));
+            cursor.seek(&user_key, tag);
+            prop_assert_eq!(at(&cursor), owned(model.range(&key..).next()));
+            if cursor.valid() {
+                cursor.prev();
+                prop_assert_eq!(at(&cursor), owned(model.range(..&key).next_back()));
+            }
+            cursor.seek_for_prev(&user_key, tag);
+            prop_assert_eq!(at(&cursor), owned(model.range(..=&key).next_back()));
+            if cursor.valid() {
+                cursor.next();
+                let after = model.range((Excluded(&key), Unbounded)).next();
+                prop_assert_eq!(at(&cursor), owned(after));
+            }
+        }
+    }
+
+    #[test]
+    fn scans_agree_and_stop_when_told(
+        inserts in inserts(),
+        from in user_key(),
+        tag in tag(),
+        most in 1..20_usize,
+    ) {
+        let (list, model) = build(inserts)?;
+        let mut seen = Vec::new();
+        list.scan_from(&from, tag, &mut |key, tag, value| {
+            seen.push(((key.to_vec(), Reverse(tag)), value.to_vec()));
+            seen.len() < most
+        });
+        let expected: Vec<_> = model
+            .range((from, Reverse(tag))..)
+            .take(most)
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
+        prop_assert_eq!(seen, expected);
+    }
+}
+
+#[test]
+fn an_empty_list_has_nothing() {
+    let list = Arc::new(SkipList::new(Bytewise, 0));
+    let mut cursor = list.iter();
+    cursor.seek_to_first();
+    assert!(!cursor.valid());
+    cursor.seek_to_last();
+    assert!(!cursor.valid());
+    cursor.seek(b"", 0);
+    assert!(!cursor.valid());
+    cursor.seek_for_prev(b"\xff", 0);
+    assert!(!cursor.valid());
+    // Nothing to move from: nothing happens.
+    cursor.next();
+    cursor.prev();
+    assert!(!cursor.valid());
+    assert!(list.is_empty());
+    assert_eq!((list.len(), list.estimate_count_before(b"x", 0)), (0, 0));
+    list.scan_from(b"", u64::MAX, &mut |_, _, _| panic!("no entries"));
+}
+
+#[test]
+fn a_cursor_keeps_the_list_alive() {
+    let list = Arc::new(SkipList::new(Bytewise, 4096));
+    assert!(list.insert(b"key", 7, b"value"));
+    let mut cursor = list.iter();
+    drop(list);
+    cursor.seek_to_first();
+    assert_eq!(cursor.key(), b"key\x07\0\0\0\0\0\0\0");
+    assert_eq!(cursor.value(), b"value");
+}
+
+#[test]
+fn a_splice_of_another_list_is_started_anew() {
+    let mut splice = Splice::default();
+    for round in 0..3_u8 {
+        // The list before is gone; its nodes must not be touched.
+        let list = SkipList::new(Bytewise, 4096);
+        for key in 0..100_u8 {
+            assert!(list.insert_with_splice(&mut splice, &[key], 1, &[round]));
+            assert!(!list.insert_with_splice(&mut splice, &[key], 1, &[round]));
+        }
+        assert_eq!(list.len(), 100);
+    }
+}
+
+#[test]
+fn a_splice_serves_any_order() {
+    let orders: [fn(u32) -> u32; 4] = [
+        |i| i,
+        |i| 9_999 - i,
+        |i| i * 7_919 % 10_000,
+        |i| if i % 2 == 0 { i } else { 9_999 - i / 2 * 2 },
+    ];
+    for order in orders {
+        let list = SkipList::new(Bytewise, 1 << 20);
+        let mut splice = Splice::default();
+        for i in 0..10_000 {
+            let key = order(i).to_be_bytes();
+            assert!(list.insert_with_splice(&mut splice, &key, 1, &key));
+        }
+        let mut count = 0_u32;
+        list.scan_from(b"", 0, &mut |key, _, value| {
+            assert_eq!(key, count.to_be_bytes());
+            assert_eq!(value, key);
+            count += 1;
+            true
+        });
+        assert_eq!((count, list.check()), (10_000, Ok(10_000)));
+    }
+}
+
+#[test]
+fn huge_values_come_back() {
+    let list = Arc::new(SkipList::new(Bytewise, 4096));
+    let value = vec![0xa5; 3 << 20];
+    let user_key = vec![0x5a; 1 << 20];
+    assert!(list.insert(&user_key, 1, &value));
+    assert!(list.insert(b"", 2, b""));
+    let mut cursor = list.iter();
+    cursor.seek_to_first();
+    assert_eq!((cursor.key().len(), cursor.value().len()), (8, 0));
+    cursor.next();
+    assert_eq!(split(cursor.key()), (user_key, Reverse(1)));
+    assert!(cursor.value() == value);
+}
+
+#[test]
+fn estimates_have_the_right_magnitude() {
+    let list = SkipList::new(Bytewise, 1 << 20);
+    for i in 0..20_000_u32 {
+        // Fixed heights, as even as chance makes them on average.
+        let height = 1 + (i + 1).trailing_zeros() as usize / 2;
+        assert!(list.insert_with_height(height, &i.to_be_bytes(), 1, b""));
+    }
+    for i in (0..20_000_u32).step_by(997) {
+        let estimate = list.estimate_count_before(&i.to_be_bytes(), 1);
+        let (low, high) = (i as usize / 4, i as usize * 4 + 64);
+        assert!((low..=high).contains(&estimate), "{estimate} for {i}");
+    }
+}

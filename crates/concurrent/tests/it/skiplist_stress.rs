@@ -1,0 +1,189 @@
+//! Many inserters and readers at once, on real threads.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+use whitewater_concurrent::skiplist::{SkipList, Splice};
+
+use crate::order::{Bytewise, split};
+
+const THREADS: usize = 8;
+const PER_THREAD: usize = 4_000;
+const ALL: usize = THREADS * PER_THREAD;
+
+/// The `i`-th key: all keys of `0..ALL`, in an order far from sorted in which
+/// neighbours belong to different threads.
+fn key(i: usize) -> [u8; 8] {
+    (i * 7_919 % ALL).to_be_bytes()
+}
+
+/// A value that tells its key, of varying length.
+fn value(key: &[u8]) -> Vec<u8> {
+    key.repeat(1 + usize::from(key[7] % 16))
+}
+
+/// Reads in every way until told to stop; returns the number of walks.
+fn read_until(list: &Arc<SkipList<Bytewise>>, done: &AtomicBool) -> usize {
+    let mut walks = 0;
+    let mut last_count = 0;
+    while !done.load(Ordering::Acquire) || walks == 0 {
+        let mut count = 0;
+        let mut last: Option<Vec<u8>> = None;
+        list.scan_from(b"", u64::MAX, &mut |key, tag, entry_value| {
+            assert!(last.as_deref().is_none_or(|last| last < key), "unsorted");
+            assert_eq!(tag, 1);
+            assert_eq!(entry_value, value(key));
+            last = Some(key.to_vec());
+            count += 1;
+            true
+        });
+        assert!(count >= last_count, "entries vanished");
+        last_count = count;
+        // Backward from somewhere, for a while.
+        let mut cursor = list.iter();
+        cursor.seek_for_prev(&key(walks * 31), 1);
+        let mut above: Option<Vec<u8>> = None;
+        for _ in 0..200 {
+            if !cursor.valid() {
+                break;
+            }
+            let (here, _) = split(cursor.key());
+            assert!(above.is_none_or(|above| here < above), "unsorted");
+            assert_eq!(cursor.value(), value(&here));
+            above = Some(here);
+            cursor.prev();
+        }
+        walks += 1;
+    }
+    walks
+}
+
+fn fill(list: &SkipList<Bytewise>, thread: usize) {
+    let mut splice = Splice::default();
+    for i in (thread..ALL).step_by(THREADS) {
+        let key = key(i);
+        let value = value(&key);
+        // Half of the threads use splices.
+        let inserted = if thread.is_multiple_of(2) {
+            list.insert(&key, 1, &value)
+        } else {
+            list.insert_with_splice(&mut splice, &key, 1, &value)
+        };
+        assert!(inserted, "nobody else has this key");
+        if i % 64 == thread {
+            let mut found = false;
+            list.scan_from(&key, 1, &mut |seen, _, _| {
+                found = seen == key;
+                false
+            });
+            assert!(found, "an own write is seen");
+        }
+    }
+}
+
+#[test]
+fn inserters_lose_nothing_and_readers_see_a_sorted_list() {
+    let list = Arc::new(SkipList::new(Bytewise, 64 << 10));
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let readers: Vec<_> = (0..2)
+            .map(|_| scope.spawn(|| read_until(&list, &done)))
+            .collect();
+        let writers: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                let list = &list;
+                scope.spawn(move || fill(list, thread))
+            })
+            .collect();
+        for writer in writers {
+            writer.join().unwrap();
+        }
+        done.store(true, Ordering::Release);
+        for reader in readers {
+            assert!(reader.join().unwrap() > 0);
+        }
+    });
+    assert_eq!((list.check(), list.len()), (Ok(ALL), ALL));
+    let mut expected = 0;
+    list.scan_from(b"", u64::MAX, &mut |key, _, entry_value| {
+        assert_eq!(key, usize::to_be_bytes(expected));
+        assert_eq!(entry_value, value(key));
+        expected += 1;
+        true
+    });
+    assert_eq!(expected, ALL);
+    let mut cursor = list.iter();
+    cursor.seek_to_last();
+    for expected in (0..ALL).rev() {
+        assert_eq!(split(cursor.key()).0, usize::to_be_bytes(expected));
+        cursor.prev();
+    }
+    assert!(!cursor.valid());
+}
+
+#[test]
+fn nearly_sorted_splices_of_many_threads_interleave() {
+    // All threads move through the same range, so splices go stale at once.
+    let list = SkipList::new(Bytewise, 64 << 10);
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let list = &list;
+            scope.spawn(move || {
+                let mut splice = Splice::default();
+                for i in (thread..ALL).step_by(THREADS) {
+                    let key = i.to_be_bytes();
+                    assert!(list.insert_with_splice(&mut splice, &key, 1, &value(&key)));
+                }
+            });
+        }
+    });
+    let mut expected = 0;
+    list.scan_from(b"", u64::MAX, &mut |key, _, entry_value| {
+        assert_eq!(key, usize::to_be_bytes(expected));
+        assert_eq!(entry_value, value(key));
+        expected += 1;
+        true
+    });
+    assert_eq!((expected, list.check(), list.len()), (ALL, Ok(ALL), ALL));
+}
+
+#[test]
+fn of_equal_keys_one_wins() {
+    const KEYS: usize = 4_000;
+    let list = SkipList::new(Bytewise, 64 << 10);
+    let wins = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (list, wins) = (&list, &wins);
+            scope.spawn(move || {
+                let mut splice = Splice::default();
+                for i in 0..KEYS {
+                    let key = i.to_be_bytes();
+                    let inserted = if thread.is_multiple_of(2) {
+                        list.insert(&key, 1, &value(&key))
+                    } else {
+                        list.insert_with_splice(&mut splice, &key, 1, &value(&key))
+                    };
+                    wins.fetch_add(usize::from(inserted), Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!((wins.into_inner(), list.len()), (KEYS, KEYS));
+    assert_eq!(list.check(), Ok(KEYS));
+}
+
+#[test]
+fn lists_and_cursors_go_to_other_threads() {
+    fn is_send_and_sync<T: Send + Sync>() {}
+    is_send_and_sync::<SkipList<Bytewise>>();
+    is_send_and_sync::<whitewater_concurrent::skiplist::Iter<Bytewise>>();
+    let list = Arc::new(SkipList::new(Bytewise, 4096));
+    assert!(list.insert(b"a", 1, b"b"));
+    let mut cursor = list.iter();
+    cursor.seek_to_first();
+    drop(list);
+    let key = thread::spawn(move || cursor.key().to_vec()).join().unwrap();
+    assert_eq!(split(&key).0, b"a");
+}

@@ -1,0 +1,174 @@
+//! Model checks: every interleaving, up to a number of preemptions, of small
+//! runs of the real structures, with the memory model's freedoms.
+//!
+//! Run with
+//! `RUSTFLAGS="--cfg loom" cargo test -p whitewater-concurrent --release --test loom`;
+//! `LOOM_MAX_PREEMPTIONS=100` in front lifts the bound (minutes, not seconds).
+#![cfg(loom)]
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use loom::thread;
+use whitewater_concurrent::arena::ConcurrentArena;
+use whitewater_concurrent::skiplist::{KeyOrder, SkipList, Splice};
+
+struct Bytewise;
+
+impl KeyOrder for Bytewise {
+    fn compare(&self, a: (&[u8], u64), b: (&[u8], u64)) -> Ordering {
+        a.0.cmp(b.0).then(b.1.cmp(&a.1))
+    }
+}
+
+type List = SkipList<Bytewise>;
+
+fn model(check: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound.get_or_insert(5);
+    builder.check(check);
+}
+
+fn insert(list: &List, height: usize, key: u8) -> bool {
+    list.insert_with_height(height, &[key], 1, &[key, key])
+}
+
+/// All keys in order; checks each value and the order.
+fn keys(list: &List) -> Vec<u8> {
+    let mut keys = Vec::new();
+    list.scan_from(&[], u64::MAX, &mut |key, tag, value| {
+        assert_eq!(tag, 1);
+        assert_eq!(value, [key[0], key[0]]);
+        assert!(keys.last().is_none_or(|&last| last < key[0]), "unsorted");
+        keys.push(key[0]);
+        true
+    });
+    keys
+}
+
+/// Two writers insert next to each other in both levels while a reader walks.
+fn two_writers_and_a_reader(heights: [usize; 2]) {
+    model(move || {
+        let list = Arc::new(List::new(Bytewise, 4096));
+        assert!(insert(&list, 2, 10));
+        let writers = [(heights[0], 20), (heights[1], 30)].map(|(height, key)| {
+            let list = list.clone();
+            thread::spawn(move || assert!(insert(&list, height, key)))
+        });
+        // The main thread reads: once over everything, once for one key.
+        let seen = keys(&list);
+        assert_eq!(seen.first(), Some(&10), "what was there stays");
+        let again: BTreeSet<u8> = keys(&list).into_iter().collect();
+        assert!(seen.iter().all(|key| again.contains(key)), "seen and lost");
+        for writer in writers {
+            writer.join().unwrap();
+        }
+        assert_sound(&list, &[10, 20, 30]);
+    });
+}
+
+/// Checks all links, and finds every key through them.
+fn assert_sound(list: &Arc<List>, all: &[u8]) {
+    assert_eq!(keys(list), all);
+    assert_eq!(list.check(), Ok(all.len()));
+    assert_eq!(list.len(), all.len());
+    let mut cursor = list.iter();
+    for key in all.iter().rev() {
+        cursor.seek(&[*key], 1);
+        assert_eq!(cursor.key()[0], *key);
+    }
+}
+
+#[test]
+fn neighbours_in_the_bottom_level() {
+    two_writers_and_a_reader([1, 1]);
+}
+
+#[test]
+fn neighbours_one_high_one_low() {
+    two_writers_and_a_reader([2, 1]);
+    two_writers_and_a_reader([1, 2]);
+}
+
+#[test]
+fn neighbours_in_both_levels() {
+    two_writers_and_a_reader([2, 2]);
+}
+
+/// The first high node raises the list while the other one is on its way.
+#[test]
+fn the_list_grows_while_others_insert() {
+    model(|| {
+        let list = Arc::new(List::new(Bytewise, 4096));
+        let other = list.clone();
+        let writer = thread::spawn(move || assert!(insert(&other, 2, 20)));
+        assert!(insert(&list, 2, 10));
+        assert!(keys(&list).contains(&10), "an own write is seen");
+        writer.join().unwrap();
+        assert_sound(&list, &[10, 20]);
+    });
+}
+
+#[test]
+fn one_of_two_equal_keys_wins() {
+    model(|| {
+        let list = Arc::new(List::new(Bytewise, 4096));
+        let other = list.clone();
+        let writer = thread::spawn(move || insert(&other, 2, 10));
+        let here = insert(&list, 1, 10);
+        assert_eq!(keys(&list), [10], "there, whoever won");
+        let there = writer.join().unwrap();
+        assert!(here != there, "exactly one is told so");
+        assert_sound(&list, &[10]);
+    });
+}
+
+/// A splice goes stale through another thread's insert and is used again.
+fn stale_splice(own: [u8; 2], heights: [usize; 2], others: u8) {
+    model(move || {
+        let list = Arc::new(List::new(Bytewise, 4096));
+        let other = list.clone();
+        let writer = thread::spawn(move || assert!(insert(&other, 2, others)));
+        let mut splice = Splice::default();
+        for (key, height) in own.into_iter().zip(heights) {
+            let value = [key, key];
+            assert!(list.insert_spliced_with_height(&mut splice, height, &[key], 1, &value));
+        }
+        writer.join().unwrap();
+        let mut all = [own[0], own[1], others];
+        all.sort_unstable();
+        assert_sound(&list, &all);
+    });
+}
+
+#[test]
+fn stale_splices_lose_nothing_between() {
+    stale_splice([10, 30], [2, 2], 20);
+    stale_splice([30, 10], [2, 1], 20);
+}
+
+#[test]
+fn stale_splices_lose_nothing_beside() {
+    stale_splice([10, 15], [2, 2], 20);
+    stale_splice([30, 25], [2, 1], 20);
+}
+
+/// Two threads take pieces; with two shards, collisions lead to both of them.
+#[test]
+fn pieces_are_disjoint_and_counted() {
+    model(|| {
+        let arena = Arc::new(ConcurrentArena::new(4096));
+        let other = arena.clone();
+        let worker =
+            thread::spawn(move || [24, 100].map(|n| (other.allocate(n).as_ptr() as usize, n)));
+        let mut pieces = vec![(arena.allocate(16).as_ptr() as usize, 16)];
+        pieces.extend(worker.join().unwrap());
+        pieces.sort_unstable();
+        for pair in pieces.windows(2) {
+            assert!(pair[0].0 + pair[0].1 <= pair[1].0, "overlap");
+        }
+        assert_eq!(arena.used_bytes(), 16 + 24 + 104);
+        assert_eq!(arena.pieces(), 3);
+    });
+}

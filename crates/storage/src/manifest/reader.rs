@@ -1,0 +1,106 @@
+//! Reading a manifest's edits.
+
+use super::VersionEdit;
+use crate::error::{Error, Result};
+use crate::fs::{Fs, SequentialFile};
+use crate::wal::{LogReader, ReadOutcome};
+use std::path::{Path, PathBuf};
+
+/// Reads edits front to back, atomic groups as a whole.
+#[derive(Debug)]
+pub struct ManifestReader {
+    path: PathBuf,
+    log: LogReader,
+    record: Vec<u8>,
+    done: bool,
+}
+
+impl ManifestReader {
+    /// Reads the manifest at `path`.
+    ///
+    /// # Errors
+    /// Those of opening the file.
+    pub fn open(fs: &dyn Fs, path: &Path) -> Result<Self> {
+        Ok(Self::new(fs.open_sequential(path)?))
+    }
+
+    /// Reads `file`.
+    pub fn new(file: Box<dyn SequentialFile>) -> Self {
+        ManifestReader {
+            path: file.path().to_path_buf(),
+            log: LogReader::new(file, 0),
+            record: Vec::new(),
+            done: false,
+        }
+    }
+
+    /// The next edits to apply together: one, or all of an atomic group.
+    /// `None` at the end; an unfinished record or group there was never
+    /// acknowledged, and is dropped.
+    ///
+    /// # Errors
+    /// `Corruption` naming file and offset: a damaged or undecodable record,
+    /// or a group with a wrong countdown or a normal edit inside. After an
+    /// error there is nothing more to read.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "it is fallible, not an iterator"
+    )]
+    pub fn next(&mut self) -> Result<Option<Vec<VersionEdit>>> {
+        let result = self.next_group();
+        if !matches!(result, Ok(Some(_))) {
+            self.done = true;
+        }
+        result
+    }
+
+    /// The offset right behind the last edit read.
+    pub fn offset(&self) -> u64 {
+        self.log.record_end()
+    }
+
+    fn next_group(&mut self) -> Result<Option<Vec<VersionEdit>>> {
+        let mut group: Vec<VersionEdit> = Vec::new();
+        let mut expected = None;
+        loop {
+            let Some(edit) = self.next_edit()? else {
+                return Ok(None);
+            };
+            let remaining = edit.remaining_in_group;
+            if let Some(expected) = expected
+                && remaining != Some(expected)
+            {
+                let found = match remaining {
+                    Some(n) => format!("{n} to follow"),
+                    None => "a normal edit".to_owned(),
+                };
+                return Err(self.corruption(format_args!(
+                    "atomic group: {found} where {expected} are to follow"
+                )));
+            }
+            group.push(edit);
+            match remaining {
+                None | Some(0) => return Ok(Some(group)),
+                Some(n) => expected = Some(n - 1),
+            }
+        }
+    }
+
+    fn next_edit(&mut self) -> Result<Option<VersionEdit>> {
+        if self.done {
+            return Ok(None);
+        }
+        match self.log.read_record(&mut self.record)? {
+            ReadOutcome::Record => match VersionEdit::decode(&self.record) {
+                Ok(edit) => Ok(Some(edit)),
+                Err(e) => Err(e.in_file(&self.path, Some(self.log.record_offset()))),
+            },
+            ReadOutcome::Eof | ReadOutcome::TornTail { .. } => Ok(None),
+            ReadOutcome::Corrupt(e) => Err(e),
+        }
+    }
+
+    fn corruption(&self, what: impl std::fmt::Display) -> Error {
+        Error::corruption_in(&self.path, self.log.record_offset(), what)
+    }
+}

@@ -1,0 +1,207 @@
+//! Getting blocks out of a file: bounds, checksum, decompression, read-ahead.
+//!
+//! Knows nothing of what blocks hold. Every error names the file and the
+//! offset of the block.
+
+use super::compress::{Dictionary, decompress};
+use super::footer::Footer;
+use super::handle::{BlockHandle, TRAILER_LEN};
+use crate::checksum::{ChecksumType, block_checksum, context};
+use crate::error::{Error, Result};
+use crate::fs::RandomAccessFile;
+use bytes::Bytes;
+use std::sync::Arc;
+
+/// The file of a table and what is needed to read its blocks.
+#[derive(Debug)]
+pub(crate) struct BlockFile {
+    pub(crate) file: Arc<dyn RandomAccessFile>,
+    /// Length of the file in bytes: no block ends past it.
+    pub(crate) size: u64,
+    pub(crate) checksum: ChecksumType,
+    pub(crate) base_context: u32,
+}
+
+impl BlockFile {
+    pub(crate) fn new(file: Arc<dyn RandomAccessFile>, size: u64, footer: &Footer) -> Self {
+        BlockFile {
+            file,
+            size,
+            checksum: footer.checksum,
+            base_context: footer.base_context,
+        }
+    }
+
+    /// Names the file and the block's offset in an error that does not.
+    pub(crate) fn blame(&self, e: Error, handle: BlockHandle) -> Error {
+        e.in_file(self.file.path(), Some(handle.offset))
+    }
+
+    /// The uncompressed payload of the block at `handle`.
+    ///
+    /// `window` may hold its bytes already, and decides how much to read when
+    /// it does not. With `detach` the result never keeps the window's memory
+    /// alive.
+    pub(crate) fn read(
+        &self,
+        handle: BlockHandle,
+        verify: bool,
+        dictionary: Option<&Dictionary>,
+        window: &mut Window,
+        detach: bool,
+    ) -> Result<Bytes> {
+        let (raw, ty) = self.read_raw(handle, verify, window)?;
+        if ty == 0 {
+            let copy = detach && window.is_wider_than(handle);
+            return Ok(if copy {
+                Bytes::copy_from_slice(&raw)
+            } else {
+                raw
+            });
+        }
+        match decompress(ty, &raw, dictionary) {
+            Ok(block) => Ok(block.into()),
+            Err(e) => Err(self.blame(e, handle)),
+        }
+    }
+
+    /// The payload as it is stored, and its compression type.
+    pub(crate) fn read_raw(
+        &self,
+        handle: BlockHandle,
+        verify: bool,
+        window: &mut Window,
+    ) -> Result<(Bytes, u8)> {
+        let bad = |what: &str| self.blame(Error::corruption(what), handle);
+        match handle.end() {
+            Some(end) if end <= self.size => {}
+            _ => return Err(bad("block handle points past the end of the table")),
+        }
+        let whole = window.read(self, handle)?;
+        let len = handle.size as usize;
+        let Some(&[ty, c0, c1, c2, c3]) = whole.get(len..) else {
+            return Err(bad("short read of a block"));
+        };
+        if verify && self.checksum != ChecksumType::NoChecksum {
+            let stored = u32::from_le_bytes([c0, c1, c2, c3]);
+            let computed = block_checksum(self.checksum, &whole[..len], ty)
+                .wrapping_add(context(self.base_context, handle.offset));
+            if stored != computed {
+                return Err(bad(&format!(
+                    "block checksum mismatch: stored {stored:#010x}, computed {computed:#010x}"
+                )));
+            }
+        }
+        Ok((whole.slice(..len), ty))
+    }
+}
+
+/// First and largest size of reads ahead, in bytes.
+const FIRST_WINDOW: usize = 16 << 10;
+const MAX_WINDOW: usize = 256 << 10;
+
+/// Blocks read in a row, in either direction, before more is read than asked
+/// for.
+const SEQUENTIAL_AFTER: u32 = 2;
+
+/// The part of a file that an iterator has read and may need again soon.
+///
+/// Reads ahead once blocks are asked for in file order, or against it, and
+/// doubles what it reads up to [`MAX_WINDOW`].
+#[derive(Debug, Default)]
+pub(crate) struct Window {
+    bytes: Bytes,
+    offset: u64,
+    /// Bytes to read next time; 0: the default for a start.
+    size: usize,
+    /// The size asked for by the caller, 0 for none.
+    fixed: usize,
+    last: Option<BlockHandle>,
+    /// Blocks in a row so far.
+    run: u32,
+    backward: bool,
+}
+
+impl Window {
+    /// A window that reads `readahead` bytes at a time, or by its own
+    /// judgement when that is 0.
+    pub(crate) fn new(readahead: usize) -> Self {
+        Window {
+            fixed: readahead,
+            ..Window::default()
+        }
+    }
+
+    /// A window over `bytes`, which stand at `offset` of the file.
+    pub(crate) fn holding(bytes: Bytes, offset: u64) -> Self {
+        Window {
+            bytes,
+            offset,
+            ..Window::default()
+        }
+    }
+
+    /// Whether the block was taken from here and keeps more memory alive than
+    /// its own.
+    fn is_wider_than(&self, handle: BlockHandle) -> bool {
+        self.bytes.len() > handle.size as usize + TRAILER_LEN && self.get(handle).is_some()
+    }
+
+    /// Tells the window that the block at `handle` was used, from wherever.
+    pub(crate) fn note(&mut self, handle: BlockHandle) {
+        let before = self.last.replace(handle);
+        let Some(before) = before else {
+            return;
+        };
+        let forward = before.end() == Some(handle.offset);
+        let backward = handle.end() == Some(before.offset);
+        if before == handle {
+            return;
+        }
+        if (forward || backward) && (self.run == 0 || self.backward == backward) {
+            self.run += 1;
+            self.backward = backward;
+        } else {
+            self.run = 0;
+            self.size = 0;
+        }
+    }
+
+    fn get(&self, handle: BlockHandle) -> Option<Bytes> {
+        let start = usize::try_from(handle.offset.checked_sub(self.offset)?).ok()?;
+        let len = usize::try_from(handle.size).ok()? + TRAILER_LEN;
+        let end = start.checked_add(len)?;
+        (end <= self.bytes.len()).then(|| self.bytes.slice(start..end))
+    }
+
+    /// Block and trailer at `handle`, which lies within the file.
+    fn read(&mut self, file: &BlockFile, handle: BlockHandle) -> Result<Bytes> {
+        if let Some(block) = self.get(handle) {
+            return Ok(block);
+        }
+        let len = handle.size as usize + TRAILER_LEN;
+        let ahead = if self.fixed > 0 {
+            self.fixed
+        } else if self.run >= SEQUENTIAL_AFTER {
+            let size = self.size.max(FIRST_WINDOW);
+            self.size = (size * 2).min(MAX_WINDOW);
+            size
+        } else {
+            0
+        };
+        if ahead <= len {
+            return file.file.read_at(handle.offset, len);
+        }
+        let end = handle.offset + len as u64;
+        let (start, end) = if self.backward && self.run > 0 {
+            (end.saturating_sub(ahead as u64), end)
+        } else {
+            let end = handle.offset.saturating_add(ahead as u64);
+            (handle.offset, end.min(file.size))
+        };
+        self.bytes = file.file.read_at(start, (end - start) as usize)?;
+        self.offset = start;
+        self.get(handle)
+            .ok_or_else(|| file.blame(Error::corruption("short read of a block"), handle))
+    }
+}

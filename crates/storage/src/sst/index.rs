@@ -1,0 +1,201 @@
+//! Walking the index of a table, partitioned or not.
+
+use super::block::{Block, Cursor, Layout};
+use super::fetch::Window;
+use super::handle::BlockHandle;
+use super::reader::{Fetch, Table};
+use crate::error::Result;
+use crate::key::{TAG_SIZE, user_key};
+
+/// How a table's index blocks are to be read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct IndexFormat {
+    pub(crate) layout: Layout,
+    /// Keys are user keys, without tags.
+    pub(crate) user_keys: bool,
+    /// Entries of the top block point to index blocks, not to data blocks.
+    pub(crate) partitioned: bool,
+}
+
+impl IndexFormat {
+    /// A cursor over one index block that uses `buf` for its keys.
+    pub(crate) fn cursor(self, buf: Vec<u8>) -> Cursor {
+        let min_key = if self.user_keys { 0 } else { TAG_SIZE };
+        Cursor::with_buffer(self.layout, min_key, buf)
+    }
+}
+
+/// A position among the data blocks of a table.
+///
+/// Does not hold the table; every call is handed the same one.
+#[derive(Debug)]
+pub(crate) struct IndexCursor {
+    top: Cursor,
+    /// The partition under `top` and the position in it.
+    part: Option<(Block, Cursor)>,
+    partitioned: bool,
+    how: Fetch,
+}
+
+impl IndexCursor {
+    pub(crate) fn new(table: &Table, how: Fetch, buf: Vec<u8>) -> Self {
+        let format = table.index_format();
+        IndexCursor {
+            top: format.cursor(buf),
+            part: None,
+            partitioned: format.partitioned,
+            how,
+        }
+    }
+
+    /// Gives the key buffer back.
+    pub(crate) fn into_buffer(self) -> Vec<u8> {
+        self.top.into_buffer()
+    }
+
+    #[inline]
+    pub(crate) fn valid(&self) -> bool {
+        if self.partitioned {
+            self.part.as_ref().is_some_and(|(_, c)| c.valid())
+        } else {
+            self.top.valid()
+        }
+    }
+
+    /// The data block; only while valid.
+    #[inline]
+    pub(crate) fn handle(&self) -> BlockHandle {
+        match &self.part {
+            Some((_, c)) => c.handle(),
+            None => self.top.handle(),
+        }
+    }
+
+    /// The separator: no key of the block is greater; only while valid.
+    #[inline]
+    pub(crate) fn key<'a>(&'a self, table: &'a Table) -> &'a [u8] {
+        match &self.part {
+            Some((block, c)) => c.key(block),
+            None => self.top.key(table.index()),
+        }
+    }
+
+    pub(crate) fn seek_to_first(&mut self, table: &Table) -> Result<()> {
+        self.top.seek_to_first(table.index());
+        self.enter_partition(table, |c, b| c.seek_to_first(b))?;
+        self.skip_forward(table)
+    }
+
+    pub(crate) fn seek_to_last(&mut self, table: &Table) -> Result<()> {
+        self.top.seek_to_last(table.index());
+        self.enter_partition(table, |c, b| c.seek_to_last(b))?;
+        self.skip_backward(table)
+    }
+
+    /// Moves to the first block that may hold the internal key `target`.
+    #[inline]
+    pub(crate) fn seek(&mut self, table: &Table, target: &[u8]) -> Result<()> {
+        let compare = |k: &[u8]| table.compare_index(k, target);
+        match table.guide() {
+            Some(guide) => {
+                let candidates = guide.candidates(user_key(target));
+                self.top.seek_between(table.index(), candidates, compare);
+            }
+            None => self.top.seek(table.index(), compare),
+        }
+        if !self.partitioned {
+            return self.check(table);
+        }
+        self.enter_partition(table, |c, b| c.seek(b, |k| table.compare_index(k, target)))?;
+        self.skip_forward(table)
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self, table: &Table) -> Result<()> {
+        match &mut self.part {
+            None => {
+                self.top.next(table.index());
+                self.check(table)
+            }
+            Some((block, c)) => {
+                c.next(block);
+                self.skip_forward(table)
+            }
+        }
+    }
+
+    pub(crate) fn prev(&mut self, table: &Table) -> Result<()> {
+        match &mut self.part {
+            None => {
+                self.top.prev(table.index());
+                self.check(table)
+            }
+            Some((block, c)) => {
+                c.prev(block);
+                self.skip_backward(table)
+            }
+        }
+    }
+
+    /// The failure of the top block, if any.
+    #[inline]
+    fn check(&self, table: &Table) -> Result<()> {
+        if self.top.failure().is_none() {
+            return Ok(());
+        }
+        let handle = table.index_handle();
+        self.top.status().map_err(|e| table.file().blame(e, handle))
+    }
+
+    /// Loads the partition that `top` stands on and positions in it.
+    fn enter_partition(
+        &mut self,
+        table: &Table,
+        position: impl FnOnce(&mut Cursor, &Block),
+    ) -> Result<()> {
+        self.check(table)?;
+        if !self.partitioned {
+            return Ok(());
+        }
+        if !self.top.valid() {
+            self.part = None;
+            return Ok(());
+        }
+        let handle = self.top.handle();
+        let block = table.read_meta_block(handle, self.how, &mut Window::default())?;
+        let mut cursor = match self.part.take() {
+            Some((_, c)) => c,
+            None => table.index_format().cursor(Vec::new()),
+        };
+        position(&mut cursor, &block);
+        cursor.status().map_err(|e| table.file().blame(e, handle))?;
+        self.part = Some((block, cursor));
+        Ok(())
+    }
+
+    /// Leaves partitions whose end was reached.
+    fn skip_forward(&mut self, table: &Table) -> Result<()> {
+        while self.at_end_of_partition(table)? {
+            self.top.next(table.index());
+            self.enter_partition(table, |c, b| c.seek_to_first(b))?;
+        }
+        Ok(())
+    }
+
+    fn skip_backward(&mut self, table: &Table) -> Result<()> {
+        while self.at_end_of_partition(table)? {
+            self.top.prev(table.index());
+            self.enter_partition(table, |c, b| c.seek_to_last(b))?;
+        }
+        Ok(())
+    }
+
+    fn at_end_of_partition(&self, table: &Table) -> Result<bool> {
+        let Some((_, c)) = &self.part else {
+            return Ok(false);
+        };
+        c.status()
+            .map_err(|e| table.file().blame(e, self.top.handle()))?;
+        Ok(!c.valid())
+    }
+}

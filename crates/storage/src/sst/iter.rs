@@ -1,0 +1,230 @@
+//! Walking a table: index, then data blocks.
+//!
+//! Invariants:
+//! * I1: while the cursor is valid, `block` is the data block under `index`
+//!   and `cursor` stands on one of its entries.
+//! * I2: after a failure the cursor is not valid until it is positioned anew.
+
+use super::block::{Block, Cursor, Layout};
+use super::fetch::Window;
+use super::handle::BlockHandle;
+use super::index::IndexCursor;
+use super::reader::{Fetch, Table};
+use crate::error::{Error, Result};
+use crate::iter::InternalIterator;
+use crate::key::{TAG_SIZE, tag, user_key};
+use std::cmp::Ordering;
+use std::ops::Deref;
+
+/// A cursor over the points of a table that it owns a share of or borrows.
+pub(crate) struct TableIter<T> {
+    table: T,
+    index: IndexCursor,
+    /// The data block read last, and where it stands.
+    block: Option<(BlockHandle, Block)>,
+    cursor: Cursor,
+    how: Fetch,
+    window: Window,
+    /// The current key with its sequence number resolved; only for ingested
+    /// files.
+    resolved: Vec<u8>,
+    failure: Option<Error>,
+}
+
+impl<T: Deref<Target = Table>> TableIter<T> {
+    pub(crate) fn new(table: T, how: Fetch, readahead: usize) -> Self {
+        TableIter {
+            index: IndexCursor::new(&table, how, Vec::new()),
+            table,
+            block: None,
+            cursor: Cursor::new(Layout::Values, TAG_SIZE),
+            how,
+            window: Window::new(readahead),
+            resolved: Vec::new(),
+            failure: None,
+        }
+    }
+
+    /// The block under the cursor, for messages; only while valid.
+    pub(crate) fn block_handle(&self) -> BlockHandle {
+        self.index.handle()
+    }
+
+    /// The separator of the block under the cursor; only while valid.
+    pub(crate) fn separator(&self) -> &[u8] {
+        self.index.key(&self.table)
+    }
+
+    /// Runs a movement and remembers its failure.
+    #[inline]
+    fn run(&mut self, movement: impl FnOnce(&mut Self) -> Result<()>) {
+        if let Err(e) = movement(self) {
+            self.cursor.clear();
+            self.failure = Some(e);
+        } else if self.table.global_seqno().is_some() {
+            self.resolve();
+        }
+    }
+
+    fn resolve(&mut self) {
+        if let Some((_, block)) = &self.block
+            && self.cursor.valid()
+        {
+            let key = self.cursor.key(block);
+            self.resolved.clear();
+            self.resolved.extend_from_slice(user_key(key));
+            let tag = self.table.effective_tag(tag(key));
+            self.resolved.extend_from_slice(&tag.to_le_bytes());
+        }
+    }
+
+    /// Makes `block` the one under the index; `false` when there is none.
+    fn load(&mut self) -> Result<bool> {
+        self.cursor.clear();
+        if !self.index.valid() {
+            return Ok(false);
+        }
+        let handle = self.index.handle();
+        if self.block.as_ref().is_some_and(|(h, _)| *h == handle) {
+            return Ok(true);
+        }
+        self.block = None;
+        self.window.note(handle);
+        let block = self
+            .table
+            .read_data_block(handle, self.how, &mut self.window)?;
+        self.block = Some((handle, block));
+        Ok(true)
+    }
+
+    /// Moves within the loaded block; says whether the cursor found an entry.
+    #[inline]
+    fn within(&mut self, movement: impl FnOnce(&mut Cursor, &Block, &Table)) -> Result<bool> {
+        let Some((handle, block)) = &self.block else {
+            return Ok(false);
+        };
+        movement(&mut self.cursor, block, &self.table);
+        if self.cursor.valid() {
+            return Ok(true);
+        }
+        self.cursor
+            .status()
+            .map_err(|e| self.table.file().blame(e, *handle))?;
+        Ok(false)
+    }
+
+    /// Goes on to the first entry of the blocks behind.
+    fn forward(&mut self) -> Result<()> {
+        loop {
+            self.index.next(&self.table)?;
+            if !self.load()? || self.within(|c, b, _| c.seek_to_first(b))? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Goes back to the last entry of the blocks before.
+    fn backward(&mut self) -> Result<()> {
+        loop {
+            self.index.prev(&self.table)?;
+            if !self.load()? || self.within(|c, b, _| c.seek_to_last(b))? {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl<T: Deref<Target = Table> + Send> InternalIterator for TableIter<T> {
+    #[inline]
+    fn valid(&self) -> bool {
+        self.cursor.valid()
+    }
+
+    fn seek_to_first(&mut self) {
+        self.failure = None;
+        self.run(|it| {
+            it.index.seek_to_first(&it.table)?;
+            if it.load()? && !it.within(|c, b, _| c.seek_to_first(b))? {
+                it.forward()?;
+            }
+            Ok(())
+        });
+    }
+
+    fn seek_to_last(&mut self) {
+        self.failure = None;
+        self.run(|it| {
+            it.index.seek_to_last(&it.table)?;
+            if it.load()? && !it.within(|c, b, _| c.seek_to_last(b))? {
+                it.backward()?;
+            }
+            Ok(())
+        });
+    }
+
+    fn seek(&mut self, target: &[u8]) {
+        self.failure = None;
+        self.run(|it| {
+            it.index.seek(&it.table, target)?;
+            if it.load()? && !it.within(|c, b, t| c.seek(b, |k| t.compare(k, target)))? {
+                it.forward()?;
+            }
+            Ok(())
+        });
+    }
+
+    fn seek_for_prev(&mut self, target: &[u8]) {
+        self.seek(target);
+        if self.failure.is_some() {
+            return;
+        }
+        if !self.valid() {
+            self.seek_to_last();
+        } else if self.table.comparator.compare(self.key(), target) == Ordering::Greater {
+            self.prev();
+        }
+    }
+
+    #[inline]
+    fn next(&mut self) {
+        self.run(|it| {
+            if it.within(|c, b, _| c.next(b))? {
+                return Ok(());
+            }
+            it.forward()
+        });
+    }
+
+    #[inline]
+    fn prev(&mut self) {
+        self.run(|it| {
+            if it.within(|c, b, _| c.prev(b))? {
+                return Ok(());
+            }
+            it.backward()
+        });
+    }
+
+    #[inline]
+    fn key(&self) -> &[u8] {
+        if self.table.global_seqno().is_some() {
+            return &self.resolved;
+        }
+        match &self.block {
+            Some((_, block)) => self.cursor.key(block),
+            None => &[],
+        }
+    }
+
+    #[inline]
+    fn value(&self) -> &[u8] {
+        match &self.block {
+            Some((_, block)) => self.cursor.value(block),
+            None => &[],
+        }
+    }
+
+    fn status(&self) -> Result<()> {
+        self.failure.clone().map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,311 @@
+//! Opening a table: from the last bytes of a file to a [`Table`].
+
+use super::TableProperties;
+use super::block::{Block, Cursor, Layout};
+use super::compress::Dictionary;
+use super::fetch::{BlockFile, Window};
+use super::filter::Filter;
+use super::footer::{FOOTER_LEN, Footer};
+use super::guide::IndexGuide;
+use super::handle::{BlockHandle, TRAILER_LEN};
+use super::index::IndexFormat;
+use super::properties::name;
+use super::reader::{Table, TableFilter, TableReaderOptions};
+use crate::checksum::{ChecksumType, block_checksum, context};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::RandomAccessFile;
+use crate::key::{SequenceNumber, TAG_SIZE, ValueType, parse_internal_key};
+use crate::rangedel::RangeTombstone;
+use bytes::Bytes;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Bytes read from the file's end at first; small tables need no more.
+const TAIL_READ: u64 = 16 << 10;
+
+/// Names in the metaindex.
+pub(crate) const META_PROPERTIES: &[u8] = b"rocksdb.properties";
+pub(crate) const META_RANGE_DEL: &[u8] = b"rocksdb.range_del";
+const META_INDEX: &[u8] = b"rocksdb.index";
+const META_DICTIONARY: &[u8] = b"rocksdb.compression_dict";
+const FULL_FILTER_PREFIX: &[u8] = b"fullfilter.";
+const PARTITIONED_FILTER_PREFIX: &[u8] = b"partitionedfilter.";
+
+/// Values of the index type property.
+const INDEX_PARTITIONED: u32 = 2;
+const INDEX_WITH_FIRST_KEY: u32 = 3;
+
+type Metaindex = BTreeMap<Vec<u8>, BlockHandle>;
+
+pub(crate) fn open(
+    file: Arc<dyn RandomAccessFile>,
+    size: u64,
+    options: TableReaderOptions,
+) -> Result<Table> {
+    let (footer, mut tail) = read_footer(&*file, size)?;
+    let mut opener = Opener {
+        file: BlockFile::new(file, size, &footer),
+        tail: &mut tail,
+    };
+    let metaindex = opener.metaindex(footer.metaindex)?;
+    let Some(&properties_at) = metaindex.get(META_PROPERTIES) else {
+        return Err(opener.bad(footer.metaindex, "table without properties"));
+    };
+    let properties = opener.properties(properties_at)?;
+    let blame = |opener: &Opener<'_>, e| opener.file.blame(e, properties_at);
+
+    check_comparator(&properties, &options).map_err(|e| blame(&opener, e))?;
+    let global_seqno =
+        global_seqno(&properties, options.largest_seqno).map_err(|e| blame(&opener, e))?;
+    let index_format = index_format(&properties).map_err(|e| blame(&opener, e))?;
+    let Some(index_handle) = footer.index.or_else(|| metaindex.get(META_INDEX).copied()) else {
+        return Err(opener.bad(footer.metaindex, "table without an index"));
+    };
+    let index = opener.block(index_handle)?;
+    let guide = IndexGuide::new(&index, index_format, &options.comparator);
+    let tombstones = match metaindex.get(META_RANGE_DEL) {
+        Some(&handle) => opener.tombstones(handle, global_seqno)?,
+        None => Vec::new(),
+    };
+    let dictionary = match metaindex.get(META_DICTIONARY) {
+        Some(&handle) => opener.dictionary(handle)?,
+        None => None,
+    };
+    let filter = opener.filter(&metaindex, &properties)?;
+    let data_end = match properties.data_size {
+        0 => index_handle.offset.min(footer.metaindex.offset),
+        n => n.min(size),
+    };
+    Ok(Table {
+        file: opener.file,
+        comparator: options.comparator,
+        cache: options.block_cache.map(|cache| {
+            let id = cache.new_id();
+            (cache, id)
+        }),
+        properties,
+        metaindex,
+        index,
+        index_handle,
+        index_format,
+        guide,
+        filter,
+        dictionary,
+        tombstones,
+        global_seqno,
+        data_end,
+        file_number: options.file_number,
+    })
+}
+
+/// Reads the footer, and with it the end of the file.
+fn read_footer(file: &dyn RandomAccessFile, size: u64) -> Result<(Footer, Window)> {
+    let Some(offset) = size.checked_sub(FOOTER_LEN as u64) else {
+        return Err(Error::corruption_in(
+            file.path(),
+            0,
+            format_args!("file of {size} bytes is too short for a table"),
+        ));
+    };
+    let tail_len = size.min(TAIL_READ);
+    let tail = file.read_at(size - tail_len, tail_len as usize)?;
+    let Some(bytes) = tail.last_chunk::<FOOTER_LEN>() else {
+        return Err(Error::corruption_in(
+            file.path(),
+            offset,
+            "short read of a footer",
+        ));
+    };
+    let footer = Footer::decode(bytes, offset).map_err(|e| e.in_file(file.path(), Some(offset)))?;
+    Ok((footer, Window::holding(tail, size - tail_len)))
+}
+
+fn check_comparator(properties: &TableProperties, options: &TableReaderOptions) -> Result<()> {
+    let ours = options.comparator.user.name();
+    match properties.raw.get(name::COMPARATOR) {
+        Some(theirs) if theirs != ours.as_bytes() => Err(Error::invalid(format_args!(
+            "table is sorted by comparator {}, not by {ours}",
+            String::from_utf8_lossy(theirs)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The sequence number that stands for the 0 of every entry, if the file was
+/// made elsewhere and ingested.
+fn global_seqno(
+    properties: &TableProperties,
+    largest_seqno: Option<SequenceNumber>,
+) -> Result<Option<SequenceNumber>> {
+    let version = properties.fixed32(name::EXTERNAL_VERSION)?;
+    let stored = properties.fixed64(name::GLOBAL_SEQNO)?;
+    match (version, stored) {
+        (None | Some(1), None) => Ok(None),
+        (None, Some(_)) => Err(Error::corruption(
+            "table has a global sequence number but no external file version",
+        )),
+        (Some(2..), stored) => {
+            let stored = stored.unwrap_or(0);
+            match (stored, largest_seqno.unwrap_or(0)) {
+                (s, l) if s != 0 && l != 0 && s != l => Err(Error::corruption(format_args!(
+                    "table's global sequence number is {s}, the manifest says {l}"
+                ))),
+                (s, l) => Ok(Some(s.max(l))),
+            }
+        }
+        (Some(version), _) => Err(Error::corruption(format_args!(
+            "bad external file version {version}"
+        ))),
+    }
+}
+
+fn index_format(properties: &TableProperties) -> Result<IndexFormat> {
+    let Some(ty) = properties.fixed32(name::INDEX_TYPE)? else {
+        return Err(Error::corruption("table without an index type"));
+    };
+    if ty > INDEX_WITH_FIRST_KEY {
+        return Err(Error::not_supported(format_args!("table index type {ty}")));
+    }
+    let layout = if properties.number(name::INDEX_DELTA)? != 0 {
+        Layout::DeltaHandles {
+            first_key: ty == INDEX_WITH_FIRST_KEY,
+        }
+    } else {
+        Layout::Handles
+    };
+    Ok(IndexFormat {
+        layout,
+        user_keys: properties.number(name::INDEX_USER_KEY)? != 0,
+        partitioned: ty == INDEX_PARTITIONED,
+    })
+}
+
+/// Reads the blocks that an open table holds.
+struct Opener<'a> {
+    file: BlockFile,
+    tail: &'a mut Window,
+}
+
+impl Opener<'_> {
+    fn bad(&self, handle: BlockHandle, what: &str) -> Error {
+        self.file.blame(Error::corruption(what), handle)
+    }
+
+    fn block(&mut self, handle: BlockHandle) -> Result<Block> {
+        let bytes = self.file.read(handle, true, None, self.tail, true)?;
+        Block::new(bytes).map_err(|e| self.file.blame(e, handle))
+    }
+
+    fn metaindex(&mut self, handle: BlockHandle) -> Result<Metaindex> {
+        let block = self.block(handle)?;
+        let mut out = Metaindex::new();
+        let mut cursor = Cursor::new(Layout::Values, 0);
+        cursor.seek_to_first(&block);
+        while cursor.valid() {
+            let Some(meta) = BlockHandle::decode_exact(cursor.value(&block)) else {
+                return Err(self.bad(handle, "bad block handle in metaindex"));
+            };
+            out.insert(cursor.key(&block).to_vec(), meta);
+            cursor.next(&block);
+        }
+        cursor.status().map_err(|e| self.file.blame(e, handle))?;
+        Ok(out)
+    }
+
+    fn properties(&mut self, handle: BlockHandle) -> Result<TableProperties> {
+        let block = match self.block(handle) {
+            Err(e) if e.kind() == ErrorKind::Corruption => self.rewritten_properties(handle, e)?,
+            other => other?,
+        };
+        TableProperties::decode(&block).map_err(|e| self.file.blame(e, handle))
+    }
+
+    /// The properties of an ingested file whose global sequence number was
+    /// written in place: the checksum is that of the block with a 0 there.
+    fn rewritten_properties(&mut self, handle: BlockHandle, e: Error) -> Result<Block> {
+        let Ok((raw, 0)) = self.file.read_raw(handle, false, self.tail) else {
+            return Err(e);
+        };
+        let Ok(block) = Block::new(Bytes::copy_from_slice(&raw)) else {
+            return Err(e);
+        };
+        let mut cursor = Cursor::new(Layout::Values, 0);
+        cursor.seek(&block, |k| k.cmp(name::GLOBAL_SEQNO.as_bytes()));
+        let found = cursor.valid() && cursor.key(&block) == name::GLOBAL_SEQNO.as_bytes();
+        if !found || cursor.value(&block).len() != 8 {
+            return Err(e);
+        }
+        let mut zeroed = raw.to_vec();
+        let at = cursor.value_offset();
+        zeroed[at..at + 8].fill(0);
+        let trailer = handle.offset + handle.size;
+        let stored = self.file.file.read_at(trailer, TRAILER_LEN)?;
+        let computed = block_checksum(self.file.checksum, &zeroed, 0)
+            .wrapping_add(context(self.file.base_context, handle.offset));
+        let unchecked = self.file.checksum == ChecksumType::NoChecksum;
+        if unchecked || stored.get(1..) != Some(&computed.to_le_bytes()[..]) {
+            return Err(e);
+        }
+        Ok(block)
+    }
+
+    fn dictionary(&mut self, handle: BlockHandle) -> Result<Option<Dictionary>> {
+        let (raw, _) = self.file.read_raw(handle, true, self.tail)?;
+        if raw.is_empty() {
+            return Ok(None);
+        }
+        let raw = Bytes::copy_from_slice(&raw);
+        Dictionary::new(raw)
+            .map(Some)
+            .map_err(|e| self.file.blame(e, handle))
+    }
+
+    /// The filter, unless it is of a kind that is not known or of prefixes
+    /// only.
+    fn filter(&mut self, meta: &Metaindex, properties: &TableProperties) -> Result<TableFilter> {
+        if !properties.flag(name::WHOLE_KEY_FILTERING, true) {
+            return Ok(TableFilter::None);
+        }
+        for (key, &handle) in meta {
+            if key.starts_with(FULL_FILTER_PREFIX) {
+                let (raw, ty) = self.file.read_raw(handle, true, self.tail)?;
+                if ty == 0 {
+                    let filter = Filter::new(Bytes::copy_from_slice(&raw));
+                    return Ok(TableFilter::Full(filter));
+                }
+            } else if key.starts_with(PARTITIONED_FILTER_PREFIX) {
+                return Ok(TableFilter::Partitioned(self.block(handle)?));
+            }
+        }
+        Ok(TableFilter::None)
+    }
+
+    fn tombstones(
+        &mut self,
+        handle: BlockHandle,
+        global_seqno: Option<SequenceNumber>,
+    ) -> Result<Vec<RangeTombstone>> {
+        let block = self.block(handle)?;
+        let mut out = Vec::new();
+        let mut cursor = Cursor::new(Layout::Values, TAG_SIZE);
+        cursor.seek_to_first(&block);
+        while cursor.valid() {
+            let key =
+                parse_internal_key(cursor.key(&block)).map_err(|e| self.file.blame(e, handle))?;
+            if key.ty != ValueType::RangeDeletion {
+                return Err(self.bad(handle, "entry that is no range tombstone"));
+            }
+            out.push(RangeTombstone {
+                start: key.user_key.to_vec(),
+                end: cursor.value(&block).to_vec(),
+                seq: match global_seqno {
+                    Some(global) if key.seq == 0 => global,
+                    _ => key.seq,
+                },
+            });
+            cursor.next(&block);
+        }
+        cursor.status().map_err(|e| self.file.blame(e, handle))?;
+        Ok(out)
+    }
+}

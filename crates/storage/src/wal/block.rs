@@ -1,0 +1,339 @@
+//! Reading physical records, and telling the end of a log from damage.
+//!
+//! A log can end in many ways: at the end of the file, at preallocated zeros,
+//! in the middle of a write that a crash cut, or, in a recycled file, where
+//! the records of the file's previous life begin. The rules here:
+//!
+//! * I1: a record is handed out only when its checksum is right and, for
+//!   recyclable types, it carries this log's number.
+//! * I2: zeros end the log only when nothing but zeros follows. (Sectors that
+//!   a power cut lost read as zeros too, and what follows them must not be
+//!   taken for the continuation.)
+//! * I3: bytes that are no record are a torn tail (at the end of a plain log)
+//!   or stale (in a recycled one) only when no valid record of this log
+//!   follows in the same block or at the start of the next. Otherwise they are
+//!   damage.
+//! * I4: after damage, reading resumes at the next block, for lengths are not
+//!   to be trusted.
+
+use super::format::{
+    BLOCK_SIZE, HEADER_SIZE, Header, Purpose, RECYCLABLE_HEADER_SIZE, TYPE_OFFSET, header_size,
+    is_recyclable, purpose, record_crc,
+};
+use crate::error::Result;
+use crate::fs::SequentialFile;
+use std::ops::Range;
+use std::path::Path;
+
+/// What stands at the read position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Physical {
+    /// A good record, whose payload [`BlockReader::payload`] returns.
+    Record {
+        /// What it is for.
+        purpose: Purpose,
+        /// Where its header starts.
+        offset: u64,
+    },
+    /// The log ends here.
+    End,
+    /// The file ends inside the record that starts at `offset`.
+    Torn { offset: u64 },
+    /// The bytes at `offset` are no record.
+    Damage { offset: u64, what: &'static str },
+}
+
+/// What looking at one header told.
+enum Verdict {
+    Good(Purpose),
+    /// A whole record of the file's previous life.
+    Stale,
+    Torn,
+    Bad(&'static str),
+}
+
+/// Reads a log block by block.
+#[derive(Debug)]
+pub(super) struct BlockReader {
+    file: Box<dyn SequentialFile>,
+    /// What recyclable records of this log carry.
+    log_number: u32,
+    block: Vec<u8>,
+    /// Bytes of `block` in use; less than a block only for the last one.
+    len: usize,
+    pos: usize,
+    block_start: u64,
+    next_block_start: u64,
+    payload: Range<usize>,
+    record_start: usize,
+    /// A recyclable record of this log was read: the tail may be stale.
+    recycled: bool,
+    /// A plain data record was read: the file was never recycled.
+    plain: bool,
+    /// Any record was read.
+    started: bool,
+    ended: bool,
+}
+
+impl BlockReader {
+    pub fn new(file: Box<dyn SequentialFile>, log_number: u64) -> Self {
+        BlockReader {
+            file,
+            log_number: log_number as u32,
+            block: vec![0; BLOCK_SIZE],
+            // As if at the end of a block before the first one.
+            len: BLOCK_SIZE,
+            pos: BLOCK_SIZE,
+            block_start: 0,
+            next_block_start: 0,
+            payload: 0..0,
+            record_start: 0,
+            recycled: false,
+            plain: false,
+            started: false,
+            ended: false,
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// Payload of the record last returned.
+    pub fn payload(&self) -> &[u8] {
+        &self.block[self.payload.clone()]
+    }
+
+    /// The offset of the read position: right behind the record last returned.
+    pub fn offset(&self) -> u64 {
+        self.block_start + self.pos as u64
+    }
+
+    /// The end of what was loaded; the file's end once reading has ended.
+    pub fn loaded_end(&self) -> u64 {
+        self.block_start + self.len as u64
+    }
+
+    /// Makes the record last returned the next one again.
+    pub fn unread(&mut self) {
+        self.pos = self.record_start;
+    }
+
+    /// Whether the block in memory is the file's last.
+    fn in_last_block(&self) -> bool {
+        self.len < BLOCK_SIZE
+    }
+
+    /// Reads the next block; false when the file ends before it.
+    fn load_block(&mut self) -> Result<bool> {
+        self.block_start = self.next_block_start;
+        self.next_block_start += BLOCK_SIZE as u64;
+        self.len = 0;
+        self.pos = 0;
+        while self.len < BLOCK_SIZE {
+            match self.file.read(&mut self.block[self.len..])? {
+                0 => break,
+                n => self.len += n,
+            }
+        }
+        Ok(self.len > 0)
+    }
+
+    fn end(&mut self) -> Physical {
+        self.ended = true;
+        Physical::End
+    }
+
+    /// The next physical record.
+    pub fn next(&mut self) -> Result<Physical> {
+        while !self.ended {
+            let rest = &self.block[self.pos..self.len];
+            let Some(header) = Header::parse(rest) else {
+                if !self.in_last_block() {
+                    // A block's tail too short for a header holds nothing.
+                    if !self.load_block()? {
+                        return Ok(self.end());
+                    }
+                    continue;
+                }
+                let clean = self.recycled || is_zero(rest);
+                self.ended = true;
+                return Ok(if clean {
+                    Physical::End
+                } else {
+                    Physical::Torn {
+                        offset: self.offset(),
+                    }
+                });
+            };
+            if is_zero(&rest[..HEADER_SIZE]) {
+                match self.skip_zeros()? {
+                    Some(outcome) => return Ok(outcome),
+                    None => continue,
+                }
+            }
+            return match self.examine(&header) {
+                Verdict::Good(purpose) => Ok(self.accept(&header, purpose)),
+                Verdict::Stale => Ok(self.end()),
+                Verdict::Torn => self.no_record(Some(header.ty), None),
+                Verdict::Bad(what) => self.no_record(Some(header.ty), Some(what)),
+            };
+        }
+        Ok(Physical::End)
+    }
+
+    /// Judges the record at the read position by its header and checksum.
+    fn examine(&self, header: &Header) -> Verdict {
+        let rest = &self.block[self.pos..self.len];
+        let Some(purpose) = purpose(header.ty) else {
+            return Verdict::Bad("unknown record type");
+        };
+        let recyclable = is_recyclable(header.ty);
+        if matches!(purpose, Purpose::Data(_)) {
+            if recyclable && self.plain {
+                return Verdict::Bad("recyclable record after a plain one");
+            }
+            if !recyclable && self.recycled {
+                return Verdict::Bad("plain record after a recyclable one");
+            }
+        }
+        let size = header.record_size();
+        if size > BLOCK_SIZE - self.pos {
+            return Verdict::Bad("record length beyond the end of the block");
+        }
+        let Some(record) = rest.get(..size) else {
+            return Verdict::Torn;
+        };
+        if record_crc(&record[TYPE_OFFSET..]) != header.crc {
+            return Verdict::Bad("checksum mismatch");
+        }
+        if recyclable && !self.carries_our_number(record) {
+            return Verdict::Stale;
+        }
+        if purpose == Purpose::SetCompression && self.started {
+            return Verdict::Bad("compression type after the first record");
+        }
+        Verdict::Good(purpose)
+    }
+
+    /// Steps over a good record and points `payload` at its payload.
+    fn accept(&mut self, header: &Header, purpose: Purpose) -> Physical {
+        self.record_start = self.pos;
+        self.payload = self.pos + header_size(header.ty)..self.pos + header.record_size();
+        let offset = self.offset();
+        self.pos = self.payload.end;
+        self.started = true;
+        if is_recyclable(header.ty) {
+            self.recycled = true;
+        } else if matches!(purpose, Purpose::Data(_)) {
+            self.plain = true;
+        }
+        Physical::Record { purpose, offset }
+    }
+
+    /// What it means that the bytes at the read position, seemingly of type
+    /// `ty`, are no record: `what` is wrong with them, or, when `None`, the
+    /// file ends inside (I3).
+    fn no_record(&mut self, ty: Option<u8>, what: Option<&'static str>) -> Result<Physical> {
+        let offset = self.offset();
+        // At the start of a file, which may be of either kind, a torn write
+        // over the previous life is assumed only where our number stands.
+        let maybe_stale = self.recycled
+            || (!self.plain
+                && ty.is_some_and(is_recyclable)
+                && self.carries_our_number(&self.block[self.pos..self.len]));
+        let followed = (maybe_stale || what.is_none()) && self.record_follows()?;
+        let torn = what.is_none() && !followed;
+        if followed || (!maybe_stale && !torn) {
+            // `record_follows` may have loaded the next block already.
+            if offset >= self.block_start {
+                self.pos = self.len; // upholds I4
+            }
+            let what = what.unwrap_or("record length beyond the end of the file");
+            return Ok(Physical::Damage { offset, what });
+        }
+        self.ended = true;
+        let ours =
+            torn && (!maybe_stale || self.carries_our_number(&self.block[self.pos..self.len]));
+        Ok(if ours {
+            Physical::Torn { offset }
+        } else {
+            Physical::End
+        })
+    }
+
+    /// Whether a valid record of this log follows the bytes at the read
+    /// position, in this block or at the start of the next one, which is then
+    /// the one in memory.
+    fn record_follows(&mut self) -> Result<bool> {
+        for at in self.pos + 1..self.len {
+            if self.is_record_at(at) {
+                return Ok(true);
+            }
+        }
+        if self.in_last_block() {
+            return Ok(false);
+        }
+        Ok(self.load_block()? && self.is_record_at(0))
+    }
+
+    /// Whether a valid data record of this log starts at `at` in the block.
+    fn is_record_at(&self, at: usize) -> bool {
+        let rest = &self.block[at..self.len];
+        let Some(header) = Header::parse(rest) else {
+            return false;
+        };
+        let fits = if is_recyclable(header.ty) {
+            !self.plain && self.carries_our_number(rest)
+        } else {
+            !self.recycled
+        };
+        fits && matches!(purpose(header.ty), Some(Purpose::Data(_)))
+            && rest
+                .get(TYPE_OFFSET..header.record_size())
+                .is_some_and(|covered| record_crc(covered) == header.crc)
+    }
+
+    /// Whether the recyclable record at the start of `record` is this log's.
+    fn carries_our_number(&self, record: &[u8]) -> bool {
+        record.get(HEADER_SIZE..RECYCLABLE_HEADER_SIZE) == Some(&self.log_number.to_le_bytes())
+    }
+
+    /// Judges a header of zeros (I2). `None`: padding was skipped.
+    fn skip_zeros(&mut self) -> Result<Option<Physical>> {
+        const WHAT: &str = "zeros where a record should start";
+        let offset = self.offset();
+        let pad = self.len - self.pos;
+        if !is_zero(&self.block[self.pos..self.len]) {
+            return self.no_record(None, Some(WHAT)).map(Some);
+        }
+        let mut blocks = 0;
+        loop {
+            if self.in_last_block() || !self.load_block()? {
+                return Ok(Some(self.end()));
+            }
+            blocks += 1;
+            if !is_zero(&self.block[..self.len]) {
+                break;
+            }
+        }
+        if blocks == 1 && (pad < RECYCLABLE_HEADER_SIZE || self.starts_with_unsplit(pad)) {
+            return Ok(None);
+        }
+        if self.recycled && !self.is_record_at(0) && !self.record_follows()? {
+            return Ok(Some(self.end()));
+        }
+        Ok(Some(Physical::Damage { offset, what: WHAT }))
+    }
+
+    /// Whether the block starts with a record of a kind that is never split
+    /// and that did not fit the `pad` bytes before.
+    fn starts_with_unsplit(&self, pad: usize) -> bool {
+        Header::parse(&self.block[..self.len])
+            .is_some_and(|h| h.ty >= 10 && purpose(h.ty).is_some() && h.record_size() > pad)
+    }
+}
+
+fn is_zero(bytes: &[u8]) -> bool {
+    bytes.iter().all(|&b| b == 0)
+}

@@ -1,0 +1,90 @@
+//! Unpacking records of compressed logs.
+//!
+//! Each logical record is one zstd frame. Memory grows with what was really
+//! unpacked, up to a cap, whatever the frame's header promises.
+
+use zstd::stream::raw::{Decoder, Operation};
+
+/// The largest record unpacked, in bytes. Above any batch a log may hold in
+/// practice, below what could exhaust memory.
+const MAX_UNPACKED: usize = 1 << 30;
+
+/// Bytes unpacked at a time.
+const STEP: usize = 64 * 1024;
+
+/// Unpacks `packed` into `out`, which is empty.
+///
+/// # Errors
+/// Says what is wrong with the bytes.
+pub(super) fn unpack(packed: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+    unpack_at_most(packed, out, MAX_UNPACKED)
+}
+
+fn unpack_at_most(mut packed: &[u8], out: &mut Vec<u8>, max: usize) -> Result<(), String> {
+    if packed.is_empty() {
+        return Ok(());
+    }
+    let mut decoder = Decoder::new().map_err(|e| e.to_string())?;
+    loop {
+        let filled = out.len();
+        let step = STEP.max(filled).min(max + 1 - filled);
+        out.resize(filled + step, 0);
+        let status = decoder
+            .run_on_buffers(packed, &mut out[filled..])
+            .map_err(|e| format!("bad compressed bytes ({e})"))?;
+        out.truncate(filled + status.bytes_written);
+        packed = &packed[status.bytes_read..];
+        if out.len() > max {
+            return Err(format!("more than {max} bytes compressed in one record"));
+        }
+        if status.remaining == 0 {
+            break;
+        }
+        if packed.is_empty() && status.bytes_written == 0 {
+            return Err("compressed bytes end too early".to_owned());
+        }
+    }
+    if packed.is_empty() {
+        Ok(())
+    } else {
+        Err("bytes behind the compressed record".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pack(data: &[u8]) -> Vec<u8> {
+        let mut packer = zstd::bulk::Compressor::new(3).unwrap();
+        packer.compress(data).unwrap()
+    }
+
+    #[test]
+    fn frames_unpack_up_to_the_cap() {
+        let data: Vec<u8> = (0..300_000u32).map(|i| (i / 100) as u8).collect();
+        let packed = pack(&data);
+        let mut out = Vec::new();
+        unpack(&packed, &mut out).unwrap();
+        assert_eq!(out, data);
+        out.clear();
+        unpack_at_most(&packed, &mut out, data.len()).unwrap();
+        assert_eq!(out, data);
+        out.clear();
+        let e = unpack_at_most(&packed, &mut out, data.len() - 1).unwrap_err();
+        assert!(e.contains("more than"), "{e}");
+        assert!(out.len() <= data.len());
+    }
+
+    #[test]
+    fn every_truncation_is_an_error() {
+        let packed = pack(b"some bytes, some more bytes, some bytes");
+        for n in 1..packed.len() {
+            let mut out = Vec::new();
+            assert!(unpack(&packed[..n], &mut out).is_err(), "{n}");
+        }
+        let mut longer = packed.clone();
+        longer.push(0);
+        assert!(unpack(&longer, &mut Vec::new()).is_err());
+    }
+}

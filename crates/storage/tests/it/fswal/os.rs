@@ -1,0 +1,188 @@
+//! The operating system's files.
+
+use super::content;
+use std::path::Path;
+use std::process::Command;
+use whitewater_storage::fs::os::OsFs;
+use whitewater_storage::fs::{Fs, write_file_atomically};
+use whitewater_storage::{Error, ErrorKind};
+
+#[test]
+fn files_are_written_read_and_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let fs = OsFs;
+    let at = |name: &str| dir.path().join(name);
+    fs.create_dir_all(&at("d/e")).unwrap();
+    fs.create_dir_all(&at("d/e")).unwrap();
+    let mut f = fs.create(&at("d/f")).unwrap();
+    assert!(f.is_empty());
+    f.preallocate(1 << 20);
+    f.append(b"hello ").unwrap();
+    f.append(b"world").unwrap();
+    f.flush().unwrap();
+    f.sync().unwrap();
+    assert_eq!(f.len(), 11);
+    assert_eq!(fs.file_size(&at("d/f")).unwrap(), 11, "KEEP_SIZE");
+    f.truncate_to_len().unwrap();
+    drop(f);
+    fs.sync_dir(&at("d")).unwrap();
+    let mut f = fs.open_append(&at("d/f")).unwrap();
+    assert_eq!(f.len(), 11);
+    f.append(b"!").unwrap();
+    assert_eq!(content(&fs, &at("d/f")), b"hello world!");
+    fs.link(&at("d/f"), &at("d/g")).unwrap();
+    fs.rename(&at("d/f"), &at("d/h")).unwrap();
+    assert!(!fs.exists(&at("d/f")).unwrap());
+    let mut names = fs.list(&at("d")).unwrap();
+    names.sort();
+    assert_eq!(names, ["e", "g", "h"]);
+    let mut f = fs.reuse(&at("d/g"), &at("d/i")).unwrap();
+    assert_eq!(f.len(), 0);
+    f.append(b"J").unwrap();
+    assert_eq!(content(&fs, &at("d/i")), b"Jello world!");
+    f.truncate_to_len().unwrap();
+    assert_eq!(content(&fs, &at("d/i")), b"J");
+    write_file_atomically(&fs, &at("tmp"), &at("d/h"), b"new").unwrap();
+    assert_eq!(content(&fs, &at("d/h")), b"new");
+    fs.remove(&at("d/h")).unwrap();
+    fs.remove_dir(&at("d/e")).unwrap();
+    assert!(fs.remove_dir(&at("d")).is_err(), "not empty");
+}
+
+#[test]
+fn short_reads_name_file_and_offset() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("f");
+    let mut w = OsFs.create(&path).unwrap();
+    w.append(&[7; 10_000]).unwrap();
+    let f = OsFs.open_random(&path).unwrap();
+    assert_eq!(f.len().unwrap(), 10_000);
+    f.prefetch(0, 10_000);
+    assert_eq!(f.read_at(9_000, 1_000).unwrap(), [7; 1_000].as_slice());
+    assert_eq!(f.read_at(10_000, 0).unwrap().len(), 0);
+    for (offset, len) in [(9_000, 1_001), (10_001, 1), (u64::MAX, 2), (0, usize::MAX)] {
+        let e = f.read_at(offset, len).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Corruption);
+        assert_eq!((e.file(), e.offset()), (Some(&*path), Some(offset)));
+    }
+    // Growth after opening is seen.
+    w.append(&[8; 10]).unwrap();
+    assert_eq!(f.read_at(10_000, 10).unwrap(), [8; 10].as_slice());
+}
+
+#[test]
+fn errors_name_operation_path_and_cause() {
+    let dir = tempfile::tempdir().unwrap();
+    let none = dir.path().join("none");
+    let errors: [Error; 6] = [
+        OsFs.open_random(&none).unwrap_err(),
+        OsFs.open_sequential(&none).unwrap_err(),
+        OsFs.file_size(&none).unwrap_err(),
+        OsFs.remove(&none).unwrap_err(),
+        OsFs.list(&none).unwrap_err(),
+        OsFs.sync_dir(&none).unwrap_err(),
+    ];
+    for e in errors {
+        assert!(e.is_missing_file(), "{e}");
+        assert_eq!(e.file(), Some(&*none));
+        assert!(e.to_string().starts_with("IO error: While "), "{e}");
+    }
+    let full = OsFs.open_append(Path::new("/dev/full"));
+    if let Ok(mut full) = full {
+        let e = full.append(b"x").unwrap_err();
+        assert_eq!(e.io_kind(), Some(std::io::ErrorKind::StorageFull));
+        assert_eq!(full.len(), 0);
+    }
+}
+
+/// Write calls of this thread so far, when the system tells.
+fn write_calls() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/io").ok()?;
+    let line = text.lines().find_map(|l| l.strip_prefix("syscw: "))?;
+    line.parse().ok()
+}
+
+#[test]
+fn an_append_is_one_write_call() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut f = OsFs.create(&dir.path().join("f")).unwrap();
+    let Some(before) = write_calls() else {
+        println!("skipped: write calls are not counted here");
+        return;
+    };
+    for _ in 0..10 {
+        f.append(&[1; 5_000]).unwrap();
+    }
+    f.flush().unwrap();
+    assert_eq!(write_calls(), Some(before + 10));
+}
+
+/// Names the lock file to the second process.
+const LOCK_VARIABLE: &str = "WHITEWATER_TEST_LOCK";
+
+/// Runs this test's other role in a second process: true if it got the lock.
+fn other_process_gets(path: &Path) -> bool {
+    let status = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "fswal::os::locks_exclude_within_and_across_processes",
+        ])
+        .env(LOCK_VARIABLE, path)
+        .output()
+        .unwrap()
+        .status;
+    match status.code() {
+        Some(40) => true,
+        Some(41) => false,
+        other => panic!("second process ended with {other:?}"),
+    }
+}
+
+#[test]
+fn locks_exclude_within_and_across_processes() {
+    if let Some(path) = std::env::var_os(LOCK_VARIABLE) {
+        let code = match OsFs.lock(Path::new(&path)) {
+            Ok(_) => 40,
+            Err(e) => {
+                let text = e.to_string();
+                let start = format!(
+                    "IO error: While lock file: {}: ",
+                    Path::new(&path).display()
+                );
+                assert!(text.starts_with(&start), "{text}");
+                assert!(text.contains("Resource temporarily unavailable"), "{text}");
+                assert_eq!(e.io_kind(), Some(std::io::ErrorKind::WouldBlock));
+                41
+            }
+        };
+        std::process::exit(code);
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("LOCK");
+    assert!(other_process_gets(&path));
+    let lock = OsFs.lock(&path).unwrap();
+    assert!(!other_process_gets(&path));
+    // By another path, and by a link to the directory.
+    let link = dir.path().join("link");
+    std::os::unix::fs::symlink(dir.path(), &link).unwrap();
+    for same in [path.clone(), dir.path().join("./LOCK"), link.join("LOCK")] {
+        let e = OsFs.lock(&same).unwrap_err();
+        assert!(
+            e.to_string().contains("lock hold by current process"),
+            "{e}"
+        );
+        assert_eq!(e.file(), Some(&*same));
+    }
+    // The refusals did not drop the lock.
+    assert!(!other_process_gets(&path));
+    let elsewhere = tempfile::tempdir().unwrap();
+    let _other = OsFs.lock(&elsewhere.path().join("LOCK")).unwrap();
+    drop(lock);
+    assert!(other_process_gets(&path));
+    let _again = OsFs.lock(&path).unwrap();
+    assert!(
+        OsFs.lock(&dir.path().join("none/LOCK"))
+            .unwrap_err()
+            .is_missing_file()
+    );
+}

@@ -1,0 +1,4 @@
+//! Integration tests of the storage layer.
+
+mod fswal;
+mod sst;

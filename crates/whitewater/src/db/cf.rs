@@ -1,0 +1,113 @@
+//! Column families of an open database, and the view readers pin.
+
+use crate::memtable::Memtable;
+use crate::options::CfOptions;
+use crate::version::Version;
+use arc_swap::ArcSwap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use whitewater_storage::key::InternalComparator;
+
+/// Everything a reader of one column family needs, immutable: the active
+/// memtable, older ones not flushed yet, and the tables.
+///
+/// Invariant V1: a super version holds every entry of its column family up to
+/// the visible sequence number at the moment it was installed, and gets every
+/// later one until the next is installed. A reader therefore pins the super
+/// version first and loads the visible number after.
+pub(crate) struct SuperVersion {
+    pub mem: Arc<Memtable>,
+    /// Newest first.
+    pub imm: Vec<Arc<Memtable>>,
+    pub version: Arc<Version>,
+    pub number: u64,
+}
+
+/// A column family while the database is open. Handles keep it alive after it
+/// was dropped; writes to it then fail, reads go on.
+pub(crate) struct ColumnFamilyData {
+    pub id: u32,
+    pub name: String,
+    pub options: Arc<CfOptions>,
+    pub comparator: InternalComparator,
+    super_version: ArcSwap<SuperVersion>,
+    /// Written by: drop, under the database mutex. Read by: writers and jobs
+    /// (relaxed; the memtable map decides). Publishes nothing.
+    dropped: AtomicBool,
+    /// Times `publish` was called. Statistics.
+    publications: AtomicU64,
+}
+
+impl fmt::Debug for ColumnFamilyData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ColumnFamily")
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .finish()
+    }
+}
+
+impl ColumnFamilyData {
+    /// A column family with these memtables and tables.
+    pub fn new(
+        id: u32,
+        name: String,
+        options: Arc<CfOptions>,
+        mem: Arc<Memtable>,
+        version: Arc<Version>,
+    ) -> Arc<Self> {
+        let comparator = InternalComparator::new(options.comparator.clone());
+        let first = SuperVersion {
+            mem,
+            imm: Vec::new(),
+            version,
+            number: 1,
+        };
+        Arc::new(ColumnFamilyData {
+            id,
+            name,
+            options,
+            comparator,
+            super_version: ArcSwap::from_pointee(first),
+            dropped: AtomicBool::new(false),
+            publications: AtomicU64::new(1),
+        })
+    }
+
+    /// The view now, pinned while the guard lives; cheaper than an `Arc`.
+    pub fn pin(&self) -> arc_swap::Guard<Arc<SuperVersion>> {
+        self.super_version.load()
+    }
+
+    /// The view now, to be kept.
+    pub fn pin_owned(&self) -> Arc<SuperVersion> {
+        self.super_version.load_full()
+    }
+
+    /// Installs a new view. Called under the database mutex.
+    pub fn publish(
+        &self,
+        mem: &Arc<Memtable>,
+        imm_oldest_first: &[Arc<Memtable>],
+        version: &Arc<Version>,
+    ) {
+        let number = self.publications.fetch_add(1, Ordering::Relaxed) + 1;
+        self.super_version.store(Arc::new(SuperVersion {
+            mem: mem.clone(),
+            imm: imm_oldest_first.iter().rev().cloned().collect(),
+            version: version.clone(),
+            number,
+        }));
+    }
+
+    /// Whether it was dropped.
+    pub fn is_dropped(&self) -> bool {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Marks it dropped.
+    pub fn set_dropped(&self) {
+        self.dropped.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,70 @@
+//! Deleting files that nothing needs any more.
+
+use super::Engine;
+use std::collections::BTreeSet;
+use std::path::Path;
+use whitewater_storage::filename::{self, FileType};
+use whitewater_storage::fs::Fs;
+
+impl Engine {
+    /// Deletes table files that no version names any more. Failures are
+    /// logged and tried again later.
+    pub(crate) fn purge_obsolete_files(&self) {
+        if self.state.lock().error.is_some() {
+            // What the manifest holds is in doubt: keep everything.
+            return;
+        }
+        for number in self.obsolete.take() {
+            self.tables.evict(number);
+            let path = filename::table(&self.dir, number);
+            match self.fs.remove(&path) {
+                Ok(()) => {}
+                Err(e) if e.is_missing_file() => {
+                    // Databases of LevelDB's time call their tables .ldb.
+                    let _ = self.fs.remove(&path.with_extension("ldb"));
+                }
+                Err(e) => {
+                    self.log
+                        .write(&format!("deleting {} failed: {e}", path.display()));
+                    self.obsolete.put_back([number]);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Deletes logs below `min_needed`, which the manifest has recorded.
+    pub(crate) fn purge_obsolete_logs(&self, min_needed: u64) {
+        if let Err(e) = self.wal.lock().forget_below(min_needed) {
+            self.log.write(&format!("deleting old logs failed: {e}"));
+        }
+    }
+}
+
+/// Deletes what a crash may have left in `dir`: tables that no version names,
+/// old manifests, temporary files, logs below `min_log`.
+pub(crate) fn remove_leftovers(
+    fs: &dyn Fs,
+    dir: &Path,
+    wal_dir: &Path,
+    live_tables: &BTreeSet<u64>,
+    manifest: u64,
+    min_log: u64,
+) -> Vec<String> {
+    let mut removed = Vec::new();
+    for (place, wals) in [(dir, wal_dir == dir), (wal_dir, true)] {
+        for name in fs.list(place).unwrap_or_default() {
+            let obsolete = match filename::parse(&name) {
+                Some(FileType::Table(n)) => place == dir && !live_tables.contains(&n),
+                Some(FileType::Manifest(n)) => place == dir && n != manifest,
+                Some(FileType::Temp(_)) => place == dir,
+                Some(FileType::Wal(n)) => wals && n < min_log,
+                _ => false,
+            };
+            if obsolete && fs.remove(&place.join(&name)).is_ok() {
+                removed.push(name);
+            }
+        }
+    }
+    removed
+}

@@ -1,0 +1,430 @@
+//! Flush, compaction and column families on request.
+
+use super::cf::ColumnFamilyData;
+use super::state::CfState;
+use super::{Bottommost, Engine, LiveTable};
+use crate::compact::job;
+use crate::compact::output::OutputContext;
+use crate::compact::pick::{self, Compaction};
+use crate::memtable::Memtable;
+use crate::options::CfOptions;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use whitewater_storage::key::{SequenceNumber, user_key};
+use whitewater_storage::manifest::VersionEdit;
+use whitewater_storage::{Error, ErrorKind, Result};
+
+impl Engine {
+    /// What table writers of column family `cf` need.
+    pub(crate) fn output_context<'a>(
+        &'a self,
+        cf: &'a ColumnFamilyData,
+        snapshots: &'a [SequenceNumber],
+    ) -> OutputContext<'a> {
+        OutputContext {
+            fs: &self.fs,
+            dir: &self.dir,
+            versions: &self.versions,
+            options: &cf.options,
+            comparator: &cf.comparator,
+            cf_id: cf.id,
+            cf_name: &cf.name,
+            db_id: &self.db_id,
+            session_id: &self.session_id,
+            snapshots,
+            cancel: &self.cancel,
+        }
+    }
+
+    /// Switches the memtables of `cfs` out and, with `wait`, waits until they
+    /// are tables.
+    pub fn flush(self: &Arc<Self>, cfs: &[Arc<ColumnFamilyData>], wait: bool) -> Result<()> {
+        let ids: Vec<u32> = cfs.iter().map(|cf| cf.id).collect();
+        let engine = self.clone();
+        let switched = ids.clone();
+        self.barrier(Box::new(move || {
+            Engine::check_healthy(&engine.state.lock())?;
+            engine.switch_memtables(&switched, true)
+        }))?;
+        if !wait {
+            return Ok(());
+        }
+        let mut state = self.state.lock();
+        // Only the memtables switched out by now matter, not later ones.
+        let goal: Vec<(u32, u64)> = ids
+            .iter()
+            .filter_map(|id| Some((*id, state.cfs.get(id)?.imm.last()?.id)))
+            .collect();
+        loop {
+            let pending = goal.iter().any(|(id, last)| {
+                state
+                    .cfs
+                    .get(id)
+                    .is_some_and(|cf| cf.imm.iter().any(|m| m.id <= *last))
+            });
+            if !pending {
+                return Ok(());
+            }
+            Self::check_healthy(&state)?;
+            self.done.wait(&mut state);
+        }
+    }
+
+    /// Runs `compaction` and installs what it made.
+    pub(crate) fn run_compaction(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        compaction: Compaction,
+    ) -> Result<()> {
+        let start = Instant::now();
+        let snapshots = self.snapshots.sequences();
+        let ctx = self.output_context(cf, &snapshots);
+        let done = job::run(&compaction, &ctx, &self.tables)?;
+        if !compaction.trivial_move {
+            self.fs.sync_dir(&self.dir)?;
+        }
+        let last = self.latest_sequence_number();
+        self.versions
+            .log_and_apply(vec![done.edit], last, None, &mut |changed| {
+                let mut state = self.state.lock();
+                for new in changed {
+                    let Some(cf) = state.cfs.get_mut(&new.id) else {
+                        continue;
+                    };
+                    cf.set_version(new.current.clone());
+                    cf.publish();
+                }
+                self.gate.set(state.pressure());
+            })?;
+        let levels: Vec<String> = compaction
+            .inputs
+            .iter()
+            .map(|(l, f)| format!("{}@{l}", f.len()))
+            .collect();
+        self.log.write(&format!(
+            "[{}] Compacted {} to level {} ({}), {} bytes read, {} written, {} us",
+            cf.name,
+            levels.join(" + "),
+            compaction.output_level,
+            compaction.reason,
+            done.bytes_read,
+            done.bytes_written,
+            start.elapsed().as_micros()
+        ));
+        // The marks on the input files go under the mutex.
+        let _state = self.state.lock();
+        drop(compaction);
+        Ok(())
+    }
+
+    /// Compacts the user keys `[begin, end]` (`None` is open) down to the
+    /// deepest level that holds any of them.
+    pub fn compact_range(
+        self: &Arc<Self>,
+        cf: &Arc<ColumnFamilyData>,
+        begin: Option<&[u8]>,
+        end: Option<&[u8]>,
+        bottommost: Bottommost,
+    ) -> Result<()> {
+        self.flush(std::slice::from_ref(cf), true)?;
+        self.state.lock().manual_compactions += 1;
+        let outcome = self.compact_levels(cf, begin, end, bottommost);
+        self.state.lock().manual_compactions -= 1;
+        if let Err(e) = &outcome
+            && e.kind() != ErrorKind::ShutdownInProgress
+        {
+            self.poison(e, "a manual compaction");
+        }
+        self.work.notify_all();
+        self.done.notify_all();
+        if outcome.is_ok() {
+            self.purge_obsolete_files();
+        }
+        outcome
+    }
+
+    fn compact_levels(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        begin: Option<&[u8]>,
+        end: Option<&[u8]>,
+        bottommost: Bottommost,
+    ) -> Result<()> {
+        let deepest = |cf: &CfState| {
+            (0..cf.version.levels.len())
+                .rev()
+                .find(|&l| cf.version.num_files(l) > 0)
+        };
+        let mut level = 0;
+        loop {
+            let output = {
+                let state = self.state.lock();
+                let Some(cf) = state.cfs.get(&cf.id) else {
+                    return Ok(());
+                };
+                let Some(last) = deepest(cf) else {
+                    return Ok(());
+                };
+                match level {
+                    _ if level > last => return Ok(()),
+                    0 => cf.levels.base_level.max(1).min(cf.version.levels.len() - 1),
+                    _ if level < last => level + 1,
+                    // The deepest level is rewritten in place, if at all.
+                    _ => level,
+                }
+            };
+            let forced = matches!(bottommost, Bottommost::Force | Bottommost::ForceOptimized);
+            if output == level && (level > 0 && !forced) {
+                return Ok(());
+            }
+            self.compact_level(cf, level, output, begin, end)?;
+            if output == level {
+                return Ok(());
+            }
+            level = output;
+        }
+    }
+
+    fn compact_level(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        level: usize,
+        output: usize,
+        begin: Option<&[u8]>,
+        end: Option<&[u8]>,
+    ) -> Result<()> {
+        let compaction = {
+            let mut state = self.state.lock();
+            loop {
+                Self::check_healthy(&state)?;
+                let Some(current) = state.cfs.get(&cf.id) else {
+                    return Ok(());
+                };
+                let picked = pick::pick_manual(
+                    &current.version,
+                    &cf.options,
+                    &cf.comparator,
+                    level,
+                    output,
+                    begin,
+                    end,
+                );
+                match picked {
+                    None => return Ok(()),
+                    Some(Ok(compaction)) => break compaction,
+                    // A running compaction holds some of the files.
+                    Some(Err(())) => {
+                        let _ = self.done.wait_for(&mut state, Duration::from_millis(100));
+                    }
+                }
+            }
+        };
+        self.state.lock().running_compactions += 1;
+        let outcome = self.run_compaction(cf, compaction);
+        self.state.lock().running_compactions -= 1;
+        outcome
+    }
+
+    /// Waits until no flush or compaction is running or due.
+    ///
+    /// # Errors
+    /// `TimedOut` after `timeout`; the failure that stopped the database.
+    pub fn wait_for_compact(
+        self: &Arc<Self>,
+        flush: bool,
+        timeout: Option<Duration>,
+    ) -> Result<()> {
+        let deadline = timeout.map(|t| Instant::now() + t);
+        if flush {
+            self.flush(&self.column_families(), true)?;
+        }
+        let mut state = self.state.lock();
+        while state.busy() {
+            Self::check_healthy(&state)?;
+            match deadline {
+                None => self.done.wait(&mut state),
+                Some(d) => {
+                    if self.done.wait_until(&mut state, d).timed_out() {
+                        return Err(Error::new(ErrorKind::TimedOut, "background work goes on"));
+                    }
+                }
+            }
+        }
+        Self::check_healthy(&state)
+    }
+
+    /// Creates a column family.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when the name is taken or an option is out of range.
+    pub fn create_cf(
+        self: &Arc<Self>,
+        name: &str,
+        options: CfOptions,
+    ) -> Result<Arc<ColumnFamilyData>> {
+        options.validate()?;
+        self.create_cf_arc(name, Arc::new(options))
+    }
+
+    pub(crate) fn create_cf_arc(
+        self: &Arc<Self>,
+        name: &str,
+        options: Arc<CfOptions>,
+    ) -> Result<Arc<ColumnFamilyData>> {
+        let engine = self.clone();
+        let owned_name = name.to_owned();
+        self.barrier(Box::new(move || engine.add_cf(&owned_name, options)))?;
+        let state = self.state.lock();
+        let found = state.cfs.values().find(|cf| cf.data.name == name);
+        found
+            .map(|cf| cf.data.clone())
+            .ok_or_else(Self::shutdown_error)
+    }
+
+    /// In a barrier: writers see the column family from the next group on.
+    fn add_cf(&self, name: &str, options: Arc<CfOptions>) -> Result<()> {
+        {
+            let state = self.state.lock();
+            Self::check_healthy(&state)?;
+            if state.cfs.values().any(|cf| cf.data.name == name) {
+                return Err(Error::invalid("Column family already exists"));
+            }
+        }
+        let wal_number = self.wal.lock().number();
+        let edit = VersionEdit {
+            comparator: Some(options.comparator.name().to_owned()),
+            log_number: Some(wal_number),
+            column_family: self.versions.new_column_family_id(),
+            column_family_add: Some(name.to_owned()),
+            ..VersionEdit::default()
+        };
+        let last = self.latest_sequence_number();
+        let added =
+            self.versions
+                .log_and_apply(vec![edit], last, Some(options.clone()), &mut |changed| {
+                    let mut state = self.state.lock();
+                    for new in changed {
+                        let mem = Memtable::new(&options, wal_number, state.next_memtable_id);
+                        state.next_memtable_id += 1;
+                        let data = ColumnFamilyData::new(
+                            new.id,
+                            new.name.clone(),
+                            options.clone(),
+                            mem.clone(),
+                            new.current.clone(),
+                        );
+                        state
+                            .cfs
+                            .insert(new.id, CfState::new(data, mem, new.current.clone()));
+                    }
+                    self.memtables.store(Arc::new(state.memtable_map()));
+                });
+        if let Err(e) = &added {
+            self.poison(e, "creating a column family");
+        }
+        self.log.write(&format!("Created column family [{name}]"));
+        added
+    }
+
+    /// Drops a column family: its data goes once the last handle and iterator
+    /// let go of it.
+    pub fn drop_cf(self: &Arc<Self>, cf: &Arc<ColumnFamilyData>) -> Result<()> {
+        if cf.id == 0 {
+            return Err(Error::invalid("Can't drop default column family"));
+        }
+        let engine = self.clone();
+        let cf = cf.clone();
+        self.barrier(Box::new(move || engine.remove_cf(&cf)))?;
+        self.purge_obsolete_files();
+        Ok(())
+    }
+
+    fn remove_cf(&self, cf: &Arc<ColumnFamilyData>) -> Result<()> {
+        Self::check_healthy(&self.state.lock())?;
+        if cf.is_dropped() {
+            return Err(Error::invalid("Column family already dropped!"));
+        }
+        let edit = VersionEdit {
+            column_family: cf.id,
+            column_family_drop: true,
+            ..VersionEdit::default()
+        };
+        let last = self.latest_sequence_number();
+        let dropped = self
+            .versions
+            .log_and_apply(vec![edit], last, None, &mut |_| {});
+        if let Err(e) = &dropped {
+            self.poison(e, "dropping a column family");
+            return dropped;
+        }
+        let removed = {
+            let mut state = self.state.lock();
+            cf.set_dropped();
+            let removed = state.cfs.remove(&cf.id);
+            self.memtables.store(Arc::new(state.memtable_map()));
+            self.gate.set(state.pressure());
+            removed
+        };
+        drop(removed);
+        self.log
+            .write(&format!("Dropped column family [{}]", cf.name));
+        Ok(())
+    }
+
+    /// About how many file bytes hold the keys of each `[start, end)`.
+    pub fn approximate_sizes(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        ranges: &[(&[u8], &[u8])],
+    ) -> Vec<u64> {
+        let view = cf.pin();
+        ranges
+            .iter()
+            .map(|(start, end)| {
+                crate::read::estimate::approximate_size(
+                    &view.version,
+                    &self.tables,
+                    &cf.comparator,
+                    start,
+                    end,
+                )
+            })
+            .collect()
+    }
+
+    /// The table files in use.
+    pub fn live_tables(&self) -> Result<Vec<LiveTable>> {
+        let views: Vec<_> = {
+            let state = self.state.lock();
+            state
+                .cfs
+                .values()
+                .map(|cf| (cf.data.clone(), cf.version.clone()))
+                .collect()
+        };
+        let mut out = Vec::new();
+        for (cf, version) in views {
+            for (level, files) in version.levels.iter().enumerate() {
+                for file in files {
+                    let open =
+                        self.tables
+                            .open(file, &cf.comparator, version.block_cache.as_ref())?;
+                    let properties = open.table.properties();
+                    out.push(LiveTable {
+                        column_family_name: cf.name.clone(),
+                        name: format!("/{:06}.sst", file.meta.number),
+                        size: file.meta.size as usize,
+                        level: level as i32,
+                        start_key: Some(user_key(&file.meta.smallest).to_vec()),
+                        end_key: Some(user_key(&file.meta.largest).to_vec()),
+                        smallest_seqno: file.meta.smallest_seqno,
+                        largest_seqno: file.meta.largest_seqno,
+                        num_entries: properties.num_entries,
+                        num_deletions: properties.num_deletions,
+                    });
+                }
+            }
+        }
+        Ok(out)
+    }
+}

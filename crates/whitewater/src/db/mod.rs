@@ -1,0 +1,238 @@
+//! The database, stage by stage of its life.
+//!
+//! [`Engine`] is the whole of it behind the public API, which only converts
+//! types and keeps lifetimes. Its methods are spread over the files below by
+//! stage: [`open`], `recover`, `writes`, `reads`, `maintain` (flush, compaction,
+//! column families), `properties`, [`files`] (deleting what is obsolete), and
+//! `close` here.
+//!
+//! Threads: callers' threads write and read; `jobs` runs flushes and
+//! compactions on threads of its own. Lock order: `docs/locks.md`.
+
+pub(crate) mod cf;
+pub(crate) mod files;
+pub(crate) mod info_log;
+mod maintain;
+pub(crate) mod open;
+mod properties;
+mod reads;
+mod recover;
+pub(crate) mod snapshot;
+pub(crate) mod state;
+mod writes;
+
+pub(crate) use cf::ColumnFamilyData;
+
+use crate::options::DbOptions;
+use crate::read::table_cache::TableCache;
+use crate::version::ObsoleteFiles;
+use crate::version::set::VersionSet;
+use crate::write::log::Wal;
+use crate::write::stall::StallGate;
+use crate::write::{MemtableMap, Request};
+use arc_swap::ArcSwap;
+use crossbeam_utils::CachePadded;
+use info_log::InfoLog;
+use parking_lot::{Condvar, Mutex};
+use snapshot::SnapshotList;
+use state::DbState;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use whitewater_concurrent::group::GroupQueue;
+use whitewater_storage::fs::{FileLock, Fs};
+use whitewater_storage::{Error, ErrorKind, Result};
+
+/// How a manual compaction treats the bottommost level. RocksDB's meanings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Bottommost {
+    Skip,
+    #[default]
+    IfHaveCompactionFilter,
+    Force,
+    ForceOptimized,
+}
+
+/// A live table file, for `DB::live_files`.
+#[derive(Debug, Clone)]
+pub(crate) struct LiveTable {
+    pub column_family_name: String,
+    pub name: String,
+    pub size: usize,
+    pub level: i32,
+    pub start_key: Option<Vec<u8>>,
+    pub end_key: Option<Vec<u8>>,
+    pub smallest_seqno: u64,
+    pub largest_seqno: u64,
+    pub num_entries: u64,
+    pub num_deletions: u64,
+}
+
+/// An open database.
+pub(crate) struct Engine {
+    pub(crate) dir: PathBuf,
+    pub(crate) options: DbOptions,
+    pub(crate) fs: Arc<dyn Fs>,
+    pub(crate) log: InfoLog,
+    pub(crate) db_id: String,
+    pub(crate) session_id: String,
+    pub(crate) versions: VersionSet,
+    pub(crate) tables: Arc<TableCache>,
+    pub(crate) obsolete: Arc<ObsoleteFiles>,
+    pub(crate) snapshots: Arc<SnapshotList>,
+
+    pub(crate) state: Mutex<DbState>,
+    /// Signals background threads: there may be work, or the end.
+    pub(crate) work: Condvar,
+    /// Signals callers: a background job ended.
+    pub(crate) done: Condvar,
+
+    pub(crate) queue: GroupQueue<Request, Error>,
+    pub(crate) gate: StallGate,
+    pub(crate) wal: Mutex<Wal>,
+    /// The memtables that writes go to.
+    /// Written by: the commit leader or a barrier. Read by: leaders.
+    pub(crate) memtables: ArcSwap<MemtableMap>,
+    /// Something needs the commit leader: a full memtable, a failure, too much
+    /// log. Written by: anybody (relaxed). Read by: leaders (relaxed); the
+    /// database mutex they then take orders the rest.
+    pub(crate) attention: AtomicBool,
+    /// The last sequence number handed out.
+    /// Written by: the commit leader (relaxed; leaders follow one another by
+    /// the queue's hand-over). Read by: the same.
+    pub(crate) reserved: CachePadded<AtomicU64>,
+    /// The last visible sequence number (C2, C3).
+    /// Written by: the finisher of a group (Release). Read by: readers and
+    /// snapshots (Acquire). Publishes: all memtable entries up to it.
+    pub(crate) visible: CachePadded<AtomicU64>,
+
+    /// Whether writes bypassed the log, so that close must flush.
+    /// Written by: writers (relaxed, and only the first of them). Read by:
+    /// close. Publishes nothing.
+    pub(crate) unlogged: AtomicBool,
+
+    default_cf: Arc<ColumnFamilyData>,
+    /// Set at close: running jobs stop early. Written by: close. Read by: jobs.
+    pub(crate) cancel: AtomicBool,
+    pub(crate) threads: Mutex<Vec<JoinHandle<()>>>,
+    lock: Mutex<Option<Box<dyn FileLock>>>,
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine")
+            .field("dir", &self.dir)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// The database's directory.
+    pub fn path(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The database's id, as in its IDENTITY file.
+    pub fn identity(&self) -> String {
+        self.db_id.clone()
+    }
+
+    /// The column family called "default".
+    pub fn default_cf(&self) -> &Arc<ColumnFamilyData> {
+        &self.default_cf
+    }
+
+    /// Live column families, by id.
+    pub fn column_families(&self) -> Vec<Arc<ColumnFamilyData>> {
+        self.state
+            .lock()
+            .cfs
+            .values()
+            .map(|cf| cf.data.clone())
+            .collect()
+    }
+
+    /// The last visible sequence number.
+    pub fn latest_sequence_number(&self) -> u64 {
+        // Acquire: pairs with the store in `publish`.
+        self.visible.load(Ordering::Acquire)
+    }
+
+    /// Records a failure that stops writes and background work for good; the
+    /// first one wins.
+    pub(crate) fn poison(&self, error: &Error, what: &str) {
+        let first = {
+            let mut state = self.state.lock();
+            let first = state.error.is_none();
+            if first {
+                state.error = Some(error.clone());
+            }
+            first
+        };
+        self.attention.store(true, Ordering::Relaxed);
+        self.gate.open_for_good();
+        self.work.notify_all();
+        self.done.notify_all();
+        if first {
+            self.log.write(&format!(
+                "{what} failed, writes are refused from now on: {error}"
+            ));
+        }
+    }
+
+    /// Ends background work. Jobs stop at the next entry they look at.
+    pub fn cancel_all_background_work(&self, wait: bool) {
+        self.state.lock().closing = true;
+        self.cancel.store(true, Ordering::Relaxed);
+        self.gate.open_for_good();
+        self.work.notify_all();
+        self.done.notify_all();
+        if wait {
+            let threads = std::mem::take(&mut *self.threads.lock());
+            for thread in threads {
+                if thread.join().is_err() {
+                    self.log.write("a background thread panicked");
+                }
+            }
+        }
+    }
+
+    /// Ends background work, hands the log to the operating system and
+    /// releases the lock. Writes that bypassed the log are flushed first, as
+    /// RocksDB does. Idempotent; called when the public handle is dropped.
+    pub fn close(self: &Arc<Self>) {
+        let cancelled = self.state.lock().closing;
+        if self.unlogged.swap(false, Ordering::Relaxed)
+            && !cancelled
+            && let Err(e) = self.flush(&self.column_families(), true)
+        {
+            self.log
+                .write(&format!("flushing unlogged writes at close failed: {e}"));
+        }
+        self.cancel_all_background_work(true);
+        // The purge comes before the versions go: their files stay.
+        self.purge_obsolete_files();
+        if let Err(e) = self.wal.lock().close() {
+            self.log.write(&format!("closing the log failed: {e}"));
+        }
+        if self.lock.lock().take().is_some() {
+            self.log.write("Shutdown complete");
+        }
+    }
+
+    /// The error for calls after close.
+    pub(crate) fn shutdown_error() -> Error {
+        Error::new(ErrorKind::ShutdownInProgress, "the database is closing")
+    }
+
+    /// The failure that stopped the database, if any.
+    pub(crate) fn check_healthy(state: &DbState) -> Result<()> {
+        match &state.error {
+            Some(e) => Err(e.clone()),
+            None if state.closing => Err(Self::shutdown_error()),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,447 @@
+//! Opening, listing and destroying databases.
+
+use super::Engine;
+use super::cf::ColumnFamilyData;
+use super::files::remove_leftovers;
+use super::info_log::InfoLog;
+use super::recover::{LogReplay, Replayed};
+use super::snapshot::SnapshotList;
+use super::state::{CfState, DbState};
+use crate::jobs;
+use crate::memtable::Memtable;
+use crate::options::{CfOptions, DbOptions};
+use crate::read::table_cache::TableCache;
+use crate::version::ObsoleteFiles;
+use crate::version::set::{CfVersion, Recovered, VersionSet};
+use crate::write::log::Wal;
+use crate::write::stall::StallGate;
+use arc_swap::ArcSwap;
+use crossbeam_utils::CachePadded;
+use parking_lot::{Condvar, Mutex};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::time::Duration;
+use whitewater_concurrent::group::GroupQueue;
+use whitewater_concurrent::waiter::YieldPolicy;
+use whitewater_storage::filename::{self, FileType};
+use whitewater_storage::fs::{Fs, read_file, write_file_atomically};
+use whitewater_storage::manifest::VersionEdit;
+use whitewater_storage::{Error, Result};
+
+/// The column family every database has.
+pub(crate) const DEFAULT_CF: &str = "default";
+
+/// What the opener asked for, by column family name.
+type Wanted = BTreeMap<String, Arc<CfOptions>>;
+
+impl Engine {
+    /// Opens the database in `dir` with the listed column families; "default"
+    /// is added when it is not among them.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for options that cannot be honoured, a database that
+    /// does not exist (or does, with `error_if_exists`), column families not
+    /// listed or not existing; `IOError` when another opener holds the lock;
+    /// `Corruption` naming file and offset.
+    pub fn open(
+        dir: &Path,
+        options: DbOptions,
+        column_families: Vec<(String, CfOptions)>,
+    ) -> Result<Arc<Engine>> {
+        let wanted = check_wanted(&options, column_families)?;
+        let fs = options.fs.clone();
+        let exists = fs.exists(&filename::current(dir))?;
+        check_existence(&*fs, dir, &options, exists)?;
+        fs.create_dir_all(dir)?;
+        let wal_dir = options.wal_dir.clone().unwrap_or_else(|| dir.to_path_buf());
+        fs.create_dir_all(&wal_dir)?;
+        let lock = fs.lock(&filename::lock(dir))?;
+        let log = InfoLog::create(&*fs, dir, options.keep_log_file_num);
+        log.write(&format!(
+            "Whitewater version: {}",
+            env!("CARGO_PKG_VERSION")
+        ));
+        let db_id = load_or_make_identity(&*fs, dir)?;
+        if !exists {
+            VersionSet::create_database(&fs, dir, &db_id)?;
+            log.write("Created a new database");
+        }
+
+        let obsolete = Arc::new(ObsoleteFiles::default());
+        let (versions, recovered) = VersionSet::recover(
+            fs.clone(),
+            dir.to_path_buf(),
+            options.max_manifest_file_size,
+            obsolete.clone(),
+            &|name| wanted.get(name).cloned(),
+        )?;
+        check_tables_present(&*fs, dir, &recovered)?;
+        let missing = missing_families(&options, &wanted, &recovered)?;
+        let opening = Opening {
+            fs,
+            dir,
+            wal_dir,
+            options,
+            wanted,
+            db_id,
+            log,
+            versions,
+            obsolete,
+        };
+        let engine = opening.finish(recovered, lock)?;
+        for (name, cf_options) in missing {
+            engine.create_cf_arc(&name, cf_options)?;
+        }
+        jobs::start(&engine)?;
+        Ok(engine)
+    }
+
+    /// Names of the column families of the database in `dir`.
+    pub fn list_column_families(dir: &Path, options: &DbOptions) -> Result<Vec<String>> {
+        crate::version::set::list_column_families(&*options.fs, dir)
+    }
+
+    /// Removes the files of the database in `dir`, then the directory if
+    /// nothing else is in it. Fine when there is no database.
+    ///
+    /// # Errors
+    /// `IOError` when the database is open.
+    pub fn destroy(dir: &Path, options: &DbOptions) -> Result<()> {
+        let fs = &*options.fs;
+        if !fs.exists(dir)? {
+            return Ok(());
+        }
+        let lock = fs.lock(&filename::lock(dir))?;
+        let mut dirs = vec![dir.to_path_buf()];
+        dirs.extend(options.wal_dir.clone().filter(|d| d != dir));
+        for place in &dirs {
+            for name in fs.list(place).unwrap_or_default() {
+                match filename::parse(&name) {
+                    None | Some(FileType::Lock) => {}
+                    Some(_) => fs.remove(&place.join(&name))?,
+                }
+            }
+        }
+        drop(lock);
+        fs.remove(&filename::lock(dir))?;
+        if fs.list(dir)?.is_empty() {
+            fs.remove_dir(dir)?;
+        }
+        Ok(())
+    }
+}
+
+/// Everything known before the logs are replayed.
+struct Opening<'a> {
+    fs: Arc<dyn Fs>,
+    dir: &'a Path,
+    wal_dir: PathBuf,
+    options: DbOptions,
+    wanted: Wanted,
+    db_id: String,
+    log: InfoLog,
+    versions: VersionSet,
+    obsolete: Arc<ObsoleteFiles>,
+}
+
+impl Opening<'_> {
+    fn finish(
+        self,
+        recovered: Recovered,
+        lock: Box<dyn whitewater_storage::fs::FileLock>,
+    ) -> Result<Arc<Engine>> {
+        let session_id = new_session_id();
+        let replayed = LogReplay {
+            fs: &self.fs,
+            dir: self.dir,
+            wal_dir: &self.wal_dir,
+            mode: self.options.wal_recovery_mode,
+            versions: &self.versions,
+            log: &self.log,
+            db_id: &self.db_id,
+            session_id: &session_id,
+            recovered: &recovered,
+            wanted: &self.wanted,
+        }
+        .run()?;
+        let buffer = self
+            .wanted
+            .values()
+            .map(|o| o.write_buffer_size)
+            .max()
+            .unwrap_or(0) as u64;
+        let mut wal = Wal::new(
+            self.fs.clone(),
+            self.wal_dir.clone(),
+            self.options.recycle_log_file_num,
+            buffer + buffer / 10,
+        );
+        let wal_number = self.versions.new_file_number();
+        wal.roll(wal_number)?;
+        let current = self.record_recovery(&recovered, &replayed, wal_number)?;
+
+        let mut state = DbState::default();
+        for cf in current.values() {
+            let options = self.wanted[&cf.name].clone();
+            let mem = Memtable::new(&options, wal_number, state.next_memtable_id);
+            state.next_memtable_id += 1;
+            let data = ColumnFamilyData::new(
+                cf.id,
+                cf.name.clone(),
+                options,
+                mem.clone(),
+                cf.current.clone(),
+            );
+            state
+                .cfs
+                .insert(cf.id, CfState::new(data, mem, cf.current.clone()));
+        }
+        self.clean_up(&state, wal_number);
+        let default_cf =
+            state.cfs.get(&0).map(|cf| cf.data.clone()).ok_or_else(|| {
+                Error::corruption("the manifest dropped the default column family")
+            })?;
+        self.into_engine(
+            state,
+            wal,
+            default_cf,
+            session_id,
+            replayed.last_sequence,
+            lock,
+        )
+    }
+
+    /// Records what replay wrote: from here on the replayed logs are obsolete.
+    fn record_recovery(
+        &self,
+        recovered: &Recovered,
+        replayed: &Replayed,
+        wal_number: u64,
+    ) -> Result<BTreeMap<u32, CfVersion>> {
+        let edits = recovered.column_families.keys().map(|&id| VersionEdit {
+            column_family: id,
+            log_number: Some(wal_number),
+            min_log_number_to_keep: (id == 0).then_some(wal_number),
+            new_files: replayed.tables.get(&id).map_or_else(Vec::new, |files| {
+                files.iter().map(|f| (0, f.clone())).collect()
+            }),
+            ..VersionEdit::default()
+        });
+        if !replayed.tables.is_empty() {
+            self.fs.sync_dir(self.dir)?;
+        }
+        let mut current = recovered.column_families.clone();
+        self.versions.log_and_apply(
+            edits.collect(),
+            replayed.last_sequence,
+            None,
+            &mut |changed| {
+                for cf in changed {
+                    current.insert(cf.id, cf.clone());
+                }
+            },
+        )?;
+        Ok(current)
+    }
+
+    fn clean_up(&self, state: &DbState, wal_number: u64) {
+        let live: BTreeSet<u64> = state
+            .cfs
+            .values()
+            .flat_map(|cf| cf.version.levels.iter().flatten())
+            .map(|f| f.meta.number)
+            .collect();
+        let removed = remove_leftovers(
+            &*self.fs,
+            self.dir,
+            &self.wal_dir,
+            &live,
+            self.versions.manifest_number(),
+            wal_number,
+        );
+        if !removed.is_empty() {
+            self.log
+                .write(&format!("Removed leftovers: {}", removed.join(" ")));
+        }
+    }
+
+    fn into_engine(
+        self,
+        state: DbState,
+        wal: Wal,
+        default_cf: Arc<ColumnFamilyData>,
+        session_id: String,
+        last_sequence: u64,
+        lock: Box<dyn whitewater_storage::fs::FileLock>,
+    ) -> Result<Arc<Engine>> {
+        let o = &self.options;
+        let policy = YieldPolicy {
+            max_yield: if o.enable_write_thread_adaptive_yield {
+                Duration::from_micros(o.write_thread_max_yield_usec)
+            } else {
+                Duration::ZERO
+            },
+            slow_yield: Duration::from_micros(o.write_thread_slow_yield_usec),
+        };
+        let tables = TableCache::new(self.fs.clone(), self.dir.to_path_buf(), o.max_open_files);
+        let gate = StallGate::new(o.delayed_write_rate);
+        gate.set(state.pressure());
+        Ok(Arc::new(Engine {
+            dir: self.dir.to_path_buf(),
+            tables: Arc::new(tables),
+            memtables: ArcSwap::from_pointee(state.memtable_map()),
+            queue: GroupQueue::new(policy),
+            gate,
+            options: self.options,
+            fs: self.fs,
+            log: self.log,
+            db_id: self.db_id,
+            session_id,
+            versions: self.versions,
+            obsolete: self.obsolete,
+            snapshots: Arc::new(SnapshotList::default()),
+            state: Mutex::new(state),
+            work: Condvar::new(),
+            done: Condvar::new(),
+            wal: Mutex::new(wal),
+            attention: AtomicBool::new(false),
+            reserved: CachePadded::new(AtomicU64::new(last_sequence)),
+            visible: CachePadded::new(AtomicU64::new(last_sequence)),
+            unlogged: AtomicBool::new(false),
+            default_cf,
+            cancel: AtomicBool::new(false),
+            threads: Mutex::default(),
+            lock: Mutex::new(Some(lock)),
+        }))
+    }
+}
+
+/// Validates options and adds the default column family.
+fn check_wanted(options: &DbOptions, families: Vec<(String, CfOptions)>) -> Result<Wanted> {
+    options.validate()?;
+    let mut wanted = Wanted::new();
+    for (name, cf) in families {
+        cf.validate()?;
+        if wanted.insert(name.clone(), Arc::new(cf)).is_some() {
+            return Err(Error::invalid(format_args!(
+                "column family {name} is listed twice"
+            )));
+        }
+    }
+    wanted.entry(DEFAULT_CF.to_owned()).or_default();
+    Ok(wanted)
+}
+
+fn check_existence(fs: &dyn Fs, dir: &Path, options: &DbOptions, exists: bool) -> Result<()> {
+    if exists {
+        if options.error_if_exists {
+            return Err(Error::invalid(format_args!(
+                "{}: exists (error_if_exists is true)",
+                dir.display()
+            )));
+        }
+        return Ok(());
+    }
+    if !options.create_if_missing {
+        return Err(Error::invalid(format_args!(
+            "{}: does not exist (create_if_missing is false)",
+            filename::current(dir).display()
+        )));
+    }
+    // Never put an empty database over data whose CURRENT was lost.
+    if fs.exists(dir)? {
+        for name in fs.list(dir)? {
+            if let Some(FileType::Table(_) | FileType::Manifest(_) | FileType::Blob(_)) =
+                filename::parse(&name)
+            {
+                return Err(Error::corruption(format_args!(
+                    "CURRENT is missing, but {name} is there"
+                ))
+                .in_file(&filename::current(dir), None));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn load_or_make_identity(fs: &dyn Fs, dir: &Path) -> Result<String> {
+    let path = filename::identity(dir);
+    if fs.exists(&path)? {
+        let text = read_file(fs, &path, 4096)?;
+        let id = String::from_utf8_lossy(&text).trim().to_owned();
+        if !id.is_empty() {
+            return Ok(id);
+        }
+    }
+    let id = uuid::Uuid::new_v4().to_string();
+    write_file_atomically(fs, &filename::temp(dir, 0), &path, id.as_bytes())?;
+    Ok(id)
+}
+
+/// 20 base-36 characters, different for every opening.
+fn new_session_id() -> String {
+    const DIGITS: &[u8; 36] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    let mut random = uuid::Uuid::new_v4().as_u128();
+    (0..20)
+        .map(|_| {
+            let digit = DIGITS[(random % 36) as usize];
+            random /= 36;
+            char::from(digit)
+        })
+        .collect()
+}
+
+/// Every table the manifest names must be there with its size.
+fn check_tables_present(fs: &dyn Fs, dir: &Path, recovered: &Recovered) -> Result<()> {
+    for cf in recovered.column_families.values() {
+        for file in cf.current.levels.iter().flatten() {
+            let path = filename::table(dir, file.meta.number);
+            let size = match fs.file_size(&path) {
+                Err(e) if e.is_missing_file() => match fs.file_size(&path.with_extension("ldb")) {
+                    Ok(size) => size,
+                    Err(_) => {
+                        return Err(Error::corruption(
+                            "a table that the manifest names is missing",
+                        )
+                        .in_file(&path, None));
+                    }
+                },
+                other => other?,
+            };
+            if size != file.meta.size {
+                return Err(Error::corruption(format_args!(
+                    "table of {size} bytes where the manifest says {}",
+                    file.meta.size
+                ))
+                .in_file(&path, Some(size.min(file.meta.size))));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Column families that were asked for and do not exist yet.
+fn missing_families(
+    options: &DbOptions,
+    wanted: &Wanted,
+    recovered: &Recovered,
+) -> Result<Vec<(String, Arc<CfOptions>)>> {
+    let known: BTreeSet<&str> = recovered
+        .column_families
+        .values()
+        .map(|cf| cf.name.as_str())
+        .collect();
+    let missing: Vec<_> = wanted
+        .iter()
+        .filter(|(name, _)| !known.contains(name.as_str()))
+        .map(|(name, o)| (name.clone(), o.clone()))
+        .collect();
+    match missing.first() {
+        Some((name, _)) if !options.create_missing_column_families => Err(Error::invalid(
+            format_args!("Column family not found: {name}"),
+        )),
+        _ => Ok(missing),
+    }
+}

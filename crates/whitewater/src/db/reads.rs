@@ -1,0 +1,164 @@
+//! Reading: points, many points at one moment, iterators, snapshots.
+
+use super::Engine;
+use super::cf::{ColumnFamilyData, SuperVersion};
+use super::snapshot::SnapshotGuard;
+use crate::options::read::ReadSpec;
+use crate::read::db_iter::{DbIter, DbIterParts};
+use crate::read::get::GetContext;
+use crate::read::merging::{failed_iterator, merging_iterator};
+use crate::read::rangedel::FragmentedTombstones;
+use crate::read::{estimate, level};
+use bytes::Bytes;
+use std::any::Any;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+use whitewater_storage::Result;
+use whitewater_storage::key::{SequenceNumber, seek_key};
+
+impl Engine {
+    /// The newest value of `key` visible to `spec`.
+    pub fn get(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        key: &[u8],
+        spec: &ReadSpec,
+    ) -> Result<Option<Bytes>> {
+        // Pin first, then load the number: V1.
+        let view = cf.pin();
+        let seq = spec.sequence(self.latest_sequence_number());
+        self.get_in(cf, &view, key, seq, spec)
+    }
+
+    fn get_in(
+        &self,
+        cf: &ColumnFamilyData,
+        view: &SuperVersion,
+        key: &[u8],
+        seq: SequenceNumber,
+        spec: &ReadSpec,
+    ) -> Result<Option<Bytes>> {
+        let mut ctx = GetContext::new(key, cf.options.merge_operator.as_deref());
+        view.mem.get(key, seq, &mut ctx)?;
+        for mem in &view.imm {
+            if ctx.done() {
+                break;
+            }
+            mem.get(key, seq, &mut ctx)?;
+        }
+        if !ctx.done() {
+            let lookup = seek_key(key, seq);
+            level::get(
+                &view.version,
+                &self.tables,
+                &cf.comparator,
+                key,
+                &lookup,
+                spec.table(),
+                &mut ctx,
+            )?;
+        }
+        ctx.finish()
+    }
+
+    /// One consistent view over all keys, whatever their column families.
+    pub fn multi_get(
+        &self,
+        keys: &[(&Arc<ColumnFamilyData>, &[u8])],
+        spec: &ReadSpec,
+    ) -> Vec<Result<Option<Bytes>>> {
+        let mut cfs: Vec<&Arc<ColumnFamilyData>> = keys.iter().map(|(cf, _)| *cf).collect();
+        cfs.sort_by_key(|cf| cf.id);
+        cfs.dedup_by_key(|cf| cf.id);
+        // With several column families the views must be of one age, or a
+        // batch over two of them could show in one only. A registered snapshot
+        // holds every view taken after it to its own number.
+        let snapshot = (cfs.len() > 1 && spec.snapshot.is_none()).then(|| self.snapshot());
+        let views: Vec<Arc<SuperVersion>> = cfs.iter().map(|cf| cf.pin_owned()).collect();
+        let seq = match &snapshot {
+            Some(s) => s.sequence(),
+            None => spec.sequence(self.latest_sequence_number()),
+        };
+        keys.iter()
+            .map(|(cf, key)| {
+                let at = cfs.partition_point(|c| c.id < cf.id);
+                self.get_in(cf, &views[at], key, seq, spec)
+            })
+            .collect()
+    }
+
+    /// Whether `key` may exist; with its value when a memtable has it. Asks
+    /// memtables and filters, and reads no data block.
+    pub fn key_may_exist(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        key: &[u8],
+        spec: &ReadSpec,
+    ) -> (bool, Option<Bytes>) {
+        let view = cf.pin();
+        let seq = spec.sequence(self.latest_sequence_number());
+        let mut ctx = GetContext::new(key, cf.options.merge_operator.as_deref());
+        for mem in std::iter::once(&view.mem).chain(&view.imm) {
+            if mem.get(key, seq, &mut ctx).is_err() {
+                return (true, None);
+            }
+            if ctx.done() {
+                return match ctx.finish() {
+                    Ok(Some(value)) => (true, Some(value)),
+                    Ok(None) => (false, None),
+                    Err(_) => (true, None),
+                };
+            }
+        }
+        let found = ctx.has_operands()
+            || estimate::may_contain(&view.version, &self.tables, &cf.comparator, key);
+        (found, None)
+    }
+
+    /// An iterator; failures to make one are met at its first use.
+    pub fn iter(&self, cf: &Arc<ColumnFamilyData>, spec: &ReadSpec) -> DbIter {
+        let view = cf.pin_owned();
+        let sequence = spec.sequence(self.latest_sequence_number());
+        let mut sources = vec![view.mem.iter()];
+        let mut tombstones = view.mem.raw_tombstones();
+        for mem in &view.imm {
+            sources.push(mem.iter());
+            tombstones.extend(mem.raw_tombstones());
+        }
+        let added = level::add_iterators(
+            &view.version,
+            &self.tables,
+            &cf.comparator,
+            spec.table(),
+            &mut sources,
+            &mut tombstones,
+        );
+        let source = match added {
+            Ok(()) => merging_iterator(cf.comparator.clone(), sources),
+            Err(e) => failed_iterator(e),
+        };
+        let mut pins: Vec<Arc<dyn Any + Send + Sync>> = vec![view];
+        if let Some(snapshot) = &spec.snapshot {
+            pins.push(snapshot.clone());
+        }
+        DbIter::new(DbIterParts {
+            source,
+            tombstones: FragmentedTombstones::new(&tombstones, &cf.comparator.user),
+            comparator: cf.comparator.user.clone(),
+            merge_operator: cf.options.merge_operator.clone(),
+            sequence,
+            lower_bound: spec.lower_bound.clone(),
+            upper_bound: spec.upper_bound.clone(),
+            max_skippable_internal_keys: spec.max_skippable_internal_keys,
+            pins,
+        })
+    }
+
+    /// A snapshot of the state now.
+    pub fn snapshot(&self) -> SnapshotGuard {
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |d| d.as_secs());
+        self.snapshots.take(now, || self.latest_sequence_number())
+    }
+}

@@ -1,0 +1,256 @@
+//! Replaying the logs into tables at open.
+//!
+//! Every log the manifest still needs is read front to back; its batches go
+//! into memtables, and these into level-0 tables, which the caller records
+//! together with "no older log is needed". A crash before that leaves the
+//! manifest and the logs as they were, so recovery starts over (its tables are
+//! leftovers then). Nothing is ever appended to a log that was replayed: what
+//! lies behind a cut can never come back.
+
+use super::info_log::InfoLog;
+use crate::compact::output::OutputContext;
+use crate::flush;
+use crate::memtable::{Added, Memtable};
+use crate::options::CfOptions;
+use crate::version::set::{Recovered, VersionSet};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use whitewater_storage::batch::{self, Op};
+use whitewater_storage::filename::{self, FileType};
+use whitewater_storage::fs::Fs;
+use whitewater_storage::key::{InternalComparator, SequenceNumber};
+use whitewater_storage::manifest::FileMetaData;
+use whitewater_storage::wal::{LogReader, ReadOutcome, RecoveryMode};
+use whitewater_storage::{Error, Result};
+
+/// What replay needs to know.
+pub(crate) struct LogReplay<'a> {
+    pub fs: &'a Arc<dyn Fs>,
+    pub dir: &'a Path,
+    pub wal_dir: &'a Path,
+    pub mode: RecoveryMode,
+    pub versions: &'a VersionSet,
+    pub log: &'a InfoLog,
+    pub db_id: &'a str,
+    pub session_id: &'a str,
+    pub recovered: &'a Recovered,
+    pub wanted: &'a BTreeMap<String, Arc<CfOptions>>,
+}
+
+/// What replay made.
+#[derive(Debug, Default)]
+pub(crate) struct Replayed {
+    /// Level-0 tables by column family.
+    pub tables: BTreeMap<u32, Vec<FileMetaData>>,
+    pub last_sequence: SequenceNumber,
+}
+
+/// State while replaying.
+struct Progress {
+    out: Replayed,
+    memtables: BTreeMap<u32, Arc<Memtable>>,
+    /// Set when point-in-time recovery met damage: later logs count only if
+    /// they go on exactly where the intact part ended.
+    cut: bool,
+}
+
+impl LogReplay<'_> {
+    /// Replays all logs that are needed.
+    pub fn run(&self) -> Result<Replayed> {
+        let mut progress = Progress {
+            out: Replayed {
+                last_sequence: self.recovered.last_sequence,
+                ..Replayed::default()
+            },
+            memtables: BTreeMap::new(),
+            cut: false,
+        };
+        for number in self.logs()? {
+            self.versions.mark_file_number_used(number);
+            self.replay(number, &mut progress)?;
+        }
+        let ids: Vec<u32> = progress.memtables.keys().copied().collect();
+        for id in ids {
+            self.flush(id, &mut progress)?;
+        }
+        Ok(progress.out)
+    }
+
+    /// Numbers of the logs that are needed, ascending. Numbers of the others
+    /// are marked as used, so that no new log takes the name of an old one.
+    fn logs(&self) -> Result<Vec<u64>> {
+        let cfs = self.recovered.column_families.values();
+        let min = cfs.map(|cf| cf.log_number).min().unwrap_or(0);
+        let min = min.max(self.recovered.min_log_number_to_keep);
+        let mut logs = Vec::new();
+        for name in self.fs.list(self.wal_dir)? {
+            if let Some(FileType::Wal(n)) = filename::parse(&name) {
+                self.versions.mark_file_number_used(n);
+                if n >= min {
+                    logs.push(n);
+                }
+            }
+        }
+        for name in self.fs.list(self.dir)? {
+            if let Some(
+                FileType::Table(n)
+                | FileType::Manifest(n)
+                | FileType::Options(n)
+                | FileType::Temp(n),
+            ) = filename::parse(&name)
+            {
+                self.versions.mark_file_number_used(n);
+            }
+        }
+        logs.sort_unstable();
+        Ok(logs)
+    }
+
+    fn replay(&self, number: u64, progress: &mut Progress) -> Result<()> {
+        let path = filename::wal(self.wal_dir, number);
+        let size = self.fs.file_size(&path)?;
+        let mut reader = LogReader::new(self.fs.open_sequential(&path)?, number);
+        let mut record = Vec::new();
+        let mut batches = 0u64;
+        loop {
+            match reader.read_record(&mut record)? {
+                ReadOutcome::Record => {}
+                ReadOutcome::Eof => break,
+                ReadOutcome::TornTail { offset, bytes } => {
+                    if self.mode == RecoveryMode::AbsoluteConsistency {
+                        return Err(Error::corruption_in(&path, offset, "truncated record"));
+                    }
+                    self.log.write(&format!(
+                        "Recovery: {} ends in a torn record at offset {offset}, {bytes} bytes dropped",
+                        path.display()
+                    ));
+                    break;
+                }
+                ReadOutcome::Corrupt(e) => {
+                    if self.damaged(e, size, progress)? {
+                        break;
+                    }
+                    continue;
+                }
+            }
+            if progress.cut {
+                if batch::sequence(&record) != progress.out.last_sequence + 1 {
+                    self.log.write(&format!(
+                        "Recovery: {} and later logs are not replayed: they do not continue the \
+                         intact part before the damage",
+                        path.display()
+                    ));
+                    break;
+                }
+                progress.cut = false;
+            }
+            let checked =
+                batch::check(&record).map_err(|e| e.in_file(&path, Some(reader.record_offset())));
+            if let Err(e) = checked {
+                if self.damaged(e, size, progress)? {
+                    break;
+                }
+                continue;
+            }
+            self.apply(&record, number, progress)
+                .map_err(|e| e.in_file(&path, Some(reader.record_offset())))?;
+            batches += 1;
+        }
+        self.log.write(&format!(
+            "Recovery: {batches} batches from {}",
+            path.display()
+        ));
+        Ok(())
+    }
+
+    /// Decides about damage by the recovery mode; returns whether to stop
+    /// reading this log.
+    fn damaged(&self, e: Error, size: u64, progress: &mut Progress) -> Result<bool> {
+        if e.kind() != whitewater_storage::ErrorKind::Corruption {
+            return Err(e);
+        }
+        match self.mode {
+            RecoveryMode::AbsoluteConsistency | RecoveryMode::TolerateCorruptedTailRecords => {
+                Err(e)
+            }
+            RecoveryMode::PointInTime => {
+                let rest = size.saturating_sub(e.offset().unwrap_or(size));
+                self.log.write(&format!(
+                    "Recovery: cut at damage, {rest} bytes dropped: {e}"
+                ));
+                progress.cut = true;
+                Ok(true)
+            }
+            RecoveryMode::SkipAnyCorruptedRecord => {
+                self.log.write(&format!("Recovery: skipped: {e}"));
+                Ok(false)
+            }
+        }
+    }
+
+    fn apply(&self, record: &[u8], log_number: u64, progress: &mut Progress) -> Result<()> {
+        let mut seq = batch::sequence(record);
+        for op in batch::ops(record) {
+            let Op::Entry {
+                cf: id,
+                ty,
+                key,
+                value,
+            } = op?
+            else {
+                continue;
+            };
+            if let Some(cf) = self.recovered.column_families.get(&id)
+                && log_number >= cf.log_number
+            {
+                let options = &self.wanted[&cf.name];
+                let mem = progress
+                    .memtables
+                    .entry(id)
+                    .or_insert_with(|| Memtable::new(options, log_number, 0));
+                let mut added = Added::default();
+                mem.add(ty, key, value, seq, &mut added)?;
+                mem.count(added);
+            }
+            seq += 1;
+        }
+        let last = seq.saturating_sub(1);
+        progress.out.last_sequence = progress.out.last_sequence.max(last);
+        let full: Vec<u32> = progress
+            .memtables
+            .iter()
+            .filter(|(_, m)| m.is_full())
+            .map(|(id, _)| *id)
+            .collect();
+        for id in full {
+            self.flush(id, progress)?;
+        }
+        Ok(())
+    }
+
+    fn flush(&self, id: u32, progress: &mut Progress) -> Result<()> {
+        let Some(mem) = progress.memtables.remove(&id).filter(|m| !m.is_empty()) else {
+            return Ok(());
+        };
+        let cf = &self.recovered.column_families[&id];
+        let options = &self.wanted[&cf.name];
+        let ctx = OutputContext {
+            fs: self.fs,
+            dir: self.dir,
+            versions: self.versions,
+            options,
+            comparator: &InternalComparator::new(options.comparator.clone()),
+            cf_id: id,
+            cf_name: &cf.name,
+            db_id: self.db_id,
+            session_id: self.session_id,
+            snapshots: &[],
+            cancel: &AtomicBool::new(false),
+        };
+        let tables = flush::write_level0(&ctx, &[mem])?;
+        progress.out.tables.entry(id).or_default().extend(tables);
+        Ok(())
+    }
+}

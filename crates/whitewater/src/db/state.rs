@@ -1,0 +1,171 @@
+//! What the database mutex guards.
+
+use super::cf::ColumnFamilyData;
+use crate::compact::pick::{self, CompactCursor, LevelState};
+use crate::memtable::Memtable;
+use crate::options::CfOptions;
+use crate::version::Version;
+use crate::write::MemtableMap;
+use crate::write::stall::Pressure;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use whitewater_storage::Error;
+
+/// The mutable state of an open database.
+///
+/// Lock order: the manifest lock (in `VersionSet`) may be held when this one
+/// is taken, never the other way round. No I/O happens under this lock.
+#[derive(Debug, Default)]
+pub(crate) struct DbState {
+    pub cfs: BTreeMap<u32, CfState>,
+    /// The failure that stopped writes and background work.
+    pub error: Option<Error>,
+    /// Background threads are to end.
+    pub closing: bool,
+    pub running_flushes: usize,
+    pub running_compactions: usize,
+    /// Manual compactions in progress: automatic ones wait.
+    pub manual_compactions: usize,
+    pub next_memtable_id: u64,
+}
+
+/// One column family's mutable state.
+#[derive(Debug)]
+pub(crate) struct CfState {
+    pub data: Arc<ColumnFamilyData>,
+    pub mem: Arc<Memtable>,
+    /// Switched out and not flushed yet, oldest first.
+    pub imm: Vec<Arc<Memtable>>,
+    pub version: Arc<Version>,
+    pub levels: LevelState,
+    pub cursor: CompactCursor,
+    /// A flush job is running; its memtables are the first ones of `imm`.
+    pub flushing: bool,
+    /// Flush whatever is in `imm`, however little.
+    pub flush_requested: bool,
+}
+
+impl CfState {
+    /// The state of a column family with these parts.
+    pub fn new(data: Arc<ColumnFamilyData>, mem: Arc<Memtable>, version: Arc<Version>) -> Self {
+        let levels = pick::level_state(&version, &data.options);
+        CfState {
+            data,
+            mem,
+            imm: Vec::new(),
+            version,
+            levels,
+            cursor: CompactCursor::default(),
+            flushing: false,
+            flush_requested: false,
+        }
+    }
+
+    /// The options.
+    pub fn options(&self) -> &CfOptions {
+        &self.data.options
+    }
+
+    /// Installs `version` as the current one.
+    pub fn set_version(&mut self, version: Arc<Version>) {
+        self.levels = pick::level_state(&version, &self.data.options);
+        self.version = version;
+    }
+
+    /// Makes the current parts visible to readers.
+    pub fn publish(&self) {
+        self.data.publish(&self.mem, &self.imm, &self.version);
+    }
+
+    /// Whether a flush job should start.
+    pub fn wants_flush(&self) -> bool {
+        let enough =
+            self.imm.len() >= self.options().min_write_buffer_number_to_merge.max(1) as usize;
+        !self.flushing && !self.imm.is_empty() && (enough || self.flush_requested)
+    }
+
+    /// Whether an automatic compaction is due.
+    pub fn wants_compaction(&self) -> bool {
+        !self.options().disable_auto_compactions
+            && self
+                .levels
+                .scores
+                .first()
+                .is_some_and(|(score, _)| *score >= 1.0)
+    }
+
+    /// The oldest log that may hold entries not flushed yet.
+    pub fn oldest_wal(&self) -> u64 {
+        self.imm.first().unwrap_or(&self.mem).wal_number()
+    }
+
+    /// How this column family holds writers back.
+    pub fn pressure(&self) -> Pressure {
+        let o = self.options();
+        let memtables = self.imm.len() as i32 + 1;
+        let l0 = self.version.num_files(0) as i32;
+        let pending = self.levels.pending_bytes;
+        let auto = !o.disable_auto_compactions;
+        let over = |limit: i32| auto && limit >= 0 && l0 >= limit;
+        let pending_over = |limit: u64| auto && limit > 0 && pending >= limit;
+        if memtables > o.max_write_buffer_number.max(1) {
+            return Pressure::Stopped;
+        }
+        if over(o.level0_stop_writes_trigger) || pending_over(o.hard_pending_compaction_bytes_limit)
+        {
+            return Pressure::Stopped;
+        }
+        // RocksDB slows down on the last free memtable only where there are
+        // more than three, so that two or three buffers are used to the full.
+        if o.max_write_buffer_number > 3 && memtables >= o.max_write_buffer_number {
+            return Pressure::Delayed;
+        }
+        if over(o.level0_slowdown_writes_trigger)
+            || pending_over(o.soft_pending_compaction_bytes_limit)
+        {
+            return Pressure::Delayed;
+        }
+        Pressure::None
+    }
+}
+
+impl DbState {
+    /// The strictest pressure of any column family.
+    pub fn pressure(&self) -> Pressure {
+        let level = |p: &Pressure| *p as u8;
+        self.cfs
+            .values()
+            .map(CfState::pressure)
+            .max_by_key(level)
+            .unwrap_or_default()
+    }
+
+    /// The memtables that writes go to.
+    pub fn memtable_map(&self) -> MemtableMap {
+        MemtableMap::new(
+            self.cfs
+                .iter()
+                .map(|(id, cf)| (*id, cf.mem.clone()))
+                .collect(),
+        )
+    }
+
+    /// The oldest log that any column family may still need.
+    pub fn oldest_wal(&self) -> u64 {
+        self.cfs
+            .values()
+            .map(CfState::oldest_wal)
+            .min()
+            .unwrap_or(0)
+    }
+
+    /// Whether any flush or automatic compaction is running or due.
+    pub fn busy(&self) -> bool {
+        self.running_flushes > 0
+            || self.running_compactions > 0
+            || self
+                .cfs
+                .values()
+                .any(|cf| cf.wants_flush() || cf.wants_compaction())
+    }
+}

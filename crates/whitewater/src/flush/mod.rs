@@ -1,0 +1,123 @@
+//! Flush: memtables become level-0 tables.
+
+use crate::compact::output::{OutputContext, OutputSpec, write_tables};
+use crate::db::Engine;
+use crate::db::cf::ColumnFamilyData;
+use crate::db::state::DbState;
+use crate::memtable::Memtable;
+use crate::read::merging::merging_iterator;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use whitewater_storage::Result;
+use whitewater_storage::manifest::{FileMetaData, VersionEdit};
+
+/// Memtables of one column family to be flushed together.
+pub(crate) struct FlushJob {
+    pub cf: Arc<ColumnFamilyData>,
+    /// Oldest first: the first ones of the column family's `imm`.
+    pub memtables: Vec<Arc<Memtable>>,
+    /// The log number that holds once they are flushed.
+    pub next_log: u64,
+}
+
+/// Takes the next flush that is due, if any, and marks it as running.
+pub(crate) fn pick(state: &mut DbState) -> Option<FlushJob> {
+    let cf = state.cfs.values_mut().find(|cf| cf.wants_flush())?;
+    cf.flushing = true;
+    cf.flush_requested = false;
+    let memtables = cf.imm.clone();
+    let job = FlushJob {
+        cf: cf.data.clone(),
+        memtables,
+        next_log: cf.mem.wal_number(),
+    };
+    state.running_flushes += 1;
+    Some(job)
+}
+
+/// Writes `memtables` (oldest first) into one level-0 table, or none if
+/// nothing is left of them.
+pub(crate) fn write_level0(
+    ctx: &OutputContext<'_>,
+    memtables: &[Arc<Memtable>],
+) -> Result<Vec<FileMetaData>> {
+    let sources = memtables.iter().rev().map(|m| m.iter()).collect();
+    let tombstones = memtables.iter().flat_map(|m| m.raw_tombstones()).collect();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |d| d.as_secs());
+    let spec = OutputSpec {
+        level: 0,
+        bottommost: false,
+        max_file_size: u64::MAX,
+        epoch_number: ctx.versions.new_epoch_number(ctx.cf_id),
+        oldest_ancester_time: now,
+    };
+    let source = merging_iterator(ctx.comparator.clone(), sources);
+    write_tables(ctx, &spec, source, tombstones, &|_| false)
+}
+
+/// Runs `job` and installs its table.
+pub(crate) fn run(engine: &Engine, job: &FlushJob) -> Result<()> {
+    let start = Instant::now();
+    // A power cut must not keep this family's newer writes and lose older ones
+    // of others that are only in the log.
+    if engine.state.lock().cfs.len() > 1 {
+        let synced = engine.wal.lock().sync_closed();
+        if let Err(e) = synced {
+            engine.poison(&e, "syncing the log before a flush");
+            return Err(e);
+        }
+    }
+    let snapshots = engine.snapshots.sequences();
+    let ctx = engine.output_context(&job.cf, &snapshots);
+    let tables = write_level0(&ctx, &job.memtables)?;
+    engine.fs.sync_dir(&engine.dir)?;
+    let bytes: u64 = tables.iter().map(|t| t.size).sum();
+    let min_log = install(engine, job, tables)?;
+    engine.purge_obsolete_logs(min_log);
+    engine.log.write(&format!(
+        "[{}] Flushed {} memtables into {bytes} bytes of level 0 in {} us",
+        job.cf.name,
+        job.memtables.len(),
+        start.elapsed().as_micros()
+    ));
+    Ok(())
+}
+
+/// Records the table; returns the number below which logs are obsolete.
+fn install(engine: &Engine, job: &FlushJob, tables: Vec<FileMetaData>) -> Result<u64> {
+    let min_log = {
+        let state = engine.state.lock();
+        let others = state.cfs.values().filter(|cf| cf.data.id != job.cf.id);
+        others
+            .map(|cf| cf.oldest_wal())
+            .fold(job.next_log, u64::min)
+    };
+    let edit = VersionEdit {
+        column_family: job.cf.id,
+        log_number: Some(job.next_log),
+        prev_log_number: Some(0),
+        min_log_number_to_keep: Some(min_log),
+        new_files: tables.into_iter().map(|t| (0, t)).collect(),
+        ..VersionEdit::default()
+    };
+    let last = engine.latest_sequence_number();
+    engine
+        .versions
+        .log_and_apply(vec![edit], last, None, &mut |changed| {
+            let mut state = engine.state.lock();
+            for new in changed {
+                let Some(cf) = state.cfs.get_mut(&new.id) else {
+                    continue;
+                };
+                cf.set_version(new.current.clone());
+                if new.id == job.cf.id {
+                    cf.imm.drain(..job.memtables.len());
+                }
+                cf.publish();
+            }
+            engine.gate.set(state.pressure());
+        })?;
+    Ok(min_log)
+}

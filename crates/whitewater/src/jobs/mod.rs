@@ -1,0 +1,165 @@
+//! Background threads: flushes and compactions.
+//!
+//! Flush threads and compaction threads wait on the database mutex's `work`
+//! condition; each takes one job at a time. A failed job poisons the database:
+//! what it was about to record may be half on disk, so nothing more is written
+//! until it is reopened; reads go on.
+
+use crate::compact::pick::{self, Compaction};
+use crate::db::Engine;
+use crate::db::cf::ColumnFamilyData;
+use crate::db::state::DbState;
+use crate::flush;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use whitewater_storage::{Error, ErrorKind, Result};
+
+/// How many threads flush and how many compact: RocksDB's split of
+/// `max_background_jobs`.
+pub(crate) fn thread_counts(max_background_jobs: i32) -> (usize, usize) {
+    let jobs = max_background_jobs.max(2) as usize;
+    let flushes = (jobs / 4).max(1);
+    (flushes, jobs - flushes)
+}
+
+/// Starts the threads.
+///
+/// # Errors
+/// When not even one thread of a kind can be started.
+pub(crate) fn start(engine: &Arc<Engine>) -> Result<()> {
+    let (flushes, compactions) = engine.options.background_threads();
+    let mut threads = engine.threads.lock();
+    let kinds: [(usize, &str, fn(&Engine) -> bool); 2] = [
+        (flushes, "ww-flush", flush_one),
+        (compactions, "ww-compact", compact_one),
+    ];
+    for (count, name, work) in kinds {
+        for i in 0..count {
+            let engine = engine.clone();
+            let body = move || while work(&engine) {};
+            match std::thread::Builder::new()
+                .name(format!("{name}{i}"))
+                .spawn(body)
+            {
+                Ok(handle) => threads.push(handle),
+                // One thread of a kind is needed; more only help.
+                Err(e) if i == 0 => {
+                    return Err(Error::new(
+                        ErrorKind::Aborted,
+                        format_args!("starting a background thread: {e}"),
+                    ));
+                }
+                Err(_) => break,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Runs one flush; returns whether to go on.
+fn flush_one(engine: &Engine) -> bool {
+    let job = {
+        let mut state = engine.state.lock();
+        loop {
+            if state.closing {
+                return false;
+            }
+            if state.error.is_none()
+                && let Some(job) = flush::pick(&mut state)
+            {
+                break job;
+            }
+            engine.work.wait(&mut state);
+        }
+    };
+    let outcome = guarded(|| flush::run(engine, &job));
+    // Readers' views that still hold the memtables keep them alive; this
+    // thread's own references go before the next wait.
+    let id = job.cf.id;
+    drop(job);
+    {
+        let mut state = engine.state.lock();
+        state.running_flushes -= 1;
+        if let Some(cf) = state.cfs.get_mut(&id) {
+            cf.flushing = false;
+        }
+    }
+    finish(engine, outcome, "a flush");
+    true
+}
+
+/// Runs one automatic compaction; returns whether to go on.
+fn compact_one(engine: &Engine) -> bool {
+    let (cf, compaction) = {
+        let mut state = engine.state.lock();
+        loop {
+            if state.closing {
+                return false;
+            }
+            if state.error.is_none()
+                && state.manual_compactions == 0
+                && let Some(job) = pick_compaction(&mut state)
+            {
+                break job;
+            }
+            engine.work.wait(&mut state);
+        }
+    };
+    let outcome = guarded(|| engine.run_compaction(&cf, compaction));
+    engine.state.lock().running_compactions -= 1;
+    finish(engine, outcome, "a compaction");
+    true
+}
+
+/// Picks the most urgent automatic compaction of any column family, and
+/// counts it as running.
+fn pick_compaction(state: &mut DbState) -> Option<(Arc<ColumnFamilyData>, Compaction)> {
+    let mut due: Vec<(f64, u32)> = state
+        .cfs
+        .iter()
+        .filter(|(_, cf)| cf.wants_compaction())
+        .filter_map(|(id, cf)| Some((cf.levels.scores.first()?.0, *id)))
+        .collect();
+    due.sort_by(|a, b| b.0.total_cmp(&a.0));
+    for (_, id) in due {
+        let Some(cf) = state.cfs.get_mut(&id) else {
+            continue;
+        };
+        let (data, version) = (cf.data.clone(), cf.version.clone());
+        let picked =
+            pick::pick_automatic(&version, &data.options, &data.comparator, &mut cf.cursor);
+        if let Some(compaction) = picked {
+            state.running_compactions += 1;
+            return Some((data, compaction));
+        }
+    }
+    None
+}
+
+/// Turns a panic (of a merge operator, say) into an error.
+fn guarded(work: impl FnOnce() -> Result<()>) -> Result<()> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(Error::new(ErrorKind::Aborted, "a background job panicked")))
+}
+
+fn finish(engine: &Engine, outcome: Result<()>, what: &str) {
+    match outcome {
+        Ok(()) => engine.purge_obsolete_files(),
+        Err(e) if e.kind() == ErrorKind::ShutdownInProgress => {}
+        Err(e) => engine.poison(&e, what),
+    }
+    engine.work.notify_all();
+    engine.done.notify_all();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::thread_counts;
+
+    #[test]
+    fn a_quarter_of_the_jobs_flush() {
+        assert_eq!(thread_counts(2), (1, 1));
+        assert_eq!(thread_counts(0), (1, 1));
+        assert_eq!(thread_counts(8), (2, 6));
+    }
+}

@@ -1,0 +1,346 @@
+//! User keys and values out of internal ones.
+//!
+//! [`DbIter`] walks the merged sources and shows, per user key, what the newest
+//! entry at or below its sequence number says. The two directions are separate
+//! ([`forward`], [`reverse`]) because they meet a key's entries in opposite
+//! order; both leave the iterator in one of the places of [`Position`].
+//!
+//! Invariants:
+//! * I1: the user keys shown ascend strictly forward and descend strictly
+//!   backward, whatever order a damaged source delivers; and a call seeks
+//!   inside one user key a bounded number of times. So every call ends.
+//! * I2: an iterator that failed shows nothing until it is positioned again.
+//! * I3: nothing at or above the upper bound, and nothing below the lower
+//!   bound, is shown.
+
+mod forward;
+mod reverse;
+#[cfg(test)]
+mod tests;
+
+use super::merge::{MergeOperator, Operands};
+use super::rangedel::FragmentedTombstones;
+use std::any::Any;
+use std::ops::Range;
+use std::sync::Arc;
+use whitewater_storage::iter::BoxedIterator;
+use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, UserComparator, append_internal_key};
+use whitewater_storage::{Error, ErrorKind, Result};
+
+/// Entries of one user key passed one by one before seeking past the rest
+/// (RocksDB's `max_sequential_skip_in_iterations`).
+const MAX_SEQUENTIAL_SKIP: u32 = 8;
+
+/// What a [`DbIter`] is made of.
+pub(crate) struct DbIterParts {
+    /// The merged sources.
+    pub source: BoxedIterator,
+    /// All range tombstones of the sources.
+    pub tombstones: FragmentedTombstones,
+    pub comparator: UserComparator,
+    pub merge_operator: Option<Arc<dyn MergeOperator>>,
+    /// Entries above this are not seen.
+    pub sequence: SequenceNumber,
+    pub lower_bound: Option<Vec<u8>>,
+    pub upper_bound: Option<Vec<u8>>,
+    /// Internal keys one call may look at before it fails; 0 is no limit.
+    pub max_skippable_internal_keys: u64,
+    /// Keeps memtables, tables and the snapshot alive.
+    pub pins: Vec<Arc<dyn Any + Send + Sync>>,
+}
+
+/// Where the iterator and its source stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Position {
+    /// Not positioned, past an end, or failed.
+    Nowhere,
+    /// Going forward; the source stands on the entry shown.
+    OnEntry,
+    /// Going forward; the entry shown was merged, and the source stands
+    /// somewhere behind its newest operand.
+    BehindOperands,
+    /// Going backward; the source stands on the last entry before the user key
+    /// shown, or before its start.
+    BeforeKey,
+}
+
+/// Where the value shown is.
+#[derive(Debug)]
+enum ValueAt {
+    /// All of the source's value.
+    Source,
+    /// A part of the source's value.
+    PartOfSource(Range<usize>),
+    /// `DbIter::buffer`.
+    Buffer,
+}
+
+/// The iterator behind the public ones: visible user keys, newest version of
+/// each, merges applied, tombstones hidden, bounds kept, both directions.
+pub(crate) struct DbIter {
+    source: BoxedIterator,
+    cover: Cover,
+    comparator: UserComparator,
+    operator: Option<Arc<dyn MergeOperator>>,
+    sequence: SequenceNumber,
+    lower_bound: Option<Vec<u8>>,
+    upper_bound: Option<Vec<u8>>,
+    skips: SkipLimit,
+    position: Position,
+    /// The user key shown, or the one being passed.
+    key: Vec<u8>,
+    value: ValueAt,
+    /// Merged and copied values.
+    buffer: Vec<u8>,
+    operands: Operands,
+    /// Seek targets; kept for its memory.
+    target: Vec<u8>,
+    error: Option<Error>,
+    /// After the source, so that what it reads from outlives it.
+    _pins: Vec<Arc<dyn Any + Send + Sync>>,
+}
+
+impl DbIter {
+    /// An iterator that is not positioned yet.
+    pub fn new(parts: DbIterParts) -> Self {
+        DbIter {
+            source: parts.source,
+            cover: Cover {
+                tombstones: parts.tombstones,
+                hint: 0,
+            },
+            comparator: parts.comparator,
+            operator: parts.merge_operator,
+            sequence: parts.sequence,
+            lower_bound: parts.lower_bound,
+            upper_bound: parts.upper_bound,
+            skips: SkipLimit {
+                limit: parts.max_skippable_internal_keys,
+                seen: 0,
+            },
+            position: Position::Nowhere,
+            key: Vec::new(),
+            value: ValueAt::Buffer,
+            buffer: Vec::new(),
+            operands: Operands::default(),
+            target: Vec::new(),
+            error: None,
+            _pins: parts.pins,
+        }
+    }
+
+    /// Whether it stands on an entry.
+    #[inline]
+    pub fn valid(&self) -> bool {
+        self.position != Position::Nowhere
+    }
+
+    /// Moves to the first key within bounds.
+    pub fn seek_to_first(&mut self) {
+        self.restart();
+        match &self.lower_bound {
+            Some(lower) => {
+                set_target(&mut self.target, lower, self.sequence, SEEK_TYPE);
+                self.source.seek(&self.target);
+            }
+            None => self.source.seek_to_first(),
+        }
+        let found = self.find_first();
+        self.settle(found);
+    }
+
+    /// Moves to the last key within bounds.
+    pub fn seek_to_last(&mut self) {
+        self.restart();
+        let found = match self.upper_bound.take() {
+            Some(upper) => {
+                let found = self.find_before(&upper);
+                self.upper_bound = Some(upper);
+                found
+            }
+            None => {
+                self.source.seek_to_last();
+                self.find_prev()
+            }
+        };
+        self.settle(found);
+    }
+
+    /// Moves to the first key at or after `target`.
+    pub fn seek(&mut self, target: &[u8]) {
+        self.restart();
+        if self.past_upper(target) {
+            return;
+        }
+        let from = match &self.lower_bound {
+            Some(lower) if self.comparator.compare(target, lower).is_lt() => lower,
+            _ => target,
+        };
+        set_target(&mut self.target, from, self.sequence, SEEK_TYPE);
+        self.source.seek(&self.target);
+        let found = self.find_first();
+        self.settle(found);
+    }
+
+    /// Moves to the last key at or before `target`.
+    pub fn seek_for_prev(&mut self, target: &[u8]) {
+        if self.past_upper(target) {
+            return self.seek_to_last();
+        }
+        self.restart();
+        if self.below_lower(target) {
+            return;
+        }
+        // The last internal key a user key can have.
+        set_target(&mut self.target, target, 0, 0);
+        self.source.seek_for_prev(&self.target);
+        let found = self.find_prev();
+        self.settle(found);
+    }
+
+    /// Moves forward; no effect when not valid.
+    pub fn next(&mut self) {
+        self.skips.seen = 0;
+        match self.position {
+            Position::Nowhere => return,
+            Position::OnEntry => self.source.next(),
+            Position::BehindOperands => {}
+            Position::BeforeKey => self.seek_past_key(),
+        }
+        let found = self.find_next();
+        self.settle(found);
+    }
+
+    /// Moves backward; no effect when not valid.
+    pub fn prev(&mut self) {
+        self.skips.seen = 0;
+        let found = match self.position {
+            Position::Nowhere => return,
+            Position::BeforeKey => self.find_prev(),
+            Position::OnEntry | Position::BehindOperands => {
+                self.seek_before_key().and_then(|()| self.find_prev())
+            }
+        };
+        self.settle(found);
+    }
+
+    /// The user key, when valid.
+    #[inline]
+    pub fn key(&self) -> Option<&[u8]> {
+        self.valid().then_some(&self.key[..])
+    }
+
+    /// The value, when valid.
+    #[inline]
+    pub fn value(&self) -> Option<&[u8]> {
+        self.valid().then(|| match &self.value {
+            ValueAt::Source => self.source.value(),
+            ValueAt::PartOfSource(range) => &self.source.value()[range.clone()],
+            ValueAt::Buffer => &self.buffer,
+        })
+    }
+
+    /// The first failure met since the iterator was last positioned.
+    pub fn status(&self) -> Result<()> {
+        match &self.error {
+            Some(e) => Err(e.clone()),
+            None if self.valid() => Ok(()),
+            None => self.source.status(),
+        }
+    }
+
+    /// Forgets the position and its failure.
+    fn restart(&mut self) {
+        self.position = Position::Nowhere;
+        self.error = None;
+        self.skips.seen = 0;
+    }
+
+    /// Takes the outcome of a movement.
+    #[inline]
+    fn settle(&mut self, found: Result<Position>) {
+        self.position = found.unwrap_or_else(|e| {
+            self.error = Some(e);
+            Position::Nowhere // upholds I2
+        });
+    }
+
+    /// Where a walk ends that found the source not valid.
+    fn source_ended(&self) -> Result<Position> {
+        self.source.status().map(|()| Position::Nowhere)
+    }
+
+    fn past_upper(&self, user_key: &[u8]) -> bool {
+        is_past(&self.comparator, self.upper_bound.as_deref(), user_key)
+    }
+
+    fn below_lower(&self, user_key: &[u8]) -> bool {
+        match &self.lower_bound {
+            Some(lower) => self.comparator.compare(user_key, lower).is_lt(),
+            None => false,
+        }
+    }
+}
+
+/// Whether `user_key` is at or past the exclusive bound `upper`.
+#[inline]
+fn is_past(comparator: &UserComparator, upper: Option<&[u8]>, user_key: &[u8]) -> bool {
+    upper.is_some_and(|upper| comparator.compare(user_key, upper).is_ge())
+}
+
+fn set_target(target: &mut Vec<u8>, user_key: &[u8], seq: SequenceNumber, ty: u8) {
+    target.clear();
+    append_internal_key(target, user_key, seq, ty);
+}
+
+/// A source that goes back where it must not. Without this check a damaged
+/// table could show keys twice, or keep a walk going for ever.
+#[cold]
+fn out_of_order() -> Error {
+    Error::corruption("internal keys out of order")
+}
+
+/// The range tombstones, and where in them the iterator is.
+struct Cover {
+    tombstones: FragmentedTombstones,
+    hint: usize,
+}
+
+impl Cover {
+    /// The newest tombstone at or below `upto` that covers `user_key`, or 0.
+    #[inline]
+    fn covering(
+        &mut self,
+        comparator: &UserComparator,
+        user_key: &[u8],
+        upto: SequenceNumber,
+    ) -> SequenceNumber {
+        if self.tombstones.is_empty() {
+            return 0;
+        }
+        self.tombstones
+            .max_covering_near(comparator, user_key, upto, &mut self.hint)
+    }
+}
+
+/// Counts the internal keys one call looks at.
+struct SkipLimit {
+    /// 0 is no limit.
+    limit: u64,
+    seen: u64,
+}
+
+impl SkipLimit {
+    /// Counts one more.
+    #[inline]
+    fn count(&mut self) -> Result<()> {
+        if self.limit > 0 && self.seen > self.limit {
+            return Err(Error::new(
+                ErrorKind::Incomplete,
+                "Too many internal keys skipped.",
+            ));
+        }
+        self.seen += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,160 @@
+//! Forward: a key's entries are met newest first.
+
+use super::super::merge::full_merge;
+use super::super::payload::{Payload, payload};
+use super::{DbIter, MAX_SEQUENTIAL_SKIP, Position, ValueAt, is_past, out_of_order, set_target};
+use std::cmp::Ordering;
+use whitewater_storage::Result;
+use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, ValueType, parse_internal_key};
+
+/// What the entries of the user key in `DbIter::key` that come next are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Run {
+    /// No user key is being passed.
+    None,
+    /// Older versions of a key that was shown or is deleted: to be passed.
+    Older,
+    /// Versions above the iterator's sequence number; a visible one may follow.
+    Newer,
+}
+
+impl DbIter {
+    /// Shows the first visible key from where the source stands.
+    pub(super) fn find_first(&mut self) -> Result<Position> {
+        self.find_forward(Run::None)
+    }
+
+    /// Shows the first visible key past `self.key`; the source stands on an
+    /// entry of that key or the first one behind.
+    pub(super) fn find_next(&mut self) -> Result<Position> {
+        self.find_forward(Run::Older)
+    }
+
+    fn find_forward(&mut self, mut run: Run) -> Result<Position> {
+        let mut passed = 0;
+        let mut sought = false;
+        while self.source.valid() {
+            let entry = parse_internal_key(self.source.key())?;
+            if is_past(
+                &self.comparator,
+                self.upper_bound.as_deref(),
+                entry.user_key,
+            ) {
+                return Ok(Position::Nowhere);
+            }
+            self.skips.count()?;
+            let same_key = match run {
+                Run::None => false,
+                _ => match self.comparator.compare(entry.user_key, &self.key) {
+                    Ordering::Greater => false,
+                    Ordering::Equal => true,
+                    Ordering::Less => return Err(out_of_order()),
+                },
+            };
+            if !same_key {
+                self.key.clear();
+                self.key.extend_from_slice(entry.user_key);
+                passed = 0;
+                sought = false;
+            }
+            if entry.seq > self.sequence && !(same_key && run == Run::Older) {
+                run = Run::Newer;
+            } else if !(same_key && run == Run::Older) {
+                let (seq, ty) = (entry.seq, entry.ty);
+                let position = self.show_from_here(seq, ty)?;
+                if position != Position::Nowhere {
+                    return Ok(position);
+                }
+                run = Run::Older;
+                passed = 0;
+                sought = false;
+            }
+            passed += 1;
+            if passed <= MAX_SEQUENTIAL_SKIP || sought {
+                self.source.next();
+                continue;
+            }
+            sought = true; // upholds I1
+            if run == Run::Older {
+                self.seek_past_key();
+            } else {
+                set_target(&mut self.target, &self.key, self.sequence, SEEK_TYPE);
+                self.source.seek(&self.target);
+            }
+        }
+        self.source_ended()
+    }
+
+    /// Moves the source behind all but the last possible entry of `self.key`.
+    pub(super) fn seek_past_key(&mut self) {
+        set_target(&mut self.target, &self.key, 0, 0);
+        self.source.seek(&self.target);
+    }
+
+    /// Shows `self.key` from its newest visible entry, of sequence number
+    /// `seq` and type `ty`, on which the source stands; `Nowhere` when the key
+    /// is deleted. The source stays on the key or goes to the one behind.
+    pub(super) fn show_from_here(
+        &mut self,
+        seq: SequenceNumber,
+        ty: ValueType,
+    ) -> Result<Position> {
+        let covered_below = self
+            .cover
+            .covering(&self.comparator, &self.key, self.sequence);
+        if seq < covered_below {
+            return Ok(Position::Nowhere);
+        }
+        if ty == ValueType::Value {
+            self.value = ValueAt::Source;
+            return Ok(Position::OnEntry);
+        }
+        match payload(ty, self.source.value())? {
+            Payload::Deletion => return Ok(Position::Nowhere),
+            Payload::Operand => {
+                self.merge_from_here(covered_below)?;
+                return Ok(Position::BehindOperands);
+            }
+            Payload::Value(range) => self.value = ValueAt::PartOfSource(range),
+            Payload::NoDefaultColumn => {
+                self.buffer.clear();
+                self.value = ValueAt::Buffer;
+            }
+        }
+        Ok(Position::OnEntry)
+    }
+
+    /// Merges the operands of `self.key`, on the newest of which the source
+    /// stands, into the buffer.
+    fn merge_from_here(&mut self, covered_below: SequenceNumber) -> Result<()> {
+        self.value = ValueAt::Buffer;
+        self.operands.clear();
+        self.operands.push(self.source.value());
+        let mut base = None;
+        loop {
+            self.source.next();
+            if !self.source.valid() {
+                self.source.status()?;
+                break;
+            }
+            let entry = parse_internal_key(self.source.key())?;
+            if self.comparator.compare(entry.user_key, &self.key).is_ne()
+                || entry.seq < covered_below
+            {
+                break;
+            }
+            match payload(entry.ty, self.source.value())? {
+                Payload::Operand => {
+                    self.operands.push(self.source.value());
+                    continue;
+                }
+                Payload::Value(range) => base = Some(&self.source.value()[range]),
+                Payload::NoDefaultColumn | Payload::Deletion => {}
+            }
+            break;
+        }
+        let operands = self.operands.reversed();
+        self.buffer = full_merge(self.operator.as_deref(), &self.key, base, &operands)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,188 @@
+//! Backward: a key's entries are met oldest first, so all visible ones are
+//! read before the key can be shown.
+
+use super::super::merge::full_merge;
+use super::super::payload::{Payload, payload};
+use super::{DbIter, MAX_SEQUENTIAL_SKIP, Position, ValueAt, out_of_order, set_target};
+use std::cmp::Ordering;
+use whitewater_storage::key::{MAX_SEQUENCE, SEEK_TYPE, SequenceNumber, parse_internal_key};
+use whitewater_storage::{Error, Result};
+
+/// What the entries of a key read so far leave below the operands collected.
+enum Base {
+    Nothing,
+    /// A value, in the buffer.
+    Value,
+    /// An entity without a default column.
+    NoDefaultColumn,
+    /// An entry that cannot be read: fails unless a newer one replaces it.
+    Unreadable(Error),
+}
+
+impl DbIter {
+    /// Shows the last visible key at or before where the source stands, which
+    /// is the oldest entry of its user key.
+    pub(super) fn find_prev(&mut self) -> Result<Position> {
+        while self.source.valid() {
+            let entry = parse_internal_key(self.source.key())?;
+            self.key.clear();
+            self.key.extend_from_slice(entry.user_key);
+            if self.below_lower(&self.key) {
+                return Ok(Position::Nowhere);
+            }
+            // Leaves the source before the key: upholds I1.
+            if self.read_key_backward()? {
+                self.value = ValueAt::Buffer;
+                return Ok(Position::BeforeKey);
+            }
+        }
+        self.source_ended()
+    }
+
+    /// Shows the last visible key before the user key `bound`.
+    pub(super) fn find_before(&mut self, bound: &[u8]) -> Result<Position> {
+        self.key.clear();
+        self.key.extend_from_slice(bound);
+        self.seek_before_key()?;
+        self.find_prev()
+    }
+
+    /// Moves the source to the last entry before all those of `self.key`.
+    pub(super) fn seek_before_key(&mut self) -> Result<()> {
+        set_target(&mut self.target, &self.key, MAX_SEQUENCE, SEEK_TYPE);
+        self.source.seek_for_prev(&self.target);
+        while self.source.valid() {
+            let entry = parse_internal_key(self.source.key())?;
+            if self.comparator.compare(entry.user_key, &self.key).is_lt() {
+                return Ok(());
+            }
+            self.source.prev();
+        }
+        self.source.status()
+    }
+
+    /// Reads the entries of `self.key`, on the oldest of which the source
+    /// stands, puts the value they make into the buffer, and says whether
+    /// there is one. Leaves the source before the key.
+    fn read_key_backward(&mut self) -> Result<bool> {
+        let covered_below = self
+            .cover
+            .covering(&self.comparator, &self.key, self.sequence);
+        let mut base = Base::Nothing;
+        self.operands.clear();
+        let mut visible = 0;
+        while self.on_key_backward()? {
+            let entry = parse_internal_key(self.source.key())?;
+            if entry.seq > self.sequence {
+                self.leave_key_backward()?;
+                break;
+            }
+            if visible == MAX_SEQUENTIAL_SKIP {
+                return self.read_key_by_seek();
+            }
+            visible += 1;
+            let (seq, ty) = (entry.seq, entry.ty);
+            let stored = self.source.value();
+            let payload = if seq < covered_below {
+                Ok(Payload::Deletion)
+            } else {
+                payload(ty, stored)
+            };
+            if payload == Ok(Payload::Operand) {
+                self.operands.push(stored);
+            } else {
+                self.operands.clear();
+                base = match payload {
+                    Ok(Payload::Value(range)) => {
+                        self.buffer.clear();
+                        self.buffer.extend_from_slice(&stored[range]);
+                        Base::Value
+                    }
+                    Ok(Payload::NoDefaultColumn) => Base::NoDefaultColumn,
+                    Ok(_) => Base::Nothing,
+                    Err(e) => Base::Unreadable(e),
+                };
+            }
+            self.source.prev();
+        }
+        self.combine(base)
+    }
+
+    /// Puts the value that `base` and the operands make into the buffer.
+    fn combine(&mut self, base: Base) -> Result<bool> {
+        if let Base::Unreadable(e) = base {
+            return Err(e);
+        }
+        if !self.operands.is_empty() {
+            let existing = matches!(base, Base::Value).then_some(&self.buffer[..]);
+            let operands = self.operands.in_order();
+            let operator = self.operator.as_deref();
+            self.buffer = full_merge(operator, &self.key, existing, &operands)?;
+            return Ok(true);
+        }
+        match base {
+            Base::NoDefaultColumn => self.buffer.clear(),
+            Base::Value => {}
+            Base::Nothing | Base::Unreadable(_) => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// For a key with many versions: reads it from its newest visible entry.
+    fn read_key_by_seek(&mut self) -> Result<bool> {
+        set_target(&mut self.target, &self.key, self.sequence, SEEK_TYPE);
+        self.source.seek(&self.target);
+        if !self.source.valid() {
+            self.source.status()?;
+            return Err(out_of_order()); // it has just been there
+        }
+        let entry = parse_internal_key(self.source.key())?;
+        let same_key = self.comparator.compare(entry.user_key, &self.key).is_eq();
+        let (seq, ty): (SequenceNumber, _) = (entry.seq, entry.ty);
+        if !same_key || seq > self.sequence {
+            return Err(out_of_order());
+        }
+        let position = self.show_from_here(seq, ty)?;
+        if position == Position::OnEntry {
+            match &self.value {
+                ValueAt::Source => {
+                    self.buffer.clear();
+                    self.buffer.extend_from_slice(self.source.value());
+                }
+                ValueAt::PartOfSource(range) => {
+                    self.buffer.clear();
+                    self.buffer
+                        .extend_from_slice(&self.source.value()[range.clone()]);
+                }
+                ValueAt::Buffer => {}
+            }
+        }
+        self.seek_before_key()?;
+        Ok(position != Position::Nowhere)
+    }
+
+    /// Passes the entries of `self.key` that are too new to be seen.
+    fn leave_key_backward(&mut self) -> Result<()> {
+        for _ in 0..MAX_SEQUENTIAL_SKIP {
+            self.source.prev();
+            if !self.on_key_backward()? {
+                return Ok(());
+            }
+        }
+        self.seek_before_key()
+    }
+
+    /// Whether the source, coming from behind, still stands on `self.key`.
+    fn on_key_backward(&mut self) -> Result<bool> {
+        if !self.source.valid() {
+            self.source.status()?;
+            return Ok(false);
+        }
+        let entry = parse_internal_key(self.source.key())?;
+        match self.comparator.compare(entry.user_key, &self.key) {
+            Ordering::Less => Ok(false),
+            Ordering::Equal => self.skips.count().map(|()| true),
+            Ordering::Greater => Err(out_of_order()),
+        }
+    }
+}

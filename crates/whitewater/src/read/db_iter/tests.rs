@@ -1,0 +1,411 @@
+use super::*;
+use crate::read::merging::{failed_iterator, merging_iterator};
+use crate::read::model::{History, KEYS, Shown};
+use crate::read::testing::{Append, FailingIterator, VecIterator, comparators};
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+use whitewater_storage::key::{InternalComparator, ValueType, internal_key};
+
+fn parts(source: BoxedIterator, tombstones: FragmentedTombstones) -> DbIterParts {
+    DbIterParts {
+        source,
+        tombstones,
+        comparator: UserComparator::Bytewise,
+        merge_operator: Some(Arc::new(Append)),
+        sequence: u64::MAX >> 8,
+        lower_bound: None,
+        upper_bound: None,
+        max_skippable_internal_keys: 0,
+        pins: Vec::new(),
+    }
+}
+
+/// The iterator as the model has it: what there is to show, and where it is.
+struct Model<'a> {
+    comparator: &'a UserComparator,
+    shown: Shown,
+    at: Option<usize>,
+}
+
+impl Model<'_> {
+    fn first_at_or_after(&self, target: &[u8]) -> usize {
+        self.shown
+            .partition_point(|(k, _)| self.comparator.compare(k, target).is_lt())
+    }
+    fn past_at_or_before(&self, target: &[u8]) -> usize {
+        self.shown
+            .partition_point(|(k, _)| self.comparator.compare(k, target).is_le())
+    }
+    /// Goes to `at`; an entry that fails ends the walk. Returns the failure.
+    fn go(&mut self, at: Option<usize>) -> Option<ErrorKind> {
+        let outcome = at.and_then(|i| self.shown.get(i)).map(|(_, v)| v);
+        self.at = at.filter(|_| matches!(outcome, Some(Ok(_))));
+        outcome.and_then(|v| v.clone().err())
+    }
+    fn entry(&self) -> Option<(&[u8], &[u8])> {
+        let (k, v) = &self.shown[self.at?];
+        Some((k, v.as_deref().ok()?))
+    }
+}
+
+fn bound(rng: &mut StdRng) -> Option<Vec<u8>> {
+    rng.random_ratio(1, 3)
+        .then(|| KEYS.choose(rng).unwrap().to_vec())
+}
+
+/// One random movement of both; returns the failure the model expects, `None`
+/// when the movement has no effect.
+fn step(rng: &mut StdRng, it: &mut DbIter, model: &mut Model<'_>) -> Option<Option<ErrorKind>> {
+    let mut target = KEYS.choose(rng).unwrap().to_vec();
+    if rng.random_ratio(1, 4) {
+        target.push(*[0, b'a', 0xff].choose(rng).unwrap());
+    }
+    match rng.random_range(0..16) {
+        0 => {
+            it.seek_to_first();
+            Some(model.go(Some(0)))
+        }
+        1 => {
+            it.seek_to_last();
+            Some(model.go(model.shown.len().checked_sub(1)))
+        }
+        2 => {
+            it.seek(&target);
+            Some(model.go(Some(model.first_at_or_after(&target))))
+        }
+        3 => {
+            it.seek_for_prev(&target);
+            Some(model.go(model.past_at_or_before(&target).checked_sub(1)))
+        }
+        4..10 => {
+            it.next();
+            model.at.map(|i| model.go(Some(i + 1)))
+        }
+        _ => {
+            it.prev();
+            model.at.map(|i| model.go(i.checked_sub(1)))
+        }
+    }
+}
+
+fn check(it: &DbIter, model: &Model<'_>, failure: Option<ErrorKind>, seed: u64) {
+    let found = it.key().zip(it.value());
+    assert_eq!(found, model.entry(), "seed {seed}");
+    assert_eq!(it.valid(), model.at.is_some(), "seed {seed}");
+    let status = it.status().map_err(|e| e.kind()).err();
+    assert_eq!(status, failure, "seed {seed}");
+}
+
+#[test]
+fn random_walks_match_the_model() {
+    for seed in 0..4000 {
+        let rng = &mut StdRng::seed_from_u64(seed);
+        for comparator in comparators() {
+            let failures = rng.random_ratio(1, 3);
+            let history = History::random(rng, &comparator, failures);
+            for _ in 0..3 {
+                let sequence = rng.random_range(0..=history.last);
+                let (lower, upper) = (bound(rng), bound(rng));
+                let mut it = DbIter::new(DbIterParts {
+                    comparator: comparator.clone(),
+                    sequence,
+                    lower_bound: lower.clone(),
+                    upper_bound: upper.clone(),
+                    ..parts(history.merged(rng), history.fragments())
+                });
+                let mut model = Model {
+                    comparator: &comparator,
+                    shown: history.scan(sequence, lower.as_deref(), upper.as_deref()),
+                    at: None,
+                };
+                let mut failure = None;
+                for _ in 0..30 {
+                    if let Some(outcome) = step(rng, &mut it, &mut model) {
+                        failure = outcome;
+                    }
+                    check(&it, &model, failure, seed);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn whole_walks_match_the_model_in_both_directions() {
+    for seed in 0..1000 {
+        let rng = &mut StdRng::seed_from_u64(seed);
+        for comparator in comparators() {
+            let history = History::random(rng, &comparator, false);
+            for sequence in [0, history.last / 2, history.last] {
+                let mut it = DbIter::new(DbIterParts {
+                    comparator: comparator.clone(),
+                    sequence,
+                    ..parts(history.merged(rng), history.fragments())
+                });
+                let mut shown = history.scan(sequence, None, None);
+                for forward in [true, false] {
+                    assert_eq!(walk(&mut it, forward), shown, "seed {seed}");
+                    assert_eq!(it.status(), Ok(()));
+                    shown.reverse();
+                }
+            }
+        }
+    }
+}
+
+fn walk(it: &mut DbIter, forward: bool) -> Shown {
+    let mut shown = Shown::new();
+    if forward {
+        it.seek_to_first();
+    } else {
+        it.seek_to_last();
+    }
+    while let (Some(k), Some(v)) = (it.key(), it.value()) {
+        shown.push((k.to_vec(), Ok(v.to_vec())));
+        if forward { it.next() } else { it.prev() }
+    }
+    shown
+}
+
+#[test]
+fn failures_of_sources_end_the_walk_and_hide_nothing() {
+    for seed in 0..3000 {
+        let rng = &mut StdRng::seed_from_u64(seed);
+        let comparator = UserComparator::Bytewise;
+        let history = History::random(rng, &comparator, false);
+        let mut cursors = history.cursors(rng);
+        let last = cursors.pop().unwrap();
+        let after = rng.random_range(1..30);
+        cursors.push(Box::new(FailingIterator::new(last, after)));
+        let c = InternalComparator::new(comparator);
+        let source = merging_iterator(c, cursors);
+        let mut it = DbIter::new(DbIterParts {
+            sequence: history.last,
+            ..parts(source, history.fragments())
+        });
+        let mut shown = history.scan(history.last, None, None);
+        for forward in [true, false, true, false] {
+            let seen = walk(&mut it, forward);
+            match it.status() {
+                Ok(()) => assert_eq!(seen, shown, "seed {seed}"),
+                Err(e) => {
+                    assert!(e.to_string().contains("planted failure"));
+                    assert_eq!(seen[..], shown[..seen.len()], "seed {seed}");
+                }
+            }
+            // A failed iterator does not move.
+            it.next();
+            it.prev();
+            assert!(!it.valid());
+            shown.reverse();
+        }
+    }
+}
+
+#[test]
+fn damaged_sources_end_in_an_error_or_a_result_but_end() {
+    let c = InternalComparator::default();
+    for seed in 0..3000 {
+        let rng = &mut StdRng::seed_from_u64(seed);
+        let n = rng.random_range(1..60);
+        let mut entries = Vec::new();
+        for i in 0..n {
+            let user = KEYS[..4].choose(rng).unwrap();
+            let mut key = internal_key(user, rng.random_range(0..20), ValueType::Value);
+            match rng.random_range(0..40) {
+                0 => key.truncate(rng.random_range(0..8)),
+                1 => *key.iter_mut().nth_back(7).unwrap() = 0x55,
+                _ => {}
+            }
+            entries.push((key, vec![i]));
+        }
+        let source = VecIterator::unsorted(c.clone(), entries);
+        let mut it = DbIter::new(DbIterParts {
+            sequence: rng.random_range(0..20),
+            ..parts(Box::new(source), FragmentedTombstones::default())
+        });
+        for _ in 0..20 {
+            let target = KEYS.choose(rng).unwrap();
+            match rng.random_range(0..8) {
+                0 => it.seek_to_first(),
+                1 => it.seek_to_last(),
+                2 => it.seek(target),
+                3 => it.seek_for_prev(target),
+                4 | 5 => it.next(),
+                _ => it.prev(),
+            }
+            assert!(!it.valid() || it.status().is_ok());
+        }
+        for forward in [true, false] {
+            let mut keys: Vec<_> = walk(&mut it, forward).into_iter().map(|(k, _)| k).collect();
+            if !forward {
+                keys.reverse();
+            }
+            assert!(keys.is_sorted_by(|a, b| a < b), "seed {seed}");
+        }
+    }
+}
+
+fn source(entries: &[(&[u8], u64, ValueType, &[u8])]) -> BoxedIterator {
+    let entry = |&(k, seq, ty, v): &(&[u8], _, _, &[u8])| (internal_key(k, seq, ty), v.to_vec());
+    let entries = entries.iter().map(entry).collect();
+    Box::new(VecIterator::new(InternalComparator::default(), entries))
+}
+
+#[test]
+fn skipping_too_many_keys_is_incomplete() {
+    use ValueType::{Deletion, Value};
+    let deleted = |n: u8| {
+        let keys: Vec<[u8; 1]> = (0..n).map(|i| [b'b' + i]).collect();
+        let mut entries: Vec<(&[u8], u64, ValueType, &[u8])> = vec![(b"a", 1, Value, b"1")];
+        entries.extend(keys.iter().map(|k| (&k[..], 5, Deletion, &b""[..])));
+        entries.push((b"z", 1, Value, b"26"));
+        DbIter::new(DbIterParts {
+            max_skippable_internal_keys: 2,
+            ..parts(source(&entries), FragmentedTombstones::default())
+        })
+    };
+    for (n, enough) in [(2, true), (3, false)] {
+        let mut it = deleted(n);
+        it.seek_to_first();
+        assert_eq!(it.key(), Some(&b"a"[..]));
+        it.next();
+        assert_eq!(it.key(), enough.then_some(&b"z"[..]), "{n}");
+        assert_eq!(it.status().is_ok(), enough);
+        it.seek_to_last();
+        assert_eq!(it.key(), Some(&b"z"[..]));
+        it.prev();
+        assert_eq!(it.key(), enough.then_some(&b"a"[..]), "{n}");
+        if let Err(e) = it.status() {
+            assert_eq!(e.kind(), ErrorKind::Incomplete);
+        }
+        // Positioning it again gives it new life.
+        it.seek(b"z");
+        assert_eq!(it.key(), Some(&b"z"[..]));
+        assert_eq!(it.status(), Ok(()));
+    }
+}
+
+#[test]
+fn sources_that_could_not_be_opened_fail_at_first_use() {
+    let error = Error::corruption("planted failure");
+    let source = failed_iterator(error.clone());
+    let mut it = DbIter::new(parts(source, FragmentedTombstones::default()));
+    let uses: [fn(&mut DbIter); 6] = [
+        DbIter::seek_to_first,
+        DbIter::seek_to_last,
+        |it| it.seek(b"k"),
+        |it| it.seek_for_prev(b"k"),
+        DbIter::next,
+        DbIter::prev,
+    ];
+    for used in uses {
+        used(&mut it);
+        assert!(!it.valid() && it.key().is_none() && it.value().is_none());
+        assert_eq!(it.status(), Err(error.clone()));
+    }
+}
+
+#[test]
+fn operands_need_an_operator() {
+    let entries = source(&[(b"a", 2, ValueType::Merge, b"x")]);
+    let mut it = DbIter::new(DbIterParts {
+        merge_operator: None,
+        ..parts(entries, FragmentedTombstones::default())
+    });
+    for seek in [DbIter::seek_to_first, DbIter::seek_to_last] {
+        seek(&mut it);
+        assert!(!it.valid());
+        assert_eq!(it.status().unwrap_err().kind(), ErrorKind::InvalidArgument);
+    }
+}
+
+/// Counts what it is asked to do.
+struct Counting {
+    inner: BoxedIterator,
+    moves: Arc<std::sync::atomic::AtomicUsize>,
+}
+
+impl Counting {
+    fn inner(&mut self) -> &mut BoxedIterator {
+        self.moves
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        &mut self.inner
+    }
+}
+
+impl whitewater_storage::iter::InternalIterator for Counting {
+    fn valid(&self) -> bool {
+        self.inner.valid()
+    }
+    fn seek_to_first(&mut self) {
+        self.inner().seek_to_first();
+    }
+    fn seek_to_last(&mut self) {
+        self.inner().seek_to_last();
+    }
+    fn seek(&mut self, target: &[u8]) {
+        self.inner().seek(target);
+    }
+    fn seek_for_prev(&mut self, target: &[u8]) {
+        self.inner().seek_for_prev(target);
+    }
+    fn next(&mut self) {
+        self.inner().next();
+    }
+    fn prev(&mut self) {
+        self.inner().prev();
+    }
+    fn key(&self) -> &[u8] {
+        self.inner.key()
+    }
+    fn value(&self) -> &[u8] {
+        self.inner.value()
+    }
+    fn status(&self) -> Result<()> {
+        self.inner.status()
+    }
+}
+
+#[test]
+fn keys_with_many_versions_are_sought_past() {
+    let mut entries: Vec<(&[u8], u64, ValueType, &[u8])> = Vec::new();
+    for seq in 0..1000 {
+        for k in [b"a", b"b", b"c"] {
+            entries.push((k, seq, ValueType::Value, b"v"));
+        }
+    }
+    for sequence in [5, 500, 999] {
+        let moves = Arc::default();
+        let counting = Counting {
+            inner: source(&entries),
+            moves: Arc::clone(&moves),
+        };
+        let mut it = DbIter::new(DbIterParts {
+            sequence,
+            ..parts(Box::new(counting), FragmentedTombstones::default())
+        });
+        assert_eq!(walk(&mut it, true).len(), 3);
+        assert_eq!(walk(&mut it, false).len(), 3);
+        let moves = moves.load(std::sync::atomic::Ordering::Relaxed);
+        assert!(moves < 150, "{moves} moves at {sequence}");
+    }
+}
+
+#[test]
+fn the_upper_bound_stops_reading() {
+    let entries = source(&[
+        (b"a", 1, ValueType::Value, b"1"),
+        (b"c", 1, ValueType::BlobIndex, b"cannot be read"),
+    ]);
+    let mut it = DbIter::new(DbIterParts {
+        upper_bound: Some(b"b".to_vec()),
+        ..parts(entries, FragmentedTombstones::default())
+    });
+    it.seek_to_first();
+    assert_eq!(it.key(), Some(&b"a"[..]));
+    it.next();
+    assert!(!it.valid());
+    assert_eq!(it.status(), Ok(()));
+}

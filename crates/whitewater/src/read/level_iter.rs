@@ -1,0 +1,327 @@
+//! One sorted level as one source.
+//!
+//! The files of the level do not overlap and are ordered, so their cursors are
+//! concatenated. One file is open at a time, and only once the walk gets to it.
+
+use crate::version::{TableFile, Version};
+use std::sync::Arc;
+use whitewater_storage::iter::{BoxedIterator, InternalIterator};
+use whitewater_storage::key::InternalComparator;
+use whitewater_storage::{Error, Result};
+
+/// Makes a cursor over one file's points.
+pub(crate) trait OpenCursor: Send {
+    /// A cursor, not positioned yet.
+    ///
+    /// # Errors
+    /// What opening the file reports.
+    fn open_cursor(&self, file: &TableFile) -> Result<BoxedIterator>;
+}
+
+/// The entries of the files of one level >= 1, in order.
+pub(crate) struct LevelIterator<O> {
+    version: Arc<Version>,
+    level: usize,
+    comparator: InternalComparator,
+    opener: O,
+    /// The file the walk is in and its cursor; the cursor is valid unless the
+    /// walk is past an end or failed.
+    current: Option<(usize, BoxedIterator)>,
+    /// Why the last opening failed.
+    error: Option<Error>,
+}
+
+impl<O: OpenCursor> LevelIterator<O> {
+    /// An iterator over `version.levels[level]`.
+    pub fn new(
+        version: Arc<Version>,
+        level: usize,
+        comparator: InternalComparator,
+        opener: O,
+    ) -> Self {
+        LevelIterator {
+            version,
+            level,
+            comparator,
+            opener,
+            current: None,
+            error: None,
+        }
+    }
+
+    fn files(&self) -> &[Arc<TableFile>] {
+        &self.version.levels[self.level]
+    }
+
+    /// The cursor of file `index`; `None` past the level's ends or on failure.
+    fn enter(&mut self, index: Option<usize>) -> Option<&mut BoxedIterator> {
+        self.error = None;
+        let file = index.and_then(|i| Some((i, self.version.levels[self.level].get(i)?)));
+        let Some((index, file)) = file else {
+            self.current = None;
+            return None;
+        };
+        if self.current.as_ref().is_none_or(|(at, _)| *at != index) {
+            self.current = match self.opener.open_cursor(file) {
+                Ok(cursor) => Some((index, cursor)),
+                Err(e) => {
+                    self.error = Some(e);
+                    None
+                }
+            };
+        }
+        self.current.as_mut().map(|(_, cursor)| cursor)
+    }
+
+    /// The file whose cursor has come to its end without failing.
+    fn exhausted(&self) -> Option<usize> {
+        let (index, cursor) = self.current.as_ref()?;
+        (!cursor.valid() && cursor.status().is_ok()).then_some(*index)
+    }
+
+    /// Goes on to the files behind while the current one has no more.
+    fn skip_forward(&mut self) {
+        while let Some(index) = self.exhausted() {
+            if let Some(cursor) = self.enter(Some(index + 1)) {
+                cursor.seek_to_first();
+            }
+        }
+    }
+
+    /// Goes on to the files before while the current one has no more.
+    fn skip_backward(&mut self) {
+        while let Some(index) = self.exhausted() {
+            if let Some(cursor) = self.enter(index.checked_sub(1)) {
+                cursor.seek_to_last();
+            }
+        }
+    }
+}
+
+impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
+    fn valid(&self) -> bool {
+        self.current.as_ref().is_some_and(|(_, c)| c.valid())
+    }
+    fn seek_to_first(&mut self) {
+        if let Some(cursor) = self.enter(Some(0)) {
+            cursor.seek_to_first();
+        }
+        self.skip_forward();
+    }
+    fn seek_to_last(&mut self) {
+        if let Some(cursor) = self.enter(self.files().len().checked_sub(1)) {
+            cursor.seek_to_last();
+        }
+        self.skip_backward();
+    }
+    fn seek(&mut self, target: &[u8]) {
+        let before = |f: &Arc<TableFile>| self.comparator.compare(&f.meta.largest, target).is_lt();
+        let index = self.files().partition_point(before);
+        if let Some(cursor) = self.enter(Some(index)) {
+            cursor.seek(target);
+        }
+        self.skip_forward();
+    }
+    fn seek_for_prev(&mut self, target: &[u8]) {
+        let upto = |f: &Arc<TableFile>| self.comparator.compare(&f.meta.smallest, target).is_le();
+        let index = self.files().partition_point(upto).checked_sub(1);
+        if let Some(cursor) = self.enter(index) {
+            cursor.seek_for_prev(target);
+        }
+        self.skip_backward();
+    }
+    fn next(&mut self) {
+        if let Some((_, cursor)) = &mut self.current {
+            cursor.next();
+            if !cursor.valid() {
+                self.skip_forward();
+            }
+        }
+    }
+    fn prev(&mut self) {
+        if let Some((_, cursor)) = &mut self.current {
+            cursor.prev();
+            if !cursor.valid() {
+                self.skip_backward();
+            }
+        }
+    }
+    fn key(&self) -> &[u8] {
+        self.current.as_ref().map_or(&[], |(_, c)| c.key())
+    }
+    fn value(&self) -> &[u8] {
+        self.current.as_ref().map_or(&[], |(_, c)| c.value())
+    }
+    fn status(&self) -> Result<()> {
+        match (&self.error, &self.current) {
+            (Some(e), _) => Err(e.clone()),
+            (None, Some((_, cursor))) => cursor.status(),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::testing::{FailingIterator, VecIterator, comparators, table_file};
+    use rand::rngs::StdRng;
+    use rand::{Rng, SeedableRng};
+    use std::collections::HashMap;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use whitewater_storage::key::{ValueType, internal_key};
+
+    type Entries = Vec<(Vec<u8>, Vec<u8>)>;
+
+    /// Files in memory by number; those without entries here fail to open.
+    #[derive(Clone)]
+    struct Memory {
+        comparator: InternalComparator,
+        files: Arc<HashMap<u64, Entries>>,
+        opened: Arc<AtomicUsize>,
+    }
+
+    impl OpenCursor for Memory {
+        fn open_cursor(&self, file: &TableFile) -> Result<BoxedIterator> {
+            self.opened.fetch_add(1, Ordering::Relaxed);
+            let entries = self.files.get(&file.meta.number);
+            let entries = entries.ok_or_else(|| Error::corruption("planted failure"))?;
+            let cursor = VecIterator::new(self.comparator.clone(), entries.clone());
+            Ok(Box::new(cursor))
+        }
+    }
+
+    /// A level of random files, some holding no points at all, over `keys`.
+    fn level(rng: &mut StdRng, c: &InternalComparator) -> (Arc<Version>, Memory, Entries) {
+        let mut all = Entries::new();
+        for i in 0..rng.random_range(0..30u8) {
+            let key = internal_key(&[b'a' + i / 3], 50 - u64::from(i % 3), ValueType::Value);
+            all.push((key, vec![i]));
+        }
+        all.sort_by(|a, b| c.compare(&a.0, &b.0));
+        let mut version = Version::empty(2, None);
+        let mut files = HashMap::new();
+        let mut rest = &all[..];
+        while !rest.is_empty() {
+            let (file, after) = rest.split_at(rng.random_range(1..=rest.len().min(6)));
+            rest = after;
+            let number = files.len() as u64 + 1;
+            let (smallest, largest) = (&file[0].0, &file[file.len() - 1].0);
+            version.levels[1].push(table_file(number, smallest, largest));
+            // A file of range tombstones only has bounds but no points.
+            let points = rng.random_ratio(4, 5);
+            files.insert(number, if points { file.to_vec() } else { Vec::new() });
+        }
+        let mut kept: Entries = files.values().flatten().cloned().collect();
+        kept.sort_by(|a, b| c.compare(&a.0, &b.0));
+        let memory = Memory {
+            comparator: c.clone(),
+            files: Arc::new(files),
+            opened: Arc::default(),
+        };
+        (Arc::new(version), memory, kept)
+    }
+
+    #[test]
+    fn random_walks_match_the_concatenation() {
+        for seed in 0..1000 {
+            let rng = &mut StdRng::seed_from_u64(seed);
+            for user in comparators() {
+                let c = InternalComparator::new(user);
+                let (version, memory, entries) = level(rng, &c);
+                let mut it = LevelIterator::new(version, 1, c.clone(), memory.clone());
+                let mut whole = VecIterator::new(c, entries);
+                for _ in 0..30 {
+                    let user = [b'a' + rng.random_range(0..11)];
+                    let target = internal_key(&user, rng.random_range(47..52), ValueType::Value);
+                    let its: [&mut dyn InternalIterator; 2] = [&mut it, &mut whole];
+                    let op = rng.random_range(0..10);
+                    for i in its {
+                        match op {
+                            0 => i.seek_to_first(),
+                            1 => i.seek_to_last(),
+                            2 => i.seek(&target),
+                            3 => i.seek_for_prev(&target),
+                            4..7 if i.valid() => i.next(),
+                            7.. if i.valid() => i.prev(),
+                            _ => {}
+                        }
+                    }
+                    assert_eq!(it.valid(), whole.valid(), "seed {seed}");
+                    if it.valid() {
+                        assert_eq!(it.key(), whole.key(), "seed {seed}");
+                        assert_eq!(it.value(), whole.value(), "seed {seed}");
+                    }
+                    assert_eq!(it.status(), Ok(()));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn files_are_opened_when_the_walk_gets_to_them() {
+        let c = InternalComparator::default();
+        let key = |user: &[u8]| internal_key(user, 5, ValueType::Value);
+        let mut version = Version::empty(2, None);
+        let mut files = HashMap::new();
+        for (number, user) in [(1, b"a"), (2, b"b"), (3, b"c")] {
+            version.levels[1].push(table_file(number, &key(user), &key(user)));
+            if number != 3 {
+                files.insert(number, vec![(key(user), Vec::new())]);
+            }
+        }
+        let memory = Memory {
+            comparator: c.clone(),
+            files: Arc::new(files),
+            opened: Arc::default(),
+        };
+        let mut it = LevelIterator::new(Arc::new(version), 1, c, memory.clone());
+        let opened = || memory.opened.load(Ordering::Relaxed);
+        assert!(!it.valid() && it.status().is_ok() && opened() == 0);
+        it.seek(&key(b"b"));
+        assert!(it.valid() && opened() == 1);
+        it.seek(&key(b"b"));
+        assert!(it.valid() && opened() == 1);
+        // The last file cannot be opened.
+        it.next();
+        assert!(!it.valid() && it.status().is_err());
+        it.seek_to_last();
+        assert!(!it.valid() && it.status().is_err());
+        it.seek_to_first();
+        assert!(it.valid() && it.status().is_ok());
+    }
+
+    /// Cursors that fail at their second movement.
+    struct Fragile(Memory);
+
+    impl OpenCursor for Fragile {
+        fn open_cursor(&self, file: &TableFile) -> Result<BoxedIterator> {
+            let cursor = self.0.open_cursor(file)?;
+            Ok(Box::new(FailingIterator::new(cursor, 2)))
+        }
+    }
+
+    #[test]
+    fn a_file_that_fails_midway_is_not_skipped() {
+        for seed in 0..200 {
+            let rng = &mut StdRng::seed_from_u64(seed);
+            let c = InternalComparator::default();
+            let (version, memory, entries) = level(rng, &c);
+            let mut it = LevelIterator::new(version, 1, c, Fragile(memory));
+            for forward in [true, false] {
+                if forward {
+                    it.seek_to_first();
+                } else {
+                    it.seek_to_last();
+                }
+                if entries.is_empty() {
+                    continue;
+                }
+                if it.valid() {
+                    if forward { it.next() } else { it.prev() }
+                }
+                assert!(!it.valid() && it.status().is_err(), "seed {seed}");
+            }
+        }
+    }
+}

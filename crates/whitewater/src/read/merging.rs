@@ -1,0 +1,407 @@
+//! Many sorted sources as one.
+//!
+//! A binary heap of the indices of the valid children, ordered by the key each
+//! child stands on: smallest on top going forward, largest going backward.
+//! Which of the top's two heap children comes next is remembered, so that as
+//! long as one source supplies a run of keys a step costs one comparison.
+//!
+//! Equal internal keys come in the order of the children going forward and in
+//! the reverse of it going backward, so that both directions see the same
+//! sequence.
+//!
+//! Invariants:
+//! * I1: every child not in the heap is past an end; every child in it is valid.
+//! * I2: going forward, each child stands on its first entry after the current
+//!   one in (key, child) order; going backward, on its last entry before it.
+//! * I3: a failed child empties the heap: the iterator is not valid from then
+//!   on until it is positioned again.
+
+use std::cmp::Ordering;
+use whitewater_storage::iter::{BoxedIterator, InternalIterator};
+use whitewater_storage::key::InternalComparator;
+use whitewater_storage::{Error, Result};
+
+/// An `InternalIterator` over the union of `children`, in internal order.
+/// Of equal keys, those of earlier children come first.
+pub(crate) fn merging_iterator(
+    comparator: InternalComparator,
+    mut children: Vec<BoxedIterator>,
+) -> BoxedIterator {
+    if children.len() < 2 {
+        return children.pop().unwrap_or(Box::new(Nothing(None)));
+    }
+    Box::new(MergingIterator {
+        heap: Vec::with_capacity(children.len()),
+        comparator,
+        children,
+        forward: true,
+        runner_up: None,
+        error: None,
+        switch_key: Vec::new(),
+    })
+}
+
+/// An iterator without entries whose status is `error`: what a caller gets
+/// when the sources could not be opened.
+pub(crate) fn failed_iterator(error: Error) -> BoxedIterator {
+    Box::new(Nothing(Some(error)))
+}
+
+/// No entries, and perhaps a failure.
+struct Nothing(Option<Error>);
+
+impl InternalIterator for Nothing {
+    fn valid(&self) -> bool {
+        false
+    }
+    fn seek_to_first(&mut self) {}
+    fn seek_to_last(&mut self) {}
+    fn seek(&mut self, _: &[u8]) {}
+    fn seek_for_prev(&mut self, _: &[u8]) {}
+    fn next(&mut self) {}
+    fn prev(&mut self) {}
+    fn key(&self) -> &[u8] {
+        &[]
+    }
+    fn value(&self) -> &[u8] {
+        &[]
+    }
+    fn status(&self) -> Result<()> {
+        self.0.clone().map_or(Ok(()), Err)
+    }
+}
+
+struct MergingIterator {
+    comparator: InternalComparator,
+    children: Vec<BoxedIterator>,
+    /// Indices into `children`; a binary heap by key and index.
+    heap: Vec<usize>,
+    forward: bool,
+    /// The heap position (1 or 2) that would be next if the top left, when
+    /// known. Forgotten whenever positions 1 and 2 may have changed.
+    runner_up: Option<usize>,
+    /// The first failure of a child since the last positioning.
+    error: Option<Error>,
+    /// The current key while the direction changes; kept for its memory.
+    switch_key: Vec<u8>,
+}
+
+impl MergingIterator {
+    /// Whether child `a` comes before child `b` in the current direction.
+    #[inline]
+    fn before(&self, a: usize, b: usize) -> bool {
+        let order = self
+            .comparator
+            .compare(self.children[a].key(), self.children[b].key())
+            .then(a.cmp(&b));
+        order
+            == if self.forward {
+                Ordering::Less
+            } else {
+                Ordering::Greater
+            }
+    }
+
+    /// Whether child `i` stands on an entry; notes its failure otherwise.
+    fn usable(&mut self, i: usize) -> bool {
+        if self.children[i].valid() {
+            return true;
+        }
+        if let Err(e) = self.children[i].status() {
+            self.error.get_or_insert(e);
+        }
+        false
+    }
+
+    /// Positions every child with `place`, then rebuilds the heap.
+    fn position(&mut self, forward: bool, mut place: impl FnMut(usize, &mut BoxedIterator)) {
+        self.forward = forward;
+        self.error = None;
+        for (i, child) in self.children.iter_mut().enumerate() {
+            place(i, child);
+        }
+        self.rebuild();
+    }
+
+    fn rebuild(&mut self) {
+        self.heap.clear();
+        self.runner_up = None;
+        for i in 0..self.children.len() {
+            if self.usable(i) {
+                self.heap.push(i);
+            }
+        }
+        if self.error.is_some() {
+            self.heap.clear(); // upholds I3
+            return;
+        }
+        for position in (0..self.heap.len() / 2).rev() {
+            self.sift_down(position);
+        }
+    }
+
+    fn sift_down(&mut self, mut position: usize) {
+        loop {
+            let left = 2 * position + 1;
+            if left >= self.heap.len() {
+                return;
+            }
+            let right = left + 1;
+            let first = if right < self.heap.len() && self.before(self.heap[right], self.heap[left])
+            {
+                right
+            } else {
+                left
+            };
+            if !self.before(self.heap[first], self.heap[position]) {
+                return;
+            }
+            self.heap.swap(first, position);
+            position = first;
+        }
+    }
+
+    /// The top child has moved: restores the heap.
+    #[inline]
+    fn top_moved(&mut self) {
+        let top = self.heap[0];
+        if !self.children[top].valid() {
+            self.remove_top();
+            return;
+        }
+        if self.heap.len() == 1 {
+            return;
+        }
+        let next = match self.runner_up {
+            Some(position) => position,
+            None => {
+                let position = if self.heap.len() > 2 && self.before(self.heap[2], self.heap[1]) {
+                    2
+                } else {
+                    1
+                };
+                self.runner_up = Some(position);
+                position
+            }
+        };
+        if self.before(self.heap[next], top) {
+            self.heap.swap(0, next);
+            self.runner_up = None;
+            self.sift_down(next);
+        }
+    }
+
+    fn remove_top(&mut self) {
+        let top = self.heap[0];
+        if !self.usable(top) && self.error.is_some() {
+            self.heap.clear(); // upholds I3
+            return;
+        }
+        self.runner_up = None;
+        self.heap.swap_remove(0);
+        self.sift_down(0);
+    }
+
+    /// Turns around at the current entry, which stays current.
+    #[cold]
+    fn turn(&mut self) {
+        let Some(&current) = self.heap.first() else {
+            return;
+        };
+        let forward = !self.forward;
+        let mut key = std::mem::take(&mut self.switch_key);
+        key.clear();
+        key.extend_from_slice(self.children[current].key());
+        let comparator = self.comparator.clone();
+        let stands_on_key = |child: &BoxedIterator| {
+            child.valid() && comparator.compare(child.key(), &key) == Ordering::Equal
+        };
+        // The others go to their nearest entry beyond the current one in
+        // (key, child) order: upholds I2.
+        self.position(forward, |i, child| match i.cmp(&current) {
+            Ordering::Equal => {}
+            side if forward => {
+                child.seek(&key);
+                if side == Ordering::Less && stands_on_key(child) {
+                    child.next();
+                }
+            }
+            side => {
+                child.seek_for_prev(&key);
+                if side == Ordering::Greater && stands_on_key(child) {
+                    child.prev();
+                }
+            }
+        });
+        self.switch_key = key;
+    }
+}
+
+impl InternalIterator for MergingIterator {
+    fn valid(&self) -> bool {
+        !self.heap.is_empty()
+    }
+    fn seek_to_first(&mut self) {
+        self.position(true, |_, child| child.seek_to_first());
+    }
+    fn seek_to_last(&mut self) {
+        self.position(false, |_, child| child.seek_to_last());
+    }
+    fn seek(&mut self, target: &[u8]) {
+        self.position(true, |_, child| child.seek(target));
+    }
+    fn seek_for_prev(&mut self, target: &[u8]) {
+        self.position(false, |_, child| child.seek_for_prev(target));
+    }
+    fn next(&mut self) {
+        if !self.forward {
+            self.turn();
+        }
+        if let Some(&top) = self.heap.first() {
+            self.children[top].next();
+            self.top_moved();
+        }
+    }
+    fn prev(&mut self) {
+        if self.forward {
+            self.turn();
+        }
+        if let Some(&top) = self.heap.first() {
+            self.children[top].prev();
+            self.top_moved();
+        }
+    }
+    fn key(&self) -> &[u8] {
+        self.children[self.heap[0]].key()
+    }
+    fn value(&self) -> &[u8] {
+        self.children[self.heap[0]].value()
+    }
+    fn status(&self) -> Result<()> {
+        self.error.clone().map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::testing::{FailingIterator, VecIterator, comparators};
+    use rand::rngs::StdRng;
+    use rand::{Rng, SeedableRng};
+    use whitewater_storage::key::{ValueType, internal_key};
+
+    type Entries = Vec<(Vec<u8>, Vec<u8>)>;
+
+    /// Random sorted children and their union in (key, child) order; values
+    /// name the child.
+    fn children(rng: &mut StdRng, c: &InternalComparator) -> (Vec<Entries>, Entries) {
+        let n = rng.random_range(0..6);
+        let mut children = vec![Entries::new(); n];
+        for (i, child) in children.iter_mut().enumerate() {
+            for _ in 0..rng.random_range(0..12) {
+                let user = [b"", &b"a"[..], b"aa", b"b", b"\xff"][rng.random_range(0..5)];
+                let key = internal_key(user, rng.random_range(0..6), ValueType::Value);
+                child.push((key, vec![i as u8]));
+            }
+            child.sort_by(|a, b| c.compare(&a.0, &b.0));
+            child.dedup_by(|a, b| a.0 == b.0);
+        }
+        let mut union: Entries = children.concat();
+        union.sort_by(|a, b| c.compare(&a.0, &b.0).then(a.1.cmp(&b.1)));
+        (children, union)
+    }
+
+    fn boxed(children: &[Entries], c: &InternalComparator) -> Vec<BoxedIterator> {
+        let boxed = |e: &Entries| Box::new(VecIterator::new(c.clone(), e.clone())) as BoxedIterator;
+        children.iter().map(boxed).collect()
+    }
+
+    #[test]
+    fn random_walks_match_the_sorted_union() {
+        for seed in 0..3000 {
+            let rng = &mut StdRng::seed_from_u64(seed);
+            for user in comparators() {
+                let c = InternalComparator::new(user);
+                let (children, union) = children(rng, &c);
+                let mut it = merging_iterator(c.clone(), boxed(&children, &c));
+                let mut at: Option<usize> = None;
+                for _ in 0..40 {
+                    let target = internal_key(
+                        [b"", &b"a"[..], b"ab", b"b", b"\xff\xff"][rng.random_range(0..5)],
+                        rng.random_range(0..7),
+                        ValueType::Value,
+                    );
+                    let before = |or_at: bool| {
+                        union.partition_point(|(k, _)| match c.compare(k, &target) {
+                            Ordering::Less => true,
+                            Ordering::Equal => or_at,
+                            Ordering::Greater => false,
+                        })
+                    };
+                    match (rng.random_range(0..12), at) {
+                        (0, _) => {
+                            it.seek_to_first();
+                            at = Some(0);
+                        }
+                        (1, _) => {
+                            it.seek_to_last();
+                            at = union.len().checked_sub(1);
+                        }
+                        (2, _) => {
+                            it.seek(&target);
+                            at = Some(before(false));
+                        }
+                        (3, _) => {
+                            it.seek_for_prev(&target);
+                            at = before(true).checked_sub(1);
+                        }
+                        (4..8, Some(i)) => {
+                            it.next();
+                            at = Some(i + 1);
+                        }
+                        (_, Some(i)) => {
+                            it.prev();
+                            at = i.checked_sub(1);
+                        }
+                        _ => {}
+                    }
+                    at = at.filter(|&i| i < union.len());
+                    let expected = at.map(|i| (&union[i].0[..], &union[i].1[..]));
+                    let found = it.valid().then(|| (it.key(), it.value()));
+                    assert_eq!(found, expected, "seed {seed}");
+                    assert_eq!(it.status(), Ok(()));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_failing_child_stops_the_walk_until_the_next_seek() {
+        for seed in 0..500 {
+            let rng = &mut StdRng::seed_from_u64(seed);
+            let c = InternalComparator::default();
+            let (children, union) = children(rng, &c);
+            let mut sources = boxed(&children, &c);
+            let Some(bad) = sources.pop() else { continue };
+            let after = rng.random_range(1..6);
+            sources.push(Box::new(FailingIterator::new(bad, after)));
+            let mut it = merging_iterator(c, sources);
+            for forward in [true, false] {
+                let mut expected: Vec<_> = union.iter().map(|(k, v)| (&k[..], &v[..])).collect();
+                if forward {
+                    it.seek_to_first();
+                } else {
+                    expected.reverse();
+                    it.seek_to_last();
+                }
+                let mut seen = 0;
+                while it.valid() {
+                    assert_eq!((it.key(), it.value()), expected[seen], "seed {seed}");
+                    seen += 1;
+                    if forward { it.next() } else { it.prev() }
+                }
+                assert!(seen == union.len() || it.status().is_err(), "seed {seed}");
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Reading: point look-ups and iterators over memtables and tables.
+//!
+//! * [`merge`]: the merge operator and how operands are combined.
+//! * [`rangedel`]: range tombstones, fragmented for look-ups.
+//! * [`payload`]: what an entry's type and bytes mean.
+//! * [`get`]: the state of one point look-up.
+//! * [`merging`]: many sorted sources as one.
+//! * [`level`]: the tables of a version as sources; [`level_iter`]: one sorted
+//!   level as one source.
+//! * [`db_iter`]: user keys and values out of internal ones.
+//! * [`estimate`]: what can be said without reading data blocks.
+//! * [`table_cache`]: open tables by file.
+
+pub(crate) mod db_iter;
+pub(crate) mod estimate;
+pub(crate) mod get;
+pub(crate) mod level;
+pub(crate) mod level_iter;
+pub(crate) mod merge;
+pub(crate) mod merging;
+pub(crate) mod payload;
+pub(crate) mod rangedel;
+pub(crate) mod table_cache;
+
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod testing;

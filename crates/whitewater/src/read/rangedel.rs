@@ -1,0 +1,244 @@
+//! Range tombstones, fragmented for look-ups.
+//!
+//! Overlapping tombstones are cut at every boundary any of them has, so that
+//! the fragments do not overlap and a look-up is one binary search. Memory is
+//! the sum over fragments of the tombstones that cover them, which is
+//! quadratic for tombstones that all nest; this is the price of answering for
+//! any sequence number.
+//!
+//! Invariants:
+//! * I1: fragments are in key order, `start < end`, and do not overlap.
+//! * I2: a fragment's sequence numbers descend strictly; there is at least one.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use whitewater_storage::key::{SequenceNumber, UserComparator};
+use whitewater_storage::rangedel::RangeTombstone;
+
+/// Non-overlapping fragments in key order, each with the sequence numbers of
+/// the tombstones that cover it, newest first. Immutable.
+#[derive(Debug, Default)]
+pub(crate) struct FragmentedTombstones {
+    fragments: Vec<Fragment>,
+    /// The sequence numbers of all fragments, one after the other.
+    seqs: Vec<SequenceNumber>,
+}
+
+#[derive(Debug)]
+struct Fragment {
+    /// First user key covered.
+    start: Vec<u8>,
+    /// First user key past the fragment.
+    end: Vec<u8>,
+    /// The fragment's part of `FragmentedTombstones::seqs`.
+    seqs: Range<usize>,
+}
+
+impl FragmentedTombstones {
+    /// Fragments `tombstones`, which may come in any order and overlap. Empty
+    /// and inverted ranges cover nothing and are left out.
+    pub fn new(tombstones: &[RangeTombstone], comparator: &UserComparator) -> Self {
+        let compare = |a: &[u8], b: &[u8]| comparator.compare(a, b);
+        let mut starting: Vec<&RangeTombstone> = tombstones
+            .iter()
+            .filter(|t| compare(&t.start, &t.end) == Ordering::Less)
+            .collect();
+        let mut ending = starting.clone();
+        starting.sort_by(|a, b| compare(&a.start, &b.start));
+        ending.sort_by(|a, b| compare(&a.end, &b.end));
+
+        let mut result = FragmentedTombstones::default();
+        let mut starting = starting.into_iter().peekable();
+        let mut ending = ending.into_iter().peekable();
+        // How many tombstones of each sequence number cover the key at hand.
+        let mut active: BTreeMap<SequenceNumber, usize> = BTreeMap::new();
+        let mut from: &[u8] = &[];
+        while let Some(end) = ending.peek() {
+            // The next boundary; a tombstone ends after it starts, so ends
+            // outlast starts.
+            let at: &[u8] = match starting.peek() {
+                Some(start) if compare(&start.start, &end.end) == Ordering::Less => &start.start,
+                _ => &end.end,
+            };
+            result.push(from, at, &active);
+            while let Some(t) = ending.next_if(|t| compare(&t.end, at) == Ordering::Equal) {
+                if let Some(count) = active.get_mut(&t.seq) {
+                    *count -= 1;
+                    if *count == 0 {
+                        active.remove(&t.seq);
+                    }
+                }
+            }
+            while let Some(t) = starting.next_if(|t| compare(&t.start, at) == Ordering::Equal) {
+                *active.entry(t.seq).or_insert(0) += 1;
+            }
+            from = at;
+        }
+        result
+    }
+
+    fn push(&mut self, start: &[u8], end: &[u8], active: &BTreeMap<SequenceNumber, usize>) {
+        if active.is_empty() {
+            return;
+        }
+        let first = self.seqs.len();
+        self.seqs.extend(active.keys().rev());
+        self.fragments.push(Fragment {
+            start: start.to_vec(),
+            end: end.to_vec(),
+            seqs: first..self.seqs.len(),
+        });
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.fragments.is_empty()
+    }
+
+    /// The newest tombstone at or below `upto` that covers `user_key`, or 0.
+    pub fn max_covering(
+        &self,
+        comparator: &UserComparator,
+        user_key: &[u8],
+        upto: SequenceNumber,
+    ) -> SequenceNumber {
+        self.max_covering_near(comparator, user_key, upto, &mut 0)
+    }
+
+    /// [`FragmentedTombstones::max_covering`] that looks at the place `hint`
+    /// before it searches, and leaves the place it found there: cheap for keys
+    /// asked about in order.
+    pub fn max_covering_near(
+        &self,
+        comparator: &UserComparator,
+        user_key: &[u8],
+        upto: SequenceNumber,
+        hint: &mut usize,
+    ) -> SequenceNumber {
+        let started = |f: &Fragment| comparator.compare(&f.start, user_key) != Ordering::Greater;
+        // Fragments before this index start at or before the key.
+        let at_hint = (*hint == 0 || self.fragments.get(*hint - 1).is_some_and(started))
+            && self.fragments.get(*hint).is_none_or(|f| !started(f));
+        if !at_hint {
+            *hint = self.fragments.partition_point(started);
+        }
+        let Some(f) = hint.checked_sub(1).and_then(|i| self.fragments.get(i)) else {
+            return 0;
+        };
+        if comparator.compare(user_key, &f.end) != Ordering::Less {
+            return 0;
+        }
+        let seqs = &self.seqs[f.seqs.clone()];
+        let newest = seqs.partition_point(|&seq| seq > upto);
+        seqs.get(newest).copied().unwrap_or(0)
+    }
+
+    /// The fragments as tombstones, start ascending, then newest first.
+    pub fn iter(&self) -> impl Iterator<Item = RangeTombstone> + '_ {
+        self.fragments.iter().flat_map(|f| {
+            self.seqs[f.seqs.clone()].iter().map(|&seq| RangeTombstone {
+                start: f.start.clone(),
+                end: f.end.clone(),
+                seq,
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::testing::comparators;
+    use proptest::prelude::*;
+    use whitewater_storage::key::MAX_SEQUENCE;
+
+    fn key() -> impl Strategy<Value = Vec<u8>> {
+        proptest::collection::vec(prop_oneof![Just(0u8), Just(b'a'), Just(0xff)], 0..4)
+    }
+
+    fn tombstone() -> impl Strategy<Value = RangeTombstone> {
+        (key(), key(), 0..12u64).prop_map(|(start, end, seq)| RangeTombstone { start, end, seq })
+    }
+
+    fn naive(
+        tombstones: &[RangeTombstone],
+        c: &UserComparator,
+        key: &[u8],
+        upto: SequenceNumber,
+    ) -> SequenceNumber {
+        tombstones
+            .iter()
+            .filter(|t| t.seq <= upto)
+            .filter(|t| c.compare(&t.start, key).is_le() && c.compare(key, &t.end).is_lt())
+            .map(|t| t.seq)
+            .max()
+            .unwrap_or(0)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
+        #[test]
+        fn fragments_answer_as_the_tombstones_do(
+            tombstones in proptest::collection::vec(tombstone(), 0..12),
+            probes in proptest::collection::vec((key(), 0..14u64), 1..40),
+        ) {
+            for c in comparators() {
+                let fragments = FragmentedTombstones::new(&tombstones, &c);
+                let mut hint = 0;
+                for (key, upto) in &probes {
+                    let expected = naive(&tombstones, &c, key, *upto);
+                    prop_assert_eq!(fragments.max_covering(&c, key, *upto), expected);
+                    let near = fragments.max_covering_near(&c, key, *upto, &mut hint);
+                    prop_assert_eq!(near, expected);
+                }
+                // Fragments are ordered and disjoint, and cover the same keys.
+                let pieces: Vec<_> = fragments.iter().collect();
+                for pair in pieces.windows(2) {
+                    let same = c.compare(&pair[0].start, &pair[1].start).is_eq();
+                    if same {
+                        prop_assert!(c.compare(&pair[0].end, &pair[1].end).is_eq());
+                        prop_assert!(pair[0].seq > pair[1].seq);
+                    } else {
+                        prop_assert!(c.compare(&pair[0].end, &pair[1].start).is_le());
+                    }
+                }
+                for (key, upto) in &probes {
+                    prop_assert_eq!(
+                        naive(&pieces, &c, key, *upto),
+                        naive(&tombstones, &c, key, *upto)
+                    );
+                }
+                let again = FragmentedTombstones::new(&pieces, &c);
+                prop_assert!(again.iter().eq(pieces.iter().cloned()));
+                let legal = tombstones.iter().any(|t| c.compare(&t.start, &t.end).is_lt());
+                prop_assert_eq!(fragments.is_empty(), !legal);
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_covered_outside() {
+        let c = UserComparator::Bytewise;
+        let t = |start: &[u8], end: &[u8], seq| RangeTombstone {
+            start: start.to_vec(),
+            end: end.to_vec(),
+            seq,
+        };
+        let f =
+            FragmentedTombstones::new(&[t(b"b", b"d", 5), t(b"z", b"a", 9), t(b"m", b"m", 9)], &c);
+        assert_eq!(f.iter().count(), 1);
+        for (key, seq) in [
+            (&b"a"[..], 0),
+            (b"b", 5),
+            (b"c\xff", 5),
+            (b"d", 0),
+            (b"m", 0),
+        ] {
+            assert_eq!(f.max_covering(&c, key, MAX_SEQUENCE), seq, "{key:?}");
+        }
+        assert_eq!(f.max_covering(&c, b"b", 4), 0);
+        let none = FragmentedTombstones::default();
+        assert_eq!(none.max_covering(&c, b"", MAX_SEQUENCE), 0);
+    }
+}

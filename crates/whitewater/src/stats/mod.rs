@@ -1,0 +1,5 @@
+//! Statistics.
+
+/// Tickers and histograms of a database.
+#[derive(Debug, Default)]
+pub(crate) struct Statistics {}

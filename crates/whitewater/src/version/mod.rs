@@ -1,0 +1,324 @@
+//! Which tables make up a column family, at one moment and over time.
+//!
+//! * [`Version`]: an immutable set of tables per level. Readers pin one.
+//! * [`range`]: ranges of user keys, as files and jobs cover them.
+//! * [`builder`]: a version and edits make the next version.
+//! * [`set`]: all column families' current versions and the manifest;
+//!   [`replay`] reads it back.
+
+pub(crate) mod builder;
+pub(crate) mod range;
+mod replay;
+pub(crate) mod set;
+#[cfg(test)]
+pub(crate) mod testing;
+
+use range::KeyRange;
+use std::cmp::Ordering::Greater;
+use std::collections::HashMap;
+use std::ops::{Bound, Range};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use whitewater_storage::cache::BlockCache;
+use whitewater_storage::key::{self, MAX_SEQUENCE, UserComparator, ValueType};
+use whitewater_storage::manifest::FileMetaData;
+
+use crate::read::table_cache::OpenTable;
+
+/// A table file while any version names it. Shared by versions.
+#[derive(Debug)]
+pub(crate) struct TableFile {
+    pub meta: FileMetaData,
+    /// The compaction that was picked and reads the file, by the number of its
+    /// first input; 0 is none. Written by: picks and the end of compactions,
+    /// under the database mutex. Read by: picks. Publishes nothing (relaxed).
+    job: AtomicU64,
+    /// The level that compaction writes to. As `job`.
+    job_output: AtomicUsize,
+    /// The open table when tables are kept open without limit.
+    pub open: OnceLock<Arc<OpenTable>>,
+    /// Says when the file can be deleted.
+    _hold: FileHold,
+}
+
+/// Numbers of table files that no version names any more.
+#[derive(Debug, Default)]
+pub(crate) struct ObsoleteFiles {
+    state: parking_lot::Mutex<ObsoleteState>,
+}
+
+#[derive(Debug, Default)]
+struct ObsoleteState {
+    /// Holds per file number; no entry is none.
+    holds: HashMap<u64, usize>,
+    /// Files that nobody holds any more.
+    numbers: Vec<u64>,
+}
+
+impl ObsoleteFiles {
+    /// Takes the numbers collected so far.
+    pub fn take(&self) -> Vec<u64> {
+        std::mem::take(&mut self.state.lock().numbers)
+    }
+    /// Puts numbers back whose files could not be deleted yet.
+    pub fn put_back(&self, numbers: impl IntoIterator<Item = u64>) {
+        self.state.lock().numbers.extend(numbers);
+    }
+    /// Keeps the table `number` from being deleted until the hold is dropped.
+    fn hold(self: &Arc<Self>, number: u64) -> FileHold {
+        *self.state.lock().holds.entry(number).or_insert(0) += 1;
+        FileHold {
+            number,
+            obsolete: self.clone(),
+        }
+    }
+}
+
+/// One reason not to delete a table. Holds are counted by number, not by
+/// object: a file may pass from one [`TableFile`] to another, and a failed
+/// manifest write may have to keep files that no version names. When the last
+/// hold goes, the number is sent to the deletion queue. At close all versions
+/// go; the queue is not read any more then.
+#[derive(Debug)]
+struct FileHold {
+    number: u64,
+    obsolete: Arc<ObsoleteFiles>,
+}
+
+impl Drop for FileHold {
+    fn drop(&mut self) {
+        let mut state = self.obsolete.state.lock();
+        if let Some(count) = state.holds.get_mut(&self.number) {
+            *count -= 1;
+            if *count == 0 {
+                state.holds.remove(&self.number);
+                state.numbers.push(self.number);
+            }
+        }
+    }
+}
+
+impl TableFile {
+    /// A file that versions are about to name.
+    pub fn new(meta: FileMetaData, obsolete: Arc<ObsoleteFiles>) -> Arc<Self> {
+        let hold = obsolete.hold(meta.number);
+        Arc::new(TableFile {
+            meta,
+            job: AtomicU64::new(0),
+            job_output: AtomicUsize::new(0),
+            open: OnceLock::new(),
+            _hold: hold,
+        })
+    }
+    /// Whether a compaction that has been picked reads the file.
+    pub fn being_compacted(&self) -> bool {
+        self.job.load(Ordering::Relaxed) != 0
+    }
+    /// The compaction that reads the file, and the level it writes to.
+    pub fn job(&self) -> Option<(u64, usize)> {
+        let job = self.job.load(Ordering::Relaxed);
+        (job != 0).then(|| (job, self.job_output.load(Ordering::Relaxed)))
+    }
+    /// Marks the file as read by a compaction, or by none.
+    pub fn set_job(&self, job: Option<(u64, usize)>) {
+        let (job, output) = job.map_or((0, 0), |(job, output)| (job.max(1), output));
+        self.job_output.store(output, Ordering::Relaxed);
+        self.job.store(job, Ordering::Relaxed);
+    }
+    /// The user keys the file may hold or delete.
+    pub fn range(&self) -> KeyRange<'_> {
+        KeyRange {
+            start: Some(key::user_key(&self.meta.smallest)),
+            end: end_bound(&self.meta.largest),
+        }
+    }
+}
+
+/// The user key at which a file with this largest internal key ends. The end
+/// of a range tombstone is itself not in the file.
+fn end_bound(largest: &[u8]) -> Bound<&[u8]> {
+    const SENTINEL: u64 = key::pack_tag(MAX_SEQUENCE, ValueType::RangeDeletion as u8);
+    let user_key = key::user_key(largest);
+    match key::tag(largest) {
+        SENTINEL => Bound::Excluded(user_key),
+        _ => Bound::Included(user_key),
+    }
+}
+
+/// The tables of one column family at one moment.
+///
+/// Level 0 is ordered newest first; deeper levels by smallest key, and their
+/// files do not overlap.
+#[derive(Debug, Default)]
+pub(crate) struct Version {
+    pub levels: Vec<Vec<Arc<TableFile>>>,
+    /// For opening tables on behalf of this column family.
+    pub block_cache: Option<BlockCache>,
+    /// Bytes per level.
+    bytes: Vec<u64>,
+}
+
+impl Version {
+    /// A version of these levels, which must be in order.
+    pub fn new(levels: Vec<Vec<Arc<TableFile>>>, block_cache: Option<BlockCache>) -> Self {
+        let size = |files: &Vec<Arc<TableFile>>| total_bytes(files);
+        Version {
+            bytes: levels.iter().map(size).collect(),
+            levels,
+            block_cache,
+        }
+    }
+    /// An empty version with `num_levels` levels.
+    pub fn empty(num_levels: usize, block_cache: Option<BlockCache>) -> Self {
+        Version::new(vec![Vec::new(); num_levels], block_cache)
+    }
+    /// Bytes of the files of `level`.
+    pub fn level_bytes(&self, level: usize) -> u64 {
+        self.bytes[level]
+    }
+    /// Number of files of `level`.
+    pub fn num_files(&self, level: usize) -> usize {
+        self.levels[level].len()
+    }
+    /// Where the files of `level` (not 0) that overlap `range` stand.
+    pub fn overlapping_span(
+        &self,
+        level: usize,
+        comparator: &UserComparator,
+        range: KeyRange<'_>,
+    ) -> Range<usize> {
+        let files = &self.levels[level];
+        let first = match range.start {
+            Some(start) => files.partition_point(|f| f.range().ends_before(comparator, start)),
+            None => 0,
+        };
+        let rest = &files[first..];
+        let count = rest.partition_point(|f| f.range().starts_within(comparator, range.end));
+        first..first + count
+    }
+    /// The files of `level` that overlap `range`, in the level's order.
+    pub fn overlapping(
+        &self,
+        level: usize,
+        comparator: &UserComparator,
+        range: KeyRange<'_>,
+    ) -> Vec<Arc<TableFile>> {
+        if level > 0 {
+            return self.levels[level][self.overlapping_span(level, comparator, range)].to_vec();
+        }
+        let overlaps = |f: &&Arc<TableFile>| f.range().overlaps(comparator, &range);
+        self.levels[0].iter().filter(overlaps).cloned().collect()
+    }
+    /// Bytes of the files of `level` (not 0) that overlap `range`.
+    pub fn overlapping_bytes(
+        &self,
+        level: usize,
+        comparator: &UserComparator,
+        range: KeyRange<'_>,
+    ) -> u64 {
+        total_bytes(&self.levels[level][self.overlapping_span(level, comparator, range)])
+    }
+    /// Whether a file of `level` (not 0) has `user_key` in its range.
+    pub fn may_hold(&self, level: usize, comparator: &UserComparator, user_key: &[u8]) -> bool {
+        let files = &self.levels[level];
+        let i = files.partition_point(|f| f.range().ends_before(comparator, user_key));
+        files.get(i).is_some_and(|f| {
+            let start = key::user_key(&f.meta.smallest);
+            comparator.compare(start, user_key) != Greater
+        })
+    }
+}
+
+/// Bytes of `files`.
+pub(crate) fn total_bytes(files: &[Arc<TableFile>]) -> u64 {
+    files.iter().map(|f| f.meta.size).sum()
+}
+
+/// The smallest range that holds all `files`; `None` for no files.
+pub(crate) fn hull<'a>(
+    comparator: &UserComparator,
+    files: impl IntoIterator<Item = &'a Arc<TableFile>>,
+) -> Option<KeyRange<'a>> {
+    let ranges = files.into_iter().map(|f| f.range());
+    ranges.reduce(|a, b| a.hull(comparator, &b))
+}
+
+/// Orders level-0 files newest first by sequence numbers, for files written
+/// before there were epoch numbers.
+fn newest_first_by_seqno(a: &FileMetaData, b: &FileMetaData) -> std::cmp::Ordering {
+    b.largest_seqno
+        .cmp(&a.largest_seqno)
+        .then_with(|| b.smallest_seqno.cmp(&a.smallest_seqno))
+        .then_with(|| b.number.cmp(&a.number))
+}
+
+/// Orders level-0 files newest first.
+fn newest_first(a: &FileMetaData, b: &FileMetaData) -> std::cmp::Ordering {
+    b.epoch_number
+        .cmp(&a.epoch_number)
+        .then_with(|| newest_first_by_seqno(a, b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{parse_version, range_of};
+    use super::*;
+
+    fn numbers(files: &[Arc<TableFile>]) -> Vec<u64> {
+        files.iter().map(|f| f.meta.number).collect()
+    }
+
+    #[test]
+    fn overlaps_respect_exclusive_ends() {
+        // `)` ends a file at the end of a range tombstone.
+        let v = parse_version("L0: 9:c-k 8:a-b\nL1: 1:a-c) 2:c-e 3:g-i 4:k-k 5:m-p)");
+        let c = UserComparator::Bytewise;
+        for (level, range, expected) in [
+            (1, "a-b", vec![1]),
+            (1, "c-c", vec![2]),
+            (1, "b-c)", vec![1]),
+            (1, "b-c", vec![1, 2]),
+            (1, "e-g", vec![2, 3]),
+            (1, "f-f", vec![]),
+            (1, "j-l", vec![4]),
+            (1, "p-z", vec![]),
+            (1, "o-z", vec![5]),
+            (0, "b-b", vec![8]),
+            (0, "b-c", vec![9, 8]),
+            (0, "b-c)", vec![8]),
+            (0, "l-z", vec![]),
+        ] {
+            let found = v.overlapping(level, &c, range_of(range).borrow());
+            assert_eq!(numbers(&found), expected, "level {level}, {range}");
+        }
+        let open = KeyRange {
+            start: None,
+            end: Bound::Unbounded,
+        };
+        assert_eq!(numbers(&v.overlapping(1, &c, open)), [1, 2, 3, 4, 5]);
+        assert_eq!(v.overlapping_bytes(1, &c, range_of("e-g").borrow()), 20);
+        assert_eq!(v.level_bytes(1), 50);
+        assert!(v.may_hold(1, &c, b"d") && v.may_hold(1, &c, b"k"));
+        assert!(!v.may_hold(1, &c, b"p") && !v.may_hold(1, &c, b"f"));
+    }
+
+    #[test]
+    fn a_file_is_obsolete_when_the_last_hold_goes() {
+        let obsolete = Arc::new(ObsoleteFiles::default());
+        let meta = |number| FileMetaData {
+            number,
+            ..FileMetaData::default()
+        };
+        let a = TableFile::new(meta(7), obsolete.clone());
+        let moved = TableFile::new(meta(7), obsolete.clone());
+        let b = TableFile::new(meta(8), obsolete.clone());
+        drop(a);
+        assert!(obsolete.take().is_empty());
+        drop(b);
+        assert_eq!(obsolete.take(), [8]);
+        drop(moved);
+        assert_eq!(obsolete.take(), [7]);
+        obsolete.put_back([7]);
+        assert_eq!(obsolete.take(), [7]);
+    }
+}

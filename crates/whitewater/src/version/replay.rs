@@ -1,0 +1,231 @@
+//! Reading the manifest back: edits, from the first to the last, add up to the
+//! column families and their files.
+//!
+//! Nothing is created here but values; [`super::set`] turns them into versions.
+
+use super::builder::VersionBuilder;
+use crate::options::CfOptions;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use whitewater_storage::filename::{self, FileType};
+use whitewater_storage::fs::Fs;
+use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::manifest::{ManifestReader, VersionEdit, read_current};
+use whitewater_storage::{Error, Result};
+
+/// The column family every database has; it is never added or dropped.
+pub(super) const DEFAULT_COLUMN_FAMILY: &str = "default";
+
+/// A column family as the edits so far describe it.
+#[derive(Debug)]
+pub(super) struct ReplayedFamily {
+    pub name: String,
+    /// The comparator's name, when the manifest gives it.
+    pub comparator: Option<String>,
+    pub log_number: u64,
+    pub files: VersionBuilder,
+}
+
+impl ReplayedFamily {
+    fn new(name: &str) -> Self {
+        ReplayedFamily {
+            name: name.to_owned(),
+            comparator: None,
+            log_number: 0,
+            files: VersionBuilder::empty(),
+        }
+    }
+}
+
+/// What the edits so far add up to.
+#[derive(Debug)]
+pub(super) struct Replay {
+    pub families: BTreeMap<u32, ReplayedFamily>,
+    pub manifest_number: u64,
+    pub db_id: Option<String>,
+    pub min_log_number_to_keep: u64,
+    pub max_column_family: u32,
+    next_file_number: Option<u64>,
+    last_sequence: Option<SequenceNumber>,
+    any_log_number: bool,
+    /// The largest number of a table or log met.
+    largest_number: u64,
+}
+
+impl Replay {
+    /// Replays the manifest that `CURRENT` names.
+    ///
+    /// # Errors
+    /// `Corruption` and `NotSupported` naming file and offset.
+    pub fn read(fs: &dyn Fs, dir: &Path) -> Result<Replay> {
+        let path = read_current(fs, dir)?;
+        let mut reader = ManifestReader::open(fs, &path)?;
+        let mut replay = Replay {
+            families: BTreeMap::from([(0, ReplayedFamily::new(DEFAULT_COLUMN_FAMILY))]),
+            manifest_number: number_of(&path),
+            db_id: None,
+            min_log_number_to_keep: 0,
+            max_column_family: 0,
+            next_file_number: None,
+            last_sequence: None,
+            any_log_number: false,
+            largest_number: 0,
+        };
+        while let Some(edits) = reader.next()? {
+            for edit in &edits {
+                let applied = replay.apply(edit);
+                applied.map_err(|e| e.in_file(&path, Some(reader.offset())))?;
+            }
+        }
+        replay
+            .check_complete()
+            .map_err(|e| e.in_file(&path, None))?;
+        Ok(replay)
+    }
+
+    /// The first file number not used yet, as far as the manifest knows.
+    pub fn next_file_number(&self) -> u64 {
+        let seen = self.largest_number.max(self.manifest_number);
+        self.next_file_number
+            .unwrap_or(0)
+            .max(seen.saturating_add(1))
+    }
+
+    /// The last sequence number recorded.
+    pub fn last_sequence(&self) -> SequenceNumber {
+        self.last_sequence.unwrap_or(0)
+    }
+
+    fn apply(&mut self, edit: &VersionEdit) -> Result<()> {
+        self.apply_database_fields(edit);
+        let id = edit.column_family;
+        if let Some(name) = &edit.column_family_add {
+            return self.add_family(id, name, edit);
+        }
+        if edit.column_family_drop {
+            return match self.families.remove(&id) {
+                Some(_) if id != 0 => Ok(()),
+                _ => Err(Error::corruption(format_args!(
+                    "MANIFEST drops column family {id}, which cannot be dropped"
+                ))),
+            };
+        }
+        let Some(family) = self.families.get_mut(&id) else {
+            return Err(Error::corruption(format_args!(
+                "MANIFEST record for unknown column family {id}"
+            )));
+        };
+        if let Some(name) = &edit.comparator {
+            family.comparator = Some(name.clone());
+        }
+        family.log_number = family.log_number.max(edit.log_number.unwrap_or(0));
+        family.files.apply(edit)
+    }
+
+    fn add_family(&mut self, id: u32, name: &str, edit: &VersionEdit) -> Result<()> {
+        let known = self.families.contains_key(&id) && id != 0;
+        if known || self.families.values().any(|f| f.name == name) && id != 0 {
+            return Err(Error::corruption(format_args!(
+                "MANIFEST adds column family {name} ({id}) twice"
+            )));
+        }
+        let mut family = ReplayedFamily::new(name);
+        family.comparator = edit.comparator.clone();
+        family.log_number = edit.log_number.unwrap_or(0);
+        self.families.insert(id, family);
+        self.max_column_family = self.max_column_family.max(id);
+        Ok(())
+    }
+
+    /// Fields that count whatever else the edit is about.
+    fn apply_database_fields(&mut self, edit: &VersionEdit) {
+        if let Some(id) = &edit.db_id {
+            self.db_id = Some(id.clone());
+        }
+        self.next_file_number = self.next_file_number.max(edit.next_file_number);
+        self.last_sequence = self.last_sequence.max(edit.last_sequence);
+        self.any_log_number |= edit.log_number.is_some();
+        let keep = edit.min_log_number_to_keep.unwrap_or(0);
+        self.min_log_number_to_keep = self.min_log_number_to_keep.max(keep);
+        let largest = edit.max_column_family.unwrap_or(0);
+        self.max_column_family = self.max_column_family.max(largest);
+        let files = edit.new_files.iter().map(|(_, f)| f.number);
+        let seen = files.chain(edit.log_number).max().unwrap_or(0);
+        self.largest_number = self.largest_number.max(seen);
+    }
+
+    fn check_complete(&self) -> Result<()> {
+        let missing: Vec<&str> = [
+            (self.any_log_number, "log_file_number"),
+            (self.next_file_number.is_some(), "next_file_number"),
+            (self.last_sequence.is_some(), "last_sequence"),
+        ]
+        .into_iter()
+        .filter_map(|(present, name)| (!present).then_some(name))
+        .collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(Error::corruption(format_args!(
+            "no {} entry in MANIFEST",
+            missing.join(", ")
+        )))
+    }
+}
+
+/// Checks that the opener knows every column family, and orders its keys as
+/// the database does.
+///
+/// # Errors
+/// `InvalidArgument` naming the column families.
+pub(super) fn check_options(
+    families: &BTreeMap<u32, ReplayedFamily>,
+    options_of: &dyn Fn(&str) -> Option<Arc<CfOptions>>,
+) -> Result<BTreeMap<u32, Arc<CfOptions>>> {
+    let mut found = BTreeMap::new();
+    let mut unlisted = Vec::new();
+    for (&id, family) in families {
+        match options_of(&family.name) {
+            Some(options) => _ = found.insert(id, options),
+            None => unlisted.push(family.name.as_str()),
+        }
+    }
+    if !unlisted.is_empty() {
+        return Err(Error::invalid(format_args!(
+            "Column families not opened: {}",
+            unlisted.join(", ")
+        )));
+    }
+    for (id, family) in families {
+        let given = found[id].comparator.name();
+        if let Some(existing) = &family.comparator
+            && existing != given
+        {
+            return Err(Error::invalid(format_args!(
+                "{} : comparator name mismatch: existing comparator {existing} does not match \
+                 {given}",
+                family.name
+            )));
+        }
+    }
+    Ok(found)
+}
+
+/// Names of the column families of the database in `dir`, by id.
+///
+/// # Errors
+/// Those of reading the manifest.
+pub(crate) fn list_column_families(fs: &dyn Fs, dir: &Path) -> Result<Vec<String>> {
+    let replay = Replay::read(fs, dir)?;
+    Ok(replay.families.into_values().map(|f| f.name).collect())
+}
+
+/// The number in a manifest's name; `read_current` lets no other name pass.
+fn number_of(manifest: &PathBuf) -> u64 {
+    let name = manifest.file_name().and_then(|n| n.to_str());
+    match name.and_then(filename::parse) {
+        Some(FileType::Manifest(number)) => number,
+        _ => 0,
+    }
+}

@@ -1,0 +1,573 @@
+//! All column families' current versions and the manifest that records them.
+//!
+//! The manifest is written by [`VersionSet::log_and_apply`] alone, under the
+//! manifest lock. It does not decide what changes; flush, compaction and the
+//! column-family calls do.
+//!
+//! Invariants:
+//! * I1: a version is installed only after the edit that makes it is durable
+//!   in the manifest that CURRENT names.
+//! * I2: while it is unknown whether a failed write reached the disk, the files
+//!   it names stay, and so does every manifest that CURRENT may name.
+//! * I3: numbers recorded (next file, last sequence, log numbers, largest
+//!   column family) never go down.
+
+use super::builder::VersionBuilder;
+use super::replay::{self, Replay};
+use super::{FileHold, ObsoleteFiles, Version};
+use crate::options::CfOptions;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use whitewater_storage::cache::BlockCache;
+use whitewater_storage::fs::Fs;
+use whitewater_storage::key::{InternalComparator, SequenceNumber};
+use whitewater_storage::manifest::{VersionEdit, set_current};
+use whitewater_storage::wal::LogWriter;
+use whitewater_storage::{Error, Result, filename};
+
+pub(crate) use super::replay::list_column_families;
+
+/// One column family as the manifest knows it.
+#[derive(Clone, Debug)]
+pub(crate) struct CfVersion {
+    pub id: u32,
+    pub name: String,
+    pub comparator: String,
+    /// WALs with smaller numbers hold nothing of this column family.
+    pub log_number: u64,
+    pub current: Arc<Version>,
+}
+
+/// What the manifest said at open.
+#[derive(Debug)]
+pub(crate) struct Recovered {
+    /// By id, dropped column families left out.
+    pub column_families: BTreeMap<u32, CfVersion>,
+    pub last_sequence: SequenceNumber,
+    pub min_log_number_to_keep: u64,
+    pub db_id: Option<String>,
+}
+
+/// The current versions and the manifest.
+///
+/// Lock order: the manifest lock inside is taken before the database mutex.
+/// `log_and_apply` holds it from reading the current versions until the new
+/// ones are installed, so edits apply in the order they are recorded. The lock
+/// of `numbers` is a leaf: it is held for a look-up, never across I/O.
+#[derive(Debug)]
+pub(crate) struct VersionSet {
+    fs: Arc<dyn Fs>,
+    dir: PathBuf,
+    max_manifest_file_size: u64,
+    obsolete: Arc<ObsoleteFiles>,
+    /// Numbers all files. Written by: `new_file_number` (any thread) and
+    /// recovery. Read by: the same and manifest writes. Publishes nothing.
+    next_file: AtomicU64,
+    /// Written by: rollover, under the manifest lock. Read by: anyone.
+    /// Publishes nothing.
+    manifest_number: AtomicU64,
+    /// Written by: `new_column_family_id` (any thread) and, under the manifest
+    /// lock, additions. Read by: the same. Publishes nothing.
+    max_column_family: AtomicU32,
+    /// Written by: `log_and_apply`, under the manifest lock. Read by: whoever
+    /// deletes logs; a stale value deletes less. Publishes nothing.
+    min_log_number_to_keep: AtomicU64,
+    numbers: Mutex<BTreeMap<u32, FamilyNumbers>>,
+    manifest: Mutex<Manifest>,
+}
+
+/// Counters of a column family that are asked for while a manifest write runs.
+#[derive(Debug, Clone, Copy)]
+struct FamilyNumbers {
+    next_epoch: u64,
+    log_number: u64,
+}
+
+/// What the manifest lock guards.
+#[derive(Debug)]
+struct Manifest {
+    /// `None` until the first write after open and after a failed one: the
+    /// next write starts a new file.
+    writer: Option<LogWriter>,
+    families: BTreeMap<u32, Family>,
+    last_sequence: SequenceNumber,
+    db_id: Option<String>,
+    /// Manifests to delete once a newer one is in force (upholds I2).
+    stale: Vec<u64>,
+    /// Tables named by writes that failed (upholds I2).
+    quarantine: Vec<FileHold>,
+}
+
+/// A column family and what is needed to make its versions.
+#[derive(Debug, Clone)]
+struct Family {
+    version: CfVersion,
+    comparator: InternalComparator,
+    num_levels: usize,
+    block_cache: Option<BlockCache>,
+}
+
+/// A change that was checked and can be recorded and installed.
+struct Change {
+    edits: Vec<VersionEdit>,
+    /// Families with a new state; `None` is dropped.
+    families: BTreeMap<u32, Option<Family>>,
+    last_sequence: SequenceNumber,
+}
+
+impl VersionSet {
+    /// Creates an empty database in `dir`: MANIFEST-000001 and CURRENT.
+    pub fn create_database(fs: &Arc<dyn Fs>, dir: &Path, db_id: &str) -> Result<()> {
+        let first = VersionEdit {
+            db_id: Some(db_id.to_owned()),
+            log_number: Some(0),
+            next_file_number: Some(2),
+            last_sequence: Some(0),
+            ..VersionEdit::default()
+        };
+        let file = fs.create(&filename::manifest(dir, 1))?;
+        let mut writer = LogWriter::new(file, 0, false);
+        writer.add_record(&[&first.encode()])?;
+        writer.sync()?;
+        set_current(&**fs, dir, 1)
+    }
+
+    /// Replays the manifest that CURRENT names. `options_of` gives the options
+    /// of a column family by name, or `None` if the opener did not list it.
+    ///
+    /// # Errors
+    /// `InvalidArgument` naming column families that were not listed, or whose
+    /// comparator differs; `Corruption` with file and offset; `NotSupported`
+    /// for databases with blob files or path ids.
+    pub fn recover(
+        fs: Arc<dyn Fs>,
+        dir: PathBuf,
+        max_manifest_file_size: u64,
+        obsolete: Arc<ObsoleteFiles>,
+        options_of: &dyn Fn(&str) -> Option<Arc<CfOptions>>,
+    ) -> Result<(VersionSet, Recovered)> {
+        let replay = Replay::read(&*fs, &dir)?;
+        let options = replay::check_options(&replay.families, options_of)?;
+        let next_file = replay.next_file_number();
+        let last_sequence = replay.last_sequence();
+        let path = filename::manifest(&dir, replay.manifest_number);
+        let mut families = BTreeMap::new();
+        for (id, replayed) in replay.families {
+            let mut family = Family::new(id, &replayed.name, &options[&id]);
+            family.version.log_number = replayed.log_number;
+            let files = family.finish(replayed.files, &obsolete);
+            family.version.current = files.map_err(|e| e.in_file(&path, None))?;
+            families.insert(id, family);
+        }
+        let recovered = Recovered {
+            column_families: (families.iter())
+                .map(|(id, f)| (*id, f.version.clone()))
+                .collect(),
+            last_sequence,
+            min_log_number_to_keep: replay.min_log_number_to_keep,
+            db_id: replay.db_id.clone(),
+        };
+        let set = VersionSet {
+            fs,
+            dir,
+            max_manifest_file_size,
+            obsolete,
+            next_file: AtomicU64::new(next_file),
+            manifest_number: AtomicU64::new(replay.manifest_number),
+            max_column_family: AtomicU32::new(replay.max_column_family),
+            min_log_number_to_keep: AtomicU64::new(replay.min_log_number_to_keep),
+            numbers: Mutex::new(families.iter().map(|(id, f)| (*id, f.numbers())).collect()),
+            manifest: Mutex::new(Manifest {
+                writer: None,
+                families,
+                last_sequence,
+                db_id: replay.db_id,
+                stale: Vec::new(),
+                quarantine: Vec::new(),
+            }),
+        };
+        Ok((set, recovered))
+    }
+
+    /// The next unused file number.
+    pub fn new_file_number(&self) -> u64 {
+        self.next_file.fetch_add(1, Relaxed)
+    }
+
+    /// Makes sure that numbers handed out from now on exceed `number`.
+    pub fn mark_file_number_used(&self, number: u64) {
+        self.next_file.fetch_max(number.saturating_add(1), Relaxed);
+    }
+
+    /// Number of the manifest in force.
+    pub fn manifest_number(&self) -> u64 {
+        self.manifest_number.load(Relaxed)
+    }
+
+    /// The next epoch number for a level-0 table of column family `cf`.
+    pub fn new_epoch_number(&self, cf: u32) -> u64 {
+        match self.numbers.lock().get_mut(&cf) {
+            Some(numbers) => {
+                numbers.next_epoch += 1;
+                numbers.next_epoch - 1
+            }
+            // Dropped in the meantime: nothing will be recorded.
+            None => 1,
+        }
+    }
+
+    /// The id for a column family about to be added. Ids are never used twice.
+    pub fn new_column_family_id(&self) -> u32 {
+        self.max_column_family.fetch_add(1, Relaxed) + 1
+    }
+
+    /// The largest column family id ever used.
+    pub fn max_column_family(&self) -> u32 {
+        self.max_column_family.load(Relaxed)
+    }
+
+    /// Logs with smaller numbers may be deleted: the manifest says so.
+    pub fn min_log_number_to_keep(&self) -> u64 {
+        self.min_log_number_to_keep.load(Relaxed)
+    }
+
+    /// The smallest log number that any column family needs once those in
+    /// `advancing` (id, new log number) need only that. It belongs into the
+    /// edit that advances them, as `min_log_number_to_keep`.
+    pub fn min_log_number_after(&self, advancing: &[(u32, u64)]) -> u64 {
+        let log_number = |(id, numbers): (&u32, &FamilyNumbers)| {
+            let new = advancing.iter().find(|(cf, _)| cf == id);
+            new.map_or(numbers.log_number, |(_, log)| numbers.log_number.max(*log))
+        };
+        let numbers = self.numbers.lock();
+        numbers.iter().map(log_number).min().unwrap_or(0)
+    }
+
+    /// Records `edits` (as an atomic group when there are several), syncs,
+    /// builds the next versions and hands them to `install` while still
+    /// holding the manifest lock; a dropped column family is not among them.
+    /// `last_sequence` is written into the record. Rolls the manifest over when
+    /// it has grown past its limit, and on the first call after open. A
+    /// column-family add edit creates the family with the options in `new_cf`.
+    ///
+    /// The tables that edits add are this call's from its beginning: on an
+    /// error it retires them through the queue of obsolete files, as soon as no
+    /// manifest on disk can name them. The caller must not delete them.
+    ///
+    /// # Errors
+    /// When nothing was installed; after a failed append or sync the next call
+    /// starts a new manifest, since the old one's tail is unknown.
+    pub fn log_and_apply(
+        &self,
+        edits: Vec<VersionEdit>,
+        last_sequence: SequenceNumber,
+        new_cf: Option<Arc<CfOptions>>,
+        install: &mut dyn FnMut(&[CfVersion]),
+    ) -> Result<()> {
+        let mut guard = self.manifest.lock();
+        let manifest = &mut *guard;
+        let new_files = edits.iter().flat_map(|e| &e.new_files);
+        let holds: Vec<FileHold> = new_files
+            .map(|(_, f)| self.obsolete.hold(f.number))
+            .collect();
+        let change = self.prepare(manifest, edits, last_sequence, new_cf)?;
+        if let Err(e) = self.record(manifest, &change.edits) {
+            manifest.writer = None;
+            manifest.quarantine.extend(holds);
+            return Err(e);
+        }
+        let installed = self.adopt(manifest, change);
+        install(&installed);
+        Ok(())
+    }
+
+    /// Checks edits and builds the versions they make; nothing is written.
+    fn prepare(
+        &self,
+        manifest: &Manifest,
+        mut edits: Vec<VersionEdit>,
+        last_sequence: SequenceNumber,
+        new_cf: Option<Arc<CfOptions>>,
+    ) -> Result<Change> {
+        if edits.is_empty() {
+            edits.push(VersionEdit::default());
+        }
+        let grouped = edits.len() > 1;
+        let last_sequence = last_sequence.max(manifest.last_sequence);
+        let mut families: BTreeMap<u32, Option<Family>> = BTreeMap::new();
+        let mut builders: BTreeMap<u32, VersionBuilder> = BTreeMap::new();
+        for edit in &mut edits {
+            let id = edit.column_family;
+            edit.last_sequence = Some(last_sequence);
+            if edit.column_family_add.is_some() || edit.column_family_drop {
+                if grouped {
+                    return Err(Error::invalid("column family change in an atomic group"));
+                }
+                let family = match edit.column_family_drop {
+                    true => drop_family(manifest, edit)?,
+                    false => Some(add_family(manifest, edit, new_cf.as_deref())?),
+                };
+                families.insert(id, family);
+                continue;
+            }
+            let known = manifest
+                .families
+                .get(&id)
+                .ok_or_else(|| unknown_family(id))?;
+            let family = families.entry(id).or_insert_with(|| Some(known.clone()));
+            if let (Some(family), Some(log)) = (family, &mut edit.log_number) {
+                *log = family.version.log_number.max(*log);
+                family.version.log_number = *log;
+            }
+            edit.prev_log_number = Some(0);
+            if !edit.new_files.is_empty() || !edit.deleted_files.is_empty() || edit.has_blob_files {
+                let base = || VersionBuilder::on(known.version.current.clone());
+                builders.entry(id).or_insert_with(base).apply(edit)?;
+            }
+        }
+        for (id, builder) in builders {
+            if let Some(Some(family)) = families.get_mut(&id) {
+                family.version.current = family.finish(builder, &self.obsolete)?;
+            }
+        }
+        Ok(Change {
+            edits,
+            families,
+            last_sequence,
+        })
+    }
+
+    /// Makes `edits` durable, in a new manifest when one is due.
+    fn record(&self, manifest: &mut Manifest, edits: &[VersionEdit]) -> Result<()> {
+        match &mut manifest.writer {
+            Some(writer) if writer.len() < self.max_manifest_file_size => {
+                let next_file = self.next_file.load(Relaxed);
+                let max_cf = edits[0]
+                    .column_family_drop
+                    .then(|| self.max_column_family());
+                write_edits(writer, edits, next_file, max_cf)?;
+                writer.sync()
+            }
+            _ => self.roll_over(manifest, edits),
+        }
+    }
+
+    /// Writes a new manifest (the state before `edits`, then `edits`) and puts
+    /// it in force. The old ones are deleted after that.
+    fn roll_over(&self, manifest: &mut Manifest, edits: &[VersionEdit]) -> Result<()> {
+        let number = self.new_file_number();
+        let path = filename::manifest(&self.dir, number);
+        let writer = match self.write_manifest(&path, manifest, edits) {
+            Ok(writer) => writer,
+            Err(e) => {
+                // CURRENT does not name it; a leftover is harmless.
+                let _ = self.fs.remove(&path);
+                return Err(e);
+            }
+        };
+        if let Err(e) = set_current(&*self.fs, &self.dir, number) {
+            manifest.stale.push(number);
+            return Err(e);
+        }
+        manifest.writer = Some(writer);
+        manifest
+            .stale
+            .push(self.manifest_number.swap(number, Relaxed));
+        // One that cannot be deleted now is tried again at the next rollover.
+        let left = |number: &u64| {
+            let path = filename::manifest(&self.dir, *number);
+            matches!(self.fs.remove(&path), Err(e) if !e.is_missing_file())
+        };
+        manifest.stale.retain(left);
+        manifest.quarantine.clear();
+        Ok(())
+    }
+
+    fn write_manifest(
+        &self,
+        path: &Path,
+        manifest: &Manifest,
+        edits: &[VersionEdit],
+    ) -> Result<LogWriter> {
+        let mut writer = LogWriter::new(self.fs.create(path)?, 0, false);
+        if manifest.db_id.is_some() {
+            let id = VersionEdit {
+                db_id: manifest.db_id.clone(),
+                ..VersionEdit::default()
+            };
+            writer.add_record(&[&id.encode()])?;
+        }
+        let keep = self.min_log_number_to_keep();
+        for family in manifest.families.values() {
+            for edit in family.snapshot(keep, manifest.last_sequence) {
+                writer.add_record(&[&edit.encode()])?;
+            }
+        }
+        let next_file = self.next_file.load(Relaxed);
+        write_edits(
+            &mut writer,
+            edits,
+            next_file,
+            Some(self.max_column_family()),
+        )?;
+        writer.sync()?;
+        Ok(writer)
+    }
+
+    /// Makes a recorded change the current state and returns what is new.
+    fn adopt(&self, manifest: &mut Manifest, change: Change) -> Vec<CfVersion> {
+        manifest.last_sequence = change.last_sequence;
+        for edit in &change.edits {
+            if let Some(keep) = edit.min_log_number_to_keep {
+                self.min_log_number_to_keep.fetch_max(keep, Relaxed);
+            }
+            if edit.db_id.is_some() {
+                manifest.db_id.clone_from(&edit.db_id);
+            }
+        }
+        let mut numbers = self.numbers.lock();
+        let mut installed = Vec::new();
+        for (id, family) in change.families {
+            let Some(family) = family else {
+                numbers.remove(&id);
+                manifest.families.remove(&id);
+                continue;
+            };
+            self.max_column_family.fetch_max(id, Relaxed);
+            let now = family.numbers();
+            let entry = numbers.entry(id).or_insert(now);
+            entry.log_number = now.log_number;
+            entry.next_epoch = entry.next_epoch.max(now.next_epoch);
+            installed.push(family.version.clone());
+            manifest.families.insert(id, family);
+        }
+        installed
+    }
+}
+
+impl Family {
+    fn new(id: u32, name: &str, options: &CfOptions) -> Self {
+        let block_cache = options.table.block_cache.clone();
+        Family {
+            version: CfVersion {
+                id,
+                name: name.to_owned(),
+                comparator: options.comparator.name().to_owned(),
+                log_number: 0,
+                current: Arc::new(Version::empty(options.num_levels, block_cache.clone())),
+            },
+            comparator: InternalComparator::new(options.comparator.clone()),
+            num_levels: options.num_levels,
+            block_cache,
+        }
+    }
+
+    fn finish(
+        &self,
+        builder: VersionBuilder,
+        obsolete: &Arc<ObsoleteFiles>,
+    ) -> Result<Arc<Version>> {
+        let cache = self.block_cache.clone();
+        let version = builder.finish(&self.comparator, self.num_levels, cache, obsolete)?;
+        Ok(Arc::new(version))
+    }
+
+    fn numbers(&self) -> FamilyNumbers {
+        let files = self.version.current.levels.iter().flatten();
+        let largest = files.map(|f| f.meta.epoch_number).max().unwrap_or(0);
+        FamilyNumbers {
+            next_epoch: largest.saturating_add(1),
+            log_number: self.version.log_number,
+        }
+    }
+
+    /// The edits that make this family out of nothing.
+    fn snapshot(&self, min_log: u64, last_sequence: SequenceNumber) -> [VersionEdit; 2] {
+        let v = &self.version;
+        let identity = VersionEdit {
+            comparator: Some(v.comparator.clone()),
+            column_family: v.id,
+            column_family_add: (v.id != 0).then(|| v.name.clone()),
+            ..VersionEdit::default()
+        };
+        let files = v
+            .current
+            .levels
+            .iter()
+            .enumerate()
+            .flat_map(|(level, files)| {
+                let described = move |f: &Arc<super::TableFile>| (level as u32, f.meta.clone());
+                files.iter().map(described)
+            });
+        let content = VersionEdit {
+            column_family: v.id,
+            log_number: Some(v.log_number),
+            new_files: files.collect(),
+            min_log_number_to_keep: (v.id == 0 && min_log > 0).then_some(min_log),
+            last_sequence: Some(last_sequence),
+            ..VersionEdit::default()
+        };
+        [identity, content]
+    }
+}
+
+/// Appends `edits`, as an atomic group when there are several.
+fn write_edits(
+    writer: &mut LogWriter,
+    edits: &[VersionEdit],
+    next_file: u64,
+    max_column_family: Option<u32>,
+) -> Result<()> {
+    for (i, edit) in edits.iter().enumerate() {
+        let mut edit = edit.clone();
+        edit.next_file_number = Some(next_file);
+        if i == 0 {
+            edit.max_column_family = max_column_family;
+        }
+        if edits.len() > 1 {
+            edit.remaining_in_group = Some((edits.len() - 1 - i) as u32);
+        }
+        writer.add_record(&[&edit.encode()])?;
+    }
+    Ok(())
+}
+
+fn unknown_family(id: u32) -> Error {
+    Error::new(
+        whitewater_storage::ErrorKind::ColumnFamilyDropped,
+        format_args!("column family {id}"),
+    )
+}
+
+fn drop_family(manifest: &Manifest, edit: &VersionEdit) -> Result<Option<Family>> {
+    let id = edit.column_family;
+    if id == 0 {
+        return Err(Error::invalid("Can't drop default column family"));
+    }
+    match manifest.families.contains_key(&id) {
+        true => Ok(None),
+        false => Err(unknown_family(id)),
+    }
+}
+
+fn add_family(
+    manifest: &Manifest,
+    edit: &mut VersionEdit,
+    options: Option<&CfOptions>,
+) -> Result<Family> {
+    let (id, name) = (edit.column_family, edit.column_family_add.as_deref());
+    let (Some(name), Some(options)) = (name, options) else {
+        return Err(Error::invalid("a column family is added without options"));
+    };
+    let taken = |f: &Family| f.version.name == name;
+    if manifest.families.contains_key(&id) || manifest.families.values().any(taken) {
+        return Err(Error::invalid("Column family already exists"));
+    }
+    let mut family = Family::new(id, name, options);
+    family.version.log_number = edit.log_number.unwrap_or(0);
+    edit.comparator = Some(family.version.comparator.clone());
+    Ok(family)
+}

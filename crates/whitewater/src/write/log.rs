@@ -1,0 +1,152 @@
+//! The write-ahead log of a database: the file being written, older files
+//! that still matter, and recycling.
+//!
+//! Invariants:
+//! * L1: `closed` holds, oldest first, logs that were switched out and not
+//!   synced yet; a synced write syncs them before the current one (upholds C4).
+//! * L2: a log file is deleted or recycled only below the number the manifest
+//!   says is needed.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use whitewater_storage::filename;
+use whitewater_storage::fs::Fs;
+use whitewater_storage::wal::LogWriter;
+use whitewater_storage::{Error, Result};
+
+/// The logs of an open database.
+#[derive(Debug)]
+pub(crate) struct Wal {
+    fs: Arc<dyn Fs>,
+    dir: PathBuf,
+    recycle_limit: usize,
+    /// Expected size of a log, reserved when one is created.
+    preallocate: u64,
+    current: Option<LogWriter>,
+    /// Whether the current log's directory entry is durable.
+    dir_synced: bool,
+    /// L1.
+    closed: Vec<LogWriter>,
+    /// Number and size of logs older than the current one, oldest first.
+    older: VecDeque<(u64, u64)>,
+    /// Obsolete logs kept for reuse.
+    recyclable: VecDeque<u64>,
+}
+
+impl Wal {
+    /// No log yet.
+    pub fn new(fs: Arc<dyn Fs>, dir: PathBuf, recycle_limit: usize, preallocate: u64) -> Self {
+        Wal {
+            fs,
+            dir,
+            recycle_limit,
+            preallocate,
+            current: None,
+            dir_synced: false,
+            closed: Vec::new(),
+            older: VecDeque::new(),
+            recyclable: VecDeque::new(),
+        }
+    }
+
+    /// Number of the current log.
+    pub fn number(&self) -> u64 {
+        self.current.as_ref().map_or(0, LogWriter::log_number)
+    }
+
+    /// Whether the current log has no records.
+    pub fn is_empty(&self) -> bool {
+        self.current.as_ref().is_none_or(LogWriter::is_empty)
+    }
+
+    /// Bytes of all logs that may be needed for recovery.
+    pub fn total_bytes(&self) -> u64 {
+        let current = self.current.as_ref().map_or(0, LogWriter::len);
+        current + self.older.iter().map(|(_, size)| size).sum::<u64>()
+    }
+
+    /// Starts log `number`; later records go there.
+    pub fn roll(&mut self, number: u64) -> Result<()> {
+        let path = filename::wal(&self.dir, number);
+        let mut file = match self.recyclable.pop_front() {
+            Some(old) => self.fs.reuse(&filename::wal(&self.dir, old), &path)?,
+            None => self.fs.create(&path)?,
+        };
+        file.preallocate(self.preallocate);
+        let next = LogWriter::new(file, number, self.recycle_limit > 0);
+        if let Some(last) = self.current.replace(next) {
+            self.older.push_back((last.log_number(), last.len()));
+            self.closed.push(last);
+        }
+        self.dir_synced = false;
+        Ok(())
+    }
+
+    /// Appends one record.
+    pub fn append(&mut self, parts: &[&[u8]]) -> Result<()> {
+        match &mut self.current {
+            Some(log) => log.add_record(parts),
+            None => Err(Error::invalid("the database has no log open")),
+        }
+    }
+
+    /// Makes everything appended so far durable, oldest log first.
+    pub fn sync(&mut self) -> Result<()> {
+        self.sync_closed()?;
+        if !self.dir_synced {
+            self.fs.sync_dir(&self.dir)?;
+            self.dir_synced = true;
+        }
+        match &mut self.current {
+            Some(log) => log.sync(),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes the logs before the current one durable. A flush of one column
+    /// family calls this first when there are others, or a power cut could
+    /// keep the flushed family's later writes and lose the others' earlier ones.
+    pub fn sync_closed(&mut self) -> Result<()> {
+        if self.closed.is_empty() {
+            return Ok(());
+        }
+        self.fs.sync_dir(&self.dir)?;
+        while let Some(log) = self.closed.first_mut() {
+            log.sync()?;
+            self.closed.remove(0).close()?;
+        }
+        Ok(())
+    }
+
+    /// Forgets logs below `min_needed`, deleting or keeping their files for
+    /// reuse; upholds L2 if the caller has that number from the manifest.
+    pub fn forget_below(&mut self, min_needed: u64) -> Result<()> {
+        self.closed.retain(|log| log.log_number() >= min_needed);
+        while let Some(&(number, _)) = self.older.front()
+            && number < min_needed
+        {
+            if self.recyclable.len() < self.recycle_limit {
+                self.recyclable.push_back(number);
+            } else {
+                self.fs.remove(&filename::wal(&self.dir, number))?;
+            }
+            self.older.pop_front();
+        }
+        Ok(())
+    }
+
+    /// Closes the current log without syncing it.
+    pub fn close(&mut self) -> Result<()> {
+        self.closed.clear();
+        match self.current.take() {
+            Some(log) => log.close(),
+            None => Ok(()),
+        }
+    }
+
+    /// The directory of the logs.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+}
