@@ -158,7 +158,6 @@ macro_rules! engine_binding {
                 let mut options = Options::default();
                 options.create_if_missing(!flags.use_existing_db);
                 options.set_max_open_files(flags.open_files);
-                options.set_use_fsync(flags.use_fsync);
                 if !flags.wal_dir.is_empty() {
                     options.set_wal_dir(&flags.wal_dir);
                 }
@@ -256,7 +255,6 @@ macro_rules! engine_binding {
     };
 }
 
-#[cfg(feature = "engine")]
 engine_binding!(
     own,
     whitewater,
@@ -273,7 +271,6 @@ engine_binding!(
 );
 
 /// This engine has one limit and divides it itself: limits given apart add up.
-#[cfg(feature = "engine")]
 fn set_own_jobs(options: &mut whitewater::Options, flags: &Flags) {
     let (flushes, compactions) = (
         flags.max_background_flushes,

@@ -240,7 +240,6 @@ flags! {
         bloom_bits: i32 = -1, "Bloom filter bits for each key; 0 or less: no filter.";
         cache_size: i64 = 8 << 20, "Bytes of the block cache; 0 or less: no cache.";
         open_files: i32 = -1, "Table files kept open; -1: all.";
-        use_fsync: bool = false, "Use fsync rather than fdatasync.";
         wal_dir: String = "", "Directory of the log files; empty: the database's.";
     }
 }

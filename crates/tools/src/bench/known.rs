@@ -31,7 +31,7 @@ const OFF_SWITCHES: &str = "\
     use_blob_cache use_blob_db use_cache_jemalloc_no_dump_allocator \
     use_cache_memkind_kmem_allocator use_compressed_secondary_cache use_cuckoo_table \
     use_data_block_hash_index use_direct_io_for_flush_and_compaction use_direct_reads \
-    use_existing_keys use_hash_search use_keep_filter use_plain_table use_ribbon_filter \
+    use_existing_keys use_fsync use_hash_search use_keep_filter use_plain_table use_ribbon_filter \
     use_secondary_db use_stderr_info_logger use_tailing_iterator use_uint64_comparator";
 
 /// Switches for which neither value is what this build does for certain.

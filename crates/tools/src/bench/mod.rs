@@ -17,7 +17,6 @@ use std::process::ExitCode;
 use tempfile::TempDir;
 
 pub mod args;
-#[cfg(any(feature = "engine", feature = "peer-rocksdb"))]
 mod binding;
 pub mod both;
 mod clock;
@@ -80,36 +79,21 @@ fn print(text: &str) -> Result<()> {
     Ok(std::io::stdout().write_all(text.as_bytes())?)
 }
 
-#[cfg(feature = "engine")]
 type Own = binding::own::Database;
 
-#[cfg(feature = "engine")]
 fn run_tour() -> Result<()> {
     let base = Base::temporary()?;
     tour::run::<Own>(tour::Size::default(), &base.path, &mut std::io::stdout())
-}
-
-#[cfg(not(feature = "engine"))]
-fn run_tour() -> Result<()> {
-    Err(no_engine())
-}
-
-#[cfg(not(feature = "engine"))]
-fn no_engine() -> Failure {
-    Failure("the engine is not part of this build".into())
 }
 
 fn run(flags: &Flags) -> Result<()> {
     // Everything that can be wrong with the command line comes first.
     plan::parse(&flags.benchmarks)?;
     match flags.engine.as_str() {
-        #[cfg(feature = "engine")]
         "whitewater" => run_one::<Own>(flags),
-        #[cfg(not(feature = "engine"))]
-        "whitewater" => Err(no_engine()),
         #[cfg(feature = "peer-rocksdb")]
         "rocksdb" => run_one::<binding::peer::Database>(flags),
-        #[cfg(all(feature = "peer-rocksdb", feature = "engine"))]
+        #[cfg(feature = "peer-rocksdb")]
         "both" => run_both::<Own, binding::peer::Database>(flags),
         #[cfg(not(feature = "peer-rocksdb"))]
         "rocksdb" | "both" => Err(Failure(format!(
@@ -133,7 +117,7 @@ fn run_one<E: Engine>(flags: &Flags) -> Result<()> {
     Ok(())
 }
 
-#[cfg(any(test, all(feature = "peer-rocksdb", feature = "engine")))]
+#[cfg(any(test, feature = "peer-rocksdb"))]
 fn run_both<A: Engine, B: Engine>(flags: &Flags) -> Result<()> {
     if flags.use_existing_db {
         return Err(Failure(
