@@ -3,6 +3,7 @@
 use super::Engine;
 use crate::memtable::{Added, Memtable};
 use crate::options::read::WriteSpec;
+use crate::stats::Ticker;
 use crate::write::group::{self, Grouped};
 use crate::write::{Barrier, CommitEnv, MemtableMap, Request, WriteRequest};
 use parking_lot::Mutex;
@@ -74,7 +75,10 @@ impl Engine {
             return Err(Error::invalid("Sync writes has to enable WAL."));
         }
         self.check_batch(w)?;
-        self.gate.pass(w.batch.bytes().len(), spec.no_slowdown)?;
+        let stalled = self.gate.pass(w.batch.bytes().len(), spec.no_slowdown)?;
+        if !stalled.is_zero() {
+            self.tick(Ticker::StallMicros, stalled.as_micros() as u64);
+        }
         self.run(request)
     }
 
@@ -258,7 +262,13 @@ impl CommitEnv for Engine {
     fn log(&self, parts: &[&[u8]], sync: bool) -> Result<()> {
         let mut wal = self.wal.lock();
         wal.append(parts)?;
-        if sync { wal.sync() } else { Ok(()) }
+        self.tick(Ticker::LogWrites, 1);
+        self.tick(Ticker::LogBytes, parts.iter().map(|p| p.len() as u64).sum());
+        if sync {
+            wal.sync()?;
+            self.tick(Ticker::LogSyncs, 1);
+        }
+        Ok(())
     }
 
     fn apply(
@@ -279,6 +289,7 @@ impl CommitEnv for Engine {
     }
 
     fn publish(&self, last: SequenceNumber) {
+        self.tick(Ticker::WriteGroups, 1);
         // Release: pairs with the Acquire loads of readers and snapshots.
         self.visible.store(last, Ordering::Release);
     }
@@ -319,6 +330,8 @@ impl Engine {
             seq += 1;
         }
         self.count(memtables, current, &mut added);
+        self.tick(Ticker::KeysWritten, seq - first);
+        self.tick(Ticker::BytesWritten, request.batch.bytes().len() as u64);
         Ok(())
     }
 

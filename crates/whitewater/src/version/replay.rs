@@ -221,7 +221,7 @@ pub(crate) fn list_column_families(fs: &dyn Fs, dir: &Path) -> Result<Vec<String
 }
 
 /// The number in a manifest's name; `read_current` lets no other name pass.
-fn number_of(manifest: &PathBuf) -> u64 {
+fn number_of(manifest: &Path) -> u64 {
     let name = manifest.file_name().and_then(|n| n.to_str());
     match name.and_then(filename::parse) {
         Some(FileType::Manifest(number)) => number,

@@ -234,18 +234,6 @@ impl VersionSet {
         self.min_log_number_to_keep.load(Relaxed)
     }
 
-    /// The smallest log number that any column family needs once those in
-    /// `advancing` (id, new log number) need only that. It belongs into the
-    /// edit that advances them, as `min_log_number_to_keep`.
-    pub fn min_log_number_after(&self, advancing: &[(u32, u64)]) -> u64 {
-        let log_number = |(id, numbers): (&u32, &FamilyNumbers)| {
-            let new = advancing.iter().find(|(cf, _)| cf == id);
-            new.map_or(numbers.log_number, |(_, log)| numbers.log_number.max(*log))
-        };
-        let numbers = self.numbers.lock();
-        numbers.iter().map(log_number).min().unwrap_or(0)
-    }
-
     /// Records `edits` (as an atomic group when there are several), syncs,
     /// builds the next versions and hands them to `install` while still
     /// holding the manifest lock; a dropped column family is not among them.

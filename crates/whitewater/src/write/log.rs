@@ -144,9 +144,4 @@ impl Wal {
             None => Ok(()),
         }
     }
-
-    /// The directory of the logs.
-    pub fn dir(&self) -> &Path {
-        &self.dir
-    }
 }

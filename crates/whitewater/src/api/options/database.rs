@@ -156,4 +156,10 @@ impl Options {
     pub fn enable_statistics(&mut self) {
         self.db.statistics = Some(Arc::new(Statistics::default()));
     }
+
+    /// What was counted since [`enable_statistics`](Self::enable_statistics):
+    /// one line per ticker, `name COUNT : n`. `None` when statistics are off.
+    pub fn get_statistics(&self) -> Option<String> {
+        self.db.statistics.as_ref().map(|s| s.to_string())
+    }
 }
