@@ -122,10 +122,7 @@ fn input_version(compaction: &Compaction) -> Arc<Version> {
     for (level, files) in &compaction.inputs {
         levels[*level].extend_from_slice(files);
     }
-    Arc::new(Version::new(
-        levels,
-        compaction.version.block_cache.clone(),
-    ))
+    Arc::new(Version::new(levels, compaction.version.block_cache.clone()))
 }
 
 /// Checks that `read` entries are what the tables of `source` say they hold.

@@ -242,9 +242,7 @@ impl<'a> CompactionIter<'a> {
                 self.undecided.clear();
             }
             let stripe = self.rules.stripe(seq);
-            if self.settled == Some(stripe)
-                || self.rules.covered(self.current_key(), seq, stripe)
-            {
+            if self.settled == Some(stripe) || self.rules.covered(self.current_key(), seq, stripe) {
                 self.consume();
             } else if self.decide(seq, ty, stripe)? {
                 return Ok(());
@@ -328,7 +326,9 @@ impl<'a> CompactionIter<'a> {
         }
         let entry = parse_internal_key(self.source.key())?;
         let comparator = &self.rules.comparator;
-        let same = comparator.compare_user(entry.user_key, self.current_key()).is_eq();
+        let same = comparator
+            .compare_user(entry.user_key, self.current_key())
+            .is_eq();
         Ok(same.then_some((entry.seq, entry.ty)))
     }
 
@@ -341,7 +341,8 @@ impl<'a> CompactionIter<'a> {
     }
 
     /// Decides about a single deletion and what it meets in its stripe: a value
-    /// right below cancels out with it, and that settles the stripe.
+    /// right below cancels out with it. That does not settle the stripe, since
+    /// an older tombstone in it may hide what older stripes hold.
     fn single_delete(&mut self, stripe: usize) -> Result<()> {
         let mut key = self.source.key().to_vec();
         loop {
@@ -367,14 +368,25 @@ impl<'a> CompactionIter<'a> {
                     self.give(key, Vec::new());
                     break;
                 }
-                Some(_) => {
-                    self.consume();
-                    break;
-                }
+                Some(_) => return self.skip_values(stripe),
             }
         }
         self.settled = Some(stripe);
         Ok(())
+    }
+
+    /// Passes the values and operands of a stripe up to its next tombstone:
+    /// they were deleted or overwritten.
+    fn skip_values(&mut self, stripe: usize) -> Result<()> {
+        use ValueType::{Deletion, DeletionWithTimestamp, SingleDeletion};
+        loop {
+            match self.same_stripe(stripe)? {
+                None | Some((Deletion | SingleDeletion | DeletionWithTimestamp, false)) => {
+                    return Ok(());
+                }
+                Some(_) => self.consume(),
+            }
+        }
     }
 
     /// Combines the run of operands that starts here, within its stripe.

@@ -120,14 +120,15 @@ pub(crate) fn pick_manual(
         return Some(Err(()));
     }
     let overlaps = |l: &usize| !version.overlapping_span(*l, picker.user, inputs).is_empty();
-    let output_level = (level + 1..output_level).find(overlaps).unwrap_or(output_level);
+    let output_level = (level + 1..output_level)
+        .find(overlaps)
+        .unwrap_or(output_level);
     let below = match output_level == level {
         true => Some(Vec::new()),
         false => picker.output_inputs(output_level, &files),
     };
-    let picked = below.and_then(|below| {
-        picker.finish((level, files), (output_level, below), "ManualCompaction")
-    });
+    let picked = below
+        .and_then(|below| picker.finish((level, files), (output_level, below), "ManualCompaction"));
     Some(picked.ok_or(()))
 }
 
@@ -185,7 +186,10 @@ impl Picker<'_> {
             .into_iter()
             .find_map(|(_, file)| self.around(level, file));
         cursor.next[level] = match &picked {
-            Some(c) => c.inputs[0].1.last().map_or(next, |f| f.meta.largest.clone()),
+            Some(c) => c.inputs[0]
+                .1
+                .last()
+                .map_or(next, |f| f.meta.largest.clone()),
             None => next,
         };
         picked
@@ -279,7 +283,12 @@ impl Picker<'_> {
             return None;
         }
         let deeper = output_level + 1..self.version.levels.len();
-        let overlaps = |l| !self.version.overlapping_span(l, self.user, range).is_empty();
+        let overlaps = |l| {
+            !self
+                .version
+                .overlapping_span(l, self.user, range)
+                .is_empty()
+        };
         let compaction = Compaction {
             version: self.version.clone(),
             bottommost: output_level > 0 && !deeper.clone().any(overlaps),
@@ -310,7 +319,9 @@ impl Picker<'_> {
                 *whole = whole.hull(self.user, &file.range());
             }
         }
-        running.values().any(|whole| whole.overlaps(self.user, &range))
+        running
+            .values()
+            .any(|whole| whole.overlaps(self.user, &range))
     }
 
     /// Whether the files can become part of `output_level` as they are.

@@ -155,7 +155,11 @@ fn level0_score(version: &Version, options: &CfOptions, targets: &Targets) -> f6
         let base = version.level_bytes(targets.base_level).max(base_target);
         score = score.max(bytes as f64 / base as f64);
     }
-    if score > 1.0 { score * SCORE_SCALE } else { score }
+    if score > 1.0 {
+        score * SCORE_SCALE
+    } else {
+        score
+    }
 }
 
 fn level_score(
@@ -165,7 +169,9 @@ fn level_score(
     level: usize,
     incoming: f64,
 ) -> f64 {
-    let idle = version.levels[level].iter().filter(|f| !f.being_compacted());
+    let idle = version.levels[level]
+        .iter()
+        .filter(|f| !f.being_compacted());
     let bytes: u64 = idle.map(|f| f.meta.size).sum();
     let target = targets.bytes[level].max(1);
     if !options.level_compaction_dynamic_level_bytes || bytes < target {
@@ -238,7 +244,10 @@ mod tests {
         assert_eq!(s.base_level, 1);
         assert_eq!(s.target_bytes[1..4], [100, 1000, 10_000]);
         assert_eq!(s.target_bytes[6], 10_000_000);
-        assert_eq!((s.scores.len(), s.scores[0].0, s.pending_bytes), (6, 0.0, 0));
+        assert_eq!(
+            (s.scores.len(), s.scores[0].0, s.pending_bytes),
+            (6, 0.0, 0)
+        );
     }
 
     #[test]
@@ -257,7 +266,12 @@ mod tests {
         ] {
             let s = state(text, true);
             assert_eq!(s.base_level, base, "{text}");
-            let limited: Vec<u64> = s.target_bytes.iter().copied().filter(|&t| t < u64::MAX).collect();
+            let limited: Vec<u64> = s
+                .target_bytes
+                .iter()
+                .copied()
+                .filter(|&t| t < u64::MAX)
+                .collect();
             assert_eq!(limited, targets, "{text}");
         }
     }
@@ -298,6 +312,9 @@ mod tests {
         // 80 over the target of level 1, fan-out 900 / 180.
         let s = state("L0: 1:a-b@100\nL1: 2:a-b@80\nL2: 3:a-b@900", false);
         assert_eq!(s.pending_bytes, 180 + 80 * 6);
-        assert_eq!(state("L1: 1:a-b@100\nL2: 2:a-b@900", false).pending_bytes, 0);
+        assert_eq!(
+            state("L1: 1:a-b@100\nL2: 2:a-b@900", false).pending_bytes,
+            0
+        );
     }
 }

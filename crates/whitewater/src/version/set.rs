@@ -571,3 +571,6 @@ fn add_family(
     edit.comparator = Some(family.version.comparator.clone());
     Ok(family)
 }
+
+#[cfg(test)]
+mod tests;
