@@ -19,7 +19,7 @@
 //! # Invariants
 //! * I1: a piece lies in a block that lives as long as the arena, overlaps no
 //!   other piece and is aligned to [`ALIGN`].
-//! * I2: a [`Bump`] region is owned by whoever holds the mutex around it.
+//! * I2: a `Bump` region is owned by whoever holds the mutex around it.
 //!
 //! # Locks
 //! Shard before main; nothing is locked while main is held.

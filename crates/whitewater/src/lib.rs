@@ -24,6 +24,29 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Coming from the `rocksdb` crate
+//!
+//! Paths, generics and semantics are those of version 0.25; changing the name
+//! of the dependency is enough:
+//!
+//! ```toml
+//! rocksdb = { package = "whitewater", version = "0.1" }
+//! ```
+//!
+//! Known differences:
+//! * What is not built yet does not exist: its use does not compile. A value
+//!   that cannot be honoured (a codec, say) is refused at open, by name.
+//! * Nothing is a raw pointer. Traits that had raw pointers in their
+//!   signatures have opaque types there.
+//! * The function given to [`Options::set_comparator`] must be `Send + Sync`.
+//! * A batch made of damaged bytes is refused before anything is written.
+//! * [`ReadOptions`] keep the snapshot they were given alive.
+//! * Dropping a column family keeps its handle when it fails.
+//! * [`Error`] knows its kind, the file and the offset, besides the text.
+//! * Beside it there are: [`Options::set_fs`] and the [`fs`] module,
+//!   [`DBCommon::try_compact_range_opt`], and setters of write-path options
+//!   that crate lacks.
 
 #![forbid(unsafe_code)]
 
@@ -39,4 +62,20 @@ mod stats;
 mod version;
 mod write;
 
+pub use api::{merge_operator, properties};
+
+pub use api::{
+    AsColumnFamilyRef, BlockBasedOptions, BottommostLevelCompaction, BoundColumnFamily, CStrLike,
+    Cache, ChecksumType, ColumnFamily, ColumnFamilyDescriptor, ColumnFamilyHandle,
+    ColumnFamilyMetaData, ColumnFamilyRef, CompactOptions, DB, DBAccess, DBCommon,
+    DBCompressionType, DBIterator, DBIteratorWithThreadMode, DBPinnableSlice, DBRawIterator,
+    DBRawIteratorWithThreadMode, DBRecoveryMode, DBWithThreadMode, DEFAULT_COLUMN_FAMILY_NAME,
+    Direction, FlushOptions, IterateBounds, IteratorMode, LiveFile, LruCacheOptions, MergeOperands,
+    MultiThreaded, Options, PrefixRange, Range, ReadOptions, SingleThreaded, Snapshot,
+    SnapshotWithThreadMode, ThreadMode, WaitForCompactOptions, WriteBatch, WriteBatchIterator,
+    WriteBatchIteratorCf, WriteBatchWithTransaction, WriteOptions,
+};
+
+/// File systems a database can live in; see [`Options::set_fs`].
+pub use whitewater_storage::fs;
 pub use whitewater_storage::{Error, ErrorKind};

@@ -14,7 +14,7 @@
 //! * `node`: an entry's memory layout; `height`: how many levels it gets
 //! * `search`: walking the levels
 //! * `insert`: linking, and the splices that remember places
-//! * `iter`: cursors
+//! * `iter`: cursors; `check`: whether a list is as it should be
 //!
 //! # Thread safety
 //! Everything may be called from any thread at any time. Readers never wait.
@@ -25,6 +25,7 @@
 //! What this does not do: versions, visibility and deletion are the caller's
 //! business, encoded in tags and values.
 
+mod check;
 mod height;
 mod insert;
 mod iter;

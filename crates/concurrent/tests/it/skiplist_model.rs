@@ -78,6 +78,7 @@ fn build(inserts: Vec<Insert>) -> Result<(Arc<SkipList<Bytewise>>, Model), TestC
         model.entry(key).or_insert(value);
         prop_assert_eq!(list.len(), model.len());
     }
+    prop_assert_eq!(list.check(), Ok(model.len()));
     prop_assert_eq!(list.is_empty(), model.is_empty());
     prop_assert!(list.used_bytes() <= list.allocated_bytes());
     Ok((list, model))
@@ -228,7 +229,7 @@ fn a_splice_serves_any_order() {
             count += 1;
             true
         });
-        assert_eq!(count, 10_000);
+        assert_eq!((count, list.check()), (10_000, Ok(10_000)));
     }
 }
 

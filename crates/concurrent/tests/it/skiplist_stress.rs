@@ -104,7 +104,7 @@ fn inserters_lose_nothing_and_readers_see_a_sorted_list() {
             assert!(reader.join().unwrap() > 0);
         }
     });
-    assert_eq!(list.len(), ALL);
+    assert_eq!((list.check(), list.len()), (Ok(ALL), ALL));
     let mut expected = 0;
     list.scan_from(b"", u64::MAX, &mut |key, _, entry_value| {
         assert_eq!(key, usize::to_be_bytes(expected));
@@ -145,7 +145,7 @@ fn nearly_sorted_splices_of_many_threads_interleave() {
         expected += 1;
         true
     });
-    assert_eq!((expected, list.len()), (ALL, ALL));
+    assert_eq!((expected, list.check(), list.len()), (ALL, Ok(ALL), ALL));
 }
 
 #[test]
@@ -171,12 +171,7 @@ fn of_equal_keys_one_wins() {
         }
     });
     assert_eq!((wins.into_inner(), list.len()), (KEYS, KEYS));
-    let mut count = 0;
-    list.scan_from(b"", u64::MAX, &mut |_, _, _| {
-        count += 1;
-        true
-    });
-    assert_eq!(count, KEYS);
+    assert_eq!(list.check(), Ok(KEYS));
 }
 
 #[test]

@@ -19,6 +19,7 @@ use crate::coding::{get_length_prefixed, get_varint32, get_varsigned64};
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use std::cmp::Ordering;
+use std::ops::Range;
 
 /// Flags and count in the last four bytes of a block.
 const HASH_INDEX_FLAG: u32 = 1 << 31;
@@ -96,6 +97,22 @@ impl Block {
         }
     }
 
+    /// The keys at the restart points, in order; `None` for one that cannot be
+    /// read as the key of an entry of `layout`.
+    pub(crate) fn restart_keys(&self, layout: Layout) -> impl Iterator<Item = Option<&[u8]>> {
+        (0..self.num_restarts).map(move |i| self.restart_key(i, layout))
+    }
+
+    #[inline]
+    fn restart_key(&self, i: usize, layout: Layout) -> Option<&[u8]> {
+        let entries = self.entries();
+        let h = header(entries, self.restart(i), layout.has_value_len())?;
+        if h.shared != 0 {
+            return None;
+        }
+        entries.get(h.suffix..)?.get(..h.non_shared)
+    }
+
     #[inline]
     fn entries(&self) -> &[u8] {
         &self.data[..self.limit]
@@ -116,6 +133,13 @@ pub(crate) enum Layout {
     },
 }
 
+impl Layout {
+    #[inline(always)]
+    fn has_value_len(self) -> bool {
+        !matches!(self, Layout::DeltaHandles { .. })
+    }
+}
+
 /// The fixed part of an entry.
 #[derive(Clone, Copy)]
 struct Header {
@@ -128,16 +152,16 @@ struct Header {
 
 #[inline(always)]
 fn header(entries: &[u8], at: usize, has_value_len: bool) -> Option<Header> {
-    if has_value_len
-        && let Some(&[shared, non_shared, value_len]) = entries.get(at..at + 3)
-        && (shared | non_shared | value_len) < 0x80
-    {
-        return Some(Header {
-            shared: usize::from(shared),
-            non_shared: usize::from(non_shared),
-            value_len: usize::from(value_len),
-            suffix: at + 3,
-        });
+    if let Some(&[shared, non_shared, value_len]) = entries.get(at..at + 3) {
+        let long = shared | non_shared | if has_value_len { value_len } else { 0 };
+        if long < 0x80 {
+            return Some(Header {
+                shared: usize::from(shared),
+                non_shared: usize::from(non_shared),
+                value_len: if has_value_len { value_len.into() } else { 0 },
+                suffix: at + 2 + usize::from(has_value_len),
+            });
+        }
     }
     long_header(entries, at, has_value_len)
 }
@@ -306,9 +330,22 @@ impl Cursor {
     /// Moves to the first entry that `compare`, which orders a stored key
     /// against the target, does not call `Less`.
     #[inline]
-    pub(crate) fn seek(&mut self, block: &Block, mut compare: impl FnMut(&[u8]) -> Ordering) {
+    pub(crate) fn seek(&mut self, block: &Block, compare: impl FnMut(&[u8]) -> Ordering) {
+        self.seek_between(block, 0..block.num_restarts, compare);
+    }
+
+    /// The same, where the keys at the restart points before `candidates` are
+    /// known to be less than the target, and those after it not to be.
+    #[inline]
+    pub(crate) fn seek_between(
+        &mut self,
+        block: &Block,
+        candidates: Range<usize>,
+        mut compare: impl FnMut(&[u8]) -> Ordering,
+    ) {
         self.clear();
-        let Some((restart, known_less)) = self.find_restart(block, &mut compare) else {
+        let found = self.find_restart(block, candidates, &mut compare);
+        let Some((restart, known_less)) = found else {
             return;
         };
         self.enter(block.restart(restart));
@@ -363,13 +400,16 @@ impl Cursor {
     fn find_restart(
         &mut self,
         block: &Block,
+        candidates: Range<usize>,
         compare: &mut impl FnMut(&[u8]) -> Ordering,
     ) -> Option<(usize, bool)> {
-        let (mut low, mut high) = (0, block.num_restarts.saturating_sub(1));
-        let mut known_less = false;
+        let mut low = candidates.start.saturating_sub(1);
+        let mut high = candidates.end.saturating_sub(1);
+        let mut known_less = candidates.start > 0;
         while low < high {
             let mid = (low + high).div_ceil(2);
-            let Some(key) = self.restart_key(block, mid) else {
+            let key = block.restart_key(mid, self.layout);
+            let Some(key) = key.filter(|k| k.len() >= self.min_key) else {
                 self.fail("bad entry at restart point");
                 return None;
             };
@@ -381,21 +421,6 @@ impl Cursor {
             }
         }
         Some((low, known_less))
-    }
-
-    #[inline]
-    fn restart_key<'a>(&self, block: &'a Block, i: usize) -> Option<&'a [u8]> {
-        let entries = block.entries();
-        let h = header(entries, block.restart(i), self.has_value_len())?;
-        if h.shared != 0 || h.non_shared < self.min_key {
-            return None;
-        }
-        entries.get(h.suffix..)?.get(..h.non_shared)
-    }
-
-    #[inline(always)]
-    fn has_value_len(&self) -> bool {
-        !matches!(self.layout, Layout::DeltaHandles { .. })
     }
 
     /// Stands before the entry at `at`, which has to share nothing.
@@ -415,7 +440,7 @@ impl Cursor {
             self.valid = false;
             return false;
         }
-        let Some(h) = header(entries, at, self.has_value_len()) else {
+        let Some(h) = header(entries, at, self.layout.has_value_len()) else {
             return self.fail("bad entry in block");
         };
         let left = entries.len() - h.suffix;

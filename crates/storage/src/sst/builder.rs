@@ -205,7 +205,7 @@ impl TableBuilder {
     /// `InvalidArgument` for a range of 1 GiB and more; an earlier failure.
     pub fn add_range_tombstone(&mut self, tombstone: &RangeTombstone) -> Result<()> {
         self.check_usable()?;
-        if tombstone.start.len().max(tombstone.end.len()) >= MAX_ENTRY {
+        if tombstone.start.len().saturating_add(tombstone.end.len()) >= MAX_ENTRY {
             return Err(Error::invalid("range tombstone of 1 GiB or more"));
         }
         self.tombstones.push(tombstone.clone());
@@ -296,7 +296,7 @@ impl TableBuilder {
         if ty == ValueType::RangeDeletion {
             return Err(Error::invalid("range tombstone among the points"));
         }
-        if key.len() >= MAX_ENTRY || value.len() >= MAX_ENTRY {
+        if key.len().saturating_add(value.len()) >= MAX_ENTRY {
             return Err(Error::invalid("entry of 1 GiB or more"));
         }
         let ascends = self.last_key.is_empty()
@@ -430,8 +430,6 @@ impl TableBuilder {
             (name::TAIL_START, p.data_size),
             (name::INDEX_USER_KEY, u64::from(!self.straddles)),
             (name::INDEX_DELTA, 1),
-            (name::INDEX_PARTITIONS, 0),
-            (name::TOP_LEVEL_INDEX_SIZE, 0),
             (name::FORMAT_VERSION, u64::from(WRITTEN_VERSION)),
             (name::FIXED_KEY_LENGTH, 0),
             (name::COLUMN_FAMILY_ID, u64::from(o.column_family_id)),
@@ -458,7 +456,6 @@ impl TableBuilder {
             (name::PREFIX_EXTRACTOR, "nullptr"),
             (name::PROPERTY_COLLECTORS, "[]"),
             (name::COMPRESSION, o.compression.property_name()),
-            (name::COMPRESSION_OPTIONS, ""),
             (name::WHOLE_KEY_FILTERING, whole_keys),
             (name::PREFIX_FILTERING, "0"),
         ] {

@@ -5,7 +5,7 @@ use super::fetch::Window;
 use super::handle::BlockHandle;
 use super::reader::{Fetch, Table};
 use crate::error::Result;
-use crate::key::TAG_SIZE;
+use crate::key::{TAG_SIZE, user_key};
 
 /// How a table's index blocks are to be read.
 #[derive(Debug, Clone, Copy)]
@@ -95,8 +95,14 @@ impl IndexCursor {
     /// Moves to the first block that may hold the internal key `target`.
     #[inline]
     pub(crate) fn seek(&mut self, table: &Table, target: &[u8]) -> Result<()> {
-        self.top
-            .seek(table.index(), |k| table.compare_index(k, target));
+        let compare = |k: &[u8]| table.compare_index(k, target);
+        match table.guide() {
+            Some(guide) => {
+                let candidates = guide.candidates(user_key(target));
+                self.top.seek_between(table.index(), candidates, compare);
+            }
+            None => self.top.seek(table.index(), compare),
+        }
         if !self.partitioned {
             return self.check(table);
         }

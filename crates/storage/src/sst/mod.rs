@@ -6,7 +6,8 @@
 //! Folder contents, from the bytes up: `handle` (where a block stands),
 //! `footer`, `compress`, `fetch` (reading a block: checksum, read-ahead),
 //! `block` and `block_builder` (entries and restart points), `properties`,
-//! `hash64` and `filter`, `index` (walking index blocks), `open`, `reader`
+//! `hash64` and `filter`, `index` (walking index blocks) and
+//! `guide` (searching one faster), `open`, `reader`
 //! (lookups), `iter`, `verify`, `builder`.
 
 mod block;
@@ -16,6 +17,7 @@ mod compress;
 mod fetch;
 mod filter;
 mod footer;
+mod guide;
 mod handle;
 mod hash64;
 mod index;

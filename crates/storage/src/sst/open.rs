@@ -6,6 +6,7 @@ use super::compress::Dictionary;
 use super::fetch::{BlockFile, Window};
 use super::filter::Filter;
 use super::footer::{FOOTER_LEN, Footer};
+use super::guide::IndexGuide;
 use super::handle::{BlockHandle, TRAILER_LEN};
 use super::index::IndexFormat;
 use super::properties::name;
@@ -61,6 +62,7 @@ pub(crate) fn open(
         return Err(opener.bad(footer.metaindex, "table without an index"));
     };
     let index = opener.block(index_handle)?;
+    let guide = IndexGuide::new(&index, index_format, &options.comparator);
     let tombstones = match metaindex.get(META_RANGE_DEL) {
         Some(&handle) => opener.tombstones(handle, global_seqno)?,
         None => Vec::new(),
@@ -72,7 +74,7 @@ pub(crate) fn open(
     let filter = opener.filter(&metaindex, &properties)?;
     let data_end = match properties.data_size {
         0 => index_handle.offset.min(footer.metaindex.offset),
-        n => n,
+        n => n.min(size),
     };
     Ok(Table {
         file: opener.file,
@@ -86,6 +88,7 @@ pub(crate) fn open(
         index,
         index_handle,
         index_format,
+        guide,
         filter,
         dictionary,
         tombstones,

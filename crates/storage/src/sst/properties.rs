@@ -12,7 +12,6 @@ pub(crate) mod name {
     pub(crate) const COLUMN_FAMILY_NAME: &str = "rocksdb.column.family.name";
     pub(crate) const COMPARATOR: &str = "rocksdb.comparator";
     pub(crate) const COMPRESSION: &str = "rocksdb.compression";
-    pub(crate) const COMPRESSION_OPTIONS: &str = "rocksdb.compression_options";
     pub(crate) const CREATION_TIME: &str = "rocksdb.creation.time";
     pub(crate) const DATA_SIZE: &str = "rocksdb.data.size";
     pub(crate) const DB_ID: &str = "rocksdb.creating.db.identity";
@@ -26,7 +25,6 @@ pub(crate) mod name {
     pub(crate) const FORMAT_VERSION: &str = "rocksdb.format.version";
     pub(crate) const GLOBAL_SEQNO: &str = "rocksdb.external_sst_file.global_seqno";
     pub(crate) const INDEX_DELTA: &str = "rocksdb.index.value.is.delta.encoded";
-    pub(crate) const INDEX_PARTITIONS: &str = "rocksdb.index.partitions";
     pub(crate) const INDEX_SIZE: &str = "rocksdb.index.size";
     pub(crate) const INDEX_TYPE: &str = "rocksdb.block.based.table.index.type";
     pub(crate) const INDEX_USER_KEY: &str = "rocksdb.index.key.is.user.key";
@@ -44,7 +42,6 @@ pub(crate) mod name {
     pub(crate) const RAW_VALUE_SIZE: &str = "rocksdb.raw.value.size";
     pub(crate) const SESSION_ID: &str = "rocksdb.creating.session.identity";
     pub(crate) const TAIL_START: &str = "rocksdb.tail.start.offset";
-    pub(crate) const TOP_LEVEL_INDEX_SIZE: &str = "rocksdb.top-level.index.size";
     pub(crate) const WHOLE_KEY_FILTERING: &str = "rocksdb.block.based.table.whole.key.filtering";
 }
 

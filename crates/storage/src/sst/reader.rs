@@ -12,6 +12,7 @@ use super::block::{Block, Cursor, Layout};
 use super::compress::Dictionary;
 use super::fetch::{BlockFile, Window};
 use super::filter::Filter;
+use super::guide::IndexGuide;
 use super::handle::BlockHandle;
 use super::index::{IndexCursor, IndexFormat};
 use super::iter::TableIter;
@@ -113,6 +114,7 @@ pub struct Table {
     pub(crate) index: Block,
     pub(crate) index_handle: BlockHandle,
     pub(crate) index_format: IndexFormat,
+    pub(crate) guide: Option<IndexGuide>,
     pub(crate) filter: TableFilter,
     pub(crate) dictionary: Option<Dictionary>,
     pub(crate) tombstones: Vec<RangeTombstone>,
@@ -123,6 +125,9 @@ pub struct Table {
     pub(crate) data_end: u64,
     pub(crate) file_number: u64,
 }
+
+/// Larger key buffers are not kept between lookups, in bytes.
+const MAX_KEPT_BUFFER: usize = 64 << 10;
 
 thread_local! {
     /// Key buffers of lookups, kept so that a lookup allocates nothing.
@@ -167,7 +172,10 @@ impl Table {
         let mut index = IndexCursor::new(self, how, index_buf);
         let mut cursor = Cursor::with_buffer(Layout::Values, TAG_SIZE, key_buf);
         let result = self.get_with(lookup, how, &mut index, &mut cursor, visit);
-        BUFFERS.set([index.into_buffer(), cursor.into_buffer()]);
+        let buffers = [index.into_buffer(), cursor.into_buffer()];
+        if buffers.iter().all(|b| b.capacity() <= MAX_KEPT_BUFFER) {
+            BUFFERS.set(buffers);
+        }
         result
     }
 
@@ -302,6 +310,7 @@ impl Table {
         };
         size_of::<Self>()
             + self.index.data().len()
+            + self.guide.as_ref().map_or(0, IndexGuide::memory_usage)
             + filter
             + self.properties.memory_usage()
             + self.dictionary.as_ref().map_or(0, Dictionary::memory_usage)
@@ -336,6 +345,10 @@ impl Table {
 
     pub(crate) fn index_format(&self) -> IndexFormat {
         self.index_format
+    }
+
+    pub(crate) fn guide(&self) -> Option<&IndexGuide> {
+        self.guide.as_ref()
     }
 
     pub(crate) fn global_seqno(&self) -> Option<SequenceNumber> {

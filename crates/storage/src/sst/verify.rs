@@ -1,10 +1,11 @@
 //! Checking a whole table against its checksums, order, index and properties.
 
+use super::block::Block;
 use super::fetch::Window;
 use super::iter::TableIter;
 use super::open::META_PROPERTIES;
 use super::properties::name;
-use super::reader::{Fetch, Table};
+use super::reader::{Fetch, Table, TableFilter};
 use crate::error::Result;
 use crate::iter::InternalIterator;
 use crate::key::{parse_internal_key, user_key};
@@ -27,6 +28,9 @@ pub(crate) fn verify(table: &Table) -> Result<()> {
     table
         .file()
         .read_raw(table.index_handle(), true, &mut Window::default())?;
+    if let TableFilter::Partitioned(top) = &table.filter {
+        verify_filter_partitions(table, top)?;
+    }
     let points = verify_points(table)?;
     let tombstones = table.range_tombstones().len() as u64;
     let properties = table.properties();
@@ -43,6 +47,19 @@ pub(crate) fn verify(table: &Table) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+fn verify_filter_partitions(table: &Table, top: &Block) -> Result<()> {
+    let mut cursor = table.index_format().cursor(Vec::new());
+    cursor.seek_to_first(top);
+    while cursor.valid() {
+        let window = &mut Window::default();
+        table.file().read_raw(cursor.handle(), true, window)?;
+        cursor.next(top);
+    }
+    cursor
+        .status()
+        .map_err(|e| table.file().blame(e, table.index_handle()))
 }
 
 /// Walks all points; returns their number.

@@ -320,7 +320,7 @@ impl BlockReader {
         if blocks == 1 && (pad < RECYCLABLE_HEADER_SIZE || self.starts_with_unsplit(pad)) {
             return Ok(None);
         }
-        if self.recycled && !self.is_record_at(0) {
+        if self.recycled && !self.is_record_at(0) && !self.record_follows()? {
             return Ok(Some(self.end()));
         }
         Ok(Some(Physical::Damage { offset, what: WHAT }))

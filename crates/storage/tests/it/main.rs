@@ -1,4 +1,4 @@
-//! Tests of the storage layer through its public interface.
+//! Integration tests of the storage layer.
 
 mod fswal;
 mod sst;

@@ -1,1 +1,47 @@
-//! api
+//! The public API: names, generics and semantics of the `rocksdb` crate.
+//!
+//! A thin layer: it converts types, keeps lifetimes and turns option builders
+//! into the engine's options. It holds no state of its own but column family
+//! handles.
+
+pub(crate) mod c_str;
+pub(crate) mod column_family;
+pub(crate) mod db;
+pub(crate) mod iter_range;
+pub(crate) mod iterator;
+pub mod merge_operator;
+pub(crate) mod options;
+pub(crate) mod pinnable;
+pub(crate) mod prop_name;
+pub mod properties;
+pub(crate) mod snapshot;
+pub(crate) mod write_batch;
+
+pub use c_str::CStrLike;
+pub use column_family::{
+    AsColumnFamilyRef, BoundColumnFamily, ColumnFamily, ColumnFamilyDescriptor, ColumnFamilyHandle,
+    ColumnFamilyRef, DEFAULT_COLUMN_FAMILY_NAME,
+};
+pub use db::{
+    ColumnFamilyMetaData, DB, DBAccess, DBCommon, DBWithThreadMode, LiveFile, MultiThreaded, Range,
+    SingleThreaded, ThreadMode,
+};
+pub use iter_range::{IterateBounds, PrefixRange};
+pub use iterator::{
+    DBIterator, DBIteratorWithThreadMode, DBRawIterator, DBRawIteratorWithThreadMode, Direction,
+    IteratorMode,
+};
+pub use merge_operator::MergeOperands;
+pub use options::{
+    BlockBasedOptions, BottommostLevelCompaction, Cache, ChecksumType, CompactOptions,
+    DBCompressionType, DBRecoveryMode, FlushOptions, LruCacheOptions, Options, ReadOptions,
+    WaitForCompactOptions, WriteOptions,
+};
+pub use pinnable::DBPinnableSlice;
+pub use snapshot::{Snapshot, SnapshotWithThreadMode};
+pub use write_batch::{
+    WriteBatch, WriteBatchIterator, WriteBatchIteratorCf, WriteBatchWithTransaction,
+};
+
+#[cfg(test)]
+mod tests;

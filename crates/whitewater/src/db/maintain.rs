@@ -214,7 +214,7 @@ impl Engine {
                     Some(Ok(compaction)) => break compaction,
                     // A running compaction holds some of the files.
                     Some(Err(())) => {
-                        drop(self.done.wait_for(&mut state, Duration::from_millis(100)))
+                        let _ = self.done.wait_for(&mut state, Duration::from_millis(100));
                     }
                 }
             }

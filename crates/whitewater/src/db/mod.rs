@@ -108,6 +108,11 @@ pub(crate) struct Engine {
     /// snapshots (Acquire). Publishes: all memtable entries up to it.
     pub(crate) visible: CachePadded<AtomicU64>,
 
+    /// Whether writes bypassed the log, so that close must flush.
+    /// Written by: writers (relaxed, and only the first of them). Read by:
+    /// close. Publishes nothing.
+    pub(crate) unlogged: AtomicBool,
+
     default_cf: Arc<ColumnFamilyData>,
     /// Set at close: running jobs stop early. Written by: close. Read by: jobs.
     pub(crate) cancel: AtomicBool,
@@ -195,8 +200,17 @@ impl Engine {
     }
 
     /// Ends background work, hands the log to the operating system and
-    /// releases the lock. Idempotent; called when the public handle is dropped.
-    pub fn close(&self) {
+    /// releases the lock. Writes that bypassed the log are flushed first, as
+    /// RocksDB does. Idempotent; called when the public handle is dropped.
+    pub fn close(self: &Arc<Self>) {
+        let cancelled = self.state.lock().closing;
+        if self.unlogged.swap(false, Ordering::Relaxed)
+            && !cancelled
+            && let Err(e) = self.flush(&self.column_families(), true)
+        {
+            self.log
+                .write(&format!("flushing unlogged writes at close failed: {e}"));
+        }
         self.cancel_all_background_work(true);
         // The purge comes before the versions go: their files stay.
         self.purge_obsolete_files();

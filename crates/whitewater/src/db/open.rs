@@ -309,6 +309,7 @@ impl Opening<'_> {
             attention: AtomicBool::new(false),
             reserved: CachePadded::new(AtomicU64::new(last_sequence)),
             visible: CachePadded::new(AtomicU64::new(last_sequence)),
+            unlogged: AtomicBool::new(false),
             default_cf,
             cancel: AtomicBool::new(false),
             threads: Mutex::default(),

@@ -1,7 +1,6 @@
 //! Writing: the database as the commit sequence's environment.
 
 use super::Engine;
-use super::cf::ColumnFamilyData;
 use crate::memtable::{Added, Memtable};
 use crate::options::read::WriteSpec;
 use crate::write::group::{self, Grouped};
@@ -24,10 +23,10 @@ thread_local! {
 const SPARE_LIMIT: usize = 64 << 10;
 
 impl Engine {
-    /// Commits a batch of one operation.
+    /// Commits one operation on the column family with id `cf`.
     pub fn write_one(
         &self,
-        cf: &ColumnFamilyData,
+        cf: u32,
         ty: ValueType,
         key: &[u8],
         value: &[u8],
@@ -35,7 +34,7 @@ impl Engine {
     ) -> Result<()> {
         let mut batch = SPARE.take().unwrap_or_default();
         batch.clear();
-        batch.push(cf.id, ty, key, value);
+        batch.push(cf, ty, key, value);
         let (outcome, mut batch) = self.commit(batch, spec);
         if batch.bytes().len() <= SPARE_LIMIT {
             batch.clear();
@@ -296,6 +295,9 @@ impl Engine {
         request: &WriteRequest,
         first: SequenceNumber,
     ) -> Result<()> {
+        if request.disable_wal && !self.unlogged.load(Ordering::Relaxed) {
+            self.unlogged.store(true, Ordering::Relaxed);
+        }
         let mut seq = first;
         let mut current: Option<usize> = None;
         let mut added = Added::default();

@@ -1,77 +1,231 @@
-//! Options as the engine reads them. The public builders are in `api`.
+//! Options as the engine reads them.
+//!
+//! * [`DbOptions`], [`CfOptions`]: declared by tables (see [`table`]).
+//! * [`text`]: the text form of their values.
+//! * [`sanitize`]: values that RocksDB corrects without a word are corrected
+//!   here the same way; others that cannot be honoured are refused by
+//!   `validate`, never ignored.
+//! * [`read`]: options of one read and one write.
+//!
+//! The public builders are in `api::options`.
 
+pub(crate) mod read;
+pub(crate) mod sanitize;
+pub(crate) mod table;
+pub(crate) mod text;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use whitewater_storage::fs::Fs;
 use whitewater_storage::key::UserComparator;
 use whitewater_storage::sst::{CompressionType, TableOptions};
 use whitewater_storage::wal::RecoveryMode;
-
-pub(crate) mod read;
+use whitewater_storage::{Error, Result};
 
 use crate::read::merge::MergeOperator;
+use table::{OptionTable, option_struct, option_text};
 
-/// Options of a whole database.
-#[derive(Clone, Debug)]
-pub(crate) struct DbOptions {
-    pub create_if_missing: bool,
-    pub create_missing_column_families: bool,
-    pub error_if_exists: bool,
-    pub paranoid_checks: bool,
-    /// The file system; the operating system's by default.
-    pub fs: Arc<dyn Fs>,
-    pub max_background_jobs: i32,
-    /// -1: keep every table open.
-    pub max_open_files: i32,
-    pub wal_dir: Option<PathBuf>,
-    pub wal_recovery_mode: RecoveryMode,
-    pub recycle_log_file_num: usize,
-    pub max_total_wal_size: u64,
-    pub max_manifest_file_size: u64,
-    pub allow_concurrent_memtable_write: bool,
-    pub enable_write_thread_adaptive_yield: bool,
-    pub write_thread_max_yield_usec: u64,
-    pub write_thread_slow_yield_usec: u64,
-    pub max_write_batch_group_size_bytes: usize,
-    /// Bytes per second while writes are slowed down; 0 picks 16 MiB/s.
-    pub delayed_write_rate: u64,
-    pub manual_wal_flush: bool,
-    pub use_fsync: bool,
-    pub keep_log_file_num: usize,
-    /// Collect tickers and histograms.
-    pub statistics: Option<Arc<crate::stats::Statistics>>,
+option_struct! {
+    /// Options of a whole database.
+    #[derive(Clone)]
+    pub(crate) struct DbOptions {
+        /// Create the database when there is none.
+        create_if_missing: bool = false;
+        /// Create column families named at open that do not exist.
+        create_missing_column_families: bool = false;
+        /// Refuse to open a database that exists.
+        error_if_exists: bool = false;
+        /// Check more and stop earlier: a failed background job stops writes.
+        paranoid_checks: bool = true;
+        /// Threads of background flushes and compactions together.
+        max_background_jobs: i32 = 2, in 1..=1024;
+        /// Threads of background flushes; -1 is a quarter of the jobs.
+        max_background_flushes: i32 = -1, in -1..=1024;
+        /// Threads of background compactions; -1 is the jobs that do not flush.
+        max_background_compactions: i32 = -1, in -1..=1024;
+        /// Tables kept open; -1 keeps all of them open.
+        max_open_files: i32 = -1, in -1..=i32::MAX;
+        /// Where the write-ahead log is kept; the database's directory when unset.
+        wal_dir: Option<PathBuf> = None;
+        /// What recovery does about damaged logs.
+        wal_recovery_mode: RecoveryMode = RecoveryMode::PointInTime;
+        /// Log files kept for reuse. Files.
+        recycle_log_file_num: usize = 0, in 0..=1024;
+        /// Size of all live logs at which the oldest column family is flushed.
+        /// Bytes; 0 is four times the write buffers.
+        max_total_wal_size: u64 = 0;
+        /// Size at which a new manifest is begun. Bytes.
+        max_manifest_file_size: u64 = 1 << 30, in 1..=u64::MAX;
+        /// Let the writers of a group insert into the memtable in parallel.
+        allow_concurrent_memtable_write: bool = true;
+        /// Let waiting writers spin with yields before they sleep.
+        enable_write_thread_adaptive_yield: bool = true;
+        /// How long a waiting writer yields at most. Microseconds.
+        write_thread_max_yield_usec: u64 = 100;
+        /// A yield that took this long says that cores are busy. Microseconds.
+        write_thread_slow_yield_usec: u64 = 3;
+        /// Most bytes of batches committed as one group. Bytes.
+        max_write_batch_group_size_bytes: usize = 1 << 20, in 1..=usize::MAX;
+        /// Rate of writes while they are slowed down. Bytes per second; 0 is 16 MiB.
+        delayed_write_rate: u64 = 0;
+        /// Old info logs kept. Files.
+        keep_log_file_num: usize = 1000, in 1..=usize::MAX;
+    }
+    objects {
+        /// The file system; the operating system's by default.
+        fs: Arc<dyn Fs> = Arc::new(whitewater_storage::fs::os::OsFs);
+        /// Collect tickers and histograms.
+        statistics: Option<Arc<crate::stats::Statistics>> = None;
+    }
 }
 
-/// Options of one column family.
-#[derive(Clone)]
-pub(crate) struct CfOptions {
-    pub comparator: UserComparator,
-    pub merge_operator: Option<Arc<dyn MergeOperator>>,
-    pub write_buffer_size: usize,
-    pub arena_block_size: usize,
-    pub max_write_buffer_number: i32,
-    pub min_write_buffer_number_to_merge: i32,
-    pub num_levels: usize,
-    pub level0_file_num_compaction_trigger: i32,
-    pub level0_slowdown_writes_trigger: i32,
-    pub level0_stop_writes_trigger: i32,
-    pub soft_pending_compaction_bytes_limit: u64,
-    pub hard_pending_compaction_bytes_limit: u64,
-    pub target_file_size_base: u64,
-    pub target_file_size_multiplier: i32,
-    pub max_bytes_for_level_base: u64,
-    pub max_bytes_for_level_multiplier: f64,
-    pub level_compaction_dynamic_level_bytes: bool,
-    pub max_compaction_bytes: u64,
-    pub disable_auto_compactions: bool,
-    pub compression: CompressionType,
-    pub compression_per_level: Vec<CompressionType>,
-    pub bottommost_compression: Option<CompressionType>,
-    pub compression_level: Option<i32>,
-    pub table: TableOptions,
+option_struct! {
+    /// Options of one column family.
+    #[derive(Clone)]
+    pub(crate) struct CfOptions {
+        /// Size at which a memtable is switched and flushed. Bytes.
+        write_buffer_size: usize = 64 << 20, in 64 << 10..=64 << 30;
+        /// Size of one arena block. Bytes; 0 is an eighth of the write buffer,
+        /// 1 MiB at most.
+        arena_block_size: usize = 0, in 0..=1 << 30;
+        /// Memtables in memory before writes stop.
+        max_write_buffer_number: i32 = 2, in 2..=i32::MAX;
+        /// Full memtables that one flush waits for.
+        min_write_buffer_number_to_merge: i32 = 1, in 1..=i32::MAX;
+        /// Levels of tables.
+        num_levels: usize = 7, in 2..=64;
+        /// Tables in level 0 that start a compaction.
+        level0_file_num_compaction_trigger: i32 = 4, in 1..=i32::MAX;
+        /// Tables in level 0 that slow writes down.
+        level0_slowdown_writes_trigger: i32 = 20, in 1..=i32::MAX;
+        /// Tables in level 0 that stop writes.
+        level0_stop_writes_trigger: i32 = 36, in 1..=i32::MAX;
+        /// Compaction debt that slows writes down. Bytes; 0 is no limit.
+        soft_pending_compaction_bytes_limit: u64 = 64 << 30;
+        /// Compaction debt that stops writes. Bytes; 0 is no limit.
+        hard_pending_compaction_bytes_limit: u64 = 256 << 30;
+        /// Size of a table in level 1. Bytes.
+        target_file_size_base: u64 = 64 << 20, in 1..=u64::MAX;
+        /// Growth of the table size from level to level.
+        target_file_size_multiplier: i32 = 1, in 1..=i32::MAX;
+        /// Size of level 1. Bytes.
+        max_bytes_for_level_base: u64 = 256 << 20, in 1..=u64::MAX;
+        /// Growth of the level size from level to level.
+        max_bytes_for_level_multiplier: f64 = 10.0, in f64::MIN_POSITIVE..=f64::MAX;
+        /// Choose level sizes from the size of the last level.
+        level_compaction_dynamic_level_bytes: bool = true;
+        /// Most input bytes of one compaction. Bytes; 0 is 25 tables.
+        max_compaction_bytes: u64 = 0;
+        /// Compact only when asked to.
+        disable_auto_compactions: bool = false;
+        /// Compression of tables.
+        compression: CompressionType = CompressionType::Snappy, check codec;
+        /// Compression by level, the last for deeper ones; `compression` when empty.
+        compression_per_level: Vec<CompressionType> = Vec::new(), check codecs;
+        /// Compression of the last level that holds data; as the others when unset.
+        bottommost_compression: Option<CompressionType> = None, check codecs;
+        /// The codec's level; its own default when unset.
+        compression_level: Option<i32> = None;
+    }
+    objects {
+        /// The order of keys.
+        comparator: UserComparator = UserComparator::Bytewise;
+        /// Combines merge operands.
+        merge_operator: Option<Arc<dyn MergeOperator>> = None;
+        /// How tables are laid out.
+        table: TableOptions = TableOptions::default();
+    }
+}
+
+// The fields, defaults and documentation stand with `TableOptions`.
+option_text!(TableOptions {
+    block_size: usize, in 1..=1 << 30;
+    block_restart_interval: usize, in 1..=65_536;
+    index_block_restart_interval: usize, in 1..=65_536;
+    checksum: ChecksumType;
+    format_version: u32, check written_format;
+    bloom_bits_per_key: Option<f64>, check bits_per_key;
+    whole_key_filtering: bool;
+});
+
+use whitewater_storage::checksum::ChecksumType;
+
+fn codec(name: &str, value: &CompressionType) -> Result<()> {
+    match value {
+        CompressionType::None
+        | CompressionType::Snappy
+        | CompressionType::Lz4
+        | CompressionType::Zstd => Ok(()),
+        CompressionType::Zlib | CompressionType::Bz2 | CompressionType::Lz4hc => {
+            Err(Error::not_supported(format_args!(
+                "option {name}: {value:?} is not built in (None, Snappy, Lz4 and Zstd are)"
+            )))
+        }
+    }
+}
+
+fn codecs<'a>(name: &str, values: impl IntoIterator<Item = &'a CompressionType>) -> Result<()> {
+    values.into_iter().try_for_each(|value| codec(name, value))
+}
+
+fn written_format(name: &str, value: &u32) -> Result<()> {
+    if *value == 5 {
+        return Ok(());
+    }
+    Err(Error::not_supported(format_args!(
+        "option {name} = {value}: tables are written in version 5"
+    )))
+}
+
+fn bits_per_key(name: &str, value: &Option<f64>) -> Result<()> {
+    match value {
+        Some(bits) if !(0.0..=1000.0).contains(bits) => Err(Error::invalid(format_args!(
+            "option {name} = {bits} is outside 0..=1000"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+impl DbOptions {
+    /// Checks what a table row can say.
+    ///
+    /// # Errors
+    /// `InvalidArgument` or `NotSupported` naming the option.
+    pub(crate) fn validate(&self) -> Result<()> {
+        self.check()?;
+        if !self.paranoid_checks {
+            return Err(Error::not_supported(
+                "option paranoid_checks=false: damage is never passed over in silence",
+            ));
+        }
+        Ok(())
+    }
+
+    /// How many threads flush and how many compact.
+    pub(crate) fn background_threads(&self) -> (usize, usize) {
+        let (flushes, compactions) = crate::jobs::thread_counts(self.max_background_jobs);
+        let given = |n: i32, or: usize| if n > 0 { n as usize } else { or };
+        (
+            given(self.max_background_flushes, flushes),
+            given(self.max_background_compactions, compactions),
+        )
+    }
 }
 
 impl CfOptions {
+    /// Checks every option and those of the tables.
+    ///
+    /// # Errors
+    /// `InvalidArgument` or `NotSupported` naming the option.
+    pub(crate) fn validate(&self) -> Result<()> {
+        self.check()?;
+        self.table.check()
+    }
+
     /// The compression of tables written to `level`.
     pub fn compression_for(&self, level: usize, bottommost: bool) -> CompressionType {
         if bottommost && let Some(c) = self.bottommost_compression {
@@ -97,76 +251,36 @@ impl CfOptions {
     }
 }
 
-impl Default for DbOptions {
-    fn default() -> Self {
-        DbOptions {
-            create_if_missing: false,
-            create_missing_column_families: false,
-            error_if_exists: false,
-            paranoid_checks: true,
-            fs: Arc::new(whitewater_storage::fs::os::OsFs),
-            max_background_jobs: 2,
-            max_open_files: -1,
-            wal_dir: None,
-            wal_recovery_mode: RecoveryMode::PointInTime,
-            recycle_log_file_num: 0,
-            max_total_wal_size: 0,
-            max_manifest_file_size: 1 << 30,
-            allow_concurrent_memtable_write: true,
-            enable_write_thread_adaptive_yield: true,
-            write_thread_max_yield_usec: 100,
-            write_thread_slow_yield_usec: 3,
-            max_write_batch_group_size_bytes: 1 << 20,
-            delayed_write_rate: 0,
-            manual_wal_flush: false,
-            use_fsync: false,
-            keep_log_file_num: 1000,
-            statistics: None,
-        }
+/// Every option as a line `name=value`, for the info log.
+impl fmt::Display for DbOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.dump(f)?;
+        writeln!(f, "fs={:?}", self.fs)?;
+        writeln!(f, "statistics={}", self.statistics.is_some())
     }
 }
 
-impl Default for CfOptions {
-    fn default() -> Self {
-        CfOptions {
-            comparator: UserComparator::Bytewise,
-            merge_operator: None,
-            write_buffer_size: 64 << 20,
-            arena_block_size: 0,
-            max_write_buffer_number: 2,
-            min_write_buffer_number_to_merge: 1,
-            num_levels: 7,
-            level0_file_num_compaction_trigger: 4,
-            level0_slowdown_writes_trigger: 20,
-            level0_stop_writes_trigger: 36,
-            soft_pending_compaction_bytes_limit: 64 << 30,
-            hard_pending_compaction_bytes_limit: 256 << 30,
-            target_file_size_base: 64 << 20,
-            target_file_size_multiplier: 1,
-            max_bytes_for_level_base: 256 << 20,
-            max_bytes_for_level_multiplier: 10.0,
-            level_compaction_dynamic_level_bytes: true,
-            max_compaction_bytes: 0,
-            disable_auto_compactions: false,
-            compression: CompressionType::Snappy,
-            compression_per_level: Vec::new(),
-            bottommost_compression: None,
-            compression_level: None,
-            table: TableOptions::default(),
-        }
+/// Every option as a line `name=value`, for the info log.
+impl fmt::Display for CfOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.dump(f)?;
+        writeln!(f, "comparator={}", self.comparator.name())?;
+        let merge = self.merge_operator.as_ref().map_or("none", |m| m.name());
+        writeln!(f, "merge_operator={merge}")?;
+        self.table.dump(f)?;
+        let cached = self.table.block_cache.is_some();
+        writeln!(f, "block_cache={cached}")
     }
 }
 
-impl DbOptions {
-    pub(crate) fn validate(&self) -> whitewater_storage::Result<()> {
-        Ok(())
-    }
-    pub(crate) fn background_threads(&self) -> (usize, usize) {
-        crate::jobs::thread_counts(self.max_background_jobs)
+impl fmt::Debug for DbOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DbOptions {{\n{self}}}")
     }
 }
-impl CfOptions {
-    pub(crate) fn validate(&self) -> whitewater_storage::Result<()> {
-        Ok(())
+
+impl fmt::Debug for CfOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CfOptions {{\n{self}}}")
     }
 }

@@ -164,7 +164,7 @@ impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::testing::{VecIterator, comparators, table_file};
+    use crate::read::testing::{FailingIterator, VecIterator, comparators, table_file};
     use rand::rngs::StdRng;
     use rand::{Rng, SeedableRng};
     use std::collections::HashMap;
@@ -289,5 +289,39 @@ mod tests {
         assert!(!it.valid() && it.status().is_err());
         it.seek_to_first();
         assert!(it.valid() && it.status().is_ok());
+    }
+
+    /// Cursors that fail at their second movement.
+    struct Fragile(Memory);
+
+    impl OpenCursor for Fragile {
+        fn open_cursor(&self, file: &TableFile) -> Result<BoxedIterator> {
+            let cursor = self.0.open_cursor(file)?;
+            Ok(Box::new(FailingIterator::new(cursor, 2)))
+        }
+    }
+
+    #[test]
+    fn a_file_that_fails_midway_is_not_skipped() {
+        for seed in 0..200 {
+            let rng = &mut StdRng::seed_from_u64(seed);
+            let c = InternalComparator::default();
+            let (version, memory, entries) = level(rng, &c);
+            let mut it = LevelIterator::new(version, 1, c, Fragile(memory));
+            for forward in [true, false] {
+                if forward {
+                    it.seek_to_first();
+                } else {
+                    it.seek_to_last();
+                }
+                if entries.is_empty() {
+                    continue;
+                }
+                if it.valid() {
+                    if forward { it.next() } else { it.prev() }
+                }
+                assert!(!it.valid() && it.status().is_err(), "seed {seed}");
+            }
+        }
     }
 }

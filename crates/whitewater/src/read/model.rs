@@ -52,6 +52,9 @@ pub(crate) struct History {
 /// What reading a key gives.
 pub(crate) type Outcome = Result<Option<Vec<u8>>, ErrorKind>;
 
+/// What a walk shows: user keys with their values or why they cannot be read.
+pub(crate) type Shown = Vec<(Vec<u8>, Result<Vec<u8>, ErrorKind>)>;
+
 impl History {
     /// A random history. Entry types that cannot be read and failing merges
     /// occur only if `failures`.
@@ -142,7 +145,7 @@ impl History {
         sequence: SequenceNumber,
         lower: Option<&[u8]>,
         upper: Option<&[u8]>,
-    ) -> Vec<(Vec<u8>, Result<Vec<u8>, ErrorKind>)> {
+    ) -> Shown {
         let mut keys = KEYS.to_vec();
         keys.sort_by(|a, b| self.comparator.compare(a, b));
         keys.into_iter()

@@ -105,9 +105,12 @@ impl TableCache {
 fn open_file(fs: &dyn Fs, dir: &Path, meta: &FileMetaData) -> Result<Arc<dyn RandomAccessFile>> {
     let path = filename::table(dir, meta.number);
     let file = match fs.open_random(&path) {
-        Err(e) if e.is_missing_file() => {
-            // The error names the usual suffix when both are missing.
-            fs.open_random(&path.with_extension("ldb")).map_err(|_| e)?
+        Err(missing) if missing.is_missing_file() => {
+            match fs.open_random(&path.with_extension("ldb")) {
+                // The error names the usual suffix.
+                Err(e) if e.is_missing_file() => return Err(missing),
+                other => other?,
+            }
         }
         other => other?,
     };
@@ -120,4 +123,137 @@ fn open_file(fs: &dyn Fs, dir: &Path, meta: &FileMetaData) -> Result<Arc<dyn Ran
         ));
     }
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use std::io;
+    use whitewater_storage::ErrorKind;
+    use whitewater_storage::fs::{FileLock, SequentialFile, WritableFile};
+
+    /// Files that can only be opened for positioned reads: path and length.
+    #[derive(Debug)]
+    struct Files(Vec<(&'static str, u64)>);
+
+    #[derive(Debug)]
+    struct File(PathBuf, u64);
+
+    impl RandomAccessFile for File {
+        fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
+            Err(Error::corruption_in(
+                &self.0,
+                offset,
+                format_args!("no {len} bytes"),
+            ))
+        }
+        fn len(&self) -> Result<u64> {
+            Ok(self.1)
+        }
+        fn path(&self) -> &Path {
+            &self.0
+        }
+    }
+
+    fn refuse<T>() -> Result<T> {
+        Err(Error::not_supported("only positioned reads"))
+    }
+
+    impl Fs for Files {
+        fn open_random(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
+            match self.0.iter().find(|(name, _)| Path::new(name) == path) {
+                Some((_, len)) => Ok(Arc::new(File(path.to_path_buf(), *len))),
+                None => Err(Error::io("open", path, &io::ErrorKind::NotFound.into())),
+            }
+        }
+        fn create(&self, _: &Path) -> Result<Box<dyn WritableFile>> {
+            refuse()
+        }
+        fn open_append(&self, _: &Path) -> Result<Box<dyn WritableFile>> {
+            refuse()
+        }
+        fn reuse(&self, _: &Path, _: &Path) -> Result<Box<dyn WritableFile>> {
+            refuse()
+        }
+        fn open_sequential(&self, _: &Path) -> Result<Box<dyn SequentialFile>> {
+            refuse()
+        }
+        fn exists(&self, _: &Path) -> Result<bool> {
+            refuse()
+        }
+        fn file_size(&self, _: &Path) -> Result<u64> {
+            refuse()
+        }
+        fn list(&self, _: &Path) -> Result<Vec<String>> {
+            refuse()
+        }
+        fn create_dir_all(&self, _: &Path) -> Result<()> {
+            refuse()
+        }
+        fn remove(&self, _: &Path) -> Result<()> {
+            refuse()
+        }
+        fn remove_dir(&self, _: &Path) -> Result<()> {
+            refuse()
+        }
+        fn rename(&self, _: &Path, _: &Path) -> Result<()> {
+            refuse()
+        }
+        fn link(&self, _: &Path, _: &Path) -> Result<()> {
+            refuse()
+        }
+        fn sync_dir(&self, _: &Path) -> Result<()> {
+            refuse()
+        }
+        fn lock(&self, _: &Path) -> Result<Box<dyn FileLock>> {
+            refuse()
+        }
+    }
+
+    fn open(files: &Files, number: u64, size: u64) -> Result<PathBuf> {
+        let meta = FileMetaData {
+            number,
+            size,
+            ..FileMetaData::default()
+        };
+        let file = open_file(files, Path::new("/db"), &meta)?;
+        Ok(file.path().to_path_buf())
+    }
+
+    #[test]
+    fn tables_are_found_under_both_suffixes() {
+        let files = Files(vec![("/db/000007.sst", 100), ("/db/000008.ldb", 100)]);
+        assert_eq!(open(&files, 7, 100), Ok("/db/000007.sst".into()));
+        assert_eq!(open(&files, 8, 100), Ok("/db/000008.ldb".into()));
+    }
+
+    #[test]
+    fn missing_and_short_tables_are_named() {
+        let files = Files(vec![("/db/000007.sst", 100)]);
+        let e = open(&files, 9, 100).unwrap_err();
+        assert!(e.is_missing_file());
+        assert_eq!(e.file(), Some(Path::new("/db/000009.sst")));
+        for size in [99, 101] {
+            let e = open(&files, 7, size).unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::Corruption);
+            assert_eq!(e.file(), Some(Path::new("/db/000007.sst")));
+            assert_eq!(e.offset(), Some(size.min(100)));
+        }
+    }
+
+    #[test]
+    fn failures_to_open_are_not_remembered() {
+        for max_open_files in [-1, 0, 5] {
+            let fs = Arc::new(Files(Vec::new()));
+            let tables = TableCache::new(fs, "/db".into(), max_open_files);
+            let file = crate::read::testing::table_file(3, b"", b"");
+            for _ in 0..2 {
+                let e = tables.open(&file, &InternalComparator::default(), None);
+                assert!(e.unwrap_err().is_missing_file());
+            }
+            assert!(file.open.get().is_none());
+            tables.evict(3);
+        }
+    }
 }

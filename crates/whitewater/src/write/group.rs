@@ -4,7 +4,7 @@
 //! record, inserted by its members in parallel, and published as a whole
 //! before the next group starts. The mechanism is `concurrent::group`.
 
-use super::{CommitEnv, MemtableMap, Request, WriteRequest};
+use super::{CommitEnv, MemtableMap, Request};
 use std::sync::Arc;
 use whitewater_concurrent::group::{GroupQueue, Members, Steps};
 use whitewater_storage::batch::HEADER_SIZE;

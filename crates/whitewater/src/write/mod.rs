@@ -116,3 +116,6 @@ pub(crate) trait CommitEnv: Sync {
     /// A log write or an insert failed: refuse all later writes (C5).
     fn fail(&self, error: &Error);
 }
+
+#[cfg(test)]
+mod tests;

@@ -282,6 +282,31 @@ fn preallocated_zeros_end_a_log() {
 }
 
 #[test]
+fn lost_sectors_at_record_boundaries_are_damage_not_padding() {
+    // Every record fills one sector: holes begin and end between records.
+    for recyclable in [false, true] {
+        let header = if recyclable { 11 } else { 7 };
+        let records = records(&[512 - header; 200]);
+        let clean = log_of(&records, 1, recyclable);
+        assert_eq!(clean.len(), 200 * 512);
+        // From the middle of a block: to its end, past it, within it; and all
+        // of a block.
+        for (from, to) in [(10, 64), (10, 70), (10, 130), (10, 20), (64, 128), (0, 64)] {
+            let mut data = clean.clone();
+            data[from * 512..to * 512].fill(0);
+            let back = read_bytes(&data, 1);
+            assert_eq!(back.head, records[..from], "{from} to {to}");
+            assert_eq!(back.corrupt[0], from as u64 * 512, "{from} to {to}");
+            assert_eq!(back.all.last(), records.last());
+        }
+        let mut data = clean.clone();
+        data[150 * 512..].fill(0);
+        let back = read_bytes(&data, 1);
+        assert_eq!((back.all.len(), back.corrupt.len()), (150, 0));
+    }
+}
+
+#[test]
 fn records_about_the_log_are_taken_in() {
     let mut predecessor = Vec::new();
     for n in [6u64, 12_345, 99] {

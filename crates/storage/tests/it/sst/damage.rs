@@ -1,13 +1,15 @@
 //! Damaged tables: an error, or what the table held; never anything else.
 
 use super::files::*;
+use std::path::Path;
 use whitewater_storage::checksum::ChecksumType;
+use whitewater_storage::fs::WritableFile;
 use whitewater_storage::key::{ValueType, internal_key, seek_key};
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::sst::{
-    CompressionType, TableBuilderOptions, TableOptions, TableReadOptions,
+    CompressionType, TableBuilder, TableBuilderOptions, TableOptions, TableReadOptions,
 };
-use whitewater_storage::{ErrorKind, Result};
+use whitewater_storage::{Error, ErrorKind, Result};
 
 fn entries() -> Vec<Entry> {
     (0..60u64)
@@ -53,7 +55,7 @@ fn read_all(bytes: Vec<u8>) -> Result<()> {
         it.seek(&e.0);
         it.status()?;
         assert_eq!((it.key(), it.value()), (&e.0[..], &e.1[..]));
-        assert_eq!(get(&table, &e.0, 1)?, [e.clone()]);
+        assert_eq!(get(&table, &e.0, 1)?, std::slice::from_ref(e));
     }
     assert_eq!(get(&table, &seek_key(b"key0001", 200), 1)?, []);
     table.verify()
@@ -150,6 +152,59 @@ fn without_checksums_damage_is_still_no_panic() {
         }
     }
     assert!(survived > 0);
+}
+
+/// A file that fails once it holds `room` bytes.
+#[derive(Debug)]
+struct Full {
+    sink: Sink,
+    room: u64,
+}
+
+impl WritableFile for Full {
+    fn append(&mut self, data: &[u8]) -> Result<()> {
+        if self.sink.len() + data.len() as u64 > self.room {
+            let e = std::io::Error::from(std::io::ErrorKind::StorageFull);
+            return Err(Error::io("append", Path::new("/db/000042.sst"), &e));
+        }
+        self.sink.append(data)
+    }
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+    fn sync(&mut self) -> Result<()> {
+        Ok(())
+    }
+    fn len(&self) -> u64 {
+        self.sink.len()
+    }
+}
+
+#[test]
+fn a_failed_write_sticks() {
+    let file = |room| {
+        let sink = Sink::default();
+        Box::new(Full { sink, room })
+    };
+    let key = |i: u64| internal_key(&i.to_be_bytes(), 1, ValueType::Value);
+    let mut b = TableBuilder::new(TableBuilderOptions::default(), file(1 << 20)).expect("starts");
+    let mut added = 0;
+    let e = loop {
+        match b.add(&key(added), &[7; 10_000]) {
+            Ok(()) => added += 1,
+            Err(e) => break e,
+        }
+        assert!(added < 1000);
+    };
+    assert_eq!(e.kind(), ErrorKind::IOError);
+    assert!(added >= 50);
+    assert_eq!(b.add(&key(5000), b""), Err(e.clone()));
+    assert_eq!(b.add_range_tombstone(&tombstones()[0]), Err(e.clone()));
+    assert_eq!(b.finish().expect_err("no table"), e);
+
+    let mut b = TableBuilder::new(TableBuilderOptions::default(), file(100)).expect("starts");
+    b.add(&key(1), b"v").expect("still in memory");
+    assert_eq!(b.finish().expect_err("full").kind(), ErrorKind::IOError);
 }
 
 #[test]

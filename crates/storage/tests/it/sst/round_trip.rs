@@ -285,7 +285,8 @@ fn the_filter_spares_reads_and_the_cache_too() {
     file.reads.lock().unwrap().clear();
     for _ in 0..3 {
         for e in entries.iter().step_by(50) {
-            assert_eq!(get(&table, &e.0, 1).expect("reads"), [e.clone()]);
+            let found = get(&table, &e.0, 1).expect("reads");
+            assert_eq!(found, std::slice::from_ref(e));
         }
     }
     let blocks = table.properties().num_data_blocks;
@@ -408,4 +409,26 @@ fn versions_of_one_key_may_fill_many_blocks() {
     assert_eq!(found, entries[250..252]);
     let found = get(&table, &seek_key(b"k", 0), 2).expect("reads");
     assert_eq!(found, []);
+}
+
+#[test]
+fn many_threads_share_a_table_and_a_small_cache() {
+    let entries = numbered(5000);
+    let cache = BlockCache::new(64 << 10);
+    let (table, _) = open_cached(build(with_bloom(), &entries, &[]), &cache);
+    std::thread::scope(|s| {
+        for t in 0..4usize {
+            let (table, entries) = (&table, &entries);
+            s.spawn(move || {
+                for i in 0..3000usize {
+                    let e = &entries[(i * 7919 + t * 31) % entries.len()];
+                    let found = get(table, &e.0, 1).expect("reads");
+                    assert_eq!(found, std::slice::from_ref(e));
+                }
+                let mut it = table.iter(TableReadOptions::default());
+                assert_eq!(&collect(&mut it).expect("reads"), entries);
+            });
+        }
+    });
+    assert!(cache.usage() <= 64 << 10);
 }

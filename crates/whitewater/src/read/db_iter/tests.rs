@@ -1,6 +1,6 @@
 use super::*;
 use crate::read::merging::{failed_iterator, merging_iterator};
-use crate::read::model::{History, KEYS};
+use crate::read::model::{History, KEYS, Shown};
 use crate::read::testing::{Append, FailingIterator, VecIterator, comparators};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -20,8 +20,6 @@ fn parts(source: BoxedIterator, tombstones: FragmentedTombstones) -> DbIterParts
         pins: Vec::new(),
     }
 }
-
-type Shown = Vec<(Vec<u8>, Result<Vec<u8>, ErrorKind>)>;
 
 /// The iterator as the model has it: what there is to show, and where it is.
 struct Model<'a> {

@@ -1,0 +1,48 @@
+//! Checking a list's structure, for tests and for those who doubt an order.
+
+use super::node::Node;
+use super::{KeyOrder, SkipList};
+
+impl<O: KeyOrder> SkipList<O> {
+    /// Checks that every level is sorted and that what is in a level is in the
+    /// level below, too; returns the number of entries. Reads everything. The
+    /// answer is about a list into which nobody inserts meanwhile.
+    ///
+    /// # Errors
+    /// What is wrong, and in which level.
+    #[doc(hidden)]
+    pub fn check(&self) -> Result<usize, String> {
+        let mut below = self.level(0)?;
+        let count = below.len();
+        for level in 1..self.height() {
+            let nodes = self.level(level)?;
+            let mut rest = below.iter();
+            if !nodes.iter().all(|node| rest.any(|other| other == node)) {
+                return Err(format!("level {level} is no part of the one below"));
+            }
+            below = nodes;
+        }
+        Ok(count)
+    }
+
+    /// The nodes of one level (less than the height), which must be sorted.
+    fn level(&self, level: usize) -> Result<Vec<Node>, String> {
+        let mut nodes: Vec<Node> = Vec::new();
+        // SAFETY: the head has every level.
+        let mut at = unsafe { self.head.next(level) };
+        while let Some(node) = at {
+            if let Some(&last) = nodes.last() {
+                // SAFETY: reached through a link, so not the head.
+                let key = unsafe { node.key() };
+                // SAFETY: as above.
+                if unsafe { self.compare(last, key) }.is_ge() {
+                    return Err(format!("level {level} is not sorted"));
+                }
+            }
+            nodes.push(node);
+            // SAFETY: reached in this level.
+            at = unsafe { node.next(level) };
+        }
+        Ok(nodes)
+    }
+}

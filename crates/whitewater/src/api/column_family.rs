@@ -1,0 +1,110 @@
+//! Column families by handle.
+
+use super::options::Options;
+use crate::db::ColumnFamilyData;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// The name of the column family every database has.
+pub const DEFAULT_COLUMN_FAMILY_NAME: &str = "default";
+
+/// A column family to open: its name and options.
+#[derive(Clone)]
+pub struct ColumnFamilyDescriptor {
+    pub(crate) name: String,
+    pub(crate) options: Options,
+}
+
+impl ColumnFamilyDescriptor {
+    /// Describes the column family `name`.
+    pub fn new<S>(name: S, options: Options) -> Self
+    where
+        S: Into<String>,
+    {
+        ColumnFamilyDescriptor {
+            name: name.into(),
+            options,
+        }
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// What a handle stands for; opaque.
+#[derive(Clone)]
+pub struct ColumnFamilyHandle(Arc<ColumnFamilyData>);
+
+impl ColumnFamilyHandle {
+    pub(crate) fn new(data: Arc<ColumnFamilyData>) -> Self {
+        ColumnFamilyHandle(data)
+    }
+    pub(crate) fn data(&self) -> &Arc<ColumnFamilyData> {
+        &self.0
+    }
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id
+    }
+}
+
+impl fmt::Debug for ColumnFamilyHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} (id {})", self.0.name, self.0.id)
+    }
+}
+
+/// A column family of a [`SingleThreaded`](crate::SingleThreaded) database,
+/// always behind a reference that borrows the database.
+#[derive(Debug)]
+pub struct ColumnFamily {
+    pub(crate) handle: ColumnFamilyHandle,
+}
+
+/// A column family of a [`MultiThreaded`](crate::MultiThreaded) database,
+/// always in an `Arc`. It can be used on after it was dropped from the
+/// database: reads see its last content, writes fail.
+#[derive(Debug)]
+pub struct BoundColumnFamily<'a> {
+    pub(crate) handle: ColumnFamilyHandle,
+    pub(crate) db: PhantomData<&'a ()>,
+}
+
+// Makes the borrow of the database last until the handle is dropped.
+impl Drop for BoundColumnFamily<'_> {
+    fn drop(&mut self) {}
+}
+
+/// What `cf_handle` of [`DB`](crate::DB) returns.
+#[cfg(not(feature = "multi-threaded-cf"))]
+pub type ColumnFamilyRef<'a> = &'a ColumnFamily;
+
+/// What `cf_handle` of [`DB`](crate::DB) returns.
+#[cfg(feature = "multi-threaded-cf")]
+pub type ColumnFamilyRef<'a> = Arc<BoundColumnFamily<'a>>;
+
+/// A reference to a column family, in either thread mode.
+pub trait AsColumnFamilyRef {
+    /// The column family meant.
+    fn inner(&self) -> &ColumnFamilyHandle;
+}
+
+impl AsColumnFamilyRef for ColumnFamily {
+    fn inner(&self) -> &ColumnFamilyHandle {
+        &self.handle
+    }
+}
+
+impl AsColumnFamilyRef for &'_ ColumnFamily {
+    fn inner(&self) -> &ColumnFamilyHandle {
+        &self.handle
+    }
+}
+
+impl AsColumnFamilyRef for Arc<BoundColumnFamily<'_>> {
+    fn inner(&self) -> &ColumnFamilyHandle {
+        &self.handle
+    }
+}

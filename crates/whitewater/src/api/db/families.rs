@@ -1,0 +1,89 @@
+//! Creating and dropping column families.
+
+use super::{DBCommon, DBInner, MultiThreaded, SingleThreaded, ThreadMode};
+use crate::api::column_family::{BoundColumnFamily, ColumnFamily, ColumnFamilyHandle};
+use crate::api::options::Options;
+use std::sync::Arc;
+use whitewater_storage::Error;
+
+fn unknown(name: &str) -> Error {
+    Error::invalid(format_args!("Invalid column family: {name}"))
+}
+
+impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
+    fn create(&self, name: &str, opts: &Options) -> Result<ColumnFamilyHandle, Error> {
+        let cf = self.engine().create_cf(name, opts.cf_options()?)?;
+        Ok(ColumnFamilyHandle::new(cf))
+    }
+}
+
+impl<D: DBInner> DBCommon<SingleThreaded, D> {
+    /// Creates the column family `name`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when it exists or an option is out of range,
+    /// `NotSupported` for options that are not built in.
+    pub fn create_cf<N: AsRef<str>>(&mut self, name: N, opts: &Options) -> Result<(), Error> {
+        let name = name.as_ref();
+        let handle = self.create(name, opts)?;
+        let cfs = &mut self.cfs.cfs;
+        cfs.insert(name.to_owned(), ColumnFamily { handle });
+        Ok(())
+    }
+
+    /// Drops the column family `name`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when there is no handle of that name, and for the
+    /// default column family.
+    pub fn drop_cf(&mut self, name: &str) -> Result<(), Error> {
+        let cf = self.cfs.cfs.get(name).ok_or_else(|| unknown(name))?;
+        self.engine().drop_cf(cf.handle.data())?;
+        self.cfs.cfs.remove(name);
+        Ok(())
+    }
+
+    /// The handle of the column family `name`, if it was named at open or
+    /// created since.
+    pub fn cf_handle(&self, name: &str) -> Option<&ColumnFamily> {
+        self.cfs.cfs.get(name)
+    }
+}
+
+impl<D: DBInner> DBCommon<MultiThreaded, D> {
+    /// Creates the column family `name`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when it exists or an option is out of range,
+    /// `NotSupported` for options that are not built in.
+    pub fn create_cf<N: AsRef<str>>(&self, name: N, opts: &Options) -> Result<(), Error> {
+        let name = name.as_ref();
+        // Held over the creation, so that a second creator that sees no handle
+        // does not come between.
+        let mut cfs = self.cfs.cfs.write();
+        let handle = self.create(name, opts)?;
+        cfs.insert(name.to_owned(), MultiThreaded::share(handle));
+        Ok(())
+    }
+
+    /// Drops the column family `name`. Handles to it live on.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when there is no handle of that name, and for the
+    /// default column family.
+    pub fn drop_cf(&self, name: &str) -> Result<(), Error> {
+        let mut cfs = self.cfs.cfs.write();
+        let cf = cfs.get(name).ok_or_else(|| unknown(name))?;
+        self.engine().drop_cf(cf.handle.data())?;
+        cfs.remove(name);
+        Ok(())
+    }
+
+    /// The handle of the column family `name`, if it was named at open or
+    /// created since.
+    pub fn cf_handle(&self, name: &str) -> Option<Arc<BoundColumnFamily<'_>>> {
+        // The binding shortens the lifetime from 'static to that of the borrow.
+        let handle: Arc<BoundColumnFamily<'_>> = self.cfs.cfs.read().get(name)?.clone();
+        Some(handle)
+    }
+}

@@ -1,0 +1,222 @@
+//! Properties, sizes and files.
+
+use super::{DBCommon, DBInner, ThreadMode};
+use crate::api::c_str::CStrLike;
+use crate::api::column_family::AsColumnFamilyRef;
+use crate::db::ColumnFamilyData;
+use std::sync::Arc;
+use whitewater_storage::{Error, ErrorKind};
+
+/// A range of keys: `start_key` belongs to it, `end_key` does not.
+#[derive(Debug, Clone, Copy)]
+pub struct Range<'a> {
+    start_key: &'a [u8],
+    end_key: &'a [u8],
+}
+
+impl<'a> Range<'a> {
+    /// The keys from `start_key` to before `end_key`, which must not be less.
+    pub fn new(start_key: &'a [u8], end_key: &'a [u8]) -> Range<'a> {
+        Range { start_key, end_key }
+    }
+}
+
+/// What a column family's files amount to.
+#[derive(Debug, Clone)]
+pub struct ColumnFamilyMetaData {
+    /// Bytes of all its table files.
+    pub size: u64,
+    /// Its name.
+    pub name: String,
+    /// Number of its table files.
+    pub file_count: usize,
+}
+
+/// A table file in use.
+#[derive(Debug, Clone)]
+pub struct LiveFile {
+    /// The column family it belongs to.
+    pub column_family_name: String,
+    /// Its name within the database's directory, with a leading slash.
+    pub name: String,
+    /// Its size in bytes.
+    pub size: usize,
+    /// Its level.
+    pub level: i32,
+    /// Its smallest user key.
+    pub start_key: Option<Vec<u8>>,
+    /// Its greatest user key.
+    pub end_key: Option<Vec<u8>>,
+    /// Entries in it, deletions included.
+    pub num_entries: u64,
+    /// Deletions in it.
+    pub num_deletions: u64,
+}
+
+fn property_name(name: impl CStrLike) -> Result<String, Error> {
+    let bad = |e: &dyn std::fmt::Display| {
+        Error::invalid(format_args!(
+            "Failed to convert property name to CString: {e}"
+        ))
+    };
+    let name = name.bake().map_err(|e| bad(&e))?;
+    let name = name.to_str().map_err(|e| bad(&e))?;
+    Ok(name.to_owned())
+}
+
+/// Properties, sizes and files.
+impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
+    /// The value of the property `name` (see [`properties`](crate::properties))
+    /// for the default column family; `None` for one that does not exist.
+    ///
+    /// ```
+    /// use whitewater::{DB, properties};
+    ///
+    /// # fn main() -> Result<(), whitewater::Error> {
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path();
+    /// let db = DB::open_default(path)?;
+    /// assert_eq!(db.property_int_value(properties::NUM_SNAPSHOTS)?, Some(0));
+    /// assert_eq!(db.property_value("rocksdb.no-such-property")?, None);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `InvalidArgument` when the name has a NUL byte inside.
+    pub fn property_value(&self, name: impl CStrLike) -> Result<Option<String>, Error> {
+        let engine = self.engine();
+        Ok(engine.property(engine.default_cf(), &property_name(name)?))
+    }
+
+    /// [`property_value`](Self::property_value) for `cf`.
+    ///
+    /// # Errors
+    /// As [`property_value`](Self::property_value).
+    pub fn property_value_cf(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        name: impl CStrLike,
+    ) -> Result<Option<String>, Error> {
+        let cf = cf.inner().data();
+        Ok(self.engine().property(cf, &property_name(name)?))
+    }
+
+    /// The value of a numeric property for the default column family; `None`
+    /// for one that does not exist.
+    ///
+    /// # Errors
+    /// As [`property_value`](Self::property_value), and when the property is a
+    /// text.
+    pub fn property_int_value(&self, name: impl CStrLike) -> Result<Option<u64>, Error> {
+        self.property_int(self.engine().default_cf(), name)
+    }
+
+    /// [`property_int_value`](Self::property_int_value) for `cf`.
+    ///
+    /// # Errors
+    /// As [`property_int_value`](Self::property_int_value).
+    pub fn property_int_value_cf(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        name: impl CStrLike,
+    ) -> Result<Option<u64>, Error> {
+        self.property_int(cf.inner().data(), name)
+    }
+
+    fn property_int(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        name: impl CStrLike,
+    ) -> Result<Option<u64>, Error> {
+        let name = property_name(name)?;
+        if let Some(value) = self.engine().property_int(cf, &name) {
+            return Ok(Some(value));
+        }
+        let Some(text) = self.engine().property(cf, &name) else {
+            return Ok(None);
+        };
+        text.parse().map(Some).map_err(|e| {
+            Error::new(
+                ErrorKind::Unknown,
+                format_args!("Failed to convert property value {text} to int: {e}"),
+            )
+        })
+    }
+
+    /// The sequence number of the last write.
+    pub fn latest_sequence_number(&self) -> u64 {
+        self.engine().latest_sequence_number()
+    }
+
+    /// About how many bytes of files hold each of `ranges` of the default
+    /// column family.
+    pub fn get_approximate_sizes(&self, ranges: &[Range<'_>]) -> Vec<u64> {
+        self.approximate_sizes(self.engine().default_cf(), ranges)
+    }
+
+    /// [`get_approximate_sizes`](Self::get_approximate_sizes) of `cf`.
+    pub fn get_approximate_sizes_cf(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        ranges: &[Range<'_>],
+    ) -> Vec<u64> {
+        self.approximate_sizes(cf.inner().data(), ranges)
+    }
+
+    fn approximate_sizes(&self, cf: &Arc<ColumnFamilyData>, ranges: &[Range<'_>]) -> Vec<u64> {
+        let ranges: Vec<_> = ranges.iter().map(|r| (r.start_key, r.end_key)).collect();
+        self.engine().approximate_sizes(cf, &ranges)
+    }
+
+    /// What the files of the default column family amount to.
+    pub fn get_column_family_metadata(&self) -> ColumnFamilyMetaData {
+        self.metadata(self.engine().default_cf())
+    }
+
+    /// What the files of `cf` amount to.
+    pub fn get_column_family_metadata_cf(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+    ) -> ColumnFamilyMetaData {
+        self.metadata(cf.inner().data())
+    }
+
+    fn metadata(&self, cf: &ColumnFamilyData) -> ColumnFamilyMetaData {
+        // A database that cannot list its files shows none here.
+        let tables = self.engine().live_tables().unwrap_or_default();
+        let own = tables.iter().filter(|t| t.column_family_name == cf.name);
+        ColumnFamilyMetaData {
+            size: own.clone().map(|t| t.size as u64).sum(),
+            name: cf.name.clone(),
+            file_count: own.count(),
+        }
+    }
+
+    /// The table files in use, of all column families.
+    ///
+    /// # Errors
+    /// When they cannot be listed.
+    pub fn live_files(&self) -> Result<Vec<LiveFile>, Error> {
+        let tables = self.engine().live_tables()?;
+        let files = tables.into_iter().map(|t| LiveFile {
+            column_family_name: t.column_family_name,
+            name: t.name,
+            size: t.size,
+            level: t.level,
+            start_key: t.start_key,
+            end_key: t.end_key,
+            num_entries: t.num_entries,
+            num_deletions: t.num_deletions,
+        });
+        Ok(files.collect())
+    }
+
+    /// The database's unique id, as the file `IDENTITY` has it.
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn get_db_identity(&self) -> Result<Vec<u8>, Error> {
+        Ok(self.engine().identity().into_bytes())
+    }
+}

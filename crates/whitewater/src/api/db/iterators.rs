@@ -1,0 +1,126 @@
+//! Iterators and snapshots of a database.
+
+use super::{DBCommon, DBInner, ThreadMode};
+use crate::api::column_family::AsColumnFamilyRef;
+use crate::api::iterator::{
+    DBIteratorWithThreadMode, DBRawIteratorWithThreadMode, Direction, IteratorMode,
+};
+use crate::api::options::ReadOptions;
+use crate::api::snapshot::SnapshotWithThreadMode;
+
+/// Iterators. A failure to make or move one is the iterator's next item, or
+/// the [`status`](DBRawIteratorWithThreadMode::status) of a raw one.
+impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
+    /// An iterator over the default column family.
+    pub fn iterator<'a: 'b, 'b>(
+        &'a self,
+        mode: IteratorMode<'_>,
+    ) -> DBIteratorWithThreadMode<'b, Self> {
+        self.iterator_opt(mode, ReadOptions::default())
+    }
+
+    /// [`iterator`](Self::iterator) with options.
+    pub fn iterator_opt<'a: 'b, 'b>(
+        &'a self,
+        mode: IteratorMode<'_>,
+        readopts: ReadOptions,
+    ) -> DBIteratorWithThreadMode<'b, Self> {
+        DBIteratorWithThreadMode::new(self.raw_iterator_opt(readopts), mode)
+    }
+
+    /// [`iterator_cf`](Self::iterator_cf) with options.
+    pub fn iterator_cf_opt<'a: 'b, 'b>(
+        &'a self,
+        cf_handle: &impl AsColumnFamilyRef,
+        readopts: ReadOptions,
+        mode: IteratorMode<'_>,
+    ) -> DBIteratorWithThreadMode<'b, Self> {
+        DBIteratorWithThreadMode::new(self.raw_iterator_cf_opt(cf_handle, readopts), mode)
+    }
+
+    /// An iterator over all keys in order, whatever the prefix extractor; the
+    /// same as [`iterator`](Self::iterator) as long as there is none.
+    pub fn full_iterator<'a: 'b, 'b>(
+        &'a self,
+        mode: IteratorMode<'_>,
+    ) -> DBIteratorWithThreadMode<'b, Self> {
+        let mut readopts = ReadOptions::default();
+        readopts.set_total_order_seek(true);
+        self.iterator_opt(mode, readopts)
+    }
+
+    /// An iterator from the first key at or after `prefix` on. It does not end
+    /// with the prefix: only a prefix extractor would make it. For all keys of
+    /// a prefix and no others, see [`PrefixRange`](crate::PrefixRange).
+    pub fn prefix_iterator<'a: 'b, 'b, P: AsRef<[u8]>>(
+        &'a self,
+        prefix: P,
+    ) -> DBIteratorWithThreadMode<'b, Self> {
+        self.iterator(IteratorMode::From(prefix.as_ref(), Direction::Forward))
+    }
+
+    /// An iterator over `cf_handle`.
+    pub fn iterator_cf<'a: 'b, 'b>(
+        &'a self,
+        cf_handle: &impl AsColumnFamilyRef,
+        mode: IteratorMode<'_>,
+    ) -> DBIteratorWithThreadMode<'b, Self> {
+        self.iterator_cf_opt(cf_handle, ReadOptions::default(), mode)
+    }
+
+    /// [`full_iterator`](Self::full_iterator) over `cf_handle`.
+    pub fn full_iterator_cf<'a: 'b, 'b>(
+        &'a self,
+        cf_handle: &impl AsColumnFamilyRef,
+        mode: IteratorMode<'_>,
+    ) -> DBIteratorWithThreadMode<'b, Self> {
+        let mut readopts = ReadOptions::default();
+        readopts.set_total_order_seek(true);
+        self.iterator_cf_opt(cf_handle, readopts, mode)
+    }
+
+    /// [`prefix_iterator`](Self::prefix_iterator) over `cf_handle`.
+    pub fn prefix_iterator_cf<'a, P: AsRef<[u8]>>(
+        &'a self,
+        cf_handle: &impl AsColumnFamilyRef,
+        prefix: P,
+    ) -> DBIteratorWithThreadMode<'a, Self> {
+        let mode = IteratorMode::From(prefix.as_ref(), Direction::Forward);
+        self.iterator_cf(cf_handle, mode)
+    }
+
+    /// A raw iterator over the default column family.
+    pub fn raw_iterator<'a: 'b, 'b>(&'a self) -> DBRawIteratorWithThreadMode<'b, Self> {
+        self.raw_iterator_opt(ReadOptions::default())
+    }
+
+    /// A raw iterator over `cf_handle`.
+    pub fn raw_iterator_cf<'a: 'b, 'b>(
+        &'a self,
+        cf_handle: &impl AsColumnFamilyRef,
+    ) -> DBRawIteratorWithThreadMode<'b, Self> {
+        self.raw_iterator_cf_opt(cf_handle, ReadOptions::default())
+    }
+
+    /// [`raw_iterator`](Self::raw_iterator) with options.
+    pub fn raw_iterator_opt<'a: 'b, 'b>(
+        &'a self,
+        readopts: ReadOptions,
+    ) -> DBRawIteratorWithThreadMode<'b, Self> {
+        DBRawIteratorWithThreadMode::new(self, readopts)
+    }
+
+    /// [`raw_iterator_cf`](Self::raw_iterator_cf) with options.
+    pub fn raw_iterator_cf_opt<'a: 'b, 'b>(
+        &'a self,
+        cf_handle: &impl AsColumnFamilyRef,
+        readopts: ReadOptions,
+    ) -> DBRawIteratorWithThreadMode<'b, Self> {
+        DBRawIteratorWithThreadMode::new_cf(self, cf_handle.inner(), readopts)
+    }
+
+    /// Takes a snapshot of all column families.
+    pub fn snapshot(&self) -> SnapshotWithThreadMode<'_, Self> {
+        SnapshotWithThreadMode::new(self)
+    }
+}

@@ -1,0 +1,164 @@
+//! Opening, listing and destroying databases.
+
+use super::{DBCommon, DBInner, DBWithThreadMode, DBWithThreadModeInner, EngineHandle, ThreadMode};
+use crate::api::column_family::{
+    ColumnFamilyDescriptor, ColumnFamilyHandle, DEFAULT_COLUMN_FAMILY_NAME,
+};
+use crate::api::options::Options;
+use crate::db::Engine;
+use std::collections::BTreeMap;
+use std::path::Path;
+use whitewater_storage::{Error, Result};
+
+/// Opening. Every form fails with
+/// * `InvalidArgument` when the database does not exist and may not be created,
+///   exists and must not, or has column families that are not listed, and for
+///   options out of range;
+/// * `NotSupported` for options that are not built in;
+/// * `IOError` when the database is open already, here or in another process;
+/// * `Corruption` naming the file that is damaged.
+impl<T: ThreadMode> DBWithThreadMode<T> {
+    /// Opens the database in the directory `path` with default options,
+    /// creating it when there is none.
+    ///
+    /// # Errors
+    /// As listed above.
+    pub fn open_default<P: AsRef<Path>>(path: P) -> Result<Self, Error> {
+        let mut opts = Options::default();
+        opts.create_if_missing(true);
+        Self::open(&opts, path)
+    }
+
+    /// Opens the database in the directory `path`; `opts` are also those of
+    /// the default column family. No handles are kept: `cf_handle` knows only
+    /// column families created later.
+    ///
+    /// # Errors
+    /// As listed above.
+    pub fn open<P: AsRef<Path>>(opts: &Options, path: P) -> Result<Self, Error> {
+        Self::open_cf(opts, path, None::<&str>)
+    }
+
+    /// Opens the database with the named column families, with default
+    /// options, and the default one.
+    ///
+    /// ```
+    /// use whitewater::{DB, Options};
+    ///
+    /// # fn main() -> Result<(), whitewater::Error> {
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path();
+    /// let mut opts = Options::default();
+    /// opts.create_if_missing(true);
+    /// opts.create_missing_column_families(true);
+    /// let db = DB::open_cf(&opts, path, ["users", "orders"])?;
+    /// let users = db.cf_handle("users").expect("opened above");
+    /// db.put_cf(&users, b"1", b"ada")?;
+    /// assert_eq!(db.get(b"1")?, None);
+    /// assert_eq!(db.get_cf(&users, b"1")?.as_deref(), Some(&b"ada"[..]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As listed above.
+    pub fn open_cf<P, I, N>(opts: &Options, path: P, cfs: I) -> Result<Self, Error>
+    where
+        P: AsRef<Path>,
+        I: IntoIterator<Item = N>,
+        N: AsRef<str>,
+    {
+        let cfs = cfs
+            .into_iter()
+            .map(|name| ColumnFamilyDescriptor::new(name.as_ref(), Options::default()));
+        Self::open_cf_descriptors(opts, path, cfs)
+    }
+
+    /// Opens the database with column families by name and options.
+    ///
+    /// # Errors
+    /// As listed above.
+    pub fn open_cf_with_opts<P, I, N>(opts: &Options, path: P, cfs: I) -> Result<Self, Error>
+    where
+        P: AsRef<Path>,
+        I: IntoIterator<Item = (N, Options)>,
+        N: AsRef<str>,
+    {
+        let cfs = cfs
+            .into_iter()
+            .map(|(name, opts)| ColumnFamilyDescriptor::new(name.as_ref(), opts));
+        Self::open_cf_descriptors(opts, path, cfs)
+    }
+
+    /// Opens the database with column families by descriptor. The default one
+    /// is opened with default options when it is not among them.
+    ///
+    /// # Errors
+    /// As listed above.
+    pub fn open_cf_descriptors<P, I>(opts: &Options, path: P, cfs: I) -> Result<Self, Error>
+    where
+        P: AsRef<Path>,
+        I: IntoIterator<Item = ColumnFamilyDescriptor>,
+    {
+        let path = path.as_ref();
+        let mut cfs: Vec<_> = cfs.into_iter().collect();
+        let keep_handles = !cfs.is_empty();
+        if !cfs.iter().any(|cf| cf.name == DEFAULT_COLUMN_FAMILY_NAME) {
+            // Without a list, the options are the default column family's too.
+            let options = if keep_handles {
+                Options::default()
+            } else {
+                opts.clone()
+            };
+            cfs.push(ColumnFamilyDescriptor::new(
+                DEFAULT_COLUMN_FAMILY_NAME,
+                options,
+            ));
+        }
+
+        let db_options = opts.db_options()?;
+        let families = cfs
+            .into_iter()
+            .map(|cf| Ok((cf.name, cf.options.cf_options()?)))
+            .collect::<Result<Vec<_>>>()?;
+        db_options.fs.create_dir_all(path)?;
+        let engine = EngineHandle(Engine::open(path, db_options, families)?);
+
+        let mut handles = BTreeMap::new();
+        if keep_handles {
+            for cf in engine.0.column_families() {
+                handles.insert(cf.name.clone(), ColumnFamilyHandle::new(cf));
+            }
+        }
+        Ok(DBCommon {
+            inner: DBWithThreadModeInner { engine },
+            cfs: T::new_cf_map_internal(handles),
+            path: path.to_path_buf(),
+        })
+    }
+}
+
+impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
+    /// Names of the column families of the database in `path`, which may be
+    /// open.
+    ///
+    /// # Errors
+    /// `IOError` when there is no database, `Corruption` when it is damaged.
+    pub fn list_cf<P: AsRef<Path>>(opts: &Options, path: P) -> Result<Vec<String>, Error> {
+        Engine::list_column_families(path.as_ref(), &opts.db_options()?)
+    }
+
+    /// Removes the database in `path`. Files that are not the database's stay,
+    /// and the directory with them.
+    ///
+    /// # Errors
+    /// `IOError` naming the lock file when the database is open.
+    pub fn destroy<P: AsRef<Path>>(opts: &Options, path: P) -> Result<(), Error> {
+        Engine::destroy(path.as_ref(), &opts.db_options()?)
+    }
+
+    /// The directory the database was opened in, as it was given.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}

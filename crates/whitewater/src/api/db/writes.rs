@@ -1,0 +1,269 @@
+//! Writes.
+
+use super::{DBCommon, DBInner, DBWithThreadMode, ThreadMode};
+use crate::api::column_family::AsColumnFamilyRef;
+use crate::api::options::WriteOptions;
+use crate::api::write_batch::WriteBatch;
+use whitewater_storage::Error;
+use whitewater_storage::batch::Batch;
+use whitewater_storage::key::ValueType;
+
+const DEFAULT_CF: u32 = 0;
+
+impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
+    fn commit(&self, batch: Batch, writeopts: &WriteOptions) -> Result<(), Error> {
+        self.engine().write(batch, &writeopts.spec)
+    }
+
+    /// Commits one operation.
+    fn commit_one(
+        &self,
+        cf: u32,
+        ty: ValueType,
+        key: &[u8],
+        value: &[u8],
+        writeopts: &WriteOptions,
+    ) -> Result<(), Error> {
+        self.engine().write_one(cf, ty, key, value, &writeopts.spec)
+    }
+}
+
+/// Writing batches and ranges.
+impl<T: ThreadMode> DBWithThreadMode<T> {
+    /// Removes all keys of `cf` in `[from, to)`.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn delete_range_cf_opt<K: AsRef<[u8]>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        from: K,
+        to: K,
+        writeopts: &WriteOptions,
+    ) -> Result<(), Error> {
+        let cf = cf.inner().id();
+        self.commit_one(
+            cf,
+            ValueType::RangeDeletion,
+            from.as_ref(),
+            to.as_ref(),
+            writeopts,
+        )
+    }
+
+    /// [`delete_range_cf_opt`](Self::delete_range_cf_opt) with default options.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn delete_range_cf<K: AsRef<[u8]>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        from: K,
+        to: K,
+    ) -> Result<(), Error> {
+        self.delete_range_cf_opt(cf, from, to, &WriteOptions::default())
+    }
+
+    /// [`write`](Self::write) with options.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write); `Incomplete` when the write would have to
+    /// wait and may not, `InvalidArgument` for a synced write without a log.
+    pub fn write_opt(&self, batch: WriteBatch, writeopts: &WriteOptions) -> Result<(), Error> {
+        self.commit(batch.into_batch()?, writeopts)
+    }
+
+    /// Commits all writes of `batch` at once.
+    ///
+    /// # Errors
+    /// `IOError` when the log cannot be written, and from then on for every
+    /// write; `Corruption` when the batch came from damaged bytes;
+    /// `InvalidArgument` when a column family does not exist any more.
+    pub fn write(&self, batch: WriteBatch) -> Result<(), Error> {
+        self.write_opt(batch, &WriteOptions::default())
+    }
+
+    /// [`write`](Self::write) past the log: lost if the process dies before a
+    /// flush.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_without_wal(&self, batch: WriteBatch) -> Result<(), Error> {
+        let mut writeopts = WriteOptions::new();
+        writeopts.disable_wal(true);
+        self.write_opt(batch, &writeopts)
+    }
+}
+
+/// Single writes. They fail as [`write`](DBWithThreadMode::write) does.
+impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
+    /// [`put`](Self::put) with options.
+    ///
+    /// # Errors
+    /// As [`write_opt`](DBWithThreadMode::write_opt).
+    pub fn put_opt<K, V>(&self, key: K, value: V, writeopts: &WriteOptions) -> Result<(), Error>
+    where
+        K: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+    {
+        let (key, value) = (key.as_ref(), value.as_ref());
+        self.commit_one(DEFAULT_CF, ValueType::Value, key, value, writeopts)
+    }
+
+    /// [`put_cf`](Self::put_cf) with options.
+    ///
+    /// # Errors
+    /// As [`write_opt`](DBWithThreadMode::write_opt).
+    pub fn put_cf_opt<K, V>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+        value: V,
+        writeopts: &WriteOptions,
+    ) -> Result<(), Error>
+    where
+        K: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+    {
+        let (cf, key, value) = (cf.inner().id(), key.as_ref(), value.as_ref());
+        self.commit_one(cf, ValueType::Value, key, value, writeopts)
+    }
+
+    /// [`merge`](Self::merge) with options.
+    ///
+    /// # Errors
+    /// As [`write_opt`](DBWithThreadMode::write_opt).
+    pub fn merge_opt<K, V>(&self, key: K, value: V, writeopts: &WriteOptions) -> Result<(), Error>
+    where
+        K: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+    {
+        let (key, value) = (key.as_ref(), value.as_ref());
+        self.commit_one(DEFAULT_CF, ValueType::Merge, key, value, writeopts)
+    }
+
+    /// [`merge_cf`](Self::merge_cf) with options.
+    ///
+    /// # Errors
+    /// As [`write_opt`](DBWithThreadMode::write_opt).
+    pub fn merge_cf_opt<K, V>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+        value: V,
+        writeopts: &WriteOptions,
+    ) -> Result<(), Error>
+    where
+        K: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+    {
+        let (cf, key, value) = (cf.inner().id(), key.as_ref(), value.as_ref());
+        self.commit_one(cf, ValueType::Merge, key, value, writeopts)
+    }
+
+    /// [`delete`](Self::delete) with options.
+    ///
+    /// # Errors
+    /// As [`write_opt`](DBWithThreadMode::write_opt).
+    pub fn delete_opt<K: AsRef<[u8]>>(
+        &self,
+        key: K,
+        writeopts: &WriteOptions,
+    ) -> Result<(), Error> {
+        self.commit_one(
+            DEFAULT_CF,
+            ValueType::Deletion,
+            key.as_ref(),
+            &[],
+            writeopts,
+        )
+    }
+
+    /// [`delete_cf`](Self::delete_cf) with options.
+    ///
+    /// # Errors
+    /// As [`write_opt`](DBWithThreadMode::write_opt).
+    pub fn delete_cf_opt<K: AsRef<[u8]>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+        writeopts: &WriteOptions,
+    ) -> Result<(), Error> {
+        self.commit_one(
+            cf.inner().id(),
+            ValueType::Deletion,
+            key.as_ref(),
+            &[],
+            writeopts,
+        )
+    }
+
+    /// Sets `key` to `value`.
+    ///
+    /// # Errors
+    /// As [`write`](DBWithThreadMode::write).
+    pub fn put<K, V>(&self, key: K, value: V) -> Result<(), Error>
+    where
+        K: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+    {
+        self.put_opt(key, value, &WriteOptions::default())
+    }
+
+    /// Sets `key` of `cf` to `value`.
+    ///
+    /// # Errors
+    /// As [`write`](DBWithThreadMode::write).
+    pub fn put_cf<K, V>(&self, cf: &impl AsColumnFamilyRef, key: K, value: V) -> Result<(), Error>
+    where
+        K: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+    {
+        self.put_cf_opt(cf, key, value, &WriteOptions::default())
+    }
+
+    /// Merges `value` into `key` by the
+    /// [merge operator](crate::Options::set_merge_operator).
+    ///
+    /// # Errors
+    /// As [`write`](DBWithThreadMode::write).
+    pub fn merge<K, V>(&self, key: K, value: V) -> Result<(), Error>
+    where
+        K: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+    {
+        self.merge_opt(key, value, &WriteOptions::default())
+    }
+
+    /// Merges `value` into `key` of `cf` by its merge operator.
+    ///
+    /// # Errors
+    /// As [`write`](DBWithThreadMode::write).
+    pub fn merge_cf<K, V>(&self, cf: &impl AsColumnFamilyRef, key: K, value: V) -> Result<(), Error>
+    where
+        K: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+    {
+        self.merge_cf_opt(cf, key, value, &WriteOptions::default())
+    }
+
+    /// Removes `key`; fine when it does not exist.
+    ///
+    /// # Errors
+    /// As [`write`](DBWithThreadMode::write).
+    pub fn delete<K: AsRef<[u8]>>(&self, key: K) -> Result<(), Error> {
+        self.delete_opt(key, &WriteOptions::default())
+    }
+
+    /// Removes `key` of `cf`; fine when it does not exist.
+    ///
+    /// # Errors
+    /// As [`write`](DBWithThreadMode::write).
+    pub fn delete_cf<K: AsRef<[u8]>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+    ) -> Result<(), Error> {
+        self.delete_cf_opt(cf, key, &WriteOptions::default())
+    }
+}

@@ -1,0 +1,297 @@
+//! Iterators.
+
+use super::column_family::ColumnFamilyHandle;
+use super::db::{DB, DBAccess};
+use super::options::ReadOptions;
+use crate::read::db_iter::DbIter;
+use whitewater_storage::Error;
+
+/// A raw iterator of [`DB`].
+pub type DBRawIterator<'a> = DBRawIteratorWithThreadMode<'a, DB>;
+
+/// A cursor over the keys of a column family that hands out borrowed keys and
+/// values. It sees the database as it was when it was made (or at the snapshot
+/// of its read options), and stands nowhere until a `seek` is called.
+///
+/// ```
+/// # fn main() -> Result<(), whitewater::Error> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path();
+/// let db = whitewater::DB::open_default(path)?;
+/// for key in ["a", "b", "c"] {
+///     db.put(key, key.to_uppercase())?;
+/// }
+///
+/// let mut it = db.raw_iterator();
+/// it.seek("b");
+/// while it.valid() {
+///     println!("{:?} = {:?}", it.key(), it.value());
+///     it.next();
+/// }
+/// it.status()?; // the end, not a failure
+///
+/// it.seek_for_prev("bb");
+/// assert_eq!(it.item(), Some((&b"b"[..], &b"B"[..])));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// It cannot outlive the database:
+///
+/// ```compile_fail
+/// # let dir = tempfile::tempdir().unwrap();
+/// let db = whitewater::DB::open_default(dir.path()).unwrap();
+/// let it = db.raw_iterator();
+/// drop(db);
+/// drop(it);
+/// ```
+pub struct DBRawIteratorWithThreadMode<'a, D: DBAccess> {
+    inner: IteratorHandle,
+    readopts: ReadOptions,
+    /// `None` is the default column family.
+    cf: Option<ColumnFamilyHandle>,
+    db: &'a D,
+}
+
+/// What an iterator stands for; opaque.
+pub struct IteratorHandle(DbIter);
+
+impl IteratorHandle {
+    pub(crate) fn new(inner: DbIter) -> Self {
+        IteratorHandle(inner)
+    }
+}
+
+impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
+    pub(crate) fn new(db: &'a D, readopts: ReadOptions) -> Self {
+        DBRawIteratorWithThreadMode {
+            inner: db.create_iterator(&readopts),
+            readopts,
+            cf: None,
+            db,
+        }
+    }
+
+    pub(crate) fn new_cf(db: &'a D, cf: &ColumnFamilyHandle, readopts: ReadOptions) -> Self {
+        DBRawIteratorWithThreadMode {
+            inner: db.create_iterator_cf(cf, &readopts),
+            readopts,
+            cf: Some(cf.clone()),
+            db,
+        }
+    }
+
+    /// Whether the iterator stands on an entry. `false` past either end and
+    /// after a failure; [`status`](Self::status) tells the two apart.
+    pub fn valid(&self) -> bool {
+        self.inner.0.valid()
+    }
+
+    /// The failure that ended the iteration, if one did.
+    ///
+    /// # Errors
+    /// That failure.
+    pub fn status(&self) -> Result<(), Error> {
+        self.inner.0.status()
+    }
+
+    /// Makes the iterator see the database as it is now, also when it was made
+    /// with a snapshot. It stands nowhere afterwards.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn refresh(&mut self) -> Result<(), Error> {
+        self.readopts.clear_snapshot();
+        self.inner = match &self.cf {
+            None => self.db.create_iterator(&self.readopts),
+            Some(cf) => self.db.create_iterator_cf(cf, &self.readopts),
+        };
+        self.status()
+    }
+
+    /// Moves to the first key within bounds.
+    pub fn seek_to_first(&mut self) {
+        self.inner.0.seek_to_first();
+    }
+
+    /// Moves to the last key within bounds.
+    pub fn seek_to_last(&mut self) {
+        self.inner.0.seek_to_last();
+    }
+
+    /// Moves to the first key at or after `key`.
+    pub fn seek<K: AsRef<[u8]>>(&mut self, key: K) {
+        self.inner.0.seek(key.as_ref());
+    }
+
+    /// Moves to the last key at or before `key`.
+    pub fn seek_for_prev<K: AsRef<[u8]>>(&mut self, key: K) {
+        self.inner.0.seek_for_prev(key.as_ref());
+    }
+
+    /// Moves to the next key; no effect when not [`valid`](Self::valid).
+    pub fn next(&mut self) {
+        if self.valid() {
+            self.inner.0.next();
+        }
+    }
+
+    /// Moves to the key before; no effect when not [`valid`](Self::valid).
+    pub fn prev(&mut self) {
+        if self.valid() {
+            self.inner.0.prev();
+        }
+    }
+
+    /// The key, when valid.
+    pub fn key(&self) -> Option<&[u8]> {
+        self.inner.0.key()
+    }
+
+    /// The value, when valid.
+    pub fn value(&self) -> Option<&[u8]> {
+        self.inner.0.value()
+    }
+
+    /// Key and value, when valid.
+    pub fn item(&self) -> Option<(&[u8], &[u8])> {
+        Some((self.key()?, self.value()?))
+    }
+}
+
+// Makes the borrow of the database last until the iterator is dropped.
+impl<D: DBAccess> Drop for DBRawIteratorWithThreadMode<'_, D> {
+    fn drop(&mut self) {}
+}
+
+/// An iterator of [`DB`].
+pub type DBIterator<'a> = DBIteratorWithThreadMode<'a, DB>;
+
+/// A standard iterator over the keys of a column family that copies keys and
+/// values out. It sees the database as it was when it was made (or at the
+/// snapshot of its read options).
+///
+/// ```
+/// use whitewater::{DB, Direction, IteratorMode};
+///
+/// # fn main() -> Result<(), whitewater::Error> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path();
+/// let db = DB::open_default(path)?;
+/// for key in ["a", "b", "c"] {
+///     db.put(key, b"")?;
+/// }
+/// let keys = |mode| {
+///     db.iterator(mode)
+///         .map(|item| item.map(|(key, _value)| key[0] as char))
+///         .collect::<Result<String, _>>()
+/// };
+/// assert_eq!(keys(IteratorMode::Start)?, "abc");
+/// assert_eq!(keys(IteratorMode::End)?, "cba");
+/// assert_eq!(keys(IteratorMode::From(b"b", Direction::Forward))?, "bc");
+/// assert_eq!(keys(IteratorMode::From(b"bb", Direction::Reverse))?, "ba");
+/// # Ok(())
+/// # }
+/// ```
+pub struct DBIteratorWithThreadMode<'a, D: DBAccess> {
+    raw: DBRawIteratorWithThreadMode<'a, D>,
+    direction: Direction,
+    done: bool,
+}
+
+/// Which way an iterator goes.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum Direction {
+    /// Towards greater keys.
+    Forward,
+    /// Towards smaller keys.
+    Reverse,
+}
+
+/// A key and its value.
+pub type KVBytes = (Box<[u8]>, Box<[u8]>);
+
+/// Where an iterator begins and which way it goes.
+#[derive(Debug, Copy, Clone)]
+pub enum IteratorMode<'a> {
+    /// From the first key on.
+    Start,
+    /// From the last key backwards.
+    End,
+    /// From this key on, or from the nearest one in the direction.
+    From(&'a [u8], Direction),
+}
+
+impl<'a, D: DBAccess> DBIteratorWithThreadMode<'a, D> {
+    pub(crate) fn new(raw: DBRawIteratorWithThreadMode<'a, D>, mode: IteratorMode<'_>) -> Self {
+        let mut iterator = DBIteratorWithThreadMode {
+            raw,
+            direction: Direction::Forward,
+            done: false,
+        };
+        iterator.set_mode(mode);
+        iterator
+    }
+
+    /// Begins again at `mode`.
+    pub fn set_mode(&mut self, mode: IteratorMode<'_>) {
+        self.done = false;
+        self.direction = match mode {
+            IteratorMode::Start => {
+                self.raw.seek_to_first();
+                Direction::Forward
+            }
+            IteratorMode::End => {
+                self.raw.seek_to_last();
+                Direction::Reverse
+            }
+            IteratorMode::From(key, Direction::Forward) => {
+                self.raw.seek(key);
+                Direction::Forward
+            }
+            IteratorMode::From(key, Direction::Reverse) => {
+                self.raw.seek_for_prev(key);
+                Direction::Reverse
+            }
+        };
+    }
+
+    /// Makes the iterator see the database as it is now and begins again at
+    /// `mode`.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn refresh(&mut self, mode: IteratorMode<'_>) -> Result<(), Error> {
+        self.raw.refresh()?;
+        self.set_mode(mode);
+        Ok(())
+    }
+}
+
+impl<D: DBAccess> Iterator for DBIteratorWithThreadMode<'_, D> {
+    type Item = Result<KVBytes, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let Some((key, value)) = self.raw.item() else {
+            self.done = true;
+            return self.raw.status().err().map(Err);
+        };
+        let item = (Box::from(key), Box::from(value));
+        match self.direction {
+            Direction::Forward => self.raw.next(),
+            Direction::Reverse => self.raw.prev(),
+        }
+        Some(Ok(item))
+    }
+}
+
+impl<D: DBAccess> std::iter::FusedIterator for DBIteratorWithThreadMode<'_, D> {}
+
+impl<'a, D: DBAccess> From<DBIteratorWithThreadMode<'a, D>> for DBRawIteratorWithThreadMode<'a, D> {
+    fn from(iterator: DBIteratorWithThreadMode<'a, D>) -> Self {
+        iterator.raw
+    }
+}

@@ -1,0 +1,159 @@
+//! Setters of database options.
+
+use super::Options;
+use super::enums::DBRecoveryMode;
+use crate::stats::Statistics;
+use std::path::Path;
+use std::sync::Arc;
+use whitewater_storage::fs::Fs;
+
+/// Options of the whole database. When a database is opened with column
+/// families, those of the first argument count.
+impl Options {
+    /// Create the database when there is none. Default false.
+    pub fn create_if_missing(&mut self, create_if_missing: bool) {
+        self.db.create_if_missing = create_if_missing;
+    }
+
+    /// Create column families that are named at open and do not exist. Default
+    /// false.
+    pub fn create_missing_column_families(&mut self, create_missing_cfs: bool) {
+        self.db.create_missing_column_families = create_missing_cfs;
+    }
+
+    /// Refuse to open a database that exists. Default false.
+    pub fn set_error_if_exists(&mut self, enabled: bool) {
+        self.db.error_if_exists = enabled;
+    }
+
+    /// Check more, and stop writes after a failed background job. Default
+    /// true.
+    pub fn set_paranoid_checks(&mut self, enabled: bool) {
+        self.db.paranoid_checks = enabled;
+    }
+
+    /// The file system the database lives in. Default the operating system's.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use whitewater::{DB, Options, fs};
+    ///
+    /// # fn main() -> Result<(), whitewater::Error> {
+    /// let mut opts = Options::default();
+    /// opts.create_if_missing(true);
+    /// opts.set_fs(Arc::new(fs::os::OsFs));
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path();
+    /// let db = DB::open(&opts, path)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn set_fs(&mut self, fs: Arc<dyn Fs>) {
+        self.db.fs = fs;
+    }
+
+    /// Threads for flushes and compactions: `parallelism`, at least 1.
+    pub fn increase_parallelism(&mut self, parallelism: i32) {
+        self.db.max_background_jobs = parallelism;
+    }
+
+    /// Threads for flushes and compactions together. 1 to 1024, default 2.
+    pub fn set_max_background_jobs(&mut self, jobs: i32) {
+        self.db.max_background_jobs = jobs;
+    }
+
+    /// Threads for flushes; -1, the default, is a quarter of the background
+    /// jobs.
+    #[deprecated(note = "RocksDB decides this by set_max_background_jobs")]
+    pub fn set_max_background_flushes(&mut self, n: i32) {
+        self.db.max_background_flushes = n;
+    }
+
+    /// Threads for compactions; -1, the default, is the background jobs that
+    /// do not flush.
+    #[deprecated(note = "RocksDB decides this by set_max_background_jobs")]
+    pub fn set_max_background_compactions(&mut self, n: i32) {
+        self.db.max_background_compactions = n;
+    }
+
+    /// Table files kept open, 20 or more; -1, the default, keeps all of them
+    /// open.
+    pub fn set_max_open_files(&mut self, nfiles: i32) {
+        self.db.max_open_files = nfiles;
+    }
+
+    /// Let the writers of a group insert into the memtable in parallel.
+    /// Default true.
+    pub fn set_allow_concurrent_memtable_write(&mut self, allow: bool) {
+        self.db.allow_concurrent_memtable_write = allow;
+    }
+
+    /// Let waiting writers yield for a while before they sleep. Default true.
+    pub fn set_enable_write_thread_adaptive_yield(&mut self, enabled: bool) {
+        self.db.enable_write_thread_adaptive_yield = enabled;
+    }
+
+    /// How long a waiting writer yields at most. Microseconds, default 100.
+    pub fn set_write_thread_max_yield_usec(&mut self, usec: u64) {
+        self.db.write_thread_max_yield_usec = usec;
+    }
+
+    /// A yield that takes this long says that the cores are busy; a few of
+    /// them end the yielding. Microseconds, default 3.
+    pub fn set_write_thread_slow_yield_usec(&mut self, usec: u64) {
+        self.db.write_thread_slow_yield_usec = usec;
+    }
+
+    /// Most bytes of batches that are committed as one group. Default 1 MiB.
+    pub fn set_max_write_batch_group_size_bytes(&mut self, size: usize) {
+        self.db.max_write_batch_group_size_bytes = size;
+    }
+
+    /// Rate of writes while they are slowed down. Bytes per second; 0, the
+    /// default, is 16 MiB.
+    pub fn set_delayed_write_rate(&mut self, bytes_per_second: u64) {
+        self.db.delayed_write_rate = bytes_per_second;
+    }
+
+    /// Size at which a new manifest is begun. Bytes, default 1 GiB.
+    pub fn set_max_manifest_file_size(&mut self, size: usize) {
+        self.db.max_manifest_file_size = size as u64;
+    }
+
+    /// Size of all live logs together at which the column family that holds
+    /// the oldest one is flushed. Bytes; 0, the default, is four times the
+    /// write buffers.
+    pub fn set_max_total_wal_size(&mut self, size: u64) {
+        self.db.max_total_wal_size = size;
+    }
+
+    /// What recovery does about damaged logs. Default
+    /// [`PointInTime`](DBRecoveryMode::PointInTime).
+    pub fn set_wal_recovery_mode(&mut self, mode: DBRecoveryMode) {
+        self.db.wal_recovery_mode = mode.into();
+    }
+
+    /// The directory of the logs. Default the database's.
+    pub fn set_wal_dir<P: AsRef<Path>>(&mut self, path: P) {
+        let path = path.as_ref();
+        self.db.wal_dir = (!path.as_os_str().is_empty()).then(|| path.to_path_buf());
+    }
+
+    /// Logs kept to be written again, which saves the file system work. 0 to
+    /// 1024, default 0. Only with the recovery modes `PointInTime` and
+    /// `SkipAnyCorruptedRecord`; 0 with others.
+    pub fn set_recycle_log_file_num(&mut self, num: usize) {
+        self.db.recycle_log_file_num = num;
+    }
+
+    /// Info logs kept. 1 or more, default 1000.
+    pub fn set_keep_log_file_num(&mut self, nfiles: usize) {
+        self.db.keep_log_file_num = nfiles;
+    }
+
+    /// Collects statistics, in an object that clones of these options and
+    /// databases opened with them share.
+    pub fn enable_statistics(&mut self) {
+        self.db.statistics = Some(Arc::new(Statistics::default()));
+    }
+}

@@ -1,0 +1,253 @@
+//! Setters of column family options.
+
+use super::Options;
+use super::enums::DBCompressionType;
+use super::table::BlockBasedOptions;
+use crate::api::c_str::CStrLike;
+use crate::api::merge_operator::{MergeFn, MergeFunctions};
+use std::cmp::Ordering;
+use std::sync::Arc;
+use whitewater_storage::Error;
+use whitewater_storage::key::{Comparator, UserComparator};
+use whitewater_storage::sst::CompressionType;
+
+/// An order of keys given by a function.
+struct NamedOrder<F> {
+    name: String,
+    compare: F,
+}
+
+impl<F: Fn(&[u8], &[u8]) -> Ordering + Send + Sync + 'static> Comparator for NamedOrder<F> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        (self.compare)(a, b)
+    }
+}
+
+/// A function that orders keys.
+pub type CompareFn = dyn Fn(&[u8], &[u8]) -> Ordering + Send + Sync;
+
+/// RocksDB's number for "the codec's default level".
+const DEFAULT_LEVEL: i32 = 32_767;
+
+/// Options of a column family.
+impl Options {
+    /// Sets sizes of buffers and levels so that memtables take about
+    /// `memtable_memory_budget` bytes, and leaves levels 0 and 1 uncompressed
+    /// and the others to LZ4. Set [`num_levels`](Self::set_num_levels) before.
+    pub fn optimize_level_style_compaction(&mut self, memtable_memory_budget: usize) {
+        let cf = &mut self.cf;
+        let budget = memtable_memory_budget as u64;
+        cf.write_buffer_size = memtable_memory_budget / 4;
+        cf.min_write_buffer_number_to_merge = 2;
+        cf.max_write_buffer_number = 6;
+        cf.level0_file_num_compaction_trigger = 2;
+        cf.target_file_size_base = budget / 8;
+        cf.max_bytes_for_level_base = budget;
+        let by_level = |level| match level {
+            0 | 1 => CompressionType::None,
+            _ => CompressionType::Lz4,
+        };
+        cf.compression_per_level = (0..cf.num_levels).map(by_level).collect();
+    }
+
+    /// Size at which a memtable is switched and flushed. 64 KiB to 64 GiB,
+    /// default 64 MiB; values outside are moved inside.
+    pub fn set_write_buffer_size(&mut self, size: usize) {
+        self.cf.write_buffer_size = size;
+    }
+
+    /// Bytes of one block of a memtable's arena. At most 1 GiB; 0, the
+    /// default, is an eighth of the write buffer and 1 MiB at most.
+    pub fn set_arena_block_size(&mut self, size: usize) {
+        self.cf.arena_block_size = size;
+    }
+
+    /// Memtables in memory before writes stop. 2 or more, default 2.
+    pub fn set_max_write_buffer_number(&mut self, nbuf: i32) {
+        self.cf.max_write_buffer_number = nbuf;
+    }
+
+    /// The same as
+    /// [`set_min_write_buffer_number_to_merge`](Self::set_min_write_buffer_number_to_merge),
+    /// as it is in the `rocksdb` crate.
+    pub fn set_min_write_buffer_number(&mut self, nbuf: i32) {
+        self.cf.min_write_buffer_number_to_merge = nbuf;
+    }
+
+    /// Full memtables that one flush waits for. Default 1.
+    pub fn set_min_write_buffer_number_to_merge(&mut self, to_merge: i32) {
+        self.cf.min_write_buffer_number_to_merge = to_merge;
+    }
+
+    /// Levels of tables. 2 to 64, default 7.
+    pub fn set_num_levels(&mut self, n: i32) {
+        self.cf.num_levels = usize::try_from(n).unwrap_or(0);
+    }
+
+    /// Tables in level 0 that start a compaction. Default 4.
+    pub fn set_level_zero_file_num_compaction_trigger(&mut self, n: i32) {
+        self.cf.level0_file_num_compaction_trigger = n;
+    }
+
+    /// Tables in level 0 that slow writes down. Default 20.
+    pub fn set_level_zero_slowdown_writes_trigger(&mut self, n: i32) {
+        self.cf.level0_slowdown_writes_trigger = n;
+    }
+
+    /// Tables in level 0 that stop writes. Default 36.
+    pub fn set_level_zero_stop_writes_trigger(&mut self, n: i32) {
+        self.cf.level0_stop_writes_trigger = n;
+    }
+
+    /// Bytes that wait for compaction at which writes are slowed down; 0 is no
+    /// limit. Default 64 GiB.
+    pub fn set_soft_pending_compaction_bytes_limit(&mut self, limit: usize) {
+        self.cf.soft_pending_compaction_bytes_limit = limit as u64;
+    }
+
+    /// Bytes that wait for compaction at which writes stop; 0 is no limit.
+    /// Default 256 GiB.
+    pub fn set_hard_pending_compaction_bytes_limit(&mut self, limit: usize) {
+        self.cf.hard_pending_compaction_bytes_limit = limit as u64;
+    }
+
+    /// Size of a table in level 1. Bytes, default 64 MiB.
+    pub fn set_target_file_size_base(&mut self, size: u64) {
+        self.cf.target_file_size_base = size;
+    }
+
+    /// How much larger tables are from level to level. Default 1.
+    pub fn set_target_file_size_multiplier(&mut self, multiplier: i32) {
+        self.cf.target_file_size_multiplier = multiplier;
+    }
+
+    /// Size of level 1. Bytes, default 256 MiB.
+    pub fn set_max_bytes_for_level_base(&mut self, size: u64) {
+        self.cf.max_bytes_for_level_base = size;
+    }
+
+    /// How much larger each level is than the one above. Default 10.
+    pub fn set_max_bytes_for_level_multiplier(&mut self, mul: f64) {
+        self.cf.max_bytes_for_level_multiplier = mul;
+    }
+
+    /// Choose level sizes from the size of the last level, which wastes less
+    /// space. Default true.
+    pub fn set_level_compaction_dynamic_level_bytes(&mut self, v: bool) {
+        self.cf.level_compaction_dynamic_level_bytes = v;
+    }
+
+    /// Most input bytes of one compaction; 0, the default, is 25 tables.
+    pub fn set_max_compaction_bytes(&mut self, nbytes: u64) {
+        self.cf.max_compaction_bytes = nbytes;
+    }
+
+    /// Compact only when asked to. Default false.
+    pub fn set_disable_auto_compactions(&mut self, disable: bool) {
+        self.cf.disable_auto_compactions = disable;
+    }
+
+    /// Compression of tables. Default Snappy.
+    pub fn set_compression_type(&mut self, t: DBCompressionType) {
+        self.cf.compression = t.into();
+    }
+
+    /// Compression of the last level that holds data. Default: as set for the
+    /// level.
+    pub fn set_bottommost_compression_type(&mut self, t: DBCompressionType) {
+        self.cf.bottommost_compression = Some(t.into());
+    }
+
+    /// Compression by level; the last one is that of all deeper levels too.
+    /// Default: the same for all.
+    pub fn set_compression_per_level(&mut self, level_types: &[DBCompressionType]) {
+        self.cf.compression_per_level = level_types.iter().map(|t| (*t).into()).collect();
+    }
+
+    /// The level of the codec (32767 is its default). `_window_bits` and
+    /// `_strategy` are zlib's. Dictionaries are not built in: with
+    /// `max_dict_bytes` other than 0 opening is refused.
+    pub fn set_compression_options(
+        &mut self,
+        _window_bits: i32,
+        level: i32,
+        _strategy: i32,
+        max_dict_bytes: i32,
+    ) {
+        self.cf.compression_level = (level != DEFAULT_LEVEL).then_some(level);
+        if max_dict_bytes != 0 {
+            self.refuse(Error::not_supported(format_args!(
+                "option compression_opts.max_dict_bytes = {max_dict_bytes}: \
+                 dictionaries are not built in"
+            )));
+        }
+    }
+
+    /// How tables are laid out and cached.
+    pub fn set_block_based_table_factory(&mut self, factory: &BlockBasedOptions) {
+        self.cf.table = factory.table.clone();
+        self.block_cache = factory.cache.clone();
+    }
+
+    /// The order of keys, by a name that is stored and checked at open. Every
+    /// opening must use the same order.
+    ///
+    /// The function must be `Send` and `Sync`, as it is called by many threads;
+    /// the `rocksdb` crate does not ask for that.
+    ///
+    /// ```
+    /// use whitewater::Options;
+    ///
+    /// let mut opts = Options::default();
+    /// opts.set_comparator(
+    ///     "by_length",
+    ///     Box::new(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b))),
+    /// );
+    /// ```
+    pub fn set_comparator(&mut self, name: impl CStrLike, compare_fn: Box<CompareFn>) {
+        if let Some(name) = self.name("comparator", name) {
+            self.cf.comparator = UserComparator::Custom(Arc::new(NamedOrder {
+                name,
+                compare: compare_fn,
+            }));
+        }
+    }
+
+    /// Sets a merge operator whose operands are of the kind of values, so that
+    /// one function combines operands with a value and with each other. See
+    /// [`merge_operator`](crate::merge_operator).
+    pub fn set_merge_operator_associative<F: MergeFn + Clone>(
+        &mut self,
+        name: impl CStrLike,
+        full_merge_fn: F,
+    ) {
+        self.set_merge_operator(name, full_merge_fn.clone(), full_merge_fn);
+    }
+
+    /// Sets a merge operator: `full_merge_fn` combines a value with operands,
+    /// `partial_merge_fn` operands with each other (and may return `None`).
+    pub fn set_merge_operator<F: MergeFn, PF: MergeFn>(
+        &mut self,
+        name: impl CStrLike,
+        full_merge_fn: F,
+        partial_merge_fn: PF,
+    ) {
+        if let Some(name) = self.name("merge_operator", name) {
+            self.cf.merge_operator = Some(Arc::new(MergeFunctions {
+                name,
+                full: full_merge_fn,
+                partial: partial_merge_fn,
+            }));
+        }
+    }
+
+    /// The old name of
+    /// [`set_merge_operator_associative`](Self::set_merge_operator_associative).
+    #[deprecated(note = "use `set_merge_operator_associative` instead")]
+    pub fn add_merge_operator<F: MergeFn + Clone>(&mut self, name: &str, merge_fn: F) {
+        self.set_merge_operator_associative(name, merge_fn);
+    }
+}

@@ -1,0 +1,377 @@
+//! The option builders of the public API.
+//!
+//! Setters return nothing, as those of the `rocksdb` crate do: a value that
+//! cannot be honoured is refused when the database is opened or the column
+//! family created, by an error that names the option. A setter for something
+//! that is not built does not exist.
+//!
+//! * here: [`Options`], of a database and a column family;
+//! * `database`, `family`: its setters;
+//! * [`table`]: of tables and their cache;
+//! * [`per_call`]: of single reads, writes, flushes and compactions;
+//! * [`enums`]: the enums they take.
+
+mod database;
+mod enums;
+mod family;
+mod per_call;
+mod table;
+
+pub use enums::{BottommostLevelCompaction, ChecksumType, DBCompressionType, DBRecoveryMode};
+pub use per_call::{
+    CompactOptions, FlushOptions, ReadOptions, WaitForCompactOptions, WriteOptions,
+};
+pub use table::{BlockBasedOptions, Cache, LruCacheOptions};
+
+use super::c_str::CStrLike;
+use crate::options::table::OptionTable;
+use crate::options::text::{parse, split_assignments};
+use crate::options::{CfOptions, DbOptions};
+use std::fmt;
+use table::BlockCacheChoice;
+use whitewater_storage::{Error, Result};
+
+/// Options of a database and of a column family.
+///
+/// ```
+/// use whitewater::{DB, DBCompressionType, Options};
+///
+/// # fn main() -> Result<(), whitewater::Error> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path();
+/// let mut opts = Options::default();
+/// opts.create_if_missing(true);
+/// opts.increase_parallelism(4);
+/// opts.set_write_buffer_size(128 << 20);
+/// opts.set_compression_type(DBCompressionType::Zstd);
+/// let db = DB::open(&opts, path)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Default)]
+pub struct Options {
+    db: DbOptions,
+    cf: CfOptions,
+    block_cache: BlockCacheChoice,
+    /// The first thing a setter was given that cannot be honoured.
+    refused: Option<Error>,
+}
+
+impl Options {
+    /// The options of a database, corrected and checked.
+    pub(crate) fn db_options(&self) -> Result<DbOptions> {
+        self.check_refused()?;
+        let options = self.db.clone().sanitized();
+        options.validate()?;
+        Ok(options)
+    }
+
+    /// The options of a column family, corrected and checked, with its block
+    /// cache.
+    pub(crate) fn cf_options(&self) -> Result<CfOptions> {
+        self.check_refused()?;
+        let mut options = self.cf.clone().sanitized();
+        options.validate()?;
+        options.table.block_cache = self.block_cache.cache();
+        Ok(options)
+    }
+
+    fn check_refused(&self) -> Result<()> {
+        self.refused.clone().map_or(Ok(()), Err)
+    }
+
+    /// Remembers what a setter could not take, to refuse it at open.
+    fn refuse(&mut self, error: Error) {
+        self.refused.get_or_insert(error);
+    }
+
+    /// The text of a name given to the option `option`; refused when it has a
+    /// NUL byte inside or is not UTF-8.
+    fn name(&mut self, option: &str, name: impl CStrLike) -> Option<String> {
+        let text = match name.into_c_string() {
+            Ok(name) => name.into_string().map_err(|e| e.to_string()),
+            Err(e) => Err(e.to_string()),
+        };
+        match text {
+            Ok(text) => Some(text),
+            Err(e) => {
+                self.refuse(Error::invalid(format_args!("name of option {option}: {e}")));
+                None
+            }
+        }
+    }
+
+    /// A copy of these options with those in `opts_str` set:
+    /// `name=value;name=value`, with RocksDB's names and spellings. Table
+    /// options stand in braces.
+    ///
+    /// ```
+    /// use whitewater::Options;
+    ///
+    /// # fn main() -> Result<(), whitewater::Error> {
+    /// let opts = Options::default().get_options_from_string(
+    ///     "max_open_files=500;compression=kZSTD;\
+    ///      block_based_table_factory={block_size=16384}",
+    /// )?;
+    /// # let _ = opts;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `InvalidArgument` naming the option that is unknown or has a value that
+    /// is none.
+    pub fn get_options_from_string<S: AsRef<str>>(
+        &mut self,
+        opts_str: S,
+    ) -> Result<Options, Error> {
+        let mut options = self.clone();
+        for (name, value) in split_assignments(opts_str.as_ref())? {
+            options.set_text(name, value)?;
+        }
+        Ok(options)
+    }
+
+    fn set_text(&mut self, name: &str, value: &str) -> Result<()> {
+        let is_in = |table: &dyn Fn() -> Vec<(&'static str, String)>| {
+            table().iter().any(|(known, _)| *known == name)
+        };
+        if name == "block_based_table_factory" {
+            for (name, value) in split_assignments(value)? {
+                self.set_table_text(name, value)?;
+            }
+            Ok(())
+        } else if is_in(&|| self.db.to_text()) {
+            self.db.set(name, value)
+        } else {
+            self.cf.set(name, value)
+        }
+    }
+
+    fn set_table_text(&mut self, name: &str, value: &str) -> Result<()> {
+        if name == "no_block_cache" {
+            if parse(name, value)? {
+                self.block_cache = BlockCacheChoice::None;
+            }
+            return Ok(());
+        }
+        self.cf.table.set(name, value)
+    }
+}
+
+/// Every option as a line `name=value`.
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Options {{\n{}{}}}", self.db, self.cf)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use whitewater_storage::ErrorKind;
+
+    #[test]
+    fn options_come_from_a_string() {
+        let opts = Options::default()
+            .get_options_from_string(
+                "max_open_files=77;write_buffer_size=1048576;\
+                 block_based_table_factory={block_size=8192;no_block_cache=true}",
+            )
+            .unwrap();
+        assert_eq!(opts.db_options().unwrap().max_open_files, 77);
+        let cf = opts.cf_options().unwrap();
+        assert_eq!(cf.write_buffer_size, 1 << 20);
+        assert_eq!(cf.table.block_size, 8192);
+        assert!(cf.table.block_cache.is_none());
+        assert!(format!("{opts:?}").contains("\nblock_size=8192\n"));
+    }
+
+    /// Every setter with a text form, what it is given and the option's text.
+    #[test]
+    fn setters_set_their_own_option_and_no_other() {
+        type Setter = fn(&mut Options);
+        let setters: &[(&str, &str, Setter)] = &[
+            ("create_if_missing", "true", |o| o.create_if_missing(true)),
+            ("create_missing_column_families", "true", |o| {
+                o.create_missing_column_families(true);
+            }),
+            ("error_if_exists", "true", |o| o.set_error_if_exists(true)),
+            ("paranoid_checks", "false", |o| o.set_paranoid_checks(false)),
+            ("max_background_jobs", "5", |o| o.set_max_background_jobs(5)),
+            ("max_background_jobs", "6", |o| o.increase_parallelism(6)),
+            ("max_open_files", "99", |o| o.set_max_open_files(99)),
+            ("use_fsync", "true", |o| o.set_use_fsync(true)),
+            ("wal_dir", "/wal", |o| o.set_wal_dir("/wal")),
+            ("wal_recovery_mode", "kSkipAnyCorruptedRecords", |o| {
+                o.set_wal_recovery_mode(DBRecoveryMode::SkipAnyCorruptedRecord);
+            }),
+            ("recycle_log_file_num", "3", |o| {
+                o.set_recycle_log_file_num(3)
+            }),
+            ("keep_log_file_num", "3", |o| o.set_keep_log_file_num(3)),
+            ("max_total_wal_size", "3", |o| o.set_max_total_wal_size(3)),
+            ("max_manifest_file_size", "3", |o| {
+                o.set_max_manifest_file_size(3)
+            }),
+            ("allow_concurrent_memtable_write", "false", |o| {
+                o.set_allow_concurrent_memtable_write(false);
+            }),
+            ("enable_write_thread_adaptive_yield", "false", |o| {
+                o.set_enable_write_thread_adaptive_yield(false);
+            }),
+            ("write_thread_max_yield_usec", "3", |o| {
+                o.set_write_thread_max_yield_usec(3)
+            }),
+            ("write_thread_slow_yield_usec", "4", |o| {
+                o.set_write_thread_slow_yield_usec(4)
+            }),
+            ("max_write_batch_group_size_bytes", "3", |o| {
+                o.set_max_write_batch_group_size_bytes(3);
+            }),
+            ("delayed_write_rate", "3", |o| o.set_delayed_write_rate(3)),
+            ("write_buffer_size", "3", |o| o.set_write_buffer_size(3)),
+            ("arena_block_size", "3", |o| o.set_arena_block_size(3)),
+            ("max_write_buffer_number", "3", |o| {
+                o.set_max_write_buffer_number(3)
+            }),
+            ("min_write_buffer_number_to_merge", "3", |o| {
+                o.set_min_write_buffer_number_to_merge(3);
+            }),
+            ("min_write_buffer_number_to_merge", "4", |o| {
+                o.set_min_write_buffer_number(4)
+            }),
+            ("num_levels", "3", |o| o.set_num_levels(3)),
+            ("level0_file_num_compaction_trigger", "3", |o| {
+                o.set_level_zero_file_num_compaction_trigger(3);
+            }),
+            ("level0_slowdown_writes_trigger", "3", |o| {
+                o.set_level_zero_slowdown_writes_trigger(3);
+            }),
+            ("level0_stop_writes_trigger", "3", |o| {
+                o.set_level_zero_stop_writes_trigger(3)
+            }),
+            ("soft_pending_compaction_bytes_limit", "3", |o| {
+                o.set_soft_pending_compaction_bytes_limit(3);
+            }),
+            ("hard_pending_compaction_bytes_limit", "3", |o| {
+                o.set_hard_pending_compaction_bytes_limit(3);
+            }),
+            ("target_file_size_base", "3", |o| {
+                o.set_target_file_size_base(3)
+            }),
+            ("target_file_size_multiplier", "3", |o| {
+                o.set_target_file_size_multiplier(3)
+            }),
+            ("max_bytes_for_level_base", "3", |o| {
+                o.set_max_bytes_for_level_base(3)
+            }),
+            ("max_bytes_for_level_multiplier", "2.5", |o| {
+                o.set_max_bytes_for_level_multiplier(2.5);
+            }),
+            ("level_compaction_dynamic_level_bytes", "false", |o| {
+                o.set_level_compaction_dynamic_level_bytes(false);
+            }),
+            ("max_compaction_bytes", "3", |o| {
+                o.set_max_compaction_bytes(3)
+            }),
+            ("disable_auto_compactions", "true", |o| {
+                o.set_disable_auto_compactions(true)
+            }),
+            ("compression", "kZSTD", |o| {
+                o.set_compression_type(DBCompressionType::Zstd)
+            }),
+            ("bottommost_compression", "kLZ4Compression", |o| {
+                o.set_bottommost_compression_type(DBCompressionType::Lz4);
+            }),
+            ("compression_per_level", "kNoCompression:kZSTD", |o| {
+                o.set_compression_per_level(&[DBCompressionType::None, DBCompressionType::Zstd]);
+            }),
+            ("compression_level", "9", |o| {
+                o.set_compression_options(-14, 9, 0, 0)
+            }),
+        ];
+        let text = |o: &Options| {
+            let mut all = o.db.to_text();
+            all.extend(o.cf.to_text());
+            all
+        };
+        let before = text(&Options::default());
+        for (name, value, set) in setters {
+            let mut options = Options::default();
+            set(&mut options);
+            let mut expected = before.clone();
+            let row = expected.iter_mut().find(|(n, _)| n == name).expect(name);
+            row.1 = (*value).to_owned();
+            assert_eq!(text(&options), expected, "{name}");
+        }
+        // All options but this one, which has no setter yet, were set.
+        let unset = before
+            .iter()
+            .filter(|(n, _)| !setters.iter().any(|(name, _, _)| name == n))
+            .map(|(n, _)| *n);
+        assert_eq!(unset.collect::<Vec<_>>(), ["manual_wal_flush"]);
+    }
+
+    #[test]
+    fn table_setters_set_their_own_option() {
+        let mut table = BlockBasedOptions::default();
+        table.set_block_size(1);
+        table.set_block_restart_interval(2);
+        table.set_index_block_restart_interval(3);
+        table.set_checksum_type(ChecksumType::CRC32c);
+        table.set_format_version(4);
+        table.set_bloom_filter(5.5, false);
+        table.set_whole_key_filtering(false);
+        let mut opts = Options::default();
+        opts.set_block_based_table_factory(&table);
+        let values: Vec<_> = opts
+            .cf
+            .table
+            .to_text()
+            .into_iter()
+            .map(|(_, v)| v)
+            .collect();
+        assert_eq!(values, ["1", "2", "3", "kCRC32c", "4", "5.5", "false"]);
+    }
+
+    #[test]
+    fn unknown_names_and_bad_values_are_refused() {
+        for bad in [
+            "no_such=1",
+            "max_open_files=x",
+            "max_open_files",
+            "block_based_table_factory={x=1}",
+        ] {
+            let err = Options::default().get_options_from_string(bad).unwrap_err();
+            assert_eq!(err.kind(), ErrorKind::InvalidArgument, "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_a_setter_cannot_take_is_refused_later_by_name() {
+        let mut opts = Options::default();
+        opts.set_merge_operator_associative("a\0b", |_, _, _| None);
+        let err = opts.cf_options().unwrap_err();
+        assert_eq!(err.kind(), ErrorKind::InvalidArgument);
+        assert!(err.to_string().contains("merge_operator"), "{err}");
+
+        let mut opts = Options::default();
+        opts.set_compression_type(DBCompressionType::Zlib);
+        let err = opts.cf_options().unwrap_err();
+        assert_eq!(err.kind(), ErrorKind::NotSupported);
+        assert!(err.to_string().contains("option compression"), "{err}");
+
+        let mut opts = Options::default();
+        opts.set_max_background_jobs(1_000_000);
+        let err = opts.db_options().unwrap_err();
+        assert_eq!(err.kind(), ErrorKind::InvalidArgument);
+        assert!(err.to_string().contains("max_background_jobs"), "{err}");
+
+        let mut opts = Options::default();
+        opts.set_compression_options(-14, 5, 0, 1 << 14);
+        let err = opts.cf_options().unwrap_err();
+        assert_eq!(err.kind(), ErrorKind::NotSupported);
+        assert!(err.to_string().contains("max_dict_bytes"), "{err}");
+    }
+}

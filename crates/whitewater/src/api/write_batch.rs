@@ -1,0 +1,249 @@
+//! Batches of writes.
+
+use super::column_family::AsColumnFamilyRef;
+use whitewater_storage::batch::{self, Batch, Op};
+use whitewater_storage::key::ValueType;
+use whitewater_storage::{Error, Result};
+
+/// A batch for [`DB::write`](crate::DBCommon::write).
+///
+/// ```
+/// use whitewater::WriteBatch;
+///
+/// let mut batch = WriteBatch::default();
+/// batch.put(b"k", b"v");
+/// batch.delete(b"old");
+/// assert_eq!(batch.len(), 2);
+/// assert_eq!(WriteBatch::from_data(batch.data()).len(), 2);
+/// ```
+pub type WriteBatch = WriteBatchWithTransaction<false>;
+
+/// An atomic batch of writes: after a crash all of them are there or none.
+/// Its bytes are RocksDB's. Batches for transactions (`TRANSACTION`) take no
+/// range deletions.
+#[derive(Debug, Clone)]
+pub struct WriteBatchWithTransaction<const TRANSACTION: bool> {
+    batch: Batch,
+    /// Bytes given to `from_data` that are not a batch, and why.
+    damaged: Option<Box<(Vec<u8>, Error)>>,
+}
+
+/// Receives the operations of a batch on the default column family.
+pub trait WriteBatchIterator {
+    /// A key and the value put.
+    fn put(&mut self, key: &[u8], value: &[u8]);
+    /// A key deleted.
+    fn delete(&mut self, key: &[u8]);
+}
+
+/// Receives the operations of a batch on any column family.
+pub trait WriteBatchIteratorCf {
+    /// A key and the value put into the column family with this id.
+    fn put_cf(&mut self, cf_id: u32, key: &[u8], value: &[u8]);
+    /// A key deleted from the column family with this id.
+    fn delete_cf(&mut self, cf_id: u32, key: &[u8]);
+    /// A key and the operand merged into the column family with this id.
+    fn merge_cf(&mut self, cf_id: u32, key: &[u8], value: &[u8]);
+}
+
+impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
+    /// An empty batch.
+    pub fn new() -> Self {
+        Self::of(Batch::default())
+    }
+
+    /// An empty batch with room for `capacity_bytes` bytes.
+    pub fn with_capacity_bytes(capacity_bytes: usize) -> Self {
+        Self::of(Batch::with_capacity(capacity_bytes))
+    }
+
+    /// The batch that [`data`](Self::data) came from. Bytes that are not a
+    /// batch are taken as they are; writing them fails with `Corruption`,
+    /// whatever is added to them.
+    pub fn from_data(data: &[u8]) -> Self {
+        match Batch::from_bytes(data.to_vec()) {
+            Ok(batch) => Self::of(batch),
+            Err(error) => WriteBatchWithTransaction {
+                batch: Batch::default(),
+                damaged: Some(Box::new((data.to_vec(), error))),
+            },
+        }
+    }
+
+    fn of(batch: Batch) -> Self {
+        WriteBatchWithTransaction {
+            batch,
+            damaged: None,
+        }
+    }
+
+    /// The batch to commit.
+    pub(crate) fn into_batch(self) -> Result<Batch> {
+        match self.damaged {
+            None => Ok(self.batch),
+            Some(damaged) => Err(damaged.1),
+        }
+    }
+
+    /// Number of operations.
+    pub fn len(&self) -> usize {
+        batch::count(self.data()) as usize
+    }
+
+    /// Whether there are no operations.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Size in bytes of [`data`](Self::data).
+    pub fn size_in_bytes(&self) -> usize {
+        self.data().len()
+    }
+
+    /// The batch as bytes.
+    pub fn data(&self) -> &[u8] {
+        match &self.damaged {
+            None => self.batch.bytes(),
+            Some(damaged) => &damaged.0,
+        }
+    }
+
+    /// Calls back for puts and deletes, in order. Other operations on the
+    /// default column family are passed over; at an operation on another
+    /// column family and at a range deletion the iteration ends, as it does in
+    /// RocksDB. [`iterate_cf`](Self::iterate_cf) sees more.
+    pub fn iterate<T: WriteBatchIterator>(&self, callbacks: &mut T) {
+        for op in batch::ops(self.data()) {
+            match op {
+                Ok(Op::Entry {
+                    cf: 0,
+                    ty,
+                    key,
+                    value,
+                }) => match ty {
+                    ValueType::Value => callbacks.put(key, value),
+                    ValueType::Deletion => callbacks.delete(key),
+                    ValueType::Merge | ValueType::SingleDeletion => {}
+                    _ => return,
+                },
+                Ok(Op::LogData(_) | Op::Noop) => {}
+                Ok(Op::Entry { .. }) | Err(_) => return,
+            }
+        }
+    }
+
+    /// Calls back for puts, deletes and merges, in order, with the id of the
+    /// column family (0 is the default one). Single deletions on the default
+    /// column family are passed over; at one on another column family and at a
+    /// range deletion the iteration ends, as it does in RocksDB.
+    pub fn iterate_cf<T: WriteBatchIteratorCf>(&self, callbacks: &mut T) {
+        for op in batch::ops(self.data()) {
+            match op {
+                Ok(Op::Entry { cf, ty, key, value }) => match ty {
+                    ValueType::Value => callbacks.put_cf(cf, key, value),
+                    ValueType::Deletion => callbacks.delete_cf(cf, key),
+                    ValueType::Merge => callbacks.merge_cf(cf, key, value),
+                    ValueType::SingleDeletion if cf == 0 => {}
+                    _ => return,
+                },
+                Ok(Op::LogData(_) | Op::Noop) => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn push(&mut self, cf: u32, ty: ValueType, key: &[u8], value: &[u8]) {
+        self.batch.push(cf, ty, key, value);
+    }
+
+    /// Sets `key` to `value`.
+    pub fn put<K, V>(&mut self, key: K, value: V)
+    where
+        K: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+    {
+        self.push(0, ValueType::Value, key.as_ref(), value.as_ref());
+    }
+
+    /// Sets `key` of `cf` to `value`.
+    pub fn put_cf<K, V>(&mut self, cf: &impl AsColumnFamilyRef, key: K, value: V)
+    where
+        K: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+    {
+        let cf = cf.inner().id();
+        self.push(cf, ValueType::Value, key.as_ref(), value.as_ref());
+    }
+
+    /// Merges `value` into `key`.
+    pub fn merge<K, V>(&mut self, key: K, value: V)
+    where
+        K: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+    {
+        self.push(0, ValueType::Merge, key.as_ref(), value.as_ref());
+    }
+
+    /// Merges `value` into `key` of `cf`.
+    pub fn merge_cf<K, V>(&mut self, cf: &impl AsColumnFamilyRef, key: K, value: V)
+    where
+        K: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+    {
+        let cf = cf.inner().id();
+        self.push(cf, ValueType::Merge, key.as_ref(), value.as_ref());
+    }
+
+    /// Removes `key`; fine when it does not exist.
+    pub fn delete<K: AsRef<[u8]>>(&mut self, key: K) {
+        self.push(0, ValueType::Deletion, key.as_ref(), &[]);
+    }
+
+    /// Removes `key` of `cf`; fine when it does not exist.
+    pub fn delete_cf<K: AsRef<[u8]>>(&mut self, cf: &impl AsColumnFamilyRef, key: K) {
+        self.push(cf.inner().id(), ValueType::Deletion, key.as_ref(), &[]);
+    }
+
+    /// Removes `key`, which was put exactly once since it was last removed and
+    /// never merged; otherwise the result is undefined.
+    pub fn single_delete<K: AsRef<[u8]>>(&mut self, key: K) {
+        self.push(0, ValueType::SingleDeletion, key.as_ref(), &[]);
+    }
+
+    /// [`single_delete`](Self::single_delete) in `cf`.
+    pub fn single_delete_cf<K: AsRef<[u8]>>(&mut self, cf: &impl AsColumnFamilyRef, key: K) {
+        let cf = cf.inner().id();
+        self.push(cf, ValueType::SingleDeletion, key.as_ref(), &[]);
+    }
+
+    /// Adds bytes that go to the write-ahead log and nowhere else. They take
+    /// no sequence number and do not count in [`len`](Self::len).
+    pub fn put_log_data<V: AsRef<[u8]>>(&mut self, log_data: V) {
+        self.batch.push_log_data(log_data.as_ref());
+    }
+
+    /// Forgets all operations.
+    pub fn clear(&mut self) {
+        self.batch.clear();
+        self.damaged = None;
+    }
+}
+
+impl WriteBatchWithTransaction<false> {
+    /// Removes all keys in `[from, to)`.
+    pub fn delete_range<K: AsRef<[u8]>>(&mut self, from: K, to: K) {
+        self.push(0, ValueType::RangeDeletion, from.as_ref(), to.as_ref());
+    }
+
+    /// Removes all keys of `cf` in `[from, to)`.
+    pub fn delete_range_cf<K: AsRef<[u8]>>(&mut self, cf: &impl AsColumnFamilyRef, from: K, to: K) {
+        let cf = cf.inner().id();
+        self.push(cf, ValueType::RangeDeletion, from.as_ref(), to.as_ref());
+    }
+}
+
+impl<const TRANSACTION: bool> Default for WriteBatchWithTransaction<TRANSACTION> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,114 @@
+//! Corrections of options that RocksDB makes at open without a word.
+//!
+//! A program that relies on them (tiny write buffers in tests are the common
+//! case) must keep opening its database. What is not corrected here is
+//! checked by `validate`.
+
+use super::{CfOptions, DbOptions};
+use whitewater_storage::wal::RecoveryMode;
+
+impl DbOptions {
+    /// RocksDB's corrections of database options.
+    #[must_use]
+    pub(crate) fn sanitized(mut self) -> Self {
+        if self.max_open_files != -1 {
+            self.max_open_files = self.max_open_files.max(20);
+        }
+        self.max_background_jobs = self.max_background_jobs.max(1);
+        // The two modes read a reused file's old tail as damage.
+        if matches!(
+            self.wal_recovery_mode,
+            RecoveryMode::TolerateCorruptedTailRecords | RecoveryMode::AbsoluteConsistency
+        ) {
+            self.recycle_log_file_num = 0;
+        }
+        self
+    }
+}
+
+impl CfOptions {
+    /// RocksDB's corrections of column family options.
+    #[must_use]
+    pub(crate) fn sanitized(mut self) -> Self {
+        self.write_buffer_size = self.write_buffer_size.clamp(64 << 10, 64 << 30);
+        self.max_write_buffer_number = self.max_write_buffer_number.max(2);
+        self.min_write_buffer_number_to_merge = self
+            .min_write_buffer_number_to_merge
+            .clamp(1, self.max_write_buffer_number - 1);
+        self.num_levels = self.num_levels.max(2);
+        if self.max_bytes_for_level_multiplier <= 0.0 {
+            self.max_bytes_for_level_multiplier = 1.0;
+        }
+        if self.level0_file_num_compaction_trigger == 0 {
+            self.level0_file_num_compaction_trigger = 1;
+        }
+        self.level0_slowdown_writes_trigger = self
+            .level0_slowdown_writes_trigger
+            .max(self.level0_file_num_compaction_trigger);
+        self.level0_stop_writes_trigger = self
+            .level0_stop_writes_trigger
+            .max(self.level0_slowdown_writes_trigger);
+        let hard = self.hard_pending_compaction_bytes_limit;
+        let soft = &mut self.soft_pending_compaction_bytes_limit;
+        if *soft == 0 || (hard > 0 && *soft > hard) {
+            *soft = hard;
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_their_own_correction() {
+        assert_eq!(
+            DbOptions::default().sanitized().to_string(),
+            DbOptions::default().to_string()
+        );
+        assert_eq!(
+            CfOptions::default().sanitized().to_string(),
+            CfOptions::default().to_string()
+        );
+    }
+
+    #[test]
+    fn what_rocksdb_corrects_is_corrected() {
+        let db = DbOptions {
+            max_open_files: 3,
+            recycle_log_file_num: 4,
+            wal_recovery_mode: RecoveryMode::AbsoluteConsistency,
+            ..DbOptions::default()
+        }
+        .sanitized();
+        assert_eq!((db.max_open_files, db.recycle_log_file_num), (20, 0));
+        db.validate().unwrap();
+
+        let cf = CfOptions {
+            write_buffer_size: 10,
+            max_write_buffer_number: 1,
+            min_write_buffer_number_to_merge: 9,
+            num_levels: 0,
+            max_bytes_for_level_multiplier: -1.0,
+            level0_file_num_compaction_trigger: 50,
+            soft_pending_compaction_bytes_limit: 0,
+            ..CfOptions::default()
+        }
+        .sanitized();
+        assert_eq!(cf.write_buffer_size, 64 << 10);
+        assert_eq!(cf.max_write_buffer_number, 2);
+        assert_eq!(cf.min_write_buffer_number_to_merge, 1);
+        assert_eq!(cf.num_levels, 2);
+        assert_eq!(cf.max_bytes_for_level_multiplier, 1.0);
+        assert_eq!(
+            (
+                cf.level0_slowdown_writes_trigger,
+                cf.level0_stop_writes_trigger
+            ),
+            (50, 50)
+        );
+        assert_eq!(cf.soft_pending_compaction_bytes_limit, 256 << 30);
+        cf.validate().unwrap();
+    }
+}

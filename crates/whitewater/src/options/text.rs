@@ -1,0 +1,227 @@
+//! The text form of option values: RocksDB's names and spellings.
+
+use std::path::PathBuf;
+use whitewater_storage::checksum::ChecksumType;
+use whitewater_storage::sst::CompressionType;
+use whitewater_storage::wal::RecoveryMode;
+use whitewater_storage::{Error, Result};
+
+/// A value with a text form: `parse(print(v)) == v`.
+pub(crate) trait OptionText: Sized {
+    /// The value as text.
+    fn print(&self) -> String;
+    /// The value of `text`; `None` when it is not one.
+    fn parse(text: &str) -> Option<Self>;
+}
+
+/// Parses the value of the option `name`.
+///
+/// # Errors
+/// `InvalidArgument` naming the option and the text.
+pub(crate) fn parse<T: OptionText>(name: &str, text: &str) -> Result<T> {
+    T::parse(text.trim())
+        .ok_or_else(|| Error::invalid(format_args!("option {name} cannot be {text:?}")))
+}
+
+macro_rules! text_by_from_str {
+    ($($ty:ty),*) => {$(
+        impl OptionText for $ty {
+            fn print(&self) -> String {
+                self.to_string()
+            }
+            fn parse(text: &str) -> Option<Self> {
+                text.parse().ok()
+            }
+        }
+    )*};
+}
+text_by_from_str!(bool, i32, u32, u64, usize, f64);
+
+/// Enums by RocksDB's spelling of each variant.
+macro_rules! text_by_name {
+    ($ty:ty { $($variant:ident = $text:literal),* $(,)? }) => {
+        impl OptionText for $ty {
+            fn print(&self) -> String {
+                match self {
+                    $(<$ty>::$variant => $text.to_owned(),)*
+                }
+            }
+            fn parse(text: &str) -> Option<Self> {
+                match text {
+                    $($text => Some(<$ty>::$variant),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+text_by_name!(CompressionType {
+    None = "kNoCompression",
+    Snappy = "kSnappyCompression",
+    Zlib = "kZlibCompression",
+    Bz2 = "kBZip2Compression",
+    Lz4 = "kLZ4Compression",
+    Lz4hc = "kLZ4HCCompression",
+    Zstd = "kZSTD",
+});
+
+text_by_name!(RecoveryMode {
+    TolerateCorruptedTailRecords = "kTolerateCorruptedTailRecords",
+    AbsoluteConsistency = "kAbsoluteConsistency",
+    PointInTime = "kPointInTimeRecovery",
+    SkipAnyCorruptedRecord = "kSkipAnyCorruptedRecords",
+});
+
+text_by_name!(ChecksumType {
+    NoChecksum = "kNoChecksum",
+    CRC32c = "kCRC32c",
+    XXHash = "kxxHash",
+    XXHash64 = "kxxHash64",
+    XXH3 = "kXXH3",
+});
+
+/// The empty text is `None`. A path that is not UTF-8 prints with
+/// replacement characters.
+impl OptionText for Option<PathBuf> {
+    fn print(&self) -> String {
+        self.as_ref()
+            .map_or_else(String::new, |p| p.to_string_lossy().into_owned())
+    }
+    fn parse(text: &str) -> Option<Self> {
+        Some((!text.is_empty()).then(|| PathBuf::from(text)))
+    }
+}
+
+/// `None` prints as RocksDB's name for "no compression set here".
+impl OptionText for Option<CompressionType> {
+    fn print(&self) -> String {
+        self.map_or_else(|| "kDisableCompressionOption".to_owned(), |c| c.print())
+    }
+    fn parse(text: &str) -> Option<Self> {
+        if text == "kDisableCompressionOption" {
+            return Some(None);
+        }
+        CompressionType::parse(text).map(Some)
+    }
+}
+
+/// Values joined by colons; the empty text is no values.
+impl OptionText for Vec<CompressionType> {
+    fn print(&self) -> String {
+        let parts: Vec<_> = self.iter().map(OptionText::print).collect();
+        parts.join(":")
+    }
+    fn parse(text: &str) -> Option<Self> {
+        if text.is_empty() {
+            return Some(Vec::new());
+        }
+        text.split(':')
+            .map(|part| CompressionType::parse(part.trim()))
+            .collect()
+    }
+}
+
+/// `default` is `None`.
+impl OptionText for Option<i32> {
+    fn print(&self) -> String {
+        self.map_or_else(|| "default".to_owned(), |v| v.to_string())
+    }
+    fn parse(text: &str) -> Option<Self> {
+        if text == "default" {
+            return Some(None);
+        }
+        text.parse().ok().map(Some)
+    }
+}
+
+/// `none` is `None`.
+impl OptionText for Option<f64> {
+    fn print(&self) -> String {
+        self.map_or_else(|| "none".to_owned(), |v| v.to_string())
+    }
+    fn parse(text: &str) -> Option<Self> {
+        if text == "none" {
+            return Some(None);
+        }
+        text.parse().ok().map(Some)
+    }
+}
+
+/// Splits `name=value;name={name=value;...}` at its outermost semicolons and
+/// first equal signs. Braces around a value are taken off.
+///
+/// # Errors
+/// `InvalidArgument` for text without an equal sign and for braces that do
+/// not match.
+pub(crate) fn split_assignments(text: &str) -> Result<Vec<(&str, &str)>> {
+    let mut out = Vec::new();
+    let mut depth = 0usize;
+    let mut start = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'{' => depth += 1,
+            b'}' if depth == 0 => return Err(unbalanced(text)),
+            b'}' => depth -= 1,
+            b';' if depth == 0 => {
+                push_assignment(&mut out, &text[start..at])?;
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if depth > 0 {
+        return Err(unbalanced(text));
+    }
+    push_assignment(&mut out, &text[start..])?;
+    Ok(out)
+}
+
+fn unbalanced(text: &str) -> Error {
+    Error::invalid(format_args!("braces do not match in options {text:?}"))
+}
+
+fn push_assignment<'a>(out: &mut Vec<(&'a str, &'a str)>, part: &'a str) -> Result<()> {
+    let part = part.trim();
+    if part.is_empty() {
+        return Ok(());
+    }
+    let (name, value) = part
+        .split_once('=')
+        .ok_or_else(|| Error::invalid(format_args!("option without a value: {part:?}")))?;
+    let value = value.trim();
+    let value = value
+        .strip_prefix('{')
+        .and_then(|v| v.strip_suffix('}'))
+        .unwrap_or(value);
+    out.push((name.trim(), value));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use whitewater_storage::ErrorKind;
+
+    #[test]
+    fn assignments_split_at_the_outermost_semicolons() {
+        let got = split_assignments(" a=1; table={b=2;c={d=3}} ;e=x=y;").unwrap();
+        assert_eq!(got, [("a", "1"), ("table", "b=2;c={d=3}"), ("e", "x=y")]);
+        assert_eq!(split_assignments("  ").unwrap(), []);
+        for bad in ["a", "a={b=1", "a=1}", "a=1;b"] {
+            let err = split_assignments(bad).unwrap_err();
+            assert_eq!(err.kind(), ErrorKind::InvalidArgument, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_none_names_the_option() {
+        let err = parse::<u64>("max_total_wal_size", "many").unwrap_err();
+        assert_eq!(
+            err.to_string(),
+            "Invalid argument: option max_total_wal_size cannot be \"many\""
+        );
+        assert!(parse::<bool>("b", "yes").is_err());
+        assert!(parse::<Vec<CompressionType>>("c", "kZSTD:").is_err());
+    }
+}
