@@ -203,11 +203,6 @@ impl<'a> CompactionIter<'a> {
         self.advance()
     }
 
-    /// The rules.
-    pub fn rules(&self) -> &Rules<'a> {
-        &self.rules
-    }
-
     /// Entries read from the source so far; all of them at the end.
     pub fn consumed(&self) -> u64 {
         self.consumed
@@ -259,14 +254,12 @@ impl<'a> CompactionIter<'a> {
     /// something was put before it in `ready`.
     fn decide(&mut self, seq: SequenceNumber, ty: ValueType, stripe: usize) -> Result<bool> {
         match ty {
-            ValueType::Deletion => {
-                if self.rules.nothing_below(self.current_key()) {
-                    self.settled = Some(stripe);
-                    let key = self.source.key().to_vec();
-                    self.forget_tombstone(key, stripe);
-                    self.consume();
-                    return Ok(false);
-                }
+            ValueType::Deletion if self.rules.nothing_below(self.current_key()) => {
+                self.settled = Some(stripe);
+                let key = self.source.key().to_vec();
+                self.forget_tombstone(key, stripe);
+                self.consume();
+                return Ok(false);
             }
             ValueType::SingleDeletion => return self.single_delete(stripe).map(|()| false),
             ValueType::Merge => {

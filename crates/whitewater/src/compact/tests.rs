@@ -444,6 +444,38 @@ fn failed_jobs_leave_no_files() {
 }
 
 #[test]
+fn lost_entries_are_noticed() {
+    let rng = &mut StdRng::seed_from_u64(1);
+    let mut db = Small::create(
+        Arc::new(MemFs::new()),
+        Path::new("/db"),
+        small_tables(false),
+    );
+    for _ in 0..4 {
+        db.flush(rng, 50);
+    }
+    let mut cursor = CompactCursor::default();
+    let picked = pick_automatic(&db.current, &db.options, &db.comparator, &mut cursor).unwrap();
+    let source = job::input_version(&picked);
+    let mut points = 0;
+    for file in &db.current.levels[0] {
+        let open = db.tables.open(file, &db.comparator, None).unwrap();
+        let p = open.table.properties();
+        points += p.num_entries - p.num_range_deletions;
+    }
+    let check = |read| db.with_context(|ctx| job::check_count(&source, ctx, &db.tables, read));
+    assert_eq!(check(points), Ok(()));
+    for wrong in [points - 1, points + 1] {
+        let e = check(wrong).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Corruption);
+        assert!(
+            e.to_string().contains(&format!("{wrong} entries read")),
+            "{e}"
+        );
+    }
+}
+
+#[test]
 fn sequential_tables_are_moved_not_rewritten() {
     let mut db = Small::create(Arc::new(MemFs::new()), Path::new("/db"), small_tables(true));
     for n in 0..8 {
