@@ -213,8 +213,7 @@ pub(super) fn check_options(
             && existing != given
         {
             return Err(Error::invalid(format_args!(
-                "{} : comparator name mismatch: existing comparator {existing} does not match \
-                 {given}",
+                "{given}: does not match existing comparator {existing} of column family {}",
                 family.name
             )));
         }
