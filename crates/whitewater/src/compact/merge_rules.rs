@@ -24,7 +24,8 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, VecDeque};
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::{
-    InternalComparator, MAX_SEQUENCE, SequenceNumber, ValueType, internal_key, parse_internal_key,
+    InternalComparator, MAX_SEQUENCE, SequenceNumber, ValueType, append_internal_key, internal_key,
+    parse_internal_key,
 };
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::{Error, Result};
@@ -280,7 +281,9 @@ impl<'a> CompactionIter<'a> {
         }
         self.at = At::Source;
         if ty == ValueType::Value && self.can_zero(stripe) && seq != 0 {
-            self.zeroed = internal_key(self.current_key(), 0, ty);
+            self.zeroed.clear();
+            let user_key = self.user_key.as_deref().unwrap_or_default();
+            append_internal_key(&mut self.zeroed, user_key, 0, ty as u8);
             self.at = At::Zeroed;
         }
         Ok(true)

@@ -127,6 +127,7 @@ impl VersionSet {
         let mut writer = LogWriter::new(file, 0, false);
         writer.add_record(&[&first.encode()])?;
         writer.sync()?;
+        fs.sync_dir(dir)?;
         set_current(&**fs, dir, 1)
     }
 
@@ -403,6 +404,8 @@ impl VersionSet {
             Some(self.max_column_family()),
         )?;
         writer.sync()?;
+        // The file must have its name before CURRENT can mention it.
+        self.fs.sync_dir(&self.dir)?;
         Ok(writer)
     }
 

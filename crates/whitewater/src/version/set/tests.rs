@@ -217,8 +217,8 @@ fn openers_must_know_all_families_and_their_order() {
     };
     assert_eq!(
         recover(&reversed),
-        "Invalid argument: two : comparator name mismatch: existing comparator \
-         leveldb.BytewiseComparator does not match rocksdb.ReverseBytewiseComparator"
+        "Invalid argument: rocksdb.ReverseBytewiseComparator: does not match existing comparator \
+         leveldb.BytewiseComparator of column family two"
     );
 }
 
@@ -485,5 +485,46 @@ fn groups_are_recorded_as_groups() {
             (Some(0), Some(9))
         );
         assert!(edit.next_file_number > Some(1));
+    }
+}
+
+#[test]
+fn a_power_cut_at_any_sync_keeps_what_was_acknowledged() {
+    for keep in [0.0, 0.5, 1.0] {
+        let mem = MemFs::new();
+        let fs: Arc<dyn Fs> = Arc::new(mem.clone());
+        fs.create_dir_all(Path::new(DIR)).unwrap();
+        fs.sync_dir(Path::new("/")).unwrap();
+        VersionSet::create_database(&fs, Path::new(DIR), "some-id").unwrap();
+        let (set, _) = open_limited(&fs, 400).unwrap();
+        // How many edits were acknowledged, and the disks at every sync.
+        let acknowledged = Arc::new(AtomicU64::new(0));
+        let cuts = Arc::new(Mutex::new(Vec::new()));
+        let (counter, found, disk) = (acknowledged.clone(), cuts.clone(), mem.clone());
+        mem.set_sync_hook(Arc::new(move |point| {
+            let cut = disk.crash_clone(keep, point.index);
+            found.lock().push((counter.load(Relaxed), cut));
+        }));
+        for i in 0..40 {
+            let range = format!("{i:02}-{i:02}");
+            apply(&set, vec![add(0, 1, meta(1000 + i, &range, i + 1))], i).unwrap();
+            acknowledged.fetch_add(1, Relaxed);
+        }
+        mem.clear_sync_hook();
+        let cuts = std::mem::take(&mut *cuts.lock());
+        assert!(cuts.len() > 100, "{}", cuts.len());
+        for (done, disk) in cuts {
+            let disk: Arc<dyn Fs> = Arc::new(disk);
+            let (_, recovered) = open(&disk);
+            let found = files(&recovered.column_families[&0].current);
+            let count = found.len() as u64;
+            assert!(count == done || count == done + 1, "{count} of {done}");
+            assert!(
+                found
+                    .iter()
+                    .zip(1000..)
+                    .all(|((_, n), expected)| *n == expected)
+            );
+        }
     }
 }
