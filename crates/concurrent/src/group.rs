@@ -6,7 +6,7 @@
 //! member or the leader applies the requests, and whoever finishes last
 //! publishes the group.
 //!
-//! A caller pushes a [`Node`] that lives on its own stack onto `newest`. If
+//! A caller pushes a node that lives on its own stack onto `newest`. If
 //! the stack was empty it leads; otherwise it waits until somebody sets its
 //! state:
 //!
