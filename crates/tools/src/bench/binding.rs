@@ -1,15 +1,11 @@
 //! The bindings to real engines, written once: the engine crate and the
 //! `rocksdb` crate have the same names and signatures.
 
-use super::flags::Flags;
-
 /// Makes a module with a `Database` that implements
 /// [`Engine`](super::engine::Engine) over one of the crates.
 ///
-/// `$jobs` sets the limits of background work: their setters are the one place
-/// where the two crates differ.
 macro_rules! engine_binding {
-    ($module:ident, $package:ident, $title:expr, $jobs:ident) => {
+    ($module:ident, $package:ident, $title:expr) => {
         #[doc = concat!("The binding to the crate `", stringify!($package), "`.")]
         pub mod $module {
             use std::path::Path;
@@ -162,8 +158,7 @@ macro_rules! engine_binding {
                     options.set_wal_dir(&flags.wal_dir);
                 }
                 set_memtables(&mut options, flags);
-                super::$jobs(&mut options, flags);
-                options.set_disable_auto_compactions(flags.disable_auto_compactions);
+                set_jobs(&mut options, flags);
                 set_levels(&mut options, flags);
                 options.set_compression_type(compression(flags)?);
                 options.set_block_based_table_factory(&tables(flags)?);
@@ -185,6 +180,14 @@ macro_rules! engine_binding {
                 options.set_enable_write_thread_adaptive_yield(
                     flags.enable_write_thread_adaptive_yield,
                 );
+            }
+
+            #[expect(deprecated, reason = "the setters behind the flags of the same names")]
+            fn set_jobs(options: &mut Options, flags: &Flags) {
+                options.set_max_background_jobs(flags.max_background_jobs);
+                options.set_max_background_flushes(flags.max_background_flushes);
+                options.set_max_background_compactions(flags.max_background_compactions);
+                options.set_disable_auto_compactions(flags.disable_auto_compactions);
             }
 
             fn set_levels(options: &mut Options, flags: &Flags) {
@@ -258,42 +261,12 @@ macro_rules! engine_binding {
 engine_binding!(
     own,
     whitewater,
-    concat!("Whitewater: version ", env!("CARGO_PKG_VERSION")),
-    set_own_jobs
+    concat!("Whitewater: version ", env!("CARGO_PKG_VERSION"))
 );
 
 #[cfg(feature = "peer-rocksdb")]
 engine_binding!(
     peer,
     rocksdb,
-    "RocksDB:    as bundled by the rocksdb crate 0.25",
-    set_peer_jobs
+    "RocksDB:    as bundled by the rocksdb crate 0.25"
 );
-
-/// This engine has one limit and divides it itself: limits given apart add up.
-fn set_own_jobs(options: &mut whitewater::Options, flags: &Flags) {
-    let (flushes, compactions) = (
-        flags.max_background_flushes,
-        flags.max_background_compactions,
-    );
-    let jobs = match (flushes, compactions) {
-        (-1, -1) => flags.max_background_jobs,
-        _ => flushes.max(1).saturating_add(compactions.max(1)),
-    };
-    options.set_max_background_jobs(jobs);
-}
-
-#[cfg(feature = "peer-rocksdb")]
-#[expect(
-    deprecated,
-    reason = "these are the setters behind the flags of the same names"
-)]
-fn set_peer_jobs(options: &mut rocksdb::Options, flags: &Flags) {
-    options.set_max_background_jobs(flags.max_background_jobs);
-    if flags.max_background_flushes != -1 {
-        options.set_max_background_flushes(flags.max_background_flushes);
-    }
-    if flags.max_background_compactions != -1 {
-        options.set_max_background_compactions(flags.max_background_compactions);
-    }
-}

@@ -113,7 +113,10 @@ impl<'a, E: Engine> Runner<'a, E> {
             outcomes.extend(self.run_step(step)?);
         }
         if self.flags.statistics {
-            let statistics = self.engine()?.property(STATISTICS).unwrap_or_default();
+            let statistics = self
+                .engine()?
+                .property(STATISTICS)
+                .unwrap_or_else(unavailable);
             self.print(&format!("STATISTICS:\n{statistics}\n"))?;
         }
         Ok(outcomes)
@@ -289,10 +292,7 @@ impl<'a, E: Engine> Runner<'a, E> {
 
     fn print_properties(&mut self, names: &[&str]) -> Result<()> {
         for name in names {
-            let value = self
-                .engine()?
-                .property(name)
-                .unwrap_or_else(|| "(failed)".into());
+            let value = self.engine()?.property(name).unwrap_or_else(unavailable);
             match names {
                 [_] => self.print(&format!("\n{value}\n"))?,
                 _ => self.print(&format!("{name}: {value}\n"))?,
@@ -314,6 +314,11 @@ fn run_thread<E: Engine>(id: usize, seed: u64, engine: &E, shared: &Shared<'_>) 
         shared.stop.store(true, Ordering::Relaxed);
     }
     result.map(|()| worker.stats)
+}
+
+/// What stands for a property that the engine lacks, as in RocksDB.
+fn unavailable() -> String {
+    "(failed)".into()
 }
 
 /// Operations that a progress bar can count up to, if that is known.
