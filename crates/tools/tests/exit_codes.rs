@@ -105,6 +105,7 @@ fn command_lines_from_the_field_run_scaled_down() {
 fn every_benchmark_runs_on_the_engine() {
     let lines = results(
         "--num=2000 --threads=2 --merge_operator=uint64add --bloom_bits=10 \
+         --write_buffer_size=65536 --disable_auto_compactions \
          --benchmarks=fillseq,fillbatch,fillsync,fillrandom,overwrite,updaterandom,mergerandom,flush,readrandom,\
 readmissing,seekrandom,readseq,readreverse,readwhilewriting,deleterandom,compact,waitforcompaction,stats,levelstats",
     );

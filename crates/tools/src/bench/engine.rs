@@ -2,7 +2,7 @@
 //!
 //! The workloads are generic over [`Engine`], so that every engine runs the
 //! same code without indirect calls. The bindings to real engines are written
-//! once, in [`super::binding`].
+//! once, in `binding`.
 
 use std::fmt;
 use std::ops::Deref;

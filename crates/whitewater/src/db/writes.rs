@@ -1,7 +1,9 @@
 //! Writing: the database as the commit sequence's environment.
 
 use super::Engine;
+use super::state::DbState;
 use crate::memtable::{Added, Memtable};
+use crate::options::CfOptions;
 use crate::options::read::WriteSpec;
 use crate::stats::Ticker;
 use crate::write::group::{self, Grouped};
@@ -139,7 +141,7 @@ impl Engine {
                 self.attention.store(true, Ordering::Relaxed);
                 return Err(e);
             }
-            let too_much_log = log_bytes > self.max_total_log_bytes();
+            let too_much_log = log_bytes > self.max_total_log_bytes(&state);
             let oldest = state.oldest_wal();
             let due =
                 |mem: &Memtable| mem.is_full() || (too_much_log && mem.wal_number() == oldest);
@@ -153,16 +155,14 @@ impl Engine {
         self.switch_memtables(&full, false)
     }
 
-    fn max_total_log_bytes(&self) -> u64 {
+    fn max_total_log_bytes(&self, state: &DbState) -> u64 {
         match self.options.max_total_wal_size {
             // RocksDB's default: four times all the write buffers there can be.
             0 => {
-                let buffers = |o: &crate::options::CfOptions| {
+                let buffers = |o: &CfOptions| {
                     o.write_buffer_size as u64 * o.max_write_buffer_number.max(1) as u64
                 };
-                4 * self
-                    .state
-                    .lock()
+                4 * state
                     .cfs
                     .values()
                     .map(|cf| buffers(cf.options()))

@@ -27,7 +27,8 @@ impl Options {
     }
 
     /// Check more, and stop writes after a failed background job. Default
-    /// true.
+    /// true, which is all there is: opening with false is refused as
+    /// `NotSupported`.
     pub fn set_paranoid_checks(&mut self, enabled: bool) {
         self.db.paranoid_checks = enabled;
     }
