@@ -37,10 +37,9 @@
 //! A panic in a step would leave waiters behind; it aborts the process. Steps
 //! therefore catch panics of user code themselves.
 
-use crate::sync::{AtomicPtr, AtomicUsize, Ordering};
+use crate::sync::{AtomicPtr, AtomicUsize, Cell, Ordering};
 use crate::waiter::{BLOCKED, CallSite, StateWord, YieldPolicy};
 use crossbeam_utils::CachePadded;
-use std::cell::Cell;
 use std::ptr;
 
 const WAITING: u32 = 0;
@@ -274,7 +273,7 @@ impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
             }
             _ => {}
         }
-        node.outcome.take().map_or(Ok(()), Err)
+        node.outcome.replace(None).map_or(Ok(()), Err)
     }
 
     /// Pushes `node`; returns whether the stack was empty, so that it leads.
