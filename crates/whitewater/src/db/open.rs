@@ -79,6 +79,8 @@ impl Engine {
         )?;
         check_tables_present(&*fs, dir, &recovered)?;
         let missing = missing_families(&options, &wanted, &recovered)?;
+        // The manifest's id is the authority; IDENTITY is a copy for people.
+        let db_id = recovered.db_id.clone().unwrap_or(db_id);
         let opening = Opening {
             fs,
             dir,

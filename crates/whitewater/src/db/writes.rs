@@ -1,8 +1,11 @@
 //! Writing: the database as the commit sequence's environment.
 
 use super::Engine;
+use super::state::DbState;
 use crate::memtable::{Added, Memtable};
+use crate::options::CfOptions;
 use crate::options::read::WriteSpec;
+use crate::stats::Ticker;
 use crate::write::group::{self, Grouped};
 use crate::write::{Barrier, CommitEnv, MemtableMap, Request, WriteRequest};
 use parking_lot::Mutex;
@@ -74,7 +77,10 @@ impl Engine {
             return Err(Error::invalid("Sync writes has to enable WAL."));
         }
         self.check_batch(w)?;
-        self.gate.pass(w.batch.bytes().len(), spec.no_slowdown)?;
+        let stalled = self.gate.pass(w.batch.bytes().len(), spec.no_slowdown)?;
+        if !stalled.is_zero() {
+            self.tick(Ticker::StallMicros, stalled.as_micros() as u64);
+        }
         self.run(request)
     }
 
@@ -135,7 +141,7 @@ impl Engine {
                 self.attention.store(true, Ordering::Relaxed);
                 return Err(e);
             }
-            let too_much_log = log_bytes > self.max_total_log_bytes();
+            let too_much_log = log_bytes > self.max_total_log_bytes(&state);
             let oldest = state.oldest_wal();
             let due =
                 |mem: &Memtable| mem.is_full() || (too_much_log && mem.wal_number() == oldest);
@@ -149,16 +155,14 @@ impl Engine {
         self.switch_memtables(&full, false)
     }
 
-    fn max_total_log_bytes(&self) -> u64 {
+    fn max_total_log_bytes(&self, state: &DbState) -> u64 {
         match self.options.max_total_wal_size {
             // RocksDB's default: four times all the write buffers there can be.
             0 => {
-                let buffers = |o: &crate::options::CfOptions| {
+                let buffers = |o: &CfOptions| {
                     o.write_buffer_size as u64 * o.max_write_buffer_number.max(1) as u64
                 };
-                4 * self
-                    .state
-                    .lock()
+                4 * state
                     .cfs
                     .values()
                     .map(|cf| buffers(cf.options()))
@@ -258,7 +262,13 @@ impl CommitEnv for Engine {
     fn log(&self, parts: &[&[u8]], sync: bool) -> Result<()> {
         let mut wal = self.wal.lock();
         wal.append(parts)?;
-        if sync { wal.sync() } else { Ok(()) }
+        self.tick(Ticker::LogWrites, 1);
+        self.tick(Ticker::LogBytes, parts.iter().map(|p| p.len() as u64).sum());
+        if sync {
+            wal.sync()?;
+            self.tick(Ticker::LogSyncs, 1);
+        }
+        Ok(())
     }
 
     fn apply(
@@ -279,6 +289,7 @@ impl CommitEnv for Engine {
     }
 
     fn publish(&self, last: SequenceNumber) {
+        self.tick(Ticker::WriteGroups, 1);
         // Release: pairs with the Acquire loads of readers and snapshots.
         self.visible.store(last, Ordering::Release);
     }
@@ -319,6 +330,8 @@ impl Engine {
             seq += 1;
         }
         self.count(memtables, current, &mut added);
+        self.tick(Ticker::KeysWritten, seq - first);
+        self.tick(Ticker::BytesWritten, request.batch.bytes().len() as u64);
         Ok(())
     }
 

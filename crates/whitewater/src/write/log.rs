@@ -8,7 +8,7 @@
 //!   says is needed.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use whitewater_storage::filename;
 use whitewater_storage::fs::Fs;
@@ -143,10 +143,5 @@ impl Wal {
             Some(log) => log.close(),
             None => Ok(()),
         }
-    }
-
-    /// The directory of the logs.
-    pub fn dir(&self) -> &Path {
-        &self.dir
     }
 }
