@@ -1,6 +1,7 @@
 //! What a database holds, and that it is read the same in every way.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::Path;
 use whitewater::{
     BottommostLevelCompaction, ColumnFamilyDescriptor, ColumnFamilyRef, CompactOptions, DB,
@@ -68,8 +69,16 @@ fn check_scans(db: &DB, name: &str, pairs: &Pairs, what: &str) {
         items.unwrap_or_else(|e| panic!("{what}: {e}"))
     };
     let wanted = pairs.iter().map(|(k, v)| (&k[..], &v[..]));
-    compare(scan(IteratorMode::Start), wanted.clone(), &format!("{what}, forward"));
-    compare(scan(IteratorMode::End), wanted.rev(), &format!("{what}, backward"));
+    compare(
+        scan(IteratorMode::Start),
+        wanted.clone(),
+        &format!("{what}, forward"),
+    );
+    compare(
+        scan(IteratorMode::End),
+        wanted.rev(),
+        &format!("{what}, backward"),
+    );
 }
 
 fn compare<'a>(
@@ -88,7 +97,11 @@ fn compare<'a>(
         );
     }
     let more = found.next();
-    assert!(more.is_none(), "{what}: {} after the end", more.map_or(String::new(), show));
+    assert!(
+        more.is_none(),
+        "{what}: {} after the end",
+        more.map_or(String::new(), show)
+    );
 }
 
 fn show((key, value): (&[u8], &[u8])) -> String {
@@ -100,18 +113,32 @@ fn check_gets(db: &DB, name: &str, pairs: &Pairs, absent: &[Vec<u8>], what: &str
     let cf = cf(db, name);
     let keys: Vec<&[u8]> = pairs.keys().chain(absent).map(|k| &k[..]).collect();
     for &key in &keys {
-        let value = db.get_cf(&cf, key).unwrap_or_else(|e| panic!("{what}: {e}"));
+        let value = db
+            .get_cf(&cf, key)
+            .unwrap_or_else(|e| panic!("{what}: {e}"));
         assert!(value.as_ref() == pairs.get(key), "{what}: get {}", hex(key));
         if value.is_some() {
-            assert!(db.key_may_exist_cf(&cf, key), "{what}: may exist {}", hex(key));
+            assert!(
+                db.key_may_exist_cf(&cf, key),
+                "{what}: may exist {}",
+                hex(key)
+            );
         }
     }
     let many = db.multi_get_cf(keys.iter().map(|&key| (&cf, key)));
     let batched = db.batched_multi_get_cf(&cf, keys.iter().copied(), true);
-    assert_eq!((many.len(), batched.len()), (keys.len(), keys.len()), "{what}");
+    assert_eq!(
+        (many.len(), batched.len()),
+        (keys.len(), keys.len()),
+        "{what}"
+    );
     for ((&key, one), pinned) in keys.iter().zip(many).zip(batched) {
         let one = one.unwrap_or_else(|e| panic!("{what}: {e}"));
-        assert!(one.as_ref() == pairs.get(key), "{what}: multi_get {}", hex(key));
+        assert!(
+            one.as_ref() == pairs.get(key),
+            "{what}: multi_get {}",
+            hex(key)
+        );
         let pinned = pinned.unwrap_or_else(|e| panic!("{what}: {e}"));
         let pinned = pinned.as_deref();
         assert!(
@@ -131,7 +158,11 @@ fn check_seeks(db: &DB, name: &str, pairs: &Pairs, absent: &[Vec<u8>], what: &st
             found.next().map(|item| item.unwrap().0.into_vec())
         };
         let next = pairs.range(key.clone()..).next().map(|(k, _)| k.clone());
-        assert!(from(Direction::Forward) == next, "{what}: seek {}", hex(key));
+        assert!(
+            from(Direction::Forward) == next,
+            "{what}: seek {}",
+            hex(key)
+        );
         let before = pairs.range(..=key.clone()).next_back();
         let before = before.map(|(k, _)| k.clone());
         assert!(
@@ -142,13 +173,19 @@ fn check_seeks(db: &DB, name: &str, pairs: &Pairs, absent: &[Vec<u8>], what: &st
     }
 }
 
-/// Copies the files of a directory into a new one.
+/// Copies the files of a directory, but no directories, into a new one. Files
+/// may be removed meanwhile.
 pub fn copy_dir(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).expect("can be created");
     for entry in std::fs::read_dir(from).expect("can be listed") {
         let entry = entry.expect("can be listed");
-        let bytes = std::fs::read(entry.path()).expect("can be read");
-        std::fs::write(to.join(entry.file_name()), bytes).expect("can be written");
+        match std::fs::read(entry.path()) {
+            Ok(bytes) => std::fs::write(to.join(entry.file_name()), bytes).expect("can be written"),
+            Err(e) => assert!(
+                matches!(e.kind(), ErrorKind::NotFound | ErrorKind::IsADirectory),
+                "{e}"
+            ),
+        }
     }
 }
 

@@ -157,14 +157,18 @@ fn options_of(family: &str) -> Options {
 }
 
 /// Joins value and operands with commas, as RocksDB's StringAppendOperator.
-fn append(_key: &[u8], existing: Option<&[u8]>, operands: &MergeOperands<'_>) -> Option<Vec<u8>> {
+pub fn append(
+    _key: &[u8],
+    existing: Option<&[u8]>,
+    operands: &MergeOperands<'_>,
+) -> Option<Vec<u8>> {
     let parts: Vec<&[u8]> = existing.into_iter().chain(operands).collect();
     Some(parts.join(&b','))
 }
 
 /// Adds little-endian numbers, as RocksDB's UInt64AddOperator: one of another
 /// size counts as zero.
-fn add(_key: &[u8], existing: Option<&[u8]>, operands: &MergeOperands<'_>) -> Option<Vec<u8>> {
+pub fn add(_key: &[u8], existing: Option<&[u8]>, operands: &MergeOperands<'_>) -> Option<Vec<u8>> {
     let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
     let sum = existing
         .into_iter()

@@ -63,7 +63,8 @@ pub fn db_bench(db: &Path, flags: &[&str]) {
 }
 
 pub fn path(path: &Path) -> &str {
-    path.to_str().expect("temporary directories have plain names")
+    path.to_str()
+        .expect("temporary directories have plain names")
 }
 
 /// A copy of a database, for tools that write.
@@ -187,7 +188,10 @@ pub fn log_operations(log: &Path) -> Vec<String> {
 /// number. Fails on anything but values.
 pub fn table_values(db: &Path) -> BTreeMap<u64, Pairs> {
     let dir = format!("--file={}", path(db));
-    let out = run("/usr/bin/sst_dump", &[&dir, "--command=scan", "--output_hex"]);
+    let out = run(
+        "/usr/bin/sst_dump",
+        &[&dir, "--command=scan", "--output_hex"],
+    );
     let mut all = BTreeMap::new();
     let mut number = 0;
     for line in out.lines() {

@@ -49,7 +49,10 @@ impl Workload {
         println!("seed {seed}");
         Workload {
             families: families.iter().map(|&f| f.to_owned()).collect(),
-            model: families.iter().map(|&f| (f.to_owned(), Default::default())).collect(),
+            model: families
+                .iter()
+                .map(|&f| (f.to_owned(), Default::default()))
+                .collect(),
             rng: StdRng::seed_from_u64(seed),
             once: vec![Vec::new(); families.len()],
             keys,
@@ -72,7 +75,9 @@ impl Workload {
     pub fn write(&self, db: &DB, operations: &[Op]) {
         let mut batch = WriteBatch::default();
         for op in operations {
-            let (Op::Put(f, ..) | Op::Delete(f, _) | Op::SingleDelete(f, _)
+            let (Op::Put(f, ..)
+            | Op::Delete(f, _)
+            | Op::SingleDelete(f, _)
             | Op::DeleteRange(f, ..)) = op;
             let cf = content::cf(db, &self.families[*f]);
             match op {
@@ -149,7 +154,8 @@ impl Workload {
         value
     }
 
-    fn apply(&mut self, op: &Op) {
+    /// Applies an operation to the model.
+    pub fn apply(&mut self, op: &Op) {
         let (Op::Put(f, ..) | Op::Delete(f, _) | Op::SingleDelete(f, _) | Op::DeleteRange(f, ..)) =
             op;
         let pairs = self.model.get_mut(&self.families[*f]).expect("listed");

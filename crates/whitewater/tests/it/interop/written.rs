@@ -49,10 +49,11 @@ fn check_compression(compression: DBCompressionType) {
 fn options(compression: DBCompressionType, checksum: ChecksumType, bloom: bool) -> Options {
     let mut table = BlockBasedOptions::default();
     table.set_checksum_type(checksum);
+    let mut options = Options::default();
     if bloom {
         table.set_bloom_filter(10.0, false);
+        options.set_recycle_log_file_num(2);
     }
-    let mut options = Options::default();
     options.create_if_missing(true);
     options.create_missing_column_families(true);
     options.set_compression_type(compression);
@@ -88,7 +89,34 @@ fn check_database(seed: u64, options: &Options) {
     tools::check(dir.path());
     compare(&tools::scan(dir.path()), &work.model, "compacted");
     assert_eq!(tools::manifest_tables(dir.path()), tables);
-    compare(&table_content(dir.path(), &tables), &work.model, "in the tables");
+    compare(
+        &table_content(dir.path(), &tables),
+        &work.model,
+        "in the tables",
+    );
+    check_upkeep(dir.path(), &work.model);
+}
+
+/// Checks that what RocksDB makes of copies of the database is whole too.
+fn check_upkeep(dir: &Path, model: &Content) {
+    let copy = tools::copied(dir);
+    let checkpoint = copy.path().join("checkpoint");
+    let place = format!("--checkpoint_dir={}", tools::path(&checkpoint));
+    tools::ldb(copy.path(), &["checkpoint", &place]);
+    compare(
+        &tools::scan(&checkpoint),
+        model,
+        "in a checkpoint by RocksDB",
+    );
+
+    tools::ldb(copy.path(), &["compact"]);
+    compare(&tools::scan(copy.path()), model, "compacted by RocksDB");
+
+    // Repair takes families and sequence numbers from the tables alone.
+    let copy = tools::copied(dir);
+    tools::ldb(copy.path(), &["repair"]);
+    compare(&tools::scan(copy.path()), model, "repaired by RocksDB");
+    content::check(&content::open(copy.path()), model, "repaired by RocksDB");
 }
 
 /// Writes a database of several levels with a live tail in the log; returns
@@ -102,16 +130,19 @@ fn write(
     let flush = || {
         let families = FAMILIES.map(|f| content::cf(&db, f));
         let families: Vec<_> = families.iter().collect();
-        db.flush_cfs_opt(&families, &FlushOptions::default()).unwrap();
+        db.flush_cfs_opt(&families, &FlushOptions::default())
+            .unwrap();
     };
     for _ in 0..10 {
         work.run(&db, 120);
         flush();
     }
-    db.wait_for_compact(&WaitForCompactOptions::default()).unwrap();
+    db.wait_for_compact(&WaitForCompactOptions::default())
+        .unwrap();
     work.run(&db, 5);
     flush();
-    db.wait_for_compact(&WaitForCompactOptions::default()).unwrap();
+    db.wait_for_compact(&WaitForCompactOptions::default())
+        .unwrap();
     let tail = work.run(&db, 10);
     content::check(&db, &work.model, "as it was written");
     let tables = live_tables(&db);
@@ -138,7 +169,10 @@ fn table_content(dir: &Path, tables: &BTreeMap<String, Vec<Placed>>) -> Content 
     let values = tools::table_values(dir);
     let of_family = |placed: &Vec<Placed>| -> Pairs {
         let tables = placed.iter().map(|(_, number)| &values[number]);
-        tables.flatten().map(|(k, v)| (k.clone(), v.clone())).collect()
+        tables
+            .flatten()
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect()
     };
     tables
         .iter()
@@ -149,7 +183,10 @@ fn table_content(dir: &Path, tables: &BTreeMap<String, Vec<Placed>>) -> Content 
 /// Checks that the logs end with `tail`, one line each batch.
 fn check_log(dir: &Path, tail: &[Vec<Op>]) {
     let logs = tools::files(dir, "log");
-    let found: Vec<String> = logs.iter().flat_map(|log| tools::log_operations(log)).collect();
+    let found: Vec<String> = logs
+        .iter()
+        .flat_map(|log| tools::log_operations(log))
+        .collect();
     let batch = |batch: &Vec<Op>| batch.iter().map(Op::dumped).collect::<Vec<_>>().join(" ");
     let tail: Vec<String> = tail.iter().map(batch).collect();
     assert!(
