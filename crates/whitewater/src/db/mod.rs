@@ -19,7 +19,7 @@ mod reads;
 mod recover;
 pub(crate) mod snapshot;
 pub(crate) mod state;
-mod writes;
+pub(crate) mod writes;
 
 pub(crate) use cf::ColumnFamilyData;
 

@@ -26,6 +26,7 @@ impl Engine {
                 }
                 Some(text)
             }
+            "options-statistics" => self.options.statistics.as_ref().map(|s| s.to_string()),
             "dbstats" => Some(self.db_stats()),
             "sstables" => self.with_cf(cf, table_list),
             _ => self

@@ -22,6 +22,10 @@ thread_local! {
     static SPARE: Cell<Option<Batch>> = const { Cell::new(None) };
 }
 
+/// Bytes that key and value together must stay below: tables take entries of
+/// less than 1 GiB, tag and lengths included.
+pub(crate) const MAX_ENTRY: usize = (1 << 30) - 64;
+
 /// Batches larger than this are not kept as a spare.
 const SPARE_LIMIT: usize = 64 << 10;
 
@@ -35,6 +39,7 @@ impl Engine {
         value: &[u8],
         spec: &WriteSpec,
     ) -> Result<()> {
+        check_lengths(key, value)?;
         let mut batch = SPARE.take().unwrap_or_default();
         batch.clear();
         batch.push(cf, ty, key, value);
@@ -235,6 +240,20 @@ impl Engine {
     }
 }
 
+/// Refuses an entry that no table could hold.
+///
+/// # Errors
+/// `InvalidArgument` for a key and value of [`MAX_ENTRY`] bytes or more.
+pub(crate) fn check_lengths(key: &[u8], value: &[u8]) -> Result<()> {
+    let bytes = key.len().saturating_add(value.len());
+    if bytes >= MAX_ENTRY {
+        return Err(Error::invalid(format_args!(
+            "key and value of {bytes} bytes: they must stay below {MAX_ENTRY}"
+        )));
+    }
+    Ok(())
+}
+
 fn is_writable(ty: ValueType) -> bool {
     matches!(
         ty,
@@ -262,6 +281,12 @@ impl CommitEnv for Engine {
     fn log(&self, parts: &[&[u8]], sync: bool) -> Result<()> {
         let mut wal = self.wal.lock();
         wal.append(parts)?;
+        // The default limit cannot be passed without a memtable getting full,
+        // which asks for attention by itself.
+        let limit = self.options.max_total_wal_size;
+        if limit > 0 && wal.total_bytes() > limit {
+            self.attention.store(true, Ordering::Relaxed);
+        }
         self.tick(Ticker::LogWrites, 1);
         self.tick(Ticker::LogBytes, parts.iter().map(|p| p.len() as u64).sum());
         if sync {
