@@ -61,10 +61,13 @@ fn column_families_come_and_go_in_both() {
     for round in 0..4 {
         let mut db = content::open(dir.path());
         content::check(&db, &wanted, "as RocksDB left it");
-        let here = format!("here{round}");
+        let here = format!("here:#{round}");
         db.create_cf(&here, &Options::default()).unwrap();
         if round > 0 {
-            for name in [format!("here{}", round - 1), format!("there{}", round - 1)] {
+            for name in [
+                format!("here:#{}", round - 1),
+                format!("there{}", round - 1),
+            ] {
                 db.drop_cf(&name).unwrap();
                 wanted.remove(&name);
             }
