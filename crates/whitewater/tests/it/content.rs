@@ -14,6 +14,9 @@ pub type Pairs = BTreeMap<Vec<u8>, Vec<u8>>;
 /// Column families by name.
 pub type Content = BTreeMap<String, Pairs>;
 
+/// What an iterator gives.
+type Item = (Box<[u8]>, Box<[u8]>);
+
 /// At most this many keys of a family are sought one by one.
 const SOUGHT: usize = 150;
 
@@ -64,7 +67,7 @@ pub fn check_family(db: &DB, name: &str, pairs: &Pairs, absent: &[Vec<u8>], when
 
 fn check_scans(db: &DB, name: &str, pairs: &Pairs, what: &str) {
     let cf = cf(db, name);
-    let scan = |mode| -> Vec<(Box<[u8]>, Box<[u8]>)> {
+    let scan = |mode| -> Vec<Item> {
         let items: Result<Vec<_>, Error> = db.iterator_cf(&cf, mode).collect();
         items.unwrap_or_else(|e| panic!("{what}: {e}"))
     };
@@ -81,11 +84,7 @@ fn check_scans(db: &DB, name: &str, pairs: &Pairs, what: &str) {
     );
 }
 
-fn compare<'a>(
-    found: Vec<(Box<[u8]>, Box<[u8]>)>,
-    wanted: impl Iterator<Item = (&'a [u8], &'a [u8])>,
-    what: &str,
-) {
+fn compare<'a>(found: Vec<Item>, wanted: impl Iterator<Item = (&'a [u8], &'a [u8])>, what: &str) {
     let mut found = found.iter().map(|(k, v)| (&k[..], &v[..]));
     for pair in wanted {
         let next = found.next();

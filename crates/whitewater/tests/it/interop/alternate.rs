@@ -59,6 +59,10 @@ fn column_families_come_and_go_in_both() {
     options.create_if_missing(true);
     drop(DB::open(&options, dir.path()).unwrap());
     for round in 0..4 {
+        #[cfg_attr(
+            feature = "multi-threaded-cf",
+            expect(unused_mut, reason = "only the single-threaded form needs it")
+        )]
         let mut db = content::open(dir.path());
         content::check(&db, &wanted, "as RocksDB left it");
         let here = format!("here:#{round}");

@@ -164,25 +164,24 @@ fn merges() {
     if !tools::available() {
         return;
     }
-    let operators: [(&str, fn() -> Options); 3] = [
-        ("put", || merging(last)),
-        ("uint64add", || merging(add)),
-        ("stringappend", || merging(append)),
-    ];
-    for (name, options) in operators {
-        let operator = format!("--merge_operator={name}");
-        let flags = [&operator[..], "--value_size=8", "--num=400"];
-        let fill: &[&str] = &["--benchmarks=fillrandom,mergerandom,compact,mergerandom"];
-        let more: &[&str] = &["--benchmarks=mergerandom,deleterandom,mergerandom"];
-        let runs = [[&flags[..], fill].concat(), [&flags[..], more].concat()];
-        check_with(&[&runs[0], &runs[1]], options);
-    }
+    check_merges("put", || merging(last));
+    check_merges("uint64add", || merging(add));
+    check_merges("stringappend", || merging(append));
 }
 
-fn merging<F: Fn(&[u8], Option<&[u8]>, &MergeOperands<'_>) -> Option<Vec<u8>>>(merge: F) -> Options
-where
-    F: Copy + Send + Sync + 'static,
-{
+fn check_merges(operator: &str, options: fn() -> Options) {
+    let operator = format!("--merge_operator={operator}");
+    let flags = [&operator[..], "--value_size=8", "--num=400"];
+    let fill: &[&str] = &["--benchmarks=fillrandom,mergerandom,compact,mergerandom"];
+    let more: &[&str] = &["--benchmarks=mergerandom,deleterandom,mergerandom"];
+    let runs = [[&flags[..], fill].concat(), [&flags[..], more].concat()];
+    check_with(&[&runs[0], &runs[1]], options);
+}
+
+/// A merge function.
+type Merge = fn(&[u8], Option<&[u8]>, &MergeOperands<'_>) -> Option<Vec<u8>>;
+
+fn merging(merge: Merge) -> Options {
     let mut options = Options::default();
     options.set_merge_operator_associative("as RocksDB's", merge);
     options

@@ -45,8 +45,13 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// A source of its own for each `seed`; `WHITEWATER_SEED`, a number, is
+    /// added to it, for campaigns.
     pub fn new(seed: u64, families: &[&str], keys: u32) -> Workload {
-        println!("seed {seed}");
+        let more = std::env::var("WHITEWATER_SEED").unwrap_or_default();
+        let more: u64 = more.parse().unwrap_or(0);
+        println!("seed {seed} + {more} (WHITEWATER_SEED)");
+        let seed = seed + more;
         Workload {
             families: families.iter().map(|&f| f.to_owned()).collect(),
             model: families
