@@ -37,6 +37,8 @@ pub struct Workload {
     /// What the operations so far leave.
     pub model: Content,
     pub rng: StdRng,
+    /// Most bytes of a value.
+    pub longest: usize,
     /// Keys that were written once and may be single-deleted, by family.
     once: Vec<Vec<Vec<u8>>>,
     /// Number of ordinary keys.
@@ -59,6 +61,7 @@ impl Workload {
                 .map(|&f| (f.to_owned(), Default::default()))
                 .collect(),
             rng: StdRng::seed_from_u64(seed),
+            longest: usize::MAX,
             once: vec![Vec::new(); families.len()],
             keys,
             next_once: 0,
@@ -154,6 +157,7 @@ impl Workload {
             195..199 => self.rng.random_range(1_000..6_000),
             _ => self.rng.random_range(30_000..40_000),
         };
+        let length = length.min(self.longest);
         let mut value = vec![b'.'; length];
         self.rng.fill(&mut value[..length / 2]);
         value

@@ -59,9 +59,9 @@ fn options(compression: DBCompressionType, checksum: ChecksumType, bloom: bool) 
     options.set_compression_type(compression);
     options.set_block_based_table_factory(&table);
     options.set_write_buffer_size(64 << 10);
-    options.set_target_file_size_base(16 << 10);
-    options.set_max_bytes_for_level_base(48 << 10);
-    options.set_max_bytes_for_level_multiplier(3.0);
+    options.set_target_file_size_base(8 << 10);
+    options.set_max_bytes_for_level_base(16 << 10);
+    options.set_max_bytes_for_level_multiplier(2.0);
     options.set_level_compaction_dynamic_level_bytes(false);
     options.set_level_zero_file_num_compaction_trigger(2);
     options
@@ -143,6 +143,8 @@ fn write(
     flush();
     db.wait_for_compact(&WaitForCompactOptions::default())
         .unwrap();
+    // Far from filling a memtable.
+    work.longest = 500;
     let tail = work.run(&db, 10);
     content::check(&db, &work.model, "as it was written");
     let tables = live_tables(&db);
