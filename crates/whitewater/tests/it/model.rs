@@ -64,7 +64,9 @@ impl fmt::Display for Change {
             Change::Put(cf, k, v) => write!(f, "put_cf({}, {}, {})", name(cf), show(k), show(v)),
             Change::Delete(cf, k) => write!(f, "delete_cf({}, {})", name(cf), show(k)),
             Change::SingleDelete(cf, k) => write!(f, "single_delete_cf({}, {})", name(cf), show(k)),
-            Change::Merge(cf, k, v) => write!(f, "merge_cf({}, {}, {})", name(cf), show(k), show(v)),
+            Change::Merge(cf, k, v) => {
+                write!(f, "merge_cf({}, {}, {})", name(cf), show(k), show(v))
+            }
             Change::DeleteRange(cf, a, b) => {
                 write!(f, "delete_range_cf({}, {}, {})", name(cf), show(a), show(b))
             }
@@ -179,9 +181,7 @@ fn harmless(variant: u64, fs: &MemFs) -> Options {
             DBCompressionType::Zstd,
         ][one_of(&[0, 1, 2, 3])],
     );
-    t.set_checksum_type(
-        [ChecksumType::CRC32c, ChecksumType::XXH3][one_of(&[0, 1])],
-    );
+    t.set_checksum_type([ChecksumType::CRC32c, ChecksumType::XXH3][one_of(&[0, 1])]);
     t.set_block_size(one_of(&[128, 512, 4096]));
     t.set_block_restart_interval(one_of(&[1, 3, 16]) as i32);
     if one_of(&[0, 1]) == 1 {
@@ -290,14 +290,19 @@ impl<'a> Session<'a> {
                 let names: Vec<_> = self.state.keys().copied().collect();
                 let cfs: Vec<_> = names.iter().filter_map(|n| self.db.cf_handle(n)).collect();
                 let refs: Vec<_> = cfs.iter().collect();
-                said("flush_cfs", self.db.flush_cfs_opt(&refs, &FlushOptions::default()))
+                said(
+                    "flush_cfs",
+                    self.db.flush_cfs_opt(&refs, &FlushOptions::default()),
+                )
             }
             Step::Compact(cf, from, to, force) => self.compact(*cf, from, to, *force),
-            Step::WaitForCompact => {
-                said("wait_for_compact", self.db.wait_for_compact(&WaitForCompactOptions::default()))
-            }
+            Step::WaitForCompact => said(
+                "wait_for_compact",
+                self.db.wait_for_compact(&WaitForCompactOptions::default()),
+            ),
             Step::Snapshot => {
-                self.snapshots.push((self.db.snapshot(), self.state.clone()));
+                self.snapshots
+                    .push((self.db.snapshot(), self.state.clone()));
                 Ok(())
             }
             Step::Release(n) => {
@@ -353,7 +358,13 @@ impl<'a> Session<'a> {
         said("write", self.db.write_opt(batch, &options))
     }
 
-    fn compact(&mut self, cf: u8, from: &Option<Vec<u8>>, to: &Option<Vec<u8>>, force: bool) -> Outcome {
+    fn compact(
+        &mut self,
+        cf: u8,
+        from: &Option<Vec<u8>>,
+        to: &Option<Vec<u8>>,
+        force: bool,
+    ) -> Outcome {
         let Some(name) = self.family(cf) else {
             return Ok(());
         };
@@ -393,7 +404,12 @@ impl<'a> Session<'a> {
     }
 
     /// The content of `name` in a view, and read options that select it.
-    fn view(&self, name: &str, view: Option<u8>, bounds: &Bounds) -> Option<(Content, ReadOptions)> {
+    fn view(
+        &self,
+        name: &str,
+        view: Option<u8>,
+        bounds: &Bounds,
+    ) -> Option<(Content, ReadOptions)> {
         let mut options = bounds.read_options();
         match view.and_then(|n| pick(&self.snapshots, n)) {
             None => Some((self.state.get(name)?.clone(), options)),
@@ -457,10 +473,12 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         let keys: Vec<Vec<u8>> = (0..8).map(|_| key(&mut rng)).collect();
-        let many = self.db.multi_get_cf_opt(keys.iter().map(|k| (&cf, k)), &options);
-        let pinned = self
+        let many = self
             .db
-            .batched_multi_get_cf_opt(&cf, keys.iter().map(Vec::as_slice), false, &options);
+            .multi_get_cf_opt(keys.iter().map(|k| (&cf, k)), &options);
+        let pinned =
+            self.db
+                .batched_multi_get_cf_opt(&cf, keys.iter().map(Vec::as_slice), false, &options);
         for ((k, many), pinned) in keys.iter().zip(many).zip(pinned) {
             let want = content.get(k).map(Vec::as_slice);
             let single = said("get", self.db.get_cf_opt(&cf, k, &options))?;
@@ -601,13 +619,17 @@ fn round(seed: u64, length: usize) {
 
 #[test]
 fn random_operations_match_a_model() {
-    campaign("random_operations_match_a_model", 1, 12, |seed| round(seed, 2_000));
+    campaign("random_operations_match_a_model", 1, 12, |seed| {
+        round(seed, 2_000)
+    });
 }
 
 /// Short scripts find what depends on the beginning of a database's life.
 #[test]
 fn short_scripts_match_a_model() {
-    campaign("short_scripts_match_a_model", 1_000, 60, |seed| round(seed, 150));
+    campaign("short_scripts_match_a_model", 1_000, 60, |seed| {
+        round(seed, 150)
+    });
 }
 
 #[test]
@@ -618,7 +640,10 @@ fn a_failing_script_is_cut_down_to_what_matters() {
     assert!(flushes(&steps) > 2);
     let planted = |steps: &[Step]| (flushes(steps) >= 2).then(|| "planted".to_owned());
     let (steps, why) = shrink(steps, String::new(), &planted);
-    assert_eq!((steps.len(), flushes(&steps), why.as_str()), (2, 2, "planted"));
+    assert_eq!(
+        (steps.len(), flushes(&steps), why.as_str()),
+        (2, 2, "planted")
+    );
 }
 
 /// Two rounds of put and single delete in one memtable over an older put: the
@@ -669,5 +694,8 @@ fn dropping_a_column_family_in_the_middle_of_background_work_is_fine() {
         db.drop_cf("brief").unwrap();
         db.put(b"round", round.to_be_bytes()).unwrap();
     }
-    assert_eq!(db.get(b"round").unwrap().as_deref(), Some(&29u32.to_be_bytes()[..]));
+    assert_eq!(
+        db.get(b"round").unwrap().as_deref(),
+        Some(&29u32.to_be_bytes()[..])
+    );
 }

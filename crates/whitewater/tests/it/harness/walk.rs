@@ -2,8 +2,8 @@
 //! within bounds.
 
 use super::{Db, show};
-use rand::rngs::StdRng;
 use rand::Rng;
+use rand::rngs::StdRng;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use whitewater::{DBRawIteratorWithThreadMode, ReadOptions};
@@ -109,7 +109,11 @@ impl<'a> Walk<'a> {
     }
 
     /// One random step; `key` makes keys to seek.
-    pub fn step(&mut self, rng: &mut StdRng, key: &dyn Fn(&mut StdRng) -> Vec<u8>) -> Result<(), String> {
+    pub fn step(
+        &mut self,
+        rng: &mut StdRng,
+        key: &dyn Fn(&mut StdRng) -> Vec<u8>,
+    ) -> Result<(), String> {
         let kind = match self.at {
             // An iterator at its end can only be seeked.
             None => rng.random_range(0..4),
