@@ -215,6 +215,10 @@ impl Driver {
         if self.db.is_none() {
             let opened = open_all(&self.options, Path::new(DIR));
             self.db = self.note("open", opened);
+            if let Some(db) = &self.db {
+                let mut journal = self.journal.lock();
+                resolve(db, &self.options, &mut journal);
+            }
         }
         self.db.is_some()
     }
@@ -392,6 +396,19 @@ impl Driver {
     pub fn close(&mut self) {
         self.db = None;
     }
+}
+
+/// After opening: what failed before has turned out one way or the other, and
+/// what is there now is in tables, so it stays.
+fn resolve(db: &Db, options: &Options, journal: &mut Journal) {
+    let (Ok(text), Ok(names)) = (db.get(b"seq"), Db::list_cf(options, DIR)) else {
+        return;
+    };
+    let text = String::from_utf8(text.unwrap_or(b"0".to_vec())).expect("digits");
+    let n: usize = text.parse().expect("a number");
+    let range = journal.acked..=journal.issued();
+    assert!(range.contains(&n), "opened at batch {n}, not in {range:?}");
+    journal.continue_from(n, &names);
 }
 
 /// Opens the database on `fs` and checks what is left in it. Returns it, its
