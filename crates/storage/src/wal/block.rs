@@ -18,8 +18,9 @@
 
 use super::format::{
     BLOCK_SIZE, HEADER_SIZE, Header, Purpose, RECYCLABLE_HEADER_SIZE, TYPE_OFFSET, header_size,
-    is_recyclable, purpose, record_crc,
+    is_recyclable, purpose, record_crc, types,
 };
+use crate::checksum::mask_crc;
 use crate::error::Result;
 use crate::fs::SequentialFile;
 use std::ops::Range;
@@ -202,6 +203,11 @@ impl BlockReader {
             return Verdict::Bad("record length beyond the end of the block");
         }
         let Some(record) = rest.get(..size) else {
+            // A record that was cut has lost bytes its checksum covers; one
+            // that is whole has a damaged length or type.
+            if is_whole_at_some_length(header, rest) || is_whole_of_some_type(header, rest) {
+                return Verdict::Bad("record length or type contradicts its checksum");
+            }
             return Verdict::Torn;
         };
         if record_crc(&record[TYPE_OFFSET..]) != header.crc {
@@ -332,6 +338,31 @@ impl BlockReader {
         Header::parse(&self.block[..self.len])
             .is_some_and(|h| h.ty >= 10 && purpose(h.ty).is_some() && h.record_size() > pad)
     }
+}
+
+/// Whether some first part of `rest` is what the header's checksum covers.
+fn is_whole_at_some_length(header: &Header, rest: &[u8]) -> bool {
+    let least = header_size(header.ty);
+    let Some(mut crc) = rest.get(TYPE_OFFSET..least).map(crc32c::crc32c) else {
+        return false;
+    };
+    let payload = rest[least..].chunks(1).map(|byte| {
+        crc = crc32c::crc32c_append(crc, byte);
+        crc
+    });
+    payload.map(mask_crc).any(|crc| crc == header.crc)
+}
+
+/// Whether the bytes after the type are what the header's checksum covers for
+/// another type of data.
+fn is_whole_of_some_type(header: &Header, rest: &[u8]) -> bool {
+    (types::FULL..=types::LAST + types::RECYCLABLE).any(|ty| {
+        let covered = rest.get(HEADER_SIZE..header_size(ty) + header.length);
+        covered.is_some_and(|covered| {
+            let crc = crc32c::crc32c_append(crc32c::crc32c(&[ty]), covered);
+            mask_crc(crc) == header.crc
+        })
+    })
 }
 
 fn is_zero(bytes: &[u8]) -> bool {
