@@ -6,7 +6,7 @@
 //! member or the leader applies the requests, and whoever finishes last
 //! publishes the group.
 //!
-//! A caller pushes a [`Node`] that lives on its own stack onto `newest`. If
+//! A caller pushes a node that lives on its own stack onto `newest`. If
 //! the stack was empty it leads; otherwise it waits until somebody sets its
 //! state:
 //!
@@ -37,10 +37,9 @@
 //! A panic in a step would leave waiters behind; it aborts the process. Steps
 //! therefore catch panics of user code themselves.
 
-use crate::sync::{AtomicPtr, AtomicUsize, Ordering};
+use crate::sync::{AtomicPtr, AtomicUsize, Cell, Ordering};
 use crate::waiter::{BLOCKED, CallSite, StateWord, YieldPolicy};
 use crossbeam_utils::CachePadded;
-use std::cell::UnsafeCell;
 use std::ptr;
 
 const WAITING: u32 = 0;
@@ -84,20 +83,40 @@ pub trait Steps {
     fn publish(&self, group: &Self::Group, failure: Option<&Self::Error>);
 }
 
-/// One caller's place in the queue. Lives on the caller's stack.
+/// One caller's place in the queue. Lives on the caller's stack; other threads
+/// reach it through [`at`]. The cells are not atomic: G3 says whose they are.
 struct Node<R, E> {
     request: *const R,
     state: StateWord,
-    /// The node pushed before this one; null at the bottom. G3.
-    older: UnsafeCell<*mut Node<R, E>>,
-    /// The node pushed after this one, once somebody has looked. G3.
-    newer: UnsafeCell<*mut Node<R, E>>,
-    /// Given by the leader in `prepare`. G3.
-    ticket: UnsafeCell<u64>,
-    /// The group's shared part, for members that apply. G3.
-    shared: UnsafeCell<*const ()>,
-    /// Set before `DONE`. G3.
-    outcome: UnsafeCell<Option<E>>,
+    /// The node pushed before this one; null at the bottom.
+    older: Cell<*mut Node<R, E>>,
+    /// The node pushed after this one, once somebody has looked.
+    newer: Cell<*mut Node<R, E>>,
+    /// Given by the leader in `prepare`.
+    ticket: Cell<u64>,
+    /// The group's [`Shared`], for members that apply themselves.
+    shared: Cell<*const ()>,
+    /// Set before `DONE`.
+    outcome: Cell<Option<E>>,
+}
+
+impl<R, E> Node<R, E> {
+    /// The request, which its owner keeps borrowed while it waits.
+    fn request<'a>(&self) -> &'a R {
+        // SAFETY: `commit` borrows the request until the node is done, and
+        // nobody uses a node, or a request found through one, after that (G2).
+        unsafe { &*self.request }
+    }
+}
+
+/// The node behind a pointer.
+///
+/// # Safety
+/// The node is valid (G2), and the caller touches only cells that are its own
+/// at this moment (G3).
+unsafe fn at<'a, R, E>(node: *mut Node<R, E>) -> &'a Node<R, E> {
+    // SAFETY: the caller's promise.
+    unsafe { &*node }
 }
 
 /// What the members of a group in flight share. Lives on the leader's stack
@@ -152,19 +171,16 @@ impl<'a, R: 'a, E> MemberList<'a, R> for Chain<R, E> {
     fn visit(&mut self, f: &mut dyn FnMut(&'a R, &mut u64)) {
         let mut node = self.first;
         loop {
-            // SAFETY: members of a group in preparation are valid (G2).
-            let n = unsafe { &*node };
-            // SAFETY: the request outlives its owner's wait (`commit` borrows
-            // it), and `'a` is a lifetime of one `prepare` call.
-            let request = unsafe { &*n.request };
-            // SAFETY: the leader alone touches tickets during `prepare` (G3).
-            let ticket = unsafe { &mut *n.ticket.get() };
-            f(request, ticket);
+            // SAFETY: members of a group in preparation are valid, and their
+            // tickets and links are the leader's.
+            let member = unsafe { at(node) };
+            let mut ticket = member.ticket.get();
+            f(member.request(), &mut ticket);
+            member.ticket.set(ticket);
             if node == self.last {
                 return;
             }
-            // SAFETY: `newer` is set between the members of a group (G3).
-            node = unsafe { *n.newer.get() };
+            node = member.newer.get();
         }
     }
 
@@ -229,11 +245,11 @@ impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
         let node = Node {
             request,
             state: StateWord::new(WAITING),
-            older: UnsafeCell::new(ptr::null_mut()),
-            newer: UnsafeCell::new(ptr::null_mut()),
-            ticket: UnsafeCell::new(0),
-            shared: UnsafeCell::new(ptr::null()),
-            outcome: UnsafeCell::new(None),
+            older: Cell::new(ptr::null_mut()),
+            newer: Cell::new(ptr::null_mut()),
+            ticket: Cell::new(0),
+            shared: Cell::new(ptr::null()),
+            outcome: Cell::new(None),
         };
         let me = ptr::from_ref(&node).cast_mut();
         let leads = self.push(me);
@@ -246,9 +262,10 @@ impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
         match state {
             LEADER => self.lead(steps, me),
             APPLY => {
-                // SAFETY: the leader set `shared` to its group before APPLY
-                // (G3), and the group lives until it is finished (G2).
-                let shared = unsafe { &*(*node.shared.get()).cast::<Shared<S>>() };
+                let shared = node.shared.get().cast::<Shared<S>>();
+                // SAFETY: the leader pointed `shared` at its group before
+                // APPLY (G3), and the group lives until it is finished (G2).
+                let shared = unsafe { &*shared };
                 self.apply_own(steps, shared, &node);
                 if !self.leave(steps, shared) {
                     node.state.wait(1 << DONE, &self.finishing, self.policy);
@@ -256,9 +273,7 @@ impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
             }
             _ => {}
         }
-        // SAFETY: DONE, or finished by this thread: nobody else touches it (G2).
-        let outcome = unsafe { &mut *node.outcome.get() };
-        outcome.take().map_or(Ok(()), Err)
+        node.outcome.replace(None).map_or(Ok(()), Err)
     }
 
     /// Pushes `node`; returns whether the stack was empty, so that it leads.
@@ -266,10 +281,8 @@ impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
         // Acquire is not needed to link; the leader acquires when it walks.
         let mut newest = self.newest.load(Ordering::Relaxed);
         loop {
-            // SAFETY: the node is the caller's own until the push succeeds (G3).
-            let older = unsafe { &(*node).older };
-            // SAFETY: as above.
-            unsafe { *older.get() = newest };
+            // SAFETY: the node is the caller's own until the push succeeds.
+            unsafe { at(node) }.older.set(newest);
             // AcqRel: releases the node to the leader's Acquire load; acquires
             // what the last finisher did when the stack was empty, so that
             // this leader comes after that group (G4).
@@ -285,24 +298,22 @@ impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
         }
     }
 
-    /// Links `newer` from the newest node down to the first linked one.
+    /// Links `newer` from the newest node down to the first linked one. Only
+    /// for the holder of G1's right.
     fn link_newer(head: *mut Node<R, E>) {
         let mut node = head;
         loop {
-            // SAFETY: nodes on the stack are valid (G2), and their `older` was
-            // published by the push.
-            let older = unsafe { *(*node).older.get() };
+            // SAFETY: queued nodes are valid; their links are the holder's.
+            let older = unsafe { at(node) }.older.get();
             if older.is_null() {
                 return;
             }
-            // SAFETY: as above; `newer` belongs to the holder of G1's right.
-            let slot = unsafe { &(*older).newer };
             // SAFETY: as above.
-            let newer = unsafe { &mut *slot.get() };
-            if !newer.is_null() {
+            let below = unsafe { at(older) };
+            if !below.newer.get().is_null() {
                 return;
             }
-            *newer = node;
+            below.newer.set(node);
             node = older;
         }
     }
@@ -315,8 +326,9 @@ impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
         // Acquire: pairs with the pushes, publishing the nodes below.
         let head = self.newest.load(Ordering::Acquire);
         Self::link_newer(head);
-        // SAFETY: the leader's own node and request.
-        let first = unsafe { &*(*leader).request };
+        // SAFETY: the leader's own node.
+        let mut tail = unsafe { at(leader) };
+        let first = tail.request();
         let mut chain = Chain {
             first: leader,
             last: leader,
@@ -324,14 +336,13 @@ impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
         };
         let mut bytes = steps.size(first);
         while chain.last != head {
-            // SAFETY: linked above (G3).
-            let next = unsafe { *(*chain.last).newer.get() };
-            // SAFETY: queued nodes and their requests are valid (G2).
-            let candidate = unsafe { &*(*next).request };
-            if !steps.admits(first, candidate, bytes) {
+            let next = tail.newer.get();
+            // SAFETY: queued nodes are valid; linked above.
+            tail = unsafe { at(next) };
+            if !steps.admits(first, tail.request(), bytes) {
                 break;
             }
-            bytes += steps.size(candidate);
+            bytes += steps.size(tail.request());
             chain.last = next;
             chain.len += 1;
         }
@@ -365,7 +376,7 @@ impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
             return;
         }
         // SAFETY: the leader's own node.
-        let node = unsafe { &*me };
+        let node = unsafe { at(me) };
         node.state.wait(1 << DONE, &self.finishing, self.policy);
     }
 
@@ -375,20 +386,21 @@ impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
         S: Steps<Request = R, Error = E>,
     {
         // Two passes: first set off who is awake, then work alongside them.
+        // SAFETY (of each `at` here): members are valid until the group is
+        // finished, those set off too, since they wait for DONE after
+        // applying; `newer`, `shared` and tickets are the leader's until a
+        // member is set off, and only read from then on.
         if parallel {
             let mut node = shared.leader;
             while node != shared.last {
-                // SAFETY: between members `newer` is set (G3); nodes of the
-                // group are valid (G2) - the ones set off too, since a member
-                // waits for DONE after applying.
-                node = unsafe { *(*node).newer.get() };
-                // SAFETY: as above.
-                let member = unsafe { &*node };
+                // SAFETY: see above.
+                node = unsafe { at(node) }.newer.get();
+                // SAFETY: see above.
+                let member = unsafe { at(node) };
                 if member.state.get() == BLOCKED {
                     continue;
                 }
-                // SAFETY: the leader writes `shared` before APPLY (G3).
-                unsafe { *member.shared.get() = ptr::from_ref(shared).cast() };
+                member.shared.set(ptr::from_ref(shared).cast());
                 // Relaxed: the swap in `set` releases it to the member, and
                 // the count cannot reach zero while the leader's own 1 is in.
                 shared.running.fetch_add(1, Ordering::Relaxed);
@@ -397,18 +409,16 @@ impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
         }
         let mut node = shared.leader;
         loop {
-            // SAFETY: as above.
-            let member = unsafe { &*node };
-            // SAFETY: `shared` is written by this thread only (G3).
-            let launched = !unsafe { *member.shared.get() }.is_null();
-            if !launched {
+            // SAFETY: see above.
+            let member = unsafe { at(node) };
+            let set_off = !member.shared.get().is_null();
+            if !set_off {
                 self.apply_own(steps, shared, member);
             }
             if node == shared.last {
                 return;
             }
-            // SAFETY: as above.
-            node = unsafe { *member.newer.get() };
+            node = member.newer.get();
         }
     }
 
@@ -416,11 +426,8 @@ impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
     where
         S: Steps<Request = R, Error = E>,
     {
-        // SAFETY: the owner's borrow outlives its wait (`commit`).
-        let request = unsafe { &*node.request };
-        // SAFETY: written in `prepare`, before launch (G3).
-        let ticket = unsafe { *node.ticket.get() };
-        if let Err(e) = steps.apply(&shared.group, request, ticket) {
+        let outcome = steps.apply(&shared.group, node.request(), node.ticket.get());
+        if let Err(e) = outcome {
             shared.failure.lock().get_or_insert(e);
         }
     }
@@ -455,16 +462,15 @@ impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
         self.hand_over(last);
         let mut node = leader;
         loop {
-            let is_last = node == last;
-            // SAFETY: the node is valid until DONE is set below (G2).
-            let member = unsafe { &*node };
-            // SAFETY: `newer` was linked when the group was gathered (G3).
-            let next = unsafe { *member.newer.get() };
-            // SAFETY: the finisher alone writes outcomes (G3).
-            unsafe { *member.outcome.get() = failure.cloned() };
+            // SAFETY: the node is valid until DONE is set below; its cells are
+            // the finisher's until then.
+            let member = unsafe { at(node) };
+            let (is_last, next) = (node == last, member.newer.get());
+            member.outcome.set(failure.cloned());
             if node != me {
-                // SAFETY: valid until the swap inside (W2); not touched after.
-                unsafe { StateWord::set_raw(&raw const (*node).state, DONE) };
+                let state = ptr::from_ref(&member.state);
+                // SAFETY: valid until the swap inside (W2), not touched after.
+                unsafe { StateWord::set_raw(state, DONE) };
             }
             if is_last {
                 return;
@@ -487,16 +493,16 @@ impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
             return;
         };
         Self::link_newer(head);
-        // SAFETY: `last` is valid (G2) and somebody was pushed after it, so
-        // `newer` is linked now.
-        let next = unsafe { *(*last).newer.get() };
-        // SAFETY: queued nodes are valid (G2). Cut it off from the group, so
-        // that walks down end here.
-        let older = unsafe { &(*next).older };
-        // SAFETY: only the holder of G1's right touches queued links (G3).
-        unsafe { *older.get() = ptr::null_mut() };
-        // SAFETY: valid until the swap (W2).
-        unsafe { StateWord::set_raw(&raw const (*next).state, LEADER) };
+        // SAFETY: members are valid until they are told; `newer` is linked,
+        // since somebody was pushed after `last`.
+        let next = unsafe { at(last) }.newer.get();
+        // SAFETY: queued nodes are valid; their links are the holder's.
+        let next = unsafe { at(next) };
+        // Cut it off from the group, so that walks down end here.
+        next.older.set(ptr::null_mut());
+        let state = ptr::from_ref(&next.state);
+        // SAFETY: valid until the swap inside (W2), not touched after.
+        unsafe { StateWord::set_raw(state, LEADER) };
     }
 }
 

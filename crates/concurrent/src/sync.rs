@@ -19,13 +19,14 @@ pub use std::sync::{
 pub use parking_lot::{Mutex, MutexGuard};
 
 #[cfg(not(loom))]
-pub use std::{hint, thread};
+pub use std::{cell::Cell, hint, thread};
 
 #[cfg(not(loom))]
 pub(crate) use std::thread_local;
 
 #[cfg(loom)]
 pub use loom::{
+    cell::Cell,
     hint,
     sync::{
         Arc, MutexGuard,

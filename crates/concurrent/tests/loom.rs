@@ -172,3 +172,138 @@ fn pieces_are_disjoint_and_counted() {
         assert_eq!(arena.pieces(), 3);
     });
 }
+
+/// Leader and followers: every interleaving of two commits. Three wait on one
+/// another by spinning, which outgrows the model; the stress tests have them.
+mod groups {
+    use super::model;
+    use loom::sync::Arc;
+    use loom::sync::atomic::{AtomicU64, Ordering};
+    use loom::thread;
+    use std::time::Duration;
+    use whitewater_concurrent::group::{GroupQueue, Members, Steps};
+    use whitewater_concurrent::waiter::YieldPolicy;
+
+    /// Tickets count up; groups follow one another; what was applied is
+    /// visible to the finisher and to everybody acknowledged.
+    struct Check {
+        parallel: bool,
+        fail: Option<u64>,
+        next: loom::cell::Cell<u64>,
+        applied: AtomicU64,
+        published: AtomicU64,
+    }
+
+    // SAFETY: only the holder of the right to build a group touches `next`;
+    // the model fails if that is not so.
+    unsafe impl Sync for Check {}
+
+    impl Steps for Check {
+        type Request = u64;
+        type Group = (u64, bool);
+        type Error = u64;
+
+        fn admits(&self, leader: &u64, candidate: &u64, _: usize) -> bool {
+            leader / 10 == candidate / 10
+        }
+        fn size(&self, _: &u64) -> usize {
+            1
+        }
+        fn prepare(&self, members: &mut Members<'_, u64>) -> Result<(u64, bool), u64> {
+            let mut next = self.next.get();
+            assert_eq!(
+                self.published.load(Ordering::Relaxed),
+                next,
+                "groups follow one another"
+            );
+            let mut failing = None;
+            members.for_each(|request, ticket| {
+                *ticket = next;
+                next += 1;
+                failing = failing.or(self.fail.filter(|f| f == request));
+            });
+            if let Some(f) = failing {
+                return Err(f);
+            }
+            self.next.set(next);
+            Ok((next, self.parallel))
+        }
+        fn parallel(&self, group: &(u64, bool)) -> bool {
+            group.1
+        }
+        fn apply(&self, group: &(u64, bool), _: &u64, ticket: u64) -> Result<(), u64> {
+            assert!(ticket < group.0);
+            self.applied.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        }
+        fn publish(&self, group: &(u64, bool), _: Option<&u64>) {
+            assert_eq!(
+                self.applied.load(Ordering::Relaxed),
+                group.0,
+                "all are applied"
+            );
+            self.published.store(group.0, Ordering::Relaxed);
+        }
+    }
+
+    fn run(requests: &'static [u64], parallel: bool, fail: Option<u64>) {
+        model(move || {
+            let no_yield = YieldPolicy {
+                max_yield: Duration::ZERO,
+                slow_yield: Duration::ZERO,
+            };
+            let shared = Arc::new((
+                GroupQueue::<u64, u64>::new(no_yield),
+                Check {
+                    parallel,
+                    fail,
+                    next: loom::cell::Cell::new(0),
+                    applied: AtomicU64::new(0),
+                    published: AtomicU64::new(0),
+                },
+            ));
+            let commit = move |shared: &(GroupQueue<u64, u64>, Check), request: u64| {
+                let outcome = shared.0.commit(&shared.1, &request);
+                if fail.is_none() {
+                    assert_eq!(outcome, Ok(()));
+                    assert!(shared.1.published.load(Ordering::Relaxed) > 0);
+                } else if Some(request) == fail {
+                    assert_eq!(outcome, Err(request));
+                }
+                u64::from(outcome.is_ok())
+            };
+            let others: Vec<_> = requests[1..]
+                .iter()
+                .map(|&request| {
+                    let shared = shared.clone();
+                    thread::spawn(move || commit(&shared, request))
+                })
+                .collect();
+            let mut committed = commit(&shared, requests[0]);
+            for other in others {
+                committed += other.join().unwrap();
+            }
+            assert_eq!(shared.1.published.load(Ordering::Relaxed), committed);
+        });
+    }
+
+    #[test]
+    fn two_members_apply_by_themselves() {
+        run(&[1, 2], true, None);
+    }
+
+    #[test]
+    fn a_leader_applies_for_two() {
+        run(&[1, 2], false, None);
+    }
+
+    #[test]
+    fn members_that_may_not_share_a_group() {
+        run(&[1, 11], true, None);
+    }
+
+    #[test]
+    fn a_failed_group_is_told() {
+        run(&[1, 2], true, Some(2));
+    }
+}

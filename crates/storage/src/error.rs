@@ -203,6 +203,12 @@ impl fmt::Debug for Error {
     }
 }
 
+impl From<Error> for String {
+    fn from(e: Error) -> String {
+        e.into_string()
+    }
+}
+
 impl AsRef<str> for Error {
     fn as_ref(&self) -> &str {
         &self.0.text

@@ -43,6 +43,8 @@
 //! * A batch made of damaged bytes is refused before anything is written.
 //! * [`ReadOptions`] keep the snapshot they were given alive.
 //! * Dropping a column family keeps its handle when it fails.
+//! * `set_paranoid_checks(false)` is refused at open: damage is never passed
+//!   over in silence.
 //! * [`Error`] knows its kind, the file and the offset, besides the text.
 //! * Beside it there are: [`Options::set_fs`] and the [`fs`] module,
 //!   [`DBCommon::try_compact_range_opt`], and setters of write-path options

@@ -1,6 +1,7 @@
 //! Batches of writes.
 
 use super::column_family::AsColumnFamilyRef;
+use crate::db::writes::check_lengths;
 use whitewater_storage::batch::{self, Batch, Op};
 use whitewater_storage::key::ValueType;
 use whitewater_storage::{Error, Result};
@@ -153,7 +154,14 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
     }
 
     fn push(&mut self, cf: u32, ty: ValueType, key: &[u8], value: &[u8]) {
-        self.batch.push(cf, ty, key, value);
+        match check_lengths(key, value) {
+            Ok(()) => self.batch.push(cf, ty, key, value),
+            // Adding cannot fail; writing the batch does.
+            Err(e) => {
+                self.damaged
+                    .get_or_insert_with(|| Box::new((self.batch.bytes().to_vec(), e)));
+            }
+        }
     }
 
     /// Sets `key` to `value`.

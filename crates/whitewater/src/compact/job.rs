@@ -117,7 +117,7 @@ fn rewrite(
 }
 
 /// The inputs as a version of their own.
-fn input_version(compaction: &Compaction) -> Arc<Version> {
+pub(super) fn input_version(compaction: &Compaction) -> Arc<Version> {
     let mut levels = vec![Vec::new(); compaction.version.levels.len()];
     for (level, files) in &compaction.inputs {
         levels[*level].extend_from_slice(files);
@@ -126,7 +126,7 @@ fn input_version(compaction: &Compaction) -> Arc<Version> {
 }
 
 /// Checks that `read` entries are what the tables of `source` say they hold.
-fn check_count(
+pub(super) fn check_count(
     source: &Version,
     ctx: &OutputContext<'_>,
     tables: &TableCache,

@@ -24,7 +24,8 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, VecDeque};
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::{
-    InternalComparator, MAX_SEQUENCE, SequenceNumber, ValueType, internal_key, parse_internal_key,
+    InternalComparator, MAX_SEQUENCE, SequenceNumber, ValueType, append_internal_key, internal_key,
+    parse_internal_key,
 };
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::{Error, Result};
@@ -203,11 +204,6 @@ impl<'a> CompactionIter<'a> {
         self.advance()
     }
 
-    /// The rules.
-    pub fn rules(&self) -> &Rules<'a> {
-        &self.rules
-    }
-
     /// Entries read from the source so far; all of them at the end.
     pub fn consumed(&self) -> u64 {
         self.consumed
@@ -267,14 +263,12 @@ impl<'a> CompactionIter<'a> {
     /// something was put before it in `ready`.
     fn decide(&mut self, seq: SequenceNumber, ty: ValueType, stripe: usize) -> Result<bool> {
         match ty {
-            ValueType::Deletion => {
-                if self.rules.nothing_below(self.current_key()) {
-                    self.settled = Some(stripe);
-                    let key = self.source.key().to_vec();
-                    self.forget_tombstone(key, stripe);
-                    self.consume();
-                    return Ok(false);
-                }
+            ValueType::Deletion if self.rules.nothing_below(self.current_key()) => {
+                self.settled = Some(stripe);
+                let key = self.source.key().to_vec();
+                self.forget_tombstone(key, stripe);
+                self.consume();
+                return Ok(false);
             }
             ValueType::SingleDeletion => return self.single_delete(stripe).map(|()| false),
             ValueType::Merge => {
@@ -295,7 +289,9 @@ impl<'a> CompactionIter<'a> {
         }
         self.at = At::Source;
         if ty == ValueType::Value && self.can_zero(stripe) && seq != 0 {
-            self.zeroed = internal_key(self.current_key(), 0, ty);
+            self.zeroed.clear();
+            let user_key = self.user_key.as_deref().unwrap_or_default();
+            append_internal_key(&mut self.zeroed, user_key, 0, ty as u8);
             self.at = At::Zeroed;
         }
         Ok(true)
@@ -349,7 +345,8 @@ impl<'a> CompactionIter<'a> {
     }
 
     /// Decides about a single deletion and what it meets in its stripe: a value
-    /// right below cancels out with it, and that settles the stripe.
+    /// right below cancels out with it. That does not settle the stripe, since
+    /// an older tombstone in it may hide what older stripes hold.
     fn single_delete(&mut self, stripe: usize) -> Result<()> {
         let mut key = self.source.key().to_vec();
         loop {
@@ -375,14 +372,25 @@ impl<'a> CompactionIter<'a> {
                     self.give(key, Vec::new());
                     break;
                 }
-                Some(_) => {
-                    self.consume();
-                    break;
-                }
+                Some(_) => return self.skip_values(stripe),
             }
         }
         self.settled = Some(stripe);
         Ok(())
+    }
+
+    /// Passes the values and operands of a stripe up to its next tombstone:
+    /// they were deleted or overwritten.
+    fn skip_values(&mut self, stripe: usize) -> Result<()> {
+        use ValueType::{Deletion, DeletionWithTimestamp, SingleDeletion};
+        loop {
+            match self.same_stripe(stripe)? {
+                None | Some((Deletion | SingleDeletion | DeletionWithTimestamp, false)) => {
+                    return Ok(());
+                }
+                Some(_) => self.consume(),
+            }
+        }
     }
 
     /// Combines the run of operands that starts here, within its stripe.

@@ -8,6 +8,7 @@ use crate::compact::output::OutputContext;
 use crate::compact::pick::{self, Compaction};
 use crate::memtable::Memtable;
 use crate::options::CfOptions;
+use crate::stats::Ticker;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use whitewater_storage::key::{SequenceNumber, user_key};
@@ -96,6 +97,8 @@ impl Engine {
                 }
                 self.gate.set(state.pressure());
             })?;
+        self.tick(Ticker::CompactReadBytes, done.bytes_read);
+        self.tick(Ticker::CompactWriteBytes, done.bytes_written);
         let levels: Vec<String> = compaction
             .inputs
             .iter()
@@ -421,8 +424,6 @@ impl Engine {
                         level: level as i32,
                         start_key: Some(user_key(&file.meta.smallest).to_vec()),
                         end_key: Some(user_key(&file.meta.largest).to_vec()),
-                        smallest_seqno: file.meta.smallest_seqno,
-                        largest_seqno: file.meta.largest_seqno,
                         num_entries: properties.num_entries,
                         num_deletions: properties.num_deletions,
                     });

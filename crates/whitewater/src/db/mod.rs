@@ -19,12 +19,13 @@ mod reads;
 mod recover;
 pub(crate) mod snapshot;
 pub(crate) mod state;
-mod writes;
+pub(crate) mod writes;
 
 pub(crate) use cf::ColumnFamilyData;
 
 use crate::options::DbOptions;
 use crate::read::table_cache::TableCache;
+use crate::stats::{Ticker, tick};
 use crate::version::ObsoleteFiles;
 use crate::version::set::VersionSet;
 use crate::write::log::Wal;
@@ -37,7 +38,7 @@ use parking_lot::{Condvar, Mutex};
 use snapshot::SnapshotList;
 use state::DbState;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -64,8 +65,6 @@ pub(crate) struct LiveTable {
     pub level: i32,
     pub start_key: Option<Vec<u8>>,
     pub end_key: Option<Vec<u8>>,
-    pub smallest_seqno: u64,
-    pub largest_seqno: u64,
     pub num_entries: u64,
     pub num_deletions: u64,
 }
@@ -129,11 +128,6 @@ impl fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// The database's directory.
-    pub fn path(&self) -> &Path {
-        &self.dir
-    }
-
     /// The database's id, as in its IDENTITY file.
     pub fn identity(&self) -> String {
         self.db_id.clone()
@@ -225,6 +219,12 @@ impl Engine {
     /// The error for calls after close.
     pub(crate) fn shutdown_error() -> Error {
         Error::new(ErrorKind::ShutdownInProgress, "the database is closing")
+    }
+
+    /// Counts, if statistics are on.
+    #[inline]
+    pub(crate) fn tick(&self, ticker: Ticker, n: u64) {
+        tick(self.options.statistics.as_deref(), ticker, n);
     }
 
     /// The failure that stopped the database, if any.

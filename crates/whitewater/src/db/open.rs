@@ -52,17 +52,16 @@ impl Engine {
     ) -> Result<Arc<Engine>> {
         let wanted = check_wanted(&options, column_families)?;
         let fs = options.fs.clone();
-        let exists = fs.exists(&filename::current(dir))?;
-        check_existence(&*fs, dir, &options, exists)?;
+        // Asked before anything is created, and again under the lock, since
+        // another process may have created the database meanwhile.
+        check_existence(&*fs, dir, &options)?;
         fs.create_dir_all(dir)?;
         let wal_dir = options.wal_dir.clone().unwrap_or_else(|| dir.to_path_buf());
         fs.create_dir_all(&wal_dir)?;
         let lock = fs.lock(&filename::lock(dir))?;
+        let exists = check_existence(&*fs, dir, &options)?;
         let log = InfoLog::create(&*fs, dir, options.keep_log_file_num);
-        log.write(&format!(
-            "Whitewater version: {}",
-            env!("CARGO_PKG_VERSION")
-        ));
+        log_options(&log, &options, &wanted);
         let db_id = load_or_make_identity(&*fs, dir)?;
         if !exists {
             VersionSet::create_database(&fs, dir, &db_id)?;
@@ -79,6 +78,8 @@ impl Engine {
         )?;
         check_tables_present(&*fs, dir, &recovered)?;
         let missing = missing_families(&options, &wanted, &recovered)?;
+        // The manifest's id is the authority; IDENTITY is a copy for people.
+        let db_id = recovered.db_id.clone().unwrap_or(db_id);
         let opening = Opening {
             fs,
             dir,
@@ -334,15 +335,16 @@ fn check_wanted(options: &DbOptions, families: Vec<(String, CfOptions)>) -> Resu
     Ok(wanted)
 }
 
-fn check_existence(fs: &dyn Fs, dir: &Path, options: &DbOptions, exists: bool) -> Result<()> {
-    if exists {
+/// Whether the database exists; refuses what the options forbid.
+fn check_existence(fs: &dyn Fs, dir: &Path, options: &DbOptions) -> Result<bool> {
+    if fs.exists(&filename::current(dir))? {
         if options.error_if_exists {
             return Err(Error::invalid(format_args!(
                 "{}: exists (error_if_exists is true)",
                 dir.display()
             )));
         }
-        return Ok(());
+        return Ok(true);
     }
     if !options.create_if_missing {
         return Err(Error::invalid(format_args!(
@@ -367,7 +369,27 @@ fn check_existence(fs: &dyn Fs, dir: &Path, options: &DbOptions, exists: bool) -
             }
         }
     }
-    Ok(())
+    Ok(false)
+}
+
+/// Writes version and options to the info log, one per line.
+fn log_options(log: &InfoLog, options: &DbOptions, wanted: &Wanted) {
+    log.write(&format!(
+        "Whitewater version: {}",
+        env!("CARGO_PKG_VERSION")
+    ));
+    let dump = |title: &str, text: String| {
+        log.write(title);
+        text.lines()
+            .for_each(|line| log.write(&format!("  Options.{line}")));
+    };
+    dump("Database options", options.to_string());
+    for (name, cf) in wanted {
+        dump(
+            &format!("Options of column family [{name}]"),
+            cf.to_string(),
+        );
+    }
 }
 
 fn load_or_make_identity(fs: &dyn Fs, dir: &Path) -> Result<String> {

@@ -26,6 +26,7 @@ impl Engine {
                 }
                 Some(text)
             }
+            "options-statistics" => self.options.statistics.as_ref().map(|s| s.to_string()),
             "dbstats" => Some(self.db_stats()),
             "sstables" => self.with_cf(cf, table_list),
             _ => self
@@ -141,7 +142,7 @@ fn level_stats(cf: &CfState) -> String {
         let mb = cf.version.level_bytes(level) as f64 / MIB;
         let _ = writeln!(
             out,
-            "  {level:3} {:8} {mb:8.0}",
+            "{level:3} {:8} {mb:8.0}",
             cf.version.num_files(level)
         );
     }

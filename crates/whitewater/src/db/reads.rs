@@ -9,6 +9,7 @@ use crate::read::get::GetContext;
 use crate::read::merging::{failed_iterator, merging_iterator};
 use crate::read::rangedel::FragmentedTombstones;
 use crate::read::{estimate, level};
+use crate::stats::Ticker;
 use bytes::Bytes;
 use std::any::Any;
 use std::sync::Arc;
@@ -46,7 +47,8 @@ impl Engine {
             }
             mem.get(key, seq, &mut ctx)?;
         }
-        if !ctx.done() {
+        let in_memory = ctx.done();
+        if !in_memory {
             let lookup = seek_key(key, seq);
             level::get(
                 &view.version,
@@ -58,7 +60,21 @@ impl Engine {
                 &mut ctx,
             )?;
         }
-        ctx.finish()
+        let found = ctx.finish()?;
+        if let Some(statistics) = self.options.statistics.as_deref() {
+            let hit = if in_memory {
+                Ticker::MemtableHit
+            } else {
+                Ticker::MemtableMiss
+            };
+            statistics.add(hit, 1);
+            statistics.add(Ticker::KeysRead, 1);
+            statistics.add(
+                Ticker::BytesRead,
+                found.as_ref().map_or(0, |v| v.len() as u64),
+            );
+        }
+        Ok(found)
     }
 
     /// One consistent view over all keys, whatever their column families.
@@ -117,6 +133,7 @@ impl Engine {
 
     /// An iterator; failures to make one are met at its first use.
     pub fn iter(&self, cf: &Arc<ColumnFamilyData>, spec: &ReadSpec) -> DbIter {
+        self.tick(Ticker::Iterators, 1);
         let view = cf.pin_owned();
         let sequence = spec.sequence(self.latest_sequence_number());
         let mut sources = vec![view.mem.iter()];

@@ -1,8 +1,11 @@
 //! Writing: the database as the commit sequence's environment.
 
 use super::Engine;
+use super::state::DbState;
 use crate::memtable::{Added, Memtable};
+use crate::options::CfOptions;
 use crate::options::read::WriteSpec;
+use crate::stats::Ticker;
 use crate::write::group::{self, Grouped};
 use crate::write::{Barrier, CommitEnv, MemtableMap, Request, WriteRequest};
 use parking_lot::Mutex;
@@ -19,6 +22,10 @@ thread_local! {
     static SPARE: Cell<Option<Batch>> = const { Cell::new(None) };
 }
 
+/// Bytes that key and value together must stay below: tables take entries of
+/// less than 1 GiB, tag and lengths included.
+pub(crate) const MAX_ENTRY: usize = (1 << 30) - 64;
+
 /// Batches larger than this are not kept as a spare.
 const SPARE_LIMIT: usize = 64 << 10;
 
@@ -32,6 +39,7 @@ impl Engine {
         value: &[u8],
         spec: &WriteSpec,
     ) -> Result<()> {
+        check_lengths(key, value)?;
         let mut batch = SPARE.take().unwrap_or_default();
         batch.clear();
         batch.push(cf, ty, key, value);
@@ -74,7 +82,10 @@ impl Engine {
             return Err(Error::invalid("Sync writes has to enable WAL."));
         }
         self.check_batch(w)?;
-        self.gate.pass(w.batch.bytes().len(), spec.no_slowdown)?;
+        let stalled = self.gate.pass(w.batch.bytes().len(), spec.no_slowdown)?;
+        if !stalled.is_zero() {
+            self.tick(Ticker::StallMicros, stalled.as_micros() as u64);
+        }
         self.run(request)
     }
 
@@ -135,7 +146,7 @@ impl Engine {
                 self.attention.store(true, Ordering::Relaxed);
                 return Err(e);
             }
-            let too_much_log = log_bytes > self.max_total_log_bytes();
+            let too_much_log = log_bytes > self.max_total_log_bytes(&state);
             let oldest = state.oldest_wal();
             let due =
                 |mem: &Memtable| mem.is_full() || (too_much_log && mem.wal_number() == oldest);
@@ -149,16 +160,14 @@ impl Engine {
         self.switch_memtables(&full, false)
     }
 
-    fn max_total_log_bytes(&self) -> u64 {
+    fn max_total_log_bytes(&self, state: &DbState) -> u64 {
         match self.options.max_total_wal_size {
             // RocksDB's default: four times all the write buffers there can be.
             0 => {
-                let buffers = |o: &crate::options::CfOptions| {
+                let buffers = |o: &CfOptions| {
                     o.write_buffer_size as u64 * o.max_write_buffer_number.max(1) as u64
                 };
-                4 * self
-                    .state
-                    .lock()
+                4 * state
                     .cfs
                     .values()
                     .map(|cf| buffers(cf.options()))
@@ -231,6 +240,20 @@ impl Engine {
     }
 }
 
+/// Refuses an entry that no table could hold.
+///
+/// # Errors
+/// `InvalidArgument` for a key and value of [`MAX_ENTRY`] bytes or more.
+pub(crate) fn check_lengths(key: &[u8], value: &[u8]) -> Result<()> {
+    let bytes = key.len().saturating_add(value.len());
+    if bytes >= MAX_ENTRY {
+        return Err(Error::invalid(format_args!(
+            "key and value of {bytes} bytes: they must stay below {MAX_ENTRY}"
+        )));
+    }
+    Ok(())
+}
+
 fn is_writable(ty: ValueType) -> bool {
     matches!(
         ty,
@@ -258,7 +281,19 @@ impl CommitEnv for Engine {
     fn log(&self, parts: &[&[u8]], sync: bool) -> Result<()> {
         let mut wal = self.wal.lock();
         wal.append(parts)?;
-        if sync { wal.sync() } else { Ok(()) }
+        // The default limit cannot be passed without a memtable getting full,
+        // which asks for attention by itself.
+        let limit = self.options.max_total_wal_size;
+        if limit > 0 && wal.total_bytes() > limit {
+            self.attention.store(true, Ordering::Relaxed);
+        }
+        self.tick(Ticker::LogWrites, 1);
+        self.tick(Ticker::LogBytes, parts.iter().map(|p| p.len() as u64).sum());
+        if sync {
+            wal.sync()?;
+            self.tick(Ticker::LogSyncs, 1);
+        }
+        Ok(())
     }
 
     fn apply(
@@ -279,6 +314,7 @@ impl CommitEnv for Engine {
     }
 
     fn publish(&self, last: SequenceNumber) {
+        self.tick(Ticker::WriteGroups, 1);
         // Release: pairs with the Acquire loads of readers and snapshots.
         self.visible.store(last, Ordering::Release);
     }
@@ -319,6 +355,8 @@ impl Engine {
             seq += 1;
         }
         self.count(memtables, current, &mut added);
+        self.tick(Ticker::KeysWritten, seq - first);
+        self.tick(Ticker::BytesWritten, request.batch.bytes().len() as u64);
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use crate::db::cf::ColumnFamilyData;
 use crate::db::state::DbState;
 use crate::memtable::Memtable;
 use crate::read::merging::merging_iterator;
+use crate::stats::Ticker;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use whitewater_storage::Result;
@@ -74,6 +75,7 @@ pub(crate) fn run(engine: &Engine, job: &FlushJob) -> Result<()> {
     let tables = write_level0(&ctx, &job.memtables)?;
     engine.fs.sync_dir(&engine.dir)?;
     let bytes: u64 = tables.iter().map(|t| t.size).sum();
+    engine.tick(Ticker::FlushWriteBytes, bytes);
     let min_log = install(engine, job, tables)?;
     engine.purge_obsolete_logs(min_log);
     engine.log.write(&format!(

@@ -22,6 +22,9 @@ pub(crate) fn thread_counts(max_background_jobs: i32) -> (usize, usize) {
     (flushes, jobs - flushes)
 }
 
+/// Does one job, waiting for it; returns whether to go on.
+type Work = fn(&Engine) -> bool;
+
 /// Starts the threads.
 ///
 /// # Errors
@@ -29,7 +32,7 @@ pub(crate) fn thread_counts(max_background_jobs: i32) -> (usize, usize) {
 pub(crate) fn start(engine: &Arc<Engine>) -> Result<()> {
     let (flushes, compactions) = engine.options.background_threads();
     let mut threads = engine.threads.lock();
-    let kinds: [(usize, &str, fn(&Engine) -> bool); 2] = [
+    let kinds: [(usize, &str, Work); 2] = [
         (flushes, "ww-flush", flush_one),
         (compactions, "ww-compact", compact_one),
     ];

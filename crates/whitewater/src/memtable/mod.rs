@@ -33,7 +33,6 @@ use whitewater_storage::{Error, Result};
 pub(crate) struct Added {
     pub entries: u64,
     pub deletes: u64,
-    pub bytes: u64,
 }
 
 /// One generation of a column family's newest writes.
@@ -53,7 +52,6 @@ pub(crate) struct Memtable {
     /// properties and flush. Publish nothing.
     entries: AtomicU64,
     deletes: AtomicU64,
-    data_bytes: AtomicU64,
     /// Whether somebody has already asked to switch this memtable.
     /// Written by: the first writer that finds it full. Publishes nothing.
     full: AtomicBool,
@@ -89,7 +87,6 @@ impl Memtable {
             num_tombstones: AtomicUsize::new(0),
             entries: AtomicU64::new(0),
             deletes: AtomicU64::new(0),
-            data_bytes: AtomicU64::new(0),
             full: AtomicBool::new(false),
             wal_number: AtomicU64::new(wal_number),
             id,
@@ -110,7 +107,6 @@ impl Memtable {
         added: &mut Added,
     ) -> Result<()> {
         added.entries += 1;
-        added.bytes += (user_key.len() + value.len() + 8) as u64;
         if ty == ValueType::RangeDeletion {
             added.deletes += 1;
             self.add_tombstone(user_key, value, seq);
@@ -143,7 +139,6 @@ impl Memtable {
     /// switch: true once, when the memtable has become full.
     pub fn count(&self, added: Added) -> bool {
         self.entries.fetch_add(added.entries, Ordering::Relaxed);
-        self.data_bytes.fetch_add(added.bytes, Ordering::Relaxed);
         if added.deletes > 0 {
             self.deletes.fetch_add(added.deletes, Ordering::Relaxed);
         }
@@ -232,11 +227,6 @@ impl Memtable {
         self.deletes.load(Ordering::Relaxed)
     }
 
-    /// Bytes of keys and values.
-    pub fn data_bytes(&self) -> u64 {
-        self.data_bytes.load(Ordering::Relaxed)
-    }
-
     /// Whether nothing was written.
     pub fn is_empty(&self) -> bool {
         self.num_entries() == 0
@@ -249,12 +239,6 @@ impl Memtable {
             _ => self.range_tombstones.lock().bytes,
         };
         self.rep.used_bytes() + tombstones
-    }
-
-    /// About how many entries lie in the user-key range `[start, end)`.
-    pub fn estimate_count(&self, start: &[u8], end: &[u8]) -> u64 {
-        let before = |k| self.rep.estimate_count_before(k, u64::MAX);
-        before(end).saturating_sub(before(start)) as u64
     }
 
     /// See the field.

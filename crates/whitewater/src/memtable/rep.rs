@@ -8,6 +8,9 @@ use whitewater_storage::Result;
 use whitewater_storage::iter::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{UserComparator, tag, user_key};
 
+/// Receives user key, tag and value; returns whether to go on.
+pub(crate) type Visit<'a> = dyn FnMut(&[u8], u64, &[u8]) -> bool + 'a;
+
 /// A sorted, append-only set of `(user key, tag, value)`, safe for many
 /// writers beside readers.
 pub(crate) trait MemtableRep: Debug + Send + Sync {
@@ -15,18 +18,11 @@ pub(crate) trait MemtableRep: Debug + Send + Sync {
     fn insert(&self, user_key: &[u8], tag: u64, value: &[u8]) -> bool;
     /// Visits entries from the first one at or after `(user_key, tag)` on,
     /// until `visit` returns `false`.
-    fn scan_from(
-        &self,
-        user_key: &[u8],
-        tag: u64,
-        visit: &mut dyn FnMut(&[u8], u64, &[u8]) -> bool,
-    );
+    fn scan_from(&self, user_key: &[u8], tag: u64, visit: &mut Visit<'_>);
     /// A cursor that keeps the set alive.
     fn iter(self: Arc<Self>) -> BoxedIterator;
     /// Bytes handed out for entries.
     fn used_bytes(&self) -> usize;
-    /// About how many entries lie before `(user_key, tag)`.
-    fn estimate_count_before(&self, user_key: &[u8], tag: u64) -> usize;
 }
 
 /// An inline skip list (seed 000) in the order of `comparator`.
@@ -77,12 +73,7 @@ impl<O: KeyOrder + Debug> MemtableRep for SkipListRep<O> {
     fn insert(&self, user_key: &[u8], tag: u64, value: &[u8]) -> bool {
         self.list.insert(user_key, tag, value)
     }
-    fn scan_from(
-        &self,
-        user_key: &[u8],
-        tag: u64,
-        visit: &mut dyn FnMut(&[u8], u64, &[u8]) -> bool,
-    ) {
+    fn scan_from(&self, user_key: &[u8], tag: u64, visit: &mut Visit<'_>) {
         self.list.scan_from(user_key, tag, visit);
     }
     fn iter(self: Arc<Self>) -> BoxedIterator {
@@ -90,9 +81,6 @@ impl<O: KeyOrder + Debug> MemtableRep for SkipListRep<O> {
     }
     fn used_bytes(&self) -> usize {
         self.list.used_bytes()
-    }
-    fn estimate_count_before(&self, user_key: &[u8], tag: u64) -> usize {
-        self.list.estimate_count_before(user_key, tag)
     }
 }
 

@@ -63,6 +63,4 @@ pub(crate) struct WriteSpec {
     pub no_slowdown: bool,
     /// Ignore operations on column families that do not exist.
     pub ignore_missing_column_families: bool,
-    /// Yield to other writers when writes are being slowed down.
-    pub low_pri: bool,
 }

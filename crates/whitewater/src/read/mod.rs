@@ -25,4 +25,4 @@ pub(crate) mod table_cache;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;

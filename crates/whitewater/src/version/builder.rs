@@ -261,3 +261,6 @@ fn sort_and_check(
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

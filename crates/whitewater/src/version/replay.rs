@@ -6,16 +6,19 @@
 use super::builder::VersionBuilder;
 use crate::options::CfOptions;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::Fs;
-use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::key::{MAX_SEQUENCE, SequenceNumber};
 use whitewater_storage::manifest::{ManifestReader, VersionEdit, read_current};
 use whitewater_storage::{Error, Result};
 
 /// The column family every database has; it is never added or dropped.
 pub(super) const DEFAULT_COLUMN_FAMILY: &str = "default";
+
+/// No database gets to file numbers beyond this one by counting.
+const MAX_FILE_NUMBER: u64 = u64::MAX / 2;
 
 /// A column family as the edits so far describe it.
 #[derive(Debug)]
@@ -170,13 +173,20 @@ impl Replay {
         .into_iter()
         .filter_map(|(present, name)| (!present).then_some(name))
         .collect();
-        if missing.is_empty() {
-            return Ok(());
+        if !missing.is_empty() {
+            return Err(Error::corruption(format_args!(
+                "no {} entry in MANIFEST",
+                missing.join(", ")
+            )));
         }
-        Err(Error::corruption(format_args!(
-            "no {} entry in MANIFEST",
-            missing.join(", ")
-        )))
+        if self.next_file_number() > MAX_FILE_NUMBER || self.last_sequence() > MAX_SEQUENCE {
+            return Err(Error::corruption(format_args!(
+                "file number {} or sequence number {} out of range in MANIFEST",
+                self.next_file_number(),
+                self.last_sequence()
+            )));
+        }
+        Ok(())
     }
 }
 
@@ -227,7 +237,7 @@ pub(crate) fn list_column_families(fs: &dyn Fs, dir: &Path) -> Result<Vec<String
 }
 
 /// The number in a manifest's name; `read_current` lets no other name pass.
-fn number_of(manifest: &PathBuf) -> u64 {
+fn number_of(manifest: &Path) -> u64 {
     let name = manifest.file_name().and_then(|n| n.to_str());
     match name.and_then(filename::parse) {
         Some(FileType::Manifest(number)) => number,

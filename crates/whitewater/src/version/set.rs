@@ -56,7 +56,7 @@ pub(crate) struct Recovered {
 /// Lock order: the manifest lock inside is taken before the database mutex.
 /// `log_and_apply` holds it from reading the current versions until the new
 /// ones are installed, so edits apply in the order they are recorded. The lock
-/// of `numbers` is a leaf: it is held for a look-up, never across I/O.
+/// of `next_epoch` is a leaf: it is held for a look-up, never across I/O.
 #[derive(Debug)]
 pub(crate) struct VersionSet {
     fs: Arc<dyn Fs>,
@@ -75,15 +75,10 @@ pub(crate) struct VersionSet {
     /// Written by: `log_and_apply`, under the manifest lock. Read by: whoever
     /// deletes logs; a stale value deletes less. Publishes nothing.
     min_log_number_to_keep: AtomicU64,
-    numbers: Mutex<BTreeMap<u32, FamilyNumbers>>,
+    /// The next epoch number of each column family; asked for while a manifest
+    /// write runs.
+    next_epoch: Mutex<BTreeMap<u32, u64>>,
     manifest: Mutex<Manifest>,
-}
-
-/// Counters of a column family that are asked for while a manifest write runs.
-#[derive(Debug, Clone, Copy)]
-struct FamilyNumbers {
-    next_epoch: u64,
-    log_number: u64,
 }
 
 /// What the manifest lock guards.
@@ -132,6 +127,7 @@ impl VersionSet {
         let mut writer = LogWriter::new(file, 0, false);
         writer.add_record(&[&first.encode()])?;
         writer.sync()?;
+        fs.sync_dir(dir)?;
         set_current(&**fs, dir, 1)
     }
 
@@ -179,7 +175,12 @@ impl VersionSet {
             manifest_number: AtomicU64::new(replay.manifest_number),
             max_column_family: AtomicU32::new(replay.max_column_family),
             min_log_number_to_keep: AtomicU64::new(replay.min_log_number_to_keep),
-            numbers: Mutex::new(families.iter().map(|(id, f)| (*id, f.numbers())).collect()),
+            next_epoch: Mutex::new(
+                families
+                    .iter()
+                    .map(|(id, f)| (*id, f.next_epoch()))
+                    .collect(),
+            ),
             manifest: Mutex::new(Manifest {
                 writer: None,
                 families,
@@ -209,10 +210,11 @@ impl VersionSet {
 
     /// The next epoch number for a level-0 table of column family `cf`.
     pub fn new_epoch_number(&self, cf: u32) -> u64 {
-        match self.numbers.lock().get_mut(&cf) {
-            Some(numbers) => {
-                numbers.next_epoch += 1;
-                numbers.next_epoch - 1
+        match self.next_epoch.lock().get_mut(&cf) {
+            Some(next) => {
+                let epoch = *next;
+                *next = epoch.saturating_add(1);
+                epoch
             }
             // Dropped in the meantime: nothing will be recorded.
             None => 1,
@@ -232,18 +234,6 @@ impl VersionSet {
     /// Logs with smaller numbers may be deleted: the manifest says so.
     pub fn min_log_number_to_keep(&self) -> u64 {
         self.min_log_number_to_keep.load(Relaxed)
-    }
-
-    /// The smallest log number that any column family needs once those in
-    /// `advancing` (id, new log number) need only that. It belongs into the
-    /// edit that advances them, as `min_log_number_to_keep`.
-    pub fn min_log_number_after(&self, advancing: &[(u32, u64)]) -> u64 {
-        let log_number = |(id, numbers): (&u32, &FamilyNumbers)| {
-            let new = advancing.iter().find(|(cf, _)| cf == id);
-            new.map_or(numbers.log_number, |(_, log)| numbers.log_number.max(*log))
-        };
-        let numbers = self.numbers.lock();
-        numbers.iter().map(log_number).min().unwrap_or(0)
     }
 
     /// Records `edits` (as an atomic group when there are several), syncs,
@@ -414,6 +404,8 @@ impl VersionSet {
             Some(self.max_column_family()),
         )?;
         writer.sync()?;
+        // The file must have its name before CURRENT can mention it.
+        self.fs.sync_dir(&self.dir)?;
         Ok(writer)
     }
 
@@ -428,19 +420,17 @@ impl VersionSet {
                 manifest.db_id.clone_from(&edit.db_id);
             }
         }
-        let mut numbers = self.numbers.lock();
+        let mut next_epoch = self.next_epoch.lock();
         let mut installed = Vec::new();
         for (id, family) in change.families {
             let Some(family) = family else {
-                numbers.remove(&id);
+                next_epoch.remove(&id);
                 manifest.families.remove(&id);
                 continue;
             };
             self.max_column_family.fetch_max(id, Relaxed);
-            let now = family.numbers();
-            let entry = numbers.entry(id).or_insert(now);
-            entry.log_number = now.log_number;
-            entry.next_epoch = entry.next_epoch.max(now.next_epoch);
+            let next = next_epoch.entry(id).or_insert(1);
+            *next = family.next_epoch().max(*next);
             installed.push(family.version.clone());
             manifest.families.insert(id, family);
         }
@@ -475,13 +465,10 @@ impl Family {
         Ok(Arc::new(version))
     }
 
-    fn numbers(&self) -> FamilyNumbers {
+    fn next_epoch(&self) -> u64 {
         let files = self.version.current.levels.iter().flatten();
         let largest = files.map(|f| f.meta.epoch_number).max().unwrap_or(0);
-        FamilyNumbers {
-            next_epoch: largest.saturating_add(1),
-            log_number: self.version.log_number,
-        }
+        largest.saturating_add(1)
     }
 
     /// The edits that make this family out of nothing.
@@ -571,3 +558,6 @@ fn add_family(
     edit.comparator = Some(family.version.comparator.clone());
     Ok(family)
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,7 +11,7 @@
 //!   lose the tail of one and keep the next; recovery sees the hole by the link.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use whitewater_storage::batch::{self, Batch, Op};
 use whitewater_storage::filename;
@@ -211,10 +211,5 @@ impl Wal {
             Some(log) => log.close(),
             None => Ok(()),
         }
-    }
-
-    /// The directory of the logs.
-    pub fn dir(&self) -> &Path {
-        &self.dir
     }
 }

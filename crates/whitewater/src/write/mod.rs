@@ -66,11 +66,6 @@ impl MemtableMap {
     pub fn at(&self, position: usize) -> &Arc<Memtable> {
         &self.by_id[position].1
     }
-
-    /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = &(u32, Arc<Memtable>)> {
-        self.by_id.iter()
-    }
 }
 
 /// Work that must run while no group is in flight.

@@ -104,20 +104,20 @@ impl StallGate {
         self.stall_micros.load(Ordering::Relaxed)
     }
 
-    /// Waits until a write of `bytes` may go ahead.
+    /// Waits until a write of `bytes` may go ahead; returns how long it did.
     ///
     /// # Errors
     /// `Incomplete` at once with `no_slowdown` when it would have to wait.
     #[inline]
-    pub fn pass(&self, bytes: usize, no_slowdown: bool) -> Result<()> {
+    pub fn pass(&self, bytes: usize, no_slowdown: bool) -> Result<Duration> {
         if self.pressure() == Pressure::None {
-            return Ok(());
+            return Ok(Duration::ZERO);
         }
         self.pass_slowly(bytes, no_slowdown)
     }
 
     #[cold]
-    fn pass_slowly(&self, bytes: usize, no_slowdown: bool) -> Result<()> {
+    fn pass_slowly(&self, bytes: usize, no_slowdown: bool) -> Result<Duration> {
         if no_slowdown {
             return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
         }
@@ -140,9 +140,10 @@ impl StallGate {
             }
         }
         drop(gate);
+        let waited = start.elapsed();
         self.stall_micros
-            .fetch_add(start.elapsed().as_micros() as u64, Ordering::Relaxed);
-        Ok(())
+            .fetch_add(waited.as_micros() as u64, Ordering::Relaxed);
+        Ok(waited)
     }
 }
 

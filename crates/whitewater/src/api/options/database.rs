@@ -27,7 +27,8 @@ impl Options {
     }
 
     /// Check more, and stop writes after a failed background job. Default
-    /// true.
+    /// true, which is all there is: opening with false is refused as
+    /// `NotSupported`.
     pub fn set_paranoid_checks(&mut self, enabled: bool) {
         self.db.paranoid_checks = enabled;
     }
@@ -155,5 +156,11 @@ impl Options {
     /// databases opened with them share.
     pub fn enable_statistics(&mut self) {
         self.db.statistics = Some(Arc::new(Statistics::default()));
+    }
+
+    /// What was counted since [`enable_statistics`](Self::enable_statistics):
+    /// one line per ticker, `name COUNT : n`. `None` when statistics are off.
+    pub fn get_statistics(&self) -> Option<String> {
+        self.db.statistics.as_ref().map(|s| s.to_string())
     }
 }

@@ -1,0 +1,272 @@
+//! The bindings to real engines, written once: the engine crate and the
+//! `rocksdb` crate have the same names and signatures.
+
+/// Makes a module with a `Database` that implements
+/// [`Engine`](super::engine::Engine) over one of the crates.
+///
+macro_rules! engine_binding {
+    ($module:ident, $package:ident, $title:expr) => {
+        #[doc = concat!("The binding to the crate `", stringify!($package), "`.")]
+        pub mod $module {
+            use std::path::Path;
+
+            use $package::{
+                BlockBasedOptions, BottommostLevelCompaction, Cache, ChecksumType, CompactOptions,
+                DB, DBCompressionType, DBPinnableSlice, DBRawIterator, MergeOperands, Options,
+                ReadOptions, WriteBatch, WriteOptions,
+            };
+
+            use crate::bench::engine::{Batch, Cursor, Engine, Result};
+            use crate::bench::flags::{Compression, Flags, MergeOperator};
+            use crate::bench::merge;
+
+            /// An open database.
+            pub struct Database {
+                db: DB,
+                reads: ReadOptions,
+                verify_checksums: bool,
+            }
+
+            impl Engine for Database {
+                type Batch = WriteBatch;
+                type WriteMode = WriteOptions;
+                type Value<'a> = DBPinnableSlice<'a>;
+                type Cursor<'a> = DBRawIterator<'a>;
+
+                fn title() -> String {
+                    ($title).to_owned()
+                }
+
+                fn open(directory: &Path, flags: &Flags) -> Result<Self> {
+                    let db = DB::open(&options(flags)?, directory)?;
+                    let reads = read_options(flags.verify_checksum);
+                    Ok(Self {
+                        db,
+                        reads,
+                        verify_checksums: flags.verify_checksum,
+                    })
+                }
+
+                fn destroy(directory: &Path, flags: &Flags) -> Result<()> {
+                    DB::destroy(&options(flags)?, directory)?;
+                    Ok(())
+                }
+
+                fn write_mode(sync: bool, disable_wal: bool) -> WriteOptions {
+                    let mut mode = WriteOptions::default();
+                    mode.set_sync(sync);
+                    mode.disable_wal(disable_wal);
+                    mode
+                }
+
+                fn put(&self, key: &[u8], value: &[u8], mode: &WriteOptions) -> Result<()> {
+                    Ok(self.db.put_opt(key, value, mode)?)
+                }
+
+                fn merge(&self, key: &[u8], operand: &[u8], mode: &WriteOptions) -> Result<()> {
+                    Ok(self.db.merge_opt(key, operand, mode)?)
+                }
+
+                fn delete(&self, key: &[u8], mode: &WriteOptions) -> Result<()> {
+                    Ok(self.db.delete_opt(key, mode)?)
+                }
+
+                fn write(&self, batch: WriteBatch, mode: &WriteOptions) -> Result<()> {
+                    Ok(self.db.write_opt(batch, mode)?)
+                }
+
+                fn get(&self, key: &[u8]) -> Result<Option<DBPinnableSlice<'_>>> {
+                    Ok(self.db.get_pinned_opt(key, &self.reads)?)
+                }
+
+                fn cursor(&self) -> DBRawIterator<'_> {
+                    self.db
+                        .raw_iterator_opt(read_options(self.verify_checksums))
+                }
+
+                fn flush(&self) -> Result<()> {
+                    Ok(self.db.flush()?)
+                }
+
+                fn compact(&self) {
+                    let mut how = CompactOptions::default();
+                    how.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
+                    self.db
+                        .compact_range_opt(None::<&[u8]>, None::<&[u8]>, &how);
+                }
+
+                fn property(&self, name: &str) -> Option<String> {
+                    self.db.property_value(name).ok().flatten()
+                }
+            }
+
+            impl Batch for WriteBatch {
+                fn with_capacity(bytes: usize) -> Self {
+                    Self::with_capacity_bytes(bytes)
+                }
+
+                fn put(&mut self, key: &[u8], value: &[u8]) {
+                    WriteBatch::put(self, key, value);
+                }
+
+                fn delete(&mut self, key: &[u8]) {
+                    WriteBatch::delete(self, key);
+                }
+            }
+
+            impl Cursor for DBRawIterator<'_> {
+                fn seek_to_first(&mut self) {
+                    DBRawIterator::seek_to_first(self);
+                }
+
+                fn seek_to_last(&mut self) {
+                    DBRawIterator::seek_to_last(self);
+                }
+
+                fn seek(&mut self, key: &[u8]) {
+                    DBRawIterator::seek(self, key);
+                }
+
+                fn next(&mut self) {
+                    DBRawIterator::next(self);
+                }
+
+                fn prev(&mut self) {
+                    DBRawIterator::prev(self);
+                }
+
+                fn item(&self) -> Option<(&[u8], &[u8])> {
+                    DBRawIterator::item(self)
+                }
+
+                fn status(&self) -> Result<()> {
+                    Ok(DBRawIterator::status(self)?)
+                }
+            }
+
+            fn read_options(verify_checksums: bool) -> ReadOptions {
+                let mut reads = ReadOptions::default();
+                reads.set_verify_checksums(verify_checksums);
+                reads
+            }
+
+            fn options(flags: &Flags) -> Result<Options> {
+                let mut options = Options::default();
+                options.create_if_missing(!flags.use_existing_db);
+                options.set_max_open_files(flags.open_files);
+                if !flags.wal_dir.is_empty() {
+                    options.set_wal_dir(&flags.wal_dir);
+                }
+                set_memtables(&mut options, flags);
+                set_jobs(&mut options, flags);
+                set_levels(&mut options, flags);
+                options.set_compression_type(compression(flags)?);
+                options.set_block_based_table_factory(&tables(flags)?);
+                set_merge_operator(&mut options, flags.merge()?);
+                if flags.statistics {
+                    options.enable_statistics();
+                }
+                Ok(options)
+            }
+
+            fn set_memtables(options: &mut Options, flags: &Flags) {
+                options.set_write_buffer_size(
+                    usize::try_from(flags.write_buffer_size).unwrap_or(usize::MAX),
+                );
+                options.set_max_write_buffer_number(flags.max_write_buffer_number);
+                options
+                    .set_min_write_buffer_number_to_merge(flags.min_write_buffer_number_to_merge);
+                options.set_allow_concurrent_memtable_write(flags.allow_concurrent_memtable_write);
+                options.set_enable_write_thread_adaptive_yield(
+                    flags.enable_write_thread_adaptive_yield,
+                );
+            }
+
+            #[expect(deprecated, reason = "the setters behind the flags of the same names")]
+            fn set_jobs(options: &mut Options, flags: &Flags) {
+                options.set_max_background_jobs(flags.max_background_jobs);
+                options.set_max_background_flushes(flags.max_background_flushes);
+                options.set_max_background_compactions(flags.max_background_compactions);
+                options.set_disable_auto_compactions(flags.disable_auto_compactions);
+            }
+
+            fn set_levels(options: &mut Options, flags: &Flags) {
+                options.set_level_zero_file_num_compaction_trigger(
+                    flags.level0_file_num_compaction_trigger,
+                );
+                options
+                    .set_level_zero_slowdown_writes_trigger(flags.level0_slowdown_writes_trigger);
+                options.set_level_zero_stop_writes_trigger(flags.level0_stop_writes_trigger);
+                options.set_num_levels(flags.num_levels);
+                options.set_max_bytes_for_level_base(flags.max_bytes_for_level_base);
+                options.set_max_bytes_for_level_multiplier(flags.max_bytes_for_level_multiplier);
+                options.set_target_file_size_base(flags.target_file_size_base.unsigned_abs());
+            }
+
+            fn compression(flags: &Flags) -> Result<DBCompressionType> {
+                Ok(match flags.compression()? {
+                    Compression::None => DBCompressionType::None,
+                    Compression::Snappy => DBCompressionType::Snappy,
+                    Compression::Lz4 => DBCompressionType::Lz4,
+                    Compression::Zstd => DBCompressionType::Zstd,
+                })
+            }
+
+            fn tables(flags: &Flags) -> Result<BlockBasedOptions> {
+                let mut tables = BlockBasedOptions::default();
+                tables.set_block_size(usize::try_from(flags.block_size)?);
+                tables.set_block_restart_interval(flags.block_restart_interval);
+                tables.set_format_version(flags.format_version);
+                tables.set_checksum_type(match flags.checksum_type {
+                    0 => ChecksumType::NoChecksum,
+                    1 => ChecksumType::CRC32c,
+                    2 => ChecksumType::XXHash,
+                    3 => ChecksumType::XXHash64,
+                    _ => ChecksumType::XXH3,
+                });
+                if flags.bloom_bits > 0 {
+                    tables.set_bloom_filter(flags.bloom_bits.into(), false);
+                }
+                match usize::try_from(flags.cache_size) {
+                    Ok(0) | Err(_) => tables.disable_cache(),
+                    Ok(bytes) => tables.set_block_cache(&Cache::new_lru_cache(bytes)),
+                }
+                Ok(tables)
+            }
+
+            fn set_merge_operator(options: &mut Options, operator: Option<MergeOperator>) {
+                let (name, function): (_, fn(&[u8], Option<&[u8]>, &MergeOperands) -> _) =
+                    match operator {
+                        None => return,
+                        Some(MergeOperator::Put) => ("PutOperator", |_, existing, operands| {
+                            Some(merge::put(existing, operands.iter()))
+                        }),
+                        Some(MergeOperator::UInt64Add) => {
+                            ("UInt64AddOperator", |_, existing, operands| {
+                                Some(merge::uint64_add(existing, operands.iter()))
+                            })
+                        }
+                        Some(MergeOperator::StringAppend) => {
+                            ("StringAppendOperator", |_, existing, operands| {
+                                Some(merge::string_append(existing, operands.iter()))
+                            })
+                        }
+                    };
+                options.set_merge_operator_associative(name, function);
+            }
+        }
+    };
+}
+
+engine_binding!(
+    own,
+    whitewater,
+    concat!("Whitewater: version ", env!("CARGO_PKG_VERSION"))
+);
+
+#[cfg(feature = "peer-rocksdb")]
+engine_binding!(
+    peer,
+    rocksdb,
+    "RocksDB:    as bundled by the rocksdb crate 0.25"
+);

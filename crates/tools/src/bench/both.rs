@@ -1,0 +1,170 @@
+//! `--engine=both`: the whole list of benchmarks on two engines in turn, five
+//! rounds in fresh directories, and the medians side by side.
+//!
+//! The order of the two changes from round to round, so that neither always
+//! runs on the warmer or the fuller machine.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::engine::{Engine, Result};
+use super::flags::Flags;
+use super::plan::Step;
+use super::report::median;
+use super::runner::{Outcome, Runner};
+
+/// Rounds of a comparison.
+pub const ROUNDS: usize = 5;
+
+/// One engine's throughput: for every benchmark of the list, one number for
+/// each round.
+#[derive(Debug, Default)]
+struct Column {
+    names: Vec<&'static str>,
+    rounds: Vec<Vec<f64>>,
+}
+
+impl Column {
+    fn add(&mut self, outcomes: &[Outcome]) {
+        self.names = outcomes.iter().map(|outcome| outcome.name).collect();
+        self.rounds.push(
+            outcomes
+                .iter()
+                .map(|outcome| outcome.samples.median())
+                .collect(),
+        );
+    }
+
+    fn median(&self, row: usize) -> f64 {
+        let values: Vec<_> = self
+            .rounds
+            .iter()
+            .filter_map(|round| round.get(row))
+            .copied()
+            .collect();
+        median(&values)
+    }
+}
+
+/// Runs `steps` on `Own` and `Peer` in turn, in directories under `base`, and
+/// prints all results and then the table.
+///
+/// # Errors
+/// The first failure of either engine.
+pub fn run<Own: Engine, Peer: Engine>(
+    flags: &Flags,
+    steps: &[Step],
+    base: &Path,
+    seed: u64,
+    output: &mut (dyn Write + Send),
+) -> Result<()> {
+    let (mut own, mut peer) = (Column::default(), Column::default());
+    for round in 1..=ROUNDS {
+        let seed = seed.wrapping_add(1000 * round as u64);
+        let mut run_own = |output: &mut (dyn Write + Send)| {
+            writeln!(output, "round {round} of {ROUNDS}: {}", Own::title())?;
+            own.add(&run_round::<Own>(
+                flags,
+                steps,
+                &base.join(format!("own-{round}")),
+                seed,
+                output,
+            )?);
+            Result::Ok(())
+        };
+        let mut run_peer = |output: &mut (dyn Write + Send)| {
+            writeln!(output, "round {round} of {ROUNDS}: {}", Peer::title())?;
+            peer.add(&run_round::<Peer>(
+                flags,
+                steps,
+                &base.join(format!("peer-{round}")),
+                seed,
+                output,
+            )?);
+            Result::Ok(())
+        };
+        if round % 2 == 1 {
+            run_own(output)?;
+            run_peer(output)?;
+        } else {
+            run_peer(output)?;
+            run_own(output)?;
+        }
+    }
+    print_table(&own, &peer, output)
+}
+
+fn run_round<E: Engine>(
+    flags: &Flags,
+    steps: &[Step],
+    directory: &Path,
+    seed: u64,
+    output: &mut (dyn Write + Send),
+) -> Result<Vec<Outcome>> {
+    let mut runner = Runner::<E>::new(flags, directory, seed, output)?;
+    let outcomes = runner.run(steps)?;
+    drop(runner);
+    E::destroy(directory, flags)?;
+    // What the engine leaves behind (an info log, for one) goes as well.
+    std::fs::remove_dir_all(directory).or_else(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    })?;
+    Ok(outcomes)
+}
+
+fn print_table(own: &Column, peer: &Column, output: &mut (dyn Write + Send)) -> Result<()> {
+    writeln!(
+        output,
+        "\nmedians of {ROUNDS} rounds, operations per second"
+    )?;
+    writeln!(
+        output,
+        "{:<24}{:>14}{:>14}{:>8}",
+        "benchmark", "whitewater", "rocksdb", "ratio"
+    )?;
+    for (row, name) in own.names.iter().enumerate() {
+        let (own, peer) = (own.median(row), peer.median(row));
+        let ratio = if peer > 0.0 { own / peer } else { 0.0 };
+        writeln!(output, "{name:<24}{own:>14.0}{peer:>14.0}{ratio:>8.2}")?;
+    }
+    output.flush()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::memory::Memory;
+    use super::super::plan;
+    use super::*;
+
+    #[test]
+    fn five_rounds_each_and_one_row_for_each_benchmark() {
+        let flags = Flags {
+            num: 100,
+            ..Flags::default()
+        };
+        let steps = plan::parse("fillseq,readseq[X2],levelstats").expect("list");
+        let directory = tempfile::tempdir().expect("temporary directory");
+        let mut output = Vec::new();
+        run::<Memory, Memory>(&flags, &steps, directory.path(), 7, &mut output).expect("both run");
+        let text = String::from_utf8(output).expect("text");
+        assert_eq!(text.matches("fillseq      : ").count(), 10, "{text}");
+        assert_eq!(text.matches("[MEDIAN 2 runs]").count(), 10, "{text}");
+        let table: Vec<_> = text
+            .lines()
+            .skip_while(|line| !line.starts_with("benchmark "))
+            .collect();
+        assert_eq!(table.len(), 3, "{text}");
+        assert!(
+            table[1].starts_with("fillseq ") && table[2].starts_with("readseq "),
+            "{text}"
+        );
+        assert_eq!(
+            std::fs::read_dir(directory.path())
+                .expect("directory")
+                .count(),
+            0
+        );
+    }
+}

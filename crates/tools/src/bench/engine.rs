@@ -1,0 +1,141 @@
+//! What the benchmarks need from a storage engine.
+//!
+//! The workloads are generic over [`Engine`], so that every engine runs the
+//! same code without indirect calls. The bindings to real engines are written
+//! once, in `binding`.
+
+use std::fmt;
+use std::ops::Deref;
+use std::path::Path;
+
+use super::flags::Flags;
+
+/// Why a run stopped: one message for the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure(
+    /// The message, without a final period.
+    pub String,
+);
+
+impl Failure {
+    /// Puts what was being done in front of the message.
+    #[must_use]
+    pub fn during(self, what: &str) -> Self {
+        Self(format!("{what}: {}", self.0))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+// `Failure` is not an `Error` itself, so that `?` turns any error into one.
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// Result of everything that can stop a run.
+pub type Result<T> = std::result::Result<T, Failure>;
+
+/// An open database. Dropping it closes the database.
+pub trait Engine: Sized + Send + Sync {
+    /// Entries that are written together.
+    type Batch: Batch;
+    /// How a write is done, prepared once for many writes.
+    type WriteMode: Sync;
+    /// A value that was read.
+    type Value<'a>: Deref<Target = [u8]>
+    where
+        Self: 'a;
+    /// An iterator.
+    type Cursor<'a>: Cursor
+    where
+        Self: 'a;
+
+    /// Name and version, for headers.
+    fn title() -> String;
+    /// Opens the database in `directory`, and creates it unless
+    /// `use_existing_db` is set.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn open(directory: &Path, flags: &Flags) -> Result<Self>;
+    /// Removes the database in `directory`, if there is one.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn destroy(directory: &Path, flags: &Flags) -> Result<()>;
+    /// Prepares writes that wait for the disk (`sync`), or skip the log.
+    fn write_mode(sync: bool, disable_wal: bool) -> Self::WriteMode;
+    /// Puts one entry.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn put(&self, key: &[u8], value: &[u8], mode: &Self::WriteMode) -> Result<()>;
+    /// Merges one operand.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn merge(&self, key: &[u8], operand: &[u8], mode: &Self::WriteMode) -> Result<()>;
+    /// Deletes one key.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn delete(&self, key: &[u8], mode: &Self::WriteMode) -> Result<()>;
+    /// Writes a batch.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn write(&self, batch: Self::Batch, mode: &Self::WriteMode) -> Result<()>;
+    /// Reads one key.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn get(&self, key: &[u8]) -> Result<Option<Self::Value<'_>>>;
+    /// A new iterator, not positioned yet.
+    fn cursor(&self) -> Self::Cursor<'_>;
+    /// Flushes the memtable and waits for it.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn flush(&self) -> Result<()>;
+    /// Compacts the whole key range and waits for it.
+    fn compact(&self);
+    /// A property by RocksDB's name; `None` if the engine lacks it.
+    fn property(&self, name: &str) -> Option<String>;
+}
+
+/// Entries that are written together.
+pub trait Batch {
+    /// An empty batch with room for `bytes`.
+    fn with_capacity(bytes: usize) -> Self;
+    /// Adds an entry.
+    fn put(&mut self, key: &[u8], value: &[u8]);
+    /// Adds a deletion.
+    fn delete(&mut self, key: &[u8]);
+}
+
+/// An iterator over keys and values.
+pub trait Cursor {
+    /// Goes to the first entry.
+    fn seek_to_first(&mut self);
+    /// Goes to the last entry.
+    fn seek_to_last(&mut self);
+    /// Goes to the first entry at or after `key`.
+    fn seek(&mut self, key: &[u8]);
+    /// Goes to the next entry.
+    fn next(&mut self);
+    /// Goes to the previous entry.
+    fn prev(&mut self);
+    /// The entry here; `None` past either end, and after an error.
+    fn item(&self) -> Option<(&[u8], &[u8])>;
+    /// Tells an error from the end.
+    ///
+    /// # Errors
+    /// What stopped the iterator, if anything did.
+    fn status(&self) -> Result<()>;
+}

@@ -1,0 +1,440 @@
+//! The flags this program honours: one table that yields the typed [`Flags`],
+//! their parsing and their help.
+//!
+//! Names, meanings and defaults are those of RocksDB's db_bench 7.8, except
+//! where a help text says otherwise. Flags that RocksDB knows and this program
+//! does not honour are in [`super::known`]; the spelling of a command line
+//! (dashes, `=value`, `--noflag`) is [`super::args`]' business.
+
+use super::engine::{Failure, Result};
+
+/// What follows a flag's name on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `--flag`, `--noflag` or `--flag=true`; never takes the next argument.
+    Switch,
+    /// `--flag=value` or `--flag value`.
+    Value,
+}
+
+/// One row of [`TABLE`].
+#[derive(Debug)]
+pub struct Spec {
+    /// Heading of the help under which the flag stands.
+    pub section: &'static str,
+    /// Name, without dashes.
+    pub name: &'static str,
+    /// Whether a value must follow.
+    pub kind: Kind,
+    /// What it does, units included.
+    pub help: &'static str,
+}
+
+/// A type that flags can have.
+trait FlagValue: Sized {
+    const KIND: Kind = Kind::Value;
+    /// What a good value looks like, for error messages.
+    const EXPECTED: &'static str;
+    fn from_text(text: &str) -> Option<Self>;
+    fn to_text(&self) -> String;
+}
+
+macro_rules! integer_flag_values {
+    ($($ty:ty),*) => {$(
+        impl FlagValue for $ty {
+            const EXPECTED: &'static str = concat!("an integer (", stringify!($ty), ")");
+            fn from_text(text: &str) -> Option<Self> {
+                match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+                    Some(hex) => <$ty>::from_str_radix(hex, 16).ok(),
+                    None => text.parse().ok(),
+                }
+            }
+            fn to_text(&self) -> String {
+                self.to_string()
+            }
+        }
+    )*};
+}
+integer_flag_values!(i32, i64, u64);
+
+impl FlagValue for f64 {
+    const EXPECTED: &'static str = "a number";
+    fn from_text(text: &str) -> Option<Self> {
+        text.parse().ok().filter(|value: &f64| value.is_finite())
+    }
+    fn to_text(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl FlagValue for bool {
+    const KIND: Kind = Kind::Switch;
+    const EXPECTED: &'static str = "true or false (also t, f, yes, no, y, n, 1, 0)";
+    fn from_text(text: &str) -> Option<Self> {
+        match text.to_ascii_lowercase().as_str() {
+            "true" | "t" | "yes" | "y" | "1" => Some(true),
+            "false" | "f" | "no" | "n" | "0" => Some(false),
+            _ => None,
+        }
+    }
+    fn to_text(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl FlagValue for String {
+    const EXPECTED: &'static str = "text";
+    fn from_text(text: &str) -> Option<Self> {
+        Some(text.to_owned())
+    }
+    fn to_text(&self) -> String {
+        format!("\"{self}\"")
+    }
+}
+
+/// Reads a switch's value; `None` if it is not one of the accepted words.
+pub fn switch_value(text: &str) -> Option<bool> {
+    bool::from_text(text)
+}
+
+macro_rules! flags {
+    ($( $section:literal { $( $name:ident: $ty:ty = $default:expr, $help:literal; )* } )*) => {
+        /// The value of every honoured flag.
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct Flags {
+            $($( #[doc = $help] pub $name: $ty, )*)*
+        }
+
+        impl Default for Flags {
+            fn default() -> Self {
+                Self { $($( $name: $default.into(), )*)* }
+            }
+        }
+
+        /// Every honoured flag, in the order of the help.
+        pub const TABLE: &[Spec] = &[
+            $($( Spec {
+                section: $section,
+                name: stringify!($name),
+                kind: <$ty as FlagValue>::KIND,
+                help: $help,
+            }, )*)*
+        ];
+
+        impl Flags {
+            /// Sets the flag `name` from its text form.
+            ///
+            /// # Errors
+            /// `name` is not in [`TABLE`], or `text` is not a value of its type.
+            pub fn set(&mut self, name: &str, text: &str) -> Result<()> {
+                match name {
+                    $($( stringify!($name) => {
+                        self.$name = <$ty>::from_text(text).ok_or_else(|| {
+                            Failure(format!(
+                                "--{name}: '{text}' is not {}",
+                                <$ty as FlagValue>::EXPECTED,
+                            ))
+                        })?;
+                    } )*)*
+                    _ => return Err(Failure(format!("--{name} is not a flag of this program"))),
+                }
+                Ok(())
+            }
+
+            /// The flag's value as the help prints it; empty for a name that is not in [`TABLE`].
+            pub fn text_of(&self, name: &str) -> String {
+                match name {
+                    $($( stringify!($name) => self.$name.to_text(), )*)*
+                    _ => String::new(),
+                }
+            }
+        }
+    };
+}
+
+flags! {
+    "What to run" {
+        benchmarks: String = DEFAULT_BENCHMARKS,
+            "Comma-separated benchmarks, run in this order; each may carry a suffix, see below.";
+        engine: String = "whitewater",
+            "Engine to drive: whitewater, rocksdb, or both in turn. The latter two need the cargo feature peer-rocksdb. (Not a RocksDB flag.)";
+        db: String = "",
+            "Directory of the database; what is there is destroyed first unless use_existing_db is set. Empty: $TEST_TMPDIR/dbbench, else a temporary directory that is removed at the end.";
+        use_existing_db: bool = false,
+            "Keep the database that is in the directory; benchmarks that want a fresh one (fill*) are skipped.";
+        num: i64 = 1_000_000,
+            "Number of keys, and of operations of each thread.";
+        reads: i64 = -1,
+            "Reads of each thread; negative: num.";
+        writes: i64 = -1,
+            "Writes of each thread; negative: num.";
+        deletes: i64 = -1,
+            "Deletes of each thread; negative: num.";
+        threads: i32 = 1,
+            "Threads that run the benchmark at the same time.";
+        duration: i32 = 0,
+            "Seconds to run each random benchmark for; overrides the counts above. 0: run the counts.";
+        ops_between_duration_checks: i32 = 1000,
+            "Operations of a thread between two looks at the clock when duration is set.";
+        seed: i64 = 0,
+            "Base of the threads' random seeds; 0: taken from the clock and printed.";
+    }
+    "Keys, values and operations" {
+        key_size: i32 = 16, "Bytes of each key.";
+        value_size: i32 = 100, "Bytes of each value.";
+        compression_ratio: f64 = 0.5,
+            "Size, relative to the original, to which the generated values can be compressed.";
+        batch_size: i64 = 1, "Entries of each write batch.";
+        sync: bool = false, "Wait for the log to reach the disk on every write.";
+        disable_wal: bool = false, "Write nothing to the log.";
+        verify_checksum: bool = true, "Verify checksums of blocks read from files.";
+        seek_nexts: i32 = 0, "Entries read after each seek of seekrandom.";
+        reverse_iterator: bool = false, "Let seekrandom read backwards.";
+        merge_operator: String = "",
+            "Merge operator of the database: put, uint64add or stringappend. Empty: none.";
+        merge_keys: i64 = -1, "Number of keys that mergerandom merges into; negative: num.";
+    }
+    "What to report" {
+        histogram: bool = false, "Time every operation and print the distribution.";
+        statistics: bool = false, "Collect the engine's statistics and print them at the end.";
+        confidence_interval_only: bool = false,
+            "With a repeat suffix, print only 95% confidence intervals after each run.";
+        stats_interval: i64 = 0,
+            "Operations of a thread between two progress lines on standard error. 0: none.";
+        stats_interval_seconds: i64 = 0,
+            "Seconds between two progress lines of a thread; overrides stats_interval. 0: none.";
+        report_interval_seconds: i64 = 0,
+            "Seconds between two lines of operations per second in report_file. 0: no file.";
+        report_file: String = "report.csv", "File for report_interval_seconds.";
+        progress_reports: bool = true,
+            "Show a progress bar if standard error is a terminal.";
+        perf_counters: bool = false,
+            "After each benchmark, print the process's CPU time, context switches and page faults per operation. (Not a RocksDB flag.)";
+    }
+    "Memtables and the write path" {
+        write_buffer_size: i64 = 64 << 20, "Bytes of a memtable before it is flushed.";
+        max_write_buffer_number: i32 = 2, "Memtables in memory, active one included, before writes stop.";
+        min_write_buffer_number_to_merge: i32 = 1, "Full memtables to gather before a flush.";
+        allow_concurrent_memtable_write: bool = true, "Let several writers insert into the memtable at once.";
+        enable_write_thread_adaptive_yield: bool = true, "Let waiting writers yield for a while before they block.";
+    }
+    "Background work" {
+        max_background_jobs: i32 = 2, "Flushes and compactions at the same time.";
+        max_background_flushes: i32 = -1, "Flushes at the same time; -1: from max_background_jobs.";
+        max_background_compactions: i32 = -1, "Compactions at the same time; -1: from max_background_jobs.";
+        disable_auto_compactions: bool = false, "Compact only when asked to.";
+        level0_file_num_compaction_trigger: i32 = 4, "Level 0 files that start a compaction.";
+        level0_slowdown_writes_trigger: i32 = 20, "Level 0 files that slow writes down.";
+        level0_stop_writes_trigger: i32 = 36, "Level 0 files that stop writes.";
+        num_levels: i32 = 7, "Levels of the tree.";
+        max_bytes_for_level_base: u64 = 256u64 << 20, "Bytes of level 1.";
+        max_bytes_for_level_multiplier: f64 = 10.0, "Size of a level over the size of the one above it.";
+        target_file_size_base: i64 = 64 << 20, "Bytes of a table file in level 1.";
+    }
+    "Tables and files" {
+        compression_type: String = "snappy", "Compression of blocks: none, snappy, lz4 or zstd.";
+        block_size: i32 = 4096, "Bytes of a data block before compression.";
+        block_restart_interval: i32 = 16, "Keys between two restart points of a data block.";
+        format_version: i32 = 5, "Format version of the tables written.";
+        checksum_type: i32 = 4, "Checksum of blocks: 0 none, 1 CRC32c, 2 xxHash, 3 xxHash64, 4 XXH3.";
+        bloom_bits: i32 = -1, "Bloom filter bits for each key; 0 or less: no filter.";
+        cache_size: i64 = 8 << 20, "Bytes of the block cache; 0 or less: no cache.";
+        open_files: i32 = -1, "Table files kept open; -1: all.";
+        wal_dir: String = "", "Directory of the log files; empty: the database's.";
+    }
+}
+
+/// What `--benchmarks` is when it is not given but another flag is.
+pub const DEFAULT_BENCHMARKS: &str = "fillseq,fillrandom,overwrite,readrandom,readmissing,seekrandom,\
+     readseq,readreverse,readwhilewriting,deleterandom,compact,levelstats";
+
+impl Flags {
+    /// Checks the ranges that the workloads rely on.
+    ///
+    /// # Errors
+    /// Names the first flag whose value is out of range.
+    pub fn validate(&self) -> Result<()> {
+        let at_least = |name: &str, value: i64, least: i64| {
+            if value < least {
+                return Err(Failure(format!("--{name}={value} is less than {least}")));
+            }
+            Ok(())
+        };
+        at_least("num", self.num, 0)?;
+        at_least("threads", self.threads.into(), 1)?;
+        at_least("key_size", self.key_size.into(), 1)?;
+        at_least("value_size", self.value_size.into(), 0)?;
+        at_least("batch_size", self.batch_size, 1)?;
+        at_least("duration", self.duration.into(), 0)?;
+        at_least(
+            "ops_between_duration_checks",
+            self.ops_between_duration_checks.into(),
+            1,
+        )?;
+        at_least("seek_nexts", self.seek_nexts.into(), 0)?;
+        at_least("stats_interval", self.stats_interval, 0)?;
+        at_least("stats_interval_seconds", self.stats_interval_seconds, 0)?;
+        at_least("report_interval_seconds", self.report_interval_seconds, 0)?;
+        at_least("write_buffer_size", self.write_buffer_size, 1)?;
+        at_least("target_file_size_base", self.target_file_size_base, 1)?;
+        at_least("block_size", self.block_size.into(), 1)?;
+        at_least(
+            "block_restart_interval",
+            self.block_restart_interval.into(),
+            1,
+        )?;
+        if !(0.0..=1.0).contains(&self.compression_ratio) {
+            return Err(Failure(format!(
+                "--compression_ratio={} is not between 0 and 1",
+                self.compression_ratio
+            )));
+        }
+        self.compression()?;
+        self.merge()?;
+        if !(0..=4).contains(&self.checksum_type) {
+            return Err(Failure(format!(
+                "--checksum_type={} is not between 0 and 4",
+                self.checksum_type
+            )));
+        }
+        Ok(())
+    }
+
+    /// `compression_type`, read.
+    ///
+    /// # Errors
+    /// A compression that is unknown, or that only RocksDB has.
+    pub fn compression(&self) -> Result<Compression> {
+        match self.compression_type.to_ascii_lowercase().as_str() {
+            "none" => Ok(Compression::None),
+            "snappy" => Ok(Compression::Snappy),
+            "lz4" => Ok(Compression::Lz4),
+            "zstd" => Ok(Compression::Zstd),
+            name @ ("zlib" | "bzip2" | "lz4hc" | "xpress") => Err(Failure(format!(
+                "--compression_type={name}: RocksDB knows it, this build does not honour it yet; it has none, snappy, lz4 and zstd"
+            ))),
+            name => Err(Failure(format!(
+                "--compression_type={name}: unknown; this build has none, snappy, lz4 and zstd"
+            ))),
+        }
+    }
+
+    /// `merge_operator`, read; `None` if it is empty.
+    ///
+    /// # Errors
+    /// A merge operator that is unknown, or that only RocksDB has.
+    pub fn merge(&self) -> Result<Option<MergeOperator>> {
+        match self.merge_operator.as_str() {
+            "" => Ok(None),
+            "put" => Ok(Some(MergeOperator::Put)),
+            "uint64add" => Ok(Some(MergeOperator::UInt64Add)),
+            "stringappend" => Ok(Some(MergeOperator::StringAppend)),
+            name @ ("put_v1" | "max" | "stringappendtest" | "bytesxor" | "sortlist") => {
+                Err(Failure(format!(
+                    "--merge_operator={name}: RocksDB knows it, this build does not honour it yet; it has put, uint64add and stringappend"
+                )))
+            }
+            name => Err(Failure(format!(
+                "--merge_operator={name}: unknown; this build has put, uint64add and stringappend"
+            ))),
+        }
+    }
+}
+
+/// Compression of table blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// Blocks as they are.
+    None,
+    /// Snappy.
+    Snappy,
+    /// LZ4.
+    Lz4,
+    /// Zstandard, at its default level.
+    Zstd,
+}
+
+impl Compression {
+    /// The name that RocksDB's db_bench prints in its header.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::None => "NoCompression",
+            Self::Snappy => "Snappy",
+            Self::Lz4 => "LZ4",
+            Self::Zstd => "ZSTD",
+        }
+    }
+}
+
+/// Merge operators by the names RocksDB gives them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeOperator {
+    /// The last operand wins.
+    Put,
+    /// Sum of little-endian 64-bit integers; anything else counts as 0.
+    UInt64Add,
+    /// Operands joined by commas.
+    StringAppend,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_flag_can_be_set_to_its_own_default() {
+        let defaults = Flags::default();
+        let mut flags = Flags::default();
+        for spec in TABLE {
+            let text = defaults.text_of(spec.name);
+            flags
+                .set(spec.name, text.trim_matches('"'))
+                .expect(spec.name);
+        }
+        assert_eq!(flags, defaults);
+        defaults.validate().expect("defaults are in range");
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<_> = TABLE.iter().map(|spec| spec.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), TABLE.len());
+    }
+
+    #[test]
+    fn values_of_the_wrong_type_are_refused_by_name() {
+        let mut flags = Flags::default();
+        for (name, text) in [
+            ("num", "many"),
+            ("sync", "maybe"),
+            ("threads", "3000000000"),
+            ("compression_ratio", "nan"),
+        ] {
+            let error = flags.set(name, text).expect_err(name).to_string();
+            assert!(error.contains(name) && error.contains(text), "{error}");
+        }
+        flags.set("seed", "0x10").expect("hexadecimal");
+        assert_eq!(flags.seed, 16);
+    }
+
+    #[test]
+    fn ranges_and_names_are_checked() {
+        for (name, text) in [
+            ("threads", "0"),
+            ("num", "-1"),
+            ("batch_size", "0"),
+            ("compression_type", "zlib"),
+            ("compression_type", "brotli"),
+            ("merge_operator", "max"),
+            ("checksum_type", "5"),
+            ("compression_ratio", "1.5"),
+        ] {
+            let mut flags = Flags::default();
+            flags.set(name, text).expect("the type is right");
+            let error = flags.validate().expect_err(name).to_string();
+            assert!(error.contains(name), "{error}");
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! RocksDB's merge operators that `--merge_operator` can name, as functions
+//! over operands in the order they were written.
+
+/// The last operand, or the existing value if there is none.
+pub fn put<'o>(existing: Option<&[u8]>, operands: impl Iterator<Item = &'o [u8]>) -> Vec<u8> {
+    match operands.last() {
+        Some(last) => last.to_vec(),
+        None => existing.unwrap_or_default().to_vec(),
+    }
+}
+
+/// Wrapping sum of little-endian 64-bit integers. A value or operand that is
+/// not 8 bytes long counts as 0, as it does in RocksDB.
+pub fn uint64_add<'o>(
+    existing: Option<&[u8]>,
+    operands: impl Iterator<Item = &'o [u8]>,
+) -> Vec<u8> {
+    let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
+    let start = existing.map_or(0, number);
+    let sum = operands.fold(start, |sum, operand| sum.wrapping_add(number(operand)));
+    sum.to_le_bytes().to_vec()
+}
+
+/// Existing value and operands joined by commas.
+pub fn string_append<'o>(
+    existing: Option<&'o [u8]>,
+    operands: impl Iterator<Item = &'o [u8]>,
+) -> Vec<u8> {
+    existing
+        .into_iter()
+        .chain(operands)
+        .collect::<Vec<_>>()
+        .join(&b',')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operands<'a>(list: &'a [&'a [u8]]) -> impl Iterator<Item = &'a [u8]> {
+        list.iter().copied()
+    }
+
+    #[test]
+    fn operators() {
+        assert_eq!(put(Some(b"a"), operands(&[b"b", b"c"])), b"c");
+        assert_eq!(put(Some(b"a"), operands(&[])), b"a");
+        let number = |value: u64| value.to_le_bytes();
+        assert_eq!(
+            uint64_add(Some(&number(3)), operands(&[&number(4), b"bad"])),
+            number(7)
+        );
+        assert_eq!(
+            uint64_add(None, operands(&[&number(u64::MAX), &number(2)])),
+            number(1)
+        );
+        assert_eq!(string_append(None, operands(&[b"a", b"b"])), b"a,b");
+        assert_eq!(string_append(Some(b"x"), operands(&[b"a"])), b"x,a");
+    }
+}

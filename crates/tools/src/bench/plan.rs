@@ -1,0 +1,353 @@
+//! The benchmarks and the list that `--benchmarks` names: what exists, and how
+//! often each is to run.
+//!
+//! A name may carry a suffix in brackets: `[X5]` runs it five times and adds
+//! averages and the median, `[W2]` warms up with two runs that do not count,
+//! `[W2-X5]` does both. Suffixes are separated by dashes, and as in RocksDB a
+//! leading dash means nothing: `[-X5]` is `[X5]`. The fresh database that a
+//! fill benchmark starts on is made once, before the first run.
+
+use super::args::nearest;
+use super::engine::{Failure, Result};
+use super::known;
+
+/// What a benchmark does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Writes `num` keys in order.
+    FillSequential,
+    /// Writes keys at random.
+    FillRandom,
+    /// Writes every key once, in random order.
+    FillUnique,
+    /// Reads, then writes, random keys.
+    Update,
+    /// Merges into random keys.
+    Merge,
+    /// Reads random keys.
+    ReadRandom,
+    /// Scans in key order.
+    Scan,
+    /// Scans against key order.
+    ScanReverse,
+    /// Seeks random keys.
+    Seek,
+    /// Deletes random keys.
+    DeleteRandom,
+    /// Deletes keys in order.
+    DeleteSequential,
+    /// Compacts the whole key range.
+    Compact,
+    /// Flushes the memtable.
+    Flush,
+    /// Waits until background work has come to rest.
+    WaitForCompaction,
+    /// Prints these properties of the database.
+    Property(&'static [&'static str]),
+}
+
+/// What one extra thread does while the others run the task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// Puts random keys.
+    Put,
+    /// Merges into random keys.
+    Merge,
+}
+
+/// One benchmark by name.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Benchmark {
+    /// RocksDB's name for it.
+    pub name: &'static str,
+    /// What its threads do.
+    pub task: Task,
+    /// Whether it starts on an empty database.
+    pub fresh: bool,
+    /// What an extra, unmeasured thread does meanwhile.
+    pub beside: Option<Beside>,
+    /// One line for the help.
+    pub help: &'static str,
+}
+
+const fn fill(name: &'static str, task: Task, help: &'static str) -> Benchmark {
+    Benchmark {
+        name,
+        task,
+        fresh: true,
+        beside: None,
+        help,
+    }
+}
+
+const fn on_existing(name: &'static str, task: Task, help: &'static str) -> Benchmark {
+    Benchmark {
+        name,
+        task,
+        fresh: false,
+        beside: None,
+        help,
+    }
+}
+
+const fn with_writer(
+    name: &'static str,
+    task: Task,
+    beside: Beside,
+    help: &'static str,
+) -> Benchmark {
+    Benchmark {
+        name,
+        task,
+        fresh: false,
+        beside: Some(beside),
+        help,
+    }
+}
+
+/// Every benchmark, in the order of the help.
+pub const BENCHMARKS: &[Benchmark] = &[
+    fill(
+        "fillseq",
+        Task::FillSequential,
+        "write num values in key order, on a fresh database",
+    ),
+    fill(
+        "fillrandom",
+        Task::FillRandom,
+        "write num values in random key order, on a fresh database",
+    ),
+    fill(
+        "filluniquerandom",
+        Task::FillUnique,
+        "write each key once in random order, on a fresh database; one thread",
+    ),
+    fill(
+        "fillbatch",
+        Task::FillSequential,
+        "fillseq with 1000 entries in each batch",
+    ),
+    fill(
+        "fillsync",
+        Task::FillRandom,
+        "fillrandom with synced writes, over num/1000 keys",
+    ),
+    fill(
+        "fill100K",
+        Task::FillRandom,
+        "fillrandom with 100,000-byte values, over num/1000 keys",
+    ),
+    on_existing(
+        "overwrite",
+        Task::FillRandom,
+        "overwrite num values in random key order",
+    ),
+    on_existing(
+        "updaterandom",
+        Task::Update,
+        "read, then write, random keys",
+    ),
+    on_existing(
+        "mergerandom",
+        Task::Merge,
+        "merge into random keys; needs --merge_operator",
+    ),
+    on_existing("readrandom", Task::ReadRandom, "read random keys"),
+    on_existing(
+        "readmissing",
+        Task::ReadRandom,
+        "read keys that do not exist",
+    ),
+    on_existing("readseq", Task::Scan, "read in key order"),
+    on_existing(
+        "readtocache",
+        Task::Scan,
+        "one thread reads num entries in key order",
+    ),
+    on_existing("readreverse", Task::ScanReverse, "read against key order"),
+    on_existing(
+        "seekrandom",
+        Task::Seek,
+        "seek random keys, then read --seek_nexts entries",
+    ),
+    with_writer(
+        "readwhilewriting",
+        Task::ReadRandom,
+        Beside::Put,
+        "readrandom beside one writer",
+    ),
+    with_writer(
+        "readwhilemerging",
+        Task::ReadRandom,
+        Beside::Merge,
+        "readrandom beside one merging writer",
+    ),
+    with_writer(
+        "seekrandomwhilewriting",
+        Task::Seek,
+        Beside::Put,
+        "seekrandom beside one writer",
+    ),
+    on_existing("deleteseq", Task::DeleteSequential, "delete in key order"),
+    on_existing("deleterandom", Task::DeleteRandom, "delete random keys"),
+    on_existing("compact", Task::Compact, "compact the whole database"),
+    on_existing("flush", Task::Flush, "flush the memtable"),
+    on_existing(
+        "waitforcompaction",
+        Task::WaitForCompaction,
+        "wait until flushes and compactions have come to rest",
+    ),
+    on_existing(
+        "stats",
+        Task::Property(&["rocksdb.stats"]),
+        "print the engine's statistics",
+    ),
+    on_existing(
+        "levelstats",
+        Task::Property(&["rocksdb.levelstats"]),
+        "print files and bytes of each level",
+    ),
+    on_existing(
+        "sstables",
+        Task::Property(&["rocksdb.sstables"]),
+        "print the table files",
+    ),
+    on_existing(
+        "memstats",
+        Task::Property(MEMTABLE_PROPERTIES),
+        "print sizes of the memtables",
+    ),
+];
+
+const MEMTABLE_PROPERTIES: &[&str] = &[
+    "rocksdb.num-immutable-mem-table",
+    "rocksdb.cur-size-active-mem-table",
+    "rocksdb.cur-size-all-mem-tables",
+    "rocksdb.size-all-mem-tables",
+    "rocksdb.num-entries-active-mem-table",
+    "rocksdb.num-entries-imm-mem-tables",
+];
+
+/// One entry of the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// What to run.
+    pub benchmark: &'static Benchmark,
+    /// Measured runs, at least 1.
+    pub repeat: u32,
+    /// Runs before them that do not count.
+    pub warmup: u32,
+}
+
+/// The benchmark called `name`.
+pub fn lookup(name: &str) -> Option<&'static Benchmark> {
+    BENCHMARKS.iter().find(|benchmark| benchmark.name == name)
+}
+
+/// Reads a comma-separated list; empty entries are skipped.
+///
+/// # Errors
+/// A name that is unknown or that only RocksDB runs, or a malformed suffix.
+pub fn parse(list: &str) -> Result<Vec<Step>> {
+    let entries = list
+        .split(',')
+        .map(str::trim)
+        .filter(|entry| !entry.is_empty());
+    entries.map(parse_step).collect()
+}
+
+fn parse_step(entry: &str) -> Result<Step> {
+    let (name, suffix) = match entry.strip_suffix(']').map(|body| body.split_once('[')) {
+        Some(Some((name, suffix))) => (name, suffix),
+        Some(None) => return Err(Failure(format!("unknown benchmark arguments '{entry}'"))),
+        None => (entry, ""),
+    };
+    let benchmark = lookup(name).ok_or_else(|| unknown(name))?;
+    let mut step = Step {
+        benchmark,
+        repeat: 1,
+        warmup: 0,
+    };
+    for part in suffix.split('-').filter(|part| !part.is_empty()) {
+        let count = part.get(1..).and_then(|digits| digits.parse::<u32>().ok());
+        match (part.chars().next(), count) {
+            (Some('X'), Some(count)) if count > 0 => step.repeat = count,
+            (Some('W'), Some(count)) => step.warmup = count,
+            _ => {
+                return Err(Failure(format!(
+                    "benchmark '{entry}': suffix '{part}' is neither X nor W with a number of runs"
+                )));
+            }
+        }
+    }
+    Ok(step)
+}
+
+fn unknown(name: &str) -> Failure {
+    if known::benchmarks().any(|known| known == name) {
+        return Failure(format!(
+            "benchmark '{name}': RocksDB's db_bench has it, this build does not run it yet"
+        ));
+    }
+    let names = BENCHMARKS
+        .iter()
+        .map(|benchmark| benchmark.name)
+        .chain(known::benchmarks());
+    Failure(format!(
+        "unknown benchmark '{name}'; the nearest known one is {}",
+        nearest(name, names)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(entry: &str) -> (&'static str, u32, u32) {
+        let steps = parse(entry).expect(entry);
+        assert_eq!(steps.len(), 1, "{entry}");
+        (steps[0].benchmark.name, steps[0].repeat, steps[0].warmup)
+    }
+
+    #[test]
+    fn suffixes() {
+        assert_eq!(one("fillrandom"), ("fillrandom", 1, 0));
+        assert_eq!(one("fillrandom[X5]"), ("fillrandom", 5, 0));
+        assert_eq!(one("fillrandom[-X5]"), ("fillrandom", 5, 0));
+        assert_eq!(one("readrandom[W2]"), ("readrandom", 1, 2));
+        assert_eq!(one("readrandom[W2-X3]"), ("readrandom", 3, 2));
+        assert_eq!(one("readrandom[X3-W2]"), ("readrandom", 3, 2));
+        assert_eq!(one(" readrandom[] "), ("readrandom", 1, 0));
+    }
+
+    #[test]
+    fn lists_keep_their_order_and_skip_empty_entries() {
+        let names: Vec<_> = parse("fillseq,,readseq[X2], stats")
+            .expect("list")
+            .iter()
+            .map(|step| step.benchmark.name)
+            .collect();
+        assert_eq!(names, ["fillseq", "readseq", "stats"]);
+    }
+
+    #[test]
+    fn errors_name_the_entry() {
+        for (entry, expected) in [
+            ("filrandom", "nearest known one is fillrandom"),
+            ("multireadrandom", "RocksDB's db_bench has it"),
+            ("fillrandom[Y3]", "suffix 'Y3'"),
+            ("fillrandom[X]", "suffix 'X'"),
+            ("fillrandom[X0]", "suffix 'X0'"),
+            ("fillrandom]", "unknown benchmark arguments"),
+            ("fillrandom[X3", "unknown benchmark"),
+        ] {
+            let error = parse(entry).expect_err(entry).to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_default_list_is_valid() {
+        assert!(parse(super::super::flags::DEFAULT_BENCHMARKS).is_ok());
+    }
+}

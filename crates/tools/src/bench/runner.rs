@@ -1,0 +1,337 @@
+//! Runs a list of benchmarks against one engine: opens and renews the
+//! database, starts the threads, prints the results.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use super::counters::Counters;
+use super::engine::{Engine, Failure, Result};
+use super::flags::Flags;
+use super::header;
+use super::plan::{Benchmark, Step, Task};
+use super::progress::Progress;
+use super::report::{self, Samples};
+use super::stats::Stats;
+use super::values::ValuePool;
+use super::worker::{Job, Shared, Worker};
+use super::workload;
+
+/// Consecutive readings without background work that count as rest.
+const QUIET_READINGS: u32 = 5;
+/// Time between two such readings.
+const READING_PAUSE: Duration = Duration::from_millis(20);
+const STATISTICS: &str = "rocksdb.options-statistics";
+const BACKGROUND_WORK: [&str; 4] = [
+    "rocksdb.mem-table-flush-pending",
+    "rocksdb.num-running-flushes",
+    "rocksdb.compaction-pending",
+    "rocksdb.num-running-compactions",
+];
+
+/// The throughput of one step.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Name of the benchmark.
+    pub name: &'static str,
+    /// Its measured runs.
+    pub samples: Samples,
+}
+
+/// One engine, one database, and the flags.
+pub struct Runner<'a, E: Engine> {
+    flags: &'a Flags,
+    directory: PathBuf,
+    engine: Option<E>,
+    seed: u64,
+    threads_started: u64,
+    cap: Option<Duration>,
+    pool: ValuePool,
+    output: &'a mut (dyn Write + Send),
+}
+
+impl<'a, E: Engine> Runner<'a, E> {
+    /// Opens the database in `directory`, after destroying what is there
+    /// unless `use_existing_db` is set. Results go to `output`.
+    ///
+    /// # Errors
+    /// Those of the file system and of the engine.
+    pub fn new(
+        flags: &'a Flags,
+        directory: &Path,
+        seed: u64,
+        output: &'a mut (dyn Write + Send),
+    ) -> Result<Self> {
+        let mut runner = Self {
+            flags,
+            directory: directory.to_owned(),
+            engine: None,
+            seed,
+            threads_started: 0,
+            cap: None,
+            // As large as the largest value of any benchmark.
+            pool: ValuePool::new(
+                usize::try_from(flags.value_size).unwrap_or(0).max(100_000),
+                flags.compression_ratio,
+            ),
+            output,
+        };
+        if flags.use_existing_db {
+            runner.open()?;
+        } else {
+            runner.renew()?;
+        }
+        Ok(runner)
+    }
+
+    /// Ends every run after `cap`, whether its counts are reached or not.
+    #[must_use]
+    pub fn with_cap(mut self, cap: Duration) -> Self {
+        self.cap = Some(cap);
+        self
+    }
+
+    /// Prints the block above the results.
+    ///
+    /// # Errors
+    /// The output cannot be written.
+    pub fn print_header(&mut self) -> Result<()> {
+        let text = header::summary(self.flags)?;
+        self.print(&text)
+    }
+
+    /// Runs the steps in order, and prints the statistics at the end.
+    ///
+    /// # Errors
+    /// The first failure of a thread or of the output.
+    pub fn run(&mut self, steps: &[Step]) -> Result<Vec<Outcome>> {
+        let mut outcomes = Vec::new();
+        for step in steps {
+            outcomes.extend(self.run_step(step)?);
+        }
+        if self.flags.statistics {
+            let statistics = self
+                .engine()?
+                .property(STATISTICS)
+                .unwrap_or_else(unavailable);
+            self.print(&format!("STATISTICS:\n{statistics}\n"))?;
+        }
+        Ok(outcomes)
+    }
+
+    fn print(&mut self, text: &str) -> Result<()> {
+        self.output.write_all(text.as_bytes())?;
+        self.output.flush()?;
+        Ok(())
+    }
+
+    fn engine(&self) -> Result<&E> {
+        self.engine
+            .as_ref()
+            .ok_or_else(|| Failure("the database is not open".into()))
+    }
+
+    fn open(&mut self) -> Result<()> {
+        std::fs::create_dir_all(&self.directory)
+            .map_err(|error| Failure(format!("{}: {error}", self.directory.display())))?;
+        self.engine = Some(
+            E::open(&self.directory, self.flags).map_err(|failure| failure.during("open error"))?,
+        );
+        Ok(())
+    }
+
+    fn renew(&mut self) -> Result<()> {
+        // Closes it.
+        self.engine = None;
+        if self.directory.exists() {
+            E::destroy(&self.directory, self.flags)
+                .map_err(|failure| failure.during("destroy error"))?;
+        }
+        self.open()
+    }
+
+    fn run_step(&mut self, step: &Step) -> Result<Option<Outcome>> {
+        let Benchmark {
+            name, task, fresh, ..
+        } = *step.benchmark;
+        if task == Task::Merge && self.flags.merge_operator.is_empty() {
+            self.print(&format!(
+                "{name:<12} : skipped (--merge_operator is unknown)\n"
+            ))?;
+            return Err(Failure(format!("{name} needs --merge_operator")));
+        }
+        if fresh && self.flags.use_existing_db {
+            self.print(&format!(
+                "{name:<12} : skipped (--use_existing_db is true)\n"
+            ))?;
+            return Ok(None);
+        }
+        if fresh {
+            self.renew()?;
+        }
+        match task {
+            Task::Flush => {
+                self.engine()?
+                    .flush()
+                    .map_err(|failure| failure.during("Flush failed"))?;
+                self.print("flush memtable\n")?;
+            }
+            Task::WaitForCompaction => self.wait_for_rest()?,
+            Task::Property(names) => self.print_properties(names)?,
+            _ => return self.measure(step).map(Some),
+        }
+        Ok(None)
+    }
+
+    fn measure(&mut self, step: &Step) -> Result<Outcome> {
+        let name = step.benchmark.name;
+        let mut job = Job::new(self.flags, step.benchmark);
+        job.cap = self.cap;
+        self.print(&format!("DB path: [{}]\n", self.directory.display()))?;
+        if step.warmup > 0 {
+            self.print(&format!(
+                "Warming up benchmark by running {} times\n",
+                step.warmup
+            ))?;
+        }
+        for _ in 0..step.warmup {
+            self.measure_once(&job)?;
+        }
+        if step.repeat > 1 {
+            self.print(&format!("Running benchmark for {} times\n", step.repeat))?;
+        }
+        let mut samples = Samples::default();
+        for _ in 0..step.repeat {
+            samples.add(&self.measure_once(&job)?);
+            let line = match self.flags.confidence_interval_only {
+                true => samples.interval(name),
+                false => samples.so_far(name),
+            };
+            self.print(&line)?;
+        }
+        self.print(&samples.last(name))?;
+        Ok(Outcome { name, samples })
+    }
+
+    fn measure_once(&mut self, job: &Job) -> Result<Stats> {
+        let counters = self.flags.perf_counters.then(Counters::read).transpose()?;
+        let stats = self.run_threads(job)?;
+        let name = job.benchmark.name;
+        let mut text = report::result(name, &stats);
+        if let Some(counters) = counters {
+            text += &counters.line_since(name, stats.operations)?;
+        }
+        self.print(&text)?;
+        Ok(stats)
+    }
+
+    fn run_threads(&mut self, job: &Job) -> Result<Stats> {
+        let threads = job.threads + usize::from(job.benchmark.beside.is_some());
+        let first_seed = self.seed.wrapping_add(self.threads_started).wrapping_add(1);
+        self.threads_started += threads as u64;
+        let engine = self.engine()?;
+        let progress = Progress::new(self.flags, job.benchmark.name, expected_operations(job));
+        let shared = Shared {
+            flags: self.flags,
+            job,
+            pool: &self.pool,
+            progress: &progress,
+            stop: AtomicBool::new(false),
+            running: AtomicUsize::new(job.threads),
+        };
+        let start = Barrier::new(threads);
+        let over = AtomicBool::new(false);
+        let (results, reported) = thread::scope(|scope| {
+            let reporter = scope.spawn(|| progress.report(self.flags, &over));
+            let workers: Vec<_> = (0..threads)
+                .map(|id| {
+                    let (shared, start) = (&shared, &start);
+                    scope.spawn(move || {
+                        start.wait();
+                        run_thread(id, first_seed.wrapping_add(id as u64), engine, shared)
+                    })
+                })
+                .collect();
+            let results: Vec<_> = workers
+                .into_iter()
+                .map(thread::ScopedJoinHandle::join)
+                .collect();
+            // Relaxed: ends the reporter's loop, carries no data.
+            over.store(true, Ordering::Relaxed);
+            reporter.thread().unpark();
+            (results, reporter.join())
+        });
+        progress.finish();
+        let flatten = |failed: thread::Result<_>| {
+            failed.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        let stats: Vec<Stats> = results.into_iter().map(flatten).collect::<Result<_>>()?;
+        reported.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        Stats::sum(stats).ok_or_else(|| Failure("no thread was measured".into()))
+    }
+
+    fn wait_for_rest(&mut self) -> Result<()> {
+        let path = self.directory.display().to_string();
+        self.print(&format!("waitforcompaction({path}): started\n"))?;
+        let mut quiet = 0;
+        while quiet < QUIET_READINGS {
+            let engine = self.engine()?;
+            let busy = BACKGROUND_WORK.iter().any(|name| {
+                engine
+                    .property(name)
+                    .is_some_and(|value| value.trim() != "0")
+            });
+            quiet = if busy { 0 } else { quiet + 1 };
+            thread::sleep(READING_PAUSE);
+        }
+        self.print(&format!("waitforcompaction({path}): finished\n"))
+    }
+
+    fn print_properties(&mut self, names: &[&str]) -> Result<()> {
+        for name in names {
+            let value = self.engine()?.property(name).unwrap_or_else(unavailable);
+            match names {
+                [_] => self.print(&format!("\n{value}\n"))?,
+                _ => self.print(&format!("{name}: {value}\n"))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs one thread from start to end; on failure the other threads stop soon.
+fn run_thread<E: Engine>(id: usize, seed: u64, engine: &E, shared: &Shared<'_>) -> Result<Stats> {
+    let mut worker = Worker::new(id, seed, engine, shared);
+    let result = workload::run(&mut worker);
+    worker.stats.stop();
+    if !worker.stats.excluded {
+        shared.running.fetch_sub(1, Ordering::Relaxed);
+    }
+    if result.is_err() {
+        shared.stop.store(true, Ordering::Relaxed);
+    }
+    result.map(|()| worker.stats)
+}
+
+/// What stands for a property that the engine lacks, as in RocksDB.
+fn unavailable() -> String {
+    "(failed)".into()
+}
+
+/// Operations that a progress bar can count up to, if that is known.
+fn expected_operations(job: &Job) -> Option<u64> {
+    let (each, random) = match job.benchmark.task {
+        Task::FillRandom => (job.writes, true),
+        Task::FillSequential | Task::FillUnique => (job.writes, false),
+        Task::Update | Task::Merge => (job.updates, true),
+        Task::ReadRandom | Task::Seek => (job.reads, true),
+        Task::Scan | Task::ScanReverse => (job.reads, false),
+        Task::DeleteRandom => (job.deletes, true),
+        Task::DeleteSequential => (job.deletes, false),
+        Task::Compact | Task::Flush | Task::WaitForCompaction | Task::Property(_) => return None,
+    };
+    (!random || job.duration.is_none()).then(|| each * job.threads as u64)
+}

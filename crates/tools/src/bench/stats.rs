@@ -1,0 +1,180 @@
+//! What a thread counts while it runs, and how threads and runs add up.
+
+use std::time::{Duration, Instant};
+
+use super::histogram::Latencies;
+
+/// Kinds of operations that are timed apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Reads, by key or by iteration.
+    Read,
+    /// Puts.
+    Write,
+    /// Deletions.
+    Delete,
+    /// Seeks.
+    Seek,
+    /// Merges.
+    Merge,
+    /// A read and a write.
+    Update,
+}
+
+impl Operation {
+    const ALL: [Self; 6] = [
+        Self::Read,
+        Self::Write,
+        Self::Delete,
+        Self::Seek,
+        Self::Merge,
+        Self::Update,
+    ];
+
+    /// The word that RocksDB prints above the histogram.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Delete => "delete",
+            Self::Seek => "seek",
+            Self::Merge => "merge",
+            Self::Update => "update",
+        }
+    }
+}
+
+/// The counts of one thread, or of several added up.
+#[derive(Clone, Debug)]
+pub struct Stats {
+    /// When the (first) thread started.
+    pub start: Instant,
+    /// When the (last) thread ended.
+    pub finish: Instant,
+    /// Time of all threads together.
+    pub busy: Duration,
+    /// Operations done.
+    pub operations: u64,
+    /// Bytes of keys and values read or written.
+    pub bytes: u64,
+    /// What the benchmark adds to the result line.
+    pub message: String,
+    /// Whether the thread ran beside the measured ones.
+    pub excluded: bool,
+    latencies: [Option<Box<Latencies>>; Operation::ALL.len()],
+}
+
+impl Stats {
+    /// Nothing counted yet; the clock starts.
+    pub fn start() -> Self {
+        let now = Instant::now();
+        Self {
+            start: now,
+            finish: now,
+            busy: Duration::ZERO,
+            operations: 0,
+            bytes: 0,
+            message: String::new(),
+            excluded: false,
+            latencies: Default::default(),
+        }
+    }
+
+    /// Stops the clock.
+    pub fn stop(&mut self) {
+        self.finish = Instant::now();
+        self.busy = self.finish - self.start;
+    }
+
+    /// Adds the duration of one operation.
+    pub fn add_latency(&mut self, operation: Operation, duration: Duration) {
+        let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        self.latencies[operation as usize]
+            .get_or_insert_default()
+            .add(nanoseconds);
+    }
+
+    /// The distributions that are not empty.
+    pub fn latencies(&self) -> impl Iterator<Item = (Operation, &Latencies)> {
+        Operation::ALL
+            .into_iter()
+            .zip(&self.latencies)
+            .filter_map(|(operation, latencies)| Some((operation, latencies.as_deref()?)))
+    }
+
+    /// Adds up the threads that are not excluded. The message is the first
+    /// thread's that has one. `None` without any thread.
+    pub fn sum(threads: impl IntoIterator<Item = Self>) -> Option<Self> {
+        threads
+            .into_iter()
+            .filter(|stats| !stats.excluded)
+            .reduce(|mut sum, stats| {
+                sum.start = sum.start.min(stats.start);
+                sum.finish = sum.finish.max(stats.finish);
+                sum.busy += stats.busy;
+                sum.operations += stats.operations;
+                sum.bytes += stats.bytes;
+                if sum.message.is_empty() {
+                    sum.message = stats.message;
+                }
+                for (sum, other) in sum.latencies.iter_mut().zip(stats.latencies) {
+                    match (sum.as_mut(), other) {
+                        (Some(sum), Some(other)) => sum.merge(&other),
+                        (None, other) => *sum = other,
+                        (Some(_), None) => {}
+                    }
+                }
+                sum
+            })
+    }
+
+    /// From the first start to the last end.
+    pub fn elapsed(&self) -> Duration {
+        self.finish - self.start
+    }
+
+    /// Operations for each second of [`Self::elapsed`]; a run that counted
+    /// none did one.
+    pub fn operations_per_second(&self) -> f64 {
+        self.operations.max(1) as f64 / self.elapsed().as_secs_f64().max(1e-9)
+    }
+
+    /// Megabytes (2^20) for each second; `None` if no bytes were counted.
+    pub fn megabytes_per_second(&self) -> Option<f64> {
+        (self.bytes > 0)
+            .then(|| self.bytes as f64 / 1_048_576.0 / self.elapsed().as_secs_f64().max(1e-9))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_add_up() {
+        let mut first = Stats::start();
+        first.finish = first.start + Duration::from_secs(2);
+        first.busy = Duration::from_secs(2);
+        first.operations = 10;
+        first.bytes = 3 << 20;
+        first.add_latency(Operation::Read, Duration::from_micros(3));
+        let mut second = first.clone();
+        second.start = first.start + Duration::from_secs(1);
+        second.finish = first.start + Duration::from_secs(3);
+        second.message = "(1 of 2 found)".into();
+        second.add_latency(Operation::Seek, Duration::from_micros(4));
+        let mut writer = first.clone();
+        writer.excluded = true;
+
+        let sum = Stats::sum([writer, first, second]).expect("two threads count");
+        assert_eq!(sum.elapsed(), Duration::from_secs(3));
+        assert_eq!(sum.busy, Duration::from_secs(4));
+        assert_eq!((sum.operations, sum.bytes), (20, 6 << 20));
+        assert_eq!(sum.message, "(1 of 2 found)");
+        assert!((sum.operations_per_second() - 20.0 / 3.0).abs() < 1e-9);
+        assert_eq!(sum.megabytes_per_second(), Some(2.0));
+        let kinds: Vec<_> = sum.latencies().map(|(operation, _)| operation).collect();
+        assert_eq!(kinds, [Operation::Read, Operation::Seek]);
+        assert!(Stats::sum([]).is_none());
+    }
+}

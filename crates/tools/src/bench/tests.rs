@@ -1,0 +1,271 @@
+//! Every benchmark from start to end, on the engine for tests.
+
+use super::memory::Memory;
+use super::*;
+
+fn output_of(flags: &Flags) -> Result<String> {
+    let directory = tempfile::tempdir().expect("temporary directory");
+    let mut output = Vec::new();
+    let mut runner = Runner::<Memory>::new(flags, directory.path(), 42, &mut output)?;
+    let steps = plan::parse(&flags.benchmarks)?;
+    runner.run(&steps)?;
+    drop(runner);
+    Ok(String::from_utf8(output).expect("text"))
+}
+
+fn run_list(list: &str, change: impl FnOnce(&mut Flags)) -> String {
+    let mut flags = Flags {
+        num: 2000,
+        benchmarks: list.into(),
+        ..Flags::default()
+    };
+    change(&mut flags);
+    output_of(&flags).expect(list)
+}
+
+/// Operations and message of the result line of `name`.
+fn result_of<'t>(text: &'t str, name: &str) -> (u64, &'t str) {
+    let start = format!("{name:<12} : ");
+    let line = text
+        .lines()
+        .find(|line| line.starts_with(&start))
+        .expect(name);
+    let (head, message) = line.split_once(" operations;").expect("a result line");
+    let words: Vec<_> = head[start.len()..].split_whitespace().collect();
+    assert_eq!(
+        (words[1], words[3], words[5]),
+        ("micros/op", "ops/sec", "seconds"),
+        "{line}"
+    );
+    (words[6].parse().expect("a count"), message.trim())
+}
+
+#[test]
+fn every_benchmark_runs() {
+    let list: Vec<_> = plan::BENCHMARKS
+        .iter()
+        .map(|benchmark| benchmark.name)
+        .collect();
+    let text = run_list(&list.join(","), |flags| {
+        flags.threads = 2;
+        flags.merge_operator = "put".into();
+    });
+    for benchmark in plan::BENCHMARKS {
+        let measured = !matches!(
+            benchmark.task,
+            plan::Task::Flush | plan::Task::WaitForCompaction | plan::Task::Property(_)
+        );
+        assert_eq!(
+            text.contains(&format!("{:<12} : ", benchmark.name)),
+            measured,
+            "{}",
+            benchmark.name
+        );
+    }
+    assert_eq!(result_of(&text, "fillseq").0, 4000);
+    assert_eq!(result_of(&text, "filluniquerandom").0, 2000);
+    assert_eq!(
+        result_of(&text, "fillsync"),
+        (4000, result_of(&text, "fillsync").1)
+    );
+    assert!(result_of(&text, "fillsync").1.ends_with("MB/s (2 ops)"));
+    assert_eq!(result_of(&text, "fillbatch").0, 4000);
+    assert_eq!(result_of(&text, "readmissing"), (4000, "(0 of 2000 found)"));
+    assert_eq!(result_of(&text, "readwhilewriting").0, 4000);
+    // One thread, and no more than there is (random writes miss some keys).
+    assert!((1..=2000).contains(&result_of(&text, "readtocache").0));
+    assert_eq!(result_of(&text, "compact").0, 1);
+    assert!(
+        result_of(&text, "mergerandom")
+            .1
+            .ends_with("( updates:2000)")
+    );
+    assert!(text.contains("flush memtable\n"));
+    assert!(text.contains("\nLevel Files Size(MB)\n"));
+    assert!(text.contains("\n(failed)\n"));
+    assert!(text.contains("rocksdb.size-all-mem-tables: 0\n"));
+    assert!(text.contains("): finished\n"));
+}
+
+#[test]
+fn reads_find_what_was_written() {
+    let text = run_list(
+        "fillseq,readrandom,seekrandom,updaterandom,readseq,readreverse",
+        |_| {},
+    );
+    assert!(
+        result_of(&text, "readrandom")
+            .1
+            .ends_with("(2000 of 2000 found)")
+    );
+    assert!(
+        result_of(&text, "seekrandom")
+            .1
+            .ends_with("(2000 of 2000 found)")
+    );
+    assert!(
+        result_of(&text, "updaterandom")
+            .1
+            .ends_with("( updates:2000 found:2000)")
+    );
+    assert_eq!(result_of(&text, "readseq").0, 2000);
+    assert_eq!(result_of(&text, "readreverse").0, 2000);
+}
+
+#[test]
+fn a_batch_counts_its_entries_and_fill_starts_afresh() {
+    let text = run_list("fillseq,fillseq,readseq,deleteseq,readseq", |flags| {
+        flags.batch_size = 512;
+        flags.num = 1000;
+    });
+    assert_eq!(result_of(&text, "fillseq").0, 512);
+    let scans: Vec<_> = text
+        .lines()
+        .filter(|line| line.starts_with("readseq"))
+        .collect();
+    assert!(scans[0].contains(" 512 operations;"), "{text}");
+    assert!(scans[1].ends_with(" 1 operations;"), "{text}");
+}
+
+#[test]
+fn duration_replaces_the_count_of_random_benchmarks() {
+    let text = run_list("fillseq,readrandom", |flags| {
+        flags.num = 100;
+        flags.duration = 1;
+    });
+    assert_eq!(result_of(&text, "fillseq").0, 100);
+    assert!(result_of(&text, "readrandom").0 > 100);
+}
+
+#[test]
+fn seeks_read_on_in_either_direction() {
+    for reverse in [false, true] {
+        let text = run_list("fillseq,seekrandom", |flags| {
+            flags.seek_nexts = 3;
+            flags.reverse_iterator = reverse;
+        });
+        assert!(
+            result_of(&text, "seekrandom")
+                .1
+                .contains("MB/s (2000 of 2000 found)"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn repeats_and_warmups() {
+    let text = run_list("fillrandom[X3],readrandom[W2]", |_| {});
+    assert_eq!(text.matches("fillrandom   : ").count(), 3);
+    assert!(text.contains("Running benchmark for 3 times\n"));
+    for line in [
+        "fillrandom [AVG 2 runs] : ",
+        "fillrandom [AVG 3 runs] : ",
+        "fillrandom [AVG    3 runs] : ",
+        "fillrandom [MEDIAN 3 runs] : ",
+    ] {
+        assert_eq!(text.matches(line).count(), 1, "{line}");
+    }
+    assert!(text.contains("Warming up benchmark by running 2 times\n"));
+    assert_eq!(text.matches("readrandom   : ").count(), 3);
+    let text = run_list("fillrandom[X2]", |flags| {
+        flags.confidence_interval_only = true
+    });
+    assert!(text.contains("fillrandom [CI95 2 runs] : ("), "{text}");
+}
+
+#[test]
+fn histogram_statistics_and_counters() {
+    let text = run_list("fillrandom,readrandom", |flags| {
+        flags.histogram = true;
+        flags.statistics = true;
+        flags.perf_counters = true;
+        flags.threads = 3;
+    });
+    assert!(
+        text.contains("Microseconds per write:\nCount: 6000 Average: "),
+        "{text}"
+    );
+    assert!(
+        text.contains("Microseconds per read:\nCount: 6000 Average: "),
+        "{text}"
+    );
+    assert!(text.contains("fillrandom   : counters per op: "), "{text}");
+    assert!(
+        text.contains("STATISTICS:\nmemory.entries COUNT : "),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_report_file_has_its_header() {
+    let directory = tempfile::tempdir().expect("temporary directory");
+    let file = directory.path().join("rates.csv");
+    run_list("fillseq", |flags| {
+        flags.report_interval_seconds = 60;
+        flags.report_file = file.display().to_string();
+    });
+    assert_eq!(
+        std::fs::read_to_string(&file).expect("file"),
+        "secs_elapsed,interval_qps\n"
+    );
+}
+
+#[test]
+fn an_existing_database_is_not_filled() {
+    let text = run_list("fillseq,readrandom", |flags| flags.use_existing_db = true);
+    assert!(
+        text.contains("fillseq      : skipped (--use_existing_db is true)\n"),
+        "{text}"
+    );
+    assert_eq!(result_of(&text, "readrandom"), (2000, "(0 of 2000 found)"));
+}
+
+#[test]
+fn merging_without_an_operator_is_an_error() {
+    let flags = Flags {
+        num: 10,
+        benchmarks: "mergerandom".into(),
+        ..Flags::default()
+    };
+    assert_eq!(
+        output_of(&flags),
+        Err(Failure("mergerandom needs --merge_operator".into()))
+    );
+    // The writer beside the readers fails; the run ends and says why.
+    let flags = Flags {
+        num: 10,
+        benchmarks: "readwhilemerging".into(),
+        duration: 60,
+        ..Flags::default()
+    };
+    let failure = output_of(&flags).expect_err("no operator");
+    assert_eq!(failure.to_string(), "put or merge error: no merge operator");
+}
+
+#[test]
+fn zero_keys_end_at_once() {
+    let text = run_list(
+        "fillseq,fillrandom,readrandom,deleterandom,seekrandom",
+        |flags| flags.num = 0,
+    );
+    assert_eq!(result_of(&text, "readrandom").1, "(0 of 0 found)");
+}
+
+#[test]
+fn both_needs_fresh_databases() {
+    let flags = Flags {
+        use_existing_db: true,
+        ..Flags::default()
+    };
+    assert!(run_both::<Memory, Memory>(&flags).is_err());
+}
+
+#[test]
+fn seeds_are_taken_as_given() {
+    let flags = Flags {
+        seed: 5,
+        ..Flags::default()
+    };
+    assert_eq!(choose_seed(&flags), Ok(5));
+}

@@ -1,0 +1,158 @@
+//! What runs without arguments: fill, overwrite, read and scan with 1, 2 and
+//! 16 threads on a temporary database, as one table.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use super::engine::{Engine, Failure, Result};
+use super::flags::Flags;
+use super::plan;
+use super::runner::Runner;
+
+/// How large the tour is.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    /// Keys, and operations of all threads together in each cell.
+    pub entries: i64,
+    /// No cell takes longer than this.
+    pub cap: Duration,
+}
+
+impl Default for Size {
+    fn default() -> Self {
+        Self {
+            entries: 400_000,
+            cap: Duration::from_millis(3500),
+        }
+    }
+}
+
+const THREADS: [i32; 3] = [1, 2, 16];
+const ROWS: [(&str, &str); 4] = [
+    ("fillrandom", "write new entries in random order"),
+    ("overwrite", "write them again"),
+    ("readrandom", "read one at a time"),
+    ("readseq", "scan in key order"),
+];
+const MORE: &str = "\
+More: db_bench --benchmarks=fillrandom,readrandom --num=1000000 --threads=4
+      db_bench --help
+";
+
+/// Runs the tour in `directory` and prints its table to `output`.
+///
+/// # Errors
+/// Those of the engine and of the output.
+pub fn run<E: Engine>(size: Size, directory: &Path, output: &mut (dyn Write + Send)) -> Result<()> {
+    let defaults = Flags::default();
+    writeln!(
+        output,
+        "{}\n{} entries of {}-byte keys and {}-byte values in a temporary database, log not synced\n",
+        E::title(),
+        grouped(size.entries.unsigned_abs()),
+        defaults.key_size,
+        defaults.value_size,
+    )?;
+    let columns = THREADS
+        .iter()
+        .map(|threads| run_column::<E>(size, *threads, directory))
+        .collect::<Result<Vec<_>>>()?;
+    let titles = THREADS.map(|threads| match threads {
+        1 => "1 thread".to_owned(),
+        _ => format!("{threads} threads"),
+    });
+    write!(output, "{:<48}", "operations per second")?;
+    for title in titles {
+        write!(output, "{title:>14}")?;
+    }
+    writeln!(output)?;
+    for (row, (name, what)) in ROWS.iter().enumerate() {
+        write!(output, "{:<48}", format!("{name:<12}{what}"))?;
+        for column in &columns {
+            let rate = column.get(row).copied().unwrap_or_default();
+            write!(output, "{:>14}", grouped(rate as u64))?;
+        }
+        writeln!(output)?;
+    }
+    write!(output, "\n{MORE}")?;
+    output.flush()?;
+    Ok(())
+}
+
+/// Operations per second of every row with this many threads.
+fn run_column<E: Engine>(size: Size, threads: i32, directory: &Path) -> Result<Vec<f64>> {
+    let each = size.entries / i64::from(threads);
+    let flags = Flags {
+        num: size.entries,
+        reads: each,
+        writes: each,
+        threads,
+        seed: 1,
+        ..Flags::default()
+    };
+    let list = ROWS.map(|(name, _)| name).join(",");
+    let mut lines = Vec::new();
+    let mut runner = Runner::<E>::new(&flags, directory, 1, &mut lines)?.with_cap(size.cap);
+    let outcomes = runner.run(&plan::parse(&list)?)?;
+    drop(runner);
+    E::destroy(directory, &flags)
+        .map_err(|Failure(why)| Failure(format!("destroy error: {why}")))?;
+    Ok(outcomes
+        .iter()
+        .map(|outcome| outcome.samples.median())
+        .collect())
+}
+
+/// A number with commas between groups of three digits.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::memory::Memory;
+    use super::*;
+
+    #[test]
+    fn groups() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1000), "1,000");
+        assert_eq!(grouped(1_234_567), "1,234,567");
+    }
+
+    #[test]
+    fn the_table_has_a_row_for_each_benchmark() {
+        let directory = tempfile::tempdir().expect("temporary directory");
+        let size = Size {
+            entries: 320,
+            cap: Duration::from_secs(10),
+        };
+        let mut output = Vec::new();
+        run::<Memory>(size, directory.path(), &mut output).expect("the tour runs");
+        let text = String::from_utf8(output).expect("text");
+        for (name, _) in ROWS {
+            let row = text
+                .lines()
+                .find(|line| line.starts_with(name))
+                .expect(name);
+            let cells: Vec<_> = row[48..].split_whitespace().collect();
+            assert_eq!(cells.len(), 3, "{row}");
+            assert!(cells.iter().all(|cell| *cell != "0"), "{row}");
+        }
+        assert!(
+            text.contains("1 thread     2 threads    16 threads"),
+            "{text}"
+        );
+        assert!(text.ends_with(MORE), "{text}");
+    }
+}

@@ -1,0 +1,118 @@
+//! The program as a user sees it: exit codes and messages.
+
+use std::process::{Command, Output};
+
+fn db_bench(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_db_bench"))
+        .args(arguments)
+        .output()
+        .expect("db_bench starts")
+}
+
+fn assert_refused(arguments: &[&str], expected: &str) {
+    let output = db_bench(arguments);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {message}");
+    assert!(message.contains(expected), "{arguments:?}: {message}");
+    assert!(output.stdout.is_empty(), "{arguments:?}");
+}
+
+#[test]
+fn wrong_command_lines_exit_with_1_and_say_why() {
+    assert_refused(
+        &["--thread=3"],
+        "unknown flag --thread; the nearest known one is --threads",
+    );
+    assert_refused(
+        &["--unordered_write"],
+        "--unordered_write=true: RocksDB's db_bench knows this flag",
+    );
+    assert_refused(
+        &["--enable_pipelined_write=true"],
+        "--enable_pipelined_write=true",
+    );
+    assert_refused(&["--memtablerep=art"], "--memtablerep=art");
+    assert_refused(&["--num=x"], "--num: 'x' is not an integer");
+    assert_refused(
+        &["--benchmarks=filrandom"],
+        "the nearest known one is fillrandom",
+    );
+    assert_refused(&["--benchmarks=mixgraph"], "this build does not run it yet");
+    assert_refused(
+        &["--engine=leveldb"],
+        "the engines are whitewater, rocksdb and both",
+    );
+}
+
+#[cfg(not(feature = "peer-rocksdb"))]
+#[test]
+fn the_peer_names_its_cargo_feature() {
+    assert_refused(&["--engine=rocksdb"], "--features peer-rocksdb");
+    assert_refused(&["--engine=both"], "--features peer-rocksdb");
+}
+
+#[test]
+fn help_and_version_exit_with_0() {
+    let output = db_bench(&["--help"]);
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stdout).contains("\n  --benchmarks\n"));
+    let output = db_bench(&["--version"]);
+    assert!(output.status.success());
+    assert!(output.stdout.starts_with(b"db_bench "));
+}
+
+/// Runs a command line in a fresh directory and returns its result lines.
+fn results(line: &str) -> Vec<String> {
+    let directory = tempfile::tempdir().expect("temporary directory");
+    let output = Command::new(env!("CARGO_BIN_EXE_db_bench"))
+        .args(line.split_whitespace())
+        .current_dir(directory.path())
+        .env("TEST_TMPDIR", directory.path())
+        .output()
+        .expect("db_bench starts");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{line}: {message}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines()
+        .filter(|line| line.contains(" micros/op "))
+        .map(String::from)
+        .collect()
+}
+
+#[test]
+fn command_lines_from_the_field_run_scaled_down() {
+    let lines = results(
+        "-benchmarks=fillrandom -threads=16 -batch_size=1 -memtablerep=skip_list -value_size=100 --num=625 \
+         -level0_slowdown_writes_trigger=9999 -level0_stop_writes_trigger=9999 -disable_auto_compactions \
+         --max_write_buffer_number=8 -max_background_flushes=8 --disable_wal --write_buffer_size=160000000 \
+         --block_size=16384 --allow_concurrent_memtable_write",
+    );
+    assert!(lines[0].contains(" 10000 operations;"), "{lines:?}");
+    let lines = results(
+        "--benchmarks=fillrandom[-X2] --threads=40 --num=100 --seed=1708494134896523 --disable_auto_compactions=1 \
+         --max_write_buffer_number=100 --min_write_buffer_number_to_merge=100 --statistics=0",
+    );
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    let lines = results(
+        "--db=./data --disable_wal=true --key_size=35 --value_size=100 --write_buffer_size=4096000000 \
+         --benchmarks=fillrandom --batch_size=512 --num=10000 --threads=1 --compression_type=none \
+         --allow_concurrent_memtable_write=false",
+    );
+    assert!(lines[0].contains(" 9728 operations;"), "{lines:?}");
+}
+
+#[test]
+fn every_benchmark_runs_on_the_engine() {
+    let lines = results(
+        "--num=2000 --threads=2 --merge_operator=uint64add --bloom_bits=10 \
+         --write_buffer_size=65536 --disable_auto_compactions \
+         --benchmarks=fillseq,fillbatch,fillsync,fillrandom,overwrite,updaterandom,mergerandom,flush,readrandom,\
+readmissing,seekrandom,readseq,readreverse,readwhilewriting,deleterandom,compact,waitforcompaction,stats,levelstats",
+    );
+    assert_eq!(lines.len(), 15, "{lines:?}");
+    let missing = lines.iter().find(|line| line.starts_with("readmissing"));
+    assert!(
+        missing.is_some_and(|line| line.ends_with("(0 of 2000 found)")),
+        "{lines:?}"
+    );
+}

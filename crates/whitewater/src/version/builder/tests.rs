@@ -1,0 +1,210 @@
+use super::*;
+use crate::version::testing::file_meta;
+use whitewater_storage::ErrorKind;
+
+fn meta(number: u64, range: &str, epoch: u64) -> FileMetaData {
+    FileMetaData {
+        epoch_number: epoch,
+        ..file_meta(number, range, 10, 5)
+    }
+}
+
+fn add(files: &[(u32, FileMetaData)]) -> VersionEdit {
+    VersionEdit {
+        new_files: files.to_vec(),
+        ..VersionEdit::default()
+    }
+}
+
+fn delete(files: &[(u32, u64)]) -> VersionEdit {
+    VersionEdit {
+        deleted_files: files.to_vec(),
+        ..VersionEdit::default()
+    }
+}
+
+fn finish(builder: VersionBuilder, obsolete: &Arc<ObsoleteFiles>) -> Result<Version> {
+    builder.finish(&InternalComparator::default(), 3, None, obsolete)
+}
+
+fn build(base: Option<Arc<Version>>, edits: &[VersionEdit]) -> Result<Version> {
+    let mut builder = match base {
+        Some(base) => VersionBuilder::on(base),
+        None => VersionBuilder::empty(),
+    };
+    for edit in edits {
+        builder.apply(edit)?;
+    }
+    finish(builder, &Arc::default())
+}
+
+fn levels(v: &Version) -> Vec<Vec<u64>> {
+    let numbers = |files: &Vec<Arc<TableFile>>| files.iter().map(|f| f.meta.number).collect();
+    v.levels.iter().map(numbers).collect()
+}
+
+#[test]
+fn edits_add_up_and_files_are_put_in_order() {
+    let v = build(
+        None,
+        &[
+            add(&[(1, meta(1, "m-p", 1)), (1, meta(2, "a-c", 1))]),
+            add(&[
+                (0, meta(3, "a-z", 2)),
+                (0, meta(4, "a-z", 7)),
+                (0, meta(5, "a-z", 3)),
+            ]),
+            delete(&[(1, 1)]),
+        ],
+    )
+    .unwrap();
+    assert_eq!(levels(&v), [vec![4, 5, 3], vec![2], vec![]]);
+    assert_eq!((v.level_bytes(0), v.level_bytes(1)), (30, 10));
+}
+
+#[test]
+fn a_move_keeps_the_file_object() {
+    let obsolete = Arc::new(ObsoleteFiles::default());
+    let mut builder = VersionBuilder::empty();
+    builder.apply(&add(&[(0, meta(3, "a-c", 2))])).unwrap();
+    let base = Arc::new(finish(builder, &obsolete).unwrap());
+    let mut edit = delete(&[(0, 3)]);
+    edit.new_files = vec![(2, meta(3, "a-c", 2))];
+    let mut builder = VersionBuilder::on(base.clone());
+    builder.apply(&edit).unwrap();
+    let moved = finish(builder, &obsolete).unwrap();
+    assert_eq!(levels(&moved), [vec![], vec![], vec![3]]);
+    assert!(Arc::ptr_eq(&moved.levels[2][0], &base.levels[0][0]));
+    drop(base);
+    assert!(obsolete.take().is_empty());
+    drop(moved);
+    assert_eq!(obsolete.take(), [3]);
+}
+
+#[test]
+fn impossible_edits_are_corruption() {
+    let base = || add(&[(1, meta(1, "a-c", 1))]);
+    for (edit, expected) in [
+        (
+            delete(&[(1, 9)]),
+            "Cannot delete table file #9 from level 1 since it is not in",
+        ),
+        (
+            delete(&[(2, 1)]),
+            "Cannot delete table file #1 from level 2 since it is on level 1",
+        ),
+        (
+            add(&[(2, meta(1, "x-y", 1))]),
+            "Cannot add table file #1 to level 2 since it is already",
+        ),
+        (
+            add(&[(1, meta(2, "b-d", 1))]),
+            "table files #1 and #2 on level 1 overlap",
+        ),
+        (
+            add(&[(1, meta(2, "c-d", 1))]),
+            "table files #1 and #2 on level 1 overlap",
+        ),
+        (
+            add(&[(1, meta(2, "z-y", 1))]),
+            "table file #2 on level 1 ends before it starts",
+        ),
+        (
+            add(&[(0, meta(2, "a-c", 4)), (0, meta(3, "b-d", 4))]),
+            "overlap and share an epoch number",
+        ),
+        (
+            add(&[(
+                0,
+                FileMetaData {
+                    number: 2,
+                    ..FileMetaData::default()
+                },
+            )]),
+            "not an internal key",
+        ),
+    ] {
+        let e = build(None, &[base(), edit]).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Corruption);
+        assert!(e.to_string().contains(expected), "{e}");
+    }
+    // Touching is fine where the first file ends exclusively.
+    let touching = add(&[(1, meta(2, "0-a)", 1))]);
+    assert!(build(None, &[base(), touching]).is_ok());
+    // So is one epoch for files of one ingestion that do not overlap.
+    let ingested = add(&[(0, meta(2, "a-c", 4)), (0, meta(3, "d-e", 4))]);
+    assert!(build(None, &[base(), ingested]).is_ok());
+}
+
+#[test]
+fn unsupported_files_are_named() {
+    let on_other_path = FileMetaData {
+        path_id: 2,
+        ..meta(7, "a-b", 1)
+    };
+    let with_blobs = FileMetaData {
+        oldest_blob_file: 11,
+        ..meta(7, "a-b", 1)
+    };
+    for (edit, expected) in [
+        (add(&[(0, on_other_path)]), "table file #7 in path 2"),
+        (
+            add(&[(0, with_blobs)]),
+            "table file #7 refers to blob file #11",
+        ),
+        (
+            VersionEdit {
+                has_blob_files: true,
+                ..VersionEdit::default()
+            },
+            "blob files",
+        ),
+    ] {
+        let e = build(None, &[edit]).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::NotSupported);
+        assert!(e.to_string().contains(expected), "{e}");
+    }
+    let e = build(None, &[add(&[(3, meta(7, "a-b", 1))])]).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::InvalidArgument);
+    assert!(
+        e.to_string().contains("num_levels") && e.to_string().contains("#7"),
+        "{e}"
+    );
+}
+
+#[test]
+fn a_file_on_a_missing_level_may_come_and_go() {
+    let edits = [add(&[(9, meta(7, "a-b", 1))]), delete(&[(9, 7)])];
+    assert_eq!(
+        levels(&build(None, &edits).unwrap()),
+        vec![Vec::<u64>::new(); 3]
+    );
+}
+
+#[test]
+fn epochs_are_inferred_when_one_is_missing() {
+    let with_seq = |number, seq, epoch| FileMetaData {
+        epoch_number: epoch,
+        ..file_meta(number, "a-z", 10, seq)
+    };
+    let v = build(
+        None,
+        &[add(&[
+            (0, with_seq(4, 50, 9)),
+            (0, with_seq(5, 90, 0)),
+            (0, with_seq(6, 70, 2)),
+            (1, meta(1, "a-b", 0)),
+            (2, meta(2, "a-b", 0)),
+            (2, meta(3, "c-d", 8)),
+        ])],
+    )
+    .unwrap();
+    assert_eq!(levels(&v), [vec![5, 6, 4], vec![1], vec![2, 3]]);
+    let epochs: Vec<Vec<u64>> = (v.levels.iter())
+        .map(|files| files.iter().map(|f| f.meta.epoch_number).collect())
+        .collect();
+    assert_eq!(epochs, [vec![5, 4, 3], vec![2], vec![1, 1]]);
+    // Once open, every new file must bring its own.
+    let e = build(Some(Arc::new(v)), &[add(&[(0, meta(9, "a-b", 0))])]).unwrap_err();
+    assert!(e.to_string().contains("#9 has no epoch number"), "{e}");
+}
