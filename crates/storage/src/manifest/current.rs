@@ -37,9 +37,6 @@ pub fn read_current(fs: &dyn Fs, dir: &Path) -> Result<PathBuf> {
 /// # Errors
 /// Those of the file system; which manifest is in force is then unknown.
 pub fn set_current(fs: &dyn Fs, dir: &Path, manifest_number: u64) -> Result<()> {
-    // Its name must be durable before CURRENT's new content can be: the two
-    // need not reach the disk in order.
-    fs.sync_dir(dir)?;
     let content = format!("MANIFEST-{manifest_number:06}\n");
     let tmp = filename::temp(dir, manifest_number);
     write_file_atomically(fs, &tmp, &filename::current(dir), content.as_bytes())

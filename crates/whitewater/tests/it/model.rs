@@ -103,10 +103,11 @@ fn key(rng: &mut StdRng) -> Vec<u8> {
 }
 
 fn value(rng: &mut StdRng) -> Vec<u8> {
+    // Enough that memtables of 64 KiB fill up by themselves.
     let len = match rng.random_range(0..20) {
         0 => 0,
-        1 => rng.random_range(2_000..9_000),
-        2..=10 => rng.random_range(100..600),
+        1 | 2 => rng.random_range(2_000..20_000),
+        3..=10 => rng.random_range(100..600),
         _ => rng.random_range(8..60),
     };
     let tag = format!("{:x}-", rng.random::<u32>());
