@@ -26,6 +26,9 @@ use crate::fs::SequentialFile;
 use std::ops::Range;
 use std::path::Path;
 
+/// What a disk writes atomically.
+const SECTOR: usize = 512;
+
 /// What stands at the read position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Physical {
@@ -74,6 +77,7 @@ pub(super) struct BlockReader {
     /// Any record was read.
     started: bool,
     ended: bool,
+    lost_tail: bool,
 }
 
 impl BlockReader {
@@ -93,6 +97,7 @@ impl BlockReader {
             plain: false,
             started: false,
             ended: false,
+            lost_tail: false,
         }
     }
 
@@ -251,6 +256,7 @@ impl BlockReader {
         let followed = (maybe_stale || what.is_none()) && self.record_follows()?;
         let torn = what.is_none() && !followed;
         if followed || (!maybe_stale && !torn) {
+            self.lost_tail = !followed && self.has_lost_sector() && !self.record_follows()?;
             // `record_follows` may have loaded the next block already.
             if offset >= self.block_start {
                 self.pos = self.len; // upholds I4
@@ -266,6 +272,21 @@ impl BlockReader {
         } else {
             Physical::End
         })
+    }
+
+    /// Whether the damage last returned looks like the log's last write, of
+    /// which a power cut lost a sector and kept later ones: nothing valid
+    /// follows it, and a sector of it is zero.
+    pub fn lost_tail(&self) -> bool {
+        self.lost_tail
+    }
+
+    /// Whether the log ends in this block and some sector of it is zero from
+    /// the read position on.
+    fn has_lost_sector(&self) -> bool {
+        let sectors = (self.pos - self.pos % SECTOR..self.len).step_by(SECTOR);
+        let rest = |s: usize| &self.block[s.max(self.pos)..(s + SECTOR).min(self.len)];
+        self.in_last_block() && sectors.map(rest).any(is_zero)
     }
 
     /// Whether a valid record of this log follows the bytes at the read

@@ -33,7 +33,9 @@ impl Drop for Stop<'_> {
 #[test]
 fn batches_are_seen_whole() {
     campaign("batches_are_seen_whole", 1, 2, |seed| {
-        watched("batches_are_seen_whole", 200, move || batches_are_whole(seed));
+        watched("batches_are_seen_whole", 200, move || {
+            batches_are_whole(seed)
+        });
     });
 }
 
@@ -246,7 +248,10 @@ fn acknowledged_writes_are_seen_by_whoever_hears_of_them() {
                 scope.spawn(move || {
                     for (key, n) in hear {
                         let seen = db.get(&key).expect("readable").expect("there");
-                        let seen: u64 = String::from_utf8(seen).expect("digits").parse().expect("a number");
+                        let seen: u64 = String::from_utf8(seen)
+                            .expect("digits")
+                            .parse()
+                            .expect("a number");
                         assert!(seen >= n, "{key}: {seen} seen after {n} was acknowledged");
                     }
                 });
@@ -283,7 +288,11 @@ fn storm(seed: u64) {
                         // Every second batch is about all of them.
                         if n % 2 == 0 || i as u32 == (n / 2 + w) % 8 {
                             let cf = db.cf_handle(family).expect("opened");
-                            batch.merge_cf(&cf, format!("{w:02}-{n:04}"), vec![b'x'; rng.random_range(1..200)]);
+                            batch.merge_cf(
+                                &cf,
+                                format!("{w:02}-{n:04}"),
+                                vec![b'x'; rng.random_range(1..200)],
+                            );
                         }
                     }
                     let mut options = WriteOptions::default();
@@ -381,7 +390,10 @@ fn mixed_writers(seed: u64) {
                 })
             })
             .collect();
-        writers.into_iter().map(|w| w.join().expect("no panic")).collect()
+        writers
+            .into_iter()
+            .map(|w| w.join().expect("no panic"))
+            .collect()
     });
     let wanted: BTreeSet<String> = written.into_iter().flatten().collect();
     let check = |db: &Db| {
@@ -423,7 +435,8 @@ fn closing_in_the_middle_of_background_work_ends() {
                 n
             });
             for n in 0..100u32 {
-                db.put(format!("{round:03}-{n:03}"), [round as u8; 700]).expect("writes");
+                db.put(format!("{round:03}-{n:03}"), [round as u8; 700])
+                    .expect("writes");
             }
             let mut options = FlushOptions::default();
             options.set_wait(false);
@@ -497,20 +510,29 @@ fn a_panicking_merge_operator_hangs_nobody() {
         for _ in 0..2 {
             let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| db.get("bad")));
             assert!(!matches!(read, Ok(Ok(_))), "a value came out of a panic");
-            assert_eq!(db.get("good").expect("readable").as_deref(), Some(&b"1"[..]));
+            assert_eq!(
+                db.get("good").expect("readable").as_deref(),
+                Some(&b"1"[..])
+            );
         }
         // A compaction needs the operator and fails; nobody hangs.
         let compacted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             db.try_compact_range_opt(None::<&[u8]>, None::<&[u8]>, &Default::default())
         }));
         assert!(!matches!(compacted, Ok(Ok(()))));
-        assert_eq!(db.get("good").expect("readable").as_deref(), Some(&b"1"[..]));
+        assert_eq!(
+            db.get("good").expect("readable").as_deref(),
+            Some(&b"1"[..])
+        );
         // It may have stopped writes, which then say so.
         let _ = db.put("good", "2");
         let _ = db.wait_for_compact(&Default::default());
         let killed = fs.crash_clone(1.0, 0);
         let db = open(&tiny_on(killed), &["default"]);
-        assert_eq!(db.get("bad").expect("readable").as_deref(), Some(&b"1,2"[..]));
+        assert_eq!(
+            db.get("bad").expect("readable").as_deref(),
+            Some(&b"1,2"[..])
+        );
     });
 }
 
@@ -537,12 +559,17 @@ fn a_panicking_comparator_hangs_nobody() {
             for w in 0..6 {
                 scope.spawn(move || {
                     for n in 0..50 {
-                        let key = if w == 3 && n == 25 { "bad".into() } else { format!("{w}-{n}") };
+                        let key = if w == 3 && n == 25 {
+                            "bad".into()
+                        } else {
+                            format!("{w}-{n}")
+                        };
                         // The panicking one fails, and with it, for good, the
                         // others: but every call returns.
-                        let written = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                            db.put(&key, "1")
-                        }));
+                        let written =
+                            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                                db.put(&key, "1")
+                            }));
                         if key == "bad" {
                             assert!(!matches!(written, Ok(Ok(()))));
                         }
@@ -551,7 +578,10 @@ fn a_panicking_comparator_hangs_nobody() {
             }
         });
         assert!(db.put("later", "1").is_err(), "an insert failed half way");
-        assert_eq!(db.get("first").expect("readable").as_deref(), Some(&b"1"[..]));
+        assert_eq!(
+            db.get("first").expect("readable").as_deref(),
+            Some(&b"1"[..])
+        );
         armed.store(false, Ordering::Relaxed);
         assert_eq!(db.get("bad").expect("readable"), None);
     });

@@ -81,7 +81,9 @@ impl Sample {
             flushed: 0,
             options,
         };
-        let db = sample.open(&sample.fs, DBRecoveryMode::PointInTime).unwrap();
+        let db = sample
+            .open(&sample.fs, DBRecoveryMode::PointInTime)
+            .unwrap();
         let mut rng = StdRng::seed_from_u64(seed);
         let cfs = FAMILIES.map(|f| db.cf_handle(f).unwrap());
         for n in 1..=90usize {
@@ -95,7 +97,11 @@ impl Sample {
                     state[cf].remove(&key);
                 } else {
                     // The log of the last batches spans several blocks.
-                    let len = if n > 75 { rng.random_range(0..4_000) } else { 80 };
+                    let len = if n > 75 {
+                        rng.random_range(0..4_000)
+                    } else {
+                        80
+                    };
                     let value: Vec<u8> = (0..len).map(|i| (i / 7 * n) as u8).collect();
                     batch.put_cf(&cfs[cf], &key, &value);
                     state[cf].insert(key, value);
@@ -129,7 +135,10 @@ impl Sample {
     /// Files whose name passes `filter`, with their sizes.
     fn files(&self, filter: impl Fn(&str) -> bool) -> Vec<(PathBuf, usize)> {
         let names = self.fs.list(Path::new(DIR)).unwrap();
-        let paths = names.iter().filter(|n| filter(n)).map(|n| Path::new(DIR).join(n));
+        let paths = names
+            .iter()
+            .filter(|n| filter(n))
+            .map(|n| Path::new(DIR).join(n));
         let sized = paths.map(|p| {
             let size = self.fs.file_size(&p).unwrap() as usize;
             (p, size)
@@ -150,7 +159,10 @@ fn is_clear(e: &Error, what: &str) {
         matches!(e.kind(), ErrorKind::Corruption | ErrorKind::NotSupported),
         "{what}: {e}"
     );
-    assert!(e.file().is_some_and(|f| f.starts_with(DIR)), "{what}: no file: {e}");
+    assert!(
+        e.file().is_some_and(|f| f.starts_with(DIR)),
+        "{what}: no file: {e}"
+    );
 }
 
 fn content(db: &Db) -> Result<State, Error> {
@@ -230,9 +242,15 @@ fn attempt(sample: &Sample, path: &Path, damage: &Damage, mode: DBRecoveryMode) 
     // What was recovered stays.
     db.put(b"later", b"1").unwrap();
     drop(db);
-    let db = sample.open(&fs, mode).unwrap_or_else(|e| panic!("{what}, again: {e}"));
+    let db = sample
+        .open(&fs, mode)
+        .unwrap_or_else(|e| panic!("{what}, again: {e}"));
     let mut again = content(&db).unwrap();
-    assert_eq!(again[0].remove(&b"later"[..]).as_deref(), Some(&b"1"[..]), "{what}");
+    assert_eq!(
+        again[0].remove(&b"later"[..]).as_deref(),
+        Some(&b"1"[..]),
+        "{what}"
+    );
     assert_eq!(again, found, "{what}: not the same when opened again");
     Outcome::State(n)
 }
@@ -241,7 +259,9 @@ fn attempt(sample: &Sample, path: &Path, damage: &Damage, mode: DBRecoveryMode) 
 fn places(size: usize, most: usize, rng: &mut StdRng) -> Vec<usize> {
     let step = size.div_ceil(most).max(1);
     let places = (0..size).step_by(step);
-    places.map(|at| (at + rng.random_range(0..step)).min(size - 1)).collect()
+    places
+        .map(|at| (at + rng.random_range(0..step)).min(size - 1))
+        .collect()
 }
 
 fn all_damage(size: usize, most: usize, rng: &mut StdRng) -> Vec<Damage> {
@@ -260,41 +280,49 @@ fn all_damage(size: usize, most: usize, rng: &mut StdRng) -> Vec<Damage> {
 
 #[test]
 fn damaged_tables_are_errors_and_never_wrong_values() {
-    campaign("damaged_tables_are_errors_and_never_wrong_values", 1, 1, |seed| {
-        for (compression, checksum) in [
-            (DBCompressionType::None, ChecksumType::CRC32c),
-            (DBCompressionType::Snappy, ChecksumType::XXH3),
-            (DBCompressionType::Lz4, ChecksumType::XXH3),
-            (DBCompressionType::Zstd, ChecksumType::CRC32c),
-        ] {
-            watched("damaged tables", 300, move || {
-                let sample = Sample::new(compression, checksum, seed);
-                let mut rng = StdRng::seed_from_u64(seed);
-                let tables = sample.files(|n| n.ends_with(".sst"));
-                assert!(tables.len() >= 4, "{tables:?}");
-                for (i, (path, size)) in tables.iter().enumerate() {
-                    let mut all = all_damage(*size, 150, &mut rng);
-                    // Every byte of the footer and of the blocks before it.
-                    all.extend((size - 120..*size).map(|at| Damage::Flip(at, rng.random_range(0..8))));
-                    all.extend([Damage::Remove, Damage::Truncate(0)]);
-                    let (other, other_size) = &tables[(i + 1) % tables.len()];
-                    if other_size != size {
-                        all.push(Damage::Replace(other.clone()));
-                    }
-                    for damage in all {
-                        let outcome = attempt(&sample, path, &damage, DBRecoveryMode::PointInTime);
-                        let harmless = Outcome::State(sample.states.len() - 1);
-                        let noticed = matches!(outcome, Outcome::Refused | Outcome::Partial);
-                        assert!(
-                            noticed || outcome == harmless,
-                            "{damage:?} of {}: {outcome:?}",
-                            path.display()
+    campaign(
+        "damaged_tables_are_errors_and_never_wrong_values",
+        1,
+        1,
+        |seed| {
+            for (compression, checksum) in [
+                (DBCompressionType::None, ChecksumType::CRC32c),
+                (DBCompressionType::Snappy, ChecksumType::XXH3),
+                (DBCompressionType::Lz4, ChecksumType::XXH3),
+                (DBCompressionType::Zstd, ChecksumType::CRC32c),
+            ] {
+                watched("damaged tables", 300, move || {
+                    let sample = Sample::new(compression, checksum, seed);
+                    let mut rng = StdRng::seed_from_u64(seed);
+                    let tables = sample.files(|n| n.ends_with(".sst"));
+                    assert!(tables.len() >= 4, "{tables:?}");
+                    for (i, (path, size)) in tables.iter().enumerate() {
+                        let mut all = all_damage(*size, 150, &mut rng);
+                        // Every byte of the footer and of the blocks before it.
+                        all.extend(
+                            (size - 120..*size).map(|at| Damage::Flip(at, rng.random_range(0..8))),
                         );
+                        all.extend([Damage::Remove, Damage::Truncate(0)]);
+                        let (other, other_size) = &tables[(i + 1) % tables.len()];
+                        if other_size != size {
+                            all.push(Damage::Replace(other.clone()));
+                        }
+                        for damage in all {
+                            let outcome =
+                                attempt(&sample, path, &damage, DBRecoveryMode::PointInTime);
+                            let harmless = Outcome::State(sample.states.len() - 1);
+                            let noticed = matches!(outcome, Outcome::Refused | Outcome::Partial);
+                            assert!(
+                                noticed || outcome == harmless,
+                                "{damage:?} of {}: {outcome:?}",
+                                path.display()
+                            );
+                        }
                     }
-                }
-            });
-        }
-    });
+                });
+            }
+        },
+    );
 }
 
 /// Expectations of recovery modes: RocksDB's documentation.
@@ -320,11 +348,16 @@ fn check_log(sample: &Sample, damage: &Damage, mode: DBRecoveryMode, outcome: Ou
 
 #[test]
 fn damaged_logs_are_recovered_as_the_mode_says() {
-    campaign("damaged_logs_are_recovered_as_the_mode_says", 1, 1, |seed| {
-        for recycled in [0, 2] {
-            watched("damaged logs", 300, move || damage_logs(seed, recycled));
-        }
-    });
+    campaign(
+        "damaged_logs_are_recovered_as_the_mode_says",
+        1,
+        1,
+        |seed| {
+            for recycled in [0, 2] {
+                watched("damaged logs", 300, move || damage_logs(seed, recycled));
+            }
+        },
+    );
 }
 
 fn damage_logs(seed: u64, recycled: usize) {
@@ -414,7 +447,10 @@ fn a_damaged_manifest_is_refused_or_cut() {
                     (Damage::Truncate(_) | Damage::Zero(..), _) => outcome != Outcome::Partial,
                     (_, outcome) => outcome == Outcome::State(last),
                 };
-                assert!(fine, "{damage:?} of a manifest of {size} bytes: {outcome:?}");
+                assert!(
+                    fine,
+                    "{damage:?} of a manifest of {size} bytes: {outcome:?}"
+                );
             }
         });
     });
@@ -434,7 +470,11 @@ fn damaged_small_files_are_refused_or_do_not_matter() {
         all.extend([Damage::Remove, Damage::Truncate(0), Damage::Zero(0, 1)]);
         for damage in all {
             let outcome = attempt(&sample, &path, &damage, DBRecoveryMode::PointInTime);
-            let fine = if current { outcome == Outcome::Refused } else { outcome == last };
+            let fine = if current {
+                outcome == Outcome::Refused
+            } else {
+                outcome == last
+            };
             assert!(fine, "{damage:?} of {}: {outcome:?}", path.display());
         }
     }

@@ -59,7 +59,12 @@ fn batch(db: &Db, w: u64, n: u64) -> WriteBatch {
 fn progress(db: &Db) -> [u64; WRITERS as usize] {
     std::array::from_fn(|w| {
         let text = db.get(format!("last-{w}")).expect("readable");
-        text.map_or(0, |t| String::from_utf8(t).expect("digits").parse().expect("a number"))
+        text.map_or(0, |t| {
+            String::from_utf8(t)
+                .expect("digits")
+                .parse()
+                .expect("a number")
+        })
     })
 }
 
@@ -113,7 +118,12 @@ fn crash_child() {
 /// acknowledged per writer and the largest sequence number told.
 fn crash(seed: u64, dir: &Path, millis: u64) -> ([u64; WRITERS as usize], u64) {
     let mut child = Command::new(std::env::current_exe().expect("this binary"))
-        .args(["crash::crash_child", "--exact", "--nocapture", "--test-threads=1"])
+        .args([
+            "crash::crash_child",
+            "--exact",
+            "--nocapture",
+            "--test-threads=1",
+        ])
         .env(CHILD, format!("{seed} {}", dir.display()))
         .stdout(Stdio::piped())
         .spawn()
@@ -178,15 +188,23 @@ fn check(db: &Db, acked: [u64; WRITERS as usize]) -> [u64; WRITERS as usize] {
                 false => _ = plain.insert(key, value),
             }
         }
-        assert!(plain == wanted, "{family} is not the result of whole batches: {found:?}");
+        assert!(
+            plain == wanted,
+            "{family} is not the result of whole batches: {found:?}"
+        );
         // Within a list each writer's numbers rise by one, none is missing.
         let mut seen = vec![0u64; WRITERS as usize];
         for list in &lists {
             let mut last = vec![0u64; WRITERS as usize];
             for item in list.split(',') {
                 let (w, n) = item.split_once(':').expect("writer and number");
-                let (w, n): (usize, u64) = (w.parse().expect("a number"), n.parse().expect("a number"));
-                assert!(last[w] == 0 || n == last[w] + 1, "{family}: {n} after {}", last[w]);
+                let (w, n): (usize, u64) =
+                    (w.parse().expect("a number"), n.parse().expect("a number"));
+                assert!(
+                    last[w] == 0 || n == last[w] + 1,
+                    "{family}: {n} after {}",
+                    last[w]
+                );
                 last[w] = n;
                 seen[w] += 1;
             }
@@ -204,13 +222,19 @@ fn campaign_on(dir: &Path, first_seed: u64, rounds: u64) {
         let millis = StdRng::seed_from_u64(seed).random_range(10..150);
         let (acked, told) = crash(seed, dir, millis);
         let db = open_all(&options(seed), dir).expect("opens after the crash");
-        assert!(db.latest_sequence_number() >= told.max(sequence), "seed {seed}");
+        assert!(
+            db.latest_sequence_number() >= told.max(sequence),
+            "seed {seed}"
+        );
         // A child killed before its first write has acknowledged nothing.
         let least = std::array::from_fn(|w| acked[w].max(total[w]));
         if db.cf_handle("two").is_some() {
             total = check(&db, least);
         } else {
-            assert_eq!(least, [0; WRITERS as usize], "seed {seed}: families are gone");
+            assert_eq!(
+                least, [0; WRITERS as usize],
+                "seed {seed}: families are gone"
+            );
         }
         sequence = db.latest_sequence_number();
         // Nine operations per batch: a batch lost before one that is there
@@ -223,9 +247,14 @@ fn campaign_on(dir: &Path, first_seed: u64, rounds: u64) {
 #[test]
 fn killing_the_process_loses_nothing_acknowledged() {
     // Each of the campaign's rounds is 20 kills of one database.
-    campaign("killing_the_process_loses_nothing_acknowledged", 1, 5, |seed| {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        let path: PathBuf = dir.path().join("db");
-        campaign_on(&path, seed * 1_000, 20);
-    });
+    campaign(
+        "killing_the_process_loses_nothing_acknowledged",
+        1,
+        5,
+        |seed| {
+            let dir = tempfile::tempdir().expect("a temporary directory");
+            let path: PathBuf = dir.path().join("db");
+            campaign_on(&path, seed * 1_000, 20);
+        },
+    );
 }

@@ -22,7 +22,9 @@ fn run(seed: u64, length: usize, rule: Rule) -> Result<bool, String> {
     let mut driver = Driver::new(Arc::new(faulty.clone()), journal.clone(), seed);
     faulty.add_rule(rule);
     driver.run(length);
-    driver.check_visible().map_err(|e| format!("visible: {e}"))?;
+    driver
+        .check_visible()
+        .map_err(|e| format!("visible: {e}"))?;
     driver.close();
     let met = faulty.injected();
     if met.is_empty() && !driver.errors.is_empty() {
@@ -41,9 +43,13 @@ fn run(seed: u64, length: usize, rule: Rule) -> Result<bool, String> {
     for (i, (fs, least)) in checks.into_iter().enumerate() {
         let (db, _, n) = reopen_and_check(Arc::new(fs), &journal, &journal, least)
             .map_err(|e| format!("{place}, reopened (power cut: {}): {e}", i == 1))?;
-        db.put(b"after", b"all").map_err(|e| format!("{place}: writing on: {e}"))?;
+        db.put(b"after", b"all")
+            .map_err(|e| format!("{place}: writing on: {e}"))?;
         if n > journal.acked + 1 {
-            return Err(format!("{place}: batch {n} is there, {} were acknowledged", journal.acked));
+            return Err(format!(
+                "{place}: batch {n} is there, {} were acknowledged",
+                journal.acked
+            ));
         }
     }
     Ok(!met.is_empty())
