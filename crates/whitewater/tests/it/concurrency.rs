@@ -325,7 +325,7 @@ fn storm(seed: u64) {
         for (i, family) in FAMILIES.iter().enumerate() {
             let cf = db.cf_handle(family).expect("opened");
             let content = collect(db.raw_iterator_cf(&cf)).expect("readable");
-            let written = |w: u32, n: u32| n % 2 == 0 || i as u32 == (n / 2 + w) % 8;
+            let written = |w: u32, n: u32| n.is_multiple_of(2) || i as u32 == (n / 2 + w) % 8;
             let keys = (0..16).flat_map(|w| (0..WRITES).map(move |n| (w, n)));
             let wanted = keys.filter(|(w, n)| written(*w, *n)).count();
             assert_eq!(content.len(), wanted, "{family}");

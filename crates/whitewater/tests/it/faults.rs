@@ -76,7 +76,7 @@ fn sweep(seed: u64, length: usize, ops: OpSet, fault: Fault, sticky: bool, strid
     }
 }
 
-/// All but the informational log, whose failures must not matter at all.
+/// An I/O error, a full disk from then on, half a write.
 #[test]
 fn any_changing_operation_may_fail() {
     campaign("any_changing_operation_may_fail", 1, 2, |seed| {

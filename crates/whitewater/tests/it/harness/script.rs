@@ -192,11 +192,6 @@ impl Driver {
         }
     }
 
-    /// The open database, if opening it succeeded.
-    pub fn db(&self) -> Option<&Db> {
-        self.db.as_ref()
-    }
-
     fn note<T>(&mut self, what: &str, result: Result<T, Error>) -> Option<T> {
         result
             .map_err(|e| self.errors.push((what.to_owned(), e)))
