@@ -96,6 +96,8 @@ impl ManifestReader {
                 Err(e) => Err(e.in_file(&self.path, Some(self.log.record_offset()))),
             },
             ReadOutcome::Eof | ReadOutcome::TornTail { .. } => Ok(None),
+            // Edits are synced one by one: this one was not acknowledged.
+            ReadOutcome::Corrupt(_) if self.log.is_lost_tail() => Ok(None),
             ReadOutcome::Corrupt(e) => Err(e),
         }
     }

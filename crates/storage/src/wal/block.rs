@@ -18,12 +18,16 @@
 
 use super::format::{
     BLOCK_SIZE, HEADER_SIZE, Header, Purpose, RECYCLABLE_HEADER_SIZE, TYPE_OFFSET, header_size,
-    is_recyclable, purpose, record_crc,
+    is_recyclable, purpose, record_crc, types,
 };
+use crate::checksum::mask_crc;
 use crate::error::Result;
 use crate::fs::SequentialFile;
 use std::ops::Range;
 use std::path::Path;
+
+/// What a disk writes atomically.
+const SECTOR: usize = 512;
 
 /// What stands at the read position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +77,7 @@ pub(super) struct BlockReader {
     /// Any record was read.
     started: bool,
     ended: bool,
+    lost_tail: bool,
 }
 
 impl BlockReader {
@@ -92,6 +97,7 @@ impl BlockReader {
             plain: false,
             started: false,
             ended: false,
+            lost_tail: false,
         }
     }
 
@@ -202,6 +208,11 @@ impl BlockReader {
             return Verdict::Bad("record length beyond the end of the block");
         }
         let Some(record) = rest.get(..size) else {
+            // A record that was cut has lost bytes its checksum covers; one
+            // that is whole has a damaged length or type.
+            if is_whole_at_some_length(header, rest) || is_whole_of_some_type(header, rest) {
+                return Verdict::Bad("record length or type contradicts its checksum");
+            }
             return Verdict::Torn;
         };
         if record_crc(&record[TYPE_OFFSET..]) != header.crc {
@@ -245,6 +256,7 @@ impl BlockReader {
         let followed = (maybe_stale || what.is_none()) && self.record_follows()?;
         let torn = what.is_none() && !followed;
         if followed || (!maybe_stale && !torn) {
+            self.lost_tail = !followed && self.has_lost_sector() && !self.record_follows()?;
             // `record_follows` may have loaded the next block already.
             if offset >= self.block_start {
                 self.pos = self.len; // upholds I4
@@ -260,6 +272,21 @@ impl BlockReader {
         } else {
             Physical::End
         })
+    }
+
+    /// Whether the damage last returned looks like the log's last write, of
+    /// which a power cut lost a sector and kept later ones: nothing valid
+    /// follows it, and a sector of it is zero.
+    pub fn lost_tail(&self) -> bool {
+        self.lost_tail
+    }
+
+    /// Whether the log ends in this block and some sector of it is zero from
+    /// the read position on.
+    fn has_lost_sector(&self) -> bool {
+        let sectors = (self.pos - self.pos % SECTOR..self.len).step_by(SECTOR);
+        let rest = |s: usize| &self.block[s.max(self.pos)..(s + SECTOR).min(self.len)];
+        self.in_last_block() && sectors.map(rest).any(is_zero)
     }
 
     /// Whether a valid record of this log follows the bytes at the read
@@ -332,6 +359,31 @@ impl BlockReader {
         Header::parse(&self.block[..self.len])
             .is_some_and(|h| h.ty >= 10 && purpose(h.ty).is_some() && h.record_size() > pad)
     }
+}
+
+/// Whether some first part of `rest` is what the header's checksum covers.
+fn is_whole_at_some_length(header: &Header, rest: &[u8]) -> bool {
+    let least = header_size(header.ty);
+    let Some(mut crc) = rest.get(TYPE_OFFSET..least).map(crc32c::crc32c) else {
+        return false;
+    };
+    let payload = rest[least..].chunks(1).map(|byte| {
+        crc = crc32c::crc32c_append(crc, byte);
+        crc
+    });
+    payload.map(mask_crc).any(|crc| crc == header.crc)
+}
+
+/// Whether the bytes after the type are what the header's checksum covers for
+/// another type of data.
+fn is_whole_of_some_type(header: &Header, rest: &[u8]) -> bool {
+    (types::FULL..=types::LAST + types::RECYCLABLE).any(|ty| {
+        let covered = rest.get(HEADER_SIZE..header_size(ty) + header.length);
+        covered.is_some_and(|covered| {
+            let crc = crc32c::crc32c_append(crc32c::crc32c(&[ty]), covered);
+            mask_crc(crc) == header.crc
+        })
+    })
 }
 
 fn is_zero(bytes: &[u8]) -> bool {

@@ -230,6 +230,13 @@ impl LogReader {
         Ok(None)
     }
 
+    /// Whether the damage reported last may be nothing but the log's last
+    /// write, torn by a power cut. For a log whose every write is synced before
+    /// the next one that is the harmless end of it.
+    pub fn is_lost_tail(&self) -> bool {
+        self.blocks.lost_tail()
+    }
+
     /// The offset at which the last record read starts.
     pub fn record_offset(&self) -> u64 {
         self.record_offset

@@ -238,7 +238,15 @@ impl<'a> CompactionIter<'a> {
                 self.undecided.clear();
             }
             let stripe = self.rules.stripe(seq);
-            if self.settled == Some(stripe) || self.rules.covered(self.current_key(), seq, stripe) {
+            let hidden = self.settled == Some(stripe);
+            if self.rules.covered(self.current_key(), seq, stripe) {
+                self.consume();
+            } else if hidden && ty == ValueType::SingleDeletion {
+                // Something newer hides it from readers, but it still has to
+                // meet its value, in a deeper level maybe: when the newer value
+                // meets a single deletion too, the older one must not show.
+                self.single_delete(stripe)?;
+            } else if hidden {
                 self.consume();
             } else if self.decide(seq, ty, stripe)? {
                 return Ok(());

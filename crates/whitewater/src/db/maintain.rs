@@ -133,8 +133,12 @@ impl Engine {
         self.state.lock().manual_compactions += 1;
         let outcome = self.compact_levels(cf, begin, end, bottommost);
         self.state.lock().manual_compactions -= 1;
+        let harmless = [
+            ErrorKind::ShutdownInProgress,
+            ErrorKind::ColumnFamilyDropped,
+        ];
         if let Err(e) = &outcome
-            && e.kind() != ErrorKind::ShutdownInProgress
+            && !harmless.contains(&e.kind())
         {
             self.poison(e, "a manual compaction");
         }

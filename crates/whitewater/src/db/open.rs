@@ -354,12 +354,16 @@ fn check_existence(fs: &dyn Fs, dir: &Path, options: &DbOptions) -> Result<bool>
             filename::current(dir).display()
         )));
     }
-    // Never put an empty database over data whose CURRENT was lost.
+    // Never put an empty database over data whose CURRENT was lost. The first
+    // manifest alone is what a crash in the middle of creation leaves.
     if fs.exists(dir)? {
         for name in fs.list(dir)? {
-            if let Some(FileType::Table(_) | FileType::Manifest(_) | FileType::Blob(_)) =
-                filename::parse(&name)
-            {
+            let data = match filename::parse(&name) {
+                Some(FileType::Table(_) | FileType::Blob(_) | FileType::Wal(_)) => true,
+                Some(FileType::Manifest(number)) => number != 1,
+                _ => false,
+            };
+            if data {
                 return Err(Error::corruption(format_args!(
                     "CURRENT is missing, but {name} is there"
                 ))

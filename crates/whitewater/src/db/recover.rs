@@ -13,6 +13,7 @@ use crate::flush;
 use crate::memtable::{Added, Memtable};
 use crate::options::CfOptions;
 use crate::version::set::{Recovered, VersionSet};
+use crate::write::log::Link;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -54,6 +55,13 @@ struct Progress {
     /// Set when point-in-time recovery met damage: later logs count only if
     /// they go on exactly where the intact part ended.
     cut: bool,
+    /// The last sequence number read from the logs. The manifest may know of
+    /// later ones, of column families that were flushed.
+    read_to: SequenceNumber,
+    /// The last sequence number read from each log.
+    ends: BTreeMap<u64, SequenceNumber>,
+    /// Logs below this are not needed.
+    first_log: u64,
 }
 
 impl LogReplay<'_> {
@@ -66,6 +74,9 @@ impl LogReplay<'_> {
             },
             memtables: BTreeMap::new(),
             cut: false,
+            read_to: 0,
+            ends: BTreeMap::new(),
+            first_log: self.first_log(),
         };
         for number in self.logs()? {
             self.versions.mark_file_number_used(number);
@@ -78,12 +89,17 @@ impl LogReplay<'_> {
         Ok(progress.out)
     }
 
+    /// The smallest number of a log that is needed.
+    fn first_log(&self) -> u64 {
+        let cfs = self.recovered.column_families.values();
+        let min = cfs.map(|cf| cf.log_number).min().unwrap_or(0);
+        min.max(self.recovered.min_log_number_to_keep)
+    }
+
     /// Numbers of the logs that are needed, ascending. Numbers of the others
     /// are marked as used, so that no new log takes the name of an old one.
     fn logs(&self) -> Result<Vec<u64>> {
-        let cfs = self.recovered.column_families.values();
-        let min = cfs.map(|cf| cf.log_number).min().unwrap_or(0);
-        let min = min.max(self.recovered.min_log_number_to_keep);
+        let min = self.first_log();
         let mut logs = Vec::new();
         for name in self.fs.list(self.wal_dir)? {
             if let Some(FileType::Wal(n)) = filename::parse(&name) {
@@ -126,6 +142,8 @@ impl LogReplay<'_> {
                         "Recovery: {} ends in a torn record at offset {offset}, {bytes} bytes dropped",
                         path.display()
                     ));
+                    // What was torn off may be missing before the next log.
+                    progress.cut = self.mode == RecoveryMode::PointInTime;
                     break;
                 }
                 ReadOutcome::Corrupt(e) => {
@@ -136,7 +154,7 @@ impl LogReplay<'_> {
                 }
             }
             if progress.cut {
-                if batch::sequence(&record) != progress.out.last_sequence + 1 {
+                if batch::sequence(&record) != progress.read_to + 1 {
                     self.log.write(&format!(
                         "Recovery: {} and later logs are not replayed: they do not continue the \
                          intact part before the damage",
@@ -149,6 +167,13 @@ impl LogReplay<'_> {
             let checked =
                 batch::check(&record).map_err(|e| e.in_file(&path, Some(reader.record_offset())));
             if let Err(e) = checked {
+                if self.damaged(e, size, progress)? {
+                    break;
+                }
+                continue;
+            }
+            if let Err(e) = check_link(&record, progress) {
+                let e = e.in_file(&path, Some(reader.record_offset()));
                 if self.damaged(e, size, progress)? {
                     break;
                 }
@@ -218,6 +243,8 @@ impl LogReplay<'_> {
         }
         let last = seq.saturating_sub(1);
         progress.out.last_sequence = progress.out.last_sequence.max(last);
+        progress.read_to = progress.read_to.max(last);
+        progress.ends.insert(log_number, last);
         let full: Vec<u32> = progress
             .memtables
             .iter()
@@ -253,4 +280,20 @@ impl LogReplay<'_> {
         progress.out.tables.entry(id).or_default().extend(tables);
         Ok(())
     }
+}
+
+/// Checks, where `record` says how the log before this one ended, that all of
+/// that was read.
+fn check_link(record: &[u8], progress: &Progress) -> Result<()> {
+    let Some(link) = Link::decode(record) else {
+        return Ok(());
+    };
+    let read = progress.ends.get(&link.log_number).copied().unwrap_or(0);
+    if link.log_number < progress.first_log || read >= link.last_sequence {
+        return Ok(());
+    }
+    Err(Error::corruption(format_args!(
+        "log {:06} before this one should reach sequence number {} and ends at {read}",
+        link.log_number, link.last_sequence
+    )))
 }

@@ -147,6 +147,8 @@ fn guarded(work: impl FnOnce() -> Result<()>) -> Result<()> {
 
 fn finish(engine: &Engine, outcome: Result<()>, what: &str) {
     match outcome {
+        // What was made for a column family dropped meanwhile is obsolete.
+        Err(e) if e.kind() == ErrorKind::ColumnFamilyDropped => engine.purge_obsolete_files(),
         Ok(()) => engine.purge_obsolete_files(),
         Err(e) if e.kind() == ErrorKind::ShutdownInProgress => {}
         Err(e) => engine.poison(&e, what),

@@ -63,7 +63,14 @@ impl Replay {
     /// `Corruption` and `NotSupported` naming file and offset.
     pub fn read(fs: &dyn Fs, dir: &Path) -> Result<Replay> {
         let path = read_current(fs, dir)?;
-        let mut reader = ManifestReader::open(fs, &path)?;
+        let mut reader =
+            ManifestReader::open(fs, &path).map_err(|e| match e.is_missing_file() {
+                true => {
+                    let text = format!("CURRENT names {}, which is missing", path.display());
+                    Error::corruption_in(&filename::current(dir), 0, text)
+                }
+                false => e,
+            })?;
         let mut replay = Replay {
             families: BTreeMap::from([(0, ReplayedFamily::new(DEFAULT_COLUMN_FAMILY))]),
             manifest_number: number_of(&path),

@@ -6,14 +6,61 @@
 //!   synced yet; a synced write syncs them before the current one (upholds C4).
 //! * L2: a log file is deleted or recycled only below the number the manifest
 //!   says is needed.
+//! * L3: the first record of a log that follows another one is a [`Link`] to
+//!   it. Logs are not synced when they are switched out, so a power cut may
+//!   lose the tail of one and keep the next; recovery sees the hole by the link.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
+use whitewater_storage::batch::{self, Batch, Op};
 use whitewater_storage::filename;
 use whitewater_storage::fs::Fs;
+use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::LogWriter;
 use whitewater_storage::{Error, Result};
+
+/// What a log says about the log before it: a batch without operations whose
+/// log data is this. Other engines skip it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Link {
+    /// Number of the log before.
+    pub log_number: u64,
+    /// The last sequence number recorded in it.
+    pub last_sequence: SequenceNumber,
+}
+
+impl Link {
+    const MARK: &[u8] = b"whitewater.previous.log";
+
+    /// The log record.
+    fn encode(self) -> Vec<u8> {
+        let mut data = Self::MARK.to_vec();
+        data.extend_from_slice(&self.log_number.to_le_bytes());
+        data.extend_from_slice(&self.last_sequence.to_le_bytes());
+        let mut batch = Batch::default();
+        batch.push_log_data(&data);
+        let mut record = batch.bytes().to_vec();
+        record[..8].copy_from_slice(&(self.last_sequence + 1).to_le_bytes());
+        record
+    }
+
+    /// The link in a log record that was checked, if it is one.
+    pub fn decode(record: &[u8]) -> Option<Link> {
+        if batch::count(record) != 0 {
+            return None;
+        }
+        let Some(Ok(Op::LogData(data))) = batch::ops(record).next() else {
+            return None;
+        };
+        let numbers = data.strip_prefix(Self::MARK)?;
+        let number = |at: usize| Some(u64::from_le_bytes(*numbers.get(at..)?.first_chunk()?));
+        Some(Link {
+            log_number: number(0)?,
+            last_sequence: number(8)?,
+        })
+    }
+}
 
 /// The logs of an open database.
 #[derive(Debug)]
@@ -24,6 +71,10 @@ pub(crate) struct Wal {
     /// Expected size of a log, reserved when one is created.
     preallocate: u64,
     current: Option<LogWriter>,
+    /// The last sequence number of the last record; 0 before the first.
+    last_sequence: SequenceNumber,
+    /// To be written before the current log's first record.
+    link: Option<Link>,
     /// Whether the current log's directory entry is durable.
     dir_synced: bool,
     /// L1.
@@ -43,6 +94,8 @@ impl Wal {
             recycle_limit,
             preallocate,
             current: None,
+            last_sequence: 0,
+            link: None,
             dir_synced: false,
             closed: Vec::new(),
             older: VecDeque::new(),
@@ -76,6 +129,13 @@ impl Wal {
         file.preallocate(self.preallocate);
         let next = LogWriter::new(file, number, self.recycle_limit > 0);
         if let Some(last) = self.current.replace(next) {
+            // An empty log has nothing to lose; what it would say still holds.
+            if !last.is_empty() {
+                self.link = Some(Link {
+                    log_number: last.log_number(),
+                    last_sequence: self.last_sequence,
+                });
+            }
             self.older.push_back((last.log_number(), last.len()));
             self.closed.push(last);
         }
@@ -83,12 +143,20 @@ impl Wal {
         Ok(())
     }
 
-    /// Appends one record.
+    /// Appends one record, a batch whose header is the first part.
     pub fn append(&mut self, parts: &[&[u8]]) -> Result<()> {
-        match &mut self.current {
-            Some(log) => log.add_record(parts),
-            None => Err(Error::invalid("the database has no log open")),
+        let Some(log) = &mut self.current else {
+            return Err(Error::invalid("the database has no log open"));
+        };
+        if let Some(link) = self.link.take() {
+            log.add_record(&[&link.encode()])?;
         }
+        log.add_record(parts)?;
+        if let Some(header) = parts.first() {
+            let end = batch::sequence(header) + u64::from(batch::count(header));
+            self.last_sequence = self.last_sequence.max(end.saturating_sub(1));
+        }
+        Ok(())
     }
 
     /// Makes everything appended so far durable, oldest log first.

@@ -1,6 +1,13 @@
 //! Integration tests of the public API, in one binary.
 
 mod api;
+mod concurrency;
 mod content;
+mod corruption;
+mod crash;
+mod faults;
 mod fixtures;
+mod harness;
 mod interop;
+mod model;
+mod power_cut;

@@ -1,0 +1,135 @@
+//! What the adversarial tests share: seeds, watchdogs, small databases.
+//!
+//! Every campaign is deterministic from its seed but for the timing of
+//! background threads. `WHITEWATER_SEED` replaces the first seed and
+//! `WHITEWATER_ROUNDS` the number of rounds (each round uses the seed after
+//! the last one), so a failure is replayed with the printed seed and one round.
+
+pub mod script;
+pub mod walk;
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+use whitewater::fs::Fs;
+use whitewater::{ColumnFamilyDescriptor, DBWithThreadMode, Error, MultiThreaded, Options};
+
+/// The database type of these tests: column families come and go through `&`.
+pub type Db = DBWithThreadMode<MultiThreaded>;
+
+/// Where databases live on in-memory file systems.
+pub const DIR: &str = "/data/db";
+
+fn number(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{name}={text} is no number")),
+    )
+}
+
+/// The seeds of a campaign of `default_rounds` rounds.
+pub fn seeds(default_seed: u64, default_rounds: u64) -> Range<u64> {
+    let first = number("WHITEWATER_SEED").unwrap_or(default_seed);
+    first..first + number("WHITEWATER_ROUNDS").unwrap_or(default_rounds)
+}
+
+/// Runs `round` for each seed of the campaign; a failure names its seed.
+pub fn campaign(name: &str, default_seed: u64, default_rounds: u64, round: impl Fn(u64)) {
+    for seed in seeds(default_seed, default_rounds) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| round(seed))) {
+            eprintln!(
+                "{name} failed; replay with WHITEWATER_SEED={seed} WHITEWATER_ROUNDS=1 \
+                 cargo test -p whitewater --test it {name}"
+            );
+            resume_unwind(panic);
+        }
+    }
+}
+
+/// Runs `work` on a thread of its own; ends the whole process when it has not
+/// ended after `seconds`, for a hung thread cannot be ended otherwise.
+pub fn watched<T: Send + 'static>(
+    what: &str,
+    seconds: u64,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    let (done, ended) = mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        let outcome = catch_unwind(AssertUnwindSafe(work));
+        // The receiver is gone only if it gave up waiting.
+        let _ = done.send(());
+        outcome
+    });
+    if ended.recv_timeout(Duration::from_secs(seconds)).is_err() {
+        eprintln!("{what}: hangs after {seconds} s");
+        std::process::abort();
+    }
+    match thread.join().expect("panics are caught inside") {
+        Ok(value) => value,
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// Options that make tiny tables, many of them, and many levels.
+pub fn tiny() -> Options {
+    let mut o = Options::default();
+    o.create_if_missing(true);
+    o.create_missing_column_families(true);
+    o.set_write_buffer_size(64 << 10);
+    o.set_arena_block_size(4 << 10);
+    o.set_target_file_size_base(16 << 10);
+    o.set_max_bytes_for_level_base(48 << 10);
+    o.set_max_bytes_for_level_multiplier(3.0);
+    o.set_level_zero_file_num_compaction_trigger(2);
+    o.set_merge_operator_associative("append", append);
+    o
+}
+
+/// Joins a value and operands with commas.
+pub fn append(
+    _key: &[u8],
+    existing: Option<&[u8]>,
+    operands: &whitewater::MergeOperands<'_>,
+) -> Option<Vec<u8>> {
+    let mut parts: Vec<&[u8]> = existing.into_iter().collect();
+    parts.extend(operands.iter());
+    Some(parts.join(&b','))
+}
+
+/// [`tiny`] on `fs`.
+pub fn tiny_on(fs: impl Fs) -> Options {
+    let mut o = tiny();
+    o.set_fs(Arc::new(fs));
+    o
+}
+
+/// Opens the database in `dir` with all column families that it has.
+pub fn open_all(options: &Options, dir: &Path) -> Result<Db, Error> {
+    let names = match Db::list_cf(options, dir) {
+        Ok(names) => names,
+        // Nothing there yet; if the database is damaged, opening says so.
+        Err(_) => vec!["default".to_owned()],
+    };
+    open_named(options, dir, &names)
+}
+
+/// Opens the database in `dir` with `names`, all with the same options.
+pub fn open_named(options: &Options, dir: &Path, names: &[String]) -> Result<Db, Error> {
+    let families = names
+        .iter()
+        .map(|name| ColumnFamilyDescriptor::new(name, options.clone()));
+    Db::open_cf_descriptors(options, dir, families)
+}
+
+/// Bytes as text for messages: printable ones as they are.
+pub fn show(bytes: &[u8]) -> String {
+    let mut text = format!("b\"{}\"", bytes.escape_ascii());
+    if text.len() > 60 {
+        text.truncate(50);
+        text.push_str(&format!("...\" ({} bytes)", bytes.len()));
+    }
+    text
+}
