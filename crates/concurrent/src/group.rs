@@ -40,6 +40,7 @@
 use crate::sync::{AtomicPtr, AtomicUsize, Cell, Ordering};
 use crate::waiter::{BLOCKED, CallSite, StateWord, YieldPolicy};
 use crossbeam_utils::CachePadded;
+use std::marker::PhantomData;
 use std::ptr;
 
 const WAITING: u32 = 0;
@@ -121,17 +122,17 @@ unsafe fn at<'a, R, E>(node: *mut Node<R, E>) -> &'a Node<R, E> {
 
 /// What the members of a group in flight share. Lives on the leader's stack
 /// until the leader has seen the group finished (G2).
-struct Shared<S: Steps> {
-    group: S::Group,
-    leader: *mut Node<S::Request, S::Error>,
-    last: *mut Node<S::Request, S::Error>,
+struct Shared<R, E, G> {
+    group: G,
+    leader: *mut Node<R, E>,
+    last: *mut Node<R, E>,
     /// Members that have not finished applying.
     /// Written by: each applying member (one decrement, AcqRel). Read by: the
     /// same; who takes it to zero finishes the group. Publishes: everything
     /// the members applied, to the finisher.
     running: AtomicUsize,
     /// First failure of an apply step.
-    failure: parking_lot::Mutex<Option<S::Error>>,
+    failure: parking_lot::Mutex<Option<E>>,
 }
 
 /// Requests of a group, oldest first, as the leader sees them.
@@ -189,19 +190,19 @@ impl<'a, R: 'a, E> MemberList<'a, R> for Chain<R, E> {
     }
 }
 
-/// Aborts if dropped: a step panicked and waiters would be left behind.
+/// Aborts if dropped: a step panicked and waiters would be left behind. Every
+/// other way out forgets it.
 struct AbortOnUnwind;
 
 impl Drop for AbortOnUnwind {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            std::process::abort();
-        }
+        std::process::abort();
     }
 }
 
-/// The queue that callers join.
-pub struct GroupQueue<R, E> {
+/// The queue that callers join. All of them agree on the types of requests,
+/// failures and groups, which is what they find behind one another's pointers.
+pub struct GroupQueue<R, E, G> {
     /// The node pushed last, null when no group is in flight.
     /// Written by: each caller's push (AcqRel) and the finisher that empties
     /// it (AcqRel). Read by: the same (Acquire). Publishes: the pushed nodes;
@@ -211,9 +212,10 @@ pub struct GroupQueue<R, E> {
     policy: YieldPolicy,
     joining: CallSite,
     finishing: CallSite,
+    group: PhantomData<fn() -> G>,
 }
 
-impl<R, E> std::fmt::Debug for GroupQueue<R, E> {
+impl<R, E, G> std::fmt::Debug for GroupQueue<R, E, G> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("GroupQueue")
             .field("policy", &self.policy)
@@ -221,7 +223,7 @@ impl<R, E> std::fmt::Debug for GroupQueue<R, E> {
     }
 }
 
-impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
+impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
     /// An empty queue.
     pub fn new(policy: YieldPolicy) -> Self {
         GroupQueue {
@@ -229,6 +231,7 @@ impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
             policy,
             joining: CallSite::new(),
             finishing: CallSite::new(),
+            group: PhantomData,
         }
     }
 
@@ -238,10 +241,9 @@ impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
     /// What `prepare` or any member's `apply` of the group reported.
     pub fn commit<S>(&self, steps: &S, request: &R) -> Result<(), E>
     where
-        S: Steps<Request = R, Error = E>,
-        S::Group: Sync,
+        S: Steps<Request = R, Error = E, Group = G>,
     {
-        let _abort = AbortOnUnwind;
+        let abort = AbortOnUnwind;
         let node = Node {
             request,
             state: StateWord::new(WAITING),
@@ -262,17 +264,18 @@ impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
         match state {
             LEADER => self.lead(steps, me),
             APPLY => {
-                let shared = node.shared.get().cast::<Shared<S>>();
+                let shared = node.shared.get().cast::<Shared<R, E, G>>();
                 // SAFETY: the leader pointed `shared` at its group before
                 // APPLY (G3), and the group lives until it is finished (G2).
-                let shared = unsafe { &*shared };
-                self.apply_own(steps, shared, &node);
-                if !self.leave(steps, shared) {
+                self.apply_own(steps, unsafe { &*shared }, &node);
+                // SAFETY: this thread has its part in the group still.
+                if !unsafe { self.leave(steps, shared) } {
                     node.state.wait(1 << DONE, &self.finishing, self.policy);
                 }
             }
             _ => {}
         }
+        std::mem::forget(abort);
         node.outcome.replace(None).map_or(Ok(()), Err)
     }
 
@@ -321,7 +324,7 @@ impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
     /// Builds the group that starts at `leader`.
     fn gather<S>(&self, steps: &S, leader: *mut Node<R, E>) -> Chain<R, E>
     where
-        S: Steps<Request = R, Error = E>,
+        S: Steps<Request = R, Error = E, Group = G>,
     {
         // Acquire: pairs with the pushes, publishing the nodes below.
         let head = self.newest.load(Ordering::Acquire);
@@ -351,8 +354,7 @@ impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
 
     fn lead<S>(&self, steps: &S, me: *mut Node<R, E>)
     where
-        S: Steps<Request = R, Error = E>,
-        S::Group: Sync,
+        S: Steps<Request = R, Error = E, Group = G>,
     {
         let mut chain = self.gather(steps, me);
         let prepared = steps.prepare(&mut Members { nodes: &mut chain });
@@ -363,7 +365,7 @@ impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
                 return;
             }
         };
-        let shared = Shared::<S> {
+        let shared = Shared {
             group,
             leader: me,
             last: chain.last,
@@ -372,7 +374,8 @@ impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
         };
         let parallel = chain.len > 1 && steps.parallel(&shared.group);
         self.launch(steps, &shared, parallel);
-        if self.leave(steps, &shared) {
+        // SAFETY: the leader has its part in the group still.
+        if unsafe { self.leave(steps, &raw const shared) } {
             return;
         }
         // SAFETY: the leader's own node.
@@ -381,9 +384,9 @@ impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
     }
 
     /// Starts the members that are awake and applies the others' requests.
-    fn launch<S>(&self, steps: &S, shared: &Shared<S>, parallel: bool)
+    fn launch<S>(&self, steps: &S, shared: &Shared<R, E, G>, parallel: bool)
     where
-        S: Steps<Request = R, Error = E>,
+        S: Steps<Request = R, Error = E, Group = G>,
     {
         // Two passes: first set off who is awake, then work alongside them.
         // SAFETY (of each `at` here): members are valid until the group is
@@ -422,9 +425,9 @@ impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
         }
     }
 
-    fn apply_own<S>(&self, steps: &S, shared: &Shared<S>, node: &Node<R, E>)
+    fn apply_own<S>(&self, steps: &S, shared: &Shared<R, E, G>, node: &Node<R, E>)
     where
-        S: Steps<Request = R, Error = E>,
+        S: Steps<Request = R, Error = E, Group = G>,
     {
         let outcome = steps.apply(&shared.group, node.request(), node.ticket.get());
         if let Err(e) = outcome {
@@ -434,18 +437,33 @@ impl<R: Sync, E: Clone + Send> GroupQueue<R, E> {
 
     /// Ends one thread's part in applying. The last one finishes the group;
     /// returns whether that was this thread.
-    fn leave<S>(&self, steps: &S, shared: &Shared<S>) -> bool
+    ///
+    /// # Safety
+    /// The caller has a part in the group behind `shared` and ends it here: it
+    /// may not touch the group afterwards.
+    unsafe fn leave<S>(&self, steps: &S, shared: *const Shared<R, E, G>) -> bool
     where
-        S: Steps<Request = R, Error = E>,
+        S: Steps<Request = R, Error = E, Group = G>,
     {
-        // AcqRel: releases what this thread applied to the last one's acquire.
-        if shared.running.fetch_sub(1, Ordering::AcqRel) != 1 {
+        // No reference to the group outlives this block: it may vanish as soon
+        // as the last member has left.
+        let is_last = {
+            // SAFETY: valid, since this thread has not left yet (G2).
+            let running = unsafe { &(*shared).running };
+            // AcqRel: releases what this thread applied to the last one's
+            // acquire.
+            running.fetch_sub(1, Ordering::AcqRel) == 1
+        };
+        if !is_last {
             return false;
         }
-        let failure = shared.failure.lock().take();
-        steps.publish(&shared.group, failure.as_ref());
-        // From here on `shared` may vanish with the leader's DONE: copy first.
-        let (leader, last) = (shared.leader, shared.last);
+        let (leader, last, failure) = {
+            // SAFETY: valid until the last member, this thread, finishes it.
+            let shared = unsafe { &*shared };
+            let failure = shared.failure.lock().take();
+            steps.publish(&shared.group, failure.as_ref());
+            (shared.leader, shared.last, failure)
+        };
         self.finish(leader, last, failure.as_ref(), ptr::null_mut());
         true
     }

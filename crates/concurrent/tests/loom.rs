@@ -253,7 +253,7 @@ mod groups {
                 slow_yield: Duration::ZERO,
             };
             let shared = Arc::new((
-                GroupQueue::<u64, u64>::new(no_yield),
+                GroupQueue::<u64, u64, (u64, bool)>::new(no_yield),
                 Check {
                     parallel,
                     fail,
@@ -262,7 +262,8 @@ mod groups {
                     published: AtomicU64::new(0),
                 },
             ));
-            let commit = move |shared: &(GroupQueue<u64, u64>, Check), request: u64| {
+            let commit = move |shared: &(GroupQueue<u64, u64, (u64, bool)>, Check),
+                               request: u64| {
                 let outcome = shared.0.commit(&shared.1, &request);
                 if fail.is_none() {
                     assert_eq!(outcome, Ok(()));

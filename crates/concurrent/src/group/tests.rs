@@ -91,7 +91,7 @@ impl Steps for Check {
 }
 
 fn run(threads: u64, per_thread: u64, policy: YieldPolicy) {
-    let queue = GroupQueue::<Request, String>::new(policy);
+    let queue = GroupQueue::<Request, String, Group>::new(policy);
     let check = Check::default();
     let failures = AtomicU64::new(0);
     std::thread::scope(|s| {

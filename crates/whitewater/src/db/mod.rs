@@ -29,6 +29,7 @@ use crate::read::table_cache::TableCache;
 use crate::stats::{Ticker, tick};
 use crate::version::ObsoleteFiles;
 use crate::version::set::VersionSet;
+use crate::write::group::WriteGroup;
 use crate::write::log::Wal;
 use crate::write::stall::StallGate;
 use crate::write::{MemtableMap, Request};
@@ -89,7 +90,7 @@ pub(crate) struct Engine {
     /// Signals callers: a background job ended.
     pub(crate) done: Condvar,
 
-    pub(crate) queue: GroupQueue<Request, Error>,
+    pub(crate) queue: GroupQueue<Request, Error, WriteGroup>,
     pub(crate) gate: StallGate,
     pub(crate) wal: Mutex<Wal>,
     /// The memtables that writes go to.

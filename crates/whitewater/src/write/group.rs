@@ -36,7 +36,7 @@ pub(crate) struct Grouped<'a, E> {
 /// What the group's log write or inserts reported; then no part of the batch
 /// is visible.
 pub(crate) fn commit<E: CommitEnv>(
-    queue: &GroupQueue<Request, Error>,
+    queue: &GroupQueue<Request, Error, WriteGroup>,
     steps: &Grouped<'_, E>,
     request: &Request,
 ) -> Result<()> {

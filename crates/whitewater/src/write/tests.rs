@@ -1,7 +1,7 @@
 //! One suite for every commit protocol, over a fake environment: order,
 //! visibility, and a failure at each step.
 
-use super::group::{self, Grouped};
+use super::group::{self, Grouped, WriteGroup};
 use super::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -79,7 +79,7 @@ impl CommitEnv for FakeEnv {
 
 struct Db {
     env: FakeEnv,
-    queue: GroupQueue<Request, Error>,
+    queue: GroupQueue<Request, Error, WriteGroup>,
 }
 
 impl Db {
