@@ -14,6 +14,7 @@ impl Engine {
             // What the manifest holds is in doubt: keep everything.
             return;
         }
+        let mut failed = Vec::new();
         for number in self.obsolete.take() {
             self.tables.evict(number);
             let path = filename::table(&self.dir, number);
@@ -26,17 +27,21 @@ impl Engine {
                 Err(e) => {
                     self.log
                         .write(&format!("deleting {} failed: {e}", path.display()));
-                    self.obsolete.put_back([number]);
-                    return;
+                    failed.push(number);
                 }
             }
         }
+        self.obsolete.put_back(failed);
     }
 
     /// Deletes logs below `min_needed`, which the manifest has recorded.
     pub(crate) fn purge_obsolete_logs(&self, min_needed: u64) {
-        if let Err(e) = self.wal.lock().forget_below(min_needed) {
-            self.log.write(&format!("deleting old logs failed: {e}"));
+        // The files go after the lock: writers need it.
+        let obsolete = self.wal.lock().forget_below(min_needed);
+        for path in obsolete {
+            if let Err(e) = self.fs.remove(&path) {
+                self.log.write(&format!("deleting an old log failed: {e}"));
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use super::{Bottommost, Engine, LiveTable};
 use crate::compact::job;
 use crate::compact::output::OutputContext;
 use crate::compact::pick::{self, Compaction};
+use crate::jobs::guarded;
 use crate::memtable::Memtable;
 use crate::options::CfOptions;
 use crate::stats::Ticker;
@@ -87,12 +88,14 @@ impl Engine {
         let last = self.latest_sequence_number();
         self.versions
             .log_and_apply(vec![done.edit], last, None, &mut |changed| {
+                // Declared first, so dropped after the mutex is free.
+                let mut old = Vec::new();
                 let mut state = self.state.lock();
                 for new in changed {
                     let Some(cf) = state.cfs.get_mut(&new.id) else {
                         continue;
                     };
-                    cf.set_version(new.current.clone());
+                    old.push(cf.set_version(new.current.clone()));
                     cf.publish();
                 }
                 self.gate.set(state.pressure());
@@ -131,7 +134,7 @@ impl Engine {
     ) -> Result<()> {
         self.flush(std::slice::from_ref(cf), true)?;
         self.state.lock().manual_compactions += 1;
-        let outcome = self.compact_levels(cf, begin, end, bottommost);
+        let outcome = guarded(|| self.compact_levels(cf, begin, end, bottommost));
         self.state.lock().manual_compactions -= 1;
         let harmless = [
             ErrorKind::ShutdownInProgress,
@@ -227,7 +230,7 @@ impl Engine {
             }
         };
         self.state.lock().running_compactions += 1;
-        let outcome = self.run_compaction(cf, compaction);
+        let outcome = guarded(|| self.run_compaction(cf, compaction));
         self.state.lock().running_compactions -= 1;
         outcome
     }

@@ -178,8 +178,15 @@ impl Engine {
         }
     }
 
-    /// Ends background work. Jobs stop at the next entry they look at.
-    pub fn cancel_all_background_work(&self, wait: bool) {
+    /// Ends background work. Writes that bypassed the log are flushed first,
+    /// as RocksDB does; then jobs stop at the next entry they look at.
+    pub fn cancel_all_background_work(self: &Arc<Self>, wait: bool) {
+        if self.unlogged.swap(false, Ordering::Relaxed)
+            && let Err(e) = self.flush(&self.column_families(), true)
+        {
+            self.log
+                .write(&format!("flushing unlogged writes failed: {e}"));
+        }
         self.state.lock().closing = true;
         self.cancel.store(true, Ordering::Relaxed);
         self.gate.open_for_good();
@@ -196,17 +203,8 @@ impl Engine {
     }
 
     /// Ends background work, hands the log to the operating system and
-    /// releases the lock. Writes that bypassed the log are flushed first, as
-    /// RocksDB does. Idempotent; called when the public handle is dropped.
+    /// releases the lock. Idempotent; called when the public handle is dropped.
     pub fn close(self: &Arc<Self>) {
-        let cancelled = self.state.lock().closing;
-        if self.unlogged.swap(false, Ordering::Relaxed)
-            && !cancelled
-            && let Err(e) = self.flush(&self.column_families(), true)
-        {
-            self.log
-                .write(&format!("flushing unlogged writes at close failed: {e}"));
-        }
         self.cancel_all_background_work(true);
         // The purge comes before the versions go: their files stay.
         self.purge_obsolete_files();

@@ -92,13 +92,21 @@ impl Engine {
             obsolete,
         };
         let engine = opening.finish(recovered, lock)?;
-        for (name, cf_options) in missing {
-            engine.create_cf_arc(&name, cf_options)?;
+        if let Err(e) = engine.start(missing) {
+            // Threads may be running and hold the engine, and so the lock.
+            engine.close();
+            return Err(e);
         }
-        // A crash may have come between a change of families and its record.
-        engine.follow_families();
-        jobs::start(&engine)?;
         Ok(engine)
+    }
+
+    /// What opening still does once there is an engine.
+    fn start(self: &Arc<Self>, missing: Vec<(String, Arc<CfOptions>)>) -> Result<()> {
+        for (name, options) in missing {
+            self.create_cf_arc(&name, options)?;
+        }
+        self.follow_families();
+        jobs::start(self)
     }
 
     /// Names of the column families of the database in `dir`.

@@ -12,6 +12,7 @@ use crate::compact::output::OutputContext;
 use crate::flush;
 use crate::memtable::{Added, Memtable};
 use crate::options::CfOptions;
+use crate::version::Version;
 use crate::version::set::{Recovered, VersionSet};
 use crate::write::log::Link;
 use std::collections::BTreeMap;
@@ -52,9 +53,9 @@ pub(crate) struct Replayed {
 struct Progress {
     out: Replayed,
     memtables: BTreeMap<u32, Arc<Memtable>>,
-    /// Set when point-in-time recovery met damage: later logs count only if
+    /// The log in which point-in-time recovery met damage: later logs count only if
     /// they go on exactly where the intact part ended.
-    cut: bool,
+    cut: Option<u64>,
     /// The last sequence number read from the logs. The manifest may know of
     /// later ones, of column families that were flushed.
     read_to: SequenceNumber,
@@ -73,7 +74,7 @@ impl LogReplay<'_> {
                 ..Replayed::default()
             },
             memtables: BTreeMap::new(),
-            cut: false,
+            cut: None,
             read_to: 0,
             ends: BTreeMap::new(),
             first_log: self.first_log(),
@@ -82,11 +83,33 @@ impl LogReplay<'_> {
             self.versions.mark_file_number_used(number);
             self.replay(number, &mut progress)?;
         }
+        self.check_tables_behind_cut(&progress)?;
         let ids: Vec<u32> = progress.memtables.keys().copied().collect();
         for id in ids {
             self.flush(id, &mut progress)?;
         }
         Ok(progress.out)
+    }
+
+    /// A column family that was flushed past the cut would show writes later
+    /// than those the others lost.
+    ///
+    /// # Errors
+    /// `Corruption` naming the damaged log and the column family.
+    fn check_tables_behind_cut(&self, progress: &Progress) -> Result<()> {
+        let Some(log) = progress.cut else {
+            return Ok(());
+        };
+        let mut cfs = self.recovered.column_families.values();
+        let has_tables = |v: &Version| v.levels.iter().any(|files| !files.is_empty());
+        match cfs.find(|cf| cf.log_number > log && has_tables(&cf.current)) {
+            None => Ok(()),
+            Some(cf) => Err(Error::corruption(format_args!(
+                "tables of column family {} are ahead of a damaged log",
+                cf.name
+            ))
+            .in_file(&filename::wal(self.wal_dir, log), None)),
+        }
     }
 
     /// The smallest number of a log that is needed.
@@ -143,17 +166,17 @@ impl LogReplay<'_> {
                         path.display()
                     ));
                     // What was torn off may be missing before the next log.
-                    progress.cut = self.mode == RecoveryMode::PointInTime;
+                    progress.cut = (self.mode == RecoveryMode::PointInTime).then_some(number);
                     break;
                 }
                 ReadOutcome::Corrupt(e) => {
-                    if self.damaged(e, size, progress)? {
+                    if self.damaged(e, number, size, progress)? {
                         break;
                     }
                     continue;
                 }
             }
-            if progress.cut {
+            if progress.cut.is_some() {
                 if batch::sequence(&record) != progress.read_to + 1 {
                     self.log.write(&format!(
                         "Recovery: {} and later logs are not replayed: they do not continue the \
@@ -162,19 +185,19 @@ impl LogReplay<'_> {
                     ));
                     break;
                 }
-                progress.cut = false;
+                progress.cut = None;
             }
             let checked =
                 batch::check(&record).map_err(|e| e.in_file(&path, Some(reader.record_offset())));
             if let Err(e) = checked {
-                if self.damaged(e, size, progress)? {
+                if self.damaged(e, number, size, progress)? {
                     break;
                 }
                 continue;
             }
             if let Err(e) = check_link(&record, progress) {
                 let e = e.in_file(&path, Some(reader.record_offset()));
-                if self.damaged(e, size, progress)? {
+                if self.damaged(e, number, size, progress)? {
                     break;
                 }
                 continue;
@@ -192,7 +215,13 @@ impl LogReplay<'_> {
 
     /// Decides about damage by the recovery mode; returns whether to stop
     /// reading this log.
-    fn damaged(&self, e: Error, size: u64, progress: &mut Progress) -> Result<bool> {
+    fn damaged(
+        &self,
+        e: Error,
+        log_number: u64,
+        size: u64,
+        progress: &mut Progress,
+    ) -> Result<bool> {
         if e.kind() != whitewater_storage::ErrorKind::Corruption {
             return Err(e);
         }
@@ -205,7 +234,7 @@ impl LogReplay<'_> {
                 self.log.write(&format!(
                     "Recovery: cut at damage, {rest} bytes dropped: {e}"
                 ));
-                progress.cut = true;
+                progress.cut = Some(log_number);
                 Ok(true)
             }
             RecoveryMode::SkipAnyCorruptedRecord => {

@@ -66,10 +66,12 @@ impl CfState {
         &self.data.options
     }
 
-    /// Installs `version` as the current one.
-    pub fn set_version(&mut self, version: Arc<Version>) {
+    /// Installs `version` as the current one; returns the one before, to be
+    /// dropped once the mutex is free (it may be the last to hold files open).
+    #[must_use]
+    pub fn set_version(&mut self, version: Arc<Version>) -> Arc<Version> {
         self.levels = pick::level_state(&version, &self.data.options);
-        self.version = version;
+        std::mem::replace(&mut self.version, version)
     }
 
     /// Makes the current parts visible to readers.

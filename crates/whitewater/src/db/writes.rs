@@ -94,7 +94,7 @@ impl Engine {
         let map = self.memtables.load();
         let mut found = 0u32;
         for op in w.batch.ops() {
-            let Op::Entry { cf, ty, .. } = op? else {
+            let Op::Entry { cf, ty, key, value } = op? else {
                 continue;
             };
             found += 1;
@@ -103,6 +103,7 @@ impl Engine {
                     "Invalid column family specified in write batch: id {cf}"
                 )));
             }
+            check_lengths(key, value)?;
             if !is_writable(ty) {
                 return Err(Error::not_supported(format_args!(
                     "writing entries of type {ty:?}"
@@ -141,13 +142,22 @@ impl Engine {
         self.attention.store(false, Ordering::Relaxed);
         let log_bytes = self.wal.lock().total_bytes();
         let full: Vec<u32> = {
-            let state = self.state.lock();
+            let mut state = self.state.lock();
             if let Err(e) = Self::check_healthy(&state) {
                 self.attention.store(true, Ordering::Relaxed);
                 return Err(e);
             }
             let too_much_log = log_bytes > self.max_total_log_bytes(&state);
             let oldest = state.oldest_wal();
+            if too_much_log {
+                // What keeps the oldest log must go, were it ever so little.
+                let keepers = state
+                    .cfs
+                    .values_mut()
+                    .filter(|cf| cf.oldest_wal() == oldest);
+                keepers.for_each(|cf| cf.flush_requested |= !cf.imm.is_empty());
+                self.work.notify_all();
+            }
             let due =
                 |mem: &Memtable| mem.is_full() || (too_much_log && mem.wal_number() == oldest);
             state

@@ -23,7 +23,10 @@ pub(crate) struct FlushJob {
 
 /// Takes the next flush that is due, if any, and marks it as running.
 pub(crate) fn pick(state: &mut DbState) -> Option<FlushJob> {
-    let cf = state.cfs.values_mut().find(|cf| cf.wants_flush())?;
+    // The oldest memtable of the database first: a column family that fills up
+    // all the time must not keep the others' waiting, and their logs alive.
+    let due = state.cfs.values_mut().filter(|cf| cf.wants_flush());
+    let cf = due.min_by_key(|cf| cf.imm[0].id)?;
     cf.flushing = true;
     cf.flush_requested = false;
     let memtables = cf.imm.clone();
@@ -108,13 +111,16 @@ fn install(engine: &Engine, job: &FlushJob, tables: Vec<FileMetaData>) -> Result
     engine
         .versions
         .log_and_apply(vec![edit], last, None, &mut |changed| {
+            // Declared first, so dropped after the mutex is free.
+            let mut old = Vec::new();
             let mut state = engine.state.lock();
             for new in changed {
                 let Some(cf) = state.cfs.get_mut(&new.id) else {
                     continue;
                 };
-                cf.set_version(new.current.clone());
+                old.push(cf.set_version(new.current.clone()));
                 if new.id == job.cf.id {
+                    // The job holds the memtables on.
                     cf.imm.drain(..job.memtables.len());
                 }
                 cf.publish();

@@ -99,11 +99,18 @@ fn compact_one(engine: &Engine) -> bool {
             if state.closing {
                 return false;
             }
-            if state.error.is_none()
-                && state.manual_compactions == 0
-                && let Some(job) = pick_compaction(&mut state)
-            {
-                break job;
+            if state.error.is_none() && state.manual_compactions == 0 {
+                // A custom comparator may panic here.
+                match catch_unwind(AssertUnwindSafe(|| pick_compaction(&mut state))) {
+                    Ok(Some(job)) => break job,
+                    Ok(None) => {}
+                    Err(_) => {
+                        drop(state);
+                        let e = Error::new(ErrorKind::Aborted, "a comparator panicked");
+                        engine.poison(&e, "picking a compaction");
+                        return true;
+                    }
+                }
             }
             engine.work.wait(&mut state);
         }
@@ -140,7 +147,7 @@ fn pick_compaction(state: &mut DbState) -> Option<(Arc<ColumnFamilyData>, Compac
 }
 
 /// Turns a panic (of a merge operator, say) into an error.
-fn guarded(work: impl FnOnce() -> Result<()>) -> Result<()> {
+pub(crate) fn guarded(work: impl FnOnce() -> Result<()>) -> Result<()> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(Error::new(ErrorKind::Aborted, "a background job panicked")))
 }

@@ -187,21 +187,23 @@ impl Wal {
         Ok(())
     }
 
-    /// Forgets logs below `min_needed`, deleting or keeping their files for
-    /// reuse; upholds L2 if the caller has that number from the manifest.
-    pub fn forget_below(&mut self, min_needed: u64) -> Result<()> {
+    /// Forgets logs below `min_needed`, keeping some for reuse; returns the
+    /// files to be deleted. Upholds L2 if the number is from the manifest.
+    #[must_use]
+    pub fn forget_below(&mut self, min_needed: u64) -> Vec<PathBuf> {
         self.closed.retain(|log| log.log_number() >= min_needed);
+        let mut obsolete = Vec::new();
         while let Some(&(number, _)) = self.older.front()
             && number < min_needed
         {
+            self.older.pop_front();
             if self.recyclable.len() < self.recycle_limit {
                 self.recyclable.push_back(number);
             } else {
-                self.fs.remove(&filename::wal(&self.dir, number))?;
+                obsolete.push(filename::wal(&self.dir, number));
             }
-            self.older.pop_front();
         }
-        Ok(())
+        obsolete
     }
 
     /// Closes the current log without syncing it.

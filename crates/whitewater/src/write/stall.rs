@@ -46,6 +46,15 @@ struct Gate {
     paid_until: Instant,
 }
 
+impl Gate {
+    /// Puts `bytes` on the books; returns when they are paid for.
+    fn charge(&mut self, bytes: usize, rate: u64) -> Instant {
+        let nanos = (bytes as u64).saturating_mul(1_000_000_000) / rate;
+        self.paid_until = self.paid_until.max(Instant::now()) + Duration::from_nanos(nanos);
+        self.paid_until
+    }
+}
+
 impl StallGate {
     /// An open gate; `rate` bytes per second while delayed, 0 for the default.
     pub fn new(rate: u64) -> Self {
@@ -76,8 +85,13 @@ impl StallGate {
 
     /// Changes the pressure.
     pub fn set(&self, pressure: Pressure) {
-        if self.pressure() != pressure {
-            let _gate = self.gate.lock();
+        let before = self.pressure();
+        if before != pressure {
+            let mut gate = self.gate.lock();
+            if before == Pressure::None || pressure == Pressure::None {
+                // Debts do not outlive the delay they come from.
+                gate.paid_until = Instant::now();
+            }
             self.pressure.store(pressure as u8, Ordering::Relaxed);
             self.changed.notify_all();
         }
@@ -123,19 +137,21 @@ impl StallGate {
         }
         let start = Instant::now();
         let mut gate = self.gate.lock();
-        while self.pressure() == Pressure::Stopped && !gate.closed {
-            self.changed.wait(&mut gate);
-        }
-        if self.pressure() == Pressure::Delayed && !gate.closed {
-            let cost = Duration::from_nanos(bytes as u64 * 1_000_000_000 / self.rate);
-            gate.paid_until = gate.paid_until.max(Instant::now()) + cost;
-            let until = gate.paid_until;
-            // Sleeps of under a millisecond cost more than they delay; the
-            // debt stays on the books and a later writer pays it.
-            while until > Instant::now() + Duration::from_millis(1) {
-                let timeout = self.changed.wait_until(&mut gate, until).timed_out();
-                if timeout || gate.closed || self.pressure() == Pressure::None {
-                    break;
+        // What this write owes is put on the books once, when it first meets
+        // the delay.
+        let mut until = None;
+        while !gate.closed {
+            match self.pressure() {
+                Pressure::None => break,
+                Pressure::Stopped => self.changed.wait(&mut gate),
+                Pressure::Delayed => {
+                    let due = *until.get_or_insert_with(|| gate.charge(bytes, self.rate));
+                    // Sleeps of under a millisecond cost more than they delay;
+                    // the debt stays on the books and a later writer pays it.
+                    if due <= Instant::now() + Duration::from_millis(1) {
+                        break;
+                    }
+                    let _ = self.changed.wait_until(&mut gate, due);
                 }
             }
         }
@@ -179,5 +195,22 @@ mod tests {
         assert!(gate.pass(1 << 20, false).is_ok());
         gate.set(Pressure::Delayed);
         assert!(gate.pass(1 << 20, false).is_ok());
+    }
+
+    #[test]
+    fn debts_do_not_outlive_their_delay() {
+        let gate = Arc::new(StallGate::new(1 << 10));
+        gate.set(Pressure::Delayed);
+        let debtor = {
+            let gate = gate.clone();
+            std::thread::spawn(move || gate.pass(1 << 20, false))
+        };
+        while gate.gate.lock().paid_until < Instant::now() + Duration::from_secs(60) {
+            std::thread::yield_now();
+        }
+        gate.set(Pressure::None);
+        assert!(debtor.join().unwrap().is_ok());
+        gate.set(Pressure::Delayed);
+        assert!(gate.gate.lock().paid_until <= Instant::now());
     }
 }
