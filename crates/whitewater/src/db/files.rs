@@ -1,6 +1,6 @@
 //! Deleting files that nothing needs any more.
 
-use super::Engine;
+use super::{Engine, options_file};
 use std::collections::BTreeSet;
 use std::path::Path;
 use whitewater_storage::filename::{self, FileType};
@@ -37,6 +37,23 @@ impl Engine {
     pub(crate) fn purge_obsolete_logs(&self, min_needed: u64) {
         if let Err(e) = self.wal.lock().forget_below(min_needed) {
             self.log.write(&format!("deleting old logs failed: {e}"));
+        }
+    }
+
+    /// Keeps the options file that RocksDB left true about column families.
+    pub(crate) fn follow_families(&self) {
+        let live = {
+            let state = self.state.lock();
+            state.cfs.values().map(|cf| cf.data.name.clone()).collect()
+        };
+        let number = |newest| {
+            self.versions.mark_file_number_used(newest);
+            self.versions.new_file_number()
+        };
+        let followed = options_file::follow_families(&*self.fs, &self.dir, &live, number);
+        if let Err(e) = followed {
+            self.log
+                .write(&format!("updating the options file failed: {e}"));
         }
     }
 }

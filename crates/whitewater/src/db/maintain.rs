@@ -330,6 +330,7 @@ impl Engine {
             self.poison(e, "creating a column family");
         }
         self.log.write(&format!("Created column family [{name}]"));
+        self.follow_families();
         added
     }
 
@@ -375,6 +376,7 @@ impl Engine {
         drop(removed);
         self.log
             .write(&format!("Dropped column family [{}]", cf.name));
+        self.follow_families();
         Ok(())
     }
 

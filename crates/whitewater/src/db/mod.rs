@@ -14,6 +14,7 @@ pub(crate) mod files;
 pub(crate) mod info_log;
 mod maintain;
 pub(crate) mod open;
+mod options_file;
 mod properties;
 mod reads;
 mod recover;

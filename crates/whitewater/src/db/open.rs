@@ -95,6 +95,8 @@ impl Engine {
         for (name, cf_options) in missing {
             engine.create_cf_arc(&name, cf_options)?;
         }
+        // A crash may have come between a change of families and its record.
+        engine.follow_families();
         jobs::start(&engine)?;
         Ok(engine)
     }

@@ -140,11 +140,7 @@ fn level_stats(cf: &CfState) -> String {
     let mut out = String::from("Level Files Size(MB)\n--------------------\n");
     for level in 0..cf.version.levels.len() {
         let mb = cf.version.level_bytes(level) as f64 / MIB;
-        let _ = writeln!(
-            out,
-            "{level:3} {:8} {mb:8.0}",
-            cf.version.num_files(level)
-        );
+        let _ = writeln!(out, "{level:3} {:8} {mb:8.0}", cf.version.num_files(level));
     }
     out
 }

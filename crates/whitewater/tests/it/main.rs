@@ -2,9 +2,12 @@
 
 mod api;
 mod concurrency;
+mod content;
 mod corruption;
 mod crash;
 mod faults;
+mod fixtures;
 mod harness;
+mod interop;
 mod model;
 mod power_cut;

@@ -1,0 +1,12 @@
+//! The database goes back and forth between this engine and RocksDB.
+//!
+//! RocksDB comes as Debian's package rocksdb-tools (ldb, sst_dump, db_bench)
+//! and as the Python package rocksdict. Where they are missing, the tests say
+//! so and pass, unless `WHITEWATER_REQUIRE_TOOLS` is 1.
+
+mod alternate;
+mod db_bench;
+mod python;
+mod tools;
+mod workload;
+mod written;
