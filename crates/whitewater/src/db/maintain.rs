@@ -331,10 +331,11 @@ impl Engine {
                 });
         if let Err(e) = &added {
             self.poison(e, "creating a column family");
+            return added;
         }
         self.log.write(&format!("Created column family [{name}]"));
         self.follow_families();
-        added
+        Ok(())
     }
 
     /// Drops a column family: its data goes once the last handle and iterator

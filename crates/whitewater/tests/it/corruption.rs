@@ -418,7 +418,14 @@ fn a_log_missing_between_others_is_noticed() {
             is_clear(&e, log);
             assert!(e.to_string().contains(log.trim_end_matches(".log")), "{e}");
         }
+        // "default" was flushed past the hole: no prefix has both families.
         options.set_wal_recovery_mode(DBRecoveryMode::PointInTime);
+        if missing < 3 {
+            let e = open_named(&options, Path::new(DIR), &names).unwrap_err();
+            is_clear(&e, ".log");
+            assert!(e.to_string().contains("ahead of a damaged log"), "{e}");
+            continue;
+        }
         let db = open_named(&options, Path::new(DIR), &names).unwrap();
         let one = db.cf_handle("one").unwrap();
         let found = collect(db.raw_iterator_cf(&one)).unwrap();

@@ -159,8 +159,8 @@ pub type DB = DBWithThreadMode<MultiThreaded>;
 /// of a [`SingleThreaded`] one may be called by many threads at once.
 ///
 /// Dropping it stops background work and closes the database. What was written
-/// with [`WriteOptions::disable_wal`](crate::WriteOptions::disable_wal) and not
-/// flushed is lost then; all other writes are in the log.
+/// with [`WriteOptions::disable_wal`](crate::WriteOptions::disable_wal) is
+/// flushed first; all other writes are in the log.
 pub struct DBCommon<T: ThreadMode, D: DBInner> {
     inner: D,
     cfs: T,
