@@ -73,7 +73,7 @@ pub(super) enum Kind {
 
 /// Models grow nodes early, so that few steps reach every kind.
 const ROOM: [usize; 4] = if cfg!(loom) {
-    [2, 3, 4, 256]
+    [2, 3, 5, 256]
 } else {
     [4, 16, 48, 256]
 };
@@ -709,7 +709,7 @@ impl Drop for Locked<'_> {
 #[cold]
 fn pause(tries: &mut u32) {
     *tries += 1;
-    if cfg!(loom) || *tries % 64 == 0 {
+    if cfg!(loom) || tries.is_multiple_of(64) {
         thread::yield_now();
     } else {
         hint::spin_loop();
