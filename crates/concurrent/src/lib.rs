@@ -1,6 +1,7 @@
 //! Lock-free structures of the Whitewater storage engine.
 //!
 //! * [`arena`]: a bump allocator for memtables, sharded when it sees contention.
+//! * [`art`]: an adaptive radix tree of keys and their versions.
 //! * [`skiplist`]: the inline skip list, concurrent inserts beside lock-free
 //!   readers (seed: RocksDB's `InlineSkipList`).
 //! * [`group`]: leader and followers, the mechanism of grouped commits.
@@ -13,6 +14,7 @@
 //! writes it, who reads it and what it publishes.
 
 pub mod arena;
+pub mod art;
 pub mod counter;
 pub mod group;
 pub mod skiplist;

@@ -72,10 +72,10 @@ pub use api::{
     ColumnFamilyMetaData, ColumnFamilyRef, CompactOptions, DB, DBAccess, DBCommon,
     DBCompressionType, DBIterator, DBIteratorWithThreadMode, DBPinnableSlice, DBRawIterator,
     DBRawIteratorWithThreadMode, DBRecoveryMode, DBWithThreadMode, DEFAULT_COLUMN_FAMILY_NAME,
-    Direction, FlushOptions, IterateBounds, IteratorMode, LiveFile, LruCacheOptions, MergeOperands,
-    MultiThreaded, Options, PrefixRange, Range, ReadOptions, SingleThreaded, Snapshot,
-    SnapshotWithThreadMode, ThreadMode, WaitForCompactOptions, WriteBatch, WriteBatchIterator,
-    WriteBatchIteratorCf, WriteBatchWithTransaction, WriteOptions,
+    Direction, FlushOptions, IterateBounds, IteratorMode, LiveFile, LruCacheOptions,
+    MemtableFactory, MergeOperands, MultiThreaded, Options, PrefixRange, Range, ReadOptions,
+    SingleThreaded, Snapshot, SnapshotWithThreadMode, ThreadMode, WaitForCompactOptions,
+    WriteBatch, WriteBatchIterator, WriteBatchIteratorCf, WriteBatchWithTransaction, WriteOptions,
 };
 
 /// File systems a database can live in; see [`Options::set_fs`].

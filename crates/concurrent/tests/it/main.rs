@@ -2,6 +2,7 @@
 #![cfg(not(loom))]
 
 mod arena;
+mod art;
 mod order;
 mod skiplist_model;
 mod skiplist_stress;

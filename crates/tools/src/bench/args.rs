@@ -239,7 +239,6 @@ mod tests {
             ("--unordered_write", "unordered_write"),
             ("--unordered_write=true", "unordered_write"),
             ("--enable_pipelined_write=1", "enable_pipelined_write"),
-            ("--memtablerep=art", "memtablerep"),
             ("--memtablerep vector", "memtablerep"),
             ("--noadvise_random_on_open", "advise_random_on_open"),
             ("--num_column_families=4", "num_column_families"),

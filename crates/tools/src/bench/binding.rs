@@ -1,11 +1,14 @@
 //! The bindings to real engines, written once: the engine crate and the
 //! `rocksdb` crate have the same names and signatures.
 
+use super::engine::Result;
+use super::flags::Flags;
+
 /// Makes a module with a `Database` that implements
 /// [`Engine`](super::engine::Engine) over one of the crates.
 ///
 macro_rules! engine_binding {
-    ($module:ident, $package:ident, $title:expr) => {
+    ($module:ident, $package:ident, $title:expr, $own_options:path) => {
         #[doc = concat!("The binding to the crate `", stringify!($package), "`.")]
         pub mod $module {
             use std::path::Path;
@@ -158,6 +161,7 @@ macro_rules! engine_binding {
                     options.set_wal_dir(&flags.wal_dir);
                 }
                 set_memtables(&mut options, flags);
+                $own_options(&mut options, flags)?;
                 set_jobs(&mut options, flags);
                 set_levels(&mut options, flags);
                 options.set_compression_type(compression(flags)?);
@@ -261,12 +265,28 @@ macro_rules! engine_binding {
 engine_binding!(
     own,
     whitewater,
-    concat!("Whitewater: version ", env!("CARGO_PKG_VERSION"))
+    concat!("Whitewater: version ", env!("CARGO_PKG_VERSION")),
+    crate::bench::binding::whitewater_options
 );
+
+/// Options that only this engine has.
+fn whitewater_options(options: &mut whitewater::Options, flags: &Flags) -> Result<()> {
+    if flags.radix_tree()? {
+        options.set_memtable_factory(whitewater::MemtableFactory::Art);
+    }
+    Ok(())
+}
 
 #[cfg(feature = "peer-rocksdb")]
 engine_binding!(
     peer,
     rocksdb,
-    "RocksDB:    as bundled by the rocksdb crate 0.25"
+    "RocksDB:    as bundled by the rocksdb crate 0.25",
+    crate::bench::binding::rocksdb_options
 );
+
+/// The peer keeps its skip list whatever the own engine uses.
+#[cfg(feature = "peer-rocksdb")]
+fn rocksdb_options(_: &mut rocksdb::Options, _: &Flags) -> Result<()> {
+    Ok(())
+}

@@ -232,6 +232,7 @@ flags! {
         target_file_size_base: i64 = 64 << 20, "Bytes of a table file in level 1.";
     }
     "Tables and files" {
+        memtablerep: String = "skip_list", "Memtable: skip_list or art (a radix tree).";
         compression_type: String = "snappy", "Compression of blocks: none, snappy, lz4 or zstd.";
         block_size: i32 = 4096, "Bytes of a data block before compression.";
         block_restart_interval: i32 = 16, "Keys between two restart points of a data block.";
@@ -283,6 +284,7 @@ impl Flags {
             self.block_restart_interval.into(),
             1,
         )?;
+        self.radix_tree()?;
         if !(0.0..=1.0).contains(&self.compression_ratio) {
             return Err(Failure(format!(
                 "--compression_ratio={} is not between 0 and 1",
@@ -298,6 +300,23 @@ impl Flags {
             )));
         }
         Ok(())
+    }
+
+    /// `memtablerep`, read: whether it is the radix tree.
+    ///
+    /// # Errors
+    /// A representation that is unknown, or that only RocksDB has.
+    pub fn radix_tree(&self) -> Result<bool> {
+        match self.memtablerep.as_str() {
+            "skip_list" => Ok(false),
+            "art" => Ok(true),
+            name @ ("prefix_hash" | "vector" | "hash_linkedlist") => Err(Failure(format!(
+                "--memtablerep={name}: RocksDB knows it, this build does not honour it yet; it has skip_list and art"
+            ))),
+            name => Err(Failure(format!(
+                "--memtablerep={name}: unknown; this build has skip_list and art"
+            ))),
+        }
     }
 
     /// `compression_type`, read.
@@ -425,6 +444,8 @@ mod tests {
             ("threads", "0"),
             ("num", "-1"),
             ("batch_size", "0"),
+            ("memtablerep", "vector"),
+            ("memtablerep", "tree"),
             ("compression_type", "zlib"),
             ("compression_type", "brotli"),
             ("merge_operator", "max"),

@@ -77,7 +77,7 @@ const VALUES: &str = "\
     max_successive_merges=0 max_total_wal_size=0 max_write_buffer_number_to_maintain=0 \
     max_write_buffer_size_to_maintain=0 memtable_bloom_size_ratio=0 \
     memtable_insert_with_hint_prefix_size=0 memtable_protection_bytes_per_key=0 \
-    memtablerep=skip_list mergereadpercent metadata_block_size min_blob_size=0 \
+    mergereadpercent metadata_block_size min_blob_size=0 \
     min_level_to_compress=-1 mix_accesses=-1 mix_get_ratio mix_max_scan_len mix_max_value_size \
     mix_put_ratio=0 mix_seek_ratio=0 multiread_stride=0 num_bottom_pri_threads=0 \
     num_column_families=1 num_deletion_threads num_file_reads_for_auto_readahead \
@@ -193,7 +193,6 @@ mod tests {
         for (name, unused) in [
             ("unordered_write", "false"),
             ("enable_pipelined_write", "false"),
-            ("memtablerep", "skip_list"),
         ] {
             assert_eq!(
                 flag(name).and_then(|known| known.unused),

@@ -34,8 +34,8 @@ pub use iterator::{
 pub use merge_operator::MergeOperands;
 pub use options::{
     BlockBasedOptions, BottommostLevelCompaction, Cache, ChecksumType, CompactOptions,
-    DBCompressionType, DBRecoveryMode, FlushOptions, LruCacheOptions, Options, ReadOptions,
-    WaitForCompactOptions, WriteOptions,
+    DBCompressionType, DBRecoveryMode, FlushOptions, LruCacheOptions, MemtableFactory, Options,
+    ReadOptions, WaitForCompactOptions, WriteOptions,
 };
 pub use pinnable::DBPinnableSlice;
 pub use snapshot::{Snapshot, SnapshotWithThreadMode};

@@ -1,9 +1,9 @@
 //! Memtables: the newest writes, sorted in memory.
 //!
 //! A [`Memtable`] is one generation of a column family: a representation that
-//! keeps entries sorted ([`MemtableRep`]; the inline skip list is the one that
-//! stands, [`skiplist`]), its range tombstones, counters, and the number of
-//! the log that was current when it was made.
+//! keeps entries sorted ([`MemtableRep`]: an inline skip list, `skip_list`, or
+//! an adaptive radix tree, `art`), its range tombstones, counters, and the
+//! number of the log that was current when it was made.
 //!
 //! Invariants:
 //! * M1: entries are only added, never changed or removed; a memtable that was
@@ -12,15 +12,18 @@
 //!   sequence numbers are published, so a reader at a published number sees
 //!   them.
 
+mod art;
 mod rep;
+mod skip_list;
 
-pub(crate) use rep::{MemtableRep, new_skip_list};
+pub(crate) use rep::{MemtableKind, MemtableRep};
 
 use crate::options::CfOptions;
 use crate::read::get::GetContext;
 use crate::read::rangedel::FragmentedTombstones;
 use bytes::Bytes;
 use parking_lot::Mutex;
+use rep::{RepOptions, new_rep};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use whitewater_storage::iter::BoxedIterator;
@@ -80,7 +83,14 @@ impl Memtable {
             n => n,
         };
         Arc::new(Memtable {
-            rep: new_skip_list(options.comparator.clone(), block),
+            rep: new_rep(
+                options.memtable,
+                RepOptions {
+                    comparator: options.comparator.clone(),
+                    capacity: options.write_buffer_size,
+                    arena_block_size: block,
+                },
+            ),
             comparator: options.comparator.clone(),
             limit: options.write_buffer_size,
             range_tombstones: Mutex::default(),

@@ -1,12 +1,30 @@
 //! What keeps a memtable's entries sorted.
 
-use std::cmp::Ordering;
+use super::{art, skip_list};
 use std::fmt::Debug;
 use std::sync::Arc;
-use whitewater_concurrent::skiplist::{Iter, KeyOrder, SkipList};
-use whitewater_storage::Result;
-use whitewater_storage::iter::{BoxedIterator, InternalIterator};
-use whitewater_storage::key::{UserComparator, tag, user_key};
+use whitewater_storage::iter::BoxedIterator;
+use whitewater_storage::key::UserComparator;
+
+/// The representations there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum MemtableKind {
+    /// The inline skip list; any order.
+    #[default]
+    SkipList,
+    /// The adaptive radix tree; bytewise order only.
+    Art,
+}
+
+impl MemtableKind {
+    /// Whether it can keep keys in the order of `comparator`.
+    pub fn serves(self, comparator: &UserComparator) -> bool {
+        match self {
+            MemtableKind::SkipList => true,
+            MemtableKind::Art => matches!(comparator, UserComparator::Bytewise),
+        }
+    }
+}
 
 /// Receives user key, tag and value; returns whether to go on.
 pub(crate) type Visit<'a> = dyn FnMut(&[u8], u64, &[u8]) -> bool + 'a;
@@ -25,96 +43,19 @@ pub(crate) trait MemtableRep: Debug + Send + Sync {
     fn used_bytes(&self) -> usize;
 }
 
-/// An inline skip list (seed 000) in the order of `comparator`.
-pub(crate) fn new_skip_list(
-    comparator: UserComparator,
-    arena_block_size: usize,
-) -> Arc<dyn MemtableRep> {
-    match comparator {
-        UserComparator::Bytewise => Arc::new(SkipListRep::new(Bytewise, arena_block_size)),
-        other => Arc::new(SkipListRep::new(By(other), arena_block_size)),
-    }
+/// What a representation is made with.
+pub(crate) struct RepOptions {
+    pub comparator: UserComparator,
+    /// Bytes the memtable is to hold.
+    pub capacity: usize,
+    pub arena_block_size: usize,
 }
 
-#[derive(Debug)]
-struct Bytewise;
-
-impl KeyOrder for Bytewise {
-    #[inline]
-    fn compare(&self, a: (&[u8], u64), b: (&[u8], u64)) -> Ordering {
-        a.0.cmp(b.0).then_with(|| b.1.cmp(&a.1))
-    }
-}
-
-#[derive(Debug)]
-struct By(UserComparator);
-
-impl KeyOrder for By {
-    #[inline]
-    fn compare(&self, a: (&[u8], u64), b: (&[u8], u64)) -> Ordering {
-        self.0.compare(a.0, b.0).then_with(|| b.1.cmp(&a.1))
-    }
-}
-
-#[derive(Debug)]
-struct SkipListRep<O> {
-    list: Arc<SkipList<O>>,
-}
-
-impl<O: KeyOrder> SkipListRep<O> {
-    fn new(order: O, arena_block_size: usize) -> Self {
-        SkipListRep {
-            list: Arc::new(SkipList::new(order, arena_block_size)),
-        }
-    }
-}
-
-impl<O: KeyOrder + Debug> MemtableRep for SkipListRep<O> {
-    fn insert(&self, user_key: &[u8], tag: u64, value: &[u8]) -> bool {
-        self.list.insert(user_key, tag, value)
-    }
-    fn scan_from(&self, user_key: &[u8], tag: u64, visit: &mut Visit<'_>) {
-        self.list.scan_from(user_key, tag, visit);
-    }
-    fn iter(self: Arc<Self>) -> BoxedIterator {
-        Box::new(SkipListIter(self.list.iter()))
-    }
-    fn used_bytes(&self) -> usize {
-        self.list.used_bytes()
-    }
-}
-
-struct SkipListIter<O>(Iter<O>);
-
-impl<O: KeyOrder> InternalIterator for SkipListIter<O> {
-    fn valid(&self) -> bool {
-        self.0.valid()
-    }
-    fn seek_to_first(&mut self) {
-        self.0.seek_to_first();
-    }
-    fn seek_to_last(&mut self) {
-        self.0.seek_to_last();
-    }
-    fn seek(&mut self, target: &[u8]) {
-        self.0.seek(user_key(target), tag(target));
-    }
-    fn seek_for_prev(&mut self, target: &[u8]) {
-        self.0.seek_for_prev(user_key(target), tag(target));
-    }
-    fn next(&mut self) {
-        self.0.next();
-    }
-    fn prev(&mut self) {
-        self.0.prev();
-    }
-    fn key(&self) -> &[u8] {
-        self.0.key()
-    }
-    fn value(&self) -> &[u8] {
-        self.0.value()
-    }
-    fn status(&self) -> Result<()> {
-        Ok(())
+/// An empty representation. The kind serves the comparator: options are
+/// checked when they are given.
+pub(crate) fn new_rep(kind: MemtableKind, options: RepOptions) -> Arc<dyn MemtableRep> {
+    match kind {
+        MemtableKind::SkipList => skip_list::new(options.comparator, options.arena_block_size),
+        MemtableKind::Art => art::new(options.capacity),
     }
 }

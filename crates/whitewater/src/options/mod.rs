@@ -20,12 +20,14 @@ mod tests;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use text::OptionText as _;
 use whitewater_storage::fs::Fs;
 use whitewater_storage::key::UserComparator;
 use whitewater_storage::sst::{CompressionType, TableOptions};
 use whitewater_storage::wal::RecoveryMode;
 use whitewater_storage::{Error, Result};
 
+use crate::memtable::MemtableKind;
 use crate::read::merge::MergeOperator;
 use table::{OptionTable, option_struct, option_text};
 
@@ -92,6 +94,8 @@ option_struct! {
         /// Size of one arena block. Bytes; 0 is an eighth of the write buffer,
         /// 1 MiB at most.
         arena_block_size: usize = 0, in 0..=1 << 30;
+        /// What keeps the entries of a memtable sorted.
+        memtable: MemtableKind = MemtableKind::SkipList;
         /// Memtables in memory before writes stop.
         max_write_buffer_number: i32 = 2, in 2..=i32::MAX;
         /// Full memtables that one flush waits for.
@@ -153,6 +157,10 @@ option_text!(TableOptions {
 });
 
 use whitewater_storage::checksum::ChecksumType;
+
+/// Largest write buffer of a radix tree: half of what its offsets reach, since
+/// a memtable may be overrun.
+const MAX_TREE: usize = 8 << 30;
 
 fn codec(name: &str, value: &CompressionType) -> Result<()> {
     match value {
@@ -223,6 +231,19 @@ impl CfOptions {
     /// `InvalidArgument` or `NotSupported` naming the option.
     pub(crate) fn validate(&self) -> Result<()> {
         self.check()?;
+        if !self.memtable.serves(&self.comparator) {
+            return Err(Error::invalid(format_args!(
+                "option memtable: {} cannot keep keys in the order {}, use {}",
+                self.memtable.print(),
+                self.comparator.name(),
+                MemtableKind::SkipList.print(),
+            )));
+        }
+        if self.memtable == MemtableKind::Art && self.write_buffer_size > MAX_TREE {
+            return Err(Error::invalid(format_args!(
+                "option write_buffer_size: a radix tree holds {MAX_TREE} bytes at most"
+            )));
+        }
         self.table.check()
     }
 

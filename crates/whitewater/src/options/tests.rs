@@ -10,6 +10,7 @@ fn another(name: &str, old: &str) -> String {
         "compression" | "bottommost_compression" => "kZSTD".into(),
         "compression_per_level" => "kNoCompression:kLZ4Compression".into(),
         "compression_level" => "7".into(),
+        "memtable" => "art".into(),
         "checksum" => "kCRC32c".into(),
         "bloom_bits_per_key" => "12.5".into(),
         // One version is written so far.
@@ -175,4 +176,21 @@ fn compression_and_file_size_by_level() {
         [0, 1, 2, 3].map(|l| cf.target_file_size(l)),
         [10, 10, 30, 90]
     );
+}
+
+#[test]
+fn a_radix_tree_is_refused_where_it_cannot_serve() {
+    let mut cf = CfOptions {
+        memtable: MemtableKind::Art,
+        ..CfOptions::default()
+    };
+    cf.validate().unwrap();
+    cf.write_buffer_size = 9 << 30;
+    let e = cf.validate().unwrap_err();
+    assert!(e.to_string().contains("write_buffer_size"), "{e}");
+    cf.write_buffer_size = 64 << 20;
+    cf.comparator = UserComparator::ReverseBytewise;
+    let e = cf.validate().unwrap_err();
+    assert_eq!(e.kind(), whitewater_storage::ErrorKind::InvalidArgument);
+    assert!(e.to_string().contains("option memtable: art"), "{e}");
 }

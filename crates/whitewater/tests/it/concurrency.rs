@@ -544,6 +544,7 @@ fn a_panicking_comparator_hangs_nobody() {
         let fs = MemFs::new();
         let mut options = tiny_on(fs);
         let trap = armed.clone();
+        options.set_memtable_factory(whitewater::MemtableFactory::SkipList);
         options.set_comparator(
             "trapped",
             Box::new(move |a, b| {

@@ -17,8 +17,8 @@ use std::sync::Arc;
 use whitewater::fs::mem::MemFs;
 use whitewater::{
     BlockBasedOptions, BottommostLevelCompaction, ChecksumType, CompactOptions, DBCompressionType,
-    FlushOptions, Options, ReadOptions, SnapshotWithThreadMode, WaitForCompactOptions, WriteBatch,
-    WriteOptions,
+    FlushOptions, MemtableFactory, Options, ReadOptions, SnapshotWithThreadMode,
+    WaitForCompactOptions, WriteBatch, WriteOptions,
 };
 
 /// Column families that scripts use; "default" is always there.
@@ -193,6 +193,7 @@ fn harmless(variant: u64, fs: &MemFs) -> Options {
     }
     o.set_block_based_table_factory(&t);
     o.set_level_compaction_dynamic_level_bytes(one_of(&[0, 1]) == 1);
+    o.set_memtable_factory([MemtableFactory::SkipList, MemtableFactory::Art][one_of(&[0, 1])]);
     o.set_recycle_log_file_num(one_of(&[0, 2]));
     o.set_max_total_wal_size(one_of(&[0, 100_000]) as u64);
     o.set_max_manifest_file_size(one_of(&[1_000, 1 << 30]));

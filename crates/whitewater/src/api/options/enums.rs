@@ -1,6 +1,7 @@
 //! Enums of options.
 
 use crate::db::Bottommost;
+use crate::memtable::MemtableKind;
 use whitewater_storage::sst::CompressionType;
 use whitewater_storage::wal::RecoveryMode;
 
@@ -38,6 +39,27 @@ impl From<DBCompressionType> for CompressionType {
             DBCompressionType::Lz4 => CompressionType::Lz4,
             DBCompressionType::Lz4hc => CompressionType::Lz4hc,
             DBCompressionType::Zstd => CompressionType::Zstd,
+        }
+    }
+}
+
+/// What keeps the entries of a memtable sorted. The representations that the
+/// `rocksdb` crate names (vector, hash lists) are not built yet.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum MemtableFactory {
+    /// An inline skip list: one allocation per entry, concurrent inserts,
+    /// lock-free readers, any comparator. The default.
+    SkipList,
+    /// An adaptive radix tree: faster for all operations, bytewise order only;
+    /// a column family with another comparator is refused at open.
+    Art,
+}
+
+impl From<MemtableFactory> for MemtableKind {
+    fn from(factory: MemtableFactory) -> Self {
+        match factory {
+            MemtableFactory::SkipList => MemtableKind::SkipList,
+            MemtableFactory::Art => MemtableKind::Art,
         }
     }
 }

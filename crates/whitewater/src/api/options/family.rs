@@ -1,7 +1,7 @@
 //! Setters of column family options.
 
 use super::Options;
-use super::enums::DBCompressionType;
+use super::enums::{DBCompressionType, MemtableFactory};
 use super::table::BlockBasedOptions;
 use crate::api::c_str::CStrLike;
 use crate::api::merge_operator::{MergeFn, MergeFunctions};
@@ -63,6 +63,12 @@ impl Options {
     /// default, is an eighth of the write buffer and 1 MiB at most.
     pub fn set_arena_block_size(&mut self, size: usize) {
         self.cf.arena_block_size = size;
+    }
+
+    /// What keeps the entries of memtables sorted. Default
+    /// [`MemtableFactory::SkipList`].
+    pub fn set_memtable_factory(&mut self, factory: MemtableFactory) {
+        self.cf.memtable = factory.into();
     }
 
     /// Memtables in memory before writes stop. 2 or more, default 2.

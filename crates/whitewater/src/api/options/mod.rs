@@ -17,7 +17,9 @@ mod family;
 mod per_call;
 mod table;
 
-pub use enums::{BottommostLevelCompaction, ChecksumType, DBCompressionType, DBRecoveryMode};
+pub use enums::{
+    BottommostLevelCompaction, ChecksumType, DBCompressionType, DBRecoveryMode, MemtableFactory,
+};
 pub use per_call::{
     CompactOptions, FlushOptions, ReadOptions, WaitForCompactOptions, WriteOptions,
 };
@@ -238,6 +240,9 @@ mod tests {
             }),
             ("delayed_write_rate", "3", |o| o.set_delayed_write_rate(3)),
             ("write_buffer_size", "3", |o| o.set_write_buffer_size(3)),
+            ("memtable", "art", |o| {
+                o.set_memtable_factory(MemtableFactory::Art);
+            }),
             ("arena_block_size", "3", |o| o.set_arena_block_size(3)),
             ("max_write_buffer_number", "3", |o| {
                 o.set_max_write_buffer_number(3)

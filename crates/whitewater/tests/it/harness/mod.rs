@@ -14,7 +14,9 @@ use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use whitewater::fs::Fs;
-use whitewater::{ColumnFamilyDescriptor, DBWithThreadMode, Error, MultiThreaded, Options};
+use whitewater::{
+    ColumnFamilyDescriptor, DBWithThreadMode, Error, MemtableFactory, MultiThreaded, Options,
+};
 
 /// The database type of these tests: column families come and go through `&`.
 pub type Db = DBWithThreadMode<MultiThreaded>;
@@ -73,7 +75,9 @@ pub fn watched<T: Send + 'static>(
     }
 }
 
-/// Options that make tiny tables, many of them, and many levels.
+/// Options that make tiny tables, many of them, and many levels. The memtable
+/// is the one that WHITEWATER_MEMTABLE names, so that a run can be repeated
+/// with another.
 pub fn tiny() -> Options {
     let mut o = Options::default();
     o.create_if_missing(true);
@@ -85,6 +89,11 @@ pub fn tiny() -> Options {
     o.set_max_bytes_for_level_multiplier(3.0);
     o.set_level_zero_file_num_compaction_trigger(2);
     o.set_merge_operator_associative("append", append);
+    match std::env::var("WHITEWATER_MEMTABLE").as_deref() {
+        Ok("art") => o.set_memtable_factory(MemtableFactory::Art),
+        Ok("skip_list") | Err(_) => {}
+        Ok(other) => panic!("WHITEWATER_MEMTABLE={other}: skip_list and art are known"),
+    }
     o
 }
 

@@ -1,0 +1,107 @@
+//! Inserting many entries at once.
+//!
+//! Going down a large tree is a chain of cache misses. Here several keys go
+//! down in turns, so that their misses overlap: each step asks for the line
+//! the key's next step will read. Only then are the entries inserted, each
+//! from the place its key has reached. Nothing is locked on the way down, so
+//! a place may be out of date when it is used; the insert then notices.
+
+use super::Art;
+use super::insert::{Owner, Place};
+
+/// How many keys go down together.
+const LANES: usize = 16;
+
+/// A key on its way down.
+#[derive(Clone, Copy)]
+struct Lane<'t, 'k> {
+    entry: (&'k [u8], u64, &'k [u8]),
+    place: Place<'t>,
+    done: bool,
+}
+
+impl Art {
+    /// Inserts entries `(user_key, tag, value)` in the order given, faster
+    /// than one by one. Returns how many were inserted, which is all of them
+    /// unless an equal key was there.
+    ///
+    /// # Panics
+    /// As for [`Art::insert`]; the entries before are inserted then.
+    pub fn insert_batch<'k>(
+        &self,
+        entries: impl IntoIterator<Item = (&'k [u8], u64, &'k [u8])>,
+    ) -> usize {
+        let mut entries = entries.into_iter();
+        let mut inserted = 0;
+        let first = Lane {
+            entry: (&[][..], 0, &[][..]),
+            place: self.top(),
+            done: false,
+        };
+        let mut lanes = [first; LANES];
+        loop {
+            let mut count = 0;
+            let top = self.top();
+            for (lane, entry) in lanes.iter_mut().zip(&mut entries) {
+                *lane = Lane {
+                    entry,
+                    place: top,
+                    done: false,
+                };
+                count += 1;
+            }
+            self.descend(&mut lanes[..count]);
+            for lane in &lanes[..count] {
+                let (key, tag, value) = lane.entry;
+                inserted += usize::from(self.insert_at(lane.place, key, tag, value));
+            }
+            if count < LANES {
+                return inserted;
+            }
+        }
+    }
+
+    /// Takes every lane as far down as it gets without any change to the tree.
+    fn descend<'t>(&'t self, lanes: &mut [Lane<'t, '_>]) {
+        let mut left = lanes.len();
+        while left > 0 {
+            for lane in lanes.iter_mut().filter(|lane| !lane.done) {
+                lane.done = !self.step(lane);
+                left -= usize::from(lane.done);
+            }
+        }
+    }
+
+    /// One node further down; whether there may be another one.
+    #[inline]
+    fn step<'t>(&'t self, lane: &mut Lane<'t, '_>) -> bool {
+        let Place { at, depth, .. } = lane.place;
+        if at.is_none() || at.is_leaf() {
+            return false;
+        }
+        let node = self.node(at);
+        let prefix = node.prefix();
+        let key = lane.entry.0;
+        let common = prefix.common(&self.memory, key, depth);
+        if common < prefix.len as usize {
+            return false;
+        }
+        let Some(&byte) = key.get(depth + common) else {
+            return false;
+        };
+        let child = node.child(byte);
+        if child.is_none() {
+            return false;
+        }
+        self.memory.prefetch(child.unit(), 0);
+        if !child.is_leaf() {
+            self.memory.prefetch(child.unit(), 1);
+        }
+        lane.place = Place {
+            owner: Owner::Node(node, byte),
+            at: child,
+            depth: depth + common + 1,
+        };
+        !child.is_leaf()
+    }
+}

@@ -1,0 +1,259 @@
+//! Walking a tree in order.
+//!
+//! A cursor remembers the nodes from the root to its leaf. Of a small node it
+//! takes a sorted copy of the children when it first moves within it; a large
+//! one is read by byte.
+//!
+//! A node on the way may be replaced meanwhile. It still leads to everything
+//! that was in it before, and what came later was inserted after the cursor
+//! was positioned, so it may be missed. So a cursor never looks back at the
+//! tree, and never starts over, until it is positioned anew.
+
+use std::cmp::Ordering as Order;
+
+use super::Art;
+use super::frame::{Frame, Start};
+use super::leaf::{Leaf, Link};
+use super::node::Ref;
+use super::versions::Versions;
+
+/// A place in a tree, or nowhere. All calls must name the same tree.
+#[derive(Clone)]
+pub(super) struct Cursor {
+    /// The nodes on the way: the first `depth` of these. The rest are kept
+    /// for their memory.
+    frames: Vec<Frame>,
+    depth: usize,
+    /// The leaf, if the cursor is somewhere.
+    leaf: Ref,
+    /// The version within the leaf.
+    at: Link,
+}
+
+impl Default for Cursor {
+    fn default() -> Self {
+        Cursor {
+            frames: Vec::new(),
+            depth: 0,
+            leaf: Ref::NONE,
+            at: Link::END,
+        }
+    }
+}
+
+impl Cursor {
+    /// Whether it is somewhere.
+    #[inline(always)]
+    pub(super) fn valid(&self) -> bool {
+        !self.leaf.is_none()
+    }
+
+    /// The leaf it is at; it must be somewhere.
+    #[inline(always)]
+    pub(super) fn leaf<'t>(&self, tree: &'t Art) -> Leaf<'t> {
+        assert!(self.valid(), "the cursor stands on an entry");
+        tree.leaf(self.leaf)
+    }
+
+    #[inline(always)]
+    fn versions<'t>(&self, tree: &'t Art) -> Versions<'t> {
+        Versions::new(&tree.memory, self.leaf(tree))
+    }
+
+    /// Tag and value of the entry it is at; it must be somewhere.
+    #[inline]
+    pub(super) fn entry<'t>(&self, tree: &'t Art) -> (u64, &'t [u8]) {
+        self.versions(tree).entry(self.at)
+    }
+
+    /// Whether the entry it is at lies inside its leaf.
+    #[inline(always)]
+    pub(super) fn is_inside(&self) -> bool {
+        self.at == Link::INSIDE
+    }
+
+    /// To the next entry.
+    #[inline]
+    pub(super) fn next(&mut self, tree: &Art) {
+        if self.valid() {
+            self.at = self.versions(tree).older(self.at);
+            if self.at == Link::END {
+                self.next_key(tree);
+            }
+        }
+    }
+
+    /// To the previous entry.
+    #[inline]
+    pub(super) fn prev(&mut self, tree: &Art) {
+        if self.valid() {
+            let versions = self.versions(tree);
+            if versions.newest() == self.at {
+                return self.prev_key(tree);
+            }
+            // Newer versions may have come since the cursor came here; the
+            // way to the one before is found from the top in any case.
+            self.at = versions.above(versions.tag(self.at));
+            if self.at == Link::END {
+                self.prev_key(tree);
+            }
+        }
+    }
+
+    /// To the first entry.
+    pub(super) fn seek_to_first(&mut self, tree: &Art) {
+        self.enter(tree, Start::First);
+    }
+
+    /// To the last entry.
+    pub(super) fn seek_to_last(&mut self, tree: &Art) {
+        self.enter(tree, Start::Last);
+    }
+
+    fn enter(&mut self, tree: &Art, start: Start) {
+        self.depth = 0;
+        self.leaf = Ref::NONE;
+        let root = tree.root();
+        if root.is_none() {
+            return;
+        }
+        if root.is_leaf() {
+            self.land(tree, root, start == Start::First);
+        } else {
+            self.push(tree, root, start);
+            self.walk(tree, start == Start::First);
+        }
+    }
+
+    /// To the first entry at or after a key.
+    pub(super) fn seek(&mut self, tree: &Art, key: &[u8], tag: u64) {
+        self.seek_either(tree, key, true, |versions| versions.at_or_below(tag));
+    }
+
+    /// To the last entry at or before a key.
+    pub(super) fn seek_for_prev(&mut self, tree: &Art, key: &[u8], tag: u64) {
+        self.seek_either(tree, key, false, |versions| versions.at_or_above(tag));
+    }
+
+    /// To the entry of `key` that `choose` names, or else to the nearest entry
+    /// of another key in the direction given.
+    fn seek_either(
+        &mut self,
+        tree: &Art,
+        key: &[u8],
+        up: bool,
+        choose: impl Fn(Versions<'_>) -> Link,
+    ) {
+        self.depth = 0;
+        self.leaf = Ref::NONE;
+        let mut at = tree.root();
+        let mut depth = 0;
+        while !at.is_none() {
+            if at.is_leaf() {
+                let leaf = tree.leaf(at);
+                let order = leaf.key().cmp(key);
+                if order == Order::Equal {
+                    let chosen = choose(Versions::new(&tree.memory, leaf));
+                    if chosen != Link::END {
+                        self.leaf = at;
+                        self.at = chosen;
+                        return;
+                    }
+                } else if (order == Order::Greater) == up && self.land(tree, at, up) {
+                    return;
+                }
+                return self.walk(tree, up);
+            }
+            let node = tree.node(at);
+            let prefix = node.prefix();
+            match prefix.compare(&tree.memory, key, depth) {
+                Order::Equal => {}
+                // All below comes after the key, or all before it.
+                order => {
+                    if (order == Order::Greater) == up {
+                        let start = if up { Start::First } else { Start::Last };
+                        self.push(tree, at, start);
+                    }
+                    return self.walk(tree, up);
+                }
+            }
+            depth += prefix.len as usize;
+            let Some(&byte) = key.get(depth) else {
+                // The key ends here; all children come after it.
+                self.push(tree, at, Start::Terminal);
+                at = node.terminal();
+                continue;
+            };
+            let child = node.child(byte);
+            let start = if child.is_none() {
+                Start::Beside(byte, up)
+            } else {
+                Start::At(byte)
+            };
+            self.push(tree, at, start);
+            depth += 1;
+            at = child;
+        }
+        self.walk(tree, up);
+    }
+
+    /// To the first entry of the next key.
+    #[inline]
+    pub(super) fn next_key(&mut self, tree: &Art) {
+        self.walk(tree, true);
+    }
+
+    /// To the last entry of the previous key.
+    #[inline]
+    fn prev_key(&mut self, tree: &Art) {
+        self.walk(tree, false);
+    }
+
+    /// To the nearest key with versions from the place the frames say.
+    #[inline]
+    fn walk(&mut self, tree: &Art, up: bool) {
+        let start = if up { Start::First } else { Start::Last };
+        while self.depth > 0 {
+            let frame = &mut self.frames[self.depth - 1];
+            let child = if up {
+                frame.forward(tree)
+            } else {
+                frame.backward(tree)
+            };
+            if child.is_none() {
+                self.depth -= 1;
+            } else if !child.is_leaf() {
+                self.push(tree, child, start);
+            } else if self.land(tree, child, up) {
+                return;
+            }
+        }
+        self.leaf = Ref::NONE;
+    }
+
+    /// To a leaf's first or last version, if it has any.
+    #[inline(always)]
+    fn land(&mut self, tree: &Art, leaf: Ref, first: bool) -> bool {
+        let versions = Versions::new(&tree.memory, tree.leaf(leaf));
+        let at = if first {
+            versions.newest()
+        } else {
+            versions.oldest()
+        };
+        if at == Link::END {
+            return false;
+        }
+        self.leaf = leaf;
+        self.at = at;
+        true
+    }
+
+    #[inline]
+    fn push(&mut self, tree: &Art, node: Ref, start: Start) {
+        if self.depth == self.frames.len() {
+            self.frames.push(Frame::empty());
+        }
+        self.frames[self.depth].enter(tree, node, start);
+        self.depth += 1;
+    }
+}

@@ -1,0 +1,360 @@
+//! Adding keys and versions.
+//!
+//! A search without locks finds where a key belongs; then the node to change
+//! is locked, and what the search has seen is looked at again. Should the node
+//! have been replaced meanwhile, everything begins anew from the root.
+//!
+//! Four things can happen to a tree: a byte gets its first child (the node may
+//! have to grow for it); a key ends at a node; a leaf is in the way of another
+//! key, so a node comes in its place; a key leaves a node's prefix, so the
+//! prefix is split.
+
+use super::leaf::{Leaf, Version};
+use super::node::{Kind, Locked, Node, Parts, Prefix, Ref, common_len};
+use super::versions::{Unlinked, Versions};
+use super::{Art, check_sizes};
+use crate::sync::Ordering;
+
+/// Whose slot leads to some place of the tree.
+#[derive(Clone, Copy)]
+pub(super) enum Owner<'t> {
+    /// The tree's own.
+    Root,
+    /// A node's, for a byte.
+    Node(Node<'t>, u8),
+}
+
+/// A point on the way to a key: all bytes of the key before `depth` agree with
+/// the way that leads to `at`.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'t> {
+    pub(super) owner: Owner<'t>,
+    pub(super) at: Ref,
+    pub(super) depth: usize,
+}
+
+/// A leaf to be put in, made when it is first needed.
+struct NewLeaf<'t, 'k> {
+    tree: &'t Art,
+    key: &'k [u8],
+    /// Without a tag, the leaf comes without a version.
+    tag: Option<u64>,
+    value: &'k [u8],
+    made: Option<Leaf<'t>>,
+}
+
+impl<'t> NewLeaf<'t, '_> {
+    fn get(&mut self) -> Leaf<'t> {
+        let NewLeaf { key, value, .. } = *self;
+        *self
+            .made
+            .get_or_insert_with(|| Leaf::create(&self.tree.memory, key, self.tag, value))
+    }
+}
+
+/// What became of an attempt to find or make a key's leaf.
+pub(super) enum Reached<'t> {
+    /// It was there.
+    Found(Leaf<'t>),
+    /// It is there now.
+    Made(Leaf<'t>),
+}
+
+/// Something was replaced under way; begin at the root.
+struct Again;
+
+impl Art {
+    /// Inserts an entry, concurrently with other inserts and readers.
+    /// Returns `false` (and inserts nothing) if an equal key is there.
+    ///
+    /// # Panics
+    /// If key or value are longer than 4 GiB less a few bytes, or if the tree
+    /// would exceed 16 GiB.
+    pub fn insert(&self, user_key: &[u8], tag: u64, value: &[u8]) -> bool {
+        self.insert_at(self.top(), user_key, tag, value)
+    }
+
+    /// Inserts an entry whose key lies on the way through `place`.
+    #[inline]
+    pub(super) fn insert_at(
+        &self,
+        place: Place<'_>,
+        user_key: &[u8],
+        tag: u64,
+        value: &[u8],
+    ) -> bool {
+        check_sizes(user_key, value);
+        let leaf = match self.reach(place, user_key, Some(tag), value) {
+            Reached::Made(_) => {
+                self.memory.count_entry();
+                return true;
+            }
+            Reached::Found(leaf) => leaf,
+        };
+        let versions = Versions::new(&self.memory, leaf);
+        if versions.has(tag) {
+            return false;
+        }
+        let version = Version::create(&self.memory, value);
+        // SAFETY: just made, and not linked yet.
+        let linked = unsafe { versions.link(Unlinked::Piece(version), tag) };
+        if linked {
+            self.memory.count_entry();
+        } else {
+            self.add_garbage(version.size());
+        }
+        linked
+    }
+
+    /// Where the way to every key begins.
+    #[inline(always)]
+    pub(super) fn top(&self) -> Place<'_> {
+        Place {
+            owner: Owner::Root,
+            at: self.root(),
+            depth: 0,
+        }
+    }
+
+    /// Finds the leaf of a key, or puts in one made of `tag` and `value`.
+    #[inline]
+    pub(super) fn reach<'t>(
+        &'t self,
+        place: Place<'t>,
+        key: &[u8],
+        tag: Option<u64>,
+        value: &[u8],
+    ) -> Reached<'t> {
+        let mut new = NewLeaf {
+            tree: self,
+            key,
+            tag,
+            value,
+            made: None,
+        };
+        let mut place = place;
+        let reached = loop {
+            match self.reach_from(place, &mut new) {
+                Ok(reached) => break reached,
+                Err(Again) => place = self.top(),
+            }
+        };
+        if let (Reached::Found(_), Some(vain)) = (&reached, new.made) {
+            self.add_garbage(vain.size());
+        }
+        reached
+    }
+
+    #[inline(always)]
+    fn reach_from<'t>(
+        &'t self,
+        mut place: Place<'t>,
+        new: &mut NewLeaf<'t, '_>,
+    ) -> Result<Reached<'t>, Again> {
+        loop {
+            if place.at.is_none() {
+                return self.plant(new);
+            }
+            if place.at.is_leaf() {
+                let leaf = self.leaf(place.at);
+                if leaf.key() == new.key {
+                    return Ok(Reached::Found(leaf));
+                }
+                return self.split_leaf(place, leaf, new);
+            }
+            let node = self.node(place.at);
+            let prefix = node.prefix();
+            let common = prefix.common(&self.memory, new.key, place.depth);
+            if common < prefix.len as usize {
+                return self.split_prefix(place, node, common, new);
+            }
+            place.depth += common;
+            let Some(&byte) = new.key.get(place.depth) else {
+                return self.end_at(node, new);
+            };
+            let child = node.child(byte);
+            if child.is_none() {
+                return self.add_child(place, node, byte, new);
+            }
+            place = Place {
+                owner: Owner::Node(node, byte),
+                at: child,
+                depth: place.depth + 1,
+            };
+        }
+    }
+
+    /// Puts the leaf into an empty tree.
+    #[cold]
+    fn plant<'t>(&'t self, new: &mut NewLeaf<'t, '_>) -> Result<Reached<'t>, Again> {
+        let leaf = new.get();
+        let mut lock = self.lock(Owner::Root, Ref::NONE)?;
+        self.replace(Owner::Root, &mut lock, Ref::leaf(leaf));
+        Ok(Reached::Made(leaf))
+    }
+
+    /// Makes the leaf the one of the key that ends at a node.
+    #[cold]
+    fn end_at<'t>(
+        &'t self,
+        node: Node<'t>,
+        new: &mut NewLeaf<'t, '_>,
+    ) -> Result<Reached<'t>, Again> {
+        let mut there = node.terminal();
+        if there.is_none() {
+            let leaf = new.get();
+            let mut lock = node.lock().ok_or(Again)?;
+            there = node.terminal();
+            if there.is_none() {
+                node.set_terminal(&mut lock, Ref::leaf(leaf));
+                return Ok(Reached::Made(leaf));
+            }
+        }
+        Ok(Reached::Found(self.leaf(there)))
+    }
+
+    /// Makes the leaf the child of a byte that had none.
+    #[inline]
+    fn add_child<'t>(
+        &'t self,
+        place: Place<'t>,
+        node: Node<'t>,
+        byte: u8,
+        new: &mut NewLeaf<'t, '_>,
+    ) -> Result<Reached<'t>, Again> {
+        // Made before the lock is taken, as fresh memory can be slow.
+        let leaf = new.get();
+        {
+            let mut lock = node.lock().ok_or(Again)?;
+            if !node.child(byte).is_none() {
+                return Err(Again);
+            }
+            if node.try_add(&mut lock, byte, Ref::leaf(leaf)) {
+                return Ok(Reached::Made(leaf));
+            }
+        }
+        self.grow(place, node, byte, leaf)
+    }
+
+    /// Replaces a full node by a larger one that has the leaf, too.
+    #[cold]
+    #[inline(never)]
+    fn grow<'t>(
+        &'t self,
+        place: Place<'t>,
+        node: Node<'t>,
+        byte: u8,
+        leaf: Leaf<'t>,
+    ) -> Result<Reached<'t>, Again> {
+        let mut owner_lock = self.lock(place.owner, place.at)?;
+        let mut lock = node.lock().ok_or(Again)?;
+        if !node.child(byte).is_none() {
+            return Err(Again);
+        }
+        // A node that was full is full as long as it is not obsolete.
+        let mut parts = node.parts(&lock);
+        parts.grow();
+        parts.children.push((byte, Ref::leaf(leaf)));
+        let larger = parts.build(&self.memory);
+        self.replace(place.owner, &mut owner_lock, larger);
+        lock.make_obsolete();
+        self.add_garbage(node.size());
+        Ok(Reached::Made(leaf))
+    }
+
+    /// Puts a node in the place of a leaf with another key: its children are
+    /// that leaf and the new one.
+    fn split_leaf<'t>(
+        &'t self,
+        place: Place<'t>,
+        old: Leaf<'t>,
+        new: &mut NewLeaf<'t, '_>,
+    ) -> Result<Reached<'t>, Again> {
+        let Place { owner, at, depth } = place;
+        let leaf = new.get();
+        let common = common_len(&old.key()[depth..], &new.key[depth..]);
+        let mut parts = Parts {
+            kind: Kind::N4,
+            prefix: Prefix::of(old, depth, common),
+            terminal: Ref::NONE,
+            children: Vec::with_capacity(2),
+        };
+        for leaf in [old, leaf] {
+            match leaf.key().get(depth + common) {
+                Some(&byte) => parts.children.push((byte, Ref::leaf(leaf))),
+                None => parts.terminal = Ref::leaf(leaf),
+            }
+        }
+        let both = parts.build(&self.memory);
+        match self.lock(owner, at) {
+            Ok(mut lock) => self.replace(owner, &mut lock, both),
+            Err(again) => {
+                self.add_garbage(self.node(both).size());
+                return Err(again);
+            }
+        }
+        Ok(Reached::Made(leaf))
+    }
+
+    /// Puts a node before one whose prefix the key leaves after `common`
+    /// bytes. That one is replaced by a copy with the rest of the prefix.
+    #[cold]
+    #[inline(never)]
+    fn split_prefix<'t>(
+        &'t self,
+        place: Place<'t>,
+        node: Node<'t>,
+        common: usize,
+        new: &mut NewLeaf<'t, '_>,
+    ) -> Result<Reached<'t>, Again> {
+        let Place { owner, at, depth } = place;
+        let leaf = new.get();
+        let mut owner_lock = self.lock(owner, at)?;
+        let mut lock = node.lock().ok_or(Again)?;
+        let (before, byte, after) = node.prefix().split(&self.memory, depth, common);
+        let mut parts = node.parts(&lock);
+        parts.prefix = after;
+        let rest = parts.build(&self.memory);
+        let mut fork = Parts {
+            kind: Kind::N4,
+            prefix: before,
+            terminal: Ref::NONE,
+            children: vec![(byte, rest)],
+        };
+        match new.key.get(depth + common) {
+            Some(&byte) => fork.children.push((byte, Ref::leaf(leaf))),
+            None => fork.terminal = Ref::leaf(leaf),
+        }
+        let fork = fork.build(&self.memory);
+        self.replace(owner, &mut owner_lock, fork);
+        lock.make_obsolete();
+        self.add_garbage(node.size());
+        Ok(Reached::Made(leaf))
+    }
+
+    /// Locks an owner, if it is still the one whose slot leads to `at`.
+    #[inline]
+    fn lock<'t>(&'t self, owner: Owner<'t>, at: Ref) -> Result<Locked<'t>, Again> {
+        let (lock, there) = match owner {
+            Owner::Root => {
+                let lock = Locked::wait(&self.root_lock);
+                (lock, self.root())
+            }
+            Owner::Node(node, byte) => {
+                let lock = node.lock().ok_or(Again)?;
+                (lock, node.child(byte))
+            }
+        };
+        if there == at { Ok(lock) } else { Err(Again) }
+    }
+
+    /// Makes a locked owner's slot lead to something else.
+    #[inline]
+    fn replace<'t>(&'t self, owner: Owner<'t>, lock: &mut Locked<'t>, with: Ref) {
+        match owner {
+            // Release: partner of the Acquire in `Art::root`.
+            Owner::Root => self.root.store(with.0, Ordering::Release),
+            Owner::Node(node, byte) => node.replace(lock, byte, with),
+        }
+    }
+}

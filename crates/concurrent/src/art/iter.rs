@@ -1,0 +1,118 @@
+//! Cursors that keep their tree alive.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::Art;
+use super::cursor::Cursor;
+
+/// A cursor over a tree. Sees every entry inserted before it was positioned
+/// with a `seek`; entries inserted meanwhile may or may not appear. Stands
+/// nowhere at first.
+pub struct Iter {
+    tree: Arc<Art>,
+    cursor: Cursor,
+    /// User key and tag of the current entry, if they do not lie side by side
+    /// in the tree.
+    key: Vec<u8>,
+}
+
+impl Iter {
+    pub(super) fn new(tree: Arc<Art>) -> Self {
+        Iter {
+            tree,
+            cursor: Cursor::default(),
+            key: Vec::new(),
+        }
+    }
+
+    /// Whether the cursor stands on an entry.
+    #[inline]
+    pub fn valid(&self) -> bool {
+        self.cursor.valid()
+    }
+
+    /// The entry's internal key: user key followed by the little-endian tag.
+    ///
+    /// # Panics
+    /// If the cursor is not valid.
+    #[inline]
+    pub fn key(&self) -> &[u8] {
+        let leaf = self.cursor.leaf(&self.tree);
+        if self.cursor.is_inside() {
+            leaf.internal_key()
+        } else {
+            &self.key
+        }
+    }
+
+    /// The entry's value.
+    ///
+    /// # Panics
+    /// If the cursor is not valid.
+    #[inline]
+    pub fn value(&self) -> &[u8] {
+        self.cursor.entry(&self.tree).1
+    }
+
+    /// Moves forward. Nothing happens if the cursor is not valid.
+    #[inline]
+    pub fn next(&mut self) {
+        self.cursor.next(&self.tree);
+        self.assemble();
+    }
+
+    /// Moves backward, as fast as forward but within a key of many versions,
+    /// where it is a search. Nothing happens if the cursor is not valid.
+    #[inline]
+    pub fn prev(&mut self) {
+        self.cursor.prev(&self.tree);
+        self.assemble();
+    }
+
+    /// Moves to the first entry at or after the given key.
+    pub fn seek(&mut self, user_key: &[u8], tag: u64) {
+        self.cursor.seek(&self.tree, user_key, tag);
+        self.assemble();
+    }
+
+    /// Moves to the last entry at or before the given key.
+    pub fn seek_for_prev(&mut self, user_key: &[u8], tag: u64) {
+        self.cursor.seek_for_prev(&self.tree, user_key, tag);
+        self.assemble();
+    }
+
+    /// Moves to the first entry.
+    pub fn seek_to_first(&mut self) {
+        self.cursor.seek_to_first(&self.tree);
+        self.assemble();
+    }
+
+    /// Moves to the last entry.
+    pub fn seek_to_last(&mut self) {
+        self.cursor.seek_to_last(&self.tree);
+        self.assemble();
+    }
+
+    /// Makes [`Iter::key`] ready: only further versions need it, as they do
+    /// not repeat the user key.
+    #[inline]
+    fn assemble(&mut self) {
+        if self.cursor.valid() && !self.cursor.is_inside() {
+            let (tag, _) = self.cursor.entry(&self.tree);
+            self.key.clear();
+            self.key
+                .extend_from_slice(self.cursor.leaf(&self.tree).key());
+            self.key.extend_from_slice(&tag.to_le_bytes());
+        }
+    }
+}
+
+impl fmt::Debug for Iter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Iter")
+            .field("tree", &self.tree)
+            .field("valid", &self.valid())
+            .finish_non_exhaustive()
+    }
+}

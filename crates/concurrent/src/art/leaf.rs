@@ -1,0 +1,455 @@
+//! Leaves and versions: their memory layouts, and the only code that reads or
+//! writes them.
+//!
+//! A *leaf* is a user key with its first version inside it. A *version* is a
+//! further one. Both are pieces of the tree's [`Memory`].
+//!
+//! ```text
+//!  leaf    = head u32 | lengths u32 | [key length u32 | value length u32]
+//!          | user key | tag u64 LE | value
+//!  lengths = key length (12 bits) | value length (20 bits), or all ones: the
+//!            lengths follow
+//!  version = next u32 | value length u32 | tag u64 | jump u32 | depth u32
+//!          | value
+//! ```
+//!
+//! `head` and `next` are *links*: see [`Link`].
+//!
+//! # Invariants
+//! * L1: a leaf's lengths and key are written before it is published in a
+//!   node, and never again; likewise all of a version but `next`.
+//! * L2: the tag inside a leaf is written by the one who owns the inside place
+//!   (its creator, or the holder of the [`super::Prepared`]) before a link
+//!   says [`Link::INSIDE`], and never again.
+
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::slice;
+
+use super::memory::Memory;
+use crate::sync::{AtomicU32, PublishedMark};
+
+/// Bytes of a tag.
+const TAG: usize = 8;
+
+/// The longest user key, in bytes: with the tag its length fits 32 bits.
+pub(super) const MAX_KEY: usize = u32::MAX as usize - TAG;
+
+/// The longest value, in bytes.
+pub(super) const MAX_VALUE: usize = u32::MAX as usize;
+
+/// Lengths below these fit the packed form.
+const PACKED_KEY: usize = (1 << 12) - 1;
+const PACKED_VALUE: usize = 1 << 20;
+/// The packed form that says: the lengths follow.
+const UNPACKED: u32 = u32::MAX;
+
+/// `depth` of a version that stands for the one inside its leaf.
+const PROXY: u32 = 1 << 31;
+
+/// One step in a leaf's list of versions, newest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Link(pub(super) u32);
+
+impl Link {
+    /// No further version.
+    pub(super) const END: Link = Link(0);
+    /// The version inside the leaf; the list ends with it.
+    pub(super) const INSIDE: Link = Link(1);
+
+    /// Whether this is a [`Version`], by unit (memory M2).
+    #[inline(always)]
+    pub(super) fn is_version(self) -> bool {
+        self.0 > 1
+    }
+}
+
+#[repr(C)]
+struct LeafHead {
+    /// The newest version's link; [`Link::END`] while there is none.
+    /// Written by: inserters, with compare-and-swap. Read by: everybody.
+    /// Publishes: the version.
+    head: AtomicU32,
+    lengths: u32,
+    /// For the key; and for the tag and value inside.
+    mark: PublishedMark,
+    inside: PublishedMark,
+}
+
+#[repr(C)]
+struct LongLengths {
+    key: u32,
+    value: u32,
+}
+
+/// A leaf of a tree whose memory outlives `'t`.
+#[derive(Clone, Copy)]
+pub(super) struct Leaf<'t> {
+    unit: u32,
+    at: NonNull<LeafHead>,
+    memory: PhantomData<&'t Memory>,
+}
+
+/// Where the parts of a leaf are.
+#[derive(Clone, Copy)]
+struct Shape {
+    /// Bytes before the user key.
+    start: usize,
+    key: usize,
+    value: usize,
+}
+
+impl Shape {
+    #[inline(always)]
+    fn new(key: usize, value: usize) -> Self {
+        let start = if key < PACKED_KEY && value < PACKED_VALUE {
+            size_of::<LeafHead>()
+        } else {
+            size_of::<LeafHead>() + size_of::<LongLengths>()
+        };
+        Shape { start, key, value }
+    }
+
+    #[inline(always)]
+    fn size(self) -> usize {
+        self.start + self.key + TAG + self.value
+    }
+}
+
+impl<'t> Leaf<'t> {
+    /// A new leaf that nobody else knows. With a tag, the version inside is
+    /// complete and the head says so; without one the leaf is empty, and the
+    /// inside place belongs to the caller.
+    ///
+    /// Key and value must not exceed [`MAX_KEY`] and [`MAX_VALUE`].
+    pub(super) fn create(memory: &'t Memory, key: &[u8], tag: Option<u64>, value: &[u8]) -> Self {
+        let shape = Shape::new(key.len(), value.len());
+        let unit = memory.allocate(shape.size());
+        let at = memory.at(unit);
+        let long = shape.start != size_of::<LeafHead>();
+        let head = LeafHead {
+            head: AtomicU32::new(tag.map_or(Link::END, |_| Link::INSIDE).0),
+            lengths: if long {
+                UNPACKED
+            } else {
+                (key.len() as u32) << 20 | value.len() as u32
+            },
+            mark: PublishedMark::new(),
+            inside: PublishedMark::new(),
+        };
+        // SAFETY: a fresh piece (memory M1) of `size` bytes, aligned to 8.
+        unsafe { at.cast::<LeafHead>().write(head) };
+        if long {
+            let lengths = LongLengths {
+                key: key.len() as u32,
+                value: value.len() as u32,
+            };
+            // SAFETY: the shape has room for it behind the head.
+            let behind = unsafe { at.add(size_of::<LeafHead>()) };
+            // SAFETY: as above; aligned, as the head's size is.
+            unsafe { behind.cast::<LongLengths>().write(lengths) };
+        }
+        let leaf = Leaf {
+            unit,
+            at: at.cast(),
+            memory: PhantomData,
+        };
+        leaf.head_ref().mark.written();
+        leaf.write(shape, 0, key);
+        if let Some(tag) = tag {
+            leaf.write_tag(shape, tag);
+        }
+        leaf.write(shape, key.len() + TAG, value);
+        leaf
+    }
+
+    /// Copies bytes to `offset` bytes behind the start of the user key.
+    fn write(self, shape: Shape, offset: usize, bytes: &[u8]) {
+        debug_assert!(offset + bytes.len() <= shape.size() - shape.start);
+        // SAFETY: inside the piece, by the shape.
+        let to = unsafe { self.at.cast::<u8>().add(shape.start + offset) };
+        // SAFETY: inside the piece, and not yet known to (or, for the tag, not
+        // yet read by) anybody else: L1 and L2.
+        unsafe { to.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
+    }
+
+    fn write_tag(self, shape: Shape, tag: u64) {
+        self.head_ref().inside.written();
+        self.write(shape, shape.key, &tag.to_le_bytes());
+    }
+
+    /// Sets the tag inside.
+    ///
+    /// # Safety
+    /// The caller must own the inside place (L2).
+    pub(super) unsafe fn set_tag(self, tag: u64) {
+        self.write_tag(self.shape(), tag);
+    }
+
+    /// The leaf at a unit of the memory.
+    ///
+    /// # Safety
+    /// A leaf must have been created there, and have been published to this
+    /// thread or made by it.
+    #[inline(always)]
+    pub(super) unsafe fn at(memory: &'t Memory, unit: u32) -> Self {
+        Leaf {
+            unit,
+            at: memory.at(unit).cast(),
+            memory: PhantomData,
+        }
+    }
+
+    /// What the leaf is called in its memory.
+    #[inline(always)]
+    pub(super) fn unit(self) -> u32 {
+        self.unit
+    }
+
+    #[inline(always)]
+    fn head_ref(self) -> &'t LeafHead {
+        // SAFETY: a leaf is there, whose head is written before anybody knows
+        // it and then only through atomics; the memory outlives `'t`.
+        unsafe { self.at.as_ref() }
+    }
+
+    /// The link to the newest version.
+    #[inline(always)]
+    pub(super) fn head(self) -> &'t AtomicU32 {
+        &self.head_ref().head
+    }
+
+    #[inline(always)]
+    fn shape(self) -> Shape {
+        let head = self.head_ref();
+        head.mark.read();
+        let lengths = head.lengths;
+        if lengths != UNPACKED {
+            return Shape {
+                start: size_of::<LeafHead>(),
+                key: (lengths >> 20) as usize,
+                value: (lengths & (PACKED_VALUE as u32 - 1)) as usize,
+            };
+        }
+        self.long_shape()
+    }
+
+    #[cold]
+    fn long_shape(self) -> Shape {
+        // SAFETY: the lengths follow the head, as it says.
+        let behind = unsafe { self.at.add(1) };
+        // SAFETY: written at creation, never changed.
+        let lengths = unsafe { behind.cast::<LongLengths>().as_ref() };
+        Shape::new(lengths.key as usize, lengths.value as usize)
+    }
+
+    #[inline(always)]
+    fn bytes(self, shape: Shape, offset: usize, len: usize) -> &'t [u8] {
+        debug_assert!(offset + len <= shape.size() - shape.start);
+        // SAFETY: inside the piece, by the shape.
+        let start = unsafe { self.at.cast::<u8>().add(shape.start + offset) };
+        // SAFETY: written, and not written again (L1, L2); the memory
+        // outlives `'t`.
+        unsafe { slice::from_raw_parts(start.as_ptr(), len) }
+    }
+
+    /// The user key.
+    #[inline(always)]
+    pub(super) fn key(self) -> &'t [u8] {
+        let shape = self.shape();
+        self.bytes(shape, 0, shape.key)
+    }
+
+    /// Tag of the version inside. Some link must have said that it is there.
+    #[inline(always)]
+    pub(super) fn tag(self) -> u64 {
+        tag_of(self.internal_key())
+    }
+
+    /// User key and tag of the version inside, as [`Leaf::tag`].
+    #[inline(always)]
+    pub(super) fn internal_key(self) -> &'t [u8] {
+        self.head_ref().inside.read();
+        let shape = self.shape();
+        self.bytes(shape, 0, shape.key + TAG)
+    }
+
+    /// Value of the version inside, as [`Leaf::tag`].
+    #[inline(always)]
+    pub(super) fn value(self) -> &'t [u8] {
+        self.head_ref().inside.read();
+        let shape = self.shape();
+        self.bytes(shape, shape.key + TAG, shape.value)
+    }
+
+    /// Bytes of the whole piece.
+    pub(super) fn size(self) -> usize {
+        self.shape().size()
+    }
+}
+
+#[inline(always)]
+fn tag_of(internal_key: &[u8]) -> u64 {
+    let (_, tag) = internal_key
+        .split_last_chunk::<TAG>()
+        .expect("a tag is there");
+    u64::from_le_bytes(*tag)
+}
+
+#[repr(C)]
+struct VersionHead {
+    /// The link to the next older version. Written by: inserters of older
+    /// versions, with compare-and-swap. Read by: everybody. Publishes: the
+    /// older version.
+    next: AtomicU32,
+    value_len: u32,
+    tag: u64,
+    /// Some older version, by unit, or 0.
+    jump: u32,
+    /// See [`super::versions`]; with [`PROXY`].
+    depth: u32,
+    mark: PublishedMark,
+}
+
+/// A version of a tree whose memory outlives `'t`.
+#[derive(Clone, Copy)]
+pub(super) struct Version<'t> {
+    unit: u32,
+    at: NonNull<VersionHead>,
+    memory: PhantomData<&'t Memory>,
+}
+
+/// Where a version is put in its list; written once, before it is published.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Place {
+    /// The link to the next older one.
+    pub(super) next: u32,
+    pub(super) jump: u32,
+    pub(super) depth: u32,
+}
+
+impl<'t> Version<'t> {
+    /// A new version that nobody else knows, with neither tag nor place.
+    pub(super) fn create(memory: &'t Memory, value: &[u8]) -> Self {
+        let version = Self::with_room(memory, value.len(), 0);
+        // SAFETY: the piece has room for the value behind the head.
+        let to = unsafe { version.at.add(1) }.cast::<u8>();
+        // SAFETY: as above; a fresh piece overlaps nothing.
+        unsafe { to.copy_from_nonoverlapping(NonNull::from(value).cast(), value.len()) };
+        version
+    }
+
+    /// A new version that stands for the one inside the leaf.
+    pub(super) fn create_proxy(memory: &'t Memory) -> Self {
+        Self::with_room(memory, 0, PROXY)
+    }
+
+    fn with_room(memory: &'t Memory, value_len: usize, depth: u32) -> Self {
+        let unit = memory.allocate(size_of::<VersionHead>() + value_len);
+        let at = memory.at(unit).cast::<VersionHead>();
+        let head = VersionHead {
+            next: AtomicU32::new(0),
+            value_len: value_len as u32,
+            tag: 0,
+            jump: 0,
+            depth,
+            mark: PublishedMark::new(),
+        };
+        // SAFETY: a fresh piece (memory M1) with room for it, aligned to 8.
+        unsafe { at.write(head) };
+        Version {
+            unit,
+            at,
+            memory: PhantomData,
+        }
+    }
+
+    /// Gives an unpublished version its tag and its place.
+    ///
+    /// # Safety
+    /// The version must have been made by the caller and not be published.
+    pub(super) unsafe fn set(mut self, tag: u64, place: Place) {
+        // SAFETY: nobody else knows the version, says the caller.
+        let head = unsafe { self.at.as_mut() };
+        head.mark.written();
+        head.next = AtomicU32::new(place.next);
+        head.tag = tag;
+        head.jump = place.jump;
+        head.depth = head.depth & PROXY | place.depth.min(PROXY - 1);
+    }
+
+    /// The version at a unit of the memory.
+    ///
+    /// # Safety
+    /// As for [`Leaf::at`].
+    #[inline(always)]
+    pub(super) unsafe fn at(memory: &'t Memory, unit: u32) -> Self {
+        Version {
+            unit,
+            at: memory.at(unit).cast(),
+            memory: PhantomData,
+        }
+    }
+
+    /// What the version is called in its memory.
+    #[inline(always)]
+    pub(super) fn unit(self) -> u32 {
+        self.unit
+    }
+
+    #[inline(always)]
+    fn head_ref(self) -> &'t VersionHead {
+        // SAFETY: a version is there, complete before anybody else knows it
+        // and then changed only through the atomic (L1).
+        unsafe { self.at.as_ref() }
+    }
+
+    /// The link to the next older version.
+    #[inline(always)]
+    pub(super) fn next(self) -> &'t AtomicU32 {
+        &self.head_ref().next
+    }
+
+    /// The version's tag.
+    #[inline(always)]
+    pub(super) fn tag(self) -> u64 {
+        let head = self.head_ref();
+        head.mark.read();
+        head.tag
+    }
+
+    /// Some older version, by unit, or 0.
+    #[inline(always)]
+    pub(super) fn jump(self) -> u32 {
+        self.head_ref().jump
+    }
+
+    /// See [`super::versions`].
+    #[inline(always)]
+    pub(super) fn depth(self) -> u32 {
+        self.head_ref().depth & !PROXY
+    }
+
+    /// Whether it stands for the one inside the leaf.
+    #[inline(always)]
+    pub(super) fn is_proxy(self) -> bool {
+        self.head_ref().depth & PROXY != 0
+    }
+
+    /// The value; empty for a proxy.
+    #[inline(always)]
+    pub(super) fn value(self) -> &'t [u8] {
+        let head = self.head_ref();
+        head.mark.read();
+        // SAFETY: the value follows the head.
+        let start = unsafe { self.at.add(1) }.cast::<u8>();
+        // SAFETY: written at creation, never changed; the memory outlives
+        // `'t`.
+        unsafe { slice::from_raw_parts(start.as_ptr(), head.value_len as usize) }
+    }
+
+    /// Bytes of the whole piece.
+    pub(super) fn size(self) -> usize {
+        size_of::<VersionHead>() + self.head_ref().value_len as usize
+    }
+}

@@ -1,0 +1,380 @@
+//! A tree's memory: pieces named by 32-bit numbers.
+//!
+//! A piece is named by its distance from the start in *units* of 8 bytes. All
+//! of a small tree lies in one region, so that following a name is one
+//! addition; a tree that outgrows it gets further regions, each as large as
+//! all before it together:
+//!
+//! ```text
+//!  units  0           M           2M                      4M
+//!         | region 0  | region 1  | region 2              | ...
+//! ```
+//!
+//! Whether a name lies in region 0 is a branch that is predicted, so it does
+//! not lengthen a chain of loads.
+//!
+//! Threads take pieces from *shards*: one word each that holds the rest of a
+//! small range, moved by compare-and-swap. Nothing is freed singly.
+//!
+//! # Invariants
+//! * M1: a piece lies in a region that lives as long as the memory, overlaps
+//!   no other piece, and is aligned to 8.
+//! * M2: units 0 and 1 are in no piece, so they can mean something else.
+
+use std::cell::Cell;
+use std::ptr::NonNull;
+use std::sync::OnceLock;
+// These order nothing that readers rely on, so models need not branch on them.
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use crossbeam_utils::CachePadded;
+use parking_lot::Mutex;
+
+use super::region::Region;
+
+/// Bytes of a unit.
+pub(super) const UNIT: usize = 8;
+
+/// Units are below this, so that a name has a bit to spare.
+const MAX_UNITS: u64 = 1 << 31;
+
+/// Units of the smallest and the largest region 0: 64 KiB and 8 GiB.
+const MIN_MAIN: u64 = if cfg!(any(loom, miri)) {
+    1 << 11
+} else {
+    1 << 13
+};
+const MAX_MAIN: u64 = if cfg!(target_pointer_width = "64") {
+    1 << 30
+} else {
+    1 << 25
+};
+
+/// Region 0 and its successors: more cannot be needed below [`MAX_UNITS`].
+const REGIONS: usize = 24;
+
+/// Units a shard takes at a time: 64 KiB, less in small trees.
+const MAX_RANGE: u32 = 8 << 10;
+
+/// The first unit handed out (M2).
+const FIRST_UNIT: u32 = 8;
+
+/// The low half of a word.
+const LOW: u64 = u32::MAX as u64;
+
+thread_local! {
+    /// The number of this thread among all that have used a tree.
+    static THREAD: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+/// The memory of one tree.
+#[derive(Debug)]
+pub(super) struct Memory {
+    /// Start of region 0.
+    base: NonNull<u8>,
+    /// Units of region 0, a power of two.
+    main_units: u32,
+    /// Units a shard takes at a time.
+    range: u32,
+    /// Whether to ask for huge pages.
+    huge: bool,
+    /// Where pieces come from; a power of two of them.
+    shards: Box<[CachePadded<Shard>]>,
+    regions: [OnceLock<Region>; REGIONS],
+    carve: Mutex<Carve>,
+    /// Units carved off the regions, and those of them nobody can use any
+    /// more. Written with `carve` locked. Read by: anyone. Publish nothing.
+    carved: AtomicUsize,
+    lost: AtomicUsize,
+}
+
+// SAFETY: the regions are owned, and what lies in them is shared by the rules
+// of the modules that put it there; `base` only repeats region 0's address.
+unsafe impl Send for Memory {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Memory {}
+
+/// One source of pieces.
+#[derive(Debug)]
+struct Shard {
+    /// What is left of its range: end in the high half, next in the low half,
+    /// in units. Written by: allocating threads, by compare-and-swap. Read by
+    /// them and by `used_bytes`. Publishes that the range's region is there;
+    /// pieces are published by whoever fills them.
+    rest: AtomicU64,
+    /// Entries counted by [`Memory::count_entry`]. Publishes nothing.
+    entries: AtomicUsize,
+}
+
+/// Where the next range begins.
+#[derive(Debug)]
+struct Carve {
+    next: u64,
+    /// The end of the region `next` lies in.
+    end: u64,
+}
+
+impl Memory {
+    /// Memory whose region 0 holds about `capacity` bytes (64 KiB to 8 GiB,
+    /// rounded up to a power of two; less if the system refuses so much).
+    pub(super) fn new(capacity: usize, huge: bool) -> Self {
+        let units = capacity.div_ceil(UNIT) as u64;
+        let mut units = units.clamp(MIN_MAIN, MAX_MAIN).next_power_of_two();
+        let main = loop {
+            let bytes = units as usize * UNIT;
+            match Region::take(bytes, huge) {
+                Some(region) => break region,
+                None if units > MIN_MAIN => units /= 2,
+                None => break Region::from_heap(bytes),
+            }
+        };
+        let threads = if cfg!(loom) {
+            1
+        } else {
+            std::thread::available_parallelism().map_or(8, |n| n.get())
+        };
+        let shards = (0..threads.max(8).next_power_of_two())
+            .map(|_| CachePadded::new(Shard::new()))
+            .collect::<Box<[_]>>();
+        let range = (units / 128).clamp(64, u64::from(MAX_RANGE)) as u32;
+        let base = main.start();
+        let regions = [const { OnceLock::new() }; REGIONS];
+        let first = regions[0].set(main);
+        debug_assert!(first.is_ok(), "nothing was set before");
+        Memory {
+            base,
+            main_units: units as u32,
+            range,
+            huge,
+            shards,
+            regions,
+            carve: Mutex::new(Carve {
+                next: u64::from(FIRST_UNIT),
+                end: units,
+            }),
+            carved: AtomicUsize::new(0),
+            lost: AtomicUsize::new(0),
+        }
+    }
+
+    /// The address of a piece of this memory.
+    ///
+    /// # Panics
+    /// If the unit was never handed out and lies in no region.
+    #[inline(always)]
+    pub(super) fn at(&self, unit: u32) -> NonNull<u8> {
+        if unit < self.main_units {
+            // SAFETY: region 0 has that many units, and lives as long as
+            // `self`.
+            unsafe { self.base.add(unit as usize * UNIT) }
+        } else {
+            self.far(unit)
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn far(&self, unit: u32) -> NonNull<u8> {
+        let times = unit / self.main_units;
+        let start = self.main_units << times.ilog2();
+        let region = self.regions[1 + times.ilog2() as usize].get();
+        let region = region.expect("a piece lies in a region");
+        let offset = (unit - start) as usize * UNIT;
+        assert!(offset < region.bytes(), "a piece lies in its region");
+        // SAFETY: inside the region, as was just checked.
+        unsafe { region.start().add(offset) }
+    }
+
+    /// Asks the processor for the line of a piece.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, unit: u32, line: usize) {
+        #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let at = self
+                .base
+                .as_ptr()
+                .wrapping_add(unit as usize * UNIT + line * 64);
+            // SAFETY: a prefetch has no effect but on caches, whatever the
+            // address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast::<i8>()) };
+        }
+        #[cfg(not(all(target_arch = "x86_64", not(any(loom, miri)))))]
+        let _ = (unit, line);
+    }
+
+    /// A piece of `bytes` bytes, uninitialized, by its unit.
+    ///
+    /// # Panics
+    /// If the tree would exceed 16 GiB.
+    #[inline]
+    pub(super) fn allocate(&self, bytes: usize) -> u32 {
+        let units = bytes.div_ceil(UNIT).max(1) as u64;
+        if units > u64::from(self.range / 4) {
+            return self.allocate_large(units);
+        }
+        let shard = self.shard();
+        match shard.take(units) {
+            Some(piece) => piece,
+            None => self.allocate_refill(shard, units),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn allocate_large(&self, units: u64) -> u32 {
+        self.carve_off(&mut self.carve.lock(), units) as u32
+    }
+
+    /// Takes a piece from a fresh range and leaves the rest to the shard.
+    #[cold]
+    #[inline(never)]
+    fn allocate_refill(&self, shard: &Shard, units: u64) -> u32 {
+        let mut carve = self.carve.lock();
+        // Another thread may have been here first.
+        if let Some(piece) = shard.take(units) {
+            return piece;
+        }
+        let start = self.carve_off(&mut carve, u64::from(self.range));
+        let end = start + u64::from(self.range);
+        let mut old = shard.rest.load(Ordering::Relaxed);
+        loop {
+            let (old_end, old_next) = (old >> 32, old & LOW);
+            // A range that follows the last one continues it.
+            let joined = old_end == start;
+            let first = if joined { old_next } else { start };
+            // Release: partner of the Acquire in `Shard::take`.
+            match shard.rest.compare_exchange_weak(
+                old,
+                end << 32 | (first + units),
+                Ordering::Release,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => {
+                    let wasted = if joined { 0 } else { old_end - old_next };
+                    self.lost.fetch_add(wasted as usize, Ordering::Relaxed);
+                    return first as u32;
+                }
+                Err(now) => old = now,
+            }
+        }
+    }
+
+    /// Cuts units off the current region, taking the next one if needed.
+    fn carve_off(&self, carve: &mut Carve, units: u64) -> u64 {
+        while carve.next + units > carve.end {
+            assert!(carve.end * 2 <= MAX_UNITS, "the tree has reached 16 GiB");
+            let start = carve.end;
+            carve.next = start;
+            carve.end = start * 2;
+            // A region too small for the piece is passed over and never taken.
+            if units <= start {
+                let index = 1 + (start / u64::from(self.main_units)).ilog2() as usize;
+                let bytes = start as usize * UNIT;
+                self.regions[index].get_or_init(|| {
+                    Region::take(bytes, self.huge).unwrap_or_else(|| Region::from_heap(bytes))
+                });
+            }
+        }
+        let start = carve.next;
+        carve.next += units;
+        self.carved.fetch_add(units as usize, Ordering::Relaxed);
+        start
+    }
+
+    #[inline(always)]
+    fn shard(&self) -> &Shard {
+        let mut thread = THREAD.with(Cell::get);
+        if thread == usize::MAX {
+            thread = number_this_thread();
+        }
+        &self.shards[thread & (self.shards.len() - 1)]
+    }
+
+    /// Counts one entry.
+    #[inline]
+    pub(super) fn count_entry(&self) {
+        self.shard().entries.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Entries counted.
+    pub(super) fn entries(&self) -> usize {
+        let each = self.shards.iter();
+        each.map(|s| s.entries.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Bytes of pieces handed out. Exact when no allocation is in flight.
+    pub(super) fn used_bytes(&self) -> usize {
+        let left = self.shards.iter().map(|shard| {
+            let rest = shard.rest.load(Ordering::Relaxed);
+            ((rest >> 32) - (rest & LOW)) as usize
+        });
+        let unused = left.sum::<usize>() + self.lost.load(Ordering::Relaxed);
+        let carved = self.carved.load(Ordering::Relaxed);
+        // Saturating: the loads are not one snapshot.
+        carved.saturating_sub(unused) * UNIT
+    }
+
+    /// Bytes taken: pieces, and what lies ready for further ones.
+    pub(super) fn allocated_bytes(&self) -> usize {
+        self.carved.load(Ordering::Relaxed) * UNIT
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        let next = self.carve.get_mut().next as usize;
+        let mut start = 0;
+        for region in &mut self.regions {
+            if let Some(region) = region.take() {
+                let bytes = region.bytes();
+                region.release((next * UNIT).saturating_sub(start).min(bytes));
+                start = if start == 0 { bytes } else { start * 2 };
+            } else {
+                start *= 2;
+            }
+        }
+    }
+}
+
+impl Shard {
+    fn new() -> Self {
+        Shard {
+            rest: AtomicU64::new(0),
+            entries: AtomicUsize::new(0),
+        }
+    }
+
+    /// A piece of what is left, if that is enough.
+    #[inline(always)]
+    fn take(&self, units: u64) -> Option<u32> {
+        let mut rest = self.rest.load(Ordering::Relaxed);
+        loop {
+            let next = rest & LOW;
+            if next + units > rest >> 32 {
+                return None;
+            }
+            // Acquire: partner of the Release with which the range came, so
+            // that its region is known here. The low half cannot overflow, as
+            // it stays below the high half's value.
+            match self.rest.compare_exchange_weak(
+                rest,
+                rest + units,
+                Ordering::Acquire,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return Some(next as u32),
+                Err(now) => rest = now,
+            }
+        }
+    }
+}
+
+#[cold]
+fn number_this_thread() -> usize {
+    /// Threads numbered so far. Publishes nothing.
+    static THREADS: AtomicUsize = AtomicUsize::new(0);
+    let thread = THREADS.fetch_add(1, Ordering::Relaxed) & (usize::MAX >> 1);
+    THREAD.with(|own| own.set(thread));
+    thread
+}

@@ -1,0 +1,251 @@
+//! An adaptive radix tree of user keys and their versions.
+//!
+//! A sorted set of entries `(user_key, tag, value)` that many threads insert
+//! into and read from at once, in bytewise order of the user keys and, within
+//! a key, from high tags to low ones. Any bytes are a key: empty ones, ones
+//! with zeros, ones that begin with others. Nothing is ever removed or
+//! changed: the whole tree goes away together.
+//!
+//! ```text
+//!  root -> node "ab" -+- (end)  leaf "ab"
+//!                     +- 'c' -> leaf "abcd"  -> version 9 -> version 4 -> inside
+//!                     `- 'x' -> node "yz" -+- '0' -> leaf "abxyz0"
+//!                                          `- '1' -> leaf "abxyz1"
+//! ```
+//!
+//! * `region`, `memory`: where it lives; 32-bit names instead of pointers
+//! * `leaf`: keys and versions in memory; `versions`: the versions of a key
+//! * `node`, `bytes`: inner nodes of 4, 16, 48 and 256 children
+//! * `search`: the way to a key; `insert`: adding keys; `batch`: many at once
+//! * `prepare`: inserting in two steps
+//! * `cursor`, `frame`, `iter`: walking in order; `check`: whether a tree is sound
+//!
+//! # Thread safety
+//! Everything may be called from any thread at any time. Readers never wait
+//! and never start over. Inserters lock the node they add to, and its parent
+//! if the node is to be replaced. An insert that has returned is seen by every
+//! read that starts after it.
+//!
+//! # Order of locks
+//! A parent before its child. Nothing else is locked under them but the
+//! memory's own lock.
+//!
+//! What this does not do: visibility and deletion are the caller's business,
+//! encoded in tags and values. Orders other than bytewise are not for it.
+
+mod batch;
+mod bytes;
+mod check;
+mod cursor;
+mod frame;
+mod insert;
+mod iter;
+mod leaf;
+mod memory;
+mod node;
+mod prepare;
+mod region;
+mod search;
+mod versions;
+
+use std::fmt;
+use std::sync::Arc;
+
+use self::cursor::Cursor;
+use self::leaf::{Leaf, Link, MAX_KEY, MAX_VALUE};
+use self::memory::Memory;
+use self::node::{Node, Ref};
+use self::versions::Versions;
+use crate::sync::{AtomicU32, AtomicUsize, Ordering};
+
+pub use self::iter::Iter;
+pub use self::prepare::Prepared;
+pub use self::region::{pool_bytes, pool_limit, set_pool_limit};
+
+/// How a tree takes memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Bytes of the address range reserved at once, rounded up to a power of
+    /// two between 64 KiB and 8 GiB. A tree can outgrow it, at some cost in
+    /// speed: reserve for the largest tree expected. Default: 128 MiB.
+    pub capacity: usize,
+    /// Whether to ask the system for huge pages. Default: no.
+    pub huge_pages: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            capacity: 128 << 20,
+            huge_pages: false,
+        }
+    }
+}
+
+/// A sorted set of entries `(user_key, tag, value)`.
+pub struct Art {
+    /// Owns all leaves, versions and nodes.
+    memory: Memory,
+    /// What holds the whole tree: nothing, a leaf or a node. As a node's slot.
+    root: AtomicU32,
+    /// The lock for `root`, as a node's state; never obsolete.
+    root_lock: AtomicU32,
+    /// Bytes of replaced nodes and of leaves and versions made in vain.
+    /// Written by: inserters. Read by: anyone. Publishes nothing.
+    garbage: AtomicUsize,
+    /// Names this tree in prepared entries. No other tree of the process ever
+    /// has it.
+    id: u64,
+}
+
+impl Art {
+    /// An empty tree.
+    pub fn new(options: Options) -> Self {
+        /// Trees made so far. Written and read by: makers of trees. Publishes
+        /// nothing.
+        static TREES: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        Art {
+            memory: Memory::new(options.capacity, options.huge_pages),
+            root: AtomicU32::new(Ref::NONE.0),
+            root_lock: AtomicU32::new(0),
+            garbage: AtomicUsize::new(0),
+            id: TREES.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1,
+        }
+    }
+
+    /// Passes the versions of `user_key` at or below `tag`, newest first, to
+    /// `visit` until that returns `false`.
+    pub fn get(&self, user_key: &[u8], tag: u64, visit: &mut dyn FnMut(u64, &[u8]) -> bool) {
+        if let Some(leaf) = self.find(user_key) {
+            self.visit_versions(leaf, tag, &mut |_, tag, value| visit(tag, value));
+        }
+    }
+
+    /// Finds the first entry at or after `(user_key, tag)` and passes it, then
+    /// its successors, to `visit` until that returns `false`.
+    #[expect(clippy::type_complexity, reason = "a name would hide the parts")]
+    pub fn scan_from(
+        &self,
+        user_key: &[u8],
+        tag: u64,
+        visit: &mut dyn FnMut(&[u8], u64, &[u8]) -> bool,
+    ) {
+        // Most scans are reads of one key, which need no cursor.
+        let found = self.find(user_key);
+        if let Some(leaf) = found
+            && !self.visit_versions(leaf, tag, visit)
+        {
+            return;
+        }
+        let mut cursor = Cursor::default();
+        cursor.seek(self, user_key, tag);
+        if found.is_some() && cursor.valid() && cursor.leaf(self).key() == user_key {
+            // Its versions have been visited.
+            cursor.next_key(self);
+        }
+        while cursor.valid() {
+            let (tag, value) = cursor.entry(self);
+            if !visit(cursor.leaf(self).key(), tag, value) {
+                return;
+            }
+            cursor.next(self);
+        }
+    }
+
+    /// Visits a leaf's versions at or below `tag`; whether to go on.
+    #[expect(clippy::type_complexity, reason = "a name would hide the parts")]
+    fn visit_versions(
+        &self,
+        leaf: Leaf<'_>,
+        tag: u64,
+        visit: &mut dyn FnMut(&[u8], u64, &[u8]) -> bool,
+    ) -> bool {
+        let versions = Versions::new(&self.memory, leaf);
+        let mut at = versions.at_or_below(tag);
+        while at != Link::END {
+            let (tag, value) = versions.entry(at);
+            if !visit(leaf.key(), tag, value) {
+                return false;
+            }
+            at = versions.older(at);
+        }
+        true
+    }
+
+    /// A cursor that keeps the tree alive.
+    pub fn iter(self: &Arc<Self>) -> Iter {
+        Iter::new(Arc::clone(self))
+    }
+
+    /// Number of entries. Exact when no insert is in flight. Sums up some
+    /// counters, so not quite free.
+    pub fn len(&self) -> usize {
+        self.memory.entries()
+    }
+
+    /// Whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes handed out: entries, nodes, and what has become garbage.
+    pub fn used_bytes(&self) -> usize {
+        self.memory.used_bytes()
+    }
+
+    /// Bytes taken, including what lies ready for further entries. The rest
+    /// of the reserved range is only address space.
+    pub fn allocated_bytes(&self) -> usize {
+        self.memory.allocated_bytes()
+    }
+
+    /// Bytes among [`Art::used_bytes`] that serve no purpose any more:
+    /// outgrown nodes, and what lost a race. They go with the tree.
+    pub fn garbage_bytes(&self) -> usize {
+        self.garbage.load(Ordering::Relaxed)
+    }
+
+    fn add_garbage(&self, bytes: usize) {
+        self.garbage.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// The whole tree.
+    #[inline(always)]
+    fn root(&self) -> Ref {
+        // Acquire: partner of the Release in `insert`'s `Owner::replace`.
+        Ref(self.root.load(Ordering::Acquire))
+    }
+
+    /// The leaf a `Ref` of this tree names.
+    #[inline(always)]
+    fn leaf(&self, leaf: Ref) -> Leaf<'_> {
+        debug_assert!(leaf.is_leaf());
+        // SAFETY: every `Ref` in this module was made for a leaf of this tree
+        // or read from one of its slots with Acquire (node N4).
+        unsafe { Leaf::at(&self.memory, leaf.unit()) }
+    }
+
+    /// The node a `Ref` of this tree names.
+    #[inline(always)]
+    fn node(&self, node: Ref) -> Node<'_> {
+        // SAFETY: as for `leaf`, and the callers have asked which it is.
+        unsafe { Node::at(&self.memory, node) }
+    }
+}
+
+impl fmt::Debug for Art {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Art")
+            .field("used_bytes", &self.used_bytes())
+            .field("allocated_bytes", &self.allocated_bytes())
+            .field("garbage_bytes", &self.garbage_bytes())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Lengths beyond 32 bits would be stored cut off, and so misread.
+#[inline(always)]
+fn check_sizes(user_key: &[u8], value: &[u8]) {
+    assert!(user_key.len() <= MAX_KEY, "user key too long");
+    assert!(value.len() <= MAX_VALUE, "value too long");
+}

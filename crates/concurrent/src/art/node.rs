@@ -1,0 +1,717 @@
+//! Inner nodes: their memory layouts, and the only code that reads or writes
+//! them.
+//!
+//! ```text
+//!  header = state u32 | prefix length u32 | prefix u32 | terminal u32
+//!  4      = header | 4 bytes  | 4 children       40 bytes
+//!  16     = header | 16 bytes | 16 children      96 bytes
+//!  48     = header | 48 bytes | 48 children     256 bytes
+//!  256    = header | 256 children              1040 bytes
+//!  state  = locked | obsolete | kind (2 bits) | ... | count (from bit 8)
+//! ```
+//!
+//! Children of the three small kinds are in order of arrival, and nothing in a
+//! node is ever moved or removed. A node that is full, or whose prefix must be
+//! split, is copied; the copy replaces it in its parent, and the old one is
+//! marked obsolete and stays as it is.
+//!
+//! # Invariants
+//! * N1: only the holder of a node's lock writes to it.
+//! * N2: a byte and its child are written before the count that includes them
+//!   is stored with Release; readers load the count with Acquire first. A
+//!   count never falls.
+//! * N3: an obsolete node is never written to again.
+//! * N4: a [`Ref`] in a node names a leaf or a node of the same tree, which
+//!   was complete before the `Ref` was stored with Release (or covered by
+//!   N2's Release).
+//! * N5: kind and prefix are set at creation and never changed.
+
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use super::bytes;
+use super::leaf::Leaf;
+use super::memory::Memory;
+use crate::sync::{AtomicU32, AtomicU64, Ordering, PublishedMark, hint, thread};
+
+/// A leaf or a node of a tree, or nothing: twice the unit, plus 1 for a leaf.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ref(pub(super) u32);
+
+impl Ref {
+    pub(super) const NONE: Ref = Ref(0);
+
+    #[inline(always)]
+    pub(super) fn leaf(leaf: Leaf<'_>) -> Self {
+        Ref(leaf.unit() << 1 | 1)
+    }
+
+    #[inline(always)]
+    pub(super) fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    #[inline(always)]
+    pub(super) fn is_leaf(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    #[inline(always)]
+    pub(super) fn unit(self) -> u32 {
+        self.0 >> 1
+    }
+}
+
+/// The sizes a node can have, by the number of its children.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    N4 = 0,
+    N16 = 1,
+    N48 = 2,
+    N256 = 3,
+}
+
+/// Models grow nodes early, so that few steps reach every kind.
+const ROOM: [usize; 4] = if cfg!(loom) {
+    [2, 3, 5, 256]
+} else {
+    [4, 16, 48, 256]
+};
+
+impl Kind {
+    /// The kind with room for more children.
+    fn larger(self) -> Kind {
+        match self {
+            Kind::N4 => Kind::N16,
+            Kind::N16 => Kind::N48,
+            Kind::N48 | Kind::N256 => Kind::N256,
+        }
+    }
+
+    fn size(self) -> usize {
+        match self {
+            Kind::N4 => size_of::<Node4>(),
+            Kind::N16 => size_of::<Node16>(),
+            Kind::N48 => size_of::<Node48>(),
+            Kind::N256 => size_of::<Node256>(),
+        }
+    }
+}
+
+const LOCKED: u32 = 1;
+const OBSOLETE: u32 = 2;
+const KIND_SHIFT: u32 = 2;
+const COUNT_SHIFT: u32 = 8;
+
+/// The longest prefix kept in its node, in bytes.
+const INLINE_PREFIX: usize = 4;
+
+/// The bytes that all keys below a node have in common at its depth.
+#[derive(Clone, Copy)]
+pub(super) struct Prefix {
+    /// How many.
+    pub(super) len: u32,
+    /// They themselves, the first one lowest, if at most [`INLINE_PREFIX`];
+    /// else the unit of a leaf that has them in its key.
+    data: u32,
+}
+
+impl Prefix {
+    /// The prefix `leaf.key()[from..from + len]`.
+    pub(super) fn of(leaf: Leaf<'_>, from: usize, len: usize) -> Self {
+        let mut data = leaf.unit();
+        if len <= INLINE_PREFIX {
+            let mut inline = [0; INLINE_PREFIX];
+            inline[..len].copy_from_slice(&leaf.key()[from..from + len]);
+            data = u32::from_le_bytes(inline);
+        }
+        Prefix {
+            len: len as u32,
+            data,
+        }
+    }
+
+    /// Its bytes, for a node at `depth`.
+    fn bytes<'a>(&'a self, memory: &'a Memory, depth: usize, buffer: &'a mut [u8; 4]) -> &'a [u8] {
+        let len = self.len as usize;
+        if len <= INLINE_PREFIX {
+            *buffer = self.data.to_le_bytes();
+            return &buffer[..len];
+        }
+        // SAFETY: the leaf was named when the node was made, by a thread that
+        // knew it (N5), and what published the node published the leaf, too.
+        let leaf = unsafe { Leaf::at(memory, self.data) };
+        &leaf.key()[depth..depth + len]
+    }
+
+    /// How many bytes of it agree with `key[depth..]`.
+    #[inline(always)]
+    pub(super) fn common(self, memory: &Memory, key: &[u8], depth: usize) -> usize {
+        if self.len == 0 {
+            return 0;
+        }
+        common_len(self.bytes(memory, depth, &mut [0; 4]), &key[depth..])
+    }
+
+    /// How it compares with `key[depth..]`: as long as it is, or with the end
+    /// of the key coming first.
+    pub(super) fn compare(self, memory: &Memory, key: &[u8], depth: usize) -> std::cmp::Ordering {
+        let rest = &key[depth..];
+        let rest = &rest[..rest.len().min(self.len as usize)];
+        self.bytes(memory, depth, &mut [0; 4]).cmp(rest)
+    }
+
+    /// The byte at `index`, and what follows it.
+    pub(super) fn split(self, memory: &Memory, depth: usize, index: usize) -> (Prefix, u8, Prefix) {
+        let mut buffer = [0; 4];
+        let bytes = self.bytes(memory, depth, &mut buffer);
+        let part = |from: usize, to: usize| {
+            let mut data = self.data;
+            if to - from <= INLINE_PREFIX {
+                let mut inline = [0; INLINE_PREFIX];
+                inline[..to - from].copy_from_slice(&bytes[from..to]);
+                data = u32::from_le_bytes(inline);
+            }
+            Prefix {
+                len: (to - from) as u32,
+                data,
+            }
+        };
+        let (before, after) = (part(0, index), part(index + 1, bytes.len()));
+        (before, bytes[index], after)
+    }
+}
+
+/// The length of the longest common prefix.
+#[inline]
+pub(super) fn common_len(a: &[u8], b: &[u8]) -> usize {
+    let len = a.len().min(b.len());
+    let (a, b) = (&a[..len], &b[..len]);
+    let words = a.chunks_exact(8).zip(b.chunks_exact(8));
+    let same = words.take_while(|(a, b)| a == b).count() * 8;
+    let rest = a[same..].iter().zip(&b[same..]);
+    same + rest.take_while(|(a, b)| a == b).count()
+}
+
+#[repr(C)]
+struct Header {
+    /// Lock, obsolete bit, kind, and the count of children (not in a 256).
+    /// Written by: whoever takes the lock, with compare-and-swap, then the
+    /// holder. Read by: everybody. Publishes: the children counted (N2).
+    state: AtomicU32,
+    prefix: Prefix,
+    /// The leaf of the key that ends here, after the prefix. Written by: the
+    /// holder of the lock, once. Read by: everybody. Publishes: the leaf.
+    terminal: AtomicU32,
+    mark: PublishedMark,
+}
+
+/// A child's [`Ref`]. Written by: the holder of the node's lock. Read by:
+/// everybody. Publishes: the child (N4).
+type Slot = AtomicU32;
+
+/// Bytes of a small node. Written by: the holder of the lock. Read by:
+/// everybody, after the count. Publish nothing (N2).
+type Bytes<const WORDS: usize> = [AtomicU64; WORDS];
+
+#[repr(C)]
+struct Node4 {
+    header: Header,
+    /// As [`Bytes`], for four.
+    bytes: AtomicU32,
+    children: [Slot; 4],
+}
+
+#[repr(C)]
+struct Node16 {
+    header: Header,
+    bytes: Bytes<2>,
+    children: [Slot; 16],
+}
+
+#[repr(C)]
+struct Node48 {
+    header: Header,
+    bytes: Bytes<6>,
+    children: [Slot; 48],
+}
+
+#[repr(C)]
+struct Node256 {
+    header: Header,
+    /// By byte; [`Ref::NONE`] where there is none.
+    children: [Slot; 256],
+}
+
+/// A node by its kind.
+enum Body<'t> {
+    N4(&'t Node4),
+    N16(&'t Node16),
+    N48(&'t Node48),
+    N256(&'t Node256),
+}
+
+/// A node of a tree whose memory outlives `'t`.
+#[derive(Clone, Copy)]
+pub(super) struct Node<'t> {
+    at: NonNull<Header>,
+    memory: PhantomData<&'t Memory>,
+}
+
+/// What a node is made from.
+pub(super) struct Parts {
+    pub(super) kind: Kind,
+    pub(super) prefix: Prefix,
+    pub(super) terminal: Ref,
+    /// Bytes and their children, at most as many as the kind has room for.
+    pub(super) children: Vec<(u8, Ref)>,
+}
+
+/// A node's children in order of their bytes: 48 at most, and the terminal.
+pub(super) type Sorted = [Ref; 49];
+
+impl<'t> Node<'t> {
+    /// The node of a `Ref`.
+    ///
+    /// # Safety
+    /// The `Ref` must name a node, not a leaf, and must have been read from a
+    /// slot of the tree with Acquire, or made by this thread.
+    #[inline(always)]
+    pub(super) unsafe fn at(memory: &'t Memory, node: Ref) -> Self {
+        debug_assert!(!node.is_none() && !node.is_leaf());
+        let node = Node {
+            at: memory.at(node.unit()).cast(),
+            memory: PhantomData,
+        };
+        node.header().mark.read();
+        node
+    }
+
+    #[inline(always)]
+    fn header(self) -> &'t Header {
+        // SAFETY: a node is there, complete before anybody knew it and then
+        // changed only through atomics; the memory outlives `'t`.
+        unsafe { self.at.as_ref() }
+    }
+
+    /// The state: partner of the Release in [`Locked`]'s drop (N2).
+    #[inline(always)]
+    fn state(self) -> u32 {
+        self.header().state.load(Ordering::Acquire)
+    }
+
+    #[inline(always)]
+    fn body(self, state: u32) -> Body<'t> {
+        match state >> KIND_SHIFT & 3 {
+            // SAFETY: the kind says that this is the layout (N5); otherwise
+            // as for `header`.
+            0 => Body::N4(unsafe { self.at.cast().as_ref() }),
+            // SAFETY: as above.
+            1 => Body::N16(unsafe { self.at.cast().as_ref() }),
+            // SAFETY: as above.
+            2 => Body::N48(unsafe { self.at.cast().as_ref() }),
+            // SAFETY: as above.
+            _ => Body::N256(unsafe { self.at.cast().as_ref() }),
+        }
+    }
+
+    /// The bytes all keys below have in common here.
+    #[inline(always)]
+    pub(super) fn prefix(self) -> Prefix {
+        self.header().prefix
+    }
+
+    /// The leaf of the key that ends at this node, if any.
+    #[inline(always)]
+    pub(super) fn terminal(self) -> Ref {
+        Ref(self.header().terminal.load(Ordering::Acquire))
+    }
+
+    /// The slot of a byte, if there is one. (There is always one in a 256.)
+    #[inline(always)]
+    fn slot(self, byte: u8) -> Option<&'t Slot> {
+        let state = self.state();
+        let count = (state >> COUNT_SHIFT) as usize;
+        match self.body(state) {
+            Body::N4(n) => {
+                let word = n.bytes.load(Ordering::Relaxed);
+                let index = bytes::find_in_4(word, byte, count)?;
+                n.children.get(index)
+            }
+            Body::N16(n) => n
+                .children
+                .get(bytes::find_in_16(load(&n.bytes), byte, count)?),
+            Body::N48(n) => n
+                .children
+                .get(bytes::find_in_48(load(&n.bytes), byte, count)?),
+            Body::N256(n) => Some(&n.children[usize::from(byte)]),
+        }
+    }
+
+    /// The child of a byte.
+    #[inline(always)]
+    pub(super) fn child(self, byte: u8) -> Ref {
+        match self.slot(byte) {
+            // Acquire: partner of the Release in `replace` and `try_add`.
+            Some(slot) => Ref(slot.load(Ordering::Acquire)),
+            None => Ref::NONE,
+        }
+    }
+
+    /// Whether it is of the largest kind, whose children are read by byte.
+    #[inline(always)]
+    pub(super) fn is_wide(self) -> bool {
+        // Relaxed: the kind is set at creation.
+        self.header().state.load(Ordering::Relaxed) >> KIND_SHIFT & 3 == Kind::N256 as u32
+    }
+
+    /// The next child of a wide node from `byte` on upwards.
+    #[inline]
+    pub(super) fn wide_up(self, byte: usize) -> Option<(usize, Ref)> {
+        let Body::N256(n) = self.body(self.state()) else {
+            return None;
+        };
+        let rest = n.children.get(byte..)?;
+        let index = rest.iter().position(|c| c.load(Ordering::Relaxed) != 0)?;
+        // Acquire: as in `child`. A child is never taken away again.
+        let child = Ref(rest[index].load(Ordering::Acquire));
+        Some((byte + index, child))
+    }
+
+    /// The next child of a wide node before `byte`, downwards.
+    #[inline]
+    pub(super) fn wide_down(self, byte: usize) -> Option<(usize, Ref)> {
+        let Body::N256(n) = self.body(self.state()) else {
+            return None;
+        };
+        let before = &n.children[..byte];
+        let index = before
+            .iter()
+            .rposition(|c| c.load(Ordering::Relaxed) != 0)?;
+        // Acquire: as in `child`. A child is never taken away again.
+        Some((index, Ref(before[index].load(Ordering::Acquire))))
+    }
+
+    /// Fills `into` with the terminal, if there is one, and the children in
+    /// order. Returns how many these are, and how many of them come before
+    /// `byte` (the terminal always does). Not for wide nodes.
+    pub(super) fn sorted(self, byte: u8, into: &mut Sorted) -> (usize, usize) {
+        let state = self.state();
+        let count = (state >> COUNT_SHIFT) as usize;
+        let mut list = Lister::new(byte);
+        match self.body(state) {
+            Body::N4(n) => {
+                let word = u64::from(n.bytes.load(Ordering::Relaxed));
+                list.add(&[word], &n.children, count);
+            }
+            Body::N16(n) => list.add(&load(&n.bytes), &n.children, count),
+            Body::N48(n) => list.add(&load(&n.bytes), &n.children, count),
+            Body::N256(_) => {}
+        }
+        list.finish(self.terminal(), into)
+    }
+
+    /// Waits for the node's lock. `None` if the node is obsolete.
+    #[inline]
+    pub(super) fn lock(self) -> Option<Locked<'t>> {
+        let lock = Locked::wait(&self.header().state);
+        (lock.state & OBSOLETE == 0).then_some(lock)
+    }
+
+    /// Adds a child for a byte that has none; `false` if there is no room.
+    pub(super) fn try_add(self, lock: &mut Locked<'t>, byte: u8, child: Ref) -> bool {
+        debug_assert!(lock.is_of(self) && self.child(byte).is_none());
+        let count = (lock.state >> COUNT_SHIFT) as usize;
+        let body = self.body(lock.state);
+        if let Body::N256(n) = body {
+            // Release: publishes the child (N4).
+            n.children[usize::from(byte)].store(child.0, Ordering::Release);
+            return true;
+        }
+        if count == ROOM[(lock.state >> KIND_SHIFT & 3) as usize] {
+            return false;
+        }
+        // Relaxed: not read before the count that includes it (N2).
+        match body {
+            Body::N4(n) => {
+                n.children[count].store(child.0, Ordering::Relaxed);
+                let word = n.bytes.load(Ordering::Relaxed) | u32::from(byte) << (8 * count);
+                n.bytes.store(word, Ordering::Relaxed);
+            }
+            Body::N16(n) => {
+                n.children[count].store(child.0, Ordering::Relaxed);
+                append(&n.bytes, count, byte);
+            }
+            Body::N48(n) => {
+                n.children[count].store(child.0, Ordering::Relaxed);
+                append(&n.bytes, count, byte);
+            }
+            Body::N256(_) => {}
+        }
+        lock.state += 1 << COUNT_SHIFT;
+        true
+    }
+
+    /// Sets the terminal of a node that has none.
+    pub(super) fn set_terminal(self, lock: &mut Locked<'t>, leaf: Ref) {
+        debug_assert!(lock.is_of(self) && self.terminal().is_none());
+        // Release: publishes the leaf (N4).
+        self.header().terminal.store(leaf.0, Ordering::Release);
+    }
+
+    /// Puts another child in a byte's place.
+    pub(super) fn replace(self, lock: &mut Locked<'t>, byte: u8, child: Ref) {
+        debug_assert!(lock.is_of(self));
+        let slot = self.slot(byte).expect("the byte has a child");
+        // Release: publishes the child (N4).
+        slot.store(child.0, Ordering::Release);
+    }
+
+    /// All there is in a locked node; the caller makes it obsolete.
+    pub(super) fn parts(self, lock: &Locked<'t>) -> Parts {
+        debug_assert!(lock.is_of(self));
+        let count = (lock.state >> COUNT_SHIFT) as usize;
+        // Relaxed: nobody else writes, and the lock's Acquire made visible
+        // what its former holders wrote.
+        let child = |slot: &Slot| Ref(slot.load(Ordering::Relaxed));
+        let (kind, children) = match self.body(lock.state) {
+            Body::N4(n) => {
+                let words = [u64::from(n.bytes.load(Ordering::Relaxed))];
+                (Kind::N4, pairs(&words, &n.children[..count]))
+            }
+            Body::N16(n) => (Kind::N16, pairs(&load(&n.bytes), &n.children[..count])),
+            Body::N48(n) => (Kind::N48, pairs(&load(&n.bytes), &n.children[..count])),
+            Body::N256(n) => {
+                let all = (0..=255).zip(n.children.iter().map(child));
+                (Kind::N256, all.filter(|(_, c)| !c.is_none()).collect())
+            }
+        };
+        Parts {
+            kind,
+            prefix: self.prefix(),
+            terminal: self.terminal(),
+            children,
+        }
+    }
+
+    /// Bytes of the whole piece.
+    pub(super) fn size(self) -> usize {
+        match self.body(self.state()) {
+            Body::N4(_) => Kind::N4.size(),
+            Body::N16(_) => Kind::N16.size(),
+            Body::N48(_) => Kind::N48.size(),
+            Body::N256(_) => Kind::N256.size(),
+        }
+    }
+}
+
+impl Parts {
+    /// Makes room for one more child than there are.
+    pub(super) fn grow(&mut self) {
+        self.kind = self.kind.larger();
+    }
+
+    /// A node made of these parts, known to nobody yet.
+    pub(super) fn build(&self, memory: &Memory) -> Ref {
+        let unit = memory.allocate(self.kind.size());
+        let at = memory.at(unit);
+        let count = if self.kind == Kind::N256 {
+            0
+        } else {
+            self.children.len() as u32
+        };
+        let header = Header {
+            state: AtomicU32::new((self.kind as u32) << KIND_SHIFT | count << COUNT_SHIFT),
+            prefix: self.prefix,
+            terminal: AtomicU32::new(self.terminal.0),
+            mark: PublishedMark::new(),
+        };
+        header.mark.written();
+        match self.kind {
+            Kind::N4 => {
+                let node = Node4 {
+                    header,
+                    bytes: AtomicU32::new(self.words::<1>()[0] as u32),
+                    children: self.in_order(),
+                };
+                // SAFETY: a fresh piece (memory M1) of the kind's size.
+                unsafe { at.cast().write(node) }
+            }
+            Kind::N16 => {
+                let node = Node16 {
+                    header,
+                    bytes: self.words().map(AtomicU64::new),
+                    children: self.in_order(),
+                };
+                // SAFETY: as above.
+                unsafe { at.cast().write(node) }
+            }
+            Kind::N48 => {
+                let node = Node48 {
+                    header,
+                    bytes: self.words().map(AtomicU64::new),
+                    children: self.in_order(),
+                };
+                // SAFETY: as above.
+                unsafe { at.cast().write(node) }
+            }
+            Kind::N256 => {
+                let mut children = [0; 256];
+                for (byte, child) in &self.children {
+                    children[usize::from(*byte)] = child.0;
+                }
+                let children = children.map(Slot::new);
+                // SAFETY: as above.
+                unsafe { at.cast().write(Node256 { header, children }) }
+            }
+        }
+        Ref(unit << 1)
+    }
+
+    fn words<const WORDS: usize>(&self) -> [u64; WORDS] {
+        let mut words = [0; WORDS];
+        for (i, (byte, _)) in self.children.iter().enumerate() {
+            words[i / 8] |= u64::from(*byte) << (i % 8 * 8);
+        }
+        words
+    }
+
+    fn in_order<const ROOM: usize>(&self) -> [Slot; ROOM] {
+        std::array::from_fn(|i| Slot::new(self.children.get(i).map_or(0, |(_, c)| c.0)))
+    }
+}
+
+#[inline(always)]
+fn load<const WORDS: usize>(bytes: &Bytes<WORDS>) -> [u64; WORDS] {
+    // Relaxed: what the count includes was made visible by loading it (N2).
+    std::array::from_fn(|i| bytes[i].load(Ordering::Relaxed))
+}
+
+/// Sets byte number `count`, for the holder of the lock.
+fn append<const WORDS: usize>(bytes: &Bytes<WORDS>, count: usize, byte: u8) {
+    let word = &bytes[count / 8];
+    let new = word.load(Ordering::Relaxed) | u64::from(byte) << (count % 8 * 8);
+    word.store(new, Ordering::Relaxed);
+}
+
+fn pairs(words: &[u64], children: &[Slot]) -> Vec<(u8, Ref)> {
+    let byte = |i: usize| (words[i / 8] >> (i % 8 * 8)) as u8;
+    let child = |slot: &Slot| Ref(slot.load(Ordering::Relaxed));
+    let each = children.iter().enumerate();
+    each.map(|(i, slot)| (byte(i), child(slot))).collect()
+}
+
+/// Sorts children by their bytes: a set of bits says which bytes there are, a
+/// table where their children are.
+struct Lister {
+    present: [u64; 4],
+    children: [std::mem::MaybeUninit<u32>; 256],
+    byte: u8,
+}
+
+impl Lister {
+    #[inline(always)]
+    fn new(byte: u8) -> Self {
+        Lister {
+            present: [0; 4],
+            children: [std::mem::MaybeUninit::uninit(); 256],
+            byte,
+        }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, words: &[u64], slots: &[Slot], count: usize) {
+        for (i, slot) in slots[..count].iter().enumerate() {
+            let byte = (words[i / 8] >> (i % 8 * 8)) as u8;
+            self.present[usize::from(byte >> 6)] |= 1 << (byte & 63);
+            // Acquire: as in `Node::child`.
+            self.children[usize::from(byte)].write(slot.load(Ordering::Acquire));
+        }
+    }
+
+    #[inline(always)]
+    fn finish(self, terminal: Ref, into: &mut Sorted) -> (usize, usize) {
+        let mut len = 0;
+        let mut before = 0;
+        if !terminal.is_none() {
+            into[0] = terminal;
+            len = 1;
+            before = 1;
+        }
+        for (high, mut word) in self.present.into_iter().enumerate() {
+            while word != 0 {
+                let byte = high << 6 | word.trailing_zeros() as usize;
+                word &= word - 1;
+                // SAFETY: `add` has written the child of every byte present.
+                into[len] = Ref(unsafe { self.children[byte].assume_init() });
+                len += 1;
+                before += usize::from(byte < usize::from(self.byte));
+            }
+        }
+        (len, before)
+    }
+}
+
+/// A lock on a node, or on the root's slot; released on drop.
+pub(super) struct Locked<'t> {
+    word: &'t AtomicU32,
+    /// What the word holds, without the lock bit.
+    state: u32,
+}
+
+impl<'t> Locked<'t> {
+    /// Waits for the lock of a state word.
+    #[inline]
+    pub(super) fn wait(word: &'t AtomicU32) -> Self {
+        let mut tries = 0;
+        loop {
+            let state = word.load(Ordering::Relaxed);
+            // Acquire: partner of the Release in `drop`, so that all of the
+            // former holder's writes are seen.
+            let taken = state & LOCKED == 0
+                && word
+                    .compare_exchange_weak(
+                        state,
+                        state | LOCKED,
+                        Ordering::Acquire,
+                        Ordering::Relaxed,
+                    )
+                    .is_ok();
+            if taken {
+                return Locked { word, state };
+            }
+            pause(&mut tries);
+        }
+    }
+
+    /// Says that the node has been replaced, for ever (N3).
+    pub(super) fn make_obsolete(&mut self) {
+        self.state |= OBSOLETE;
+    }
+
+    fn is_of(&self, node: Node<'_>) -> bool {
+        std::ptr::eq(self.word, &node.header().state)
+    }
+}
+
+impl Drop for Locked<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        // Release: publishes what was written under the lock: to its next
+        // holder, and (the count) to readers (N2). A plain store is enough, as
+        // nobody else writes to a locked word (N1).
+        self.word.store(self.state, Ordering::Release);
+    }
+}
+
+/// Locks are held for some dozens of nanoseconds, unless the holder is
+/// preempted; then its waiters get out of its way.
+#[cold]
+fn pause(tries: &mut u32) {
+    *tries += 1;
+    if cfg!(loom) || tries.is_multiple_of(64) {
+        thread::yield_now();
+    } else {
+        hint::spin_loop();
+    }
+}

@@ -1,0 +1,336 @@
+//! The versions of one key.
+//!
+//! They form a list, newest first, that begins at the leaf's head. Each
+//! [`Version`] also has a *jump* to some older one, chosen when it is made, so
+//! that a version is found in logarithmically many steps as long as versions
+//! arrive nearly in order:
+//!
+//! ```text
+//!  head -> 9 -> 8 -> 7 -> 6 -> 5 -> 4 -> 3 -> 2 -> 1 -> inside
+//!          |    `----|->  `---------|------------> ^
+//!          `-------> `------------> (jumps: the older, the farther apart)
+//! ```
+//!
+//! The rule is that of Myers' applicative random-access stack: a version jumps
+//! as far as its successor's jump's jump if the two jumps span equally many
+//! versions, and else to its successor. `depth` counts the versions below.
+//!
+//! The version inside the leaf has no link of its own, so it ends the list. In
+//! the rare case that an older one arrives, a *proxy* takes its place.
+//!
+//! # Invariants
+//! * V1: tags fall strictly along `next`, and a jump leads to a lower tag than
+//!   its origin's. So skipping along a jump whose end is still too new misses
+//!   nothing, whatever was put in between later.
+//! * V2: what has been in a list stays in it; a version's link, once changed,
+//!   leads to a version that leads to where it led before.
+//! * V3: a version is linked by compare-and-swap from what was read while its
+//!   place was found. Under the rule of contiguous publication everything
+//!   newer than a version that still arrives is itself unpublished, so no
+//!   reader at a published sequence misses it.
+
+use super::leaf::{Leaf, Link, Place, Version};
+use super::memory::Memory;
+use crate::sync::{AtomicU32, Ordering};
+
+/// The versions of a leaf.
+#[derive(Clone, Copy)]
+pub(super) struct Versions<'t> {
+    memory: &'t Memory,
+    leaf: Leaf<'t>,
+}
+
+/// A version that is not linked yet.
+#[derive(Clone, Copy)]
+pub(super) enum Unlinked<'t> {
+    /// The place inside the leaf, which the caller owns.
+    Inside,
+    /// A piece of its own.
+    Piece(Version<'t>),
+}
+
+/// Where a tag belongs.
+enum Spot<'t> {
+    /// In this link, which held that value.
+    In(&'t AtomicU32, Link),
+    /// After the version inside, to which this link led.
+    AfterInside(&'t AtomicU32),
+    /// It is there already.
+    Taken,
+}
+
+impl<'t> Versions<'t> {
+    pub(super) fn new(memory: &'t Memory, leaf: Leaf<'t>) -> Self {
+        Versions { memory, leaf }
+    }
+
+    /// The version a link leads to, which must have been read with Acquire
+    /// from this leaf's list.
+    #[inline(always)]
+    pub(super) fn version(self, link: Link) -> Version<'t> {
+        debug_assert!(link.is_version());
+        // SAFETY: links of the list and jumps name versions of this memory;
+        // reading them with Acquire made those visible, and by V1 whatever
+        // a version jumps to was visible to whoever published it.
+        unsafe { Version::at(self.memory, link.0) }
+    }
+
+    /// The tag of what a link leads to, not [`Link::END`].
+    #[inline(always)]
+    pub(super) fn tag(self, link: Link) -> u64 {
+        if link == Link::INSIDE {
+            self.leaf.tag()
+        } else {
+            self.version(link).tag()
+        }
+    }
+
+    /// Tag and value of what a link leads to, not [`Link::END`].
+    #[inline(always)]
+    pub(super) fn entry(self, link: Link) -> (u64, &'t [u8]) {
+        if link == Link::INSIDE {
+            return (self.leaf.tag(), self.leaf.value());
+        }
+        let version = self.version(link);
+        if version.is_proxy() {
+            (version.tag(), self.leaf.value())
+        } else {
+            (version.tag(), version.value())
+        }
+    }
+
+    /// The newest version.
+    #[inline(always)]
+    pub(super) fn newest(self) -> Link {
+        // Acquire: partner of the Release in `swap`.
+        Link(self.leaf.head().load(Ordering::Acquire))
+    }
+
+    /// The next older version.
+    #[inline(always)]
+    pub(super) fn older(self, link: Link) -> Link {
+        if link.is_version() {
+            // Acquire: as in `newest`.
+            Link(self.version(link).next().load(Ordering::Acquire))
+        } else {
+            Link::END
+        }
+    }
+
+    /// The newest version at or below `tag`, or [`Link::END`].
+    #[inline]
+    pub(super) fn at_or_below(self, tag: u64) -> Link {
+        let newest = self.newest();
+        if newest == Link::END || self.tag(newest) <= tag {
+            return newest;
+        }
+        self.older(self.last_above(newest, tag))
+    }
+
+    /// The oldest version at or above `tag`, or [`Link::END`].
+    pub(super) fn at_or_above(self, tag: u64) -> Link {
+        match tag.checked_sub(1) {
+            Some(below) => self.above(below),
+            None => self.oldest(),
+        }
+    }
+
+    /// The oldest version above `tag`, or [`Link::END`].
+    pub(super) fn above(self, tag: u64) -> Link {
+        let newest = self.newest();
+        if newest == Link::END || self.tag(newest) <= tag {
+            return Link::END;
+        }
+        self.last_above(newest, tag)
+    }
+
+    /// The oldest version, or [`Link::END`].
+    pub(super) fn oldest(self) -> Link {
+        let newest = self.newest();
+        if newest == Link::END {
+            return newest;
+        }
+        let mut at = newest;
+        loop {
+            let farther = match self.jump(at) {
+                Some(jump) => jump,
+                None => self.older(at),
+            };
+            if farther == Link::END {
+                return at;
+            }
+            at = farther;
+        }
+    }
+
+    /// From a version above `tag` on, the last one that is.
+    fn last_above(self, from: Link, tag: u64) -> Link {
+        let mut at = from;
+        loop {
+            if let Some(jump) = self.jump(at)
+                && self.tag(jump) > tag
+            {
+                at = jump;
+                continue;
+            }
+            let next = self.older(at);
+            if next == Link::END || self.tag(next) <= tag {
+                return at;
+            }
+            at = next;
+        }
+    }
+
+    #[inline(always)]
+    fn jump(self, at: Link) -> Option<Link> {
+        if !at.is_version() {
+            return None;
+        }
+        let jump = self.version(at).jump();
+        (jump != 0).then_some(Link(jump))
+    }
+
+    /// Where `tag` belongs now.
+    fn spot(self, tag: u64) -> Spot<'t> {
+        let mut link = self.leaf.head();
+        loop {
+            // Acquire: as in `newest`.
+            let target = Link(link.load(Ordering::Acquire));
+            if target == Link::END {
+                return Spot::In(link, target);
+            }
+            let there = self.tag(target);
+            if there == tag {
+                return Spot::Taken;
+            }
+            if there < tag {
+                return Spot::In(link, target);
+            }
+            // Once more from the link found, as it may have changed since.
+            let last = self.last_above(target, tag);
+            if last == Link::INSIDE {
+                return self.spot_after_inside();
+            }
+            link = self.version(last).next();
+        }
+    }
+
+    /// The link that leads to the version inside, which ends the list.
+    #[cold]
+    fn spot_after_inside(self) -> Spot<'t> {
+        let mut link = self.leaf.head();
+        let mut target = self.newest();
+        while target.is_version() {
+            let version = self.version(target);
+            if let Some(jump) = self.jump(target) {
+                target = jump;
+                continue;
+            }
+            link = version.next();
+            // Acquire: as in `newest`.
+            target = Link(link.load(Ordering::Acquire));
+        }
+        Spot::AfterInside(link)
+    }
+
+    /// Whether there is a version with this tag.
+    pub(super) fn has(self, tag: u64) -> bool {
+        matches!(self.spot(tag), Spot::Taken)
+    }
+
+    /// Links a version with `tag`; `false`, and nothing is linked, if there is
+    /// one already. Returns once the version is visible to everybody.
+    ///
+    /// # Safety
+    /// The caller must own `new`, which must not have been linked before.
+    pub(super) unsafe fn link(self, new: Unlinked<'t>, tag: u64) -> bool {
+        if let Unlinked::Inside = new {
+            // SAFETY: the caller owns the inside place.
+            unsafe { self.leaf.set_tag(tag) };
+        }
+        loop {
+            let linked = match self.spot(tag) {
+                Spot::Taken => return false,
+                // SAFETY: the caller's promise; nothing is linked yet.
+                Spot::In(link, target) => unsafe { self.link_in(new, tag, link, target) },
+                // SAFETY: as above.
+                Spot::AfterInside(link) => unsafe { self.link_last(new, tag, link) },
+            };
+            if linked {
+                return true;
+            }
+        }
+    }
+
+    /// Puts a version between a link and its target, if it still leads there.
+    ///
+    /// # Safety
+    /// As for [`Versions::link`].
+    unsafe fn link_in(self, new: Unlinked<'t>, tag: u64, link: &AtomicU32, target: Link) -> bool {
+        let version = match new {
+            Unlinked::Inside if target == Link::END => return swap(link, target, Link::INSIDE),
+            // Something older is there, so the one inside cannot be linked.
+            Unlinked::Inside => Version::create_proxy(self.memory),
+            Unlinked::Piece(version) => version,
+        };
+        // SAFETY: made above or owned by the caller, and not published.
+        unsafe { version.set(tag, self.place_before(target)) };
+        swap(link, target, Link(version.unit()))
+    }
+
+    /// Puts a version after the one inside, to which `link` leads: as the last
+    /// one, behind a proxy.
+    ///
+    /// # Safety
+    /// As for [`Versions::link`].
+    #[cold]
+    unsafe fn link_last(self, new: Unlinked<'t>, tag: u64, link: &AtomicU32) -> bool {
+        let Unlinked::Piece(version) = new else {
+            unreachable!("the version inside is linked once");
+        };
+        // SAFETY: the caller owns it, and it is not published.
+        unsafe { version.set(tag, self.place_before(Link::END)) };
+        let proxy = Version::create_proxy(self.memory);
+        let place = self.place_before(Link(version.unit()));
+        // SAFETY: just made.
+        unsafe { proxy.set(self.leaf.tag(), place) };
+        swap(link, Link::INSIDE, Link(proxy.unit()))
+    }
+
+    /// The links of a version that comes before `next`.
+    fn place_before(self, next: Link) -> Place {
+        if !next.is_version() {
+            return Place {
+                next: next.0,
+                ..Place::default()
+            };
+        }
+        let below = self.version(next);
+        let jump = match below.jump() {
+            0 => below,
+            jump => {
+                let first = self.version(Link(jump));
+                let second = match first.jump() {
+                    0 => first,
+                    jump => self.version(Link(jump)),
+                };
+                let equal_spans = below.depth().wrapping_sub(first.depth())
+                    == first.depth().wrapping_sub(second.depth());
+                if equal_spans { second } else { below }
+            }
+        };
+        Place {
+            next: next.0,
+            jump: jump.unit(),
+            depth: below.depth() + 1,
+        }
+    }
+}
+
+/// Publishes a version in a link, if the link is as it was.
+fn swap(link: &AtomicU32, from: Link, to: Link) -> bool {
+    // Release: partner of the Acquire in `newest` and `older`. Relaxed on
+    // failure: the place is looked for again.
+    link.compare_exchange(from.0, to.0, Ordering::Release, Ordering::Relaxed)
+        .is_ok()
+}

@@ -1,0 +1,565 @@
+//! The radix tree against a `BTreeMap`, and on many threads at once.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+
+use proptest::prelude::*;
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
+use whitewater_concurrent::art::{Art, Iter, Options};
+
+use crate::order;
+
+type Oracle = BTreeMap<(Vec<u8>, Reverse<u64>), Vec<u8>>;
+
+fn small() -> Arc<Art> {
+    Arc::new(Art::new(Options {
+        capacity: 1 << 20,
+        ..Options::default()
+    }))
+}
+
+/// User key and tag.
+fn split(internal_key: &[u8]) -> (Vec<u8>, u64) {
+    let (key, Reverse(tag)) = order::split(internal_key);
+    (key, tag)
+}
+
+/// A value that tells its key and tag.
+fn value(key: &[u8], tag: u64) -> Vec<u8> {
+    let mut value = key[key.len().saturating_sub(20)..].to_vec();
+    value.extend_from_slice(&tag.to_be_bytes()[..(tag % 9) as usize]);
+    value
+}
+
+/// Keys that begin with each other, that are long, that are empty.
+fn adversarial() -> Vec<Vec<u8>> {
+    let mut keys: BTreeSet<Vec<u8>> = BTreeSet::new();
+    for len in 0..12 {
+        keys.insert(vec![0; len]);
+        keys.insert(vec![0xff; len]);
+        keys.insert([vec![b'a'; len], vec![0]].concat());
+        keys.insert([vec![0; len], vec![0xff]].concat());
+    }
+    // Every key over two letters up to 7 long: prefixes of each other.
+    for len in 0..8 {
+        for bits in 0..1usize << len {
+            keys.insert((0..len).map(|i| b'a' + (bits >> i & 1) as u8).collect());
+        }
+    }
+    // A shared prefix of 1 KiB, left at various points.
+    let shared: Vec<u8> = (0..1024).map(|i| (i / 7) as u8).collect();
+    for cut in [0, 1, 3, 4, 5, 511, 1019, 1020, 1023, 1024] {
+        for tail in [&b""[..], b"\0", b"x", b"xy", b"\xff\xff"] {
+            keys.insert([&shared[..cut], tail].concat());
+        }
+    }
+    // 64 KiB that differ late.
+    for i in 0..6u8 {
+        let mut key = vec![b'k'; 64 << 10];
+        key[(64 << 10) - 1 - usize::from(i) * 9000] = i;
+        keys.insert(key);
+    }
+    // All children of one node, and of one below it.
+    for byte in 0..=255 {
+        keys.insert(vec![b'n', byte]);
+        keys.insert(vec![b'n', 7, byte, 1]);
+    }
+    keys.into_iter().collect()
+}
+
+fn entry(iter: &Iter) -> Option<(Vec<u8>, u64, Vec<u8>)> {
+    iter.valid().then(|| {
+        let (key, tag) = split(iter.key());
+        (key, tag, iter.value().to_vec())
+    })
+}
+
+fn owned(found: Option<(&(Vec<u8>, Reverse<u64>), &Vec<u8>)>) -> Option<(Vec<u8>, u64, Vec<u8>)> {
+    found.map(|((key, tag), value)| (key.clone(), tag.0, value.clone()))
+}
+
+/// Compares everything a reader can ask; `probes` are places to ask at.
+fn assert_same(tree: &Arc<Art>, oracle: &Oracle, probes: &[(Vec<u8>, u64)]) {
+    assert_eq!(tree.check(), Ok(oracle.len()));
+    assert_eq!(tree.len(), oracle.len());
+    assert_eq!(tree.is_empty(), oracle.is_empty());
+    let mut iter = tree.iter();
+    assert!(!iter.valid());
+    iter.seek_to_first();
+    for expected in oracle {
+        assert_eq!(entry(&iter), owned(Some(expected)));
+        iter.next();
+    }
+    assert!(!iter.valid());
+    iter.seek_to_last();
+    for expected in oracle.iter().rev() {
+        assert_eq!(entry(&iter), owned(Some(expected)));
+        iter.prev();
+    }
+    assert!(!iter.valid());
+    for (key, tag) in probes {
+        let at = (key.clone(), Reverse(*tag));
+        let mut after = oracle.range(at.clone()..);
+        iter.seek(key, *tag);
+        assert_eq!(entry(&iter), owned(after.next()));
+        // A little further, and back again.
+        iter.next();
+        assert_eq!(entry(&iter), owned(after.next()));
+        let mut before = oracle.range(..=at.clone()).rev();
+        iter.seek_for_prev(key, *tag);
+        let found = owned(before.next());
+        assert_eq!(entry(&iter), found);
+        iter.prev();
+        assert_eq!(entry(&iter), owned(before.next()));
+        if iter.valid() {
+            iter.next();
+            assert_eq!(entry(&iter), found);
+        }
+        let mut scanned = Vec::new();
+        tree.scan_from(key, *tag, &mut |key, tag, value| {
+            scanned.push((key.to_vec(), tag, value.to_vec()));
+            scanned.len() < 5
+        });
+        let expected = oracle.range(at.clone()..).take(5);
+        assert_eq!(
+            scanned,
+            expected.filter_map(|e| owned(Some(e))).collect::<Vec<_>>()
+        );
+        let mut versions = Vec::new();
+        tree.get(key, *tag, &mut |tag, value| {
+            versions.push((key.clone(), tag, value.to_vec()));
+            true
+        });
+        let expected = oracle.range(at..).take_while(|((k, _), _)| k == key);
+        assert_eq!(
+            versions,
+            expected.filter_map(|e| owned(Some(e))).collect::<Vec<_>>()
+        );
+    }
+}
+
+/// Places near every key.
+fn probes(keys: &[Vec<u8>], tags: u64) -> Vec<(Vec<u8>, u64)> {
+    let mut probes = vec![(vec![], 0), (vec![0xff; 20], 3)];
+    for (i, key) in keys.iter().enumerate() {
+        for tag in [0, i as u64 % (tags + 2), u64::MAX] {
+            probes.push((key.clone(), tag));
+        }
+        let mut near = key.clone();
+        if let Some(last) = near.last_mut() {
+            *last = last.wrapping_add(1);
+            probes.push((near.clone(), 1));
+            near.pop();
+            probes.push((near, 2));
+        }
+        probes.push(([key, &b"\0"[..]].concat(), 1));
+        probes.push(([key, &b"m"[..]].concat(), 1));
+    }
+    probes
+}
+
+#[test]
+fn an_empty_tree_has_nothing() {
+    assert_same(&small(), &Oracle::new(), &[(vec![], 0), (vec![1], 1)]);
+}
+
+#[test]
+fn adversarial_keys_one_by_one() {
+    for seed in 0..3 {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let mut keys = adversarial();
+        keys.shuffle(&mut rng);
+        let tree = small();
+        let mut oracle = Oracle::new();
+        let mut entries: Vec<_> = keys
+            .iter()
+            .flat_map(|key| (0..rng.random_range(1..4)).map(move |tag| (key.clone(), tag)))
+            .collect();
+        entries.shuffle(&mut rng);
+        for (key, tag) in entries {
+            let value = value(&key, tag);
+            assert!(tree.insert(&key, tag, &value));
+            assert!(!tree.insert(&key, tag, b"another"), "there already");
+            oracle.insert((key, Reverse(tag)), value);
+        }
+        assert_same(&tree, &oracle, &probes(&keys, 3));
+    }
+}
+
+#[test]
+fn adversarial_keys_in_batches_and_prepared() {
+    let mut keys = adversarial();
+    keys.shuffle(&mut StdRng::seed_from_u64(9));
+    let tree = small();
+    let mut oracle = Oracle::new();
+    for (i, chunk) in keys.chunks(50).enumerate() {
+        let tag = |j: usize| (i * 100 + j) as u64;
+        let values: Vec<_> = chunk.iter().map(|key| value(key, 1)).collect();
+        let entries = || {
+            let both = chunk.iter().zip(&values).enumerate();
+            both.map(|(j, (key, value))| (&key[..], tag(j), &value[..]))
+        };
+        // Every second batch is prepared first, in part twice.
+        if i % 2 == 0 {
+            assert_eq!(tree.insert_batch(entries()), chunk.len());
+            assert_eq!(tree.insert_batch(entries()), 0);
+        } else {
+            let before = tree.len();
+            let prepared: Vec<_> = entries().map(|e| tree.prepare(e.0, e.2)).collect();
+            let twice: Vec<_> = entries().map(|e| tree.prepare(e.0, b"second")).collect();
+            drop(tree.prepare(chunk[0].as_slice(), b"never published"));
+            assert_eq!(tree.len(), before);
+            assert_same(&tree, &oracle, &probes(&chunk[..5], 3));
+            // The later one gets the lower tag for some.
+            for (j, (first, second)) in prepared.into_iter().zip(twice).enumerate() {
+                let (low, high) = (tag(j), tag(j) + 50);
+                let (a, b) = if j % 2 == 0 { (low, high) } else { (high, low) };
+                if j % 3 == 0 {
+                    assert!(tree.publish(second, b));
+                    assert!(tree.publish(first, a));
+                } else {
+                    assert!(tree.publish(first, a));
+                    assert!(tree.publish(second, b));
+                }
+                oracle.insert((chunk[j].clone(), Reverse(b)), b"second".to_vec());
+                oracle.insert((chunk[j].clone(), Reverse(a)), values[j].clone());
+            }
+            let vain = tree.prepare(&chunk[0], b"");
+            assert!(!tree.publish(vain, tag(0)), "the tag is taken");
+            continue;
+        }
+        for (key, tag, value) in entries() {
+            oracle.insert((key.to_vec(), Reverse(tag)), value.to_vec());
+        }
+    }
+    assert_same(&tree, &oracle, &probes(&keys, 100));
+}
+
+/// Large values, and more than the range reserved at first.
+#[test]
+fn a_tree_outgrows_its_range() {
+    let tree = Arc::new(Art::new(Options {
+        capacity: 0,
+        ..Options::default()
+    }));
+    let mut oracle = Oracle::new();
+    let mut rng = StdRng::seed_from_u64(4);
+    for i in 0..3_000u64 {
+        let key = rng.random::<[u8; 6]>().to_vec();
+        let len = if i % 500 == 7 {
+            1 << 20
+        } else {
+            (i % 300) as usize
+        };
+        let value = vec![i as u8; len];
+        assert!(tree.insert(&key, i, &value));
+        oracle.insert((key, Reverse(i)), value);
+    }
+    let huge = vec![1; 9 << 20];
+    assert!(tree.insert(b"huge", 1, &huge));
+    oracle.insert((b"huge".to_vec(), Reverse(1)), huge);
+    assert_same(&tree, &oracle, &[(vec![1], 1), (b"hu".to_vec(), 1)]);
+    let bytes: usize = oracle.iter().map(|((k, _), v)| k.len() + v.len() + 8).sum();
+    assert!(tree.used_bytes() >= bytes && tree.used_bytes() < bytes + 3_000 * 80);
+    assert!(tree.allocated_bytes() >= tree.used_bytes());
+    assert!(tree.garbage_bytes() > 0 && tree.garbage_bytes() < 3_000 * 40);
+}
+
+/// What a tree leaves behind serves the next one, and never shows in it.
+#[test]
+fn memory_is_used_again() {
+    for round in 0..4u64 {
+        let tree = small();
+        let mut oracle = Oracle::new();
+        for i in 0..2_000u64 {
+            let key = (i.wrapping_mul(round * 2 + 0x9e37_79b9_7f4a_7c15) >> 48).to_be_bytes();
+            if tree.insert(&key, i, &key) {
+                oracle.insert((key.to_vec(), Reverse(i)), key.to_vec());
+            }
+        }
+        assert_same(&tree, &oracle, &[]);
+    }
+}
+
+#[test]
+fn many_versions_in_any_order() {
+    for order in 0..4 {
+        let mut tags: Vec<u64> = (1..=600).map(|i| i * 2).collect();
+        match order {
+            0 => {}
+            1 => tags.reverse(),
+            2 => tags.shuffle(&mut StdRng::seed_from_u64(1)),
+            // In order, but for neighbours.
+            _ => tags
+                .chunks_mut(8)
+                .for_each(|c| c.shuffle(&mut StdRng::seed_from_u64(2))),
+        }
+        let tree = small();
+        let mut oracle = Oracle::new();
+        assert!(tree.insert(b"a", 1, b"") && tree.insert(b"hotter", 1, b""));
+        oracle.insert((b"a".to_vec(), Reverse(1)), vec![]);
+        oracle.insert((b"hotter".to_vec(), Reverse(1)), vec![]);
+        for tag in &tags {
+            assert!(tree.insert(b"hot", *tag, &value(b"hot", *tag)));
+            assert!(!tree.insert(b"hot", *tag, b""));
+            oracle.insert((b"hot".to_vec(), Reverse(*tag)), value(b"hot", *tag));
+        }
+        let probes: Vec<_> = (0..1210).map(|tag| (b"hot".to_vec(), tag)).collect();
+        assert_same(&tree, &oracle, &probes);
+    }
+}
+
+/// A million versions: what an old snapshot reads is found in few steps, or
+/// this test would take days.
+#[test]
+fn a_million_versions_are_searched_quickly() {
+    const COUNT: u64 = 1_000_000;
+    let tree = Arc::new(Art::new(Options::default()));
+    for tag in 1..=COUNT {
+        assert!(tree.insert(b"hot", tag * 2, &tag.to_le_bytes()));
+    }
+    let mut iter = tree.iter();
+    for i in 0..COUNT {
+        let tag = i.wrapping_mul(0x9e37_79b9) % COUNT + 1;
+        let mut found = None;
+        tree.get(b"hot", tag * 2 + 1, &mut |tag, value| {
+            found = Some((tag, value.to_vec()));
+            false
+        });
+        assert_eq!(found, Some((tag * 2, tag.to_le_bytes().to_vec())));
+    }
+    iter.seek_to_last();
+    for tag in 1..=COUNT {
+        assert_eq!(split(iter.key()).1, tag * 2);
+        iter.prev();
+    }
+    assert!(!iter.valid());
+}
+
+fn few_letters() -> impl Strategy<Value = Vec<u8>> {
+    let letter = prop_oneof![Just(0u8), Just(b'a'), Just(b'b'), Just(0xff)];
+    let long = Just([vec![b'a'; 9], vec![0xff]].concat());
+    let piece = prop_oneof![4 => letter.prop_map(|l| vec![l]), 1 => long];
+    prop::collection::vec(piece, 0..6).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 300 }))]
+
+    #[test]
+    fn behaves_like_a_map(
+        entries in prop::collection::vec((few_letters(), 0u64..4), 0..80),
+        also in prop::collection::vec((prop::collection::vec(any::<u8>(), 0..3), 0u64..2), 0..120),
+    ) {
+        let tree = small();
+        let mut oracle = Oracle::new();
+        for (key, tag) in entries.iter().chain(&also) {
+            let new = !oracle.contains_key(&(key.clone(), Reverse(*tag)));
+            prop_assert_eq!(tree.insert(key, *tag, &value(key, *tag)), new);
+            oracle.insert((key.clone(), Reverse(*tag)), value(key, *tag));
+        }
+        let keys: Vec<_> = entries.into_iter().chain(also).map(|(key, _)| key).collect();
+        assert_same(&tree, &oracle, &probes(&keys, 4));
+    }
+}
+
+/// A reader's full walks, in both directions, until told to stop: sorted, no
+/// entry twice, all values right, and at least what was there before.
+fn read_until(tree: &Arc<Art>, done: &AtomicBool, published: &AtomicUsize) {
+    let mut iter = tree.iter();
+    loop {
+        let last = done.load(Ordering::Acquire);
+        for up in [true, false] {
+            let there = published.load(Ordering::Acquire);
+            let mut count = 0;
+            let mut before: Option<(Vec<u8>, Reverse<u64>)> = None;
+            if up {
+                iter.seek_to_first();
+            } else {
+                iter.seek_to_last();
+            }
+            while iter.valid() {
+                let (key, tag) = split(iter.key());
+                assert_eq!(iter.value(), value(&key, tag));
+                let here = (key, Reverse(tag));
+                let sorted = before.is_none_or(|b| if up { b < here } else { b > here });
+                assert!(sorted, "unsorted or twice");
+                before = Some(here);
+                count += 1;
+                if up { iter.next() } else { iter.prev() }
+            }
+            assert!(count >= there, "{count} seen of {there}");
+        }
+        if last {
+            return;
+        }
+    }
+}
+
+/// `writers` threads insert their shares of the keys beside `readers`; then
+/// everything must be there.
+fn stress(keys: &[(Vec<u8>, u64)], writers: usize, readers: usize) {
+    let tree = small();
+    let done = AtomicBool::new(false);
+    let published = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..readers {
+            scope.spawn(|| read_until(&tree, &done, &published));
+        }
+        let writing: Vec<_> = (0..writers)
+            .map(|writer| {
+                let (tree, published) = (&tree, &published);
+                scope.spawn(move || {
+                    let own = keys.iter().skip(writer).step_by(writers);
+                    for (i, (key, tag)) in own.enumerate() {
+                        let value = value(key, *tag);
+                        let new = match i % 3 {
+                            0 => tree.insert(key, *tag, &value),
+                            1 => tree.publish(tree.prepare(key, &value), *tag),
+                            _ => tree.insert_batch([(&key[..], *tag, &value[..])]) == 1,
+                        };
+                        assert!(new, "nobody else has this key and tag");
+                        published.fetch_add(1, Ordering::Release);
+                        let mut seen = false;
+                        tree.get(key, *tag, &mut |there, _| {
+                            seen = there == *tag;
+                            false
+                        });
+                        assert!(seen, "an own write is seen");
+                    }
+                })
+            })
+            .collect();
+        for writer in writing {
+            writer.join().unwrap();
+        }
+        done.store(true, Ordering::Release);
+    });
+    let entries = keys.iter().cloned().map(|(key, tag)| {
+        let value = value(&key, tag);
+        ((key, Reverse(tag)), value)
+    });
+    let oracle: Oracle = entries.collect();
+    assert_eq!(oracle.len(), keys.len());
+    let some: Vec<_> = keys.iter().step_by(97).cloned().collect();
+    assert_same(&tree, &oracle, &some);
+}
+
+/// Everybody adds to, grows and splits the same few nodes.
+#[test]
+fn no_insert_is_lost_in_two_letters() {
+    for seed in 0..6 {
+        let mut keys: BTreeSet<Vec<u8>> = BTreeSet::new();
+        for len in 0..11 {
+            for bits in 0..1usize << len {
+                keys.insert((0..len).map(|i| b"az"[bits >> i & 1]).collect());
+            }
+        }
+        let mut keys: Vec<_> = keys.into_iter().map(|key| (key, 7)).collect();
+        keys.shuffle(&mut StdRng::seed_from_u64(seed));
+        stress(&keys, 16, 2);
+    }
+}
+
+/// Nodes grow through all sizes under everybody's hands.
+#[test]
+fn no_insert_is_lost_in_growing_nodes() {
+    for seed in 0..6 {
+        let mut keys: Vec<_> = (0..4096u64)
+            .map(|i| {
+                let mut key = vec![b'p'; 1 + (i % 3) as usize * 5];
+                key.push((i >> 8) as u8);
+                key.push(i as u8);
+                (key, i % 5)
+            })
+            .collect();
+        keys.shuffle(&mut StdRng::seed_from_u64(seed));
+        stress(&keys, 16, 2);
+    }
+}
+
+#[test]
+fn no_insert_is_lost_among_adversarial_keys() {
+    let mut keys: Vec<_> = adversarial().into_iter().map(|key| (key, 1)).collect();
+    let more: Vec<_> = keys.iter().map(|(key, _)| (key.clone(), 2)).collect();
+    keys.extend(more);
+    keys.shuffle(&mut StdRng::seed_from_u64(3));
+    stress(&keys, 16, 2);
+}
+
+#[test]
+fn no_version_is_lost() {
+    for (seed, spread) in [(1, 16), (2, 64), (3, 6000)] {
+        let mut keys: Vec<_> = (0..6000u64)
+            .map(|tag| (vec![b'h'; (tag % 3) as usize], tag))
+            .collect();
+        for chunk in keys.chunks_mut(spread) {
+            chunk.shuffle(&mut StdRng::seed_from_u64(seed));
+        }
+        stress(&keys, 16, 2);
+    }
+}
+
+/// Threads take turns through one counter, as writers take sequence numbers;
+/// a reader at a published number sees exactly the newest version up to it.
+#[test]
+fn readers_at_a_sequence_see_the_newest_up_to_it() {
+    const WRITERS: u64 = 8;
+    const EACH: u64 = 3_000;
+    let tree = small();
+    let next = AtomicU64::new(1);
+    let visible = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for _ in 0..WRITERS {
+            scope.spawn(|| {
+                for _ in 0..EACH {
+                    let prepared = tree.prepare(b"counter", b"");
+                    let seq = next.fetch_add(1, Ordering::Relaxed);
+                    assert!(tree.publish(prepared, seq));
+                    // Publication in order.
+                    while visible.load(Ordering::Acquire) != seq - 1 {
+                        thread::yield_now();
+                    }
+                    visible.store(seq, Ordering::Release);
+                }
+            });
+        }
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut iter = tree.iter();
+                loop {
+                    let at = visible.load(Ordering::Acquire);
+                    let mut found = 0;
+                    tree.get(b"counter", at, &mut |tag, _| {
+                        found = tag;
+                        false
+                    });
+                    assert_eq!(found, at);
+                    let old = at / 2;
+                    iter.seek(b"counter", old);
+                    assert_eq!(iter.valid().then(|| split(iter.key()).1).unwrap_or(0), old);
+                    iter.seek_for_prev(b"counter", old);
+                    if old > 0 {
+                        assert_eq!(split(iter.key()).1, old);
+                    }
+                    if at == WRITERS * EACH {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(tree.check(), Ok((WRITERS * EACH) as usize));
+}
+
+#[test]
+#[should_panic(expected = "another tree")]
+fn a_prepared_entry_belongs_to_its_tree() {
+    let prepared = small().prepare(b"key", b"value");
+    small().publish(prepared, 1);
+}

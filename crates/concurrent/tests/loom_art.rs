@@ -1,0 +1,235 @@
+//! Model checks of the radix tree: every interleaving of small runs of the
+//! real structure, with the memory model's freedoms. Nodes have room for 2, 3 and 5 children here.
+//!
+//! Run with
+//! `RUSTFLAGS="--cfg loom" cargo test -p whitewater-concurrent --release --test loom_art`.
+#![cfg(loom)]
+
+use std::sync::Arc;
+
+use loom::thread;
+use whitewater_concurrent::art::{Art, Options};
+
+fn model(check: impl Fn() + Sync + Send + 'static) {
+    // No bound: the models are small.
+    loom::model(check);
+}
+
+fn tree(keys: &[&str]) -> Arc<Art> {
+    let tree = Arc::new(Art::new(Options {
+        capacity: 0,
+        ..Options::default()
+    }));
+    for key in keys {
+        assert!(insert(&tree, key));
+    }
+    tree
+}
+
+fn insert(tree: &Art, key: &str) -> bool {
+    tree.insert(key.as_bytes(), 1, key.as_bytes())
+}
+
+/// All keys in order; checks each value.
+fn keys(tree: &Art) -> Vec<String> {
+    let mut keys = Vec::new();
+    tree.scan_from(&[], u64::MAX, &mut |key, tag, value| {
+        assert_eq!(tag, 1);
+        assert_eq!(value, key);
+        keys.push(String::from_utf8(key.to_vec()).unwrap());
+        true
+    });
+    assert!(keys.is_sorted(), "{keys:?}");
+    keys
+}
+
+fn has(tree: &Art, key: &str) -> bool {
+    let mut found = false;
+    tree.get(key.as_bytes(), u64::MAX, &mut |_, value| {
+        assert_eq!(value, key.as_bytes());
+        found = true;
+        false
+    });
+    found
+}
+
+/// Two threads insert a key each into a tree of some keys. Each sees its own
+/// key and all that were there; in the end all are there.
+fn two_writers(before: &'static [&'static str], new: [&'static str; 2]) {
+    model(move || {
+        let tree = tree(before);
+        let other = tree.clone();
+        let writer = thread::spawn(move || {
+            assert!(insert(&other, new[1]));
+            assert!(has(&other, new[1]), "an own write is seen");
+        });
+        assert!(insert(&tree, new[0]));
+        assert!(has(&tree, new[0]), "an own write is seen");
+        writer.join().unwrap();
+        assert_all(&tree, before, &new);
+    });
+}
+
+/// One thread inserts beside one that reads everything, twice.
+fn a_writer_and_a_reader(before: &'static [&'static str], new: &'static str) {
+    model(move || {
+        let tree = tree(before);
+        let other = tree.clone();
+        let writer = thread::spawn(move || assert!(insert(&other, new)));
+        let first = keys(&tree);
+        let found = has(&tree, new);
+        assert!(before.iter().all(|key| first.iter().any(|k| k == key)));
+        assert!(
+            found || !first.iter().any(|key| key == new),
+            "seen and lost"
+        );
+        writer.join().unwrap();
+        assert_all(&tree, before, &[new]);
+    });
+}
+
+fn assert_all(tree: &Arc<Art>, before: &[&str], new: &[&str]) {
+    let mut all: Vec<&str> = before.iter().chain(new).copied().collect();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(keys(tree), all);
+    assert_eq!(tree.check(), Ok(all.len()));
+    assert_eq!(tree.len(), all.len());
+}
+
+#[test]
+fn two_first_keys() {
+    two_writers(&[], ["a", "b"]);
+}
+
+#[test]
+fn append_beside_append_and_growth() {
+    // The node for "x" has room for two: one append fits, the other grows it.
+    two_writers(&["xa", "xb"], ["xc", "xd"]);
+}
+
+#[test]
+fn growth_to_the_middle_sizes() {
+    two_writers(&["a", "b", "c"], ["d", "e"]);
+}
+
+#[test]
+fn growth_beside_an_insert_below_it() {
+    // The root's node is replaced while a leaf in it is split.
+    two_writers(&["a1", "b"], ["c", "a2"]);
+}
+
+#[test]
+fn split_beside_an_insert_into_the_same_node() {
+    two_writers(&["prefix1", "prefix2"], ["prex", "prefix3"]);
+}
+
+#[test]
+fn split_beside_a_split() {
+    two_writers(&["prefix1", "prefix2"], ["prex", "pry"]);
+}
+
+#[test]
+fn two_leaves_split_in_one_place() {
+    two_writers(&["abc", "b"], ["abd", "ab"]);
+}
+
+#[test]
+fn a_key_ends_where_another_is_added() {
+    two_writers(&["ka", "kb"], ["k", "kc"]);
+}
+
+#[test]
+fn a_reader_beside_appends_and_growth() {
+    a_writer_and_a_reader(&["xa"], "xb");
+    a_writer_and_a_reader(&["xa", "xb"], "xc");
+    a_writer_and_a_reader(&["a", "b", "c"], "d");
+}
+
+#[test]
+fn a_reader_beside_splits() {
+    a_writer_and_a_reader(&["prefix1", "prefix2"], "prex");
+    a_writer_and_a_reader(&["abc"], "ab");
+}
+
+#[test]
+fn one_of_two_equal_entries_wins() {
+    model(|| {
+        let tree = tree(&["b"]);
+        let other = tree.clone();
+        let writer = thread::spawn(move || insert(&other, "a"));
+        let here = insert(&tree, "a");
+        let there = writer.join().unwrap();
+        assert!(here != there, "exactly one is told so");
+        assert_all(&tree, &["b"], &["a"]);
+    });
+}
+
+/// Tags of one key, newest first; each value tells its tag.
+fn tags(tree: &Art) -> Vec<u64> {
+    let mut tags = Vec::new();
+    tree.get(b"k", u64::MAX, &mut |tag, value| {
+        assert_eq!(value, [tag as u8]);
+        tags.push(tag);
+        true
+    });
+    assert!(tags.is_sorted_by(|a, b| a > b), "{tags:?}");
+    tags
+}
+
+/// Two threads add versions of one key that has some, beside a reader.
+fn two_versions(before: &'static [u64], new: [u64; 2]) {
+    model(move || {
+        let tree = tree(&[]);
+        for tag in before {
+            assert!(tree.insert(b"k", *tag, &[*tag as u8]));
+        }
+        let writers = new.map(|tag| {
+            let tree = tree.clone();
+            thread::spawn(move || assert!(tree.insert(b"k", tag, &[tag as u8])))
+        });
+        let seen = tags(&tree);
+        assert!(before.iter().all(|tag| seen.contains(tag)), "versions stay");
+        for writer in writers {
+            writer.join().unwrap();
+        }
+        let mut all = [before, &new].concat();
+        all.sort_unstable_by(|a, b| b.cmp(a));
+        assert_eq!(tags(&tree), all);
+        assert_eq!(tree.check(), Ok(all.len()));
+    });
+}
+
+#[test]
+fn versions_on_top() {
+    two_versions(&[1], [2, 3]);
+}
+
+#[test]
+fn versions_between_and_below() {
+    two_versions(&[3], [2, 4]);
+    two_versions(&[3], [1, 2]);
+    two_versions(&[1, 5], [2, 3]);
+}
+
+/// Both threads prepare the same key; tags come in either order.
+#[test]
+fn prepared_versions() {
+    for own in [1, 2] {
+        model(move || {
+            let tree = tree(&[]);
+            let other = tree.clone();
+            let writer = thread::spawn(move || {
+                let tag = 3 - own;
+                let prepared = other.prepare(b"k", &[tag as u8]);
+                assert!(other.publish(prepared, tag));
+            });
+            let prepared = tree.prepare(b"k", &[own as u8]);
+            assert!(!tags(&tree).contains(&own), "not published yet");
+            assert!(tree.publish(prepared, own));
+            assert!(tags(&tree).contains(&own), "published");
+            writer.join().unwrap();
+            assert_eq!(tags(&tree), [2, 1]);
+        });
+    }
+}
