@@ -223,6 +223,11 @@ impl Cursor {
             if child.is_none() {
                 self.depth -= 1;
             } else if !child.is_leaf() {
+                // The next node's children, while this one's are read.
+                let upcoming = frame.upcoming(up);
+                if !upcoming.is_none() && !upcoming.is_leaf() {
+                    tree.node(upcoming).ask_for_children(&tree.memory);
+                }
                 self.push(tree, child, start);
             } else if self.land(tree, child, up) {
                 return;
