@@ -6,7 +6,9 @@
 //! long before.
 
 use super::Art;
+use super::leaf::Link;
 use super::node::{Children, NO_CHILDREN, Ref};
+use crate::sync::Ordering;
 
 /// How many children ahead are asked for.
 const AHEAD: usize = 8;
@@ -38,7 +40,8 @@ pub(super) enum Start {
 #[derive(Clone)]
 pub(super) struct Frame {
     node: Ref,
-    /// The byte of the child the frame is at, if nothing is listed yet.
+    /// The byte of the child the frame is at, if nothing is listed yet; `len`
+    /// is 0 then.
     byte: Option<u8>,
     /// One more than an index in `children`; 0 is before the first, `len + 1`
     /// after the last.
@@ -72,7 +75,10 @@ impl Frame {
         self.byte = None;
         match start {
             // A place that is only read needs no list.
-            Start::At(byte) => self.byte = Some(byte),
+            Start::At(byte) => {
+                self.byte = Some(byte);
+                self.len = 0;
+            }
             Start::First => {
                 self.list(tree, 0, 0);
                 self.at = 0;
@@ -112,41 +118,72 @@ impl Frame {
         before
     }
 
-    #[inline(always)]
-    fn settle(&mut self, tree: &Art) {
+    /// Moves to the next child, or beyond the last in this direction.
+    #[inline]
+    pub(super) fn next(&mut self, tree: &Art, up: bool) -> Ref {
         if let Some(byte) = self.byte.take() {
             self.at = self.list(tree, usize::from(byte) + 1, byte) + 1;
         }
+        let child = self.upcoming(up);
+        if child.is_none() {
+            let further = if up {
+                self.window_up(tree)
+            } else {
+                self.window_down(tree)
+            };
+            if !further {
+                self.at = if up { self.len + 1 } else { 0 };
+                return child;
+            }
+        }
+        self.next_listed(tree, up)
     }
 
-    /// Moves to the next child upwards, or past the last.
+    /// Moves to the next child, if it is a leaf and listed. Otherwise does
+    /// nothing.
     #[inline(always)]
-    pub(super) fn forward(&mut self, tree: &Art) -> Ref {
-        self.settle(tree);
-        if self.at >= self.len && !self.window_up(tree) {
-            self.at = self.len + 1;
+    pub(super) fn next_leaf(&mut self, tree: &Art, up: bool) -> Ref {
+        let child = self.upcoming(up);
+        if !child.is_leaf() {
             return Ref::NONE;
         }
-        if self.at + AHEAD < self.len {
-            ask_for(tree, self.children[self.at + AHEAD]);
-        }
-        self.at += 1;
-        self.children[self.at - 1]
+        self.next_listed(tree, up)
     }
 
-    /// Moves to the next child downwards, or before the first.
+    /// Moves to the next child, which must be listed.
     #[inline(always)]
-    pub(super) fn backward(&mut self, tree: &Art) -> Ref {
-        self.settle(tree);
-        if self.at <= 1 && !self.window_down(tree) {
-            self.at = 0;
-            return Ref::NONE;
+    fn next_listed(&mut self, tree: &Art, up: bool) -> Ref {
+        let child = self.upcoming(up);
+        self.at = if up { self.at + 1 } else { self.at - 1 };
+        self.ask_ahead(tree, up);
+        child
+    }
+
+    /// Asks the processor for a child some steps ahead, and for the versions
+    /// of one nearer, which was asked for before.
+    #[inline(always)]
+    fn ask_ahead(&self, tree: &Art, up: bool) {
+        let ahead = |steps: usize| {
+            let index = if up {
+                self.at.wrapping_add(steps - 1)
+            } else {
+                self.at.wrapping_sub(1 + steps)
+            };
+            let listed = index < self.len;
+            self.children.get(index).filter(|_| listed)
+        };
+        if let Some(far) = ahead(AHEAD) {
+            ask_for(tree, *far);
         }
-        self.at -= 1;
-        if self.at > AHEAD {
-            ask_for(tree, self.children[self.at - 1 - AHEAD]);
+        if let Some(near) = ahead(AHEAD / 2)
+            && near.is_leaf()
+        {
+            // Relaxed: only a hint.
+            let head = Link(tree.leaf(*near).head().load(Ordering::Relaxed));
+            if head.is_version() {
+                tree.memory.prefetch(head.0, 0);
+            }
         }
-        self.children[self.at - 1]
     }
 
     /// To before the first child of the next window that has any.
@@ -187,9 +224,10 @@ impl Frame {
     #[inline(always)]
     pub(super) fn upcoming(&self, up: bool) -> Ref {
         let next = if up { self.at } else { self.at.wrapping_sub(2) };
-        match self.children[..self.len].get(next) {
-            Some(child) if self.byte.is_none() => *child,
-            _ => Ref::NONE,
+        if next < self.len {
+            self.children.get(next).copied().unwrap_or_default()
+        } else {
+            Ref::NONE
         }
     }
 

@@ -512,7 +512,7 @@ fn no_version_is_lost() {
 #[test]
 fn readers_at_a_sequence_see_the_newest_up_to_it() {
     const WRITERS: u64 = 8;
-    const EACH: u64 = 3_000;
+    const EACH: u64 = 500;
     let tree = small();
     let next = AtomicU64::new(1);
     let visible = AtomicU64::new(0);
