@@ -168,9 +168,11 @@ fn a_reader_beside_a_key_that_ends() {
 
 #[test]
 fn one_of_two_equal_entries_wins() {
-    // As a leaf split, an appended child, a growth, and the end of a key.
+    // As a leaf split, an appended child (into a node with room for one, and
+    // for two), a growth, and the end of a key.
     for (before, key) in [
         (&["b"][..], "a"),
+        (&["a", "b", "c", "d"], "e"),
         (&["k", "ka"], "kb"),
         (&["ka", "kb"], "kc"),
         (&["ka", "kb"], "k"),

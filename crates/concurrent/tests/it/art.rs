@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
-use whitewater_concurrent::art::{Art, Iter, Options};
+use whitewater_concurrent::art::{self, Art, Iter, Options};
 
 use crate::order;
 
@@ -285,6 +285,8 @@ fn memory_is_used_again() {
             }
         }
         assert_same(&tree, &oracle, &[]);
+        drop(tree);
+        assert!(art::pool_bytes() <= art::pool_limit());
     }
 }
 
