@@ -1,5 +1,6 @@
 //! Measures the radix tree beside the skip list: times per operation and bytes
-//! per entry. `memtable_compare [entries] [rounds]`; prints medians.
+//! per entry. `memtable_compare [entries] [rounds]`; prints medians. Times are
+//! processor time, but for two threads. `HUGE=1` asks for huge pages.
 //!
 //! Nothing else should run meanwhile; the load average is printed, too.
 
@@ -135,10 +136,28 @@ fn median(mut samples: Vec<f64>) -> f64 {
     samples[samples.len() / 2]
 }
 
+/// Nanoseconds of `run`, each of `per` operations.
 fn time(per: usize, run: impl FnOnce()) -> f64 {
     let start = Instant::now();
     run();
     start.elapsed().as_nanos() as f64 / per as f64
+}
+
+/// As [`time`], but of this thread's processor time, where that is known: what
+/// other programs take does not count.
+fn busy(per: usize, run: impl FnOnce()) -> f64 {
+    #[cfg(unix)]
+    {
+        let now = || {
+            let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+            time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+        };
+        let start = now();
+        run();
+        (now() - start) / per as f64
+    }
+    #[cfg(not(unix))]
+    time(per, run)
 }
 
 const LINES: [&str; 9] = [
@@ -158,7 +177,7 @@ fn round<S: Set>(keys: &[Key], shuffled: &[Key], value: &[u8]) -> [f64; 9] {
     let n = keys.len();
     let bytes = n * (keys[0].len() + value.len() + 96);
     let batch = S::create(bytes);
-    let batches = time(n, || {
+    let batches = busy(n, || {
         for (i, keys) in keys.chunks(512).enumerate() {
             batch.insert_all(keys, 1 + i as u64 * 512, value);
         }
@@ -179,18 +198,18 @@ fn round<S: Set>(keys: &[Key], shuffled: &[Key], value: &[u8]) -> [f64; 9] {
     });
     drop(two);
     let set = S::create(bytes);
-    let single = time(n, || {
+    let single = busy(n, || {
         for (i, key) in keys.iter().enumerate() {
             set.insert(key, 1 + i as u64, value);
         }
     });
-    let get = time(n, || {
+    let get = busy(n, || {
         assert!(shuffled.iter().all(|key| set.get(key)));
     });
-    let seek = time(n, || assert_eq!(set.seek_all(shuffled), n));
+    let seek = busy(n, || assert_eq!(set.seek_all(shuffled), n));
     let mut entries = set.forward();
-    let forward = time(entries, || entries = set.forward());
-    let backward = time(entries, || assert_eq!(set.backward(), entries));
+    let forward = busy(entries, || entries = set.forward());
+    let backward = busy(entries, || assert_eq!(set.backward(), entries));
     let used = set.used() as f64 / entries as f64;
     let ratio = single / parallel;
     [

@@ -1,5 +1,5 @@
 //! Model checks of the radix tree: every interleaving of small runs of the
-//! real structure, with the memory model's freedoms. Nodes have room for 2, 3 and 5 children here.
+//! real structure, with the memory model's freedoms. Nodes have room for 2, 3 and 6 children here.
 //!
 //! Run with
 //! `RUSTFLAGS="--cfg loom" cargo test -p whitewater-concurrent --release --test loom_art`.
@@ -103,8 +103,15 @@ fn two_first_keys() {
 }
 
 #[test]
-fn append_beside_append_and_growth() {
-    // The node for "x" has room for two: one append fits, the other grows it.
+fn append_beside_append() {
+    // A node of six with four children.
+    two_writers(&["a", "b", "c", "d"], ["e", "f"]);
+}
+
+#[test]
+fn append_beside_growth() {
+    // The node has room for one of both.
+    two_writers(&["k", "ka"], ["kb", "kc"]);
     two_writers(&["xa", "xb"], ["xc", "xd"]);
 }
 
@@ -141,28 +148,45 @@ fn a_key_ends_where_another_is_added() {
 
 #[test]
 fn a_reader_beside_appends_and_growth() {
-    a_writer_and_a_reader(&["xa"], "xb");
+    a_writer_and_a_reader(&["k", "ka"], "kb");
     a_writer_and_a_reader(&["xa", "xb"], "xc");
     a_writer_and_a_reader(&["a", "b", "c"], "d");
+    a_writer_and_a_reader(&["a", "b", "c", "d"], "e");
 }
 
 #[test]
 fn a_reader_beside_splits() {
     a_writer_and_a_reader(&["prefix1", "prefix2"], "prex");
     a_writer_and_a_reader(&["abc"], "ab");
+    a_writer_and_a_reader(&["abc", "b"], "abd");
+}
+
+#[test]
+fn a_reader_beside_a_key_that_ends() {
+    a_writer_and_a_reader(&["ka", "kb"], "k");
 }
 
 #[test]
 fn one_of_two_equal_entries_wins() {
-    model(|| {
-        let tree = tree(&["b"]);
-        let other = tree.clone();
-        let writer = thread::spawn(move || insert(&other, "a"));
-        let here = insert(&tree, "a");
-        let there = writer.join().unwrap();
-        assert!(here != there, "exactly one is told so");
-        assert_all(&tree, &["b"], &["a"]);
-    });
+    // As a leaf split, an appended child (into a node with room for one, and
+    // for two), a growth, and the end of a key.
+    for (before, key) in [
+        (&["b"][..], "a"),
+        (&["a", "b", "c", "d"], "e"),
+        (&["k", "ka"], "kb"),
+        (&["ka", "kb"], "kc"),
+        (&["ka", "kb"], "k"),
+    ] {
+        model(move || {
+            let tree = tree(before);
+            let other = tree.clone();
+            let writer = thread::spawn(move || insert(&other, key));
+            let here = insert(&tree, key);
+            let there = writer.join().unwrap();
+            assert!(here != there, "exactly one is told so");
+            assert_all(&tree, before, &[key]);
+        });
+    }
 }
 
 /// Tags of one key, newest first; each value tells its tag.

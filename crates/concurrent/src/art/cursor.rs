@@ -72,14 +72,27 @@ impl Cursor {
         self.at == Link::INSIDE
     }
 
+    /// The value of the entry it is at; it must be somewhere.
+    #[inline(always)]
+    pub(super) fn value<'t>(&self, tree: &'t Art) -> &'t [u8] {
+        if self.is_inside() {
+            self.leaf(tree).value()
+        } else {
+            self.entry(tree).1
+        }
+    }
+
     /// To the next entry.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next(&mut self, tree: &Art) {
         if self.valid() {
-            self.at = self.versions(tree).older(self.at);
-            if self.at == Link::END {
-                self.next_key(tree);
+            if !self.is_inside() {
+                self.at = self.versions(tree).older(self.at);
+                if self.at != Link::END {
+                    return;
+                }
             }
+            self.next_key(tree);
         }
     }
 
@@ -198,7 +211,7 @@ impl Cursor {
     }
 
     /// To the first entry of the next key.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next_key(&mut self, tree: &Art) {
         self.walk(tree, true);
     }
@@ -210,19 +223,34 @@ impl Cursor {
     }
 
     /// To the nearest key with versions from the place the frames say.
-    #[inline]
+    #[inline(always)]
     fn walk(&mut self, tree: &Art, up: bool) {
+        // Most steps lead to a leaf next to the last one.
+        if let Some(frame) = self.frames[..self.depth].last_mut()
+            && let leaf = frame.next_leaf(tree, up)
+            && leaf.is_leaf()
+            && self.land(tree, leaf, up)
+        {
+            return;
+        }
+        self.walk_on(tree, up);
+    }
+
+    /// As [`Cursor::walk`], through any nodes.
+    #[inline(never)]
+    fn walk_on(&mut self, tree: &Art, up: bool) {
         let start = if up { Start::First } else { Start::Last };
         while self.depth > 0 {
             let frame = &mut self.frames[self.depth - 1];
-            let child = if up {
-                frame.forward(tree)
-            } else {
-                frame.backward(tree)
-            };
+            let child = frame.next(tree, up);
             if child.is_none() {
                 self.depth -= 1;
             } else if !child.is_leaf() {
+                // The next node's children, while this one's are read.
+                let upcoming = frame.upcoming(up);
+                if !upcoming.is_none() && !upcoming.is_leaf() {
+                    tree.node(upcoming).ask_for_children(&tree.memory);
+                }
                 self.push(tree, child, start);
             } else if self.land(tree, child, up) {
                 return;

@@ -1,10 +1,24 @@
 //! A cursor's place in one node.
+//!
+//! A frame works on a sorted copy of some children: of all of them in a small
+//! node, of those of a *window* of bytes in a wide one. So a step is an index
+//! in an array, and what the next steps need is known and can be asked for
+//! long before.
 
 use super::Art;
-use super::node::{Ref, Sorted};
+use super::leaf::Link;
+use super::node::{Children, NO_CHILDREN, Ref};
+use crate::sync::Ordering;
 
 /// How many children ahead are asked for.
 const AHEAD: usize = 8;
+
+/// Places of a window. A wide node has a place for its terminal, number 0, and
+/// one for each byte, numbers 1 to 256.
+const WINDOW: usize = 32;
+
+/// After the last place.
+const END: usize = 257;
 
 /// Where in a node to begin.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,38 +40,31 @@ pub(super) enum Start {
 #[derive(Clone)]
 pub(super) struct Frame {
     node: Ref,
-    mode: Mode,
-    /// See [`Mode`].
-    at: usize,
-    /// How many children are in `children`, the terminal included.
-    len: usize,
-    children: Sorted,
-}
-
-/// What `at` means.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    /// The byte of a child of a small node that has not been listed.
-    Byte,
+    /// The byte of the child the frame is at, if nothing is listed yet; `len`
+    /// is 0 then.
+    byte: Option<u8>,
     /// One more than an index in `children`; 0 is before the first, `len + 1`
     /// after the last.
-    Listed,
-    /// Two more than a byte of a wide node; 1 is the terminal, 0 is before
-    /// everything, [`WIDE_END`] after.
-    Wide,
+    at: usize,
+    /// How many children are listed.
+    len: usize,
+    /// The places listed, in a wide node; everything in a small one.
+    from: usize,
+    to: usize,
+    children: Children,
 }
-
-const WIDE_END: usize = 258;
 
 impl Frame {
     /// A frame to be filled by [`Frame::enter`].
     pub(super) fn empty() -> Self {
         Frame {
             node: Ref::NONE,
-            mode: Mode::Wide,
+            byte: None,
             at: 0,
             len: 0,
-            children: [Ref::NONE; 49],
+            from: 0,
+            to: 0,
+            children: NO_CHILDREN,
         }
     }
 
@@ -65,134 +72,189 @@ impl Frame {
     #[inline]
     pub(super) fn enter(&mut self, tree: &Art, node: Ref, start: Start) {
         self.node = node;
-        if tree.node(node).is_wide() {
-            self.mode = Mode::Wide;
-            self.at = match start {
-                Start::First => 0,
-                Start::Last => WIDE_END,
-                Start::Terminal => 1,
-                Start::At(byte) | Start::Beside(byte, _) => usize::from(byte) + 2,
-            };
-            return;
+        self.byte = None;
+        match start {
+            // A place that is only read needs no list.
+            Start::At(byte) => {
+                self.byte = Some(byte);
+                self.len = 0;
+            }
+            Start::First => {
+                self.list(tree, 0, 0);
+                self.at = 0;
+                self.ask_from(tree, 0);
+            }
+            Start::Last => {
+                self.list(tree, END - 1, 255);
+                self.at = self.len + 1;
+                self.ask_to(tree, self.len);
+            }
+            Start::Terminal => self.at = self.list(tree, 0, 0),
+            Start::Beside(byte, up) => {
+                let before = self.list(tree, usize::from(byte) + 1, byte);
+                self.at = before + usize::from(!up);
+            }
         }
-        if let Start::At(byte) = start {
-            // A place of one reading needs no list.
-            self.mode = Mode::Byte;
-            self.at = usize::from(byte);
-            return;
-        }
-        self.mode = Mode::Listed;
-        let byte = match start {
-            Start::Beside(byte, _) => byte,
-            _ => 0,
-        };
-        let before = self.list(tree, byte);
-        self.at = match start {
-            Start::First | Start::At(_) => 0,
-            Start::Last => self.len + 1,
-            Start::Terminal => before,
-            Start::Beside(_, up) => before + usize::from(!up),
-        };
     }
 
-    /// Lists the children of a small node. Returns how many come before that
-    /// of `byte`.
+    /// Lists children: all of a small node, those of the window around `place`
+    /// of a wide one. Returns how many of them come before that of `byte`.
     #[inline]
-    fn list(&mut self, tree: &Art, byte: u8) -> usize {
-        let (len, before) = tree.node(self.node).sorted(byte, &mut self.children);
+    fn list(&mut self, tree: &Art, place: usize, byte: u8) -> usize {
+        let node = tree.node(self.node);
+        (self.from, self.to) = (0, END);
+        if node.is_wide() {
+            let window = place.saturating_sub(1) / WINDOW;
+            self.from = first_place(window);
+            self.to = first_place(window + 1);
+            let until = usize::from(byte) + 1;
+            let before = node.window(self.from, until, &mut self.children);
+            // What comes before is read once more, to be listed as well.
+            self.len = node.window(self.from, self.to, &mut self.children);
+            return before.min(self.len);
+        }
+        let (len, before) = node.sorted(byte, &mut self.children);
         self.len = len;
         before
     }
 
-    #[inline(always)]
-    fn settle(&mut self, tree: &Art) {
-        if self.mode == Mode::Byte {
-            self.at = self.list(tree, self.at as u8) + 1;
-            self.mode = Mode::Listed;
-        }
-    }
-
-    /// Moves to the next child upwards, or past the last.
-    #[inline(always)]
-    pub(super) fn forward(&mut self, tree: &Art) -> Ref {
-        self.settle(tree);
-        if self.mode == Mode::Wide {
-            return self.forward_wide(tree);
-        }
-        if self.at >= self.len {
-            self.at = self.len + 1;
-            return Ref::NONE;
-        }
-        let child = self.children[self.at];
-        if let Some(later) = self.children[..self.len].get(self.at + AHEAD) {
-            self.ask_for(tree, *later);
-        }
-        self.at += 1;
-        child
-    }
-
-    /// Moves to the next child downwards, or before the first.
-    #[inline(always)]
-    pub(super) fn backward(&mut self, tree: &Art) -> Ref {
-        self.settle(tree);
-        if self.mode == Mode::Wide {
-            return self.backward_wide(tree);
-        }
-        if self.at <= 1 {
-            self.at = 0;
-            return Ref::NONE;
-        }
-        self.at -= 1;
-        if let Some(later) = self.at.checked_sub(1 + AHEAD) {
-            self.ask_for(tree, self.children[later]);
-        }
-        self.children[self.at - 1]
-    }
-
+    /// Moves to the next child, or beyond the last in this direction.
     #[inline]
-    fn forward_wide(&mut self, tree: &Art) -> Ref {
-        let node = tree.node(self.node);
-        if self.at == 0 {
-            self.at = 1;
-            let terminal = node.terminal();
-            if !terminal.is_none() {
-                return terminal;
+    pub(super) fn next(&mut self, tree: &Art, up: bool) -> Ref {
+        if let Some(byte) = self.byte.take() {
+            self.at = self.list(tree, usize::from(byte) + 1, byte) + 1;
+        }
+        let child = self.upcoming(up);
+        if child.is_none() {
+            let further = if up {
+                self.window_up(tree)
+            } else {
+                self.window_down(tree)
+            };
+            if !further {
+                self.at = if up { self.len + 1 } else { 0 };
+                return child;
             }
         }
-        let Some((byte, child)) = node.wide_up(self.at - 1) else {
-            self.at = WIDE_END;
-            return Ref::NONE;
-        };
-        self.at = byte + 2;
-        if let Ok(later) = u8::try_from(byte + AHEAD) {
-            self.ask_for(tree, node.child(later));
-        }
-        child
+        self.next_listed(tree, up)
     }
 
-    #[inline]
-    fn backward_wide(&mut self, tree: &Art) -> Ref {
-        let node = tree.node(self.node);
-        if self.at <= 1 {
-            self.at = 0;
-            return Ref::NONE;
-        }
-        let Some((byte, child)) = node.wide_down(self.at - 2) else {
-            self.at = 1;
-            return node.terminal();
-        };
-        self.at = byte + 2;
-        if let Some(later) = byte.checked_sub(AHEAD) {
-            self.ask_for(tree, node.child(later as u8));
-        }
-        child
-    }
-
+    /// Moves to the next child, if it is a leaf and listed. Otherwise does
+    /// nothing.
     #[inline(always)]
-    fn ask_for(&self, tree: &Art, child: Ref) {
-        tree.memory.prefetch(child.unit(), 0);
+    pub(super) fn next_leaf(&mut self, tree: &Art, up: bool) -> Ref {
+        let child = self.upcoming(up);
         if !child.is_leaf() {
-            tree.memory.prefetch(child.unit(), 1);
+            return Ref::NONE;
         }
+        self.next_listed(tree, up)
+    }
+
+    /// Moves to the next child, which must be listed.
+    #[inline(always)]
+    fn next_listed(&mut self, tree: &Art, up: bool) -> Ref {
+        let child = self.upcoming(up);
+        self.at = if up { self.at + 1 } else { self.at - 1 };
+        self.ask_ahead(tree, up);
+        child
+    }
+
+    /// Asks the processor for a child some steps ahead, and for the versions
+    /// of one nearer, which was asked for before.
+    #[inline(always)]
+    fn ask_ahead(&self, tree: &Art, up: bool) {
+        let ahead = |steps: usize| {
+            let index = if up {
+                self.at.wrapping_add(steps - 1)
+            } else {
+                self.at.wrapping_sub(1 + steps)
+            };
+            let listed = index < self.len;
+            self.children.get(index).filter(|_| listed)
+        };
+        if let Some(far) = ahead(AHEAD) {
+            ask_for(tree, *far);
+        }
+        if let Some(near) = ahead(AHEAD / 2)
+            && near.is_leaf()
+        {
+            // Relaxed: only a hint.
+            let head = Link(tree.leaf(*near).head().load(Ordering::Relaxed));
+            if head.is_version() {
+                tree.memory.prefetch(head.0, 0);
+            }
+        }
+    }
+
+    /// To before the first child of the next window that has any.
+    #[inline]
+    fn window_up(&mut self, tree: &Art) -> bool {
+        while self.to < END {
+            self.from = self.to;
+            self.to = self.from + WINDOW;
+            let node = tree.node(self.node);
+            self.len = node.window(self.from, self.to, &mut self.children);
+            if self.len > 0 {
+                self.at = 0;
+                self.ask_from(tree, 0);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// To after the last child of the window before that has any.
+    #[inline]
+    fn window_down(&mut self, tree: &Art) -> bool {
+        while self.from > 0 {
+            self.to = self.from;
+            self.from = first_place(self.to / WINDOW - 1);
+            let node = tree.node(self.node);
+            self.len = node.window(self.from, self.to, &mut self.children);
+            if self.len > 0 {
+                self.at = self.len + 1;
+                self.ask_to(tree, self.len);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The child the next step leads to, if it is listed.
+    #[inline(always)]
+    pub(super) fn upcoming(&self, up: bool) -> Ref {
+        let next = if up { self.at } else { self.at.wrapping_sub(2) };
+        if next < self.len {
+            self.children.get(next).copied().unwrap_or_default()
+        } else {
+            Ref::NONE
+        }
+    }
+
+    fn ask_from(&self, tree: &Art, from: usize) {
+        for child in &self.children[from..self.len.min(from + AHEAD)] {
+            ask_for(tree, *child);
+        }
+    }
+
+    fn ask_to(&self, tree: &Art, to: usize) {
+        for child in self.children[to.saturating_sub(AHEAD)..to].iter().rev() {
+            ask_for(tree, *child);
+        }
+    }
+}
+
+/// The first place of a window. The terminal's is in the first one, which so
+/// has one place more.
+fn first_place(window: usize) -> usize {
+    if window == 0 { 0 } else { window * WINDOW + 1 }
+}
+
+/// Asks the processor for what a child is read for first.
+#[inline(always)]
+fn ask_for(tree: &Art, child: Ref) {
+    tree.memory.prefetch(child.unit(), 0);
+    if !child.is_leaf() {
+        tree.memory.prefetch(child.unit(), 1);
     }
 }

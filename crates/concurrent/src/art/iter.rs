@@ -52,7 +52,7 @@ impl Iter {
     /// If the cursor is not valid.
     #[inline]
     pub fn value(&self) -> &[u8] {
-        self.cursor.entry(&self.tree).1
+        self.cursor.value(&self.tree)
     }
 
     /// Moves forward. Nothing happens if the cursor is not valid.
@@ -96,15 +96,20 @@ impl Iter {
 
     /// Makes [`Iter::key`] ready: only further versions need it, as they do
     /// not repeat the user key.
-    #[inline]
+    #[inline(always)]
     fn assemble(&mut self) {
         if self.cursor.valid() && !self.cursor.is_inside() {
-            let (tag, _) = self.cursor.entry(&self.tree);
-            self.key.clear();
-            self.key
-                .extend_from_slice(self.cursor.leaf(&self.tree).key());
-            self.key.extend_from_slice(&tag.to_le_bytes());
+            self.assemble_version();
         }
+    }
+
+    #[inline(never)]
+    fn assemble_version(&mut self) {
+        let (tag, _) = self.cursor.entry(&self.tree);
+        let user_key = self.cursor.leaf(&self.tree).key();
+        self.key.clear();
+        self.key.extend_from_slice(user_key);
+        self.key.extend_from_slice(&tag.to_le_bytes());
     }
 }
 

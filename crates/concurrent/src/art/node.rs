@@ -73,7 +73,7 @@ pub(super) enum Kind {
 
 /// Models grow nodes early, so that few steps reach every kind.
 const ROOM: [usize; 4] = if cfg!(loom) {
-    [2, 3, 5, 256]
+    [2, 3, 6, 256]
 } else {
     [4, 16, 48, 256]
 };
@@ -268,7 +268,9 @@ pub(super) struct Parts {
 }
 
 /// A node's children in order of their bytes: 48 at most, and the terminal.
-pub(super) type Sorted = [Ref; 49];
+pub(super) type Children = [Ref; 49];
+/// Nothing listed.
+pub(super) const NO_CHILDREN: Children = [Ref::NONE; 49];
 
 impl<'t> Node<'t> {
     /// The node of a `Ref`.
@@ -365,37 +367,49 @@ impl<'t> Node<'t> {
         self.header().state.load(Ordering::Relaxed) >> KIND_SHIFT & 3 == Kind::N256 as u32
     }
 
-    /// The next child of a wide node from `byte` on upwards.
+    /// Fills `into` with the children of a wide node from place `from` to
+    /// before `to`, at most 33; place 0 is the terminal's, place `b + 1` that
+    /// of byte `b`. Returns how many these are.
     #[inline]
-    pub(super) fn wide_up(self, byte: usize) -> Option<(usize, Ref)> {
+    pub(super) fn window(self, from: usize, to: usize, into: &mut Children) -> usize {
         let Body::N256(n) = self.body(self.state()) else {
-            return None;
+            return 0;
         };
-        let rest = n.children.get(byte..)?;
-        let index = rest.iter().position(|c| c.load(Ordering::Relaxed) != 0)?;
-        // Acquire: as in `child`. A child is never taken away again.
-        let child = Ref(rest[index].load(Ordering::Acquire));
-        Some((byte + index, child))
+        let mut len = 0;
+        if from == 0 {
+            into[0] = self.terminal();
+            len += usize::from(!into[0].is_none());
+        }
+        for slot in &n.children[from.saturating_sub(1)..to - 1] {
+            // Acquire: as in `child`.
+            into[len] = Ref(slot.load(Ordering::Acquire));
+            len += usize::from(!into[len].is_none());
+        }
+        len
     }
 
-    /// The next child of a wide node before `byte`, downwards.
+    /// Asks the processor for all children of a small node.
     #[inline]
-    pub(super) fn wide_down(self, byte: usize) -> Option<(usize, Ref)> {
-        let Body::N256(n) = self.body(self.state()) else {
-            return None;
+    pub(super) fn ask_for_children(self, memory: &Memory) {
+        let state = self.state();
+        let count = (state >> COUNT_SHIFT) as usize;
+        let children = match self.body(state) {
+            Body::N4(n) => &n.children[..count],
+            Body::N16(n) => &n.children[..count],
+            Body::N48(n) => &n.children[..count],
+            Body::N256(_) => &[],
         };
-        let before = &n.children[..byte];
-        let index = before
-            .iter()
-            .rposition(|c| c.load(Ordering::Relaxed) != 0)?;
-        // Acquire: as in `child`. A child is never taken away again.
-        Some((index, Ref(before[index].load(Ordering::Acquire))))
+        for slot in children {
+            // Relaxed: only a hint.
+            let child = Ref(slot.load(Ordering::Relaxed));
+            memory.prefetch(child.unit(), 0);
+        }
     }
 
     /// Fills `into` with the terminal, if there is one, and the children in
     /// order. Returns how many these are, and how many of them come before
     /// `byte` (the terminal always does). Not for wide nodes.
-    pub(super) fn sorted(self, byte: u8, into: &mut Sorted) -> (usize, usize) {
+    pub(super) fn sorted(self, byte: u8, into: &mut Children) -> (usize, usize) {
         let state = self.state();
         let count = (state >> COUNT_SHIFT) as usize;
         let mut list = Lister::new(byte);
@@ -630,7 +644,7 @@ impl Lister {
     }
 
     #[inline(always)]
-    fn finish(self, terminal: Ref, into: &mut Sorted) -> (usize, usize) {
+    fn finish(self, terminal: Ref, into: &mut Children) -> (usize, usize) {
         let mut len = 0;
         let mut before = 0;
         if !terminal.is_none() {
