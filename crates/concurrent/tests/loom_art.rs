@@ -6,6 +6,7 @@
 #![cfg(loom)]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use loom::thread;
 use whitewater_concurrent::art::{Art, Options};
@@ -70,22 +71,32 @@ fn two_writers(before: &'static [&'static str], new: [&'static str; 2]) {
     });
 }
 
-/// One thread inserts beside one that reads everything, twice.
+/// One thread inserts beside one that reads everything, and then the new key.
+///
+/// The reader is the thread spawned. The checker remembers only the last access
+/// to an atomic, and the last write: the other way round, the writer's own load
+/// before a write would hide the reader's, and nothing would be tried.
 fn a_writer_and_a_reader(before: &'static [&'static str], new: &'static str) {
+    let seen = Arc::new([const { AtomicBool::new(false) }; 2]);
+    let outcomes = seen.clone();
     model(move || {
         let tree = tree(before);
         let other = tree.clone();
-        let writer = thread::spawn(move || assert!(insert(&other, new)));
-        let first = keys(&tree);
-        let found = has(&tree, new);
-        assert!(before.iter().all(|key| first.iter().any(|k| k == key)));
-        assert!(
-            found || !first.iter().any(|key| key == new),
-            "seen and lost"
-        );
-        writer.join().unwrap();
+        let outcomes = outcomes.clone();
+        let reader = thread::spawn(move || {
+            let first = keys(&other);
+            assert!(before.iter().all(|key| first.iter().any(|k| k == key)));
+            let there = first.iter().any(|key| key == new);
+            let found = has(&other, new);
+            assert!(found || !there, "seen and lost");
+            outcomes[usize::from(there)].store(true, Ordering::Relaxed);
+        });
+        assert!(insert(&tree, new));
+        reader.join().unwrap();
         assert_all(&tree, before, &[new]);
     });
+    let seen = seen.each_ref().map(|seen| seen.load(Ordering::Relaxed));
+    assert_eq!(seen, [true; 2], "read both before and after");
 }
 
 fn assert_all(tree: &Arc<Art>, before: &[&str], new: &[&str]) {
@@ -212,8 +223,12 @@ fn two_versions(before: &'static [u64], new: [u64; 2]) {
             let tree = tree.clone();
             thread::spawn(move || assert!(tree.insert(b"k", tag, &[tag as u8])))
         });
-        let seen = tags(&tree);
-        assert!(before.iter().all(|tag| seen.contains(tag)), "versions stay");
+        let reader = tree.clone();
+        let reader = thread::spawn(move || {
+            let seen = tags(&reader);
+            assert!(before.iter().all(|tag| seen.contains(tag)), "versions stay");
+        });
+        reader.join().unwrap();
         for writer in writers {
             writer.join().unwrap();
         }
