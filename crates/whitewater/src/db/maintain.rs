@@ -117,9 +117,18 @@ impl Engine {
             done.bytes_written,
             start.elapsed().as_micros()
         ));
-        // The marks on the input files go under the mutex.
-        let _state = self.state.lock();
+        // With the marks on its files goes what they hid from the scores: a
+        // file that was only moved counts from here on. The version is let go
+        // of after the mutex.
+        let old = compaction.version.clone();
+        let mut state = self.state.lock();
         drop(compaction);
+        if let Some(cf) = state.cfs.get_mut(&cf.id) {
+            cf.score_levels();
+            self.gate.set(state.pressure());
+        }
+        drop(state);
+        drop(old);
         Ok(())
     }
 

@@ -70,8 +70,15 @@ impl CfState {
     /// dropped once the mutex is free (it may be the last to hold files open).
     #[must_use]
     pub fn set_version(&mut self, version: Arc<Version>) -> Arc<Version> {
-        self.levels = pick::level_state(&version, &self.data.options);
-        std::mem::replace(&mut self.version, version)
+        let before = std::mem::replace(&mut self.version, version);
+        self.score_levels();
+        before
+    }
+
+    /// Computes targets and scores anew: for another version, or when files
+    /// are not being compacted any more.
+    pub fn score_levels(&mut self) {
+        self.levels = pick::level_state(&self.version, &self.data.options);
     }
 
     /// Makes the current parts visible to readers.
