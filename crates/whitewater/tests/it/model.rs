@@ -683,6 +683,34 @@ fn a_single_delete_under_newer_writes_still_deletes_what_lies_deeper() {
     assert_eq!(db.get(&key).unwrap(), None);
 }
 
+/// Files that were only moved count towards their new level at once, or it
+/// would stay over its target until something else happens.
+#[test]
+fn a_level_that_got_files_by_a_move_is_compacted_on() {
+    let fs = MemFs::new();
+    let mut options = tiny();
+    options.set_fs(Arc::new(fs));
+    options.set_compression_type(DBCompressionType::None);
+    options.set_level_compaction_dynamic_level_bytes(false);
+    let mut idle = options.clone();
+    idle.set_disable_auto_compactions(true);
+    let db = open_named(&idle, Path::new(DIR), &[]).unwrap();
+    for i in 0..400 {
+        db.put(format!("key{i:03}"), [7; 1_000]).unwrap();
+    }
+    db.flush().unwrap();
+    let levels = |db: &Db| -> Vec<i32> {
+        let files = db.live_files().unwrap();
+        files.iter().map(|f| f.level).collect()
+    };
+    assert!(levels(&db).len() > 1 && levels(&db).iter().all(|&l| l == 0));
+    drop(db);
+    let db = open_named(&options, Path::new(DIR), &[]).unwrap();
+    db.wait_for_compact(&WaitForCompactOptions::default())
+        .unwrap();
+    assert!(levels(&db).iter().any(|&l| l >= 2), "{:?}", levels(&db));
+}
+
 /// Flushes and compactions that end after their column family was dropped.
 #[test]
 fn dropping_a_column_family_in_the_middle_of_background_work_is_fine() {
