@@ -1,12 +1,10 @@
 //! The adaptive radix tree as a memtable (seed 004). Bytewise order only.
 
-use super::rep::{MemtableRep, Visit};
+use super::rep::{MemtableRep, Visit, cursor_as_iterator};
 use std::fmt;
 use std::sync::Arc;
 use whitewater_concurrent::art::{Art, Iter, Options};
-use whitewater_storage::Result;
-use whitewater_storage::iter::{BoxedIterator, InternalIterator};
-use whitewater_storage::key::{tag, user_key};
+use whitewater_storage::iter::BoxedIterator;
 
 /// A tree for about `capacity` bytes of entries.
 pub(super) fn new(capacity: usize) -> Arc<dyn MemtableRep> {
@@ -50,35 +48,4 @@ impl MemtableRep for ArtRep {
 
 struct ArtIter(Iter);
 
-impl InternalIterator for ArtIter {
-    fn valid(&self) -> bool {
-        self.0.valid()
-    }
-    fn seek_to_first(&mut self) {
-        self.0.seek_to_first();
-    }
-    fn seek_to_last(&mut self) {
-        self.0.seek_to_last();
-    }
-    fn seek(&mut self, target: &[u8]) {
-        self.0.seek(user_key(target), tag(target));
-    }
-    fn seek_for_prev(&mut self, target: &[u8]) {
-        self.0.seek_for_prev(user_key(target), tag(target));
-    }
-    fn next(&mut self) {
-        self.0.next();
-    }
-    fn prev(&mut self) {
-        self.0.prev();
-    }
-    fn key(&self) -> &[u8] {
-        self.0.key()
-    }
-    fn value(&self) -> &[u8] {
-        self.0.value()
-    }
-    fn status(&self) -> Result<()> {
-        Ok(())
-    }
-}
+cursor_as_iterator!(ArtIter);

@@ -59,3 +59,49 @@ pub(crate) fn new_rep(kind: MemtableKind, options: RepOptions) -> Arc<dyn Memtab
         MemtableKind::Art => art::new(options.capacity),
     }
 }
+
+/// Makes a newtype of a structure's cursor an [`InternalIterator`]: all of
+/// them have the same methods, with user key and tag apart.
+///
+/// [`InternalIterator`]: whitewater_storage::iter::InternalIterator
+macro_rules! cursor_as_iterator {
+    ($name:ident $(<$param:ident: $bound:path>)?) => {
+        impl$(<$param: $bound>)? whitewater_storage::iter::InternalIterator
+            for $name$(<$param>)?
+        {
+            fn valid(&self) -> bool {
+                self.0.valid()
+            }
+            fn seek_to_first(&mut self) {
+                self.0.seek_to_first();
+            }
+            fn seek_to_last(&mut self) {
+                self.0.seek_to_last();
+            }
+            fn seek(&mut self, target: &[u8]) {
+                use whitewater_storage::key::{tag, user_key};
+                self.0.seek(user_key(target), tag(target));
+            }
+            fn seek_for_prev(&mut self, target: &[u8]) {
+                use whitewater_storage::key::{tag, user_key};
+                self.0.seek_for_prev(user_key(target), tag(target));
+            }
+            fn next(&mut self) {
+                self.0.next();
+            }
+            fn prev(&mut self) {
+                self.0.prev();
+            }
+            fn key(&self) -> &[u8] {
+                self.0.key()
+            }
+            fn value(&self) -> &[u8] {
+                self.0.value()
+            }
+            fn status(&self) -> whitewater_storage::Result<()> {
+                Ok(())
+            }
+        }
+    };
+}
+pub(super) use cursor_as_iterator;

@@ -1,13 +1,12 @@
 //! The inline skip list as a memtable (seed 000). Serves every order.
 
-use super::rep::{MemtableRep, Visit};
+use super::rep::{MemtableRep, Visit, cursor_as_iterator};
 use std::cmp::Ordering;
 use std::fmt::Debug;
 use std::sync::Arc;
 use whitewater_concurrent::skiplist::{Iter, KeyOrder, SkipList};
-use whitewater_storage::Result;
-use whitewater_storage::iter::{BoxedIterator, InternalIterator};
-use whitewater_storage::key::{UserComparator, tag, user_key};
+use whitewater_storage::iter::BoxedIterator;
+use whitewater_storage::key::UserComparator;
 
 /// A skip list in the order of `comparator`.
 pub(super) fn new(comparator: UserComparator, arena_block_size: usize) -> Arc<dyn MemtableRep> {
@@ -67,35 +66,4 @@ impl<O: KeyOrder + Debug> MemtableRep for SkipListRep<O> {
 
 struct SkipListIter<O>(Iter<O>);
 
-impl<O: KeyOrder> InternalIterator for SkipListIter<O> {
-    fn valid(&self) -> bool {
-        self.0.valid()
-    }
-    fn seek_to_first(&mut self) {
-        self.0.seek_to_first();
-    }
-    fn seek_to_last(&mut self) {
-        self.0.seek_to_last();
-    }
-    fn seek(&mut self, target: &[u8]) {
-        self.0.seek(user_key(target), tag(target));
-    }
-    fn seek_for_prev(&mut self, target: &[u8]) {
-        self.0.seek_for_prev(user_key(target), tag(target));
-    }
-    fn next(&mut self) {
-        self.0.next();
-    }
-    fn prev(&mut self) {
-        self.0.prev();
-    }
-    fn key(&self) -> &[u8] {
-        self.0.key()
-    }
-    fn value(&self) -> &[u8] {
-        self.0.value()
-    }
-    fn status(&self) -> Result<()> {
-        Ok(())
-    }
-}
+cursor_as_iterator!(SkipListIter<O: KeyOrder>);
