@@ -251,6 +251,34 @@ fn versions_between_and_below() {
     two_versions(&[1, 5], [2, 3]);
 }
 
+/// A version arrives between the one that a reader at an older sequence looks
+/// for and a newer one: the reader does not see it, and sees what it should.
+#[test]
+fn a_reader_at_an_old_sequence_beside_a_version_in_between() {
+    model(|| {
+        let tree = tree(&[]);
+        for tag in [1, 4] {
+            assert!(tree.insert(b"k", tag, &[tag as u8]));
+        }
+        let other = tree.clone();
+        let reader = thread::spawn(move || {
+            let at = |sequence| {
+                let mut found = 0;
+                other.get(b"k", sequence, &mut |tag, _| {
+                    found = tag;
+                    false
+                });
+                found
+            };
+            assert_eq!(at(2), 1, "a version above the sequence asked for");
+            assert!([1, 3].contains(&at(3)));
+        });
+        assert!(tree.insert(b"k", 3, &[3]));
+        reader.join().unwrap();
+        assert_eq!(tags(&tree), [4, 3, 1]);
+    });
+}
+
 /// Both threads prepare the same key; tags come in either order.
 #[test]
 fn prepared_versions() {

@@ -124,7 +124,7 @@ impl<'t> Versions<'t> {
         if newest == Link::END || self.tag(newest) <= tag {
             return newest;
         }
-        self.older(self.last_above(newest, tag))
+        self.around(newest, tag).1
     }
 
     /// The oldest version at or above `tag`, or [`Link::END`].
@@ -141,7 +141,7 @@ impl<'t> Versions<'t> {
         if newest == Link::END || self.tag(newest) <= tag {
             return Link::END;
         }
-        self.last_above(newest, tag)
+        self.around(newest, tag).0
     }
 
     /// The oldest version, or [`Link::END`].
@@ -163,8 +163,10 @@ impl<'t> Versions<'t> {
         }
     }
 
-    /// From a version above `tag` on, the last one that is.
-    fn last_above(self, from: Link, tag: u64) -> Link {
+    /// From a version above `tag` on: the last one that is, and the one it led
+    /// to, which is not. The two were read together: whoever reads the link
+    /// again may find a newer version that has come in between since.
+    fn around(self, from: Link, tag: u64) -> (Link, Link) {
         let mut at = from;
         loop {
             if let Some(jump) = self.jump(at)
@@ -175,7 +177,7 @@ impl<'t> Versions<'t> {
             }
             let next = self.older(at);
             if next == Link::END || self.tag(next) <= tag {
-                return at;
+                return (at, next);
             }
             at = next;
         }
@@ -207,7 +209,7 @@ impl<'t> Versions<'t> {
                 return Spot::In(link, target);
             }
             // Once more from the link found, as it may have changed since.
-            let last = self.last_above(target, tag);
+            let (last, _) = self.around(target, tag);
             if last == Link::INSIDE {
                 return self.spot_after_inside();
             }

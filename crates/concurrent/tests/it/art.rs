@@ -12,7 +12,7 @@ use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use whitewater_concurrent::art::{self, Art, Iter, Options};
 
-use crate::order;
+use crate::{OnDrop, order};
 
 type Place = (Vec<u8>, Reverse<u64>);
 type Oracle = BTreeMap<Place, Vec<u8>>;
@@ -439,10 +439,11 @@ fn stress(keys: &[(Vec<u8>, u64)], writers: usize, readers: usize) {
                 })
             })
             .collect();
+        // Readers end even if a writer has failed.
+        let _done = OnDrop(|| done.store(true, Ordering::Release));
         for writer in writing {
             writer.join().unwrap();
         }
-        done.store(true, Ordering::Release);
     });
     let entries = keys.iter().cloned().map(|(key, tag)| {
         let value = value(&key, tag);
@@ -518,15 +519,19 @@ fn readers_at_a_sequence_see_the_newest_up_to_it() {
     let tree = small();
     let next = AtomicU64::new(1);
     let visible = AtomicU64::new(0);
+    // Nobody waits for one who has failed.
+    let failed = AtomicBool::new(false);
     thread::scope(|scope| {
         for _ in 0..WRITERS {
             scope.spawn(|| {
+                let _failed = OnDrop(|| failed.fetch_or(thread::panicking(), Ordering::Relaxed));
                 for _ in 0..EACH {
                     let prepared = tree.prepare(b"counter", b"");
                     let seq = next.fetch_add(1, Ordering::Relaxed);
                     assert!(tree.publish(prepared, seq));
                     // Publication in order.
                     while visible.load(Ordering::Acquire) != seq - 1 {
+                        assert!(!failed.load(Ordering::Relaxed), "another writer failed");
                         thread::yield_now();
                     }
                     visible.store(seq, Ordering::Release);
@@ -536,7 +541,7 @@ fn readers_at_a_sequence_see_the_newest_up_to_it() {
         for _ in 0..2 {
             scope.spawn(|| {
                 let mut iter = tree.iter();
-                loop {
+                while !failed.load(Ordering::Relaxed) {
                     let at = visible.load(Ordering::Acquire);
                     let mut found = 0;
                     tree.get(b"counter", at, &mut |tag, _| {

@@ -6,3 +6,12 @@ mod art;
 mod order;
 mod skiplist_model;
 mod skiplist_stress;
+
+/// Does something when it goes away, be it by a panic.
+struct OnDrop<R, F: FnMut() -> R>(F);
+
+impl<R, F: FnMut() -> R> Drop for OnDrop<R, F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}

@@ -6,6 +6,7 @@ use std::thread;
 
 use whitewater_concurrent::skiplist::{SkipList, Splice};
 
+use crate::OnDrop;
 use crate::order::{Bytewise, split};
 
 const THREADS: usize = 8;
@@ -96,10 +97,12 @@ fn inserters_lose_nothing_and_readers_see_a_sorted_list() {
                 scope.spawn(move || fill(list, thread))
             })
             .collect();
+        // Readers end even if a writer has failed.
+        let end = OnDrop(|| done.store(true, Ordering::Release));
         for writer in writers {
             writer.join().unwrap();
         }
-        done.store(true, Ordering::Release);
+        drop(end);
         for reader in readers {
             assert!(reader.join().unwrap() > 0);
         }
