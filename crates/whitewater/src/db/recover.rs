@@ -10,7 +10,7 @@
 use super::info_log::InfoLog;
 use crate::compact::output::OutputContext;
 use crate::flush;
-use crate::memtable::{Added, Memtable};
+use crate::memtable::{Inserter, Memtable};
 use crate::options::CfOptions;
 use crate::version::Version;
 use crate::version::set::{Recovered, VersionSet};
@@ -264,9 +264,9 @@ impl LogReplay<'_> {
                     .memtables
                     .entry(id)
                     .or_insert_with(|| Memtable::new(options, log_number, 0));
-                let mut added = Added::default();
-                mem.add(ty, key, value, seq, &mut added)?;
-                mem.count(added);
+                let mut inserter = Inserter::new(mem);
+                inserter.add(ty, key, value, seq)?;
+                inserter.finish()?;
             }
             seq += 1;
         }

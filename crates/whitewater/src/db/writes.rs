@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::state::DbState;
-use crate::memtable::{Added, Memtable};
+use crate::memtable::{Inserter, Memtable};
 use crate::options::CfOptions;
 use crate::options::read::WriteSpec;
 use crate::stats::Ticker;
@@ -345,36 +345,37 @@ impl Engine {
             self.unlogged.store(true, Ordering::Relaxed);
         }
         let mut seq = first;
-        let mut current: Option<usize> = None;
-        let mut added = Added::default();
+        let mut current: Option<(usize, Inserter<'_, '_>)> = None;
         for op in request.batch.ops() {
             let Op::Entry { cf, ty, key, value } = op? else {
                 continue;
             };
             // A column family may have been dropped since the check: its
             // entries take their numbers and go nowhere, as at recovery.
-            let position = memtables.position(cf);
-            if let Some(position) = position {
-                if current != Some(position) {
-                    self.count(memtables, current.replace(position), &mut added);
+            if let Some(position) = memtables.position(cf) {
+                if current.as_ref().is_none_or(|(at, _)| *at != position) {
+                    let next = Inserter::new(memtables.at(position));
+                    self.finish(current.replace((position, next)))?;
                 }
-                memtables
-                    .at(position)
-                    .add(ty, key, value, seq, &mut added)?;
+                if let Some((_, inserter)) = &mut current {
+                    inserter.add(ty, key, value, seq)?;
+                }
             }
             seq += 1;
         }
-        self.count(memtables, current, &mut added);
+        self.finish(current)?;
         self.tick(Ticker::KeysWritten, seq - first);
         self.tick(Ticker::BytesWritten, request.batch.bytes().len() as u64);
         Ok(())
     }
 
-    fn count(&self, memtables: &MemtableMap, position: Option<usize>, added: &mut Added) {
-        if let Some(position) = position
-            && memtables.at(position).count(std::mem::take(added))
+    /// Ends a batch's way into a memtable, if it had one.
+    fn finish(&self, inserter: Option<(usize, Inserter<'_, '_>)>) -> Result<()> {
+        if let Some((_, inserter)) = inserter
+            && inserter.finish()?
         {
             self.attention.store(true, Ordering::Relaxed);
         }
+        Ok(())
     }
 }

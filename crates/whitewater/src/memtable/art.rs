@@ -1,6 +1,6 @@
 //! The adaptive radix tree as a memtable (seed 004). Bytewise order only.
 
-use super::rep::{MemtableRep, Visit, cursor_as_iterator};
+use super::rep::{Entry, MemtableRep, Visit, cursor_as_iterator};
 use std::fmt;
 use std::sync::Arc;
 use whitewater_concurrent::art::{Art, Iter, Options};
@@ -32,11 +32,15 @@ impl fmt::Debug for ArtRep {
 }
 
 impl MemtableRep for ArtRep {
-    fn insert(&self, user_key: &[u8], tag: u64, value: &[u8]) -> bool {
-        self.tree.insert(user_key, tag, value)
+    fn insert(&self, entry: Entry<'_>) -> bool {
+        self.tree.insert(entry.user_key, entry.tag, entry.value)
     }
-    fn scan_from(&self, user_key: &[u8], tag: u64, visit: &mut Visit<'_>) {
-        self.tree.scan_from(user_key, tag, visit);
+    fn insert_batch(&self, entries: &[Entry<'_>]) -> usize {
+        self.tree
+            .insert_batch(entries.iter().map(|e| (e.user_key, e.tag, e.value)))
+    }
+    fn get(&self, user_key: &[u8], tag: u64, visit: &mut Visit<'_>) {
+        self.tree.get(user_key, tag, visit);
     }
     fn iter(self: Arc<Self>) -> BoxedIterator {
         Box::new(ArtIter(self.tree.iter()))

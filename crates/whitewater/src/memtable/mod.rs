@@ -3,7 +3,8 @@
 //! A [`Memtable`] is one generation of a column family: a representation that
 //! keeps entries sorted ([`MemtableRep`]: an inline skip list, `skip_list`, or
 //! an adaptive radix tree, `art`), its range tombstones, counters, and the
-//! number of the log that was current when it was made.
+//! number of the log that was current when it was made. Entries get in through
+//! an [`Inserter`].
 //!
 //! Invariants:
 //! * M1: entries are only added, never changed or removed; a memtable that was
@@ -13,9 +14,11 @@
 //!   them.
 
 mod art;
+mod inserter;
 mod rep;
 mod skip_list;
 
+pub(crate) use inserter::Inserter;
 pub(crate) use rep::{MemtableKind, MemtableRep};
 
 use crate::options::CfOptions;
@@ -30,13 +33,6 @@ use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, UserComparator, ValueType, pack_tag};
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::{Error, Result};
-
-/// What one batch added to one memtable, summed up before it is counted.
-#[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Added {
-    pub entries: u64,
-    pub deletes: u64,
-}
 
 /// One generation of a column family's newest writes.
 #[derive(Debug)]
@@ -103,37 +99,6 @@ impl Memtable {
         })
     }
 
-    /// Adds an entry. Many threads may add at once.
-    ///
-    /// # Errors
-    /// `Corruption` if the same key and sequence number are already there.
-    #[inline]
-    pub fn add(
-        &self,
-        ty: ValueType,
-        user_key: &[u8],
-        value: &[u8],
-        seq: SequenceNumber,
-        added: &mut Added,
-    ) -> Result<()> {
-        added.entries += 1;
-        if ty == ValueType::RangeDeletion {
-            added.deletes += 1;
-            self.add_tombstone(user_key, value, seq);
-            return Ok(());
-        }
-        if matches!(ty, ValueType::Deletion | ValueType::SingleDeletion) {
-            added.deletes += 1;
-        }
-        if self.rep.insert(user_key, pack_tag(seq, ty as u8), value) {
-            Ok(())
-        } else {
-            Err(Error::corruption(format_args!(
-                "sequence number {seq} is already used for this key in the memtable"
-            )))
-        }
-    }
-
     fn add_tombstone(&self, start: &[u8], end: &[u8], seq: SequenceNumber) {
         let mut t = self.range_tombstones.lock();
         t.list.push(RangeTombstone {
@@ -147,10 +112,10 @@ impl Memtable {
 
     /// Counts what a batch added; returns whether the caller should ask for a
     /// switch: true once, when the memtable has become full.
-    pub fn count(&self, added: Added) -> bool {
-        self.entries.fetch_add(added.entries, Ordering::Relaxed);
-        if added.deletes > 0 {
-            self.deletes.fetch_add(added.deletes, Ordering::Relaxed);
+    fn count(&self, entries: u64, deletes: u64) -> bool {
+        self.entries.fetch_add(entries, Ordering::Relaxed);
+        if deletes > 0 {
+            self.deletes.fetch_add(deletes, Ordering::Relaxed);
         }
         self.memory_usage() >= self.limit
             && !self.full.load(Ordering::Relaxed)
@@ -173,13 +138,8 @@ impl Memtable {
             ctx.cover(fragments.max_covering(&self.comparator, user_key, seq));
         }
         let mut outcome = Ok(());
-        self.rep.scan_from(
-            user_key,
-            pack_tag(seq, SEEK_TYPE),
-            &mut |key, tag, value| {
-                if key != user_key {
-                    return false;
-                }
+        self.rep
+            .get(user_key, pack_tag(seq, SEEK_TYPE), &mut |tag, value| {
                 let Some(ty) = ValueType::from_u8(tag as u8) else {
                     outcome = Err(Error::corruption(format_args!(
                         "value type {:#04x}",
@@ -194,8 +154,7 @@ impl Memtable {
                         false
                     }
                 }
-            },
-        );
+            });
         outcome
     }
 

@@ -26,17 +26,31 @@ impl MemtableKind {
     }
 }
 
-/// Receives user key, tag and value; returns whether to go on.
-pub(crate) type Visit<'a> = dyn FnMut(&[u8], u64, &[u8]) -> bool + 'a;
+/// Receives tag and value; returns whether to go on.
+pub(crate) type Visit<'a> = dyn FnMut(u64, &[u8]) -> bool + 'a;
+
+/// A point to insert.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entry<'a> {
+    pub user_key: &'a [u8],
+    /// Sequence number and type, packed.
+    pub tag: u64,
+    pub value: &'a [u8],
+}
 
 /// A sorted, append-only set of `(user key, tag, value)`, safe for many
 /// writers beside readers.
 pub(crate) trait MemtableRep: Debug + Send + Sync {
     /// Adds an entry; `false` if key and tag are already there.
-    fn insert(&self, user_key: &[u8], tag: u64, value: &[u8]) -> bool;
-    /// Visits entries from the first one at or after `(user_key, tag)` on,
-    /// until `visit` returns `false`.
-    fn scan_from(&self, user_key: &[u8], tag: u64, visit: &mut Visit<'_>);
+    fn insert(&self, entry: Entry<'_>) -> bool;
+    /// Adds entries in the order given; returns how many, which is all of them
+    /// unless keys and tags were already there.
+    fn insert_batch(&self, entries: &[Entry<'_>]) -> usize {
+        entries.iter().filter(|entry| self.insert(**entry)).count()
+    }
+    /// Visits the entries of `user_key` at or below `tag`, newest first, until
+    /// `visit` returns `false`.
+    fn get(&self, user_key: &[u8], tag: u64, visit: &mut Visit<'_>);
     /// A cursor that keeps the set alive.
     fn iter(self: Arc<Self>) -> BoxedIterator;
     /// Bytes handed out for entries.

@@ -1,6 +1,6 @@
 //! The inline skip list as a memtable (seed 000). Serves every order.
 
-use super::rep::{MemtableRep, Visit, cursor_as_iterator};
+use super::rep::{Entry, MemtableRep, Visit, cursor_as_iterator};
 use std::cmp::Ordering;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -50,11 +50,13 @@ impl<O: KeyOrder> SkipListRep<O> {
 }
 
 impl<O: KeyOrder + Debug> MemtableRep for SkipListRep<O> {
-    fn insert(&self, user_key: &[u8], tag: u64, value: &[u8]) -> bool {
-        self.list.insert(user_key, tag, value)
+    fn insert(&self, entry: Entry<'_>) -> bool {
+        self.list.insert(entry.user_key, entry.tag, entry.value)
     }
-    fn scan_from(&self, user_key: &[u8], tag: u64, visit: &mut Visit<'_>) {
-        self.list.scan_from(user_key, tag, visit);
+    fn get(&self, user_key: &[u8], tag: u64, visit: &mut Visit<'_>) {
+        self.list.scan_from(user_key, tag, &mut |key, tag, value| {
+            key == user_key && visit(tag, value)
+        });
     }
     fn iter(self: Arc<Self>) -> BoxedIterator {
         Box::new(SkipListIter(self.list.iter()))
