@@ -1,5 +1,8 @@
 //! Walking a tree in order.
 //!
+//! *Forward* is the order of entries: keys rise, or fall if `FALLING`, and
+//! within a key tags fall. *Up* is towards greater keys.
+//!
 //! A cursor remembers the nodes from the root to its leaf. Of a small node it
 //! takes a sorted copy of the children when it first moves within it; a large
 //! one is read by byte.
@@ -19,7 +22,7 @@ use super::versions::Versions;
 
 /// A place in a tree, or nowhere. All calls must name the same tree.
 #[derive(Clone)]
-pub(super) struct Cursor {
+pub(super) struct Cursor<const FALLING: bool> {
     /// The nodes on the way: the first `depth` of these. The rest are kept
     /// for their memory.
     frames: Vec<Frame>,
@@ -30,7 +33,7 @@ pub(super) struct Cursor {
     at: Link,
 }
 
-impl Default for Cursor {
+impl<const FALLING: bool> Default for Cursor<FALLING> {
     fn default() -> Self {
         Cursor {
             frames: Vec::new(),
@@ -41,7 +44,7 @@ impl Default for Cursor {
     }
 }
 
-impl Cursor {
+impl<const FALLING: bool> Cursor<FALLING> {
     /// Whether it is somewhere.
     #[inline(always)]
     pub(super) fn valid(&self) -> bool {
@@ -115,15 +118,15 @@ impl Cursor {
 
     /// To the first entry.
     pub(super) fn seek_to_first(&mut self, tree: &Art) {
-        self.enter(tree, Start::First);
+        self.enter(tree, true);
     }
 
     /// To the last entry.
     pub(super) fn seek_to_last(&mut self, tree: &Art) {
-        self.enter(tree, Start::Last);
+        self.enter(tree, false);
     }
 
-    fn enter(&mut self, tree: &Art, start: Start) {
+    fn enter(&mut self, tree: &Art, forward: bool) {
         self.depth = 0;
         self.leaf = Ref::NONE;
         let root = tree.root();
@@ -131,10 +134,10 @@ impl Cursor {
             return;
         }
         if root.is_leaf() {
-            self.land(tree, root, start == Start::First);
+            self.land(tree, root, forward);
         } else {
-            self.push(tree, root, start);
-            self.walk(tree, start == Start::First);
+            self.push(tree, root, start(up::<FALLING>(forward)));
+            self.walk(tree, forward);
         }
     }
 
@@ -154,9 +157,10 @@ impl Cursor {
         &mut self,
         tree: &Art,
         key: &[u8],
-        up: bool,
+        forward: bool,
         choose: impl Fn(Versions<'_>) -> Link,
     ) {
+        let up = up::<FALLING>(forward);
         self.depth = 0;
         self.leaf = Ref::NONE;
         let mut at = tree.root();
@@ -172,10 +176,10 @@ impl Cursor {
                         self.at = chosen;
                         return;
                     }
-                } else if (order == Order::Greater) == up && self.land(tree, at, up) {
+                } else if (order == Order::Greater) == up && self.land(tree, at, forward) {
                     return;
                 }
-                return self.walk(tree, up);
+                return self.walk(tree, forward);
             }
             let node = tree.node(at);
             let prefix = node.prefix();
@@ -184,10 +188,9 @@ impl Cursor {
                 // All below comes after the key, or all before it.
                 order => {
                     if (order == Order::Greater) == up {
-                        let start = if up { Start::First } else { Start::Last };
-                        self.push(tree, at, start);
+                        self.push(tree, at, start(up));
                     }
-                    return self.walk(tree, up);
+                    return self.walk(tree, forward);
                 }
             }
             depth += prefix.len as usize;
@@ -198,16 +201,16 @@ impl Cursor {
                 continue;
             };
             let child = node.child(byte);
-            let start = if child.is_none() {
+            let place = if child.is_none() {
                 Start::Beside(byte, up)
             } else {
                 Start::At(byte)
             };
-            self.push(tree, at, start);
+            self.push(tree, at, place);
             depth += 1;
             at = child;
         }
-        self.walk(tree, up);
+        self.walk(tree, forward);
     }
 
     /// To the first entry of the next key.
@@ -224,22 +227,23 @@ impl Cursor {
 
     /// To the nearest key with versions from the place the frames say.
     #[inline(always)]
-    fn walk(&mut self, tree: &Art, up: bool) {
+    fn walk(&mut self, tree: &Art, forward: bool) {
+        let up = up::<FALLING>(forward);
         // Most steps lead to a leaf next to the last one.
         if let Some(frame) = self.frames[..self.depth].last_mut()
             && let leaf = frame.next_leaf(tree, up)
             && leaf.is_leaf()
-            && self.land(tree, leaf, up)
+            && self.land(tree, leaf, forward)
         {
             return;
         }
-        self.walk_on(tree, up);
+        self.walk_on(tree, forward);
     }
 
     /// As [`Cursor::walk`], through any nodes.
     #[inline(never)]
-    fn walk_on(&mut self, tree: &Art, up: bool) {
-        let start = if up { Start::First } else { Start::Last };
+    fn walk_on(&mut self, tree: &Art, forward: bool) {
+        let up = up::<FALLING>(forward);
         while self.depth > 0 {
             let frame = &mut self.frames[self.depth - 1];
             let child = frame.next(tree, up);
@@ -251,19 +255,20 @@ impl Cursor {
                 if !upcoming.is_none() && !upcoming.is_leaf() {
                     tree.node(upcoming).ask_for_children(&tree.memory);
                 }
-                self.push(tree, child, start);
-            } else if self.land(tree, child, up) {
+                self.push(tree, child, start(up));
+            } else if self.land(tree, child, forward) {
                 return;
             }
         }
         self.leaf = Ref::NONE;
     }
 
-    /// To a leaf's first or last version, if it has any.
+    /// To a leaf's first version going forward, the last one going backward,
+    /// if it has any.
     #[inline(always)]
-    fn land(&mut self, tree: &Art, leaf: Ref, first: bool) -> bool {
+    fn land(&mut self, tree: &Art, leaf: Ref, forward: bool) -> bool {
         let versions = Versions::new(&tree.memory, tree.leaf(leaf));
-        let at = if first {
+        let at = if forward {
             versions.newest()
         } else {
             versions.oldest()
@@ -284,4 +289,16 @@ impl Cursor {
         self.frames[self.depth].enter(tree, node, start);
         self.depth += 1;
     }
+}
+
+/// Whether this way leads to greater keys.
+#[inline(always)]
+fn up<const FALLING: bool>(forward: bool) -> bool {
+    forward != FALLING
+}
+
+/// Where a walk through all of a node begins.
+#[inline(always)]
+fn start(up: bool) -> Start {
+    if up { Start::First } else { Start::Last }
 }

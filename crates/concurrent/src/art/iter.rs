@@ -9,15 +9,18 @@ use super::cursor::Cursor;
 /// A cursor over a tree. Sees every entry inserted before it was positioned
 /// with a `seek`; entries inserted meanwhile may or may not appear. Stands
 /// nowhere at first.
-pub struct Iter {
+///
+/// Keys rise, or fall if `FALLING`: bytewise order or its reverse. Within a
+/// key, tags fall in both.
+pub struct Iter<const FALLING: bool = false> {
     tree: Arc<Art>,
-    cursor: Cursor,
+    cursor: Cursor<FALLING>,
     /// User key and tag of the current entry, if they do not lie side by side
     /// in the tree.
     key: Vec<u8>,
 }
 
-impl Iter {
+impl<const FALLING: bool> Iter<FALLING> {
     pub(super) fn new(tree: Arc<Art>) -> Self {
         Iter {
             tree,
@@ -70,13 +73,15 @@ impl Iter {
         self.assemble();
     }
 
-    /// Moves to the first entry at or after the given key.
+    /// Moves to the first entry at or after the given key, in the order of the
+    /// iterator.
     pub fn seek(&mut self, user_key: &[u8], tag: u64) {
         self.cursor.seek(&self.tree, user_key, tag);
         self.assemble();
     }
 
-    /// Moves to the last entry at or before the given key.
+    /// Moves to the last entry at or before the given key, in the order of the
+    /// iterator.
     pub fn seek_for_prev(&mut self, user_key: &[u8], tag: u64) {
         self.cursor.seek_for_prev(&self.tree, user_key, tag);
         self.assemble();
@@ -113,7 +118,7 @@ impl Iter {
     }
 }
 
-impl fmt::Debug for Iter {
+impl<const FALLING: bool> fmt::Debug for Iter<FALLING> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Iter")
             .field("tree", &self.tree)

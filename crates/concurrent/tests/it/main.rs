@@ -3,6 +3,7 @@
 
 mod arena;
 mod art;
+mod art_falling;
 mod order;
 mod skiplist_model;
 mod skiplist_stress;

@@ -18,6 +18,7 @@ mod inserter;
 mod rep;
 mod skip_list;
 
+pub(crate) use art::MAX_CAPACITY as MAX_TREE_CAPACITY;
 pub(crate) use inserter::Inserter;
 pub(crate) use rep::{MemtableKind, MemtableRep};
 

@@ -9,10 +9,12 @@ use whitewater_storage::key::UserComparator;
 /// The representations there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum MemtableKind {
-    /// The inline skip list; any order.
+    /// The radix tree where it serves, else the skip list.
     #[default]
+    Auto,
+    /// The inline skip list; any order.
     SkipList,
-    /// The adaptive radix tree; bytewise order only.
+    /// The adaptive radix tree; bytewise order and its reverse.
     Art,
 }
 
@@ -20,8 +22,21 @@ impl MemtableKind {
     /// Whether it can keep keys in the order of `comparator`.
     pub fn serves(self, comparator: &UserComparator) -> bool {
         match self {
-            MemtableKind::SkipList => true,
-            MemtableKind::Art => matches!(comparator, UserComparator::Bytewise),
+            MemtableKind::Auto | MemtableKind::SkipList => true,
+            MemtableKind::Art => !matches!(comparator, UserComparator::Custom(_)),
+        }
+    }
+
+    /// The representation this stands for.
+    pub fn resolve(self, comparator: &UserComparator, capacity: usize) -> Self {
+        match self {
+            MemtableKind::Auto
+                if MemtableKind::Art.serves(comparator) && capacity <= art::MAX_CAPACITY =>
+            {
+                MemtableKind::Art
+            }
+            MemtableKind::Auto => MemtableKind::SkipList,
+            chosen => chosen,
         }
     }
 
@@ -29,7 +44,7 @@ impl MemtableKind {
     /// sorts everything for a walk over all keys.
     pub fn groups_by_prefix(self) -> bool {
         match self {
-            MemtableKind::SkipList | MemtableKind::Art => false,
+            MemtableKind::Auto | MemtableKind::SkipList | MemtableKind::Art => false,
         }
     }
 }
@@ -76,9 +91,9 @@ pub(crate) struct RepOptions {
 /// An empty representation. The kind serves the comparator: options are
 /// checked when they are given.
 pub(crate) fn new_rep(kind: MemtableKind, options: RepOptions) -> Arc<dyn MemtableRep> {
-    match kind {
-        MemtableKind::SkipList => skip_list::new(options.comparator, options.arena_block_size),
-        MemtableKind::Art => art::new(options.capacity),
+    match kind.resolve(&options.comparator, options.capacity) {
+        MemtableKind::Art => art::new(&options.comparator, options.capacity),
+        _ => skip_list::new(options.comparator, options.arena_block_size),
     }
 }
 

@@ -29,7 +29,7 @@ use whitewater_storage::sst::{CompressionType, TableOptions};
 use whitewater_storage::wal::RecoveryMode;
 use whitewater_storage::{Error, Result};
 
-use crate::memtable::MemtableKind;
+use crate::memtable::{MAX_TREE_CAPACITY, MemtableKind};
 use crate::read::merge::MergeOperator;
 use prefix::PrefixExtractor;
 use table::{OptionTable, option_struct, option_text};
@@ -98,7 +98,7 @@ option_struct! {
         /// 1 MiB at most.
         arena_block_size: usize = 0, in 0..=1 << 30;
         /// What keeps the entries of a memtable sorted.
-        memtable: MemtableKind = MemtableKind::SkipList;
+        memtable: MemtableKind = MemtableKind::Auto;
         /// What part of a key is its prefix.
         prefix_extractor: Option<PrefixExtractor> = None;
         /// Memtables in memory before writes stop.
@@ -162,10 +162,6 @@ option_text!(TableOptions {
 });
 
 use whitewater_storage::checksum::ChecksumType;
-
-/// Largest write buffer of a radix tree: half of what its offsets reach, since
-/// a memtable may be overrun.
-const MAX_TREE: usize = 8 << 30;
 
 fn codec(name: &str, value: &CompressionType) -> Result<()> {
     match value {
@@ -244,9 +240,9 @@ impl CfOptions {
                 MemtableKind::SkipList.print(),
             )));
         }
-        if self.memtable == MemtableKind::Art && self.write_buffer_size > MAX_TREE {
+        if self.memtable == MemtableKind::Art && self.write_buffer_size > MAX_TREE_CAPACITY {
             return Err(Error::invalid(format_args!(
-                "option write_buffer_size: a radix tree holds {MAX_TREE} bytes at most"
+                "option write_buffer_size: a radix tree serves {MAX_TREE_CAPACITY} bytes at most"
             )));
         }
         self.table.check()

@@ -68,6 +68,7 @@ text_by_name!(CompressionType {
 });
 
 text_by_name!(MemtableKind {
+    Auto = "auto",
     SkipList = "skip_list",
     Art = "art",
 });

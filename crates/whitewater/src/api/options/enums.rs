@@ -43,15 +43,19 @@ impl From<DBCompressionType> for CompressionType {
     }
 }
 
-/// What keeps the entries of a memtable sorted. The representations that the
-/// `rocksdb` crate names (vector, hash lists) are not built yet.
+/// What keeps the entries of a memtable sorted.
+///
+/// When none is chosen, it is the radix tree for bytewise order and its
+/// reverse, and the skip list for other comparators (and for write buffers
+/// over 8 GiB).
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 pub enum MemtableFactory {
     /// An inline skip list: one allocation per entry, concurrent inserts,
-    /// lock-free readers, any comparator. The default.
+    /// lock-free readers, any comparator.
     SkipList,
-    /// An adaptive radix tree: faster for all operations, bytewise order only;
-    /// a column family with another comparator is refused at open.
+    /// An adaptive radix tree: faster for nearly everything, bytewise order
+    /// and its reverse only; a column family with another comparator is
+    /// refused at open.
     Art,
 }
 

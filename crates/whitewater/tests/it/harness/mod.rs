@@ -91,7 +91,8 @@ pub fn tiny() -> Options {
     o.set_merge_operator_associative("append", append);
     match std::env::var("WHITEWATER_MEMTABLE").as_deref() {
         Ok("art") => o.set_memtable_factory(MemtableFactory::Art),
-        Ok("skip_list") | Err(_) => {}
+        Ok("skip_list") => o.set_memtable_factory(MemtableFactory::SkipList),
+        Err(_) => {}
         Ok(other) => panic!("WHITEWATER_MEMTABLE={other}: skip_list and art are known"),
     }
     o
