@@ -216,6 +216,7 @@ impl Engine {
             let fresh = Memtable::new(cf.options(), wal_number, next_id);
             next_id += 1;
             let full = std::mem::replace(&mut cf.mem, fresh);
+            full.seal();
             cf.imm.push(full);
             cf.publish();
         }
