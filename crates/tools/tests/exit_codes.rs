@@ -31,7 +31,7 @@ fn wrong_command_lines_exit_with_1_and_say_why() {
         &["--enable_pipelined_write=true"],
         "--enable_pipelined_write=true",
     );
-    assert_refused(&["--memtablerep=vector"], "--memtablerep=vector");
+    assert_refused(&["--memtablerep=cuckoo"], "--memtablerep=cuckoo");
     assert_refused(&["--num=x"], "--num: 'x' is not an integer");
     assert_refused(
         &["--benchmarks=filrandom"],

@@ -239,7 +239,7 @@ mod tests {
             ("--unordered_write", "unordered_write"),
             ("--unordered_write=true", "unordered_write"),
             ("--enable_pipelined_write=1", "enable_pipelined_write"),
-            ("--memtablerep vector", "memtablerep"),
+            ("--compaction_style 1", "compaction_style"),
             ("--noadvise_random_on_open", "advise_random_on_open"),
             ("--num_column_families=4", "num_column_families"),
         ] {
@@ -258,6 +258,8 @@ mod tests {
             "--nounordered_write",
             "--enable_pipelined_write=false",
             "--memtablerep=auto",
+            "--prefix_size=0",
+            "--total_order_seek=false",
             "--use_direct_reads=0",
             "--row_cache_size=0",
             "--num_column_families=1",
