@@ -12,6 +12,7 @@
 //! was positioned, so it may be missed. So a cursor never looks back at the
 //! tree, and never starts over, until it is positioned anew.
 
+use std::cell::Cell;
 use std::cmp::Ordering as Order;
 
 use super::Art;
@@ -19,6 +20,12 @@ use super::frame::{Frame, Start};
 use super::leaf::{Leaf, Link};
 use super::node::Ref;
 use super::versions::Versions;
+
+thread_local! {
+    /// The frames of a cursor of this thread that is gone: most cursors seek
+    /// once, and would spend as long in the allocator as in the tree.
+    static SPARE: Cell<Vec<Frame>> = const { Cell::new(Vec::new()) };
+}
 
 /// A place in a tree, or nowhere. All calls must name the same tree.
 #[derive(Clone)]
@@ -31,6 +38,18 @@ pub(super) struct Cursor<const FALLING: bool> {
     leaf: Ref,
     /// The version within the leaf.
     at: Link,
+}
+
+impl<const FALLING: bool> Drop for Cursor<FALLING> {
+    fn drop(&mut self) {
+        let frames = std::mem::take(&mut self.frames);
+        // A thread that ends has no spare any more.
+        let _ = SPARE.try_with(|spare| {
+            let last = spare.take();
+            let larger = frames.capacity() > last.capacity();
+            spare.set(if larger { frames } else { last });
+        });
+    }
 }
 
 /// The version at which a cursor comes to a key.
@@ -323,9 +342,12 @@ impl<const FALLING: bool> Cursor<FALLING> {
     #[inline]
     fn push(&mut self, tree: &Art, node: Ref, start: Start) {
         if self.depth == self.frames.len() {
-            // Most ways are no longer than this: one allocation, not three.
-            self.frames.reserve(4);
-            self.frames.push(Frame::empty());
+            if self.frames.capacity() == 0 {
+                self.frames = SPARE.take();
+            }
+            if self.depth == self.frames.len() {
+                self.frames.push(Frame::empty());
+            }
         }
         self.frames[self.depth].enter(tree, node, start);
         self.depth += 1;

@@ -145,6 +145,7 @@ impl<const FALLING: bool> Iter<FALLING> {
         let (tag, _) = self.cursor.entry(&self.tree);
         let user_key = self.cursor.leaf(&self.tree).key();
         self.key.clear();
+        self.key.reserve(user_key.len() + size_of::<u64>());
         self.key.extend_from_slice(user_key);
         self.key.extend_from_slice(&tag.to_le_bytes());
     }

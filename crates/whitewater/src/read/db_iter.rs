@@ -297,6 +297,7 @@ fn is_past(comparator: &UserComparator, upper: Option<&[u8]>, user_key: &[u8]) -
 
 fn set_target(target: &mut Vec<u8>, user_key: &[u8], seq: SequenceNumber, ty: u8) {
     target.clear();
+    target.reserve(user_key.len() + size_of::<u64>());
     append_internal_key(target, user_key, seq, ty);
 }
 
