@@ -216,6 +216,7 @@ impl Engine {
             let fresh = Memtable::new(cf.options(), wal_number, next_id);
             next_id += 1;
             let full = std::mem::replace(&mut cf.mem, fresh);
+            full.seal();
             cf.imm.push(full);
             cf.publish();
         }
@@ -320,12 +321,13 @@ impl CommitEnv for Engine {
         request: &WriteRequest,
         first: SequenceNumber,
     ) -> Result<()> {
-        // A custom comparator may panic; the queue must not see that.
+        // A comparator or prefix extractor of the user may panic; the queue
+        // must not see that.
         catch_unwind(AssertUnwindSafe(|| self.insert(memtables, request, first))).unwrap_or_else(
             |_| {
                 Err(Error::new(
                     ErrorKind::Aborted,
-                    "a comparator panicked during an insert",
+                    "a comparator or prefix extractor panicked during an insert",
                 ))
             },
         )
