@@ -12,6 +12,7 @@
 //! was positioned, so it may be missed. So a cursor never looks back at the
 //! tree, and never starts over, until it is positioned anew.
 
+use std::cell::Cell;
 use std::cmp::Ordering as Order;
 
 use super::Art;
@@ -19,6 +20,12 @@ use super::frame::{Frame, Start};
 use super::leaf::{Leaf, Link};
 use super::node::Ref;
 use super::versions::Versions;
+
+thread_local! {
+    /// The frames of a cursor of this thread that is gone: most cursors seek
+    /// once, and would spend as long in the allocator as in the tree.
+    static SPARE: Cell<Vec<Frame>> = const { Cell::new(Vec::new()) };
+}
 
 /// A place in a tree, or nowhere. All calls must name the same tree.
 #[derive(Clone)]
@@ -31,6 +38,37 @@ pub(super) struct Cursor<const FALLING: bool> {
     leaf: Ref,
     /// The version within the leaf.
     at: Link,
+}
+
+impl<const FALLING: bool> Drop for Cursor<FALLING> {
+    fn drop(&mut self) {
+        let frames = std::mem::take(&mut self.frames);
+        // A thread that ends has no spare any more.
+        let _ = SPARE.try_with(|spare| {
+            let last = spare.take();
+            let larger = frames.capacity() > last.capacity();
+            spare.set(if larger { frames } else { last });
+        });
+    }
+}
+
+/// The version at which a cursor comes to a key.
+#[derive(Clone, Copy)]
+enum Landing {
+    Newest,
+    Oldest,
+}
+
+impl Landing {
+    /// Where the order of entries has it.
+    #[inline(always)]
+    fn of(forward: bool) -> Self {
+        if forward {
+            Landing::Newest
+        } else {
+            Landing::Oldest
+        }
+    }
 }
 
 impl<const FALLING: bool> Default for Cursor<FALLING> {
@@ -116,6 +154,27 @@ impl<const FALLING: bool> Cursor<FALLING> {
         }
     }
 
+    /// To the first entry of the next key, or of the one before.
+    #[inline(always)]
+    pub(super) fn step_key(&mut self, tree: &Art, forward: bool) {
+        if self.valid() {
+            self.walk(tree, forward, Landing::Newest);
+        }
+    }
+
+    /// To the newest version at or below `upto` of the same key; whether that
+    /// is another entry, or nothing if there is none.
+    #[inline]
+    pub(super) fn newest(&mut self, tree: &Art, upto: u64) -> Option<bool> {
+        let at = self.versions(tree).at_or_below(upto);
+        if at == Link::END {
+            return None;
+        }
+        let moved = at != self.at;
+        self.at = at;
+        Some(moved)
+    }
+
     /// To the first entry.
     pub(super) fn seek_to_first(&mut self, tree: &Art) {
         self.enter(tree, true);
@@ -134,10 +193,10 @@ impl<const FALLING: bool> Cursor<FALLING> {
             return;
         }
         if root.is_leaf() {
-            self.land(tree, root, forward);
+            self.land(tree, root, Landing::of(forward));
         } else {
             self.push(tree, root, start(up::<FALLING>(forward)));
-            self.walk(tree, forward);
+            self.walk(tree, forward, Landing::of(forward));
         }
     }
 
@@ -161,6 +220,7 @@ impl<const FALLING: bool> Cursor<FALLING> {
         choose: impl Fn(Versions<'_>) -> Link,
     ) {
         let up = up::<FALLING>(forward);
+        let landing = Landing::of(forward);
         self.depth = 0;
         self.leaf = Ref::NONE;
         let mut at = tree.root();
@@ -176,10 +236,10 @@ impl<const FALLING: bool> Cursor<FALLING> {
                         self.at = chosen;
                         return;
                     }
-                } else if (order == Order::Greater) == up && self.land(tree, at, forward) {
+                } else if (order == Order::Greater) == up && self.land(tree, at, landing) {
                     return;
                 }
-                return self.walk(tree, forward);
+                return self.walk(tree, forward, landing);
             }
             let node = tree.node(at);
             let prefix = node.prefix();
@@ -190,7 +250,7 @@ impl<const FALLING: bool> Cursor<FALLING> {
                     if (order == Order::Greater) == up {
                         self.push(tree, at, start(up));
                     }
-                    return self.walk(tree, forward);
+                    return self.walk(tree, forward, landing);
                 }
             }
             depth += prefix.len as usize;
@@ -210,39 +270,39 @@ impl<const FALLING: bool> Cursor<FALLING> {
             depth += 1;
             at = child;
         }
-        self.walk(tree, forward);
+        self.walk(tree, forward, landing);
     }
 
     /// To the first entry of the next key.
     #[inline(always)]
     pub(super) fn next_key(&mut self, tree: &Art) {
-        self.walk(tree, true);
+        self.walk(tree, true, Landing::Newest);
     }
 
     /// To the last entry of the previous key.
     #[inline]
     fn prev_key(&mut self, tree: &Art) {
-        self.walk(tree, false);
+        self.walk(tree, false, Landing::Oldest);
     }
 
     /// To the nearest key with versions from the place the frames say.
     #[inline(always)]
-    fn walk(&mut self, tree: &Art, forward: bool) {
+    fn walk(&mut self, tree: &Art, forward: bool, landing: Landing) {
         let up = up::<FALLING>(forward);
         // Most steps lead to a leaf next to the last one.
         if let Some(frame) = self.frames[..self.depth].last_mut()
             && let leaf = frame.next_leaf(tree, up)
             && leaf.is_leaf()
-            && self.land(tree, leaf, forward)
+            && self.land(tree, leaf, landing)
         {
             return;
         }
-        self.walk_on(tree, forward);
+        self.walk_on(tree, forward, landing);
     }
 
     /// As [`Cursor::walk`], through any nodes.
     #[inline(never)]
-    fn walk_on(&mut self, tree: &Art, forward: bool) {
+    fn walk_on(&mut self, tree: &Art, forward: bool, landing: Landing) {
         let up = up::<FALLING>(forward);
         while self.depth > 0 {
             let frame = &mut self.frames[self.depth - 1];
@@ -256,22 +316,20 @@ impl<const FALLING: bool> Cursor<FALLING> {
                     tree.node(upcoming).ask_for_children(&tree.memory);
                 }
                 self.push(tree, child, start(up));
-            } else if self.land(tree, child, forward) {
+            } else if self.land(tree, child, landing) {
                 return;
             }
         }
         self.leaf = Ref::NONE;
     }
 
-    /// To a leaf's first version going forward, the last one going backward,
-    /// if it has any.
+    /// To a version of a leaf, if it has any.
     #[inline(always)]
-    fn land(&mut self, tree: &Art, leaf: Ref, forward: bool) -> bool {
+    fn land(&mut self, tree: &Art, leaf: Ref, landing: Landing) -> bool {
         let versions = Versions::new(&tree.memory, tree.leaf(leaf));
-        let at = if forward {
-            versions.newest()
-        } else {
-            versions.oldest()
+        let at = match landing {
+            Landing::Newest => versions.newest(),
+            Landing::Oldest => versions.oldest(),
         };
         if at == Link::END {
             return false;
@@ -284,7 +342,12 @@ impl<const FALLING: bool> Cursor<FALLING> {
     #[inline]
     fn push(&mut self, tree: &Art, node: Ref, start: Start) {
         if self.depth == self.frames.len() {
-            self.frames.push(Frame::empty());
+            if self.frames.capacity() == 0 {
+                self.frames = SPARE.take();
+            }
+            if self.depth == self.frames.len() {
+                self.frames.push(Frame::empty());
+            }
         }
         self.frames[self.depth].enter(tree, node, start);
         self.depth += 1;

@@ -73,6 +73,38 @@ impl<const FALLING: bool> Iter<FALLING> {
         self.assemble();
     }
 
+    /// Moves to the newest entry of the next key. Nothing happens if the cursor
+    /// is not valid.
+    #[inline]
+    pub fn next_key(&mut self) {
+        self.cursor.step_key(&self.tree, true);
+        self.assemble();
+    }
+
+    /// Moves to the newest entry of the key before. Nothing happens if the
+    /// cursor is not valid.
+    #[inline]
+    pub fn prev_key(&mut self) {
+        self.cursor.step_key(&self.tree, false);
+        self.assemble();
+    }
+
+    /// Moves to the newest entry of the same key whose tag is at or below
+    /// `upto`. Returns `false` and stays if there is none.
+    ///
+    /// # Panics
+    /// If the cursor is not valid.
+    #[inline]
+    pub fn newest(&mut self, upto: u64) -> bool {
+        let moved = self.cursor.newest(&self.tree, upto);
+        match moved {
+            Some(true) => self.assemble(),
+            Some(false) => {}
+            None => return false,
+        }
+        true
+    }
+
     /// Moves to the first entry at or after the given key, in the order of the
     /// iterator.
     pub fn seek(&mut self, user_key: &[u8], tag: u64) {
@@ -113,6 +145,7 @@ impl<const FALLING: bool> Iter<FALLING> {
         let (tag, _) = self.cursor.entry(&self.tree);
         let user_key = self.cursor.leaf(&self.tree).key();
         self.key.clear();
+        self.key.reserve(user_key.len() + size_of::<u64>());
         self.key.extend_from_slice(user_key);
         self.key.extend_from_slice(&tag.to_le_bytes());
     }

@@ -5,7 +5,7 @@ use super::rep::{Entry, MemtableRep, Visit, cursor_as_iterator};
 use std::fmt;
 use std::sync::Arc;
 use whitewater_concurrent::art::{Art, Iter, Options};
-use whitewater_storage::iter::BoxedIterator;
+use whitewater_storage::iter::{BoxedIterator, KeyCursor};
 use whitewater_storage::key::UserComparator;
 
 /// The largest write buffer that a tree may serve. Bytes. It can outgrow this,
@@ -64,10 +64,28 @@ impl MemtableRep for ArtRep {
     }
 }
 
+macro_rules! key_cursor {
+    ($name:ident) => {
+        impl KeyCursor for $name {
+            fn next_key(&mut self) {
+                self.0.next_key();
+            }
+            fn prev_key(&mut self) {
+                self.0.prev_key();
+            }
+            fn newest(&mut self, upto: u64) -> bool {
+                self.0.newest(upto)
+            }
+        }
+    };
+}
+
 struct Rising(Iter);
 
-cursor_as_iterator!(Rising);
+cursor_as_iterator!(Rising, by_key);
+key_cursor!(Rising);
 
 struct Falling(Iter<true>);
 
-cursor_as_iterator!(Falling);
+cursor_as_iterator!(Falling, by_key);
+key_cursor!(Falling);

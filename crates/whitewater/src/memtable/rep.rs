@@ -143,11 +143,12 @@ pub(crate) fn new_rep(kind: MemtableKind, options: RepOptions) -> Arc<dyn Memtab
 }
 
 /// Makes a newtype of a structure's cursor an [`InternalIterator`]: all of
-/// them have the same methods, with user key and tag apart.
+/// them have the same methods, with user key and tag apart. With `by_key`, for
+/// those that are a `KeyCursor` too.
 ///
 /// [`InternalIterator`]: whitewater_storage::iter::InternalIterator
 macro_rules! cursor_as_iterator {
-    ($name:ident $(<$param:ident: $bound:path>)?) => {
+    ($name:ident $(<$param:ident: $bound:path>)? $(, $by_key:ident)?) => {
         impl$(<$param: $bound>)? whitewater_storage::iter::InternalIterator
             for $name$(<$param>)?
         {
@@ -183,6 +184,9 @@ macro_rules! cursor_as_iterator {
             fn status(&self) -> whitewater_storage::Result<()> {
                 Ok(())
             }
+            $(fn $by_key(&mut self) -> Option<&mut dyn whitewater_storage::iter::KeyCursor> {
+                Some(self)
+            })?
         }
     };
 }
