@@ -207,7 +207,7 @@ fn what_a_memtable_cannot_do_is_refused_with_the_reason() {
         if let Some(extractor) = extractor {
             opts.set_prefix_extractor(extractor);
         }
-        let error = Db::open(&opts, DIR).err().expect("refused");
+        let error = Db::open(&opts, DIR).expect_err("refused");
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.to_string().contains(reason), "{error}");
         // For a column family of a database that could be opened, too.
