@@ -17,8 +17,9 @@
 //! small range, moved by compare-and-swap. Nothing is freed singly.
 //!
 //! # Invariants
-//! * M1: a piece lies in a region that lives as long as the memory, overlaps
-//!   no other piece, and is aligned to 8.
+//! * M1: a piece lies in one region, which lives as long as the memory; it
+//!   overlaps no other piece, and is aligned to 8. Regions that follow each
+//!   other in units do not in addresses.
 //! * M2: units 0 and 1 are in no piece, so they can mean something else.
 
 use std::cell::Cell;
@@ -35,8 +36,14 @@ use super::region::Region;
 /// Bytes of a unit.
 pub(super) const UNIT: usize = 8;
 
-/// Units are below this, so that a name has a bit to spare.
-const MAX_UNITS: u64 = 1 << 31;
+/// Units are below this, so that a name has a bit to spare, and no region
+/// exceeds what may be one object: 16 GiB, and 2 GiB where pointers have 32
+/// bits.
+const MAX_UNITS: u64 = if cfg!(target_pointer_width = "64") {
+    1 << 31
+} else {
+    1 << 28
+};
 
 /// Units of the smallest and the largest region 0: 64 KiB and 8 GiB.
 const MIN_MAIN: u64 = if cfg!(any(loom, miri)) {
@@ -206,7 +213,7 @@ impl Memory {
     /// A piece of `bytes` bytes, uninitialized, by its unit.
     ///
     /// # Panics
-    /// If the tree would exceed 16 GiB.
+    /// If the tree would exceed 16 GiB. Nothing is changed then.
     #[inline]
     pub(super) fn allocate(&self, bytes: usize) -> u32 {
         let units = bytes.div_ceil(UNIT).max(1) as u64;
@@ -240,8 +247,9 @@ impl Memory {
         let mut old = shard.rest.load(Ordering::Relaxed);
         loop {
             let (old_end, old_next) = (old >> 32, old & LOW);
-            // A range that follows the last one continues it.
-            let joined = old_end == start;
+            // A range that follows the last one continues it, unless it is
+            // the first of a region (M1).
+            let joined = old_end == start && !self.begins_region(start);
             let first = if joined { old_next } else { start };
             // Release: partner of the Acquire in `Shard::take`.
             match shard.rest.compare_exchange_weak(
@@ -262,24 +270,29 @@ impl Memory {
 
     /// Cuts units off the current region, taking the next one if needed.
     fn carve_off(&self, carve: &mut Carve, units: u64) -> u64 {
-        while carve.next + units > carve.end {
-            assert!(carve.end * 2 <= MAX_UNITS, "the tree has reached 16 GiB");
-            let start = carve.end;
-            carve.next = start;
-            carve.end = start * 2;
-            // A region too small for the piece is passed over and never taken.
-            if units <= start {
-                let index = 1 + (start / u64::from(self.main_units)).ilog2() as usize;
-                let bytes = start as usize * UNIT;
-                self.regions[index].get_or_init(|| {
-                    Region::take(bytes, self.huge).unwrap_or_else(|| Region::from_heap(bytes))
-                });
+        if carve.next + units > carve.end {
+            // Regions too small for the piece are passed over and never taken.
+            let mut start = carve.end;
+            while start < units {
+                start *= 2;
             }
+            assert!(start * 2 <= MAX_UNITS, "the tree has reached 16 GiB");
+            let index = 1 + (start / u64::from(self.main_units)).ilog2() as usize;
+            let bytes = start as usize * UNIT;
+            self.regions[index].get_or_init(|| {
+                Region::take(bytes, self.huge).unwrap_or_else(|| Region::from_heap(bytes))
+            });
+            (carve.next, carve.end) = (start, start * 2);
         }
         let start = carve.next;
         carve.next += units;
         self.carved.fetch_add(units as usize, Ordering::Relaxed);
         start
+    }
+
+    /// Whether a region other than 0 begins at a unit of a range.
+    fn begins_region(&self, unit: u64) -> bool {
+        unit >= u64::from(self.main_units) && unit.is_power_of_two()
     }
 
     #[inline(always)]
@@ -377,4 +390,41 @@ fn number_this_thread() -> usize {
     let thread = THREADS.fetch_add(1, Ordering::Relaxed) & (usize::MAX >> 1);
     THREAD.with(|own| own.set(thread));
     thread
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Small pieces in a row, through several regions: none may begin in one
+    /// region and end in the next, which lies elsewhere (M1).
+    #[test]
+    fn a_piece_lies_in_one_region() {
+        // With large pieces of any size before, ranges end anywhere.
+        for large in (0..64).map(|units| (64 + units) * UNIT) {
+            let memory = Memory::new(0, false);
+            memory.allocate(large);
+            while memory.carve.lock().next < 5 * MIN_MAIN {
+                let unit = memory.allocate(3 * UNIT);
+                let (first, last) = (memory.at(unit), memory.at(unit + 2));
+                assert_eq!(last.addr().get() - first.addr().get(), 2 * UNIT);
+            }
+        }
+    }
+
+    /// A piece that cannot be had leaves everything as it was.
+    #[test]
+    fn memory_survives_a_piece_too_large() {
+        let memory = Memory::new(0, false);
+        let bytes = MAX_UNITS as usize / 2 * UNIT + 1;
+        let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            memory.allocate(bytes);
+        }));
+        assert!(refused.is_err());
+        for _ in 0..1_000 {
+            // Panics where there is no region.
+            memory.at(memory.allocate(UNIT));
+        }
+        assert_eq!(memory.used_bytes(), 1_000 * UNIT);
+    }
 }
