@@ -300,3 +300,45 @@ fn prepared_versions() {
         });
     }
 }
+
+/// A cursor in a wide node, beside an insert before its place: what it stands
+/// on does not come again, and a seek does not land before what was sought.
+fn a_cursor_beside(before: &'static [&'static str], new: &'static str, sought: &'static str) {
+    model(move || {
+        let tree = tree(before);
+        let other = tree.clone();
+        let reader = thread::spawn(move || {
+            let mut iter = other.iter();
+            let mut last = String::new();
+            iter.seek(sought.as_bytes(), 1);
+            assert!(iter.valid());
+            while iter.valid() {
+                let key = iter.key().split_last_chunk::<8>().unwrap().0;
+                let key = String::from_utf8(key.to_vec()).unwrap();
+                assert!(key.as_str() >= sought, "{key} is before {sought}");
+                assert!(key > last, "{key} after {last}");
+                last = key;
+                iter.next();
+            }
+            assert_eq!(Some(&last.as_str()), before.last());
+        });
+        assert!(insert(&tree, new));
+        reader.join().unwrap();
+    });
+}
+
+/// In a node of 256, which is read a window at a time.
+#[test]
+fn a_cursor_in_a_wide_node_beside_an_insert_before_it() {
+    const WIDE: &[&str] = &["a", "c", "e", "g", "i", "k", "m"];
+    a_cursor_beside(WIDE, "b", "k");
+    a_cursor_beside(WIDE, "b", "j");
+}
+
+/// The child whose place a seek has found empty arrives, with a key before the
+/// one sought.
+#[test]
+fn a_seek_beside_the_child_it_misses() {
+    a_cursor_beside(&["xa", "xc"], "xba", "xbc");
+    a_cursor_beside(&["a", "c", "e", "g", "i", "k", "m"], "ba", "bc");
+}
