@@ -32,7 +32,7 @@ use std::sync::OnceLock;
 
 use crossbeam_utils::CachePadded;
 
-use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
+use crate::sync::{AtomicUsize, MODELLED, Mutex, MutexGuard, Ordering};
 
 /// Alignment of every piece, in bytes.
 pub const ALIGN: usize = 8;
@@ -343,7 +343,7 @@ struct Shards {
 
 impl Shards {
     fn new() -> Self {
-        let count = if cfg!(loom) {
+        let count = if MODELLED {
             2
         } else {
             let cpus = std::thread::available_parallelism().map_or(8, |n| n.get());

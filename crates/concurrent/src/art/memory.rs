@@ -32,6 +32,7 @@ use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
 
 use super::region::Region;
+use crate::sync::MODELLED;
 
 /// Bytes of a unit.
 pub(super) const UNIT: usize = 8;
@@ -46,7 +47,7 @@ const MAX_UNITS: u64 = if cfg!(target_pointer_width = "64") {
 };
 
 /// Units of the smallest and the largest region 0: 64 KiB and 8 GiB.
-const MIN_MAIN: u64 = if cfg!(any(loom, miri)) {
+const MIN_MAIN: u64 = if cfg!(any(loom, shuttle, miri)) {
     1 << 11
 } else {
     1 << 13
@@ -135,7 +136,7 @@ impl Memory {
                 None => break Region::from_heap(bytes),
             }
         };
-        let threads = if cfg!(loom) {
+        let threads = if MODELLED {
             1
         } else {
             std::thread::available_parallelism().map_or(8, |n| n.get())
@@ -195,7 +196,7 @@ impl Memory {
     /// Asks the processor for the line of a piece.
     #[inline(always)]
     pub(super) fn prefetch(&self, unit: u32, line: usize) {
-        #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
+        #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             let at = self
@@ -206,7 +207,7 @@ impl Memory {
             // address.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast::<i8>()) };
         }
-        #[cfg(not(all(target_arch = "x86_64", not(any(loom, miri)))))]
+        #[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri)))))]
         let _ = (unit, line);
     }
 
@@ -392,7 +393,7 @@ fn number_this_thread() -> usize {
     thread
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
 

@@ -32,7 +32,7 @@ use std::ptr::NonNull;
 use super::bytes;
 use super::leaf::Leaf;
 use super::memory::Memory;
-use crate::sync::{AtomicU32, AtomicU64, Ordering, PublishedMark, hint, thread};
+use crate::sync::{AtomicU32, AtomicU64, MODELLED, Ordering, PublishedMark, hint, thread};
 
 /// A leaf or a node of a tree, or nothing: twice the unit, plus 1 for a leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub(super) enum Kind {
 }
 
 /// Models grow nodes early, so that few steps reach every kind.
-const ROOM: [usize; 4] = if cfg!(loom) {
+const ROOM: [usize; 4] = if MODELLED {
     [2, 3, 6, 256]
 } else {
     [4, 16, 48, 256]
@@ -736,7 +736,7 @@ impl Drop for Locked<'_> {
 #[cold]
 fn pause(tries: &mut u32) {
     *tries += 1;
-    if cfg!(loom) || tries.is_multiple_of(64) {
+    if MODELLED || tries.is_multiple_of(64) {
         thread::yield_now();
     } else {
         hint::spin_loop();

@@ -72,7 +72,7 @@ pub(super) struct Region {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     /// Mapped: costs nothing until touched.
-    #[cfg(all(unix, not(any(loom, miri))))]
+    #[cfg(all(unix, not(any(loom, shuttle, miri))))]
     Map,
     /// The allocator's.
     Heap,
@@ -121,7 +121,7 @@ impl Region {
         }
     }
 
-    #[cfg(all(unix, not(any(loom, miri))))]
+    #[cfg(all(unix, not(any(loom, shuttle, miri))))]
     fn map(bytes: usize, huge: bool) -> Option<Region> {
         use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
         let access = ProtFlags::READ | ProtFlags::WRITE;
@@ -150,7 +150,7 @@ impl Region {
         Some(region)
     }
 
-    #[cfg(not(all(unix, not(any(loom, miri)))))]
+    #[cfg(not(all(unix, not(any(loom, shuttle, miri)))))]
     fn map(_bytes: usize, _huge: bool) -> Option<Region> {
         None
     }
@@ -188,7 +188,7 @@ impl Region {
 impl Drop for Region {
     fn drop(&mut self) {
         match self.source {
-            #[cfg(all(unix, not(any(loom, miri))))]
+            #[cfg(all(unix, not(any(loom, shuttle, miri))))]
             Source::Map => {
                 // SAFETY: mapped with this length by `map`, and used by
                 // nobody but the owner, who drops it now. An error would mean
@@ -209,7 +209,7 @@ fn heap_layout(bytes: usize) -> Layout {
     Layout::from_size_align(bytes, HEAP_ALIGN).expect("regions are far below the limit")
 }
 
-#[cfg(all(test, unix, not(any(loom, miri))))]
+#[cfg(all(test, unix, not(any(loom, shuttle, miri))))]
 mod tests {
     use super::*;
 

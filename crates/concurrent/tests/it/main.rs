@@ -1,5 +1,5 @@
 //! Tests of the crate's structures from outside, in one binary.
-#![cfg(not(loom))]
+#![cfg(not(any(loom, shuttle)))]
 
 mod arena;
 mod art;
