@@ -17,6 +17,7 @@ pub mod arena;
 pub mod art;
 pub mod counter;
 pub mod group;
+mod once;
 pub mod skiplist;
 pub mod sync;
 pub mod waiter;

@@ -150,6 +150,17 @@ fn split_beside_an_insert_into_the_same_node() {
     two_writers(&["prefix1", "prefix2"], ["prex", "prefix3"]);
 }
 
+/// Into a node with room, so that only its obsolete mark tells the one who
+/// appends that it has been replaced.
+#[test]
+fn append_beside_a_split() {
+    const BEFORE: &[&str] = &["prefix1", "prefix2", "prefix3", "prefix4"];
+    two_writers(BEFORE, ["prefix5", "prex"]);
+    two_writers(BEFORE, ["prex", "prefix5"]);
+    two_writers(&["prefix1", "prefix2"], ["prefix", "prex"]);
+    two_writers(&["prefix1", "prefix2"], ["prex", "prefix"]);
+}
+
 #[test]
 fn split_beside_a_split() {
     two_writers(&["prefix1", "prefix2"], ["prex", "pry"]);
@@ -257,6 +268,7 @@ fn versions_between_and_below() {
     two_versions(&[3], [2, 4]);
     two_versions(&[3], [1, 2]);
     two_versions(&[1, 5], [2, 3]);
+    two_versions(&[2, 4], [1, 3]);
 }
 
 /// A version arrives between the one that a reader at an older sequence looks
