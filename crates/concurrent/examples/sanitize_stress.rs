@@ -20,7 +20,6 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::thread;
 
 use whitewater_concurrent::arena::ConcurrentArena;
-use whitewater_concurrent::art::Art;
 use whitewater_concurrent::skiplist::SkipList;
 
 #[path = "../tests/support/mod.rs"]
@@ -28,7 +27,7 @@ mod support;
 
 use support::keys::{two_letters, value};
 use support::order::{By, Bytewise, Place};
-use support::set::{Cursor, Set};
+use support::set::{Cursor, Set, Tree};
 
 const WRITERS: usize = 4;
 const READERS: usize = 2;
@@ -53,7 +52,8 @@ fn main() -> ExitCode {
 fn rounds(number: usize) {
     for round in 0..number {
         stress::<SkipList<By<Bytewise>>>(round);
-        stress::<Art>(round);
+        stress::<Tree<false>>(round);
+        stress::<Tree<true>>(round);
     }
     println!("{number} rounds");
 }

@@ -21,7 +21,7 @@ use shuttle::sync::atomic::{AtomicU64, Ordering};
 use shuttle::{Config, Runner, thread};
 use support::keys::value;
 use support::order::{By, Bytewise, Place, ReverseBytewise};
-use support::set::{Cursor, Set};
+use support::set::{Cursor, Set, Tree};
 use whitewater_concurrent::arena::ConcurrentArena;
 use whitewater_concurrent::art::{Art, Options};
 use whitewater_concurrent::skiplist::{SkipList, Splice};
@@ -189,12 +189,13 @@ const VERSIONS: &[(&[u8], u64)] = &[
 
 #[test]
 fn art_keys() {
-    writers_and_a_reader::<Art>(KEYS, 3);
+    writers_and_a_reader::<Tree<false>>(KEYS, 3);
+    writers_and_a_reader::<Tree<true>>(KEYS, 2);
 }
 
 #[test]
 fn art_versions() {
-    writers_and_a_reader::<Art>(VERSIONS, 3);
+    writers_and_a_reader::<Tree<false>>(VERSIONS, 3);
 }
 
 #[test]
@@ -252,7 +253,8 @@ fn to_and_fro<S: Set>() {
 
 #[test]
 fn art_to_and_fro() {
-    to_and_fro::<Art>();
+    to_and_fro::<Tree<false>>();
+    to_and_fro::<Tree<true>>();
 }
 
 #[test]
@@ -332,7 +334,7 @@ fn snapshots<S: Set>() {
 
 #[test]
 fn art_snapshots() {
-    snapshots::<Art>();
+    snapshots::<Tree<false>>();
 }
 
 #[test]
@@ -362,7 +364,7 @@ fn equal_entries<S: Set>() {
 
 #[test]
 fn art_equal_entries() {
-    equal_entries::<Art>();
+    equal_entries::<Tree<false>>();
 }
 
 #[test]

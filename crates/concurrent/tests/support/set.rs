@@ -7,12 +7,9 @@ use std::sync::Arc;
 use whitewater_concurrent::art::{self, Art, Options};
 use whitewater_concurrent::skiplist::{self, SkipList, Splice};
 
-use super::order::{By, Bytewise, Place, UserOrder};
+use super::order::{By, Bytewise, Place, ReverseBytewise, UserOrder};
 
 pub type Entry<'a> = (&'a [u8], u64, &'a [u8]);
-
-/// Receives the entries of a walk; returns whether to go on.
-pub type Visit<'a> = dyn FnMut(&[u8], u64, &[u8]) -> bool + 'a;
 
 /// A structure under test.
 pub trait Set: Send + Sync + 'static {
@@ -27,7 +24,6 @@ pub trait Set: Send + Sync + 'static {
     /// something in between.
     fn insert_late(&self, key: &[u8], value: &[u8], tag: impl FnOnce() -> u64) -> bool;
     fn get(&self, key: &[u8], tag: u64, visit: &mut dyn FnMut(u64, &[u8]) -> bool);
-    fn scan_from(&self, key: &[u8], tag: u64, visit: &mut Visit<'_>);
     fn cursor(self: &Arc<Self>) -> Self::Cursor;
     fn len(&self) -> usize;
     fn check(&self) -> Result<usize, String>;
@@ -97,7 +93,8 @@ macro_rules! cursor {
     };
 }
 
-cursor!(art::Iter);
+cursor!(art::Iter<false>);
+cursor!(art::Iter<true>);
 cursor!(skiplist::Iter<By<U>>, U);
 
 /// Levels of a node, where a run must be the same each time.
@@ -136,9 +133,6 @@ impl<U: UserOrder> Set for SkipList<By<U>> {
     fn get(&self, key: &[u8], tag: u64, visit: &mut dyn FnMut(u64, &[u8]) -> bool) {
         self.scan_from(key, tag, &mut |k, tag, value| k == key && visit(tag, value));
     }
-    fn scan_from(&self, key: &[u8], tag: u64, visit: &mut Visit<'_>) {
-        self.scan_from(key, tag, visit);
-    }
     fn cursor(self: &Arc<Self>) -> Self::Cursor {
         self.iter()
     }
@@ -156,45 +150,52 @@ impl<U: UserOrder> Set for SkipList<By<U>> {
     }
 }
 
-impl Set for Art {
-    type Order = Bytewise;
-    type Cursor = art::Iter;
+/// A tree in one of its orders.
+pub struct Tree<const FALLING: bool>(Arc<Art>);
 
-    fn create() -> Arc<Self> {
-        Arc::new(Art::new(Options {
-            capacity: 1 << 20,
-            ..Options::default()
-        }))
-    }
-    fn insert(&self, key: &[u8], tag: u64, value: &[u8]) -> bool {
-        self.insert(key, tag, value)
-    }
-    fn insert_many(&self, entries: &[Entry<'_>]) -> usize {
-        self.insert_batch(entries.iter().copied())
-    }
-    fn insert_late(&self, key: &[u8], value: &[u8], tag: impl FnOnce() -> u64) -> bool {
-        let prepared = self.prepare(key, value);
-        self.publish(prepared, tag())
-    }
-    fn get(&self, key: &[u8], tag: u64, visit: &mut dyn FnMut(u64, &[u8]) -> bool) {
-        self.get(key, tag, visit);
-    }
-    fn scan_from(&self, key: &[u8], tag: u64, visit: &mut Visit<'_>) {
-        self.scan_from(key, tag, visit);
-    }
-    fn cursor(self: &Arc<Self>) -> Self::Cursor {
-        self.iter()
-    }
-    fn len(&self) -> usize {
-        self.len()
-    }
-    fn check(&self) -> Result<usize, String> {
-        self.check()
-    }
-    fn used_bytes(&self) -> usize {
-        self.used_bytes()
-    }
-    fn allocated_bytes(&self) -> usize {
-        self.allocated_bytes()
-    }
+macro_rules! tree {
+    ($tree:ty, $order:ty, $cursor:ty, $iter:ident) => {
+        impl Set for $tree {
+            type Order = $order;
+            type Cursor = $cursor;
+
+            fn create() -> Arc<Self> {
+                Arc::new(Tree(Arc::new(Art::new(Options {
+                    capacity: 1 << 20,
+                    ..Options::default()
+                }))))
+            }
+            fn insert(&self, key: &[u8], tag: u64, value: &[u8]) -> bool {
+                self.0.insert(key, tag, value)
+            }
+            fn insert_many(&self, entries: &[Entry<'_>]) -> usize {
+                self.0.insert_batch(entries.iter().copied())
+            }
+            fn insert_late(&self, key: &[u8], value: &[u8], tag: impl FnOnce() -> u64) -> bool {
+                let prepared = self.0.prepare(key, value);
+                self.0.publish(prepared, tag())
+            }
+            fn get(&self, key: &[u8], tag: u64, visit: &mut dyn FnMut(u64, &[u8]) -> bool) {
+                self.0.get(key, tag, visit);
+            }
+            fn cursor(self: &Arc<Self>) -> Self::Cursor {
+                self.0.$iter()
+            }
+            fn len(&self) -> usize {
+                self.0.len()
+            }
+            fn check(&self) -> Result<usize, String> {
+                self.0.check()
+            }
+            fn used_bytes(&self) -> usize {
+                self.0.used_bytes()
+            }
+            fn allocated_bytes(&self) -> usize {
+                self.0.allocated_bytes()
+            }
+        }
+    };
 }
+
+tree!(Tree<false>, Bytewise, art::Iter<false>, iter);
+tree!(Tree<true>, ReverseBytewise, art::Iter<true>, iter_falling);
