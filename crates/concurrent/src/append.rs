@@ -45,7 +45,7 @@ impl<O: KeyOrder> AppendList<O> {
     /// An empty list that takes memory in blocks of about `arena_block_size`
     /// bytes.
     pub fn new(order: O, arena_block_size: usize) -> Self {
-        let count = if cfg!(loom) {
+        let count = if crate::sync::MODELLED {
             2
         } else {
             let cpus = std::thread::available_parallelism().map_or(8, |n| n.get());
@@ -138,9 +138,7 @@ impl<O: KeyOrder> AppendList<O> {
 
     fn sorted(&self) -> Arc<Sorted<O>> {
         self.seal.sorted(|| {
-            // Models do not know what orders the arena's shards: a `OnceLock`.
-            let count = if cfg!(loom) { 0 } else { self.len() };
-            let mut nodes = Vec::with_capacity(count);
+            let mut nodes = Vec::with_capacity(self.len());
             nodes.extend(self.nodes());
             // SAFETY: nodes of this arena that were published (A1).
             unsafe { Sorted::new(self.order.clone(), self.arena.clone(), nodes) }

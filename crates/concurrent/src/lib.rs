@@ -22,6 +22,7 @@ pub mod art;
 pub mod counter;
 pub mod group;
 pub mod hash_list;
+mod once;
 pub mod skiplist;
 pub mod sorted;
 pub mod sync;

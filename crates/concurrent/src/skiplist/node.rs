@@ -229,7 +229,7 @@ impl Node {
     /// As for [`Node::next`].
     #[inline(always)]
     pub(crate) unsafe fn prefetch_next(self, level: usize) {
-        #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
+        #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             // SAFETY: the caller's promise.
@@ -240,7 +240,7 @@ impl Node {
             // address.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(next) };
         }
-        #[cfg(not(all(target_arch = "x86_64", not(any(loom, miri)))))]
+        #[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri)))))]
         let _ = level;
     }
 
@@ -389,7 +389,7 @@ impl EntryWriter {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
 
