@@ -6,7 +6,7 @@
 //! that is *sealed* (gets no more entries) makes it once and shares it.
 //!
 //! # Invariants
-//! * T1: the nodes of a [`Sorted`] lie in its arena, are complete and were
+//! * T1: the nodes of a `Sorted` lie in its arena, are complete and were
 //!   published to the thread that made it.
 //!
 //! # Locks
