@@ -6,6 +6,7 @@
 //!   readers (seed: RocksDB's `InlineSkipList`).
 //! * [`group`]: leader and followers, the mechanism of grouped commits.
 //! * [`counter`]: statistics that promise no ordering.
+//! * [`heap`]: a global allocator that benchmarks can ask to count.
 //! * [`waiter`]: spin, yield, then sleep, by what has paid off before.
 //! * [`sync`]: the atomics all of them use; loom's under `cfg(loom)`.
 //!
@@ -17,6 +18,7 @@ pub mod arena;
 pub mod art;
 pub mod counter;
 pub mod group;
+pub mod heap;
 pub mod skiplist;
 pub mod sync;
 pub mod waiter;

@@ -8,15 +8,39 @@
 //!
 //! Contract for users: no item of this module may live in a plain `static`,
 //! because loom's are created anew in every execution.
+//!
+//! With the cargo feature `count-rmw` the atomics and the mutex count the
+//! read-modify-writes of each thread ([`rmw`]); without it they are std's and
+//! parking_lot's themselves.
+
+pub mod rmw;
 
 #[cfg(not(loom))]
 pub use std::sync::{
     Arc,
-    atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
+    atomic::{Ordering, fence},
 };
 
+#[cfg(all(not(loom), not(feature = "count-rmw")))]
+pub use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize};
+
+#[cfg(all(not(loom), feature = "count-rmw"))]
+pub use rmw::counted::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Mutex};
+
+#[cfg(all(not(loom), not(feature = "count-rmw")))]
+pub use parking_lot::Mutex;
+
 #[cfg(not(loom))]
-pub use parking_lot::{Mutex, MutexGuard};
+pub use parking_lot::MutexGuard;
+
+/// Atomics that models need not branch on: std's under loom, too. For shared
+/// words that order nothing a reader relies on.
+pub(crate) mod unmodelled {
+    #[cfg(all(not(loom), feature = "count-rmw"))]
+    pub(crate) use super::rmw::counted::{AtomicU64, AtomicUsize};
+    #[cfg(any(loom, not(feature = "count-rmw")))]
+    pub(crate) use std::sync::atomic::{AtomicU64, AtomicUsize};
+}
 
 #[cfg(not(loom))]
 pub use std::{cell::Cell, hint, thread};
