@@ -4,14 +4,14 @@
 //! atomic read-modify-writes are counted, too. `memtablerep_bench` of the
 //! tools has more to choose from.
 
-#[cfg(loom)]
+#[cfg(any(loom, shuttle))]
 fn main() {}
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 #[global_allocator]
 static HEAP: whitewater_concurrent::heap::CountingHeap = whitewater_concurrent::heap::CountingHeap;
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 fn main() -> std::process::ExitCode {
     match run::run(std::env::args().skip(1)) {
         Ok(()) => std::process::ExitCode::SUCCESS,
@@ -22,7 +22,7 @@ fn main() -> std::process::ExitCode {
     }
 }
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 mod run {
     use whitewater_memtable_bench::input::{Input, Spread};
     use whitewater_memtable_bench::machine::{self, Machine};

@@ -97,7 +97,7 @@ unsafe impl GlobalAlloc for CountingHeap {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
 

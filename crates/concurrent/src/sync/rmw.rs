@@ -11,19 +11,19 @@
 //! counted.
 
 /// Whether this build counts.
-pub const ENABLED: bool = cfg!(all(feature = "count-rmw", not(loom)));
+pub const ENABLED: bool = cfg!(all(feature = "count-rmw", not(any(loom, shuttle))));
 
 /// Read-modify-writes of the calling thread so far; 0 in a build that does not
 /// count.
 #[inline]
 pub fn on_this_thread() -> u64 {
-    #[cfg(all(feature = "count-rmw", not(loom)))]
+    #[cfg(all(feature = "count-rmw", not(any(loom, shuttle))))]
     return counted::DONE.with(std::cell::Cell::get);
-    #[cfg(not(all(feature = "count-rmw", not(loom))))]
+    #[cfg(not(all(feature = "count-rmw", not(any(loom, shuttle)))))]
     0
 }
 
-#[cfg(all(feature = "count-rmw", not(loom)))]
+#[cfg(all(feature = "count-rmw", not(any(loom, shuttle))))]
 pub(super) mod counted {
     use std::cell::Cell;
     use std::ops::{Deref, DerefMut};
@@ -149,7 +149,7 @@ pub(super) mod counted {
     }
 }
 
-#[cfg(all(test, feature = "count-rmw", not(loom)))]
+#[cfg(all(test, feature = "count-rmw", not(any(loom, shuttle))))]
 mod tests {
     use std::sync::atomic::Ordering;
 

@@ -14,10 +14,16 @@
 //!   them.
 
 mod art;
+mod hash;
+mod hash_link_list;
+mod hash_skip_list;
 mod inserter;
+mod order;
 mod rep;
 mod skip_list;
+mod vector;
 
+pub(crate) use art::MAX_CAPACITY as MAX_TREE_CAPACITY;
 pub(crate) use inserter::Inserter;
 pub(crate) use rep::{MemtableKind, MemtableRep};
 
@@ -85,6 +91,7 @@ impl Memtable {
                     comparator: options.comparator.clone(),
                     capacity: options.write_buffer_size,
                     arena_block_size: block,
+                    prefix_extractor: options.prefix_extractor.clone(),
                 },
             ),
             comparator: options.comparator.clone(),
@@ -156,6 +163,11 @@ impl Memtable {
                 }
             });
         outcome
+    }
+
+    /// Says that it was switched out: no insert is in flight or follows.
+    pub fn seal(&self) {
+        self.rep.seal();
     }
 
     /// A cursor over the points.
