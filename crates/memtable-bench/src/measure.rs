@@ -389,8 +389,8 @@ impl Figures {
         self.rmw_per_operation = if place.kind.counts_rmw && rmw::ENABLED {
             let each = |sample: &Sample| sample.rmw as f64 / sample.operations.max(1) as f64;
             Some(Rmw::Counted(median(self.samples.iter().map(each))))
-        } else if place.workload == Workload::FillBatch {
-            // Depends on the size of the batches.
+        } else if matches!(place.workload, Workload::FillBatch | Workload::ReadWrite) {
+            // Depends on the size of the batches, or on the mixture.
             None
         } else {
             (place.kind.documented_rmw)(place.workload.operation()).map(Rmw::Documented)
