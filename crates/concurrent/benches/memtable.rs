@@ -70,7 +70,7 @@ mod run {
         };
         println!("{}", Machine::now().line());
         println!(
-            "{} entries, random {}-byte keys, {}-byte values, {} rounds",
+            "{} entries, random {}-byte keys, {}-byte values; rounds: {}",
             table::grouped(shape.entries as f64),
             shape.key_size,
             shape.value_size,

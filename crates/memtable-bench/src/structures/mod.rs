@@ -9,6 +9,7 @@ use crate::structure::Kind;
 
 mod art;
 mod btree;
+#[cfg(target_pointer_width = "64")]
 mod congee;
 mod crossbeam;
 mod scc;
@@ -22,6 +23,7 @@ pub const ALL: &[Kind] = &[
     Kind::of::<crossbeam::CrossbeamSkipMap>(),
     Kind::of::<skl::Skl>(),
     Kind::of::<scc::SccTreeIndex>(),
+    #[cfg(target_pointer_width = "64")]
     Kind::of::<congee::CongeeTree>(),
     Kind::of::<btree::LockedBTree>(),
 ];

@@ -75,7 +75,7 @@ fn run(flags: &Flags, output: &mut dyn Write) -> Result<()> {
     writeln!(output, "{}", machine.line())?;
     writeln!(
         output,
-        "{} entries, {} keys of {} bytes, values of {}, {} rounds",
+        "{} entries, {} keys of {} bytes, values of {}; rounds: {}",
         grouped(flags.num as f64),
         flags.keys,
         flags.key_size,
