@@ -7,6 +7,7 @@
 //! (dashes, `=value`, `--noflag`) is [`super::args`]' business.
 
 use super::engine::{Failure, Result};
+use super::known::{self, Known};
 
 /// What follows a flag's name on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +31,40 @@ pub struct Spec {
     pub help: &'static str,
 }
 
+/// The flags of a program, as [`super::args`] reads them.
+pub trait FlagSet: Default {
+    /// Every flag that is honoured, in the order of the help.
+    fn table() -> &'static [Spec];
+
+    /// Sets the flag `name` from its text form.
+    ///
+    /// # Errors
+    /// `name` is not in the table, or `text` is not a value of its type.
+    fn set(&mut self, name: &str, text: &str) -> Result<()>;
+
+    /// The flag's value as the help prints it; empty for an unknown name.
+    fn text_of(&self, name: &str) -> String;
+
+    /// Checks ranges, once all flags are set.
+    ///
+    /// # Errors
+    /// Names the first flag whose value is out of range.
+    fn validate(&self) -> Result<()>;
+
+    /// The program whose flags these are.
+    const PEER: &'static str;
+
+    /// Flags that only that program honours.
+    fn known() -> Vec<Known>;
+
+    /// The name in the table of a flag that has another one, too.
+    fn alias(_name: &str) -> Option<&'static str> {
+        None
+    }
+}
+
 /// A type that flags can have.
-trait FlagValue: Sized {
+pub(crate) trait FlagValue: Sized {
     const KIND: Kind = Kind::Value;
     /// What a good value looks like, for error messages.
     const EXPECTED: &'static str;
@@ -97,6 +130,8 @@ pub fn switch_value(text: &str) -> Option<bool> {
     bool::from_text(text)
 }
 
+/// Makes a type `Flags` with its `TABLE`. Wants `Failure`, `FlagValue`, `Kind`,
+/// `Result` and `Spec` in scope.
 macro_rules! flags {
     ($( $section:literal { $( $name:ident: $ty:ty = $default:expr, $help:literal; )* } )*) => {
         /// The value of every honoured flag.
@@ -151,6 +186,8 @@ macro_rules! flags {
         }
     };
 }
+
+pub(crate) use flags;
 
 flags! {
     "What to run" {
@@ -210,6 +247,9 @@ flags! {
         report_file: String = "report.csv", "File for report_interval_seconds.";
         progress_reports: bool = true,
             "Show a progress bar if standard error is a terminal.";
+        json_file: String = "", "File for the results as JSON; empty: none. (Not a RocksDB flag.)";
+        html_file: String = "",
+            "File for the results as a page with charts; empty: none. (Not a RocksDB flag.)";
         perf_counters: bool = false,
             "After each benchmark, print the process's CPU time, context switches and page faults per operation. (Not a RocksDB flag.)";
     }
@@ -254,6 +294,30 @@ flags! {
 /// What `--benchmarks` is when it is not given but another flag is.
 pub const DEFAULT_BENCHMARKS: &str = "fillseq,fillrandom,overwrite,readrandom,readmissing,seekrandom,\
      readseq,readreverse,readwhilewriting,deleterandom,compact,levelstats";
+
+impl FlagSet for Flags {
+    fn table() -> &'static [Spec] {
+        TABLE
+    }
+
+    fn set(&mut self, name: &str, text: &str) -> Result<()> {
+        self.set(name, text)
+    }
+
+    fn text_of(&self, name: &str) -> String {
+        self.text_of(name)
+    }
+
+    fn validate(&self) -> Result<()> {
+        self.validate()
+    }
+
+    const PEER: &'static str = "RocksDB's db_bench";
+
+    fn known() -> Vec<Known> {
+        known::flags().collect()
+    }
+}
 
 impl Flags {
     /// Checks the ranges that the workloads rely on.
