@@ -5,6 +5,7 @@
 //! * [`skiplist`]: the inline skip list, concurrent inserts beside lock-free
 //!   readers (seed: RocksDB's `InlineSkipList`).
 //! * [`group`]: leader and followers, the mechanism of grouped commits.
+//! * [`dynamic_bloom`]: a Bloom filter that is added to while it is asked.
 //! * [`counter`]: statistics that promise no ordering.
 //! * [`waiter`]: spin, yield, then sleep, by what has paid off before.
 //! * [`sync`]: the atomics all of them use; loom's under `cfg(loom)`.
@@ -16,6 +17,7 @@
 pub mod arena;
 pub mod art;
 pub mod counter;
+pub mod dynamic_bloom;
 pub mod group;
 pub mod skiplist;
 pub mod sync;
