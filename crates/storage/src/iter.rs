@@ -30,6 +30,11 @@ pub trait InternalIterator: Send {
     fn value(&self) -> &[u8];
     /// The first failure met, if any. A failed cursor is not valid.
     fn status(&self) -> Result<()>;
+    /// Whether, from the next `seek` or `seek_for_prev` on, the caller looks
+    /// at no entry outside the prefix of the key sought, so that a source that
+    /// groups keys by prefix may leave the others out. Off at first; sources
+    /// to which prefixes mean nothing do nothing.
+    fn keep_to_prefix(&mut self, _on: bool) {}
 }
 
 /// A boxed [`InternalIterator`].
@@ -65,5 +70,8 @@ impl<I: InternalIterator + ?Sized> InternalIterator for Box<I> {
     }
     fn status(&self) -> Result<()> {
         (**self).status()
+    }
+    fn keep_to_prefix(&mut self, on: bool) {
+        (**self).keep_to_prefix(on);
     }
 }

@@ -312,12 +312,13 @@ impl CommitEnv for Engine {
         request: &WriteRequest,
         first: SequenceNumber,
     ) -> Result<()> {
-        // A custom comparator may panic; the queue must not see that.
+        // A comparator or prefix extractor of the user may panic; the queue
+        // must not see that.
         catch_unwind(AssertUnwindSafe(|| self.insert(memtables, request, first))).unwrap_or_else(
             |_| {
                 Err(Error::new(
                     ErrorKind::Aborted,
-                    "a comparator panicked during an insert",
+                    "a comparator or prefix extractor panicked during an insert",
                 ))
             },
         )

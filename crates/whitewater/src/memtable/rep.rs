@@ -24,6 +24,14 @@ impl MemtableKind {
             MemtableKind::Art => matches!(comparator, UserComparator::Bytewise),
         }
     }
+
+    /// Whether it keeps keys apart by prefix: it needs a prefix extractor, and
+    /// sorts everything for a walk over all keys.
+    pub fn groups_by_prefix(self) -> bool {
+        match self {
+            MemtableKind::SkipList | MemtableKind::Art => false,
+        }
+    }
 }
 
 /// Receives tag and value; returns whether to go on.

@@ -2,6 +2,7 @@
 //!
 //! * [`DbOptions`], [`CfOptions`]: declared by tables (see [`table`]).
 //! * [`text`]: the text form of their values.
+//! * [`prefix`]: prefix extractors.
 //! * [`sanitize`]: values that RocksDB corrects without a word are corrected
 //!   here the same way; others that cannot be honoured are refused by
 //!   `validate`, never ignored.
@@ -9,6 +10,7 @@
 //!
 //! The public builders are in `api::options`.
 
+pub(crate) mod prefix;
 pub(crate) mod read;
 pub(crate) mod sanitize;
 pub(crate) mod table;
@@ -29,6 +31,7 @@ use whitewater_storage::{Error, Result};
 
 use crate::memtable::MemtableKind;
 use crate::read::merge::MergeOperator;
+use prefix::PrefixExtractor;
 use table::{OptionTable, option_struct, option_text};
 
 option_struct! {
@@ -96,6 +99,8 @@ option_struct! {
         arena_block_size: usize = 0, in 0..=1 << 30;
         /// What keeps the entries of a memtable sorted.
         memtable: MemtableKind = MemtableKind::SkipList;
+        /// What part of a key is its prefix.
+        prefix_extractor: Option<PrefixExtractor> = None;
         /// Memtables in memory before writes stop.
         max_write_buffer_number: i32 = 2, in 2..=i32::MAX;
         /// Full memtables that one flush waits for.

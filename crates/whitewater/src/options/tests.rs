@@ -11,6 +11,7 @@ fn another(name: &str, old: &str) -> String {
         "compression_per_level" => "kNoCompression:kLZ4Compression".into(),
         "compression_level" => "7".into(),
         "memtable" => "art".into(),
+        "prefix_extractor" => "rocksdb.FixedPrefix.4".into(),
         "checksum" => "kCRC32c".into(),
         "bloom_bits_per_key" => "12.5".into(),
         // One version is written so far.

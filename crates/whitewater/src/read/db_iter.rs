@@ -12,14 +12,21 @@
 //! * I2: an iterator that failed shows nothing until it is positioned again.
 //! * I3: nothing at or above the upper bound, and nothing below the lower
 //!   bound, is shown.
+//! * I4: an iterator that keeps to a prefix ([`prefix`]) shows nothing outside
+//!   it, and sources are asked to keep to it only while it does.
 
 mod forward;
+mod prefix;
 mod reverse;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use prefix::PrefixMode;
+
 use super::merge::{MergeOperator, Operands};
 use super::rangedel::FragmentedTombstones;
+use crate::options::prefix::PrefixExtractor;
+use prefix::PrefixLimit;
 use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
@@ -43,6 +50,8 @@ pub(crate) struct DbIterParts {
     pub sequence: SequenceNumber,
     pub lower_bound: Option<Vec<u8>>,
     pub upper_bound: Option<Vec<u8>>,
+    pub prefix_extractor: Option<PrefixExtractor>,
+    pub prefix_mode: PrefixMode,
     /// Internal keys one call may look at before it fails; 0 is no limit.
     pub max_skippable_internal_keys: u64,
     /// Keeps memtables, tables and the snapshot alive.
@@ -85,6 +94,7 @@ pub(crate) struct DbIter {
     sequence: SequenceNumber,
     lower_bound: Option<Vec<u8>>,
     upper_bound: Option<Vec<u8>>,
+    prefix: PrefixLimit,
     skips: SkipLimit,
     position: Position,
     /// The user key shown, or the one being passed.
@@ -114,6 +124,7 @@ impl DbIter {
             sequence: parts.sequence,
             lower_bound: parts.lower_bound,
             upper_bound: parts.upper_bound,
+            prefix: PrefixLimit::new(parts.prefix_extractor, parts.prefix_mode),
             skips: SkipLimit {
                 limit: parts.max_skippable_internal_keys,
                 seen: 0,
@@ -147,11 +158,18 @@ impl DbIter {
         }
         let found = self.find_first();
         self.settle(found);
+        self.limit_to_prefix_found();
     }
 
     /// Moves to the last key within bounds.
     pub fn seek_to_last(&mut self) {
         self.restart();
+        self.find_last();
+        self.limit_to_prefix_found();
+    }
+
+    /// Shows the last key within bounds.
+    fn find_last(&mut self) {
         let found = match self.upper_bound.take() {
             Some(upper) => {
                 let found = self.find_before(&upper);
@@ -172,6 +190,7 @@ impl DbIter {
         if self.past_upper(target) {
             return;
         }
+        self.limit_to_prefix_of(target);
         let from = match &self.lower_bound {
             Some(lower) if self.comparator.compare(target, lower).is_lt() => lower,
             _ => target,
@@ -184,10 +203,11 @@ impl DbIter {
 
     /// Moves to the last key at or before `target`.
     pub fn seek_for_prev(&mut self, target: &[u8]) {
-        if self.past_upper(target) {
-            return self.seek_to_last();
-        }
         self.restart();
+        self.limit_to_prefix_of(target);
+        if self.past_upper(target) {
+            return self.find_last();
+        }
         if self.below_lower(target) {
             return;
         }
@@ -254,6 +274,25 @@ impl DbIter {
         self.position = Position::Nowhere;
         self.error = None;
         self.skips.seen = 0;
+        if self.prefix.possible() {
+            self.prefix.clear();
+            self.source.keep_to_prefix(false);
+        }
+    }
+
+    /// Keeps to the prefix of the key the iterator is sent to, if the mode
+    /// says so.
+    fn limit_to_prefix_of(&mut self, target: &[u8]) {
+        if self.prefix.sent_to(target) {
+            self.source.keep_to_prefix(true);
+        }
+    }
+
+    /// Keeps to the prefix of the key found at an end, if the mode says so.
+    fn limit_to_prefix_found(&mut self) {
+        if self.valid() {
+            self.prefix.found_at_end(&self.key);
+        }
     }
 
     /// Takes the outcome of a movement.

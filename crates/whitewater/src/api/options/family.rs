@@ -5,6 +5,7 @@ use super::enums::{DBCompressionType, MemtableFactory};
 use super::table::BlockBasedOptions;
 use crate::api::c_str::CStrLike;
 use crate::api::merge_operator::{MergeFn, MergeFunctions};
+use crate::api::slice_transform::SliceTransform;
 use std::cmp::Ordering;
 use std::sync::Arc;
 use whitewater_storage::Error;
@@ -69,6 +70,21 @@ impl Options {
     /// [`MemtableFactory::SkipList`].
     pub fn set_memtable_factory(&mut self, factory: MemtableFactory) {
         self.cf.memtable = factory.into();
+    }
+
+    /// What part of a key is its prefix. Default none.
+    ///
+    /// Iterators may then keep to the keys that share the prefix of the one
+    /// they were sent to (see
+    /// [`ReadOptions::set_prefix_same_as_start`](crate::ReadOptions::set_prefix_same_as_start)),
+    /// and memtables that hash by prefix need it. It may be another one, or
+    /// none, at the next opening: each table says which one it was written
+    /// with. Cannot be changed while the database is open.
+    pub fn set_prefix_extractor(&mut self, prefix_extractor: SliceTransform) {
+        match prefix_extractor.extractor {
+            Ok(extractor) => self.cf.prefix_extractor = Some(extractor),
+            Err(e) => self.refuse(e),
+        }
     }
 
     /// Memtables in memory before writes stop. 2 or more, default 2.

@@ -171,6 +171,7 @@ impl fmt::Debug for Options {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::slice_transform::SliceTransform;
     use whitewater_storage::ErrorKind;
 
     #[test]
@@ -242,6 +243,9 @@ mod tests {
             ("write_buffer_size", "3", |o| o.set_write_buffer_size(3)),
             ("memtable", "art", |o| {
                 o.set_memtable_factory(MemtableFactory::Art);
+            }),
+            ("prefix_extractor", "rocksdb.FixedPrefix.3", |o| {
+                o.set_prefix_extractor(SliceTransform::create_fixed_prefix(3));
             }),
             ("arena_block_size", "3", |o| o.set_arena_block_size(3)),
             ("max_write_buffer_number", "3", |o| {
@@ -367,6 +371,12 @@ mod tests {
         let err = opts.cf_options().unwrap_err();
         assert_eq!(err.kind(), ErrorKind::InvalidArgument);
         assert!(err.to_string().contains("merge_operator"), "{err}");
+
+        let mut opts = Options::default();
+        opts.set_prefix_extractor(SliceTransform::create("a\0b", |key| key, None));
+        let err = opts.cf_options().unwrap_err();
+        assert_eq!(err.kind(), ErrorKind::InvalidArgument);
+        assert!(err.to_string().contains("prefix_extractor"), "{err}");
 
         let mut opts = Options::default();
         opts.set_compression_type(DBCompressionType::Zlib);

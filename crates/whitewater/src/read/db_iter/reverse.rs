@@ -27,7 +27,7 @@ impl DbIter {
             let entry = parse_internal_key(self.source.key())?;
             self.key.clear();
             self.key.extend_from_slice(entry.user_key);
-            if self.below_lower(&self.key) {
+            if self.below_lower(&self.key) || self.prefix.excludes(&self.key) {
                 return Ok(Position::Nowhere);
             }
             // Leaves the source before the key: upholds I1.
