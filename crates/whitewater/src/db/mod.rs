@@ -20,6 +20,8 @@ mod reads;
 mod recover;
 pub(crate) mod snapshot;
 pub(crate) mod state;
+#[cfg(test)]
+mod tests;
 pub(crate) mod writes;
 
 pub(crate) use cf::ColumnFamilyData;

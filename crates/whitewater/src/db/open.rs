@@ -8,7 +8,7 @@ use super::recover::{LogReplay, Replayed};
 use super::snapshot::SnapshotList;
 use super::state::{CfState, DbState};
 use crate::jobs;
-use crate::memtable::Memtable;
+use crate::memtable::{Home, Memtable};
 use crate::options::{CfOptions, DbOptions};
 use crate::read::table_cache::TableCache;
 use crate::version::ObsoleteFiles;
@@ -196,7 +196,12 @@ impl Opening<'_> {
         let mut state = DbState::default();
         for cf in current.values() {
             let options = self.wanted[&cf.name].clone();
-            let mem = Memtable::new(&options, wal_number, state.next_memtable_id);
+            let mem = Memtable::new(
+                &options,
+                Home { family: &cf.name },
+                wal_number,
+                state.next_memtable_id,
+            );
             state.next_memtable_id += 1;
             let data = ColumnFamilyData::new(
                 cf.id,

@@ -10,7 +10,7 @@
 use super::info_log::InfoLog;
 use crate::compact::output::OutputContext;
 use crate::flush;
-use crate::memtable::{Inserter, Memtable};
+use crate::memtable::{Home, Inserter, Memtable};
 use crate::options::CfOptions;
 use crate::version::Version;
 use crate::version::set::{Recovered, VersionSet};
@@ -260,10 +260,9 @@ impl LogReplay<'_> {
                 && log_number >= cf.log_number
             {
                 let options = &self.wanted[&cf.name];
-                let mem = progress
-                    .memtables
-                    .entry(id)
-                    .or_insert_with(|| Memtable::new(options, log_number, 0));
+                let mem = progress.memtables.entry(id).or_insert_with(|| {
+                    Memtable::new(options, Home { family: &cf.name }, log_number, 0)
+                });
                 let mut inserter = Inserter::new(mem);
                 inserter.add(ty, key, value, seq)?;
                 inserter.finish()?;

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::state::DbState;
-use crate::memtable::{Inserter, Memtable};
+use crate::memtable::{Home, Inserter, Memtable};
 use crate::options::CfOptions;
 use crate::options::read::WriteSpec;
 use crate::stats::Ticker;
@@ -205,7 +205,14 @@ impl Engine {
             if cf.mem.is_empty() {
                 continue;
             }
-            let fresh = Memtable::new(cf.options(), wal_number, next_id);
+            let fresh = Memtable::new(
+                cf.options(),
+                Home {
+                    family: &cf.data.name,
+                },
+                wal_number,
+                next_id,
+            );
             next_id += 1;
             let full = std::mem::replace(&mut cf.mem, fresh);
             cf.imm.push(full);

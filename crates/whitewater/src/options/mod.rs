@@ -99,6 +99,13 @@ option_struct! {
         arena_block_size: usize = 0, in 0..=1 << 30;
         /// What keeps the entries of a memtable sorted.
         memtable: MemtableKind = MemtableKind::SkipList;
+        /// Share of the write buffer that a memtable's Bloom filter takes; 0 is
+        /// no filter.
+        memtable_prefix_bloom_size_ratio: f64 = 0.0, in 0.0..=0.25;
+        /// Whether whole keys go into a memtable's Bloom filter.
+        memtable_whole_key_filtering: bool = false;
+        /// Checksum of each entry of a memtable. Bytes: 0 (none), 1, 2, 4 or 8.
+        memtable_protection_bytes_per_key: u32 = 0, check protection_bytes;
         /// What part of a key is its prefix.
         prefix_extractor: Option<PrefixExtractor> = None;
         /// Memtables in memory before writes stop.
@@ -183,6 +190,15 @@ fn codec(name: &str, value: &CompressionType) -> Result<()> {
 
 fn codecs<'a>(name: &str, values: impl IntoIterator<Item = &'a CompressionType>) -> Result<()> {
     values.into_iter().try_for_each(|value| codec(name, value))
+}
+
+fn protection_bytes(name: &str, value: &u32) -> Result<()> {
+    if matches!(value, 0 | 1 | 2 | 4 | 8) {
+        return Ok(());
+    }
+    Err(Error::not_supported(format_args!(
+        "option {name} = {value}: checksums have 0, 1, 2, 4 or 8 bytes"
+    )))
 }
 
 fn written_format(name: &str, value: &u32) -> Result<()> {

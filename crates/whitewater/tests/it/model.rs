@@ -17,7 +17,7 @@ use std::sync::Arc;
 use whitewater::fs::mem::MemFs;
 use whitewater::{
     BlockBasedOptions, BottommostLevelCompaction, ChecksumType, CompactOptions, DBCompressionType,
-    FlushOptions, MemtableFactory, Options, ReadOptions, SnapshotWithThreadMode,
+    FlushOptions, MemtableFactory, Options, ReadOptions, SliceTransform, SnapshotWithThreadMode,
     WaitForCompactOptions, WriteBatch, WriteOptions,
 };
 
@@ -194,6 +194,13 @@ fn harmless(variant: u64, fs: &MemFs) -> Options {
     o.set_block_based_table_factory(&t);
     o.set_level_compaction_dynamic_level_bytes(one_of(&[0, 1]) == 1);
     o.set_memtable_factory([MemtableFactory::SkipList, MemtableFactory::Art][one_of(&[0, 1])]);
+    o.set_memtable_prefix_bloom_ratio(one_of(&[0, 2, 20]) as f64 / 100.0);
+    o.set_memtable_whole_key_filtering(one_of(&[0, 1]) == 1);
+    match one_of(&[0, 1, 2]) {
+        0 => {}
+        len => o.set_prefix_extractor(SliceTransform::create_fixed_prefix(len)),
+    }
+    o.set_memtable_protection_bytes_per_key(one_of(&[0, 1, 2, 4, 8]) as u32);
     o.set_recycle_log_file_num(one_of(&[0, 2]));
     o.set_max_total_wal_size(one_of(&[0, 100_000]) as u64);
     o.set_max_manifest_file_size(one_of(&[1_000, 1 << 30]));

@@ -247,6 +247,15 @@ mod tests {
             ("prefix_extractor", "rocksdb.FixedPrefix.3", |o| {
                 o.set_prefix_extractor(SliceTransform::create_fixed_prefix(3));
             }),
+            ("memtable_prefix_bloom_size_ratio", "0.2", |o| {
+                o.set_memtable_prefix_bloom_ratio(0.2);
+            }),
+            ("memtable_whole_key_filtering", "true", |o| {
+                o.set_memtable_whole_key_filtering(true);
+            }),
+            ("memtable_protection_bytes_per_key", "4", |o| {
+                o.set_memtable_protection_bytes_per_key(4);
+            }),
             ("arena_block_size", "3", |o| o.set_arena_block_size(3)),
             ("max_write_buffer_number", "3", |o| {
                 o.set_max_write_buffer_number(3)
