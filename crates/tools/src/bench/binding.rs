@@ -16,7 +16,7 @@ macro_rules! engine_binding {
             use $package::{
                 BlockBasedOptions, BottommostLevelCompaction, Cache, ChecksumType, CompactOptions,
                 DB, DBCompressionType, DBPinnableSlice, DBRawIterator, MergeOperands, Options,
-                ReadOptions, WriteBatch, WriteOptions,
+                ReadOptions, WriteBatch, WriteBufferManager, WriteOptions,
             };
 
             use crate::bench::engine::{Batch, Cursor, Engine, Result};
@@ -161,11 +161,13 @@ macro_rules! engine_binding {
                     options.set_wal_dir(&flags.wal_dir);
                 }
                 set_memtables(&mut options, flags);
+                let cache = cache(flags);
+                set_write_buffers(&mut options, flags, cache.as_ref());
                 $own_options(&mut options, flags)?;
                 set_jobs(&mut options, flags);
                 set_levels(&mut options, flags);
                 options.set_compression_type(compression(flags)?);
-                options.set_block_based_table_factory(&tables(flags)?);
+                options.set_block_based_table_factory(&tables(flags, cache.as_ref())?);
                 set_merge_operator(&mut options, flags.merge()?);
                 if flags.statistics {
                     options.enable_statistics();
@@ -180,6 +182,8 @@ macro_rules! engine_binding {
                 options.set_max_write_buffer_number(flags.max_write_buffer_number);
                 options
                     .set_min_write_buffer_number_to_merge(flags.min_write_buffer_number_to_merge);
+                options.set_memtable_prefix_bloom_ratio(flags.memtable_bloom_size_ratio);
+                options.set_memtable_whole_key_filtering(flags.memtable_whole_key_filtering);
                 options.set_allow_concurrent_memtable_write(flags.allow_concurrent_memtable_write);
                 options.set_enable_write_thread_adaptive_yield(
                     flags.enable_write_thread_adaptive_yield,
@@ -216,7 +220,30 @@ macro_rules! engine_binding {
                 })
             }
 
-            fn tables(flags: &Flags) -> Result<BlockBasedOptions> {
+            fn cache(flags: &Flags) -> Option<Cache> {
+                match usize::try_from(flags.cache_size) {
+                    Ok(0) | Err(_) => None,
+                    Ok(bytes) => Some(Cache::new_lru_cache(bytes)),
+                }
+            }
+
+            fn set_write_buffers(options: &mut Options, flags: &Flags, cache: Option<&Cache>) {
+                let size = usize::try_from(flags.db_write_buffer_size).unwrap_or(0);
+                let manager = match cache {
+                    Some(cache) if flags.cost_write_buffer_to_cache => {
+                        WriteBufferManager::new_write_buffer_manager_with_cache(
+                            size,
+                            false,
+                            cache.clone(),
+                        )
+                    }
+                    _ if size > 0 => WriteBufferManager::new_write_buffer_manager(size, false),
+                    _ => return,
+                };
+                options.set_write_buffer_manager(&manager);
+            }
+
+            fn tables(flags: &Flags, cache: Option<&Cache>) -> Result<BlockBasedOptions> {
                 let mut tables = BlockBasedOptions::default();
                 tables.set_block_size(usize::try_from(flags.block_size)?);
                 tables.set_block_restart_interval(flags.block_restart_interval);
@@ -231,9 +258,9 @@ macro_rules! engine_binding {
                 if flags.bloom_bits > 0 {
                     tables.set_bloom_filter(flags.bloom_bits.into(), false);
                 }
-                match usize::try_from(flags.cache_size) {
-                    Ok(0) | Err(_) => tables.disable_cache(),
-                    Ok(bytes) => tables.set_block_cache(&Cache::new_lru_cache(bytes)),
+                match cache {
+                    None => tables.disable_cache(),
+                    Some(cache) => tables.set_block_cache(cache),
                 }
                 Ok(tables)
             }
@@ -274,6 +301,8 @@ fn whitewater_options(options: &mut whitewater::Options, flags: &Flags) -> Resul
     if flags.radix_tree()? {
         options.set_memtable_factory(whitewater::MemtableFactory::Art);
     }
+    let bytes = u32::try_from(flags.memtable_protection_bytes_per_key)?;
+    options.set_memtable_protection_bytes_per_key(bytes);
     Ok(())
 }
 
@@ -286,7 +315,15 @@ engine_binding!(
 );
 
 /// The peer keeps its skip list whatever the own engine uses.
+///
+/// # Errors
+/// For memtable checksums, which its crate does not offer.
 #[cfg(feature = "peer-rocksdb")]
-fn rocksdb_options(_: &mut rocksdb::Options, _: &Flags) -> Result<()> {
+fn rocksdb_options(_: &mut rocksdb::Options, flags: &Flags) -> Result<()> {
+    if flags.memtable_protection_bytes_per_key != 0 {
+        return Err(super::engine::Failure(
+            "--memtable_protection_bytes_per_key: the rocksdb crate cannot set it".to_owned(),
+        ));
+    }
     Ok(())
 }

@@ -325,7 +325,10 @@ impl Engine {
                     for new in changed {
                         let mem = Memtable::new(
                             &options,
-                            Home { family: name },
+                            Home {
+                                family: name,
+                                tenant: self.tenant.as_ref(),
+                            },
                             wal_number,
                             state.next_memtable_id,
                         );
@@ -387,6 +390,9 @@ impl Engine {
             let mut state = self.state.lock();
             cf.set_dropped();
             let removed = state.cfs.remove(&cf.id);
+            if let Some(cf) = &removed {
+                cf.mem.seal();
+            }
             self.memtables.store(Arc::new(state.memtable_map()));
             self.gate.set(state.pressure());
             removed

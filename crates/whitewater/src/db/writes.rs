@@ -82,7 +82,10 @@ impl Engine {
             return Err(Error::invalid("Sync writes has to enable WAL."));
         }
         self.check_batch(w)?;
-        let stalled = self.gate.pass(w.batch.bytes().len(), spec.no_slowdown)?;
+        let mut stalled = self.gate.pass(w.batch.bytes().len(), spec.no_slowdown)?;
+        if let Some(tenant) = &self.tenant {
+            stalled += tenant.pass(spec.no_slowdown)?;
+        }
         if !stalled.is_zero() {
             self.tick(Ticker::StallMicros, stalled.as_micros() as u64);
         }
@@ -209,12 +212,14 @@ impl Engine {
                 cf.options(),
                 Home {
                     family: &cf.data.name,
+                    tenant: self.tenant.as_ref(),
                 },
                 wal_number,
                 next_id,
             );
             next_id += 1;
             let full = std::mem::replace(&mut cf.mem, fresh);
+            full.seal();
             cf.imm.push(full);
             cf.publish();
         }
@@ -286,6 +291,11 @@ impl CommitEnv for Engine {
     fn prepare(&self) -> Result<Arc<MemtableMap>> {
         if self.attention.load(Ordering::Relaxed) {
             self.attend()?;
+        }
+        if let Some(tenant) = &self.tenant
+            && tenant.budget().should_flush()
+        {
+            self.relieve_budget(tenant)?;
         }
         Ok(self.memtables.load_full())
     }

@@ -99,6 +99,10 @@ impl<'m, 'e> Inserter<'m, 'e> {
                 self.pending[self.pending.len() - 1].tag >> 8,
             )));
         }
+        if self.pending.len() == AT_ONCE {
+            // A large batch must not run far ahead of its charge.
+            self.memtable.charge();
+        }
         self.pending.clear();
         self.protected.clear();
         Ok(())

@@ -6,7 +6,7 @@
 //! number of the log that was current when it was made. Entries get in through
 //! an [`Inserter`]. Around the representation stand, where options ask for
 //! them, a Bloom filter of keys (`filter`) and checksums of entries
-//! (`protection`).
+//! (`protection`). Its memory may be charged to a [`budget`].
 //!
 //! Invariants:
 //! * M1: entries are only added, never changed or removed; a memtable that was
@@ -16,6 +16,7 @@
 //!   them.
 
 mod art;
+pub(crate) mod budget;
 mod filter;
 mod inserter;
 mod protection;
@@ -30,6 +31,7 @@ pub(crate) use rep::{MemtableKind, MemtableRep};
 use crate::options::CfOptions;
 use crate::read::get::GetContext;
 use crate::read::rangedel::FragmentedTombstones;
+use budget::{Charge, Tenant};
 use bytes::Bytes;
 use filter::{Filtered, KeyFilter};
 use parking_lot::Mutex;
@@ -52,6 +54,9 @@ pub(crate) struct Memtable {
     /// Which keys there may be, if that is known.
     filter: Option<Arc<KeyFilter>>,
     protection: Protection,
+    /// Its part of a budget of memory, given back after the memory itself:
+    /// fields are dropped in their order.
+    charge: Option<Charge>,
     /// Bytes at which it should be switched out.
     limit: usize,
     range_tombstones: Mutex<Tombstones>,
@@ -90,6 +95,8 @@ struct Tombstones {
 pub(crate) struct Home<'a> {
     /// Name of the column family.
     pub family: &'a str,
+    /// The database's part of a budget of memory, if there is one.
+    pub tenant: Option<&'a Arc<Tenant>>,
 }
 
 impl Memtable {
@@ -124,6 +131,9 @@ impl Memtable {
             family: home.family.into(),
             filter: KeyFilter::new(options),
             protection: Protection::new(options.memtable_protection_bytes_per_key),
+            charge: home
+                .tenant
+                .map(|tenant| Charge::new(tenant.clone(), options.write_buffer_size)),
             comparator: options.comparator.clone(),
             limit: options.write_buffer_size,
             range_tombstones: Mutex::default(),
@@ -158,6 +168,7 @@ impl Memtable {
         if deletes > 0 {
             self.deletes.fetch_add(deletes, Ordering::Relaxed);
         }
+        self.charge();
         self.memory_usage() >= self.limit
             && !self.full.load(Ordering::Relaxed)
             && !self.full.swap(true, Ordering::Relaxed)
@@ -295,12 +306,36 @@ impl Memtable {
 
     /// Bytes of memory handed out for entries.
     pub fn memory_usage(&self) -> usize {
+        self.rep.used_bytes() + self.memory_besides()
+    }
+
+    /// Bytes of memory outside the representation.
+    fn memory_besides(&self) -> usize {
         let tombstones = match self.num_tombstones.load(Ordering::Relaxed) {
             0 => 0,
             _ => self.range_tombstones.lock().bytes,
         };
         let filter = self.filter.as_ref().map_or(0, |f| f.memory_bytes());
-        self.rep.used_bytes() + filter + tombstones
+        filter + tombstones
+    }
+
+    /// Charges the memory taken so far to the budget, if there is one.
+    fn charge(&self) {
+        if let Some(charge) = &self.charge {
+            charge.cover(self.rep.allocated_bytes() + self.memory_besides());
+        }
+    }
+
+    /// Bytes charged to a budget.
+    pub fn charged_bytes(&self) -> usize {
+        self.charge.as_ref().map_or(0, Charge::bytes)
+    }
+
+    /// States that it gets no more entries. Called when no writer is in it.
+    pub fn seal(&self) {
+        if let Some(charge) = &self.charge {
+            charge.seal();
+        }
     }
 
     /// See the field.

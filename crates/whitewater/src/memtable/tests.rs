@@ -10,7 +10,10 @@ use whitewater_storage::key::{internal_key, seek_key};
 
 const KINDS: [MemtableKind; 2] = [MemtableKind::SkipList, MemtableKind::Art];
 
-const HOME: Home<'_> = Home { family: "pets" };
+const HOME: Home<'_> = Home {
+    family: "pets",
+    tenant: None,
+};
 
 /// What a [`Watched`] representation does wrong, and what it is asked.
 #[derive(Debug, Default)]

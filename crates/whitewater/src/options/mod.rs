@@ -30,6 +30,7 @@ use whitewater_storage::wal::RecoveryMode;
 use whitewater_storage::{Error, Result};
 
 use crate::memtable::MemtableKind;
+use crate::memtable::budget::Budget;
 use crate::read::merge::MergeOperator;
 use prefix::PrefixExtractor;
 use table::{OptionTable, option_struct, option_text};
@@ -73,6 +74,9 @@ option_struct! {
         write_thread_max_yield_usec: u64 = 100;
         /// A yield that took this long says that cores are busy. Microseconds.
         write_thread_slow_yield_usec: u64 = 3;
+        /// Memory of all memtables at which one is flushed; without effect with a
+        /// write buffer manager. Bytes; 0 is no limit.
+        db_write_buffer_size: usize = 0;
         /// Most bytes of batches committed as one group. Bytes.
         max_write_batch_group_size_bytes: usize = 1 << 20, in 1..=usize::MAX;
         /// Rate of writes while they are slowed down. Bytes per second; 0 is 16 MiB.
@@ -83,6 +87,8 @@ option_struct! {
     objects {
         /// The file system; the operating system's by default.
         fs: Arc<dyn Fs> = Arc::new(whitewater_storage::fs::os::OsFs);
+        /// The budget of memtables' memory, shared with other databases.
+        write_buffer_manager: Option<Arc<Budget>> = None;
         /// Collect tickers and histograms.
         statistics: Option<Arc<crate::stats::Statistics>> = None;
     }
@@ -234,6 +240,14 @@ impl DbOptions {
         Ok(())
     }
 
+    /// The budget of memory for a database that is opened: the shared one, or
+    /// one of its own.
+    pub(crate) fn budget(&self) -> Option<Arc<Budget>> {
+        let own = || (self.db_write_buffer_size > 0).then_some(self.db_write_buffer_size);
+        let shared = self.write_buffer_manager.clone();
+        shared.or_else(|| Some(Budget::new(own()?, false, None)))
+    }
+
     /// How many threads flush and how many compact.
     pub(crate) fn background_threads(&self) -> (usize, usize) {
         let (flushes, compactions) = crate::jobs::thread_counts(self.max_background_jobs);
@@ -298,6 +312,8 @@ impl fmt::Display for DbOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.dump(f)?;
         writeln!(f, "fs={:?}", self.fs)?;
+        let manager = self.write_buffer_manager.is_some();
+        writeln!(f, "write_buffer_manager={manager}")?;
         writeln!(f, "statistics={}", self.statistics.is_some())
     }
 }

@@ -18,7 +18,7 @@ use whitewater::fs::mem::MemFs;
 use whitewater::{
     BlockBasedOptions, BottommostLevelCompaction, ChecksumType, CompactOptions, DBCompressionType,
     FlushOptions, MemtableFactory, Options, ReadOptions, SliceTransform, SnapshotWithThreadMode,
-    WaitForCompactOptions, WriteBatch, WriteOptions,
+    WaitForCompactOptions, WriteBatch, WriteBufferManager, WriteOptions,
 };
 
 /// Column families that scripts use; "default" is always there.
@@ -201,6 +201,14 @@ fn harmless(variant: u64, fs: &MemFs) -> Options {
         len => o.set_prefix_extractor(SliceTransform::create_fixed_prefix(len)),
     }
     o.set_memtable_protection_bytes_per_key(one_of(&[0, 1, 2, 4, 8]) as u32);
+    match one_of(&[0, 1, 2]) {
+        0 => {}
+        1 => o.set_db_write_buffer_size(100_000),
+        _ => {
+            let manager = WriteBufferManager::new_write_buffer_manager(120_000, true);
+            o.set_write_buffer_manager(&manager);
+        }
+    }
     o.set_recycle_log_file_num(one_of(&[0, 2]));
     o.set_max_total_wal_size(one_of(&[0, 100_000]) as u64);
     o.set_max_manifest_file_size(one_of(&[1_000, 1 << 30]));

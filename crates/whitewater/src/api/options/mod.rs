@@ -8,6 +8,7 @@
 //! * here: [`Options`], of a database and a column family;
 //! * `database`, `family`: its setters;
 //! * [`table`]: of tables and their cache;
+//! * `write_buffer_manager`: the budget of memtables' memory;
 //! * [`per_call`]: of single reads, writes, flushes and compactions;
 //! * [`enums`]: the enums they take.
 
@@ -16,6 +17,7 @@ mod enums;
 mod family;
 mod per_call;
 mod table;
+mod write_buffer_manager;
 
 pub use enums::{
     BottommostLevelCompaction, ChecksumType, DBCompressionType, DBRecoveryMode, MemtableFactory,
@@ -24,6 +26,7 @@ pub use per_call::{
     CompactOptions, FlushOptions, ReadOptions, WaitForCompactOptions, WriteOptions,
 };
 pub use table::{BlockBasedOptions, Cache, LruCacheOptions};
+pub use write_buffer_manager::WriteBufferManager;
 
 use super::c_str::CStrLike;
 use crate::options::table::OptionTable;
@@ -238,6 +241,9 @@ mod tests {
             }),
             ("max_write_batch_group_size_bytes", "3", |o| {
                 o.set_max_write_batch_group_size_bytes(3);
+            }),
+            ("db_write_buffer_size", "3", |o| {
+                o.set_db_write_buffer_size(3)
             }),
             ("delayed_write_rate", "3", |o| o.set_delayed_write_rate(3)),
             ("write_buffer_size", "3", |o| o.set_write_buffer_size(3)),
