@@ -4,6 +4,9 @@
 //! * [`art`]: an adaptive radix tree of keys and their versions.
 //! * [`skiplist`]: the inline skip list, concurrent inserts beside lock-free
 //!   readers (seed: RocksDB's `InlineSkipList`).
+//! * [`append`]: entries without order, sorted when read.
+//! * [`hash_list`]: hash tables of linked lists and skip lists.
+//! * [`sorted`]: snapshots of entries, sorted after the fact.
 //! * [`group`]: leader and followers, the mechanism of grouped commits.
 //! * [`dynamic_bloom`]: a Bloom filter that is added to while it is asked.
 //! * [`counter`]: statistics that promise no ordering.
@@ -14,11 +17,15 @@
 //! `unsafe`; each block states the invariant it relies on, each atomic who
 //! writes it, who reads it and what it publishes.
 
+pub mod append;
 pub mod arena;
 pub mod art;
 pub mod counter;
 pub mod dynamic_bloom;
 pub mod group;
+pub mod hash_list;
+mod once;
 pub mod skiplist;
+pub mod sorted;
 pub mod sync;
 pub mod waiter;

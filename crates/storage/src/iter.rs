@@ -35,6 +35,23 @@ pub trait InternalIterator: Send {
     /// groups keys by prefix may leave the others out. Off at first; sources
     /// to which prefixes mean nothing do nothing.
     fn keep_to_prefix(&mut self, _on: bool) {}
+    /// This cursor as one that moves from user key to user key, if it can do
+    /// so faster than version by version.
+    fn by_key(&mut self) -> Option<&mut dyn KeyCursor> {
+        None
+    }
+}
+
+/// Movements of an [`InternalIterator`] that is valid, past versions nobody
+/// wants to see.
+pub trait KeyCursor {
+    /// Moves to the first entry of the next user key.
+    fn next_key(&mut self);
+    /// Moves to the first entry of the user key before.
+    fn prev_key(&mut self);
+    /// Moves, within the user key, to the newest entry whose tag is at or below
+    /// `upto`. Returns `false`, and stays on the user key, if there is none.
+    fn newest(&mut self, upto: u64) -> bool;
 }
 
 /// A boxed [`InternalIterator`].
@@ -73,5 +90,8 @@ impl<I: InternalIterator + ?Sized> InternalIterator for Box<I> {
     }
     fn keep_to_prefix(&mut self, on: bool) {
         (**self).keep_to_prefix(on);
+    }
+    fn by_key(&mut self) -> Option<&mut dyn KeyCursor> {
+        (**self).by_key()
     }
 }

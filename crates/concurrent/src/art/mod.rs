@@ -1,8 +1,9 @@
 //! An adaptive radix tree of user keys and their versions.
 //!
 //! A sorted set of entries `(user_key, tag, value)` that many threads insert
-//! into and read from at once, in bytewise order of the user keys and, within
-//! a key, from high tags to low ones. Any bytes are a key: empty ones, ones
+//! into and read from at once, in bytewise order of the user keys (or, by
+//! choice of the cursor, its reverse) and, within a key, from high tags to low
+//! ones. Any bytes are a key: empty ones, ones
 //! with zeros, ones that begin with others. Nothing is ever removed or
 //! changed: the whole tree goes away together.
 //!
@@ -31,7 +32,8 @@
 //! memory's own lock.
 //!
 //! What this does not do: visibility and deletion are the caller's business,
-//! encoded in tags and values. Orders other than bytewise are not for it.
+//! encoded in tags and values. Orders other than bytewise and its reverse are
+//! not for it.
 
 mod batch;
 mod bytes;
@@ -56,7 +58,7 @@ use self::leaf::{Leaf, Link, MAX_KEY, MAX_VALUE};
 use self::memory::Memory;
 use self::node::{Node, Ref};
 use self::versions::Versions;
-use crate::sync::{AtomicU32, AtomicUsize, Ordering};
+use crate::sync::{AtomicU32, Ordering};
 
 pub use self::iter::Iter;
 pub use self::prepare::Prepared;
@@ -90,9 +92,6 @@ pub struct Art {
     root: AtomicU32,
     /// The lock for `root`, as a node's state; never obsolete.
     root_lock: AtomicU32,
-    /// Bytes of replaced nodes and of leaves and versions made in vain.
-    /// Written by: inserters. Read by: anyone. Publishes nothing.
-    garbage: AtomicUsize,
     /// Names this tree in prepared entries. No other tree of the process ever
     /// has it.
     id: u64,
@@ -108,7 +107,6 @@ impl Art {
             memory: Memory::new(options.capacity, options.huge_pages),
             root: AtomicU32::new(Ref::NONE.0),
             root_lock: AtomicU32::new(0),
-            garbage: AtomicUsize::new(0),
             id: TREES.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1,
         }
     }
@@ -137,7 +135,7 @@ impl Art {
         {
             return;
         }
-        let mut cursor = Cursor::default();
+        let mut cursor = Cursor::<false>::default();
         cursor.seek(self, user_key, tag);
         if found.is_some() && cursor.valid() && cursor.leaf(self).key() == user_key {
             // Its versions have been visited.
@@ -177,6 +175,12 @@ impl Art {
         Iter::new(Arc::clone(self))
     }
 
+    /// As [`Art::iter`], with keys in reverse bytewise order: the greatest key
+    /// comes first, and of a key the highest tag.
+    pub fn iter_falling(self: &Arc<Self>) -> Iter<true> {
+        Iter::new(Arc::clone(self))
+    }
+
     /// Number of entries. Exact when no insert is in flight. Sums up some
     /// counters, so not quite free.
     pub fn len(&self) -> usize {
@@ -202,11 +206,11 @@ impl Art {
     /// Bytes among [`Art::used_bytes`] that serve no purpose any more:
     /// outgrown nodes, and what lost a race. They go with the tree.
     pub fn garbage_bytes(&self) -> usize {
-        self.garbage.load(Ordering::Relaxed)
+        self.memory.garbage()
     }
 
     fn add_garbage(&self, bytes: usize) {
-        self.garbage.fetch_add(bytes, Ordering::Relaxed);
+        self.memory.count_garbage(bytes);
     }
 
     /// The whole tree.
@@ -243,9 +247,13 @@ impl fmt::Debug for Art {
     }
 }
 
-/// Lengths beyond 32 bits would be stored cut off, and so misread.
+/// Lengths beyond 32 bits would be stored cut off, and so misread; and where
+/// pointers have 32 bits, both together could exceed what can be counted.
 #[inline(always)]
 fn check_sizes(user_key: &[u8], value: &[u8]) {
     assert!(user_key.len() <= MAX_KEY, "user key too long");
     assert!(value.len() <= MAX_VALUE, "value too long");
+    let both = user_key.len().checked_add(value.len());
+    let limit = isize::MAX as usize / 2;
+    assert!(both.is_some_and(|both| both <= limit), "entry too long");
 }

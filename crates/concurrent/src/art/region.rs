@@ -21,8 +21,8 @@ const HEAP_ALIGN: usize = 64;
 /// Bytes of touched memory the pool keeps unless told otherwise.
 const DEFAULT_POOL_LIMIT: usize = 256 << 20;
 
-/// Regions given back, with the bytes of each that have been touched.
-static POOL: Mutex<Vec<(Region, usize)>> = Mutex::new(Vec::new());
+/// Regions given back.
+static POOL: Mutex<Vec<Region>> = Mutex::new(Vec::new());
 
 /// The most touched bytes the pool keeps. Written by: [`set_pool_limit`].
 /// Read by: whoever gives a region back. Publishes nothing.
@@ -52,8 +52,8 @@ pub fn pool_bytes() -> usize {
     pooled(&POOL.lock())
 }
 
-fn pooled(pool: &[(Region, usize)]) -> usize {
-    pool.iter().map(|(_, touched)| touched).sum()
+fn pooled(pool: &[Region]) -> usize {
+    pool.iter().map(|region| region.touched).sum()
 }
 
 /// An exclusively owned stretch of memory (R1).
@@ -61,6 +61,9 @@ fn pooled(pool: &[(Region, usize)]) -> usize {
 pub(super) struct Region {
     start: NonNull<u8>,
     bytes: usize,
+    /// Bytes from the start that some owner may have written, as of the last
+    /// [`Region::release`]: what the region holds of the machine's memory.
+    touched: usize,
     huge: bool,
     source: Source,
 }
@@ -69,7 +72,7 @@ pub(super) struct Region {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     /// Mapped: costs nothing until touched.
-    #[cfg(all(unix, not(any(loom, miri))))]
+    #[cfg(all(unix, not(any(loom, shuttle, miri))))]
     Map,
     /// The allocator's.
     Heap,
@@ -88,12 +91,12 @@ impl Region {
     pub(super) fn take(bytes: usize, huge: bool) -> Option<Region> {
         let mut pool = POOL.lock();
         let fitting = (0..pool.len()).filter(|&i| {
-            let region = &pool[i].0;
+            let region = &pool[i];
             region.bytes == bytes && region.huge == huge
         });
         // The one with most pages already there.
-        if let Some(best) = fitting.max_by_key(|&i| pool[i].1) {
-            return Some(pool.swap_remove(best).0);
+        if let Some(best) = fitting.max_by_key(|&i| pool[i].touched) {
+            return Some(pool.swap_remove(best));
         }
         drop(pool);
         Self::map(bytes, huge)
@@ -112,12 +115,13 @@ impl Region {
         Region {
             start,
             bytes,
+            touched: 0,
             huge: false,
             source: Source::Heap,
         }
     }
 
-    #[cfg(all(unix, not(any(loom, miri))))]
+    #[cfg(all(unix, not(any(loom, shuttle, miri))))]
     fn map(bytes: usize, huge: bool) -> Option<Region> {
         use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
         let access = ProtFlags::READ | ProtFlags::WRITE;
@@ -132,6 +136,7 @@ impl Region {
         let region = Region {
             start,
             bytes,
+            touched: 0,
             huge,
             source: Source::Map,
         };
@@ -145,7 +150,7 @@ impl Region {
         Some(region)
     }
 
-    #[cfg(not(all(unix, not(any(loom, miri)))))]
+    #[cfg(not(all(unix, not(any(loom, shuttle, miri)))))]
     fn map(_bytes: usize, _huge: bool) -> Option<Region> {
         None
     }
@@ -161,15 +166,17 @@ impl Region {
         self.bytes
     }
 
-    /// Gives the region back, of which the first `touched` bytes may have been
-    /// written: to the pool if it has room, else to the system.
-    pub(super) fn release(self, touched: usize) {
+    /// Gives the region back, of which its owner may have written the first
+    /// `touched` bytes: to the pool if it has room, else to the system.
+    pub(super) fn release(mut self, touched: usize) {
         if self.source == Source::Heap {
             return;
         }
+        // Owners before may have written more.
+        self.touched = self.touched.max(touched);
         let mut pool = POOL.lock();
-        if touched > 0 && pooled(&pool) + touched <= pool_limit() {
-            pool.push((self, touched));
+        if self.touched > 0 && pooled(&pool) + self.touched <= pool_limit() {
+            pool.push(self);
         } else {
             // The system call happens after the lock is gone.
             drop(pool);
@@ -181,7 +188,7 @@ impl Region {
 impl Drop for Region {
     fn drop(&mut self) {
         match self.source {
-            #[cfg(all(unix, not(any(loom, miri))))]
+            #[cfg(all(unix, not(any(loom, shuttle, miri))))]
             Source::Map => {
                 // SAFETY: mapped with this length by `map`, and used by
                 // nobody but the owner, who drops it now. An error would mean
@@ -200,4 +207,26 @@ impl Drop for Region {
 
 fn heap_layout(bytes: usize) -> Layout {
     Layout::from_size_align(bytes, HEAP_ALIGN).expect("regions are far below the limit")
+}
+
+#[cfg(all(test, unix, not(any(loom, shuttle, miri))))]
+mod tests {
+    use super::*;
+
+    /// A page stays touched, however little of the region its next owner uses.
+    #[test]
+    fn the_pool_remembers_what_was_ever_touched() {
+        // No other test has regions of this size.
+        const BYTES: usize = 3 << 20;
+        let pooled = || {
+            let pool = POOL.lock();
+            let own = pool.iter().filter(|region| region.bytes == BYTES);
+            own.map(|region| region.touched).collect::<Vec<_>>()
+        };
+        for touched in [2 << 20, 4096, 0, 1 << 20] {
+            let region = Region::take(BYTES, false).expect("3 MiB of address space");
+            region.release(touched);
+            assert_eq!(pooled(), [2 << 20]);
+        }
+    }
 }

@@ -79,7 +79,7 @@ impl<O: KeyOrder> SkipList<O> {
         value: &[u8],
     ) -> bool {
         check_sizes(user_key, value);
-        let height = height.clamp(1, MAX_HEIGHT);
+        let height = height.clamp(1, self.max_height);
         let key = (user_key, tag);
         // Only the node's own levels are filled in and used.
         let mut places = [self.everything(); MAX_HEIGHT];
@@ -114,7 +114,7 @@ impl<O: KeyOrder> SkipList<O> {
         value: &[u8],
     ) -> bool {
         check_sizes(user_key, value);
-        let height = height.clamp(1, MAX_HEIGHT);
+        let height = height.clamp(1, self.max_height);
         let key = (user_key, tag);
         let top = self.raise_height(height);
         let Ok(()) = self.fit(splice, top, key) else {

@@ -26,10 +26,10 @@
 //! business, encoded in tags and values.
 
 mod check;
-mod height;
+pub(crate) mod height;
 mod insert;
 mod iter;
-mod node;
+pub(crate) mod node;
 mod search;
 
 use std::cmp::Ordering;
@@ -38,7 +38,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use self::height::random_height;
-use self::node::{MAX_USER_KEY, MAX_VALUE, Node};
+use self::node::{MAX_HEIGHT, MAX_USER_KEY, MAX_VALUE, Node};
 use crate::arena::ConcurrentArena;
 use crate::sync::{self, AtomicUsize};
 
@@ -52,15 +52,34 @@ pub use self::iter::Iter;
 pub trait KeyOrder: Send + Sync + 'static {
     /// Compares two entries, each a user key and a tag.
     fn compare(&self, a: (&[u8], u64), b: (&[u8], u64)) -> Ordering;
+
+    /// A number that does not fall as user keys ascend, to sort by before
+    /// looking at whole keys. Always 0 is right, and of no use.
+    fn digest(&self, _user_key: &[u8]) -> u64 {
+        0
+    }
+}
+
+impl<O: KeyOrder> KeyOrder for Arc<O> {
+    #[inline]
+    fn compare(&self, a: (&[u8], u64), b: (&[u8], u64)) -> Ordering {
+        (**self).compare(a, b)
+    }
+    #[inline]
+    fn digest(&self, user_key: &[u8]) -> u64 {
+        (**self).digest(user_key)
+    }
 }
 
 /// A sorted list of entries `(user_key, tag, value)`.
 pub struct SkipList<O> {
     order: O,
     /// Owns all nodes, the head included.
-    arena: ConcurrentArena,
-    /// The node before the first; has every level.
+    arena: Arc<ConcurrentArena>,
+    /// The node before the first; has `max_height` levels.
     head: Node,
+    /// The most levels a node can have, at most [`MAX_HEIGHT`].
+    max_height: usize,
     /// The highest level in use, plus one.
     /// Written by: inserters of higher nodes. Read by: every search.
     /// Publishes nothing: see [`SkipList::height`].
@@ -83,15 +102,23 @@ impl<O: KeyOrder> SkipList<O> {
     /// An empty list that takes memory from an arena of its own with blocks
     /// of about `arena_block_size` bytes.
     pub fn new(order: O, arena_block_size: usize) -> Self {
+        let arena = Arc::new(ConcurrentArena::new(arena_block_size));
+        Self::in_arena(order, arena, MAX_HEIGHT)
+    }
+
+    /// An empty list of at most `max_height` levels (1 to [`MAX_HEIGHT`]) that
+    /// takes memory from an arena it shares: the sizes and the length that the
+    /// list tells are those of the arena.
+    pub(crate) fn in_arena(order: O, arena: Arc<ConcurrentArena>, max_height: usize) -> Self {
         /// Lists made so far. Written and read by: makers of lists. Publishes
         /// nothing.
         static LISTS: AtomicU64 = AtomicU64::new(0);
-        let arena = ConcurrentArena::new(arena_block_size);
-        let head = Node::head(&arena);
+        let head = Node::head(&arena, max_height);
         SkipList {
             order,
             arena,
             head,
+            max_height,
             height: AtomicUsize::new(1),
             abandoned: AtomicUsize::new(0),
             id: LISTS.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1,
@@ -166,6 +193,17 @@ impl<O: KeyOrder> SkipList<O> {
         unsafe { self.head.next(0) }.is_none()
     }
 
+    /// Appends all nodes in order to `nodes`.
+    pub(crate) fn collect_nodes(&self, nodes: &mut Vec<Node>) {
+        // SAFETY: the head has every level.
+        let mut at = unsafe { self.head.next(0) };
+        while let Some(node) = at {
+            nodes.push(node);
+            // SAFETY: every node has level 0.
+            at = unsafe { node.next(0) };
+        }
+    }
+
     /// Bytes of entries and links handed out by the arena.
     pub fn used_bytes(&self) -> usize {
         self.arena.used_bytes()
@@ -199,9 +237,13 @@ impl<O> fmt::Debug for SkipList<O> {
     }
 }
 
-/// Lengths beyond 32 bits would be stored cut off, and so misread.
+/// Lengths beyond 32 bits would be stored cut off, and so misread; and where
+/// pointers have 32 bits, both together could exceed what can be counted.
 #[inline(always)]
-fn check_sizes(user_key: &[u8], value: &[u8]) {
+pub(crate) fn check_sizes(user_key: &[u8], value: &[u8]) {
     assert!(user_key.len() <= MAX_USER_KEY, "user key too long");
     assert!(value.len() <= MAX_VALUE, "value too long");
+    let both = user_key.len().checked_add(value.len());
+    let limit = isize::MAX as usize / 2;
+    assert!(both.is_some_and(|both| both <= limit), "entry too long");
 }

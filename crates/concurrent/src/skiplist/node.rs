@@ -30,22 +30,22 @@ use crate::sync::{AtomicPtr, Ordering, PublishedMark};
 
 /// The most levels a node can have. With one node in four rising a level this
 /// is ideal up to 16 million entries and good beyond.
-pub(super) const MAX_HEIGHT: usize = if cfg!(loom) { 2 } else { 12 };
+pub(crate) const MAX_HEIGHT: usize = if cfg!(loom) { 2 } else { 12 };
 
 /// One node in `BRANCHING` of a level is in the level above, too.
-pub(super) const BRANCHING: usize = 4;
+pub(crate) const BRANCHING: usize = 4;
 
 /// Bytes of a tag.
 const TAG_SIZE: usize = 8;
 
 /// The longest user key, in bytes: with the tag its length fits 32 bits.
-pub(super) const MAX_USER_KEY: usize = u32::MAX as usize - TAG_SIZE;
+pub(crate) const MAX_USER_KEY: usize = u32::MAX as usize - TAG_SIZE;
 
 /// The longest value, in bytes.
-pub(super) const MAX_VALUE: usize = u32::MAX as usize;
+pub(crate) const MAX_VALUE: usize = u32::MAX as usize;
 
 /// A key as the order sees it.
-pub(super) type Key<'a> = (&'a [u8], u64);
+pub(crate) type Key<'a> = (&'a [u8], u64);
 
 /// The successor of a node in one level.
 ///
@@ -62,39 +62,39 @@ const _: () = assert!(align_of::<Link>() <= ALIGN && align_of::<Mark>() <= ALIGN
 
 /// A node of a list, or its head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Node(NonNull<Link>);
+pub(crate) struct Node(NonNull<Link>);
 
 /// The parts of an entry.
 #[derive(Clone, Copy)]
-pub(super) struct Entry<'a> {
+pub(crate) struct Entry<'a> {
     /// User key followed by the little-endian tag.
-    pub(super) internal_key: &'a [u8],
+    pub(crate) internal_key: &'a [u8],
     /// The value.
-    pub(super) value: &'a [u8],
+    pub(crate) value: &'a [u8],
 }
 
 impl<'a> Entry<'a> {
     /// The key as the order sees it.
-    pub(super) fn key(&self) -> Key<'a> {
+    pub(crate) fn key(&self) -> Key<'a> {
         split_key(self.internal_key)
     }
 }
 
 impl Node {
     /// A node for no list: only a placeholder, not to be followed.
-    pub(super) const fn dangling() -> Self {
+    pub(crate) const fn dangling() -> Self {
         Node(NonNull::dangling())
     }
 
-    /// A head: all levels, no successors, no entry.
-    pub(super) fn head(arena: &ConcurrentArena) -> Self {
-        Self::with_room(arena, MAX_HEIGHT, 0)
+    /// A head: `height` levels (1 to [`MAX_HEIGHT`]), no successors, no entry.
+    pub(crate) fn head(arena: &ConcurrentArena, height: usize) -> Self {
+        Self::with_room(arena, height, 0)
     }
 
     /// An unpublished node with `height` levels (1 to [`MAX_HEIGHT`]) that
     /// holds a copy of the entry. Key and value must not exceed
     /// [`MAX_USER_KEY`] and [`MAX_VALUE`].
-    pub(super) fn create(
+    pub(crate) fn create(
         arena: &ConcurrentArena,
         height: usize,
         key: Key<'_>,
@@ -145,6 +145,17 @@ impl Node {
         node
     }
 
+    /// The node as the address that [`Node::from_raw`] takes, aligned to
+    /// [`ALIGN`].
+    pub(crate) fn into_raw(self) -> NonNull<u8> {
+        self.0.cast()
+    }
+
+    /// The node of an address from [`Node::into_raw`].
+    pub(crate) fn from_raw(raw: NonNull<u8>) -> Self {
+        Node(raw.cast())
+    }
+
     /// The link of one level.
     ///
     /// # Safety
@@ -167,7 +178,7 @@ impl Node {
     /// # Safety
     /// The node must have more than `level` levels, and its list must be alive.
     #[inline(always)]
-    pub(super) unsafe fn next(self, level: usize) -> Option<Node> {
+    pub(crate) unsafe fn next(self, level: usize) -> Option<Node> {
         // SAFETY: the caller's promise.
         let link = unsafe { self.link(level) };
         // Acquire: partner of the Release in `publish_next` (N3).
@@ -179,7 +190,7 @@ impl Node {
     /// # Safety
     /// As for [`Node::next`]; and `next` must have more than `level` levels.
     #[inline(always)]
-    pub(super) unsafe fn prepare_next(self, level: usize, next: Option<Node>) {
+    pub(crate) unsafe fn prepare_next(self, level: usize, next: Option<Node>) {
         // SAFETY: the caller's promise.
         let link = unsafe { self.link(level) };
         // Relaxed: published by the `publish_next` that follows.
@@ -192,7 +203,7 @@ impl Node {
     /// # Safety
     /// As for [`Node::next`], for `self` and `node`.
     #[inline(always)]
-    pub(super) unsafe fn publish_next(
+    pub(crate) unsafe fn publish_next(
         self,
         level: usize,
         expected: Option<Node>,
@@ -217,8 +228,8 @@ impl Node {
     /// # Safety
     /// As for [`Node::next`].
     #[inline(always)]
-    pub(super) unsafe fn prefetch_next(self, level: usize) {
-        #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
+    pub(crate) unsafe fn prefetch_next(self, level: usize) {
+        #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             // SAFETY: the caller's promise.
@@ -229,7 +240,7 @@ impl Node {
             // address.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(next) };
         }
-        #[cfg(not(all(target_arch = "x86_64", not(any(loom, miri)))))]
+        #[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri)))))]
         let _ = level;
     }
 
@@ -239,7 +250,7 @@ impl Node {
     /// `self` must not be the head, must be published to this thread or made
     /// by it, and its list must outlive `'a`.
     #[inline(always)]
-    pub(super) unsafe fn key<'a>(self) -> Key<'a> {
+    pub(crate) unsafe fn key<'a>(self) -> Key<'a> {
         // SAFETY: a node of a list that is alive.
         unsafe { self.mark() }.read();
         // SAFETY: not a head, so an entry is there, complete by N3.
@@ -251,7 +262,7 @@ impl Node {
     /// # Safety
     /// As for [`Node::key`].
     #[inline(always)]
-    pub(super) unsafe fn entry<'a>(self) -> Entry<'a> {
+    pub(crate) unsafe fn entry<'a>(self) -> Entry<'a> {
         // SAFETY: a node of a list that is alive.
         unsafe { self.mark() }.read();
         // SAFETY: as in `key`.
@@ -378,7 +389,7 @@ impl EntryWriter {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
 

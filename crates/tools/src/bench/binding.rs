@@ -298,8 +298,8 @@ engine_binding!(
 
 /// Options that only this engine has.
 fn whitewater_options(options: &mut whitewater::Options, flags: &Flags) -> Result<()> {
-    if flags.radix_tree()? {
-        options.set_memtable_factory(whitewater::MemtableFactory::Art);
+    if let Some(factory) = flags.memtable_factory()? {
+        options.set_memtable_factory(factory);
     }
     let bytes = u32::try_from(flags.memtable_protection_bytes_per_key)?;
     options.set_memtable_protection_bytes_per_key(bytes);

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use twox_hash::XxHash3_64;
 use whitewater_concurrent::dynamic_bloom::DynamicBloom;
 use whitewater_storage::Result;
-use whitewater_storage::iter::{BoxedIterator, InternalIterator};
+use whitewater_storage::iter::{BoxedIterator, InternalIterator, KeyCursor};
 use whitewater_storage::key::user_key;
 
 /// Keys whose blocks are asked for before the first is written.
@@ -189,5 +189,11 @@ impl InternalIterator for Filtered {
     fn keep_to_prefix(&mut self, on: bool) {
         self.keeps_to_prefix = on;
         self.inner.keep_to_prefix(on);
+    }
+    fn by_key(&mut self) -> Option<&mut dyn KeyCursor> {
+        if self.nothing {
+            return None;
+        }
+        self.inner.by_key()
     }
 }

@@ -18,13 +18,19 @@
 mod art;
 pub(crate) mod budget;
 mod filter;
+mod hash;
+mod hash_link_list;
+mod hash_skip_list;
 mod inserter;
+mod order;
 mod protection;
 mod rep;
 mod skip_list;
 #[cfg(test)]
 mod tests;
+mod vector;
 
+pub(crate) use art::MAX_CAPACITY as MAX_TREE_CAPACITY;
 pub(crate) use inserter::Inserter;
 pub(crate) use rep::{MemtableKind, MemtableRep};
 
@@ -113,6 +119,7 @@ impl Memtable {
                 comparator: options.comparator.clone(),
                 capacity: options.write_buffer_size,
                 arena_block_size: block,
+                prefix_extractor: options.prefix_extractor.clone(),
             },
         );
         Self::over(rep, options, home, wal_number, id)
@@ -331,8 +338,9 @@ impl Memtable {
         self.charge.as_ref().map_or(0, Charge::bytes)
     }
 
-    /// States that it gets no more entries. Called when no writer is in it.
+    /// Says that it was switched out: no insert is in flight or follows.
     pub fn seal(&self) {
+        self.rep.seal();
         if let Some(charge) = &self.charge {
             charge.seal();
         }

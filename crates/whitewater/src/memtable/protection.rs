@@ -83,7 +83,8 @@ pub(super) fn mismatch(family: &str, user_key: &[u8], seq: SequenceNumber) -> Er
 }
 
 /// A memtable's cursor that checks each entry it comes to stand on, and shows
-/// the values without their checksums. After a mismatch it is not valid, and
+/// the values without their checksums. It goes from version to version, to
+/// see each of them. After a mismatch it is not valid, and
 /// says so, until it is positioned again.
 pub(super) struct Verified {
     inner: BoxedIterator,

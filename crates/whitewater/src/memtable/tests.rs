@@ -8,7 +8,11 @@ use whitewater_storage::ErrorKind;
 use whitewater_storage::iter::InternalIterator;
 use whitewater_storage::key::{internal_key, seek_key};
 
-const KINDS: [MemtableKind; 2] = [MemtableKind::SkipList, MemtableKind::Art];
+const KINDS: [MemtableKind; 3] = [
+    MemtableKind::SkipList,
+    MemtableKind::Art,
+    MemtableKind::Vector,
+];
 
 const HOME: Home<'_> = Home {
     family: "pets",
@@ -153,6 +157,7 @@ fn watched(options: &CfOptions) -> (Arc<Memtable>, Arc<Watch>) {
             comparator: options.comparator.clone(),
             capacity: options.write_buffer_size,
             arena_block_size: 4096,
+            prefix_extractor: options.prefix_extractor.clone(),
         },
     );
     let rep = Arc::new(Watched {

@@ -2,7 +2,7 @@
 //!
 //! * [`DbOptions`], [`CfOptions`]: declared by tables (see [`table`]).
 //! * [`text`]: the text form of their values.
-//! * [`prefix`]: prefix extractors.
+//! * [`prefix`]: prefix extractors; `memtable`: memtables by their names.
 //! * [`sanitize`]: values that RocksDB corrects without a word are corrected
 //!   here the same way; others that cannot be honoured are refused by
 //!   `validate`, never ignored.
@@ -10,6 +10,7 @@
 //!
 //! The public builders are in `api::options`.
 
+mod memtable;
 pub(crate) mod prefix;
 pub(crate) mod read;
 pub(crate) mod sanitize;
@@ -22,7 +23,6 @@ mod tests;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use text::OptionText as _;
 use whitewater_storage::fs::Fs;
 use whitewater_storage::key::UserComparator;
 use whitewater_storage::sst::{CompressionType, TableOptions};
@@ -104,7 +104,7 @@ option_struct! {
         /// 1 MiB at most.
         arena_block_size: usize = 0, in 0..=1 << 30;
         /// What keeps the entries of a memtable sorted.
-        memtable: MemtableKind = MemtableKind::SkipList;
+        memtable: MemtableKind = MemtableKind::Auto, check memtable::check_numbers;
         /// Share of the write buffer that a memtable's Bloom filter takes; 0 is
         /// no filter.
         memtable_prefix_bloom_size_ratio: f64 = 0.0, in 0.0..=0.25;
@@ -175,10 +175,6 @@ option_text!(TableOptions {
 });
 
 use whitewater_storage::checksum::ChecksumType;
-
-/// Largest write buffer of a radix tree: half of what its offsets reach, since
-/// a memtable may be overrun.
-const MAX_TREE: usize = 8 << 30;
 
 fn codec(name: &str, value: &CompressionType) -> Result<()> {
     match value {
@@ -266,19 +262,7 @@ impl CfOptions {
     /// `InvalidArgument` or `NotSupported` naming the option.
     pub(crate) fn validate(&self) -> Result<()> {
         self.check()?;
-        if !self.memtable.serves(&self.comparator) {
-            return Err(Error::invalid(format_args!(
-                "option memtable: {} cannot keep keys in the order {}, use {}",
-                self.memtable.print(),
-                self.comparator.name(),
-                MemtableKind::SkipList.print(),
-            )));
-        }
-        if self.memtable == MemtableKind::Art && self.write_buffer_size > MAX_TREE {
-            return Err(Error::invalid(format_args!(
-                "option write_buffer_size: a radix tree holds {MAX_TREE} bytes at most"
-            )));
-        }
+        memtable::check_fit(self)?;
         self.table.check()
     }
 

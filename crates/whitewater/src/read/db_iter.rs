@@ -63,9 +63,9 @@ pub(crate) struct DbIterParts {
 enum Position {
     /// Not positioned, past an end, or failed.
     Nowhere,
-    /// Going forward; the source stands on the entry shown.
+    /// The source stands on the entry shown.
     OnEntry,
-    /// Going forward; the entry shown was merged, and the source stands
+    /// The entry shown was merged, and the source stands
     /// somewhere behind its newest operand.
     BehindOperands,
     /// Going backward; the source stands on the last entry before the user key
@@ -223,7 +223,14 @@ impl DbIter {
         self.skips.seen = 0;
         match self.position {
             Position::Nowhere => return,
-            Position::OnEntry => self.source.next(),
+            Position::OnEntry => match self.source.by_key() {
+                Some(source) => {
+                    source.next_key();
+                    let found = self.find_first();
+                    return self.settle(found);
+                }
+                None => self.source.next(),
+            },
             Position::BehindOperands => {}
             Position::BeforeKey => self.seek_past_key(),
         }
@@ -238,7 +245,7 @@ impl DbIter {
             Position::Nowhere => return,
             Position::BeforeKey => self.find_prev(),
             Position::OnEntry | Position::BehindOperands => {
-                self.seek_before_key().and_then(|()| self.find_prev())
+                self.leave_key().and_then(|()| self.find_prev())
             }
         };
         self.settle(found);
@@ -329,6 +336,7 @@ fn is_past(comparator: &UserComparator, upper: Option<&[u8]>, user_key: &[u8]) -
 
 fn set_target(target: &mut Vec<u8>, user_key: &[u8], seq: SequenceNumber, ty: u8) {
     target.clear();
+    target.reserve(user_key.len() + size_of::<u64>());
     append_internal_key(target, user_key, seq, ty);
 }
 

@@ -66,8 +66,9 @@ impl Options {
         self.cf.arena_block_size = size;
     }
 
-    /// What keeps the entries of memtables sorted. Default
-    /// [`MemtableFactory::SkipList`].
+    /// What keeps the entries of memtables sorted. By default the fastest that
+    /// can serve the comparator, see [`MemtableFactory`]. Cannot change while
+    /// the database is open.
     pub fn set_memtable_factory(&mut self, factory: MemtableFactory) {
         self.cf.memtable = factory.into();
     }
@@ -280,6 +281,14 @@ impl Options {
                 compare: compare_fn,
             }));
         }
+    }
+
+    /// Orders keys bytewise in reverse: greatest first. RocksDB knows the order
+    /// as `rocksdb.ReverseBytewiseComparator`, so either engine opens what the
+    /// other has written. Unlike the same order given as a function, it is
+    /// served by the radix tree. The `rocksdb` crate has no such method.
+    pub fn set_reverse_bytewise_comparator(&mut self) {
+        self.cf.comparator = UserComparator::ReverseBytewise;
     }
 
     /// Sets a merge operator whose operands are of the kind of values, so that

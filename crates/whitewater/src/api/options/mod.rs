@@ -138,6 +138,11 @@ impl Options {
     }
 
     fn set_text(&mut self, name: &str, value: &str) -> Result<()> {
+        // RocksDB has two names for it.
+        let name = match name {
+            "memtable_factory" => "memtable",
+            name => name,
+        };
         let is_in = |table: &dyn Fn() -> Vec<(&'static str, String)>| {
             table().iter().any(|(known, _)| *known == name)
         };
