@@ -86,19 +86,21 @@ impl KeyFilter {
         }
     }
 
-    /// Asks the processor for what [`KeyFilter::may_contain`] will look at.
-    pub fn prefetch(&self, user_key: &[u8]) {
-        if self.whole_key {
-            self.bloom.prefetch(key_hash(user_key));
+    /// Prepares to ask for `user_key`: the processor begins to load what
+    /// [`Question::may_contain`] will look at.
+    pub fn about(&self, user_key: &[u8]) -> Question<'_> {
+        let hash = if self.whole_key {
+            Some(key_hash(user_key))
+        } else {
+            self.prefix_hash(user_key)
+        };
+        if let Some(hash) = hash {
+            self.bloom.prefetch(hash);
         }
-    }
-
-    /// Whether the memtable may hold points of `user_key`.
-    pub fn may_contain(&self, user_key: &[u8]) -> bool {
-        if self.whole_key {
-            return self.bloom.may_contain(key_hash(user_key));
+        Question {
+            bloom: &self.bloom,
+            hash,
         }
-        self.may_contain_prefix_of(user_key)
     }
 
     /// Whether the memtable may hold points with the prefix of `user_key`;
@@ -111,6 +113,20 @@ impl KeyFilter {
     fn prefix_hash(&self, user_key: &[u8]) -> Option<u64> {
         let prefix = self.prefix.as_ref()?.prefix(user_key)?;
         Some(XxHash3_64::oneshot_with_seed(PREFIX_SEED, prefix))
+    }
+}
+
+/// A question to a filter about one key.
+pub(super) struct Question<'a> {
+    bloom: &'a DynamicBloom,
+    /// `None` for a key the filter knows nothing about.
+    hash: Option<u64>,
+}
+
+impl Question<'_> {
+    /// Whether the memtable may hold points of the key.
+    pub fn may_contain(&self) -> bool {
+        self.hash.is_none_or(|hash| self.bloom.may_contain(hash))
     }
 }
 

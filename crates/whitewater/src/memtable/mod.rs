@@ -197,17 +197,11 @@ impl Memtable {
         seq: SequenceNumber,
         ctx: &mut GetContext<'_>,
     ) -> Result<()> {
-        if let Some(filter) = &self.filter {
-            filter.prefetch(user_key);
-        }
+        let question = self.filter.as_ref().map(|f| f.about(user_key));
         if let Some(fragments) = self.tombstones()? {
             ctx.cover(fragments.max_covering(&self.comparator, user_key, seq));
         }
-        if self
-            .filter
-            .as_ref()
-            .is_some_and(|f| !f.may_contain(user_key))
-        {
+        if question.is_some_and(|q| !q.may_contain()) {
             return Ok(());
         }
         let mut outcome = Ok(());
