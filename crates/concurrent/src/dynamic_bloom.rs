@@ -106,7 +106,7 @@ impl DynamicBloom {
     /// Asks the processor for the block of the key with this hash.
     #[inline]
     pub fn prefetch(&self, hash: u64) {
-        #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
+        #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             let at = self.block(hash).as_ptr();
@@ -114,7 +114,7 @@ impl DynamicBloom {
             // address.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast::<i8>()) };
         }
-        #[cfg(not(all(target_arch = "x86_64", not(any(loom, miri)))))]
+        #[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri)))))]
         let _ = hash;
     }
 
@@ -142,7 +142,7 @@ fn bits(hash: u64) -> impl Iterator<Item = (usize, u64)> {
 }
 
 /// `n` words of zeros; `n` is not 0.
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 fn zeroed(n: usize) -> Box<[AtomicU64]> {
     use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
     use std::ptr::NonNull;
@@ -161,8 +161,8 @@ fn zeroed(n: usize) -> Box<[AtomicU64]> {
     unsafe { Box::from_raw(all.as_ptr()) }
 }
 
-/// Loom's atomics are not their value alone.
-#[cfg(loom)]
+/// A model's atomics are not their value alone.
+#[cfg(any(loom, shuttle))]
 fn zeroed(n: usize) -> Box<[AtomicU64]> {
     (0..n).map(|_| AtomicU64::new(0)).collect()
 }
@@ -175,7 +175,7 @@ impl fmt::Debug for DynamicBloom {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
     use rand::rngs::StdRng;
