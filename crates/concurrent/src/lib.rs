@@ -9,6 +9,7 @@
 //! * [`sorted`]: snapshots of entries, sorted after the fact.
 //! * [`group`]: leader and followers, the mechanism of grouped commits.
 //! * [`counter`]: statistics that promise no ordering.
+//! * [`heap`]: a global allocator that benchmarks can ask to count.
 //! * [`waiter`]: spin, yield, then sleep, by what has paid off before.
 //! * [`sync`]: the atomics all of them use; loom's under `cfg(loom)`.
 //!
@@ -22,6 +23,7 @@ pub mod art;
 pub mod counter;
 pub mod group;
 pub mod hash_list;
+pub mod heap;
 mod once;
 pub mod skiplist;
 pub mod sorted;

@@ -25,14 +25,15 @@
 use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::OnceLock;
-// These order nothing that readers rely on, so models need not branch on them.
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
 
 use super::region::Region;
 use crate::sync::MODELLED;
+// These order nothing that readers rely on, so models need not branch on them.
+use crate::sync::unmodelled::{AtomicU64, AtomicUsize};
 
 /// Bytes of a unit.
 pub(super) const UNIT: usize = 8;
@@ -89,12 +90,8 @@ pub(super) struct Memory {
     /// Where pieces come from; a power of two of them.
     shards: Box<[CachePadded<Shard>]>,
     regions: [OnceLock<Region>; REGIONS],
-    /// No model may branch while this is held: it is not a model's lock.
-    carve: Mutex<Carve>,
-    /// Units carved off the regions, and those of them nobody can use any
-    /// more. Written with `carve` locked. Read by: anyone. Publish nothing.
-    carved: AtomicUsize,
-    lost: AtomicUsize,
+    /// On lines of its own, as everybody reads the fields above all the time.
+    supply: CachePadded<Supply>,
 }
 
 // SAFETY: the regions are owned, and what lies in them is shared by the rules
@@ -111,8 +108,21 @@ struct Shard {
     /// them and by `used_bytes`. Publishes that the range's region is there;
     /// pieces are published by whoever fills them.
     rest: AtomicU64,
-    /// Entries counted by [`Memory::count_entry`]. Publishes nothing.
+    /// Entries counted by [`Memory::count_entry`], and bytes counted by
+    /// [`Memory::count_garbage`]. Publish nothing.
     entries: AtomicUsize,
+    garbage: AtomicUsize,
+}
+
+/// Where ranges come from.
+#[derive(Debug)]
+struct Supply {
+    /// No model may branch while this is held: it is not a model's lock.
+    carve: Mutex<Carve>,
+    /// Units carved off the regions, and those of them nobody can use any
+    /// more. Written with `carve` locked. Read by: anyone. Publish nothing.
+    carved: AtomicUsize,
+    lost: AtomicUsize,
 }
 
 /// Where the next range begins.
@@ -157,12 +167,14 @@ impl Memory {
             huge,
             shards,
             regions,
-            carve: Mutex::new(Carve {
-                next: u64::from(FIRST_UNIT),
-                end: units,
+            supply: CachePadded::new(Supply {
+                carve: Mutex::new(Carve {
+                    next: u64::from(FIRST_UNIT),
+                    end: units,
+                }),
+                carved: AtomicUsize::new(0),
+                lost: AtomicUsize::new(0),
             }),
-            carved: AtomicUsize::new(0),
-            lost: AtomicUsize::new(0),
         }
     }
 
@@ -232,14 +244,14 @@ impl Memory {
     #[cold]
     #[inline(never)]
     fn allocate_large(&self, units: u64) -> u32 {
-        self.carve_off(&mut self.carve.lock(), units) as u32
+        self.carve_off(&mut self.supply.carve.lock(), units) as u32
     }
 
     /// Takes a piece from a fresh range and leaves the rest to the shard.
     #[cold]
     #[inline(never)]
     fn allocate_refill(&self, shard: &Shard, units: u64) -> u32 {
-        let mut carve = self.carve.lock();
+        let mut carve = self.supply.carve.lock();
         // Another thread may have been here first.
         if let Some(piece) = shard.take(units) {
             return piece;
@@ -262,7 +274,9 @@ impl Memory {
             ) {
                 Ok(_) => {
                     let wasted = if joined { 0 } else { old_end - old_next };
-                    self.lost.fetch_add(wasted as usize, Ordering::Relaxed);
+                    self.supply
+                        .lost
+                        .fetch_add(wasted as usize, Ordering::Relaxed);
                     return first as u32;
                 }
                 Err(now) => old = now,
@@ -288,7 +302,9 @@ impl Memory {
         }
         let start = carve.next;
         carve.next += units;
-        self.carved.fetch_add(units as usize, Ordering::Relaxed);
+        self.supply
+            .carved
+            .fetch_add(units as usize, Ordering::Relaxed);
         start
     }
 
@@ -318,27 +334,39 @@ impl Memory {
         each.map(|s| s.entries.load(Ordering::Relaxed)).sum()
     }
 
+    /// Counts bytes that serve no purpose any more. By shard, as growing nodes
+    /// leave some behind all the time.
+    pub(super) fn count_garbage(&self, bytes: usize) {
+        self.shard().garbage.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Bytes of garbage counted.
+    pub(super) fn garbage(&self) -> usize {
+        let each = self.shards.iter();
+        each.map(|s| s.garbage.load(Ordering::Relaxed)).sum()
+    }
+
     /// Bytes of pieces handed out. Exact when no allocation is in flight.
     pub(super) fn used_bytes(&self) -> usize {
         let left = self.shards.iter().map(|shard| {
             let rest = shard.rest.load(Ordering::Relaxed);
             ((rest >> 32) - (rest & LOW)) as usize
         });
-        let unused = left.sum::<usize>() + self.lost.load(Ordering::Relaxed);
-        let carved = self.carved.load(Ordering::Relaxed);
+        let unused = left.sum::<usize>() + self.supply.lost.load(Ordering::Relaxed);
+        let carved = self.supply.carved.load(Ordering::Relaxed);
         // Saturating: the loads are not one snapshot.
         carved.saturating_sub(unused) * UNIT
     }
 
     /// Bytes taken: pieces, and what lies ready for further ones.
     pub(super) fn allocated_bytes(&self) -> usize {
-        self.carved.load(Ordering::Relaxed) * UNIT
+        self.supply.carved.load(Ordering::Relaxed) * UNIT
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        let next = self.carve.get_mut().next as usize;
+        let next = self.supply.carve.get_mut().next as usize;
         let mut start = 0;
         for region in &mut self.regions {
             if let Some(region) = region.take() {
@@ -357,6 +385,7 @@ impl Shard {
         Shard {
             rest: AtomicU64::new(0),
             entries: AtomicUsize::new(0),
+            garbage: AtomicUsize::new(0),
         }
     }
 
@@ -406,7 +435,7 @@ mod tests {
         for large in (0..64).map(|units| (64 + units) * UNIT) {
             let memory = Memory::new(0, false);
             memory.allocate(large);
-            while memory.carve.lock().next < 5 * MIN_MAIN {
+            while memory.supply.carve.lock().next < 5 * MIN_MAIN {
                 let unit = memory.allocate(3 * UNIT);
                 let (first, last) = (memory.at(unit), memory.at(unit + 2));
                 assert_eq!(last.addr().get() - first.addr().get(), 2 * UNIT);

@@ -11,3 +11,4 @@ mod harness;
 mod interop;
 mod model;
 mod power_cut;
+mod prefix;
