@@ -79,7 +79,7 @@ pub use api::{
     MemtableFactory, MergeOperands, MultiThreaded, Options, PrefixRange, Range, ReadOptions,
     SingleThreaded, SliceTransform, Snapshot, SnapshotWithThreadMode, ThreadMode,
     WaitForCompactOptions, WriteBatch, WriteBatchIterator, WriteBatchIteratorCf,
-    WriteBatchWithTransaction, WriteOptions,
+    WriteBatchWithTransaction, WriteBufferManager, WriteOptions,
 };
 
 /// File systems a database can live in; see [`Options::set_fs`].

@@ -16,7 +16,7 @@ macro_rules! engine_binding {
             use $package::{
                 BlockBasedOptions, BottommostLevelCompaction, Cache, ChecksumType, CompactOptions,
                 DB, DBCompressionType, DBPinnableSlice, DBRawIterator, MergeOperands, Options,
-                ReadOptions, SliceTransform, WriteBatch, WriteOptions,
+                ReadOptions, SliceTransform, WriteBatch, WriteBufferManager, WriteOptions,
             };
 
             use crate::bench::engine::{Batch, Cursor, Engine, Result};
@@ -176,11 +176,13 @@ macro_rules! engine_binding {
                 if let prefix @ 1.. = usize::try_from(flags.prefix_size)? {
                     options.set_prefix_extractor(SliceTransform::create_fixed_prefix(prefix));
                 }
+                let cache = cache(flags);
+                set_write_buffers(&mut options, flags, cache.as_ref());
                 $own_options(&mut options, flags)?;
                 set_jobs(&mut options, flags);
                 set_levels(&mut options, flags);
                 options.set_compression_type(compression(flags)?);
-                options.set_block_based_table_factory(&tables(flags)?);
+                options.set_block_based_table_factory(&tables(flags, cache.as_ref())?);
                 set_merge_operator(&mut options, flags.merge()?);
                 if flags.statistics {
                     options.enable_statistics();
@@ -195,6 +197,8 @@ macro_rules! engine_binding {
                 options.set_max_write_buffer_number(flags.max_write_buffer_number);
                 options
                     .set_min_write_buffer_number_to_merge(flags.min_write_buffer_number_to_merge);
+                options.set_memtable_prefix_bloom_ratio(flags.memtable_bloom_size_ratio);
+                options.set_memtable_whole_key_filtering(flags.memtable_whole_key_filtering);
                 options.set_allow_concurrent_memtable_write(flags.allow_concurrent_memtable_write);
                 options.set_enable_write_thread_adaptive_yield(
                     flags.enable_write_thread_adaptive_yield,
@@ -231,7 +235,30 @@ macro_rules! engine_binding {
                 })
             }
 
-            fn tables(flags: &Flags) -> Result<BlockBasedOptions> {
+            fn cache(flags: &Flags) -> Option<Cache> {
+                match usize::try_from(flags.cache_size) {
+                    Ok(0) | Err(_) => None,
+                    Ok(bytes) => Some(Cache::new_lru_cache(bytes)),
+                }
+            }
+
+            fn set_write_buffers(options: &mut Options, flags: &Flags, cache: Option<&Cache>) {
+                let size = usize::try_from(flags.db_write_buffer_size).unwrap_or(0);
+                let manager = match cache {
+                    Some(cache) if flags.cost_write_buffer_to_cache => {
+                        WriteBufferManager::new_write_buffer_manager_with_cache(
+                            size,
+                            false,
+                            cache.clone(),
+                        )
+                    }
+                    _ if size > 0 => WriteBufferManager::new_write_buffer_manager(size, false),
+                    _ => return,
+                };
+                options.set_write_buffer_manager(&manager);
+            }
+
+            fn tables(flags: &Flags, cache: Option<&Cache>) -> Result<BlockBasedOptions> {
                 let mut tables = BlockBasedOptions::default();
                 tables.set_block_size(usize::try_from(flags.block_size)?);
                 tables.set_block_restart_interval(flags.block_restart_interval);
@@ -246,9 +273,9 @@ macro_rules! engine_binding {
                 if flags.bloom_bits > 0 {
                     tables.set_bloom_filter(flags.bloom_bits.into(), false);
                 }
-                match usize::try_from(flags.cache_size) {
-                    Ok(0) | Err(_) => tables.disable_cache(),
-                    Ok(bytes) => tables.set_block_cache(&Cache::new_lru_cache(bytes)),
+                match cache {
+                    None => tables.disable_cache(),
+                    Some(cache) => tables.set_block_cache(cache),
                 }
                 Ok(tables)
             }
@@ -289,6 +316,8 @@ fn whitewater_options(options: &mut whitewater::Options, flags: &Flags) -> Resul
     if let Some(factory) = flags.memtable_factory()? {
         options.set_memtable_factory(factory);
     }
+    let bytes = u32::try_from(flags.memtable_protection_bytes_per_key)?;
+    options.set_memtable_protection_bytes_per_key(bytes);
     Ok(())
 }
 
@@ -301,9 +330,17 @@ engine_binding!(
 );
 
 /// The peer has the memtable asked for where it knows it, else its skip list.
+///
+/// # Errors
+/// For memtable checksums, which its crate does not offer.
 #[cfg(feature = "peer-rocksdb")]
 fn rocksdb_options(options: &mut rocksdb::Options, flags: &Flags) -> Result<()> {
     use whitewater::MemtableFactory;
+    if flags.memtable_protection_bytes_per_key != 0 {
+        return Err(super::engine::Failure(
+            "--memtable_protection_bytes_per_key: the rocksdb crate cannot set it".to_owned(),
+        ));
+    }
     let factory = match flags.memtable_factory()? {
         None | Some(MemtableFactory::SkipList | MemtableFactory::Art) => return Ok(()),
         Some(MemtableFactory::Vector) => rocksdb::MemtableFactory::Vector,

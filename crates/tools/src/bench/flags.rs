@@ -257,6 +257,11 @@ flags! {
         write_buffer_size: i64 = 64 << 20, "Bytes of a memtable before it is flushed.";
         max_write_buffer_number: i32 = 2, "Memtables in memory, active one included, before writes stop.";
         min_write_buffer_number_to_merge: i32 = 1, "Full memtables to gather before a flush.";
+        db_write_buffer_size: i64 = 0, "Bytes of all memtables together at which one is flushed; 0: no limit.";
+        cost_write_buffer_to_cache: bool = false, "Charge the memory of memtables to the block cache.";
+        memtable_bloom_size_ratio: f64 = 0.0, "Share of a memtable for a Bloom filter, up to 0.25; 0: none.";
+        memtable_whole_key_filtering: bool = false, "Put whole keys into the memtable's Bloom filter.";
+        memtable_protection_bytes_per_key: i32 = 0, "Bytes of the checksum of each memtable entry: 0 (none), 1, 2, 4 or 8.";
         allow_concurrent_memtable_write: bool = true, "Let several writers insert into the memtable at once.";
         enable_write_thread_adaptive_yield: bool = true, "Let waiting writers yield for a while before they block.";
     }
@@ -347,6 +352,12 @@ impl Flags {
         at_least("stats_interval_seconds", self.stats_interval_seconds, 0)?;
         at_least("report_interval_seconds", self.report_interval_seconds, 0)?;
         at_least("write_buffer_size", self.write_buffer_size, 1)?;
+        at_least("db_write_buffer_size", self.db_write_buffer_size, 0)?;
+        at_least(
+            "memtable_protection_bytes_per_key",
+            self.memtable_protection_bytes_per_key.into(),
+            0,
+        )?;
         at_least("target_file_size_base", self.target_file_size_base, 1)?;
         at_least("block_size", self.block_size.into(), 1)?;
         at_least(
@@ -367,6 +378,11 @@ impl Flags {
             return Err(Failure("--keys_per_prefix needs --prefix_size".to_owned()));
         }
         self.memtable_factory()?;
+        if self.cost_write_buffer_to_cache && self.cache_size <= 0 {
+            return Err(Failure(
+                "--cost_write_buffer_to_cache needs a cache (--cache_size)".to_owned(),
+            ));
+        }
         if !(0.0..=1.0).contains(&self.compression_ratio) {
             return Err(Failure(format!(
                 "--compression_ratio={} is not between 0 and 1",
@@ -569,6 +585,8 @@ mod tests {
             ("num", "-1"),
             ("batch_size", "0"),
             ("memtablerep", "prefix_hash"),
+            ("db_write_buffer_size", "-1"),
+            ("memtable_protection_bytes_per_key", "-1"),
             ("memtablerep", "tree"),
             ("prefix_size", "17"),
             ("keys_per_prefix", "5"),

@@ -14,11 +14,11 @@ const OFF_SWITCHES: &str = "\
     avoid_flush_during_recovery blob_db_enable_gc blob_db_is_fifo block_align build_info \
     cache_index_and_filter_blocks charge_blob_cache \
     charge_compression_dictionary_building_buffer charge_file_metadata \
-    charge_filter_construction charge_table_reader cost_write_buffer_to_cache \
+    charge_filter_construction charge_table_reader \
     enable_blob_files enable_blob_garbage_collection enable_cpu_prio enable_io_prio \
     enable_numa enable_pipelined_write expand_range_tombstones file_checksum \
     finish_after_writes identity_as_first_hash index_with_first_key inplace_update_support \
-    manual_wal_flush memtable_use_huge_page memtable_whole_key_filtering mmap_read mmap_write \
+    manual_wal_flush memtable_use_huge_page mmap_read mmap_write \
     multiread_batched optimistic_transaction_db optimize_filters_for_hits \
     optimize_filters_for_memory partition_index partition_index_and_filters \
     persist_stats_to_disk pin_l0_filter_and_index_blocks_in_cache \
@@ -63,7 +63,7 @@ const VALUES: &str = "\
     compressed_secondary_cache_size compression_level compression_max_dict_buffer_bytes=0 \
     compression_max_dict_bytes=0 compression_parallel_threads \
     compression_zstd_max_train_bytes=0 cuckoo_hash_ratio data_block_hash_table_util_ratio \
-    db_write_buffer_size=0 delayed_write_rate delete_obsolete_files_period_micros=0 \
+    delayed_write_rate delete_obsolete_files_period_micros=0 \
     deletepercent disable_seek_compaction=0 disposable_entries_batch_size=0 \
     disposable_entries_delete_delay=0 disposable_entries_value_size env_uri= \
     experimental_mempurge_threshold=0 expire_style fifo_age_for_warm=0 \
@@ -75,8 +75,8 @@ const VALUES: &str = "\
     log_readahead_size=0 max_auto_readahead_size max_bytes_for_level_multiplier_additional= \
     max_compaction_bytes=0 max_num_range_tombstones=0 max_scan_distance=0 \
     max_successive_merges=0 max_total_wal_size=0 max_write_buffer_number_to_maintain=0 \
-    max_write_buffer_size_to_maintain=0 memtable_bloom_size_ratio=0 \
-    memtable_insert_with_hint_prefix_size=0 memtable_protection_bytes_per_key=0 \
+    max_write_buffer_size_to_maintain=0 \
+    memtable_insert_with_hint_prefix_size=0 \
     mergereadpercent metadata_block_size min_blob_size=0 \
     min_level_to_compress=-1 mix_accesses=-1 mix_get_ratio mix_max_scan_len mix_max_value_size \
     mix_put_ratio=0 mix_seek_ratio=0 multiread_stride=0 num_bottom_pri_threads=0 \
