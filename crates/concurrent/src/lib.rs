@@ -10,6 +10,7 @@
 //! * [`group`]: leader and followers, the mechanism of grouped commits.
 //! * [`dynamic_bloom`]: a Bloom filter that is added to while it is asked.
 //! * [`counter`]: statistics that promise no ordering.
+//! * [`heap`]: a global allocator that benchmarks can ask to count.
 //! * [`waiter`]: spin, yield, then sleep, by what has paid off before.
 //! * [`sync`]: the atomics all of them use; loom's under `cfg(loom)`.
 //!
@@ -24,6 +25,7 @@ pub mod counter;
 pub mod dynamic_bloom;
 pub mod group;
 pub mod hash_list;
+pub mod heap;
 mod once;
 pub mod skiplist;
 pub mod sorted;

@@ -16,7 +16,7 @@ macro_rules! engine_binding {
             use $package::{
                 BlockBasedOptions, BottommostLevelCompaction, Cache, ChecksumType, CompactOptions,
                 DB, DBCompressionType, DBPinnableSlice, DBRawIterator, MergeOperands, Options,
-                ReadOptions, WriteBatch, WriteBufferManager, WriteOptions,
+                ReadOptions, SliceTransform, WriteBatch, WriteBufferManager, WriteOptions,
             };
 
             use crate::bench::engine::{Batch, Cursor, Engine, Result};
@@ -27,7 +27,25 @@ macro_rules! engine_binding {
             pub struct Database {
                 db: DB,
                 reads: ReadOptions,
+                how: Reads,
+            }
+
+            /// How reads are done.
+            #[derive(Clone, Copy)]
+            struct Reads {
                 verify_checksums: bool,
+                prefix_same_as_start: bool,
+                total_order_seek: bool,
+            }
+
+            impl Reads {
+                fn options(self) -> ReadOptions {
+                    let mut reads = ReadOptions::default();
+                    reads.set_verify_checksums(self.verify_checksums);
+                    reads.set_prefix_same_as_start(self.prefix_same_as_start);
+                    reads.set_total_order_seek(self.total_order_seek);
+                    reads
+                }
             }
 
             impl Engine for Database {
@@ -42,12 +60,13 @@ macro_rules! engine_binding {
 
                 fn open(directory: &Path, flags: &Flags) -> Result<Self> {
                     let db = DB::open(&options(flags)?, directory)?;
-                    let reads = read_options(flags.verify_checksum);
-                    Ok(Self {
-                        db,
-                        reads,
+                    let how = Reads {
                         verify_checksums: flags.verify_checksum,
-                    })
+                        prefix_same_as_start: flags.prefix_same_as_start,
+                        total_order_seek: flags.total_order_seek,
+                    };
+                    let reads = how.options();
+                    Ok(Self { db, reads, how })
                 }
 
                 fn destroy(directory: &Path, flags: &Flags) -> Result<()> {
@@ -83,8 +102,7 @@ macro_rules! engine_binding {
                 }
 
                 fn cursor(&self) -> DBRawIterator<'_> {
-                    self.db
-                        .raw_iterator_opt(read_options(self.verify_checksums))
+                    self.db.raw_iterator_opt(self.how.options())
                 }
 
                 fn flush(&self) -> Result<()> {
@@ -147,12 +165,6 @@ macro_rules! engine_binding {
                 }
             }
 
-            fn read_options(verify_checksums: bool) -> ReadOptions {
-                let mut reads = ReadOptions::default();
-                reads.set_verify_checksums(verify_checksums);
-                reads
-            }
-
             fn options(flags: &Flags) -> Result<Options> {
                 let mut options = Options::default();
                 options.create_if_missing(!flags.use_existing_db);
@@ -163,6 +175,9 @@ macro_rules! engine_binding {
                 set_memtables(&mut options, flags);
                 let cache = cache(flags);
                 set_write_buffers(&mut options, flags, cache.as_ref());
+                if let prefix @ 1.. = usize::try_from(flags.prefix_size)? {
+                    options.set_prefix_extractor(SliceTransform::create_fixed_prefix(prefix));
+                }
                 $own_options(&mut options, flags)?;
                 set_jobs(&mut options, flags);
                 set_levels(&mut options, flags);
@@ -314,16 +329,36 @@ engine_binding!(
     crate::bench::binding::rocksdb_options
 );
 
-/// The peer keeps its skip list whatever the own engine uses.
+/// The peer has the memtable asked for where it knows it, else its skip list.
 ///
 /// # Errors
 /// For memtable checksums, which its crate does not offer.
 #[cfg(feature = "peer-rocksdb")]
-fn rocksdb_options(_: &mut rocksdb::Options, flags: &Flags) -> Result<()> {
+fn rocksdb_options(options: &mut rocksdb::Options, flags: &Flags) -> Result<()> {
+    use whitewater::MemtableFactory;
     if flags.memtable_protection_bytes_per_key != 0 {
         return Err(super::engine::Failure(
             "--memtable_protection_bytes_per_key: the rocksdb crate cannot set it".to_owned(),
         ));
     }
+    let factory = match flags.memtable_factory()? {
+        None | Some(MemtableFactory::SkipList | MemtableFactory::Art) => return Ok(()),
+        Some(MemtableFactory::Vector) => rocksdb::MemtableFactory::Vector,
+        Some(MemtableFactory::HashSkipList {
+            bucket_count,
+            height,
+            branching_factor,
+        }) => rocksdb::MemtableFactory::HashSkipList {
+            bucket_count,
+            height,
+            branching_factor,
+        },
+        Some(MemtableFactory::HashLinkList { bucket_count }) => {
+            rocksdb::MemtableFactory::HashLinkList { bucket_count }
+        }
+    };
+    // RocksDB lets one thread at a time insert into these.
+    options.set_allow_concurrent_memtable_write(false);
+    options.set_memtable_factory(factory);
     Ok(())
 }

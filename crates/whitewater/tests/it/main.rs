@@ -12,3 +12,4 @@ mod harness;
 mod interop;
 mod model;
 mod power_cut;
+mod prefix;
