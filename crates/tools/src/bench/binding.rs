@@ -173,11 +173,11 @@ macro_rules! engine_binding {
                     options.set_wal_dir(&flags.wal_dir);
                 }
                 set_memtables(&mut options, flags);
-                let cache = cache(flags);
-                set_write_buffers(&mut options, flags, cache.as_ref());
                 if let prefix @ 1.. = usize::try_from(flags.prefix_size)? {
                     options.set_prefix_extractor(SliceTransform::create_fixed_prefix(prefix));
                 }
+                let cache = cache(flags);
+                set_write_buffers(&mut options, flags, cache.as_ref());
                 $own_options(&mut options, flags)?;
                 set_jobs(&mut options, flags);
                 set_levels(&mut options, flags);
