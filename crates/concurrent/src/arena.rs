@@ -24,7 +24,8 @@
 //! # Locks
 //! Shard before main; nothing is locked while main is held.
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+mod block;
+
 use std::cell::Cell;
 use std::fmt;
 use std::ptr::NonNull;
@@ -32,6 +33,8 @@ use std::sync::OnceLock;
 
 use crossbeam_utils::CachePadded;
 
+use self::block::{BLOCK_ALIGN, Block};
+use crate::region::HugePages;
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
 
 /// Alignment of every piece, in bytes.
@@ -43,8 +46,6 @@ const MIN_BLOCK: usize = 4 << 10;
 const MAX_BLOCK: usize = 1 << 30;
 /// Largest region a shard takes from the main block, in bytes.
 const MAX_SHARD_REGION: usize = 128 << 10;
-/// Blocks start on a cache line.
-const BLOCK_ALIGN: usize = 64;
 
 crate::sync::thread_local! {
     /// The shard this thread uses, plus one; zero as long as the thread has
@@ -66,12 +67,20 @@ pub struct ConcurrentArena {
     block_size: usize,
     /// Bytes a shard takes at a time, a multiple of [`ALIGN`].
     shard_region: usize,
+    /// What all regular blocks but the first are made of.
+    pages: HugePages,
 }
 
 impl ConcurrentArena {
     /// An arena that grows by blocks of `block_size` bytes (rounded up to 8,
     /// at least 4 KiB, at most 1 GiB). Takes no memory yet.
     pub fn new(block_size: usize) -> Self {
+        Self::with_pages(block_size, HugePages::Off)
+    }
+
+    /// An arena whose blocks are made of huge pages, and hold at least one,
+    /// but for the first: what holds little shall not take a huge page.
+    pub fn with_pages(block_size: usize, pages: HugePages) -> Self {
         let block_size = block_size
             .clamp(MIN_BLOCK, MAX_BLOCK)
             .next_multiple_of(ALIGN);
@@ -83,6 +92,7 @@ impl ConcurrentArena {
             shard_region: (block_size / 8)
                 .min(MAX_SHARD_REGION)
                 .next_multiple_of(ALIGN),
+            pages,
         }
     }
 
@@ -153,8 +163,8 @@ impl ConcurrentArena {
 
     /// A block of its own for one large piece.
     fn allocate_alone(&self, size: usize) -> NonNull<u8> {
-        let block = Block::new(size);
-        let piece = block.start;
+        let block = Block::from_heap(size);
+        let piece = block.start();
         let mut main = self.main.part.lock();
         self.keep(&mut main, block);
         self.main.tally.count(&main, size);
@@ -205,11 +215,17 @@ impl ConcurrentArena {
         if let Some(piece) = main.bump.take(size) {
             return piece;
         }
-        let block = Block::new(self.block_size);
-        main.bump = Bump {
-            next: Some(block.start),
-            left: self.block_size,
+        let pages = match main.current {
+            None => HugePages::Off,
+            Some(_) => self.pages,
         };
+        let block = Block::regular(self.block_size, pages);
+        main.settle();
+        main.bump = Bump {
+            next: Some(block.start()),
+            left: block.bytes(),
+        };
+        main.current = Some(main.blocks.len());
         self.keep(main, block);
         main.bump
             .take(size)
@@ -217,7 +233,7 @@ impl ConcurrentArena {
     }
 
     fn keep(&self, main: &mut Main, block: Block) {
-        let allocated = self.allocated.load(Ordering::Relaxed) + block.layout.size();
+        let allocated = self.allocated.load(Ordering::Relaxed) + block.bytes();
         self.allocated.store(allocated, Ordering::Relaxed);
         main.blocks.push(block);
     }
@@ -276,6 +292,23 @@ impl Tally {
 struct Main {
     bump: Bump,
     blocks: Vec<Block>,
+    /// The block that `bump` is the rest of.
+    current: Option<usize>,
+}
+
+impl Main {
+    /// Tells the current block how much of it was never handed out.
+    fn settle(&mut self) {
+        if let Some(current) = self.current {
+            self.blocks[current].untouched = self.bump.left;
+        }
+    }
+}
+
+impl Drop for Main {
+    fn drop(&mut self) {
+        self.settle();
+    }
 }
 
 /// The rest of a region: `left` bytes from `next` on, owned exclusively.
@@ -298,37 +331,6 @@ impl Bump {
         // inside its block or one past the end.
         self.next = Some(unsafe { piece.add(size) });
         Some(piece)
-    }
-}
-
-/// Memory from the system; returned on drop.
-struct Block {
-    start: NonNull<u8>,
-    layout: Layout,
-}
-
-// SAFETY: a `Block` owns its memory, and the system allocator takes memory
-// back from any thread.
-unsafe impl Send for Block {}
-
-impl Block {
-    /// `size` bytes, more than 0.
-    fn new(size: usize) -> Self {
-        let layout = Layout::from_size_align(size, BLOCK_ALIGN).expect("size was checked");
-        // SAFETY: the layout's size is not 0, as the caller promises.
-        let start = unsafe { alloc(layout) };
-        match NonNull::new(start) {
-            Some(start) => Block { start, layout },
-            None => handle_alloc_error(layout),
-        }
-    }
-}
-
-impl Drop for Block {
-    fn drop(&mut self) {
-        // SAFETY: `start` came from `alloc` with this layout, and only this
-        // destructor returns it.
-        unsafe { dealloc(self.start.as_ptr(), self.layout) }
     }
 }
 

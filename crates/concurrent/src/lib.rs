@@ -4,6 +4,7 @@
 //! * [`art`]: an adaptive radix tree of keys and their versions.
 //! * [`skiplist`]: the inline skip list, concurrent inserts beside lock-free
 //!   readers (seed: RocksDB's `InlineSkipList`).
+//! * [`region`]: the memory of memtables, huge pages, and what is kept of it.
 //! * [`group`]: leader and followers, the mechanism of grouped commits.
 //! * [`counter`]: statistics that promise no ordering.
 //! * [`waiter`]: spin, yield, then sleep, by what has paid off before.
@@ -17,6 +18,7 @@ pub mod arena;
 pub mod art;
 pub mod counter;
 pub mod group;
+pub mod region;
 pub mod skiplist;
 pub mod sync;
 pub mod waiter;

@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
 
-use super::region::Region;
+use crate::region::{HugePages, Region};
 
 /// Bytes of a unit.
 pub(super) const UNIT: usize = 8;
@@ -77,7 +77,7 @@ pub(super) struct Memory {
     /// Units a shard takes at a time.
     range: u32,
     /// Whether to ask for huge pages.
-    huge: bool,
+    huge: HugePages,
     /// Where pieces come from; a power of two of them.
     shards: Box<[CachePadded<Shard>]>,
     regions: [OnceLock<Region>; REGIONS],
@@ -117,7 +117,7 @@ struct Carve {
 impl Memory {
     /// Memory whose region 0 holds about `capacity` bytes (64 KiB to 8 GiB,
     /// rounded up to a power of two; less if the system refuses so much).
-    pub(super) fn new(capacity: usize, huge: bool) -> Self {
+    pub(super) fn new(capacity: usize, huge: HugePages) -> Self {
         let units = capacity.div_ceil(UNIT) as u64;
         let mut units = units.clamp(MIN_MAIN, MAX_MAIN).next_power_of_two();
         let main = loop {

@@ -4,25 +4,25 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::node::{Entry, Node};
-use super::{KeyOrder, SkipList};
+use super::{Inline, KeyOrder, Layout, SkipList};
 
 /// A cursor over a list. Sees every entry inserted before it was positioned;
 /// entries inserted meanwhile may or may not appear. Stands nowhere at first.
-pub struct Iter<O> {
+pub struct Iter<O, L: Layout = Inline> {
     /// Keeps the nodes alive.
-    list: Arc<SkipList<O>>,
+    list: Arc<SkipList<O, L>>,
     /// A node of the list, never its head.
     at: Option<Node>,
 }
 
 // SAFETY: the node is kept alive by the list, which shares its nodes between
 // threads itself.
-unsafe impl<O: KeyOrder> Send for Iter<O> {}
+unsafe impl<O: KeyOrder, L: Layout> Send for Iter<O, L> {}
 // SAFETY: as for `Send`; a shared cursor only reads published entries.
-unsafe impl<O: KeyOrder> Sync for Iter<O> {}
+unsafe impl<O: KeyOrder, L: Layout> Sync for Iter<O, L> {}
 
-impl<O: KeyOrder> Iter<O> {
-    pub(super) fn new(list: Arc<SkipList<O>>) -> Self {
+impl<O: KeyOrder, L: Layout> Iter<O, L> {
+    pub(super) fn new(list: Arc<SkipList<O, L>>) -> Self {
         Iter { list, at: None }
     }
 
@@ -93,11 +93,11 @@ impl<O: KeyOrder> Iter<O> {
         let node = self.at.expect("the cursor stands on an entry");
         // SAFETY: found by a search, so published and not the head; the list
         // lives as long as `self`.
-        unsafe { node.entry() }
+        unsafe { node.entry::<L>() }
     }
 }
 
-impl<O> fmt::Debug for Iter<O> {
+impl<O, L: Layout> fmt::Debug for Iter<O, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Iter")
             .field("list", &self.list)

@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 
 use super::node::{BRANCHING, Key, Node};
-use super::{KeyOrder, SkipList};
+use super::{KeyOrder, Layout, SkipList};
 
 /// Two neighbours of one level with a key's place between them.
 ///
@@ -28,7 +28,7 @@ pub(super) struct Found {
     pub(super) exact: bool,
 }
 
-impl<O: KeyOrder> SkipList<O> {
+impl<O: KeyOrder, L: Layout> SkipList<O, L> {
     /// How a node's key compares to `key`.
     ///
     /// # Safety
@@ -38,7 +38,7 @@ impl<O: KeyOrder> SkipList<O> {
     pub(super) unsafe fn compare(&self, node: Node, key: Key<'_>) -> Ordering {
         // SAFETY: not the head and published, by the caller's promise; the
         // list is borrowed.
-        self.order.compare(unsafe { node.key() }, key)
+        self.order.compare(unsafe { node.key::<L>() }, key)
     }
 
     /// Finds the place of `key` in one level, from `from.prev` on.
