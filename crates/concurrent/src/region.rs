@@ -318,6 +318,7 @@ mod system {
         {
             /// Where the logarithm of the page's size is in the flags.
             const SIZE_SHIFT: u32 = 26;
+            // Of part of a page, the system would map all, and unmap none.
             if !size.is_power_of_two() || !bytes.is_multiple_of(size) {
                 return None;
             }

@@ -55,10 +55,11 @@ macro_rules! engine_binding {
                     Ok(())
                 }
 
-                fn write_mode(sync: bool, disable_wal: bool) -> WriteOptions {
+                fn write_mode(sync: bool, flags: &Flags) -> WriteOptions {
                     let mut mode = WriteOptions::default();
                     mode.set_sync(sync);
-                    mode.disable_wal(disable_wal);
+                    mode.disable_wal(flags.disable_wal);
+                    mode.set_memtable_insert_hint_per_batch(flags.memtable_insert_hint_per_batch);
                     mode
                 }
 
@@ -180,6 +181,11 @@ macro_rules! engine_binding {
                 options.set_max_write_buffer_number(flags.max_write_buffer_number);
                 options
                     .set_min_write_buffer_number_to_merge(flags.min_write_buffer_number_to_merge);
+                options.set_arena_block_size(usize::try_from(flags.arena_block_size).unwrap_or(0));
+                if flags.memtable_use_huge_page {
+                    // The size RocksDB's program asks for.
+                    options.set_memtable_huge_page_size(2 << 20);
+                }
                 options.set_allow_concurrent_memtable_write(flags.allow_concurrent_memtable_write);
                 options.set_enable_write_thread_adaptive_yield(
                     flags.enable_write_thread_adaptive_yield,

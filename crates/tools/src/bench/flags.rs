@@ -215,6 +215,9 @@ flags! {
         write_buffer_size: i64 = 64 << 20, "Bytes of a memtable before it is flushed.";
         max_write_buffer_number: i32 = 2, "Memtables in memory, active one included, before writes stop.";
         min_write_buffer_number_to_merge: i32 = 1, "Full memtables to gather before a flush.";
+        arena_block_size: i64 = 0, "Bytes of a block of a memtable's arena; 0 lets the database choose.";
+        memtable_use_huge_page: bool = false, "Make memtables of reserved huge pages of 2 MiB, where there are some.";
+        memtable_insert_hint_per_batch: bool = false, "Insert each entry of a batch from the place of the one before on (not a flag of RocksDB's).";
         allow_concurrent_memtable_write: bool = true, "Let several writers insert into the memtable at once.";
         enable_write_thread_adaptive_yield: bool = true, "Let waiting writers yield for a while before they block.";
     }
@@ -277,6 +280,7 @@ impl Flags {
         at_least("stats_interval_seconds", self.stats_interval_seconds, 0)?;
         at_least("report_interval_seconds", self.report_interval_seconds, 0)?;
         at_least("write_buffer_size", self.write_buffer_size, 1)?;
+        at_least("arena_block_size", self.arena_block_size, 0)?;
         at_least("target_file_size_base", self.target_file_size_base, 1)?;
         at_least("block_size", self.block_size.into(), 1)?;
         at_least(

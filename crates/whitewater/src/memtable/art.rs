@@ -1,18 +1,18 @@
 //! The adaptive radix tree as a memtable (seed 004). Bytewise order only.
 
-use super::rep::{Entry, MemtableRep, Visit, cursor_as_iterator};
+use super::rep::{Entry, MemtableRep, RepOptions, Visit, cursor_as_iterator};
 use std::fmt;
 use std::sync::Arc;
 use whitewater_concurrent::art::{Art, Iter, Options};
 use whitewater_storage::iter::BoxedIterator;
 
 /// A tree for about `capacity` bytes of entries.
-pub(super) fn new(capacity: usize) -> Arc<dyn MemtableRep> {
+pub(super) fn new(rep: RepOptions) -> Arc<dyn MemtableRep> {
     // Room for what a memtable may be overrun by and for nodes; a tree that
     // needs still more takes it.
     let options = Options {
-        capacity: capacity + capacity / 4,
-        ..Options::default()
+        capacity: rep.capacity + rep.capacity / 4,
+        huge_pages: rep.huge_pages,
     };
     Arc::new(ArtRep {
         tree: Arc::new(Art::new(options)),

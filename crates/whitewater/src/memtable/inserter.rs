@@ -19,6 +19,8 @@ pub(crate) struct Inserter<'m, 'e> {
     pending: SmallVec<[Entry<'e>; AT_ONCE]>,
     entries: u64,
     deletes: u64,
+    /// Entries that follow each other may be near each other.
+    hint: bool,
 }
 
 impl<'m, 'e> Inserter<'m, 'e> {
@@ -28,7 +30,15 @@ impl<'m, 'e> Inserter<'m, 'e> {
             pending: SmallVec::new(),
             entries: 0,
             deletes: 0,
+            hint: false,
         }
+    }
+
+    /// Whether to expect that entries that follow each other are near each
+    /// other in the order of keys. Default no.
+    pub fn with_hint(mut self, hint: bool) -> Self {
+        self.hint = hint;
+        self
     }
 
     /// Adds an entry.
@@ -79,6 +89,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
         let inserted = match &self.pending[..] {
             [] => return Ok(()),
             [entry] => usize::from(self.memtable.rep.insert(*entry)),
+            entries if self.hint => self.memtable.rep.insert_batch_hinted(entries),
             entries => self.memtable.rep.insert_batch(entries),
         };
         let all = inserted == self.pending.len();

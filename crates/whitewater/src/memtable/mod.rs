@@ -29,10 +29,15 @@ use parking_lot::Mutex;
 use rep::{RepOptions, new_rep};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use whitewater_concurrent::region::{HugePages, TRANSPARENT};
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, UserComparator, ValueType, pack_tag};
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::{Error, Result};
+
+/// The smallest write buffer that gets huge pages unasked: what is unused of
+/// the last one is a twentieth of it at most.
+const MIN_HUGE_BUFFER: usize = 20 * TRANSPARENT;
 
 /// One generation of a column family's newest writes.
 #[derive(Debug)]
@@ -78,6 +83,15 @@ impl Memtable {
             0 => (options.write_buffer_size / 8).clamp(4 << 10, 1 << 20),
             n => n,
         };
+        let huge_pages = match options.memtable_huge_page_size {
+            0 if options.memtable_transparent_huge_pages
+                && options.write_buffer_size >= MIN_HUGE_BUFFER =>
+            {
+                HugePages::Transparent
+            }
+            0 => HugePages::Off,
+            n => HugePages::Reserved(n),
+        };
         Arc::new(Memtable {
             rep: new_rep(
                 options.memtable,
@@ -85,6 +99,7 @@ impl Memtable {
                     comparator: options.comparator.clone(),
                     capacity: options.write_buffer_size,
                     arena_block_size: block,
+                    huge_pages,
                 },
             ),
             comparator: options.comparator.clone(),

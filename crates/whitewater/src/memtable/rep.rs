@@ -3,6 +3,7 @@
 use super::{art, skip_list};
 use std::fmt::Debug;
 use std::sync::Arc;
+use whitewater_concurrent::region::HugePages;
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::UserComparator;
 
@@ -48,6 +49,11 @@ pub(crate) trait MemtableRep: Debug + Send + Sync {
     fn insert_batch(&self, entries: &[Entry<'_>]) -> usize {
         entries.iter().filter(|entry| self.insert(**entry)).count()
     }
+    /// As [`insert_batch`](Self::insert_batch), for a writer who expects
+    /// entries that follow each other to be near each other.
+    fn insert_batch_hinted(&self, entries: &[Entry<'_>]) -> usize {
+        self.insert_batch(entries)
+    }
     /// Visits the entries of `user_key` at or below `tag`, newest first, until
     /// `visit` returns `false`.
     fn get(&self, user_key: &[u8], tag: u64, visit: &mut Visit<'_>);
@@ -63,14 +69,15 @@ pub(crate) struct RepOptions {
     /// Bytes the memtable is to hold.
     pub capacity: usize,
     pub arena_block_size: usize,
+    pub huge_pages: HugePages,
 }
 
 /// An empty representation. The kind serves the comparator: options are
 /// checked when they are given.
 pub(crate) fn new_rep(kind: MemtableKind, options: RepOptions) -> Arc<dyn MemtableRep> {
     match kind {
-        MemtableKind::SkipList => skip_list::new(options.comparator, options.arena_block_size),
-        MemtableKind::Art => art::new(options.capacity),
+        MemtableKind::SkipList => skip_list::new(options),
+        MemtableKind::Art => art::new(options),
     }
 }
 

@@ -1,28 +1,23 @@
 //! The inline skip list as a memtable (seed 000). Serves every order.
 
-use super::rep::{Entry, MemtableRep, Visit, cursor_as_iterator};
+use super::rep::{Entry, MemtableRep, RepOptions, Visit, cursor_as_iterator};
 use std::cmp::Ordering;
 use std::fmt::Debug;
 use std::sync::Arc;
-use whitewater_concurrent::skiplist::{Iter, KeyOrder, SkipList};
+use whitewater_concurrent::skiplist::{Bytewise, Iter, KeyOrder, SkipList, Splice};
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::UserComparator;
 
-/// A skip list in the order of `comparator`.
-pub(super) fn new(comparator: UserComparator, arena_block_size: usize) -> Arc<dyn MemtableRep> {
-    match comparator {
-        UserComparator::Bytewise => Arc::new(SkipListRep::new(Bytewise, arena_block_size)),
-        other => Arc::new(SkipListRep::new(By(other), arena_block_size)),
-    }
-}
-
-#[derive(Debug)]
-struct Bytewise;
-
-impl KeyOrder for Bytewise {
-    #[inline]
-    fn compare(&self, a: (&[u8], u64), b: (&[u8], u64)) -> Ordering {
-        a.0.cmp(b.0).then_with(|| b.1.cmp(&a.1))
+/// A skip list in the order of the comparator.
+pub(super) fn new(options: RepOptions) -> Arc<dyn MemtableRep> {
+    let (block, pages) = (options.arena_block_size, options.huge_pages);
+    match options.comparator {
+        UserComparator::Bytewise => Arc::new(SkipListRep {
+            list: Arc::new(SkipList::with_pages(Bytewise, block, pages)),
+        }),
+        other => Arc::new(SkipListRep {
+            list: Arc::new(SkipList::with_pages(By(other), block, pages)),
+        }),
     }
 }
 
@@ -41,17 +36,17 @@ struct SkipListRep<O> {
     list: Arc<SkipList<O>>,
 }
 
-impl<O: KeyOrder> SkipListRep<O> {
-    fn new(order: O, arena_block_size: usize) -> Self {
-        SkipListRep {
-            list: Arc::new(SkipList::new(order, arena_block_size)),
-        }
-    }
-}
-
 impl<O: KeyOrder + Debug> MemtableRep for SkipListRep<O> {
     fn insert(&self, entry: Entry<'_>) -> bool {
         self.list.insert(entry.user_key, entry.tag, entry.value)
+    }
+    fn insert_batch_hinted(&self, entries: &[Entry<'_>]) -> usize {
+        let mut splice = Splice::default();
+        let inserted = entries.iter().filter(|entry| {
+            let (key, tag, value) = (entry.user_key, entry.tag, entry.value);
+            self.list.insert_with_splice(&mut splice, key, tag, value)
+        });
+        inserted.count()
     }
     fn get(&self, user_key: &[u8], tag: u64, visit: &mut Visit<'_>) {
         self.list.scan_from(user_key, tag, &mut |key, tag, value| {
