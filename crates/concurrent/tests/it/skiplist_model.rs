@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use whitewater_concurrent::skiplist::{Iter, SkipList, Splice};
+use whitewater_concurrent::region::HugePages;
+use whitewater_concurrent::skiplist::{Indirect, Iter, SkipList, Splice};
 
 use crate::order::{Bytewise, ModelKey, split};
 
@@ -161,6 +162,38 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn layouts_agree(inserts in inserts(), reverse in any::<bool>()) {
+        let (inline, model) = build(inserts)?;
+        let pages = HugePages::Transparent;
+        let list: SkipList<Bytewise, Indirect> = SkipList::with_pages(Bytewise, 16 << 10, pages);
+        let list = Arc::new(list);
+        let mut entries: Vec<_> = model.iter().collect();
+        if reverse {
+            entries.reverse();
+        }
+        for ((user_key, tag), value) in entries {
+            prop_assert!(list.insert_concurrently(user_key, tag.0, value));
+            prop_assert!(!list.insert_concurrently(user_key, tag.0, value));
+        }
+        prop_assert_eq!(list.check(), Ok(model.len()));
+        prop_assert_eq!(list.len(), model.len());
+        prop_assert!(list.used_bytes() <= list.allocated_bytes());
+        let (mut a, mut b) = (inline.iter(), list.iter());
+        a.seek_to_first();
+        b.seek_to_first();
+        while a.valid() && b.valid() {
+            prop_assert_eq!((a.key(), a.value()), (b.key(), b.value()));
+            a.next();
+            b.next();
+        }
+        prop_assert_eq!(a.valid(), b.valid());
+    }
+}
+
 #[test]
 fn an_empty_list_has_nothing() {
     let list = Arc::new(SkipList::new(Bytewise, 0));
@@ -215,12 +248,18 @@ fn a_splice_serves_any_order() {
         |i| i * 7_919 % 10_000,
         |i| if i % 2 == 0 { i } else { 9_999 - i / 2 * 2 },
     ];
-    for order in orders {
+    for (order, own) in orders.into_iter().flat_map(|o| [(o, true), (o, false)]) {
         let list = SkipList::new(Bytewise, 1 << 20);
         let mut splice = Splice::default();
         for i in 0..10_000 {
             let key = order(i).to_be_bytes();
-            assert!(list.insert_with_splice(&mut splice, &key, 1, &key));
+            // The list's own splice, or the caller's.
+            let mut insert = || match own {
+                true => list.insert(&key, 1, &key),
+                false => list.insert_with_splice(&mut splice, &key, 1, &key),
+            };
+            assert!(insert());
+            assert!(!insert(), "the second one is noticed");
         }
         let mut count = 0_u32;
         list.scan_from(b"", 0, &mut |key, _, value| {

@@ -194,6 +194,7 @@ fn harmless(variant: u64, fs: &MemFs) -> Options {
     o.set_block_based_table_factory(&t);
     o.set_level_compaction_dynamic_level_bytes(one_of(&[0, 1]) == 1);
     o.set_memtable_factory([MemtableFactory::SkipList, MemtableFactory::Art][one_of(&[0, 1])]);
+    o.set_memtable_huge_page_size(one_of(&[0, 0, 2 << 20]));
     o.set_recycle_log_file_num(one_of(&[0, 2]));
     o.set_max_total_wal_size(one_of(&[0, 100_000]) as u64);
     o.set_max_manifest_file_size(one_of(&[1_000, 1 << 30]));
@@ -357,6 +358,7 @@ impl<'a> Session<'a> {
         }
         let mut options = WriteOptions::default();
         options.set_sync(sync);
+        options.set_memtable_insert_hint_per_batch(batch.len() % 2 == 0);
         said("write", self.db.write_opt(batch, &options))
     }
 
