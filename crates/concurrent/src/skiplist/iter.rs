@@ -56,6 +56,11 @@ impl<O: KeyOrder, L: Layout> Iter<O, L> {
         if let Some(node) = self.at {
             // SAFETY: every node has level 0, and the list is alive.
             self.at = unsafe { node.next(0) };
+            if let Some(node) = self.at {
+                // While the caller is busy with this entry, the next one comes.
+                // SAFETY: as above.
+                unsafe { node.prefetch_entry_after() };
+            }
         }
     }
 
