@@ -15,7 +15,7 @@
 //!   `height`: how many levels it gets; `order`: how keys compare
 //! * `search`: walking the levels
 //! * `insert`: linking, and the splices that remember places
-//! * `iter`: cursors; `check`: whether a list is as it should be
+//! * `iter`: cursors; `ahead`: what they fetch in advance; `check`: whether a list is as it should be
 //!
 //! # Thread safety
 //! Everything may be called from any thread at any time. Readers never wait.
@@ -26,6 +26,7 @@
 //! What this does not do: versions, visibility and deletion are the caller's
 //! business, encoded in tags and values.
 
+mod ahead;
 mod check;
 mod height;
 mod insert;

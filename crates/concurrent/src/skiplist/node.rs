@@ -247,23 +247,23 @@ impl Node {
         let _ = level;
     }
 
-    /// Asks the processor for the successor in level 0, the beginning of its
-    /// value included. What is longer than that comes by itself, as it is
-    /// read in order.
-    ///
-    /// # Safety
-    /// As for [`Node::next`].
+    /// Whether walking from one node to the other is as reading memory in
+    /// order, one way or the other.
     #[inline(always)]
-    pub(super) unsafe fn prefetch_entry_after(self) {
+    pub(super) fn is_near(self, other: Node) -> bool {
+        self.0.addr().get().abs_diff(other.0.addr().get()) < 512
+    }
+
+    /// Asks the processor for the node: its lowest links, its key and the
+    /// beginning of its value. What is longer than that comes by itself, as it
+    /// is read in order.
+    #[inline(always)]
+    pub(super) fn prefetch(self) {
         #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: every node has level 0; the rest is the caller's promise.
-            let link = unsafe { self.link(0) };
-            // Relaxed: the address is only a hint, nothing is read through it.
-            let next = link.load(Ordering::Relaxed).cast::<i8>();
             for line in 0..2 {
-                let at = next.wrapping_add(line * 64);
+                let at = self.0.as_ptr().cast::<i8>().wrapping_add(line * 64);
                 // SAFETY: a prefetch has no effect but on caches, whatever the
                 // address.
                 unsafe { _mm_prefetch::<_MM_HINT_T0>(at) };

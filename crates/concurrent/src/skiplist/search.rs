@@ -98,6 +98,17 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
         (place.next, false)
     }
 
+    /// The first node of one level at or after `key`.
+    pub(super) fn first_in_level(&self, key: Key<'_>, lowest: usize) -> Option<Node> {
+        let mut place = self.everything();
+        for level in (lowest..self.height().max(lowest + 1)).rev() {
+            // SAFETY: as in `first_at_or_after`.
+            let found = unsafe { self.search_level(key, level, place) };
+            place = found.place;
+        }
+        place.next
+    }
+
     /// The last node before `key` (or at it, if `or_at`).
     pub(super) fn last_before(&self, key: Key<'_>, or_at: bool) -> Option<Node> {
         let mut place = self.everything();

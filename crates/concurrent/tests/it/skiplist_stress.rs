@@ -41,8 +41,21 @@ fn read_until(list: &Arc<SkipList<Bytewise>>, done: &AtomicBool) -> usize {
         });
         assert!(count >= last_count, "entries vanished");
         last_count = count;
-        // Backward from somewhere, for a while.
+        // The same with a cursor, which looks ahead on such a walk.
         let mut cursor = list.iter();
+        cursor.seek_to_first();
+        let (mut count, mut last) = (0, None);
+        while cursor.valid() {
+            let (here, _) = split(cursor.key());
+            assert!(last.is_none_or(|last| last < here), "unsorted");
+            assert_eq!(cursor.value(), value(&here));
+            last = Some(here);
+            count += 1;
+            cursor.next();
+        }
+        assert!(count >= last_count, "entries vanished");
+        last_count = count;
+        // Backward from somewhere, for a while.
         cursor.seek_for_prev(&key(walks * 31), 1);
         let mut above: Option<Vec<u8>> = None;
         for _ in 0..200 {
