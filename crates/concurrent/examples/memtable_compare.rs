@@ -11,6 +11,7 @@ use std::time::Instant;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
+use whitewater_concurrent::arena::ArenaOptions;
 use whitewater_concurrent::art::{Art, Options};
 use whitewater_concurrent::region::HugePages;
 use whitewater_concurrent::skiplist::{Bytewise, SkipList, Splice};
@@ -73,7 +74,11 @@ macro_rules! common {
 
 impl Set for List {
     fn create(_: usize) -> Arc<Self> {
-        Arc::new(SkipList::with_pages(Bytewise, 1 << 20, huge_pages()))
+        let arena = ArenaOptions {
+            block_size: 1 << 20,
+            pages: huge_pages(),
+        };
+        Arc::new(SkipList::new(Bytewise, arena))
     }
     fn insert(&self, key: &[u8], tag: u64, value: &[u8]) -> bool {
         SkipList::insert(self, key, tag, value)

@@ -1,8 +1,10 @@
 //! Measures variants of the skip list beside each other, in turn:
-//! `skiplist_compare [entries] [rounds]` prints medians of this thread's
-//! processor time per operation, which other programs disturb least.
+//! `skiplist_compare [entries] [rounds] [layouts|pages|splices]` prints medians
+//! of this thread's processor time per operation, which other programs disturb
+//! least.
 //!
 //! * inline against a pointer to the entry (16 random bytes, no values);
+//! * plain pages against huge ones, fresh against kept;
 //! * a plain descent against the cached splice and the splice of a batch, for
 //!   random, sorted and clustered keys.
 
@@ -24,6 +26,7 @@ mod unix {
     use rand::rngs::StdRng;
     use rand::seq::SliceRandom;
     use rand::{Rng, SeedableRng};
+    use whitewater_concurrent::arena::ArenaOptions;
     use whitewater_concurrent::region::{HugePages, set_pool_limit};
     use whitewater_concurrent::skiplist::{Bytewise, Indirect, Inline, Layout, SkipList, Splice};
 
@@ -45,7 +48,11 @@ mod unix {
     }
 
     fn create<L: Layout>(pages: HugePages) -> Arc<List<L>> {
-        Arc::new(SkipList::with_pages(Bytewise, BLOCK, pages))
+        let block_size = BLOCK;
+        Arc::new(SkipList::with_layout(
+            Bytewise,
+            ArenaOptions { block_size, pages },
+        ))
     }
 
     /// Insert, get, scan.
@@ -139,14 +146,21 @@ mod unix {
             inline.push(layout::<Inline>(keys, &shuffled, value, pages));
             indirect.push(layout::<Indirect>(keys, &shuffled, value, pages));
         }
+        // Of neighbouring runs, as the machine's state changes with time.
+        let ratios = inline.iter().zip(&indirect).map(|(a, b)| {
+            let pairs = a.iter().zip(b);
+            pairs.map(|(a, b)| b / a).collect()
+        });
+        let ratios = medians(ratios.collect());
         let (inline, indirect) = (medians(inline), medians(indirect));
         println!(
             "16 random bytes, values of {}: inline, indirect, ratio",
             value.len()
         );
         let names = ["insert", "get", "scan", "bytes per entry"];
-        for ((name, a), b) in names.iter().zip(&inline).zip(&indirect) {
-            println!("  {name:20}{a:>9.1}{b:>9.1}{:>9.2}", b / a);
+        let figures = inline.iter().zip(&indirect).zip(&ratios);
+        for (name, ((a, b), ratio)) in names.iter().zip(figures) {
+            println!("  {name:20}{a:>9.1}{b:>9.1}{ratio:>9.2}");
         }
     }
 
@@ -192,12 +206,21 @@ mod unix {
         let mut rng = StdRng::seed_from_u64(1);
         let random: Vec<Key> = (0..n).map(|_| rng.random()).collect();
         let only = std::env::args().nth(3);
-        compare_pages(&random, b"", rounds);
-        compare_pages(&random[..n / 2], &[b'v'; 100], rounds);
-        if only.is_some() {
-            return;
+        let wanted = |part: &str| only.as_deref().is_none_or(|only| only == part);
+        if wanted("pages") {
+            compare_pages(&random, b"", rounds);
+            compare_pages(&random[..n / 2], &[b'v'; 100], rounds);
         }
-        compare_layouts(&random, b"", rounds);
+        if wanted("layouts") {
+            compare_layouts(&random, b"", rounds);
+        }
+        if wanted("splices") {
+            compare_splices(random, rounds);
+        }
+    }
+
+    fn compare_splices(random: Vec<Key>, rounds: usize) {
+        let mut rng = StdRng::seed_from_u64(2);
         let mut sorted = random.clone();
         sorted.sort_unstable();
         let mut clustered: Vec<Key> = Vec::new();

@@ -76,16 +76,31 @@ pub struct ConcurrentArena {
     pages: HugePages,
 }
 
-impl ConcurrentArena {
-    /// An arena that grows by blocks of `block_size` bytes (rounded up to 8,
-    /// at least 4 KiB, at most 1 GiB). Takes no memory yet.
-    pub fn new(block_size: usize) -> Self {
-        Self::with_pages(block_size, HugePages::Off)
-    }
+/// How an arena takes memory.
+#[derive(Clone, Copy, Debug)]
+pub struct ArenaOptions {
+    /// Bytes it grows by: rounded up to 8, at least 4 KiB, at most 1 GiB; with
+    /// huge pages, rounded up to whole ones.
+    pub block_size: usize,
+    /// What all blocks but the first are made of: what holds little shall not
+    /// take a huge page.
+    pub pages: HugePages,
+}
 
-    /// An arena whose blocks are made of huge pages, and hold at least one,
-    /// but for the first: what holds little shall not take a huge page.
-    pub fn with_pages(block_size: usize, pages: HugePages) -> Self {
+/// Blocks of so many bytes, on plain pages.
+impl From<usize> for ArenaOptions {
+    fn from(block_size: usize) -> Self {
+        ArenaOptions {
+            block_size,
+            pages: HugePages::Off,
+        }
+    }
+}
+
+impl ConcurrentArena {
+    /// An arena. Takes no memory yet.
+    pub fn new(options: impl Into<ArenaOptions>) -> Self {
+        let ArenaOptions { block_size, pages } = options.into();
         let block_size = block_size
             .clamp(MIN_BLOCK, MAX_BLOCK)
             .next_multiple_of(ALIGN);

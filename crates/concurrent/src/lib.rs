@@ -5,6 +5,9 @@
 //! * [`skiplist`]: the inline skip list, concurrent inserts beside lock-free
 //!   readers (seed: RocksDB's `InlineSkipList`).
 //! * [`region`]: the memory of memtables, huge pages, and what is kept of it.
+//! * [`append`]: entries without order, sorted when read.
+//! * [`hash_list`]: hash tables of linked lists and skip lists.
+//! * [`sorted`]: snapshots of entries, sorted after the fact.
 //! * [`group`]: leader and followers, the mechanism of grouped commits.
 //! * [`counter`]: statistics that promise no ordering.
 //! * [`waiter`]: spin, yield, then sleep, by what has paid off before.
@@ -14,11 +17,14 @@
 //! `unsafe`; each block states the invariant it relies on, each atomic who
 //! writes it, who reads it and what it publishes.
 
+pub mod append;
 pub mod arena;
 pub mod art;
 pub mod counter;
 pub mod group;
+pub mod hash_list;
 pub mod region;
 pub mod skiplist;
+pub mod sorted;
 pub mod sync;
 pub mod waiter;

@@ -30,6 +30,28 @@ pub trait InternalIterator: Send {
     fn value(&self) -> &[u8];
     /// The first failure met, if any. A failed cursor is not valid.
     fn status(&self) -> Result<()>;
+    /// Whether, from the next `seek` or `seek_for_prev` on, the caller looks
+    /// at no entry outside the prefix of the key sought, so that a source that
+    /// groups keys by prefix may leave the others out. Off at first; sources
+    /// to which prefixes mean nothing do nothing.
+    fn keep_to_prefix(&mut self, _on: bool) {}
+    /// This cursor as one that moves from user key to user key, if it can do
+    /// so faster than version by version.
+    fn by_key(&mut self) -> Option<&mut dyn KeyCursor> {
+        None
+    }
+}
+
+/// Movements of an [`InternalIterator`] that is valid, past versions nobody
+/// wants to see.
+pub trait KeyCursor {
+    /// Moves to the first entry of the next user key.
+    fn next_key(&mut self);
+    /// Moves to the first entry of the user key before.
+    fn prev_key(&mut self);
+    /// Moves, within the user key, to the newest entry whose tag is at or below
+    /// `upto`. Returns `false`, and stays on the user key, if there is none.
+    fn newest(&mut self, upto: u64) -> bool;
 }
 
 /// A boxed [`InternalIterator`].
@@ -65,5 +87,11 @@ impl<I: InternalIterator + ?Sized> InternalIterator for Box<I> {
     }
     fn status(&self) -> Result<()> {
         (**self).status()
+    }
+    fn keep_to_prefix(&mut self, on: bool) {
+        (**self).keep_to_prefix(on);
+    }
+    fn by_key(&mut self) -> Option<&mut dyn KeyCursor> {
+        (**self).by_key()
     }
 }

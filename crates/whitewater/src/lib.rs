@@ -74,8 +74,9 @@ pub use api::{
     DBRawIteratorWithThreadMode, DBRecoveryMode, DBWithThreadMode, DEFAULT_COLUMN_FAMILY_NAME,
     Direction, FlushOptions, IterateBounds, IteratorMode, LiveFile, LruCacheOptions,
     MemtableFactory, MergeOperands, MultiThreaded, Options, PrefixRange, Range, ReadOptions,
-    SingleThreaded, Snapshot, SnapshotWithThreadMode, ThreadMode, WaitForCompactOptions,
-    WriteBatch, WriteBatchIterator, WriteBatchIteratorCf, WriteBatchWithTransaction, WriteOptions,
+    SingleThreaded, SliceTransform, Snapshot, SnapshotWithThreadMode, ThreadMode,
+    WaitForCompactOptions, WriteBatch, WriteBatchIterator, WriteBatchIteratorCf,
+    WriteBatchWithTransaction, WriteOptions,
 };
 
 /// File systems a database can live in; see [`Options::set_fs`].

@@ -1,5 +1,8 @@
 //! Walking a tree in order.
 //!
+//! *Forward* is the order of entries: keys rise, or fall if `FALLING`, and
+//! within a key tags fall. *Up* is towards greater keys.
+//!
 //! A cursor remembers the nodes from the root to its leaf. Of a small node it
 //! takes a sorted copy of the children when it first moves within it; a large
 //! one is read by byte.
@@ -9,6 +12,7 @@
 //! was positioned, so it may be missed. So a cursor never looks back at the
 //! tree, and never starts over, until it is positioned anew.
 
+use std::cell::Cell;
 use std::cmp::Ordering as Order;
 
 use super::Art;
@@ -17,9 +21,15 @@ use super::leaf::{Leaf, Link};
 use super::node::Ref;
 use super::versions::Versions;
 
+thread_local! {
+    /// The frames of a cursor of this thread that is gone: most cursors seek
+    /// once, and would spend as long in the allocator as in the tree.
+    static SPARE: Cell<Vec<Frame>> = const { Cell::new(Vec::new()) };
+}
+
 /// A place in a tree, or nowhere. All calls must name the same tree.
 #[derive(Clone)]
-pub(super) struct Cursor {
+pub(super) struct Cursor<const FALLING: bool> {
     /// The nodes on the way: the first `depth` of these. The rest are kept
     /// for their memory.
     frames: Vec<Frame>,
@@ -30,7 +40,38 @@ pub(super) struct Cursor {
     at: Link,
 }
 
-impl Default for Cursor {
+impl<const FALLING: bool> Drop for Cursor<FALLING> {
+    fn drop(&mut self) {
+        let frames = std::mem::take(&mut self.frames);
+        // A thread that ends has no spare any more.
+        let _ = SPARE.try_with(|spare| {
+            let last = spare.take();
+            let larger = frames.capacity() > last.capacity();
+            spare.set(if larger { frames } else { last });
+        });
+    }
+}
+
+/// The version at which a cursor comes to a key.
+#[derive(Clone, Copy)]
+enum Landing {
+    Newest,
+    Oldest,
+}
+
+impl Landing {
+    /// Where the order of entries has it.
+    #[inline(always)]
+    fn of(forward: bool) -> Self {
+        if forward {
+            Landing::Newest
+        } else {
+            Landing::Oldest
+        }
+    }
+}
+
+impl<const FALLING: bool> Default for Cursor<FALLING> {
     fn default() -> Self {
         Cursor {
             frames: Vec::new(),
@@ -41,7 +82,7 @@ impl Default for Cursor {
     }
 }
 
-impl Cursor {
+impl<const FALLING: bool> Cursor<FALLING> {
     /// Whether it is somewhere.
     #[inline(always)]
     pub(super) fn valid(&self) -> bool {
@@ -113,17 +154,38 @@ impl Cursor {
         }
     }
 
+    /// To the first entry of the next key, or of the one before.
+    #[inline(always)]
+    pub(super) fn step_key(&mut self, tree: &Art, forward: bool) {
+        if self.valid() {
+            self.walk(tree, forward, Landing::Newest);
+        }
+    }
+
+    /// To the newest version at or below `upto` of the same key; whether that
+    /// is another entry, or nothing if there is none.
+    #[inline]
+    pub(super) fn newest(&mut self, tree: &Art, upto: u64) -> Option<bool> {
+        let at = self.versions(tree).at_or_below(upto);
+        if at == Link::END {
+            return None;
+        }
+        let moved = at != self.at;
+        self.at = at;
+        Some(moved)
+    }
+
     /// To the first entry.
     pub(super) fn seek_to_first(&mut self, tree: &Art) {
-        self.enter(tree, Start::First);
+        self.enter(tree, true);
     }
 
     /// To the last entry.
     pub(super) fn seek_to_last(&mut self, tree: &Art) {
-        self.enter(tree, Start::Last);
+        self.enter(tree, false);
     }
 
-    fn enter(&mut self, tree: &Art, start: Start) {
+    fn enter(&mut self, tree: &Art, forward: bool) {
         self.depth = 0;
         self.leaf = Ref::NONE;
         let root = tree.root();
@@ -131,10 +193,10 @@ impl Cursor {
             return;
         }
         if root.is_leaf() {
-            self.land(tree, root, start == Start::First);
+            self.land(tree, root, Landing::of(forward));
         } else {
-            self.push(tree, root, start);
-            self.walk(tree, start == Start::First);
+            self.push(tree, root, start(up::<FALLING>(forward)));
+            self.walk(tree, forward, Landing::of(forward));
         }
     }
 
@@ -154,9 +216,11 @@ impl Cursor {
         &mut self,
         tree: &Art,
         key: &[u8],
-        up: bool,
+        forward: bool,
         choose: impl Fn(Versions<'_>) -> Link,
     ) {
+        let up = up::<FALLING>(forward);
+        let landing = Landing::of(forward);
         self.depth = 0;
         self.leaf = Ref::NONE;
         let mut at = tree.root();
@@ -172,10 +236,10 @@ impl Cursor {
                         self.at = chosen;
                         return;
                     }
-                } else if (order == Order::Greater) == up && self.land(tree, at, up) {
+                } else if (order == Order::Greater) == up && self.land(tree, at, landing) {
                     return;
                 }
-                return self.walk(tree, up);
+                return self.walk(tree, forward, landing);
             }
             let node = tree.node(at);
             let prefix = node.prefix();
@@ -184,10 +248,9 @@ impl Cursor {
                 // All below comes after the key, or all before it.
                 order => {
                     if (order == Order::Greater) == up {
-                        let start = if up { Start::First } else { Start::Last };
-                        self.push(tree, at, start);
+                        self.push(tree, at, start(up));
                     }
-                    return self.walk(tree, up);
+                    return self.walk(tree, forward, landing);
                 }
             }
             depth += prefix.len as usize;
@@ -198,48 +261,49 @@ impl Cursor {
                 continue;
             };
             let child = node.child(byte);
-            let start = if child.is_none() {
+            let place = if child.is_none() {
                 Start::Beside(byte, up)
             } else {
                 Start::At(byte)
             };
-            self.push(tree, at, start);
+            self.push(tree, at, place);
             depth += 1;
             at = child;
         }
-        self.walk(tree, up);
+        self.walk(tree, forward, landing);
     }
 
     /// To the first entry of the next key.
     #[inline(always)]
     pub(super) fn next_key(&mut self, tree: &Art) {
-        self.walk(tree, true);
+        self.walk(tree, true, Landing::Newest);
     }
 
     /// To the last entry of the previous key.
     #[inline]
     fn prev_key(&mut self, tree: &Art) {
-        self.walk(tree, false);
+        self.walk(tree, false, Landing::Oldest);
     }
 
     /// To the nearest key with versions from the place the frames say.
     #[inline(always)]
-    fn walk(&mut self, tree: &Art, up: bool) {
+    fn walk(&mut self, tree: &Art, forward: bool, landing: Landing) {
+        let up = up::<FALLING>(forward);
         // Most steps lead to a leaf next to the last one.
         if let Some(frame) = self.frames[..self.depth].last_mut()
             && let leaf = frame.next_leaf(tree, up)
             && leaf.is_leaf()
-            && self.land(tree, leaf, up)
+            && self.land(tree, leaf, landing)
         {
             return;
         }
-        self.walk_on(tree, up);
+        self.walk_on(tree, forward, landing);
     }
 
     /// As [`Cursor::walk`], through any nodes.
     #[inline(never)]
-    fn walk_on(&mut self, tree: &Art, up: bool) {
-        let start = if up { Start::First } else { Start::Last };
+    fn walk_on(&mut self, tree: &Art, forward: bool, landing: Landing) {
+        let up = up::<FALLING>(forward);
         while self.depth > 0 {
             let frame = &mut self.frames[self.depth - 1];
             let child = frame.next(tree, up);
@@ -251,22 +315,21 @@ impl Cursor {
                 if !upcoming.is_none() && !upcoming.is_leaf() {
                     tree.node(upcoming).ask_for_children(&tree.memory);
                 }
-                self.push(tree, child, start);
-            } else if self.land(tree, child, up) {
+                self.push(tree, child, start(up));
+            } else if self.land(tree, child, landing) {
                 return;
             }
         }
         self.leaf = Ref::NONE;
     }
 
-    /// To a leaf's first or last version, if it has any.
+    /// To a version of a leaf, if it has any.
     #[inline(always)]
-    fn land(&mut self, tree: &Art, leaf: Ref, first: bool) -> bool {
+    fn land(&mut self, tree: &Art, leaf: Ref, landing: Landing) -> bool {
         let versions = Versions::new(&tree.memory, tree.leaf(leaf));
-        let at = if first {
-            versions.newest()
-        } else {
-            versions.oldest()
+        let at = match landing {
+            Landing::Newest => versions.newest(),
+            Landing::Oldest => versions.oldest(),
         };
         if at == Link::END {
             return false;
@@ -279,9 +342,26 @@ impl Cursor {
     #[inline]
     fn push(&mut self, tree: &Art, node: Ref, start: Start) {
         if self.depth == self.frames.len() {
-            self.frames.push(Frame::empty());
+            if self.frames.capacity() == 0 {
+                self.frames = SPARE.take();
+            }
+            if self.depth == self.frames.len() {
+                self.frames.push(Frame::empty());
+            }
         }
         self.frames[self.depth].enter(tree, node, start);
         self.depth += 1;
     }
+}
+
+/// Whether this way leads to greater keys.
+#[inline(always)]
+fn up<const FALLING: bool>(forward: bool) -> bool {
+    forward != FALLING
+}
+
+/// Where a walk through all of a node begins.
+#[inline(always)]
+fn start(up: bool) -> Start {
+    if up { Start::First } else { Start::Last }
 }

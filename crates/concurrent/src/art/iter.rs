@@ -9,15 +9,18 @@ use super::cursor::Cursor;
 /// A cursor over a tree. Sees every entry inserted before it was positioned
 /// with a `seek`; entries inserted meanwhile may or may not appear. Stands
 /// nowhere at first.
-pub struct Iter {
+///
+/// Keys rise, or fall if `FALLING`: bytewise order or its reverse. Within a
+/// key, tags fall in both.
+pub struct Iter<const FALLING: bool = false> {
     tree: Arc<Art>,
-    cursor: Cursor,
+    cursor: Cursor<FALLING>,
     /// User key and tag of the current entry, if they do not lie side by side
     /// in the tree.
     key: Vec<u8>,
 }
 
-impl Iter {
+impl<const FALLING: bool> Iter<FALLING> {
     pub(super) fn new(tree: Arc<Art>) -> Self {
         Iter {
             tree,
@@ -70,13 +73,47 @@ impl Iter {
         self.assemble();
     }
 
-    /// Moves to the first entry at or after the given key.
+    /// Moves to the newest entry of the next key. Nothing happens if the cursor
+    /// is not valid.
+    #[inline]
+    pub fn next_key(&mut self) {
+        self.cursor.step_key(&self.tree, true);
+        self.assemble();
+    }
+
+    /// Moves to the newest entry of the key before. Nothing happens if the
+    /// cursor is not valid.
+    #[inline]
+    pub fn prev_key(&mut self) {
+        self.cursor.step_key(&self.tree, false);
+        self.assemble();
+    }
+
+    /// Moves to the newest entry of the same key whose tag is at or below
+    /// `upto`. Returns `false` and stays if there is none.
+    ///
+    /// # Panics
+    /// If the cursor is not valid.
+    #[inline]
+    pub fn newest(&mut self, upto: u64) -> bool {
+        let moved = self.cursor.newest(&self.tree, upto);
+        match moved {
+            Some(true) => self.assemble(),
+            Some(false) => {}
+            None => return false,
+        }
+        true
+    }
+
+    /// Moves to the first entry at or after the given key, in the order of the
+    /// iterator.
     pub fn seek(&mut self, user_key: &[u8], tag: u64) {
         self.cursor.seek(&self.tree, user_key, tag);
         self.assemble();
     }
 
-    /// Moves to the last entry at or before the given key.
+    /// Moves to the last entry at or before the given key, in the order of the
+    /// iterator.
     pub fn seek_for_prev(&mut self, user_key: &[u8], tag: u64) {
         self.cursor.seek_for_prev(&self.tree, user_key, tag);
         self.assemble();
@@ -108,12 +145,13 @@ impl Iter {
         let (tag, _) = self.cursor.entry(&self.tree);
         let user_key = self.cursor.leaf(&self.tree).key();
         self.key.clear();
+        self.key.reserve(user_key.len() + size_of::<u64>());
         self.key.extend_from_slice(user_key);
         self.key.extend_from_slice(&tag.to_le_bytes());
     }
 }
 
-impl fmt::Debug for Iter {
+impl<const FALLING: bool> fmt::Debug for Iter<FALLING> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Iter")
             .field("tree", &self.tree)

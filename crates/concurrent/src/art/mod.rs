@@ -1,8 +1,9 @@
 //! An adaptive radix tree of user keys and their versions.
 //!
 //! A sorted set of entries `(user_key, tag, value)` that many threads insert
-//! into and read from at once, in bytewise order of the user keys and, within
-//! a key, from high tags to low ones. Any bytes are a key: empty ones, ones
+//! into and read from at once, in bytewise order of the user keys (or, by
+//! choice of the cursor, its reverse) and, within a key, from high tags to low
+//! ones. Any bytes are a key: empty ones, ones
 //! with zeros, ones that begin with others. Nothing is ever removed or
 //! changed: the whole tree goes away together.
 //!
@@ -31,7 +32,8 @@
 //! memory's own lock.
 //!
 //! What this does not do: visibility and deletion are the caller's business,
-//! encoded in tags and values. Orders other than bytewise are not for it.
+//! encoded in tags and values. Orders other than bytewise and its reverse are
+//! not for it.
 
 mod batch;
 mod bytes;
@@ -137,7 +139,7 @@ impl Art {
         {
             return;
         }
-        let mut cursor = Cursor::default();
+        let mut cursor = Cursor::<false>::default();
         cursor.seek(self, user_key, tag);
         if found.is_some() && cursor.valid() && cursor.leaf(self).key() == user_key {
             // Its versions have been visited.
@@ -174,6 +176,12 @@ impl Art {
 
     /// A cursor that keeps the tree alive.
     pub fn iter(self: &Arc<Self>) -> Iter {
+        Iter::new(Arc::clone(self))
+    }
+
+    /// As [`Art::iter`], with keys in reverse bytewise order: the greatest key
+    /// comes first, and of a key the highest tag.
+    pub fn iter_falling(self: &Arc<Self>) -> Iter<true> {
         Iter::new(Arc::clone(self))
     }
 

@@ -57,7 +57,7 @@ impl Ahead {
     /// What is ahead of `at`, a node of `list` and not its head.
     pub(super) fn of<O: KeyOrder, L: Layout>(list: &SkipList<O, L>, at: Node) -> Self {
         // SAFETY: a published node of the list, which is borrowed.
-        let key = unsafe { at.key::<L>() };
+        let key = unsafe { at.key_as::<L>() };
         let current = Lane {
             at: None,
             end: list.first_in_level(key, LEVEL),

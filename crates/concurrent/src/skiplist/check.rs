@@ -33,7 +33,7 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
         while let Some(node) = at {
             if let Some(&last) = nodes.last() {
                 // SAFETY: reached through a link, so not the head.
-                let key = unsafe { node.key::<L>() };
+                let key = unsafe { node.key_as::<L>() };
                 // SAFETY: as above.
                 if unsafe { self.compare(last, key) }.is_ge() {
                     return Err(format!("level {level} is not sorted"));

@@ -18,7 +18,25 @@ thread_local! {
 /// [`MAX_HEIGHT`].
 #[inline]
 pub(super) fn random_height() -> usize {
-    let draw = STATE.with(|state| {
+    // Every pair of low zero bits is one success with probability 1/4.
+    let rises = draw().trailing_zeros() / BRANCHING.trailing_zeros();
+    (1 + rises as usize).min(MAX_HEIGHT)
+}
+
+/// Levels of a new node: 1, and one more with probability 1/`branching` each,
+/// at most `max`.
+pub(crate) fn random_height_of(max: usize, branching: u32) -> usize {
+    let mut height = 1;
+    while height < max && draw() < u32::MAX / branching {
+        height += 1;
+    }
+    height
+}
+
+/// 32 random bits.
+#[inline]
+fn draw() -> u32 {
+    STATE.with(|state| {
         let mut x = state.get();
         if x == 0 {
             x = seed();
@@ -29,11 +47,8 @@ pub(super) fn random_height() -> usize {
         state.set(x);
         // The multiplication mixes the low bits, xorshift's weak side; the
         // high half of the product is used.
-        x.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32
-    });
-    // Every pair of low zero bits is one success with probability 1/4.
-    let rises = draw.trailing_zeros() / BRANCHING.trailing_zeros();
-    (1 + rises as usize).min(MAX_HEIGHT)
+        (x.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) as u32
+    })
 }
 
 /// A start value other than 0, different for every thread.

@@ -91,7 +91,7 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
         value: &[u8],
     ) -> bool {
         check_sizes(user_key, value);
-        let height = height.clamp(1, MAX_HEIGHT);
+        let height = height.clamp(1, self.max_height);
         let key = (user_key, tag);
         // Only the node's own levels are filled in and used.
         let mut places = [self.everything(); MAX_HEIGHT];
@@ -108,7 +108,7 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
                 places[level] = place;
             }
         }
-        let node = Node::create::<L>(&self.arena, &self.apart, height, key, value);
+        let node = Node::create_as::<L>(&self.arena, &self.apart, height, key, value);
         // SAFETY: the places were found above, in their levels.
         let linked = unsafe { self.link(node, height, key, &mut places) };
         linked.is_ok()
@@ -140,14 +140,14 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
         value: &[u8],
     ) -> bool {
         check_sizes(key.0, value);
-        let height = height.clamp(1, MAX_HEIGHT);
+        let height = height.clamp(1, self.max_height);
         let top = self.raise_height(height);
         let Ok(()) = self.fit(splice, reuse, top, key) else {
             return false;
         };
         // Forgotten unless all goes well.
         splice.height = 0;
-        let node = Node::create::<L>(&self.arena, &self.apart, height, key, value);
+        let node = Node::create_as::<L>(&self.arena, &self.apart, height, key, value);
         // SAFETY: `fit` filled `splice` for this list (S1) and this key.
         let linked = unsafe { self.link(node, height, key, &mut splice.places) };
         if linked.is_ok() {

@@ -146,7 +146,7 @@ impl<O: KeyOrder, L: Layout> Iter<O, L> {
         let node = self.at.expect("the cursor stands on an entry");
         // SAFETY: found by a search, so published and not the head; the list
         // lives as long as `self`.
-        unsafe { node.entry::<L>() }
+        unsafe { node.entry_as::<L>() }
     }
 }
 

@@ -26,8 +26,7 @@ impl Layout for Indirect {}
 pub(super) mod sealed {
     use std::ptr::NonNull;
 
-    use crate::arena::ConcurrentArena;
-    use crate::region::HugePages;
+    use crate::arena::{ArenaOptions, ConcurrentArena};
 
     /// See the module around.
     pub trait Sealed {
@@ -41,7 +40,7 @@ pub(super) mod sealed {
     /// Memory for entries apart from their nodes.
     pub trait Apart {
         /// Takes no memory yet.
-        fn new(block_size: usize, pages: HugePages) -> Self;
+        fn new(options: ArenaOptions) -> Self;
         /// As [`ConcurrentArena::allocate`].
         fn allocate(&self, bytes: usize) -> NonNull<u8>;
         /// As [`ConcurrentArena::used_bytes`] and
@@ -64,7 +63,7 @@ pub(super) mod sealed {
     pub struct Nowhere;
 
     impl Apart for Nowhere {
-        fn new(_: usize, _: HugePages) -> Self {
+        fn new(_: ArenaOptions) -> Self {
             Nowhere
         }
         fn allocate(&self, _: usize) -> NonNull<u8> {
@@ -76,8 +75,8 @@ pub(super) mod sealed {
     }
 
     impl Apart for ConcurrentArena {
-        fn new(block_size: usize, pages: HugePages) -> Self {
-            ConcurrentArena::with_pages(block_size, pages)
+        fn new(options: ArenaOptions) -> Self {
+            ConcurrentArena::new(options)
         }
         fn allocate(&self, bytes: usize) -> NonNull<u8> {
             self.allocate(bytes)

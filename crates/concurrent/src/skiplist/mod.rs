@@ -28,11 +28,11 @@
 
 mod ahead;
 mod check;
-mod height;
+pub(crate) mod height;
 mod insert;
 mod iter;
 mod layout;
-mod node;
+pub(crate) mod node;
 mod order;
 mod search;
 
@@ -43,12 +43,11 @@ use std::sync::atomic::AtomicU64;
 
 use self::height::random_height;
 use self::insert::Reuse;
-use self::layout::sealed::Apart;
-use self::node::{MAX_USER_KEY, MAX_VALUE, Node};
+use self::layout::sealed::{Apart, Nowhere};
+use self::node::{MAX_HEIGHT, MAX_USER_KEY, MAX_VALUE, Node};
 use crossbeam_utils::CachePadded;
 
-use crate::arena::ConcurrentArena;
-use crate::region::HugePages;
+use crate::arena::{ArenaOptions, ConcurrentArena};
 use crate::sync::{self, AtomicBool, AtomicUsize, Mutex};
 
 pub use self::insert::Splice;
@@ -56,15 +55,21 @@ pub use self::iter::Iter;
 pub use self::layout::{Indirect, Inline, Layout};
 pub use self::order::{Bytewise, KeyOrder};
 
+/// Where the last entry went. Only ever tried: whoever finds it taken does
+/// without.
+type Last = CachePadded<Mutex<Splice>>;
+
 /// A sorted list of entries `(user_key, tag, value)`.
 pub struct SkipList<O, L: Layout = Inline> {
     order: O,
     /// Owns all nodes, the head included.
-    arena: ConcurrentArena,
+    arena: Arc<ConcurrentArena>,
     /// Owns the entries that are not in their nodes.
     apart: L::Apart,
-    /// The node before the first; has every level.
+    /// The node before the first; has `max_height` levels.
     head: Node,
+    /// The most levels a node can have, at most [`MAX_HEIGHT`].
+    max_height: usize,
     /// The highest level in use, plus one.
     /// Written by: inserters of higher nodes. Read by: every search.
     /// Publishes nothing: see [`SkipList::height`].
@@ -75,13 +80,11 @@ pub struct SkipList<O, L: Layout = Inline> {
     abandoned: AtomicUsize,
     /// Names this list in splices. No other list of the process ever has it.
     id: u64,
-    /// Set once two inserters have met; from then on `last` is left alone, so
+    /// Set if there is no `last`, and once two inserters have met; from then on `last` is left alone, so
     /// that its cache line does not travel between processors.
     /// Written by: inserters. Read by: inserters. Publishes nothing.
     contended: AtomicBool,
-    /// Where the last entry went. Only ever tried: whoever finds it taken does
-    /// without.
-    last: CachePadded<Mutex<Splice>>,
+    last: Option<Box<Last>>,
     layout: PhantomData<fn() -> L>,
 }
 
@@ -92,32 +95,51 @@ unsafe impl<O: Send, L: Layout> Send for SkipList<O, L> {}
 unsafe impl<O: Sync, L: Layout> Sync for SkipList<O, L> {}
 
 impl<O: KeyOrder> SkipList<O> {
-    /// An empty list that takes memory from an arena of its own with blocks
-    /// of about `arena_block_size` bytes.
-    pub fn new(order: O, arena_block_size: usize) -> Self {
-        Self::with_pages(order, arena_block_size, HugePages::Off)
+    /// An empty list with an arena of its own.
+    pub fn new(order: O, arena: impl Into<ArenaOptions>) -> Self {
+        Self::with_layout(order, arena)
+    }
+
+    /// An empty list of at most `max_height` levels (1 to [`MAX_HEIGHT`]) that
+    /// takes memory from an arena it shares: the sizes and the length that the
+    /// list tells are those of the arena.
+    pub(crate) fn in_arena(order: O, arena: Arc<ConcurrentArena>, max_height: usize) -> Self {
+        let apart = Nowhere;
+        Self::made_of(order, arena, apart, max_height, None)
     }
 }
 
 impl<O: KeyOrder, L: Layout> SkipList<O, L> {
-    /// An empty list of any layout, in an arena made with
-    /// [`ConcurrentArena::with_pages`].
-    pub fn with_pages(order: O, arena_block_size: usize, pages: HugePages) -> Self {
+    /// An empty list, of any layout, with an arena of its own.
+    pub fn with_layout(order: O, arena: impl Into<ArenaOptions>) -> Self {
+        let options = arena.into();
+        let arena = Arc::new(ConcurrentArena::new(options));
+        let apart = L::Apart::new(options);
+        Self::made_of(order, arena, apart, MAX_HEIGHT, Some(Box::default()))
+    }
+
+    fn made_of(
+        order: O,
+        arena: Arc<ConcurrentArena>,
+        apart: L::Apart,
+        max_height: usize,
+        last: Option<Box<Last>>,
+    ) -> Self {
         /// Lists made so far. Written and read by: makers of lists. Publishes
         /// nothing.
         static LISTS: AtomicU64 = AtomicU64::new(0);
-        let arena = ConcurrentArena::with_pages(arena_block_size, pages);
-        let head = Node::head(&arena);
+        let head = Node::head(&arena, max_height);
         SkipList {
             order,
             arena,
-            apart: L::Apart::new(arena_block_size, pages),
+            apart,
             head,
+            max_height,
             height: AtomicUsize::new(1),
             abandoned: AtomicUsize::new(0),
             id: LISTS.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1,
-            contended: AtomicBool::new(false),
-            last: CachePadded::new(Mutex::new(Splice::default())),
+            contended: AtomicBool::new(last.is_none()),
+            last,
             layout: PhantomData,
         }
     }
@@ -133,7 +155,7 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
     pub fn insert(&self, user_key: &[u8], tag: u64, value: &[u8]) -> bool {
         let height = random_height();
         if !self.contended.load(sync::Ordering::Relaxed) {
-            if let Some(mut last) = self.last.try_lock() {
+            if let Some(mut last) = self.last.as_ref().and_then(|last| last.try_lock()) {
                 let key = (user_key, tag);
                 return self.insert_at(&mut last, Reuse::IfAdjacent, height, key, value);
             }
@@ -180,7 +202,7 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
         let (mut at, _) = self.first_at_or_after((user_key, tag));
         while let Some(node) = at {
             // SAFETY: reached through a link; the list is borrowed.
-            let entry = unsafe { node.entry::<L>() };
+            let entry = unsafe { node.entry_as::<L>() };
             let (user_key, tag) = entry.key();
             if !visit(user_key, tag, entry.value) {
                 return;
@@ -208,6 +230,17 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
     pub fn is_empty(&self) -> bool {
         // SAFETY: the head has every level.
         unsafe { self.head.next(0) }.is_none()
+    }
+
+    /// Appends all nodes in order to `nodes`.
+    pub(crate) fn collect_nodes(&self, nodes: &mut Vec<Node>) {
+        // SAFETY: the head has every level.
+        let mut at = unsafe { self.head.next(0) };
+        while let Some(node) = at {
+            nodes.push(node);
+            // SAFETY: every node has level 0.
+            at = unsafe { node.next(0) };
+        }
     }
 
     /// Bytes of entries and links handed out by the arena.
@@ -245,7 +278,7 @@ impl<O, L: Layout> fmt::Debug for SkipList<O, L> {
 
 /// Lengths beyond 32 bits would be stored cut off, and so misread.
 #[inline(always)]
-fn check_sizes(user_key: &[u8], value: &[u8]) {
+pub(crate) fn check_sizes(user_key: &[u8], value: &[u8]) {
     assert!(user_key.len() <= MAX_USER_KEY, "user key too long");
     assert!(value.len() <= MAX_VALUE, "value too long");
 }

@@ -29,29 +29,29 @@ use std::mem::size_of;
 use std::ptr::{self, NonNull};
 use std::slice;
 
-use super::layout::Layout;
-use super::layout::sealed::Apart;
+use super::layout::sealed::{Apart, Nowhere};
+use super::layout::{Inline, Layout};
 use crate::arena::{ALIGN, ConcurrentArena};
 use crate::sync::{AtomicPtr, Ordering, PublishedMark};
 
 /// The most levels a node can have. With one node in four rising a level this
 /// is ideal up to 16 million entries and good beyond.
-pub(super) const MAX_HEIGHT: usize = if cfg!(loom) { 2 } else { 12 };
+pub(crate) const MAX_HEIGHT: usize = if cfg!(loom) { 2 } else { 12 };
 
 /// One node in `BRANCHING` of a level is in the level above, too.
-pub(super) const BRANCHING: usize = 4;
+pub(crate) const BRANCHING: usize = 4;
 
 /// Bytes of a tag.
 const TAG_SIZE: usize = 8;
 
 /// The longest user key, in bytes: with the tag its length fits 32 bits.
-pub(super) const MAX_USER_KEY: usize = u32::MAX as usize - TAG_SIZE;
+pub(crate) const MAX_USER_KEY: usize = u32::MAX as usize - TAG_SIZE;
 
 /// The longest value, in bytes.
-pub(super) const MAX_VALUE: usize = u32::MAX as usize;
+pub(crate) const MAX_VALUE: usize = u32::MAX as usize;
 
 /// A key as the order sees it.
-pub(super) type Key<'a> = (&'a [u8], u64);
+pub(crate) type Key<'a> = (&'a [u8], u64);
 
 /// The successor of a node in one level.
 ///
@@ -68,39 +68,39 @@ const _: () = assert!(align_of::<Link>() <= ALIGN && align_of::<Mark>() <= ALIGN
 
 /// A node of a list, or its head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Node(NonNull<Link>);
+pub(crate) struct Node(NonNull<Link>);
 
 /// The parts of an entry.
 #[derive(Clone, Copy)]
-pub(super) struct Entry<'a> {
+pub(crate) struct Entry<'a> {
     /// User key followed by the little-endian tag.
-    pub(super) internal_key: &'a [u8],
+    pub(crate) internal_key: &'a [u8],
     /// The value.
-    pub(super) value: &'a [u8],
+    pub(crate) value: &'a [u8],
 }
 
 impl<'a> Entry<'a> {
     /// The key as the order sees it.
-    pub(super) fn key(&self) -> Key<'a> {
+    pub(crate) fn key(&self) -> Key<'a> {
         split_key(self.internal_key)
     }
 }
 
 impl Node {
     /// A node for no list: only a placeholder, not to be followed.
-    pub(super) const fn dangling() -> Self {
+    pub(crate) const fn dangling() -> Self {
         Node(NonNull::dangling())
     }
 
-    /// A head: all levels, no successors, no entry.
-    pub(super) fn head(arena: &ConcurrentArena) -> Self {
-        Self::with_room(arena, MAX_HEIGHT, 0)
+    /// A head: `height` levels (1 to [`MAX_HEIGHT`]), no successors, no entry.
+    pub(crate) fn head(arena: &ConcurrentArena, height: usize) -> Self {
+        Self::with_room(arena, height, 0)
     }
 
     /// An unpublished node with `height` levels (1 to [`MAX_HEIGHT`]) that
     /// holds a copy of the entry or, as the layout says, a pointer to one
     /// in `apart`. Key and value must not exceed [`MAX_USER_KEY`] and [`MAX_VALUE`].
-    pub(super) fn create<L: Layout>(
+    pub(super) fn create_as<L: Layout>(
         arena: &ConcurrentArena,
         apart: &L::Apart,
         height: usize,
@@ -138,6 +138,16 @@ impl Node {
         node
     }
 
+    /// [`Node::create_as`] with the entry in the node.
+    pub(crate) fn create(
+        arena: &ConcurrentArena,
+        height: usize,
+        key: Key<'_>,
+        value: &[u8],
+    ) -> Self {
+        Self::create_as::<Inline>(arena, &Nowhere, height, key, value)
+    }
+
     /// Memory for a node, with its links set to null.
     fn with_room(arena: &ConcurrentArena, height: usize, entry_size: usize) -> Self {
         debug_assert!((1..=MAX_HEIGHT).contains(&height));
@@ -157,6 +167,17 @@ impl Node {
         // SAFETY: fresh memory behind the links, sized and aligned for it.
         unsafe { mark.write(Mark::new()) };
         node
+    }
+
+    /// The node as the address that [`Node::from_raw`] takes, aligned to
+    /// [`ALIGN`].
+    pub(crate) fn into_raw(self) -> NonNull<u8> {
+        self.0.cast()
+    }
+
+    /// The node of an address from [`Node::into_raw`].
+    pub(crate) fn from_raw(raw: NonNull<u8>) -> Self {
+        Node(raw.cast())
     }
 
     /// The link of one level.
@@ -181,7 +202,7 @@ impl Node {
     /// # Safety
     /// The node must have more than `level` levels, and its list must be alive.
     #[inline(always)]
-    pub(super) unsafe fn next(self, level: usize) -> Option<Node> {
+    pub(crate) unsafe fn next(self, level: usize) -> Option<Node> {
         // SAFETY: the caller's promise.
         let link = unsafe { self.link(level) };
         // Acquire: partner of the Release in `publish_next` (N3).
@@ -193,7 +214,7 @@ impl Node {
     /// # Safety
     /// As for [`Node::next`]; and `next` must have more than `level` levels.
     #[inline(always)]
-    pub(super) unsafe fn prepare_next(self, level: usize, next: Option<Node>) {
+    pub(crate) unsafe fn prepare_next(self, level: usize, next: Option<Node>) {
         // SAFETY: the caller's promise.
         let link = unsafe { self.link(level) };
         // Relaxed: published by the `publish_next` that follows.
@@ -206,7 +227,7 @@ impl Node {
     /// # Safety
     /// As for [`Node::next`], for `self` and `node`.
     #[inline(always)]
-    pub(super) unsafe fn publish_next(
+    pub(crate) unsafe fn publish_next(
         self,
         level: usize,
         expected: Option<Node>,
@@ -231,7 +252,7 @@ impl Node {
     /// # Safety
     /// As for [`Node::next`].
     #[inline(always)]
-    pub(super) unsafe fn prefetch_next(self, level: usize) {
+    pub(crate) unsafe fn prefetch_next(self, level: usize) {
         #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -277,7 +298,7 @@ impl Node {
     /// `self` must not be the head, must be published to this thread or made
     /// by it, and its list must outlive `'a`.
     #[inline(always)]
-    pub(super) unsafe fn key<'a, L: Layout>(self) -> Key<'a> {
+    pub(super) unsafe fn key_as<'a, L: Layout>(self) -> Key<'a> {
         // SAFETY: the caller's promise.
         let entry = unsafe { self.entry_ptr::<L>() };
         // SAFETY: not a head, so an entry is there, complete by N3.
@@ -287,9 +308,9 @@ impl Node {
     /// The node's entry.
     ///
     /// # Safety
-    /// As for [`Node::key`].
+    /// As for [`Node::key_as`].
     #[inline(always)]
-    pub(super) unsafe fn entry<'a, L: Layout>(self) -> Entry<'a> {
+    pub(super) unsafe fn entry_as<'a, L: Layout>(self) -> Entry<'a> {
         // SAFETY: the caller's promise.
         let entry = unsafe { self.entry_ptr::<L>() };
         // SAFETY: as in `key`.
@@ -301,6 +322,26 @@ impl Node {
             internal_key,
             value,
         }
+    }
+
+    /// [`Node::key_as`] of a node that has the entry in it.
+    ///
+    /// # Safety
+    /// As for [`Node::key_as`].
+    #[inline(always)]
+    pub(crate) unsafe fn key<'a>(self) -> Key<'a> {
+        // SAFETY: the caller's promise.
+        unsafe { self.key_as::<Inline>() }
+    }
+
+    /// [`Node::entry_as`] of a node that has the entry in it.
+    ///
+    /// # Safety
+    /// As for [`Node::key_as`].
+    #[inline(always)]
+    pub(crate) unsafe fn entry<'a>(self) -> Entry<'a> {
+        // SAFETY: the caller's promise.
+        unsafe { self.entry_as::<Inline>() }
     }
 
     #[inline(always)]
@@ -318,7 +359,7 @@ impl Node {
     /// The first byte of the entry.
     ///
     /// # Safety
-    /// As for [`Node::key`].
+    /// As for [`Node::key_as`].
     #[inline(always)]
     unsafe fn entry_ptr<L: Layout>(self) -> *const u8 {
         // SAFETY: a node of a list that is alive.
@@ -437,7 +478,6 @@ impl EntryWriter {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::region::HugePages;
     use crate::skiplist::{Indirect, Inline};
 
     #[test]
@@ -465,15 +505,15 @@ mod tests {
 
     fn entries_come_back<L: Layout>() {
         let arena = ConcurrentArena::new(4096);
-        let apart = L::Apart::new(4096, HugePages::Off);
+        let apart = L::Apart::new(4096.into());
         for (key_len, value_len) in [(0, 0), (1, 127), (119, 128), (120, 300), (20_000, 70_000)] {
             let user_key = vec![7_u8; key_len];
             let value = vec![9_u8; value_len];
-            let node = Node::create::<L>(&arena, &apart, 3, (&user_key, u64::MAX - 1), &value);
+            let node = Node::create_as::<L>(&arena, &apart, 3, (&user_key, u64::MAX - 1), &value);
             // A second node right behind must not disturb the first.
-            let _behind = Node::create::<L>(&arena, &apart, MAX_HEIGHT, (b"behind", 1), b"it");
+            let _behind = Node::create_as::<L>(&arena, &apart, MAX_HEIGHT, (b"behind", 1), b"it");
             // SAFETY: made by this thread, and the arena is alive.
-            let entry = unsafe { node.entry::<L>() };
+            let entry = unsafe { node.entry_as::<L>() };
             assert_eq!(entry.key(), (&user_key[..], u64::MAX - 1));
             assert_eq!(entry.value, value);
             for level in 0..3 {

@@ -1,6 +1,7 @@
 //! How keys compare.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// The order of a list's keys: user key bytes, then the 8-byte tag.
 ///
@@ -9,6 +10,23 @@ use std::cmp::Ordering;
 pub trait KeyOrder: Send + Sync + 'static {
     /// Compares two entries, each a user key and a tag.
     fn compare(&self, a: (&[u8], u64), b: (&[u8], u64)) -> Ordering;
+
+    /// A number that does not fall as user keys ascend, to sort by before
+    /// looking at whole keys. Always 0 is right, and of no use.
+    fn digest(&self, _user_key: &[u8]) -> u64 {
+        0
+    }
+}
+
+impl<O: KeyOrder> KeyOrder for Arc<O> {
+    #[inline]
+    fn compare(&self, a: (&[u8], u64), b: (&[u8], u64)) -> Ordering {
+        (**self).compare(a, b)
+    }
+    #[inline]
+    fn digest(&self, user_key: &[u8]) -> u64 {
+        (**self).digest(user_key)
+    }
 }
 
 /// User keys byte by byte, and the greater tag first.

@@ -38,7 +38,7 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
     pub(super) unsafe fn compare(&self, node: Node, key: Key<'_>) -> Ordering {
         // SAFETY: not the head and published, by the caller's promise; the
         // list is borrowed.
-        self.order.compare(unsafe { node.key::<L>() }, key)
+        self.order.compare(unsafe { node.key_as::<L>() }, key)
     }
 
     /// Finds the place of `key` in one level, from `from.prev` on.
@@ -98,8 +98,12 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
         (place.next, false)
     }
 
-    /// The first node of one level at or after `key`.
+    /// The first node of one level at or after `key`; none if nodes are not so
+    /// high.
     pub(super) fn first_in_level(&self, key: Key<'_>, lowest: usize) -> Option<Node> {
+        if lowest >= self.max_height {
+            return None;
+        }
         let mut place = self.everything();
         for level in (lowest..self.height().max(lowest + 1)).rev() {
             // SAFETY: as in `first_at_or_after`.

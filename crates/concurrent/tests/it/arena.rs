@@ -4,7 +4,7 @@ use std::thread;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use whitewater_concurrent::arena::{ALIGN, ConcurrentArena};
+use whitewater_concurrent::arena::{ALIGN, ArenaOptions, ConcurrentArena};
 use whitewater_concurrent::region::HugePages;
 
 /// A piece filled with a pattern of its own.
@@ -36,6 +36,10 @@ impl Piece {
         let bytes = unsafe { std::slice::from_raw_parts(self.start, self.len) };
         bytes.iter().all(|&byte| byte == self.pattern)
     }
+}
+
+fn arena(block_size: usize, pages: HugePages) -> ConcurrentArena {
+    ConcurrentArena::new(ArenaOptions { block_size, pages })
 }
 
 fn rounded(len: usize) -> usize {
@@ -142,7 +146,7 @@ fn threads_get_disjoint_pieces() {
 fn assert_accounting(pages: HugePages) {
     const THREADS: usize = 16;
     const EACH: usize = 8 << 20;
-    let arena = ConcurrentArena::with_pages(1 << 20, pages);
+    let arena = arena(1 << 20, pages);
     let totals: Vec<(usize, usize)> = thread::scope(|scope| {
         let workers: Vec<_> = (0..THREADS)
             .map(|thread| {
@@ -193,7 +197,7 @@ fn accounting_is_exact_on_huge_pages() {
 
 #[test]
 fn little_takes_no_huge_page() {
-    let arena = ConcurrentArena::with_pages(1 << 20, HugePages::Transparent);
+    let arena = arena(1 << 20, HugePages::Transparent);
     arena.allocate(8);
     assert_eq!(arena.allocated_bytes(), 1 << 20);
     for _ in 0..(1 << 20) / 4096 {
@@ -207,7 +211,7 @@ fn little_takes_no_huge_page() {
 fn blocks_are_used_again() {
     for pages in [HugePages::Off, HugePages::Transparent] {
         for round in 0..3 {
-            let arena = ConcurrentArena::with_pages(512 << 10, pages);
+            let arena = arena(512 << 10, pages);
             let pieces: Vec<_> = (0..40)
                 .map(|i| Piece::take(&arena, 30_000, round * 40 + i))
                 .collect();

@@ -3,9 +3,11 @@
 
 mod arena;
 mod art;
+mod art_falling;
 mod order;
 mod skiplist_model;
 mod skiplist_stress;
+mod unsorted;
 
 /// Does something when it goes away, be it by a panic.
 struct OnDrop<R, F: FnMut() -> R>(F);

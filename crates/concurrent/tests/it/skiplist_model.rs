@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use whitewater_concurrent::arena::ArenaOptions;
 use whitewater_concurrent::region::HugePages;
 use whitewater_concurrent::skiplist::{Indirect, Iter, SkipList, Splice};
 
@@ -168,8 +169,11 @@ proptest! {
     #[test]
     fn layouts_agree(inserts in inserts(), reverse in any::<bool>()) {
         let (inline, model) = build(inserts)?;
-        let pages = HugePages::Transparent;
-        let list: SkipList<Bytewise, Indirect> = SkipList::with_pages(Bytewise, 16 << 10, pages);
+        let arena = ArenaOptions {
+            block_size: 16 << 10,
+            pages: HugePages::Transparent,
+        };
+        let list: SkipList<Bytewise, Indirect> = SkipList::with_layout(Bytewise, arena);
         let list = Arc::new(list);
         let mut entries: Vec<_> = model.iter().collect();
         if reverse {

@@ -48,6 +48,9 @@ pub struct TableBuilderOptions {
     pub column_family_name: String,
     /// Merge operator's name, empty for none.
     pub merge_operator: String,
+    /// Prefix extractor's name, empty for none. Only told: filters hold whole
+    /// keys.
+    pub prefix_extractor: String,
     /// Unix seconds of the oldest ancestor.
     pub creation_time: u64,
     /// Unix seconds of the oldest key, 0 unknown.
@@ -440,10 +443,6 @@ impl TableBuilder {
         ] {
             p.set_number(name, value);
         }
-        let merge_operator = match o.merge_operator.as_str() {
-            "" => "nullptr",
-            name => name,
-        };
         let whole_keys = if o.table.whole_key_filtering {
             "1"
         } else {
@@ -452,8 +451,8 @@ impl TableBuilder {
         for (name, text) in [
             (name::COMPARATOR, o.comparator.user.name()),
             (name::COLUMN_FAMILY_NAME, &o.column_family_name),
-            (name::MERGE_OPERATOR, merge_operator),
-            (name::PREFIX_EXTRACTOR, "nullptr"),
+            (name::MERGE_OPERATOR, or_null(&o.merge_operator)),
+            (name::PREFIX_EXTRACTOR, or_null(&o.prefix_extractor)),
             (name::PROPERTY_COLLECTORS, "[]"),
             (name::COMPRESSION, o.compression.property_name()),
             (name::WHOLE_KEY_FILTERING, whole_keys),
@@ -469,6 +468,11 @@ impl TableBuilder {
         // Binary search over one index block.
         p.set_bytes(name::INDEX_TYPE, 0u32.to_le_bytes());
     }
+}
+
+/// RocksDB's text for "no object" in place of an empty name.
+fn or_null(name: &str) -> &str {
+    if name.is_empty() { "nullptr" } else { name }
 }
 
 fn tombstone_key(start: &[u8], seq: SequenceNumber) -> Vec<u8> {

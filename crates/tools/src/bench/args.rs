@@ -257,7 +257,7 @@ mod tests {
             "--unordered_write=false",
             "--nounordered_write",
             "--enable_pipelined_write=false",
-            "--memtablerep=skip_list",
+            "--memtablerep=auto",
             "--use_direct_reads=0",
             "--row_cache_size=0",
             "--num_column_families=1",

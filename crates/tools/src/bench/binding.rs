@@ -277,8 +277,8 @@ engine_binding!(
 
 /// Options that only this engine has.
 fn whitewater_options(options: &mut whitewater::Options, flags: &Flags) -> Result<()> {
-    if flags.radix_tree()? {
-        options.set_memtable_factory(whitewater::MemtableFactory::Art);
+    if let Some(factory) = flags.memtable_factory()? {
+        options.set_memtable_factory(factory);
     }
     Ok(())
 }

@@ -235,7 +235,7 @@ flags! {
         target_file_size_base: i64 = 64 << 20, "Bytes of a table file in level 1.";
     }
     "Tables and files" {
-        memtablerep: String = "skip_list", "Memtable: skip_list or art (a radix tree).";
+        memtablerep: String = "auto", "Memtable: skip_list, art (a radix tree), or auto: the engine's own choice.";
         compression_type: String = "snappy", "Compression of blocks: none, snappy, lz4 or zstd.";
         block_size: i32 = 4096, "Bytes of a data block before compression.";
         block_restart_interval: i32 = 16, "Keys between two restart points of a data block.";
@@ -288,7 +288,7 @@ impl Flags {
             self.block_restart_interval.into(),
             1,
         )?;
-        self.radix_tree()?;
+        self.memtable_factory()?;
         if !(0.0..=1.0).contains(&self.compression_ratio) {
             return Err(Failure(format!(
                 "--compression_ratio={} is not between 0 and 1",
@@ -306,14 +306,16 @@ impl Flags {
         Ok(())
     }
 
-    /// `memtablerep`, read: whether it is the radix tree.
+    /// `memtablerep`, read; `None` leaves the choice to the engine.
     ///
     /// # Errors
     /// A representation that is unknown, or that only RocksDB has.
-    pub fn radix_tree(&self) -> Result<bool> {
+    pub fn memtable_factory(&self) -> Result<Option<whitewater::MemtableFactory>> {
+        use whitewater::MemtableFactory;
         match self.memtablerep.as_str() {
-            "skip_list" => Ok(false),
-            "art" => Ok(true),
+            "auto" => Ok(None),
+            "skip_list" => Ok(Some(MemtableFactory::SkipList)),
+            "art" => Ok(Some(MemtableFactory::Art)),
             name @ ("prefix_hash" | "vector" | "hash_linkedlist") => Err(Failure(format!(
                 "--memtablerep={name}: RocksDB knows it, this build does not honour it yet; it has skip_list and art"
             ))),

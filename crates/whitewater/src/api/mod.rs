@@ -14,6 +14,7 @@ pub(crate) mod options;
 pub(crate) mod pinnable;
 pub(crate) mod prop_name;
 pub mod properties;
+pub(crate) mod slice_transform;
 pub(crate) mod snapshot;
 pub(crate) mod write_batch;
 
@@ -38,6 +39,7 @@ pub use options::{
     ReadOptions, WaitForCompactOptions, WriteOptions,
 };
 pub use pinnable::DBPinnableSlice;
+pub use slice_transform::SliceTransform;
 pub use snapshot::{Snapshot, SnapshotWithThreadMode};
 pub use write_batch::{
     WriteBatch, WriteBatchIterator, WriteBatchIteratorCf, WriteBatchWithTransaction,

@@ -228,6 +228,8 @@ impl Outputs<'_> {
             column_family_name: ctx.cf_name.to_owned(),
             merge_operator: (ctx.options.merge_operator.as_ref())
                 .map_or_else(String::new, |m| m.name().to_owned()),
+            prefix_extractor: (ctx.options.prefix_extractor.as_ref())
+                .map_or_else(String::new, |p| p.name()),
             creation_time: self.ancester_time(),
             oldest_key_time: 0,
             file_creation_time: self.now,

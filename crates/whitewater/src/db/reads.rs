@@ -3,8 +3,9 @@
 use super::Engine;
 use super::cf::{ColumnFamilyData, SuperVersion};
 use super::snapshot::SnapshotGuard;
+use crate::options::CfOptions;
 use crate::options::read::ReadSpec;
-use crate::read::db_iter::{DbIter, DbIterParts};
+use crate::read::db_iter::{DbIter, DbIterParts, PrefixMode};
 use crate::read::get::GetContext;
 use crate::read::merging::{failed_iterator, merging_iterator};
 use crate::read::rangedel::FragmentedTombstones;
@@ -166,6 +167,8 @@ impl Engine {
             sequence,
             lower_bound: spec.lower_bound.clone(),
             upper_bound: spec.upper_bound.clone(),
+            prefix_extractor: cf.options.prefix_extractor.clone(),
+            prefix_mode: prefix_mode(&cf.options, spec),
             max_skippable_internal_keys: spec.max_skippable_internal_keys,
             pins,
         })
@@ -177,5 +180,18 @@ impl Engine {
             .duration_since(UNIX_EPOCH)
             .map_or(0, |d| d.as_secs());
         self.snapshots.take(now, || self.latest_sequence_number())
+    }
+}
+
+/// When an iterator keeps to a prefix.
+fn prefix_mode(options: &CfOptions, spec: &ReadSpec) -> PrefixMode {
+    if options.prefix_extractor.is_none() {
+        PrefixMode::Never
+    } else if spec.prefix_same_as_start {
+        PrefixMode::Always
+    } else if !spec.total_order_seek && options.memtable.groups_by_prefix() {
+        PrefixMode::AfterSeek
+    } else {
+        PrefixMode::Never
     }
 }

@@ -290,6 +290,7 @@ impl LogReplay<'_> {
         let Some(mem) = progress.memtables.remove(&id).filter(|m| !m.is_empty()) else {
             return Ok(());
         };
+        mem.seal();
         let cf = &self.recovered.column_families[&id];
         let options = &self.wanted[&cf.name];
         let ctx = OutputContext {

@@ -26,6 +26,13 @@ thread_local! {
 /// less than 1 GiB, tag and lengths included.
 pub(crate) const MAX_ENTRY: usize = (1 << 30) - 64;
 
+/// Bytes that one batch may come to in memory: a radix tree takes that much
+/// beyond the largest write buffer it serves.
+const MAX_BATCH_MEMORY: u64 = 4 << 30;
+
+/// Bytes that an entry takes in a memtable beside its key and value, at most.
+const ENTRY_OVERHEAD: u64 = 128;
+
 /// Batches larger than this are not kept as a spare.
 const SPARE_LIMIT: usize = 64 << 10;
 
@@ -92,6 +99,7 @@ impl Engine {
 
     /// Refuses a batch that could not be applied, before it takes numbers.
     fn check_batch(&self, w: &WriteRequest) -> Result<()> {
+        check_size(w.batch.bytes().len() as u64, w.batch.count())?;
         let map = self.memtables.load();
         let mut found = 0u32;
         for op in w.batch.ops() {
@@ -209,6 +217,7 @@ impl Engine {
             let fresh = Memtable::new(cf.options(), wal_number, next_id);
             next_id += 1;
             let full = std::mem::replace(&mut cf.mem, fresh);
+            full.seal();
             cf.imm.push(full);
             cf.publish();
         }
@@ -313,12 +322,13 @@ impl CommitEnv for Engine {
         request: &WriteRequest,
         first: SequenceNumber,
     ) -> Result<()> {
-        // A custom comparator may panic; the queue must not see that.
+        // A comparator or prefix extractor of the user may panic; the queue
+        // must not see that.
         catch_unwind(AssertUnwindSafe(|| self.insert(memtables, request, first))).unwrap_or_else(
             |_| {
                 Err(Error::new(
                     ErrorKind::Aborted,
-                    "a comparator panicked during an insert",
+                    "a comparator or prefix extractor panicked during an insert",
                 ))
             },
         )
@@ -378,5 +388,37 @@ impl Engine {
             self.attention.store(true, Ordering::Relaxed);
         }
         Ok(())
+    }
+}
+
+/// Refuses a batch that would take too much memory.
+fn check_size(bytes: u64, entries: u32) -> Result<()> {
+    let memory = bytes + u64::from(entries) * ENTRY_OVERHEAD;
+    if memory > MAX_BATCH_MEMORY {
+        return Err(Error::invalid(format_args!(
+            "write batch of {bytes} bytes and {entries} operations would take {memory} bytes of memory, the most is \
+             {MAX_BATCH_MEMORY}"
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_of_too_many_bytes_or_operations_are_refused() {
+        assert!(check_size(12, 0).is_ok());
+        assert!(check_size(3 << 30, 1 << 20).is_ok());
+        for (bytes, entries) in [
+            (5 << 30, 1),
+            (200 << 20, 40 << 20),
+            (u64::from(u32::MAX), u32::MAX),
+        ] {
+            let e = check_size(bytes, entries).unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::InvalidArgument);
+            assert!(e.to_string().contains("write batch of"), "{e}");
+        }
     }
 }

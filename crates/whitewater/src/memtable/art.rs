@@ -1,26 +1,41 @@
-//! The adaptive radix tree as a memtable (seed 004). Bytewise order only.
+//! The adaptive radix tree as a memtable (seed 004). Bytewise order and its
+//! reverse, in which the same tree is walked the other way.
 
-use super::rep::{Entry, MemtableRep, RepOptions, Visit, cursor_as_iterator};
+use super::rep::{Entry, MemtableRep, Visit, cursor_as_iterator};
 use std::fmt;
 use std::sync::Arc;
 use whitewater_concurrent::art::{Art, Iter, Options};
-use whitewater_storage::iter::BoxedIterator;
+use whitewater_concurrent::region::HugePages;
+use whitewater_storage::iter::{BoxedIterator, KeyCursor};
+use whitewater_storage::key::UserComparator;
 
-/// A tree for about `capacity` bytes of entries.
-pub(super) fn new(rep: RepOptions) -> Arc<dyn MemtableRep> {
+/// The largest write buffer that a tree may serve. Bytes. It can outgrow this,
+/// by half at least.
+pub(crate) const MAX_CAPACITY: usize = 8 << 30;
+
+/// A tree for about `capacity` bytes of entries. `comparator` is not a custom
+/// one.
+pub(super) fn new(
+    comparator: &UserComparator,
+    capacity: usize,
+    huge_pages: HugePages,
+) -> Arc<dyn MemtableRep> {
     // Room for what a memtable may be overrun by and for nodes; a tree that
     // needs still more takes it.
     let options = Options {
-        capacity: rep.capacity + rep.capacity / 4,
-        huge_pages: rep.huge_pages,
+        capacity: capacity + capacity / 4,
+        huge_pages,
     };
     Arc::new(ArtRep {
         tree: Arc::new(Art::new(options)),
+        falling: matches!(comparator, UserComparator::ReverseBytewise),
     })
 }
 
 struct ArtRep {
     tree: Arc<Art>,
+    /// Whether keys are in reverse order.
+    falling: bool,
 }
 
 impl fmt::Debug for ArtRep {
@@ -43,13 +58,39 @@ impl MemtableRep for ArtRep {
         self.tree.get(user_key, tag, visit);
     }
     fn iter(self: Arc<Self>) -> BoxedIterator {
-        Box::new(ArtIter(self.tree.iter()))
+        if self.falling {
+            Box::new(Falling(self.tree.iter_falling()))
+        } else {
+            Box::new(Rising(self.tree.iter()))
+        }
     }
     fn used_bytes(&self) -> usize {
         self.tree.used_bytes()
     }
 }
 
-struct ArtIter(Iter);
+macro_rules! key_cursor {
+    ($name:ident) => {
+        impl KeyCursor for $name {
+            fn next_key(&mut self) {
+                self.0.next_key();
+            }
+            fn prev_key(&mut self) {
+                self.0.prev_key();
+            }
+            fn newest(&mut self, upto: u64) -> bool {
+                self.0.newest(upto)
+            }
+        }
+    };
+}
 
-cursor_as_iterator!(ArtIter);
+struct Rising(Iter);
+
+cursor_as_iterator!(Rising, by_key);
+key_cursor!(Rising);
+
+struct Falling(Iter<true>);
+
+cursor_as_iterator!(Falling, by_key);
+key_cursor!(Falling);

@@ -14,10 +14,16 @@
 //!   them.
 
 mod art;
+mod hash;
+mod hash_link_list;
+mod hash_skip_list;
 mod inserter;
+mod order;
 mod rep;
 mod skip_list;
+mod vector;
 
+pub(crate) use art::MAX_CAPACITY as MAX_TREE_CAPACITY;
 pub(crate) use inserter::Inserter;
 pub(crate) use rep::{MemtableKind, MemtableRep};
 
@@ -29,6 +35,7 @@ use parking_lot::Mutex;
 use rep::{RepOptions, new_rep};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use whitewater_concurrent::arena::ArenaOptions;
 use whitewater_concurrent::region::{HugePages, TRANSPARENT};
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, UserComparator, ValueType, pack_tag};
@@ -78,12 +85,12 @@ struct Tombstones {
 impl Memtable {
     /// An empty memtable for writes logged in `wal_number` and later logs.
     pub fn new(options: &CfOptions, wal_number: u64, id: u64) -> Arc<Self> {
-        let block = match options.arena_block_size {
+        let block_size = match options.arena_block_size {
             // RocksDB's default: an eighth of the buffer, at most 1 MiB.
             0 => (options.write_buffer_size / 8).clamp(4 << 10, 1 << 20),
             n => n,
         };
-        let huge_pages = match options.memtable_huge_page_size {
+        let pages = match options.memtable_huge_page_size {
             0 if options.memtable_transparent_huge_pages
                 && options.write_buffer_size >= MIN_HUGE_BUFFER =>
             {
@@ -98,8 +105,8 @@ impl Memtable {
                 RepOptions {
                     comparator: options.comparator.clone(),
                     capacity: options.write_buffer_size,
-                    arena_block_size: block,
-                    huge_pages,
+                    arena: ArenaOptions { block_size, pages },
+                    prefix_extractor: options.prefix_extractor.clone(),
                 },
             ),
             comparator: options.comparator.clone(),
@@ -171,6 +178,11 @@ impl Memtable {
                 }
             });
         outcome
+    }
+
+    /// Says that it was switched out: no insert is in flight or follows.
+    pub fn seal(&self) {
+        self.rep.seal();
     }
 
     /// A cursor over the points.

@@ -1,29 +1,65 @@
 //! What keeps a memtable's entries sorted.
 
-use super::{art, skip_list};
+use super::{art, hash_link_list, hash_skip_list, skip_list, vector};
+use crate::options::prefix::PrefixExtractor;
 use std::fmt::Debug;
 use std::sync::Arc;
-use whitewater_concurrent::region::HugePages;
+use whitewater_concurrent::arena::ArenaOptions;
+use whitewater_concurrent::hash_list::SkipListOptions;
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::UserComparator;
 
 /// The representations there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum MemtableKind {
-    /// The inline skip list; any order.
+    /// The radix tree where it serves, else the skip list.
     #[default]
+    Auto,
+    /// The inline skip list; any order.
     SkipList,
-    /// The adaptive radix tree; bytewise order only.
+    /// The adaptive radix tree; bytewise order and its reverse.
     Art,
+    /// An unsorted vector; any order.
+    Vector,
+    /// A hash table of skip lists by prefix; any order.
+    HashSkipList {
+        bucket_count: usize,
+        height: i32,
+        branching_factor: i32,
+    },
+    /// A hash table of linked lists by prefix; any order.
+    HashLinkList { bucket_count: usize },
 }
 
 impl MemtableKind {
     /// Whether it can keep keys in the order of `comparator`.
     pub fn serves(self, comparator: &UserComparator) -> bool {
         match self {
-            MemtableKind::SkipList => true,
-            MemtableKind::Art => matches!(comparator, UserComparator::Bytewise),
+            MemtableKind::Art => !matches!(comparator, UserComparator::Custom(_)),
+            _ => true,
         }
+    }
+
+    /// The representation this stands for.
+    pub fn resolve(self, comparator: &UserComparator, capacity: usize) -> Self {
+        match self {
+            MemtableKind::Auto
+                if MemtableKind::Art.serves(comparator) && capacity <= art::MAX_CAPACITY =>
+            {
+                MemtableKind::Art
+            }
+            MemtableKind::Auto => MemtableKind::SkipList,
+            chosen => chosen,
+        }
+    }
+
+    /// Whether it keeps keys apart by prefix: it needs a prefix extractor, and
+    /// sorts everything for a walk over all keys.
+    pub fn groups_by_prefix(self) -> bool {
+        matches!(
+            self,
+            MemtableKind::HashSkipList { .. } | MemtableKind::HashLinkList { .. }
+        )
     }
 }
 
@@ -42,7 +78,8 @@ pub(crate) struct Entry<'a> {
 /// A sorted, append-only set of `(user key, tag, value)`, safe for many
 /// writers beside readers.
 pub(crate) trait MemtableRep: Debug + Send + Sync {
-    /// Adds an entry; `false` if key and tag are already there.
+    /// Adds an entry; `false` if key and tag are already there, where that is
+    /// noticed.
     fn insert(&self, entry: Entry<'_>) -> bool;
     /// Adds entries in the order given; returns how many, which is all of them
     /// unless keys and tags were already there.
@@ -59,6 +96,9 @@ pub(crate) trait MemtableRep: Debug + Send + Sync {
     fn get(&self, user_key: &[u8], tag: u64, visit: &mut Visit<'_>);
     /// A cursor that keeps the set alive.
     fn iter(self: Arc<Self>) -> BoxedIterator;
+    /// Says that no more entries come, once all inserts have returned: a
+    /// representation that sorts late then sorts once.
+    fn seal(&self) {}
     /// Bytes handed out for entries.
     fn used_bytes(&self) -> usize;
 }
@@ -68,25 +108,54 @@ pub(crate) struct RepOptions {
     pub comparator: UserComparator,
     /// Bytes the memtable is to hold.
     pub capacity: usize,
-    pub arena_block_size: usize,
-    pub huge_pages: HugePages,
+    /// How memory is taken.
+    pub arena: ArenaOptions,
+    /// Set where the kind groups by prefix.
+    pub prefix_extractor: Option<PrefixExtractor>,
 }
 
-/// An empty representation. The kind serves the comparator: options are
-/// checked when they are given.
+/// An empty representation. The kind serves the comparator and has the prefix
+/// extractor it needs: options are checked when they are given.
 pub(crate) fn new_rep(kind: MemtableKind, options: RepOptions) -> Arc<dyn MemtableRep> {
-    match kind {
-        MemtableKind::SkipList => skip_list::new(options),
-        MemtableKind::Art => art::new(options),
+    let RepOptions {
+        comparator,
+        capacity,
+        arena,
+        prefix_extractor,
+    } = options;
+    match (kind.resolve(&comparator, capacity), prefix_extractor) {
+        (MemtableKind::Art, _) => art::new(&comparator, capacity, arena.pages),
+        (MemtableKind::Vector, _) => vector::new(comparator, arena),
+        (
+            MemtableKind::HashSkipList {
+                bucket_count,
+                height,
+                branching_factor,
+            },
+            Some(extractor),
+        ) => {
+            let options = SkipListOptions {
+                buckets: bucket_count,
+                height: height as usize,
+                branching: branching_factor as u32,
+                arena,
+            };
+            hash_skip_list::new(comparator, extractor, options)
+        }
+        (MemtableKind::HashLinkList { bucket_count }, Some(extractor)) => {
+            hash_link_list::new(comparator, extractor, bucket_count, arena)
+        }
+        _ => skip_list::new(comparator, arena),
     }
 }
 
 /// Makes a newtype of a structure's cursor an [`InternalIterator`]: all of
-/// them have the same methods, with user key and tag apart.
+/// them have the same methods, with user key and tag apart. With `by_key`, for
+/// those that are a `KeyCursor` too.
 ///
 /// [`InternalIterator`]: whitewater_storage::iter::InternalIterator
 macro_rules! cursor_as_iterator {
-    ($name:ident $(<$param:ident: $bound:path>)?) => {
+    ($name:ident $(<$param:ident: $bound:path>)? $(, $by_key:ident)?) => {
         impl$(<$param: $bound>)? whitewater_storage::iter::InternalIterator
             for $name$(<$param>)?
         {
@@ -122,6 +191,9 @@ macro_rules! cursor_as_iterator {
             fn status(&self) -> whitewater_storage::Result<()> {
                 Ok(())
             }
+            $(fn $by_key(&mut self) -> Option<&mut dyn whitewater_storage::iter::KeyCursor> {
+                Some(self)
+            })?
         }
     };
 }

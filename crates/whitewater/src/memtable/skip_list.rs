@@ -1,33 +1,23 @@
 //! The inline skip list as a memtable (seed 000). Serves every order.
 
-use super::rep::{Entry, MemtableRep, RepOptions, Visit, cursor_as_iterator};
-use std::cmp::Ordering;
+use super::order::UserOrder;
+use super::rep::{Entry, MemtableRep, Visit, cursor_as_iterator};
 use std::fmt::Debug;
 use std::sync::Arc;
+use whitewater_concurrent::arena::ArenaOptions;
 use whitewater_concurrent::skiplist::{Bytewise, Iter, KeyOrder, SkipList, Splice};
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::UserComparator;
 
-/// A skip list in the order of the comparator.
-pub(super) fn new(options: RepOptions) -> Arc<dyn MemtableRep> {
-    let (block, pages) = (options.arena_block_size, options.huge_pages);
-    match options.comparator {
+/// A skip list in the order of `comparator`.
+pub(super) fn new(comparator: UserComparator, arena: ArenaOptions) -> Arc<dyn MemtableRep> {
+    match comparator {
         UserComparator::Bytewise => Arc::new(SkipListRep {
-            list: Arc::new(SkipList::with_pages(Bytewise, block, pages)),
+            list: Arc::new(SkipList::new(Bytewise, arena)),
         }),
         other => Arc::new(SkipListRep {
-            list: Arc::new(SkipList::with_pages(By(other), block, pages)),
+            list: Arc::new(SkipList::new(UserOrder(other), arena)),
         }),
-    }
-}
-
-#[derive(Debug)]
-struct By(UserComparator);
-
-impl KeyOrder for By {
-    #[inline]
-    fn compare(&self, a: (&[u8], u64), b: (&[u8], u64)) -> Ordering {
-        self.0.compare(a.0, b.0).then_with(|| b.1.cmp(&a.1))
     }
 }
 

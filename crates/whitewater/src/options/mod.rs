@@ -2,6 +2,7 @@
 //!
 //! * [`DbOptions`], [`CfOptions`]: declared by tables (see [`table`]).
 //! * [`text`]: the text form of their values.
+//! * [`prefix`]: prefix extractors; `memtable`: memtables by their names.
 //! * [`sanitize`]: values that RocksDB corrects without a word are corrected
 //!   here the same way; others that cannot be honoured are refused by
 //!   `validate`, never ignored.
@@ -9,6 +10,8 @@
 //!
 //! The public builders are in `api::options`.
 
+mod memtable;
+pub(crate) mod prefix;
 pub(crate) mod read;
 pub(crate) mod sanitize;
 pub(crate) mod table;
@@ -20,7 +23,6 @@ mod tests;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use text::OptionText as _;
 use whitewater_storage::fs::Fs;
 use whitewater_storage::key::UserComparator;
 use whitewater_storage::sst::{CompressionType, TableOptions};
@@ -29,6 +31,7 @@ use whitewater_storage::{Error, Result};
 
 use crate::memtable::MemtableKind;
 use crate::read::merge::MergeOperator;
+use prefix::PrefixExtractor;
 use table::{OptionTable, option_struct, option_text};
 
 option_struct! {
@@ -100,7 +103,9 @@ option_struct! {
         /// Make memtables of transparent huge pages, where the system has them.
         memtable_transparent_huge_pages: bool = true;
         /// What keeps the entries of a memtable sorted.
-        memtable: MemtableKind = MemtableKind::SkipList;
+        memtable: MemtableKind = MemtableKind::Auto, check memtable::check_numbers;
+        /// What part of a key is its prefix.
+        prefix_extractor: Option<PrefixExtractor> = None;
         /// Memtables in memory before writes stop.
         max_write_buffer_number: i32 = 2, in 2..=i32::MAX;
         /// Full memtables that one flush waits for.
@@ -162,10 +167,6 @@ option_text!(TableOptions {
 });
 
 use whitewater_storage::checksum::ChecksumType;
-
-/// Largest write buffer of a radix tree: half of what its offsets reach, since
-/// a memtable may be overrun.
-const MAX_TREE: usize = 8 << 30;
 
 fn codec(name: &str, value: &CompressionType) -> Result<()> {
     match value {
@@ -236,19 +237,7 @@ impl CfOptions {
     /// `InvalidArgument` or `NotSupported` naming the option.
     pub(crate) fn validate(&self) -> Result<()> {
         self.check()?;
-        if !self.memtable.serves(&self.comparator) {
-            return Err(Error::invalid(format_args!(
-                "option memtable: {} cannot keep keys in the order {}, use {}",
-                self.memtable.print(),
-                self.comparator.name(),
-                MemtableKind::SkipList.print(),
-            )));
-        }
-        if self.memtable == MemtableKind::Art && self.write_buffer_size > MAX_TREE {
-            return Err(Error::invalid(format_args!(
-                "option write_buffer_size: a radix tree holds {MAX_TREE} bytes at most"
-            )));
-        }
+        memtable::check_fit(self)?;
         self.table.check()
     }
 

@@ -13,6 +13,10 @@ pub(crate) struct ReadSpec {
     pub lower_bound: Option<Vec<u8>>,
     /// Exclusive upper bound of iteration (a user key).
     pub upper_bound: Option<Vec<u8>>,
+    /// An iterator ends outside the prefix of the key it was sent to.
+    pub prefix_same_as_start: bool,
+    /// An iterator shows all keys in order, however memtables group them.
+    pub total_order_seek: bool,
     pub verify_checksums: bool,
     pub fill_cache: bool,
     /// Bytes; 0 lets tables decide.
@@ -28,6 +32,8 @@ impl Default for ReadSpec {
             snapshot: None,
             lower_bound: None,
             upper_bound: None,
+            prefix_same_as_start: false,
+            total_order_seek: false,
             verify_checksums: true,
             fill_cache: true,
             readahead_size: 0,

@@ -11,6 +11,7 @@ fn another(name: &str, old: &str) -> String {
         "compression_per_level" => "kNoCompression:kLZ4Compression".into(),
         "compression_level" => "7".into(),
         "memtable" => "art".into(),
+        "prefix_extractor" => "rocksdb.FixedPrefix.4".into(),
         "checksum" => "kCRC32c".into(),
         "bloom_bits_per_key" => "12.5".into(),
         // One version is written so far.
@@ -178,6 +179,38 @@ fn compression_and_file_size_by_level() {
     );
 }
 
+fn custom() -> UserComparator {
+    #[derive(Debug)]
+    struct ByLength;
+    impl whitewater_storage::key::Comparator for ByLength {
+        fn name(&self) -> &str {
+            "by_length"
+        }
+        fn compare(&self, a: &[u8], b: &[u8]) -> std::cmp::Ordering {
+            a.len().cmp(&b.len()).then_with(|| a.cmp(b))
+        }
+    }
+    UserComparator::Custom(Arc::new(ByLength))
+}
+
+#[test]
+fn the_radix_tree_is_the_default_where_it_serves() {
+    use MemtableKind::{Art, Auto, SkipList};
+    assert_eq!(CfOptions::default().memtable, Auto);
+    let resolve = |kind: MemtableKind, by, size| kind.resolve(&by, size);
+    assert_eq!(resolve(Auto, UserComparator::Bytewise, 64 << 20), Art);
+    assert_eq!(
+        resolve(Auto, UserComparator::ReverseBytewise, 64 << 20),
+        Art
+    );
+    assert_eq!(resolve(Auto, custom(), 64 << 20), SkipList);
+    assert_eq!(resolve(Auto, UserComparator::Bytewise, 9 << 30), SkipList);
+    assert_eq!(
+        resolve(SkipList, UserComparator::Bytewise, 64 << 20),
+        SkipList
+    );
+}
+
 #[test]
 fn a_radix_tree_is_refused_where_it_cannot_serve() {
     let mut cf = CfOptions {
@@ -190,6 +223,8 @@ fn a_radix_tree_is_refused_where_it_cannot_serve() {
     assert!(e.to_string().contains("write_buffer_size"), "{e}");
     cf.write_buffer_size = 64 << 20;
     cf.comparator = UserComparator::ReverseBytewise;
+    cf.validate().unwrap();
+    cf.comparator = custom();
     let e = cf.validate().unwrap_err();
     assert_eq!(e.kind(), whitewater_storage::ErrorKind::InvalidArgument);
     assert!(e.to_string().contains("option memtable: art"), "{e}");

@@ -1,6 +1,5 @@
 //! The text form of option values: RocksDB's names and spellings.
 
-use crate::memtable::MemtableKind;
 use std::path::PathBuf;
 use whitewater_storage::checksum::ChecksumType;
 use whitewater_storage::sst::CompressionType;
@@ -65,11 +64,6 @@ text_by_name!(CompressionType {
     Lz4 = "kLZ4Compression",
     Lz4hc = "kLZ4HCCompression",
     Zstd = "kZSTD",
-});
-
-text_by_name!(MemtableKind {
-    SkipList = "skip_list",
-    Art = "art",
 });
 
 text_by_name!(RecoveryMode {

@@ -12,14 +12,21 @@
 //! * I2: an iterator that failed shows nothing until it is positioned again.
 //! * I3: nothing at or above the upper bound, and nothing below the lower
 //!   bound, is shown.
+//! * I4: an iterator that keeps to a prefix ([`prefix`]) shows nothing outside
+//!   it, and sources are asked to keep to it only while it does.
 
 mod forward;
+mod prefix;
 mod reverse;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use prefix::PrefixMode;
+
 use super::merge::{MergeOperator, Operands};
 use super::rangedel::FragmentedTombstones;
+use crate::options::prefix::PrefixExtractor;
+use prefix::PrefixLimit;
 use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
@@ -43,6 +50,8 @@ pub(crate) struct DbIterParts {
     pub sequence: SequenceNumber,
     pub lower_bound: Option<Vec<u8>>,
     pub upper_bound: Option<Vec<u8>>,
+    pub prefix_extractor: Option<PrefixExtractor>,
+    pub prefix_mode: PrefixMode,
     /// Internal keys one call may look at before it fails; 0 is no limit.
     pub max_skippable_internal_keys: u64,
     /// Keeps memtables, tables and the snapshot alive.
@@ -54,9 +63,9 @@ pub(crate) struct DbIterParts {
 enum Position {
     /// Not positioned, past an end, or failed.
     Nowhere,
-    /// Going forward; the source stands on the entry shown.
+    /// The source stands on the entry shown.
     OnEntry,
-    /// Going forward; the entry shown was merged, and the source stands
+    /// The entry shown was merged, and the source stands
     /// somewhere behind its newest operand.
     BehindOperands,
     /// Going backward; the source stands on the last entry before the user key
@@ -85,6 +94,7 @@ pub(crate) struct DbIter {
     sequence: SequenceNumber,
     lower_bound: Option<Vec<u8>>,
     upper_bound: Option<Vec<u8>>,
+    prefix: PrefixLimit,
     skips: SkipLimit,
     position: Position,
     /// The user key shown, or the one being passed.
@@ -114,6 +124,7 @@ impl DbIter {
             sequence: parts.sequence,
             lower_bound: parts.lower_bound,
             upper_bound: parts.upper_bound,
+            prefix: PrefixLimit::new(parts.prefix_extractor, parts.prefix_mode),
             skips: SkipLimit {
                 limit: parts.max_skippable_internal_keys,
                 seen: 0,
@@ -147,11 +158,18 @@ impl DbIter {
         }
         let found = self.find_first();
         self.settle(found);
+        self.limit_to_prefix_found();
     }
 
     /// Moves to the last key within bounds.
     pub fn seek_to_last(&mut self) {
         self.restart();
+        self.find_last();
+        self.limit_to_prefix_found();
+    }
+
+    /// Shows the last key within bounds.
+    fn find_last(&mut self) {
         let found = match self.upper_bound.take() {
             Some(upper) => {
                 let found = self.find_before(&upper);
@@ -172,6 +190,7 @@ impl DbIter {
         if self.past_upper(target) {
             return;
         }
+        self.limit_to_prefix_of(target);
         let from = match &self.lower_bound {
             Some(lower) if self.comparator.compare(target, lower).is_lt() => lower,
             _ => target,
@@ -184,10 +203,11 @@ impl DbIter {
 
     /// Moves to the last key at or before `target`.
     pub fn seek_for_prev(&mut self, target: &[u8]) {
-        if self.past_upper(target) {
-            return self.seek_to_last();
-        }
         self.restart();
+        self.limit_to_prefix_of(target);
+        if self.past_upper(target) {
+            return self.find_last();
+        }
         if self.below_lower(target) {
             return;
         }
@@ -203,7 +223,14 @@ impl DbIter {
         self.skips.seen = 0;
         match self.position {
             Position::Nowhere => return,
-            Position::OnEntry => self.source.next(),
+            Position::OnEntry => match self.source.by_key() {
+                Some(source) => {
+                    source.next_key();
+                    let found = self.find_first();
+                    return self.settle(found);
+                }
+                None => self.source.next(),
+            },
             Position::BehindOperands => {}
             Position::BeforeKey => self.seek_past_key(),
         }
@@ -218,7 +245,7 @@ impl DbIter {
             Position::Nowhere => return,
             Position::BeforeKey => self.find_prev(),
             Position::OnEntry | Position::BehindOperands => {
-                self.seek_before_key().and_then(|()| self.find_prev())
+                self.leave_key().and_then(|()| self.find_prev())
             }
         };
         self.settle(found);
@@ -254,6 +281,25 @@ impl DbIter {
         self.position = Position::Nowhere;
         self.error = None;
         self.skips.seen = 0;
+        if self.prefix.possible() {
+            self.prefix.clear();
+            self.source.keep_to_prefix(false);
+        }
+    }
+
+    /// Keeps to the prefix of the key the iterator is sent to, if the mode
+    /// says so.
+    fn limit_to_prefix_of(&mut self, target: &[u8]) {
+        if self.prefix.sent_to(target) {
+            self.source.keep_to_prefix(true);
+        }
+    }
+
+    /// Keeps to the prefix of the key found at an end, if the mode says so.
+    fn limit_to_prefix_found(&mut self) {
+        if self.valid() {
+            self.prefix.found_at_end(&self.key);
+        }
     }
 
     /// Takes the outcome of a movement.
@@ -290,6 +336,7 @@ fn is_past(comparator: &UserComparator, upper: Option<&[u8]>, user_key: &[u8]) -
 
 fn set_target(target: &mut Vec<u8>, user_key: &[u8], seq: SequenceNumber, ty: u8) {
     target.clear();
+    target.reserve(user_key.len() + size_of::<u64>());
     append_internal_key(target, user_key, seq, ty);
 }
 

@@ -277,6 +277,10 @@ impl InternalIterator for MergingIterator {
     fn value(&self) -> &[u8] {
         self.children[self.heap[0]].value()
     }
+    fn keep_to_prefix(&mut self, on: bool) {
+        let children = self.children.iter_mut();
+        children.for_each(|child| child.keep_to_prefix(on));
+    }
     fn status(&self) -> Result<()> {
         self.error.clone().map_or(Ok(()), Err)
     }

@@ -2,12 +2,14 @@
 //! plainest means. For the tests of look-ups and iterators.
 
 use super::testing::{Append, VecIterator, entity_v1, entity_v2};
+use crate::memtable::{Inserter, Memtable};
+use crate::options::CfOptions;
 use crate::read::merge::MergeOperator;
 use crate::read::merging::merging_iterator;
 use crate::read::rangedel::FragmentedTombstones;
 use rand::Rng;
 use rand::rngs::StdRng;
-use rand::seq::IndexedRandom;
+use rand::seq::{IndexedRandom, SliceRandom};
 use whitewater_storage::ErrorKind;
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::{
@@ -168,8 +170,32 @@ impl History {
         parts.into_iter().map(cursor).collect()
     }
 
+    /// The entries in a memtable, inserted in any order.
+    pub fn in_memory(&self, rng: &mut StdRng) -> BoxedIterator {
+        let options = CfOptions {
+            comparator: self.comparator.clone(),
+            write_buffer_size: 64 << 10,
+            ..CfOptions::default()
+        };
+        let memtable = Memtable::new(&options, 0, 0);
+        let mut order: Vec<&Entry> = self.entries.iter().collect();
+        if rng.random() {
+            order.shuffle(rng);
+        }
+        let mut inserter = Inserter::new(&memtable);
+        for e in order {
+            let added = inserter.add(e.ty, &e.user_key, &e.stored, e.seq);
+            added.expect("each number is used once");
+        }
+        inserter.finish().expect("each number is used once");
+        memtable.iter()
+    }
+
     /// The entries as one source.
     pub fn merged(&self, rng: &mut StdRng) -> BoxedIterator {
+        if rng.random_ratio(1, 3) {
+            return self.in_memory(rng);
+        }
         let c = InternalComparator::new(self.comparator.clone());
         merging_iterator(c, self.cursors(rng))
     }

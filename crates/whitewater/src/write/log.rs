@@ -62,14 +62,20 @@ impl Link {
     }
 }
 
+/// Bytes of a log's file that are reserved at once.
+const RESERVE_STEP: u64 = 64 << 20;
+
 /// The logs of an open database.
 #[derive(Debug)]
 pub(crate) struct Wal {
     fs: Arc<dyn Fs>,
     dir: PathBuf,
     recycle_limit: usize,
-    /// Expected size of a log, reserved when one is created.
-    preallocate: u64,
+    /// Expected size of a log. It is reserved in steps as the log grows, so
+    /// that logs nobody writes to reserve nothing.
+    expected: u64,
+    /// How much of the current log's file has been reserved.
+    reserved: u64,
     current: Option<LogWriter>,
     /// The last sequence number of the last record; 0 before the first.
     last_sequence: SequenceNumber,
@@ -87,12 +93,13 @@ pub(crate) struct Wal {
 
 impl Wal {
     /// No log yet.
-    pub fn new(fs: Arc<dyn Fs>, dir: PathBuf, recycle_limit: usize, preallocate: u64) -> Self {
+    pub fn new(fs: Arc<dyn Fs>, dir: PathBuf, recycle_limit: usize, expected: u64) -> Self {
         Wal {
             fs,
             dir,
             recycle_limit,
-            preallocate,
+            expected,
+            reserved: 0,
             current: None,
             last_sequence: 0,
             link: None,
@@ -122,11 +129,11 @@ impl Wal {
     /// Starts log `number`; later records go there.
     pub fn roll(&mut self, number: u64) -> Result<()> {
         let path = filename::wal(&self.dir, number);
-        let mut file = match self.recyclable.pop_front() {
+        let file = match self.recyclable.pop_front() {
             Some(old) => self.fs.reuse(&filename::wal(&self.dir, old), &path)?,
             None => self.fs.create(&path)?,
         };
-        file.preallocate(self.preallocate);
+        self.reserved = 0;
         let next = LogWriter::new(file, number, self.recycle_limit > 0);
         if let Some(last) = self.current.replace(next) {
             // An empty log has nothing to lose; what it would say still holds.
@@ -148,6 +155,10 @@ impl Wal {
         let Some(log) = &mut self.current else {
             return Err(Error::invalid("the database has no log open"));
         };
+        if log.len() >= self.reserved && self.reserved < self.expected {
+            self.reserved = (log.len() + RESERVE_STEP).min(self.expected);
+            log.file_mut().preallocate(self.reserved);
+        }
         if let Some(link) = self.link.take() {
             log.add_record(&[&link.encode()])?;
         }

@@ -1,13 +1,16 @@
 //! The public surface in both thread modes: what the `rocksdb` crate's users
 //! rely on.
 
+use rand::prelude::*;
+use rand::rngs::StdRng;
+use std::collections::BTreeMap;
 use std::path::Path;
 use tempfile::TempDir;
 use whitewater::{
     AsColumnFamilyRef, BlockBasedOptions, BottommostLevelCompaction, Cache, ColumnFamilyDescriptor,
     CompactOptions, DB, DBCompressionType, DBRecoveryMode, DBWithThreadMode, Direction, Error,
-    ErrorKind, FlushOptions, IteratorMode, MergeOperands, MultiThreaded, Options, PrefixRange,
-    Range, ReadOptions, SingleThreaded, ThreadMode, WaitForCompactOptions, WriteBatch,
+    ErrorKind, FlushOptions, IteratorMode, MemtableFactory, MergeOperands, MultiThreaded, Options,
+    PrefixRange, Range, ReadOptions, SingleThreaded, ThreadMode, WaitForCompactOptions, WriteBatch,
     WriteBatchIterator, WriteBatchIteratorCf, WriteOptions, properties,
 };
 
@@ -76,6 +79,7 @@ in_both_modes!(
     options_are_refused_at_open_by_name,
     an_open_database_is_locked,
     the_order_of_keys_can_be_chosen,
+    reverse_bytewise_order_holds_in_every_memtable,
     properties_and_files_are_listed,
     threads_share_the_database,
 );
@@ -720,6 +724,61 @@ fn the_order_of_keys_can_be_chosen<T: Mode>() {
         ErrorKind::InvalidArgument,
         "does not match existing comparator",
     );
+}
+
+/// Keys of few letters, so that many begin with others, over several flushes
+/// and a reopening, against a map.
+fn reverse_bytewise_order_holds_in_every_memtable<T: Mode>() {
+    for memtable in [None, Some(MemtableFactory::SkipList)] {
+        let dir = dir();
+        let mut opts = creating();
+        opts.set_reverse_bytewise_comparator();
+        if let Some(memtable) = memtable {
+            opts.set_memtable_factory(memtable);
+        }
+        let mut model = BTreeMap::new();
+        let mut db = Db::<T>::open(&opts, dir.path()).unwrap();
+        let mut rng = StdRng::seed_from_u64(17);
+        for step in 0..3_000u32 {
+            let len = rng.random_range(0..6);
+            let key: Vec<u8> = (0..len)
+                .map(|_| *b"\0a\xff".choose(&mut rng).unwrap())
+                .collect();
+            if rng.random_bool(0.3) {
+                db.delete(&key).unwrap();
+                model.remove(&key);
+            } else {
+                db.put(&key, step.to_le_bytes()).unwrap();
+                model.insert(key, step.to_le_bytes().to_vec());
+            }
+            if step == 1_000 {
+                db.flush().unwrap();
+            }
+            if step == 2_000 {
+                drop(db);
+                db = Db::open(&opts, dir.path()).unwrap();
+            }
+        }
+        type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
+        let read = |mode: IteratorMode<'_>| -> Pairs {
+            let pairs = db.iterator(mode).map(Result::unwrap);
+            pairs.map(|(k, v)| (k.into(), v.into())).collect()
+        };
+        let rising: Pairs = model.clone().into_iter().collect();
+        let falling: Pairs = rising.iter().rev().cloned().collect();
+        assert_eq!(read(IteratorMode::Start), falling);
+        assert_eq!(read(IteratorMode::End), rising);
+        for key in [&b""[..], b"a", b"aa\0", b"\xff\xff", b"b"] {
+            let at = |d| read(IteratorMode::From(key, d));
+            let below = falling.iter().filter(|(k, _)| &k[..] <= key).cloned();
+            assert_eq!(at(Direction::Forward), below.collect::<Pairs>());
+            let above = rising.iter().filter(|(k, _)| &k[..] >= key).cloned();
+            assert_eq!(at(Direction::Reverse), above.collect::<Pairs>());
+        }
+        for (key, value) in &model {
+            assert_eq!(db.get(key).unwrap().as_ref(), Some(value));
+        }
+    }
 }
 
 fn properties_and_files_are_listed<T: Mode>() {

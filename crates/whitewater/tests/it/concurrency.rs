@@ -114,6 +114,7 @@ fn batches_are_whole(seed: u64) {
 fn options_at(snapshot: &whitewater::SnapshotWithThreadMode<'_, Db>) -> ReadOptions {
     let mut options = ReadOptions::default();
     options.set_snapshot(snapshot);
+    options.set_total_order_seek(true);
     options
 }
 

@@ -6,7 +6,7 @@
 //! read is compared. A failing script is cut down and printed.
 
 use crate::harness::walk::{Bounds, Content, Walk};
-use crate::harness::{DIR, Db, campaign, open_named, show, tiny};
+use crate::harness::{DIR, Db, MEMTABLES, campaign, open_named, set_memtable, show, tiny};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
@@ -17,8 +17,8 @@ use std::sync::Arc;
 use whitewater::fs::mem::MemFs;
 use whitewater::{
     BlockBasedOptions, BottommostLevelCompaction, ChecksumType, CompactOptions, DBCompressionType,
-    FlushOptions, MemtableFactory, Options, ReadOptions, SnapshotWithThreadMode,
-    WaitForCompactOptions, WriteBatch, WriteOptions,
+    FlushOptions, Options, ReadOptions, SnapshotWithThreadMode, WaitForCompactOptions, WriteBatch,
+    WriteOptions,
 };
 
 /// Column families that scripts use; "default" is always there.
@@ -193,8 +193,12 @@ fn harmless(variant: u64, fs: &MemFs) -> Options {
     }
     o.set_block_based_table_factory(&t);
     o.set_level_compaction_dynamic_level_bytes(one_of(&[0, 1]) == 1);
-    o.set_memtable_factory([MemtableFactory::SkipList, MemtableFactory::Art][one_of(&[0, 1])]);
     o.set_memtable_huge_page_size(one_of(&[0, 0, 2 << 20]));
+    // Unless the run is about one of them.
+    let memtable = MEMTABLES[one_of(&[0, 1, 2, 3, 4])];
+    if std::env::var_os("WHITEWATER_MEMTABLE").is_none() {
+        set_memtable(&mut o, memtable);
+    }
     o.set_recycle_log_file_num(one_of(&[0, 2]));
     o.set_max_total_wal_size(one_of(&[0, 100_000]) as u64);
     o.set_max_manifest_file_size(one_of(&[1_000, 1 << 30]));

@@ -229,6 +229,28 @@ fn tombstones_and_properties_come_back() {
 }
 
 #[test]
+fn names_of_objects_are_told() {
+    let names = |options| {
+        let table = open(build(options, &[], &[])).expect("opens");
+        let text = |name: &str| String::from_utf8(table.properties().raw[name].clone());
+        [
+            text("rocksdb.prefix.extractor.name").expect("text"),
+            text("rocksdb.merge.operator").expect("text"),
+            // Filters hold whole keys, whatever the extractor.
+            text("rocksdb.block.based.table.prefix.filtering").expect("text"),
+        ]
+    };
+    let none = names(TableBuilderOptions::default());
+    assert_eq!(none, ["nullptr", "nullptr", "0"]);
+    let some = names(TableBuilderOptions {
+        prefix_extractor: "rocksdb.FixedPrefix.4".to_owned(),
+        merge_operator: "append".to_owned(),
+        ..TableBuilderOptions::default()
+    });
+    assert_eq!(some, ["rocksdb.FixedPrefix.4", "append", "0"]);
+}
+
+#[test]
 fn the_builder_refuses_what_it_cannot_write() {
     let start = |options| TableBuilder::new(options, Box::new(Sink::default()));
     let kind = |options| start(options).expect_err("refused").kind();

@@ -38,8 +38,8 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         DBIteratorWithThreadMode::new(self.raw_iterator_cf_opt(cf_handle, readopts), mode)
     }
 
-    /// An iterator over all keys in order, whatever the prefix extractor; the
-    /// same as [`iterator`](Self::iterator) as long as there is none.
+    /// An iterator over all keys in order, whatever the prefix extractor: see
+    /// [`ReadOptions::set_total_order_seek`].
     pub fn full_iterator<'a: 'b, 'b>(
         &'a self,
         mode: IteratorMode<'_>,
@@ -49,14 +49,21 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.iterator_opt(mode, readopts)
     }
 
-    /// An iterator from the first key at or after `prefix` on. It does not end
-    /// with the prefix: only a prefix extractor would make it. For all keys of
-    /// a prefix and no others, see [`PrefixRange`](crate::PrefixRange).
+    /// An iterator from the first key at or after `prefix` on that ends with
+    /// the keys that share its prefix, as the
+    /// [prefix extractor](crate::Options::set_prefix_extractor) has it:
+    /// [`ReadOptions::set_prefix_same_as_start`]. Without an extractor, or when
+    /// that finds no prefix in `prefix`, it goes on to the last key. For all
+    /// keys that begin with some bytes and no others, see
+    /// [`PrefixRange`](crate::PrefixRange).
     pub fn prefix_iterator<'a: 'b, 'b, P: AsRef<[u8]>>(
         &'a self,
         prefix: P,
     ) -> DBIteratorWithThreadMode<'b, Self> {
-        self.iterator(IteratorMode::From(prefix.as_ref(), Direction::Forward))
+        let mut readopts = ReadOptions::default();
+        readopts.set_prefix_same_as_start(true);
+        let mode = IteratorMode::From(prefix.as_ref(), Direction::Forward);
+        self.iterator_opt(mode, readopts)
     }
 
     /// An iterator over `cf_handle`.
@@ -85,8 +92,10 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         cf_handle: &impl AsColumnFamilyRef,
         prefix: P,
     ) -> DBIteratorWithThreadMode<'a, Self> {
+        let mut readopts = ReadOptions::default();
+        readopts.set_prefix_same_as_start(true);
         let mode = IteratorMode::From(prefix.as_ref(), Direction::Forward);
-        self.iterator_cf(cf_handle, mode)
+        self.iterator_cf_opt(cf_handle, readopts, mode)
     }
 
     /// A raw iterator over the default column family.

@@ -43,16 +43,49 @@ impl From<DBCompressionType> for CompressionType {
     }
 }
 
-/// What keeps the entries of a memtable sorted. The representations that the
-/// `rocksdb` crate names (vector, hash lists) are not built yet.
+/// What keeps the entries of a memtable sorted.
+///
+/// When none is chosen, it is the radix tree for bytewise order and its
+/// reverse, and the skip list for other comparators (and for write buffers
+/// over 8 GiB).
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 pub enum MemtableFactory {
     /// An inline skip list: one allocation per entry, concurrent inserts,
-    /// lock-free readers, any comparator. The default.
+    /// lock-free readers, any comparator.
     SkipList,
-    /// An adaptive radix tree: faster for all operations, bytewise order only;
-    /// a column family with another comparator is refused at open.
+    /// An adaptive radix tree: faster for nearly everything, bytewise order
+    /// and its reverse only; a column family with another comparator is
+    /// refused at open.
     Art,
+    /// A vector, unsorted until it is read or flushed, for bulk loads: the
+    /// cheapest inserts from many threads, any comparator. While it takes
+    /// writes, a look-up passes over all its entries and an iterator sorts a
+    /// copy; full ones are sorted once.
+    Vector,
+    /// A hash table of skip lists, one for each prefix in use, any comparator.
+    /// Look-ups and iterators inside a prefix are fast. Iterators sent to a
+    /// key that has a prefix end with it, unless
+    /// [`total_order_seek`](crate::ReadOptions::set_total_order_seek) is set;
+    /// those over all keys sort a copy.
+    ///
+    /// Refused at open without a
+    /// [prefix extractor](crate::Options::set_prefix_extractor).
+    HashSkipList {
+        /// Buckets, 1 to 2^30, of 8 bytes each. RocksDB has 1 000 000.
+        bucket_count: usize,
+        /// Most levels of a skip list, 1 to 12. RocksDB has 4.
+        height: i32,
+        /// One entry in so many of a level is in the level above, too: 2 to
+        /// 65 536. RocksDB has 4.
+        branching_factor: i32,
+    },
+    /// As `HashSkipList`, with linked lists that turn into skip lists at more
+    /// than 256 entries: less memory for prefixes with few keys. One thread at
+    /// a time inserts into a linked list.
+    HashLinkList {
+        /// Buckets, 1 to 2^30, of 16 bytes each. RocksDB has 50 000.
+        bucket_count: usize,
+    },
 }
 
 impl From<MemtableFactory> for MemtableKind {
@@ -60,6 +93,19 @@ impl From<MemtableFactory> for MemtableKind {
         match factory {
             MemtableFactory::SkipList => MemtableKind::SkipList,
             MemtableFactory::Art => MemtableKind::Art,
+            MemtableFactory::Vector => MemtableKind::Vector,
+            MemtableFactory::HashSkipList {
+                bucket_count,
+                height,
+                branching_factor,
+            } => MemtableKind::HashSkipList {
+                bucket_count,
+                height,
+                branching_factor,
+            },
+            MemtableFactory::HashLinkList { bucket_count } => {
+                MemtableKind::HashLinkList { bucket_count }
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ use super::enums::{DBCompressionType, MemtableFactory};
 use super::table::BlockBasedOptions;
 use crate::api::c_str::CStrLike;
 use crate::api::merge_operator::{MergeFn, MergeFunctions};
+use crate::api::slice_transform::SliceTransform;
 use std::cmp::Ordering;
 use std::sync::Arc;
 use whitewater_storage::Error;
@@ -87,10 +88,26 @@ impl Options {
         self.cf.memtable_transparent_huge_pages = advise;
     }
 
-    /// What keeps the entries of memtables sorted. Default
-    /// [`MemtableFactory::SkipList`].
+    /// What keeps the entries of memtables sorted. By default the fastest that
+    /// can serve the comparator, see [`MemtableFactory`]. Cannot change while
+    /// the database is open.
     pub fn set_memtable_factory(&mut self, factory: MemtableFactory) {
         self.cf.memtable = factory.into();
+    }
+
+    /// What part of a key is its prefix. Default none.
+    ///
+    /// Iterators may then keep to the keys that share the prefix of the one
+    /// they were sent to (see
+    /// [`ReadOptions::set_prefix_same_as_start`](crate::ReadOptions::set_prefix_same_as_start)),
+    /// and memtables that hash by prefix need it. It may be another one, or
+    /// none, at the next opening: each table says which one it was written
+    /// with. Cannot be changed while the database is open.
+    pub fn set_prefix_extractor(&mut self, prefix_extractor: SliceTransform) {
+        match prefix_extractor.extractor {
+            Ok(extractor) => self.cf.prefix_extractor = Some(extractor),
+            Err(e) => self.refuse(e),
+        }
     }
 
     /// Memtables in memory before writes stop. 2 or more, default 2.
@@ -242,6 +259,14 @@ impl Options {
                 compare: compare_fn,
             }));
         }
+    }
+
+    /// Orders keys bytewise in reverse: greatest first. RocksDB knows the order
+    /// as `rocksdb.ReverseBytewiseComparator`, so either engine opens what the
+    /// other has written. Unlike the same order given as a function, it is
+    /// served by the radix tree. The `rocksdb` crate has no such method.
+    pub fn set_reverse_bytewise_comparator(&mut self) {
+        self.cf.comparator = UserComparator::ReverseBytewise;
     }
 
     /// Sets a merge operator whose operands are of the kind of values, so that

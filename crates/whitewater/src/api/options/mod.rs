@@ -135,6 +135,11 @@ impl Options {
     }
 
     fn set_text(&mut self, name: &str, value: &str) -> Result<()> {
+        // RocksDB has two names for it.
+        let name = match name {
+            "memtable_factory" => "memtable",
+            name => name,
+        };
         let is_in = |table: &dyn Fn() -> Vec<(&'static str, String)>| {
             table().iter().any(|(known, _)| *known == name)
         };
@@ -171,6 +176,7 @@ impl fmt::Debug for Options {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::slice_transform::SliceTransform;
     use whitewater_storage::ErrorKind;
 
     #[test]
@@ -242,6 +248,9 @@ mod tests {
             ("write_buffer_size", "3", |o| o.set_write_buffer_size(3)),
             ("memtable", "art", |o| {
                 o.set_memtable_factory(MemtableFactory::Art);
+            }),
+            ("prefix_extractor", "rocksdb.FixedPrefix.3", |o| {
+                o.set_prefix_extractor(SliceTransform::create_fixed_prefix(3));
             }),
             ("arena_block_size", "3", |o| o.set_arena_block_size(3)),
             ("memtable_huge_page_size", "3", |o| {
@@ -373,6 +382,12 @@ mod tests {
         let err = opts.cf_options().unwrap_err();
         assert_eq!(err.kind(), ErrorKind::InvalidArgument);
         assert!(err.to_string().contains("merge_operator"), "{err}");
+
+        let mut opts = Options::default();
+        opts.set_prefix_extractor(SliceTransform::create("a\0b", |key| key, None));
+        let err = opts.cf_options().unwrap_err();
+        assert_eq!(err.kind(), ErrorKind::InvalidArgument);
+        assert!(err.to_string().contains("prefix_extractor"), "{err}");
 
         let mut opts = Options::default();
         opts.set_compression_type(DBCompressionType::Zlib);

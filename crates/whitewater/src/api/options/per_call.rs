@@ -62,9 +62,52 @@ impl ReadOptions {
         (self.spec.lower_bound, self.spec.upper_bound) = range.into_bounds();
     }
 
-    /// Iterates over all keys in order, whatever the prefix extractor. As
-    /// there is none yet, iterators always do.
-    pub fn set_total_order_seek(&mut self, _v: bool) {}
+    /// Iterates over all keys in order, whatever the prefix extractor and the
+    /// memtable. Default false.
+    ///
+    /// Without it, an iterator of a column family whose memtables group keys
+    /// by prefix ([`MemtableFactory`](crate::MemtableFactory)) ends with the
+    /// prefix of the key it was sent to by a seek, if that key has one; with
+    /// it, or sent to the first or last key, the memtable is sorted for it,
+    /// which costs time and memory. Other memtables always have all keys in
+    /// order. `prefix_same_as_start` still ends the iteration if set as well.
+    pub fn set_total_order_seek(&mut self, v: bool) {
+        self.spec.total_order_seek = v;
+    }
+
+    /// Whether an iterator ends (is not valid any more) outside the prefix of
+    /// the key it was sent to; sent to the first or last key, outside the
+    /// prefix of the key found there. Has no effect without a
+    /// [prefix extractor](crate::Options::set_prefix_extractor) and after a
+    /// seek to a key that has no prefix. Default false.
+    ///
+    /// ```
+    /// use whitewater::{DB, Options, ReadOptions, SliceTransform};
+    ///
+    /// # fn main() -> Result<(), whitewater::Error> {
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path();
+    /// let mut opts = Options::default();
+    /// opts.create_if_missing(true);
+    /// opts.set_prefix_extractor(SliceTransform::create_fixed_prefix(1));
+    /// let db = DB::open(&opts, path)?;
+    /// for key in ["a1", "b1", "b2", "c1"] {
+    ///     db.put(key, b"")?;
+    /// }
+    /// let mut readopts = ReadOptions::default();
+    /// readopts.set_prefix_same_as_start(true);
+    /// let mut it = db.raw_iterator_opt(readopts);
+    /// it.seek("b");
+    /// it.next();
+    /// assert_eq!(it.key(), Some(&b"b2"[..]));
+    /// it.next();
+    /// assert!(!it.valid());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn set_prefix_same_as_start(&mut self, v: bool) {
+        self.spec.prefix_same_as_start = v;
+    }
 
     /// Internal keys (old versions, deletions) one move of an iterator may
     /// skip before it fails with `Incomplete`. Default 0, no limit.

@@ -42,6 +42,9 @@ impl DbIter {
             ) {
                 return Ok(Position::Nowhere);
             }
+            if self.prefix.excludes(entry.user_key) {
+                return Ok(Position::Nowhere);
+            }
             self.skips.count()?;
             let same_key = match run {
                 Run::None => false,

@@ -1,11 +1,14 @@
 //! Backward: a key's entries are met oldest first, so all visible ones are
-//! read before the key can be shown.
+//! read before the key can be shown. Sources that go by key spare us that.
 
 use super::super::merge::full_merge;
 use super::super::payload::{Payload, payload};
 use super::{DbIter, MAX_SEQUENTIAL_SKIP, Position, ValueAt, out_of_order, set_target};
 use std::cmp::Ordering;
-use whitewater_storage::key::{MAX_SEQUENCE, SEEK_TYPE, SequenceNumber, parse_internal_key};
+use whitewater_storage::iter::{BoxedIterator, InternalIterator, KeyCursor};
+use whitewater_storage::key::{
+    MAX_SEQUENCE, SEEK_TYPE, SequenceNumber, pack_tag, parse_internal_key,
+};
 use whitewater_storage::{Error, Result};
 
 /// What the entries of a key read so far leave below the operands collected.
@@ -19,15 +22,28 @@ enum Base {
     Unreadable(Error),
 }
 
+/// The source as one that goes by key, while it is valid.
+#[inline]
+fn valid_by_key(source: &mut BoxedIterator) -> Option<&mut dyn KeyCursor> {
+    if source.valid() {
+        source.by_key()
+    } else {
+        None
+    }
+}
+
 impl DbIter {
     /// Shows the last visible key at or before where the source stands, which
-    /// is the oldest entry of its user key.
+    /// is the oldest entry of its user key unless the source goes by key.
     pub(super) fn find_prev(&mut self) -> Result<Position> {
+        if self.source.by_key().is_some() {
+            return self.find_prev_by_key();
+        }
         while self.source.valid() {
             let entry = parse_internal_key(self.source.key())?;
             self.key.clear();
             self.key.extend_from_slice(entry.user_key);
-            if self.below_lower(&self.key) {
+            if self.below_lower(&self.key) || self.prefix.excludes(&self.key) {
                 return Ok(Position::Nowhere);
             }
             // Leaves the source before the key: upholds I1.
@@ -37,6 +53,45 @@ impl DbIter {
             }
         }
         self.source_ended()
+    }
+
+    /// As [`DbIter::find_prev`], from the newest visible entry of a key to that
+    /// of the one before.
+    fn find_prev_by_key(&mut self) -> Result<Position> {
+        let upto = pack_tag(self.sequence, SEEK_TYPE);
+        while let Some(source) = valid_by_key(&mut self.source) {
+            let visible = source.newest(upto);
+            let entry = parse_internal_key(self.source.key())?;
+            self.key.clear();
+            self.key.extend_from_slice(entry.user_key);
+            if self.below_lower(&self.key) || self.prefix.excludes(&self.key) {
+                return Ok(Position::Nowhere);
+            }
+            self.skips.count()?;
+            if visible {
+                let (seq, ty) = (entry.seq, entry.ty);
+                let position = self.show_from_here(seq, ty)?;
+                if position != Position::Nowhere {
+                    return Ok(position);
+                }
+            }
+            if let Some(source) = valid_by_key(&mut self.source) {
+                source.prev_key();
+            }
+        }
+        self.source_ended()
+    }
+
+    /// From an entry of the key shown, or behind its newest, to the last entry
+    /// before the key.
+    pub(super) fn leave_key(&mut self) -> Result<()> {
+        if self.position == Position::OnEntry
+            && let Some(source) = self.source.by_key()
+        {
+            source.prev_key();
+            return Ok(());
+        }
+        self.seek_before_key()
     }
 
     /// Shows the last visible key before the user key `bound`.

@@ -16,6 +16,8 @@ fn parts(source: BoxedIterator, tombstones: FragmentedTombstones) -> DbIterParts
         sequence: u64::MAX >> 8,
         lower_bound: None,
         upper_bound: None,
+        prefix_extractor: None,
+        prefix_mode: PrefixMode::Never,
         max_skippable_internal_keys: 0,
         pins: Vec::new(),
     }

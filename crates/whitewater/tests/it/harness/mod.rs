@@ -16,6 +16,7 @@ use std::time::Duration;
 use whitewater::fs::Fs;
 use whitewater::{
     ColumnFamilyDescriptor, DBWithThreadMode, Error, MemtableFactory, MultiThreaded, Options,
+    SliceTransform,
 };
 
 /// The database type of these tests: column families come and go through `&`.
@@ -89,12 +90,40 @@ pub fn tiny() -> Options {
     o.set_max_bytes_for_level_multiplier(3.0);
     o.set_level_zero_file_num_compaction_trigger(2);
     o.set_merge_operator_associative("append", append);
-    match std::env::var("WHITEWATER_MEMTABLE").as_deref() {
-        Ok("art") => o.set_memtable_factory(MemtableFactory::Art),
-        Ok("skip_list") | Err(_) => {}
-        Ok(other) => panic!("WHITEWATER_MEMTABLE={other}: skip_list and art are known"),
+    if let Ok(name) = std::env::var("WHITEWATER_MEMTABLE") {
+        set_memtable(&mut o, &name);
     }
     o
+}
+
+/// The names that [`set_memtable`] knows.
+pub const MEMTABLES: [&str; 5] = [
+    "skip_list",
+    "art",
+    "vector",
+    "hash_skip_list",
+    "hash_link_list",
+];
+
+/// Sets the memtable of a name, and what it needs: a prefix extractor that
+/// leaves some keys out, for those that hash, and few buckets.
+pub fn set_memtable(o: &mut Options, name: &str) {
+    let factory = match name {
+        "skip_list" => MemtableFactory::SkipList,
+        "art" => MemtableFactory::Art,
+        "vector" => MemtableFactory::Vector,
+        "hash_skip_list" => MemtableFactory::HashSkipList {
+            bucket_count: 7,
+            height: 4,
+            branching_factor: 4,
+        },
+        "hash_link_list" => MemtableFactory::HashLinkList { bucket_count: 7 },
+        other => panic!("memtable {other}: {MEMTABLES:?} are known"),
+    };
+    if name.starts_with("hash") {
+        o.set_prefix_extractor(SliceTransform::create_fixed_prefix(2));
+    }
+    o.set_memtable_factory(factory);
 }
 
 /// Joins a value and operands with commas.

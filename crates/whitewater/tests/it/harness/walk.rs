@@ -22,9 +22,11 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Read options with these bounds.
+    /// Read options with these bounds, for all keys in order whatever the
+    /// memtable.
     pub fn read_options(&self) -> ReadOptions {
         let mut o = ReadOptions::default();
+        o.set_total_order_seek(true);
         if let Some(key) = &self.lower {
             o.set_iterate_lower_bound(key.clone());
         }

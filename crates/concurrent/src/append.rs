@@ -1,0 +1,223 @@
+//! A bag of entries: cheap to add to from many threads, sorted when read.
+//!
+//! Meant for bulk loads. An insert copies the entry into the arena and pushes
+//! it onto the list of its thread's shard with one compare-and-swap: nothing
+//! is compared, and threads share nothing but the arena's refills. A point
+//! read looks at every entry; a cursor sorts a snapshot. Once the list is
+//! sealed its entries are sorted a single time, and point reads search them.
+//!
+//! An equal key is not noticed: both entries stay.
+//!
+//! # Invariants
+//! * A1: a shard's head is null or a complete, published node of the arena
+//!   whose links (level 0) lead to the nodes that were pushed before it.
+
+use std::cell::Cell;
+use std::fmt;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use crossbeam_utils::CachePadded;
+
+use crate::arena::{ArenaOptions, ConcurrentArena};
+use crate::skiplist::node::Node;
+use crate::skiplist::{KeyOrder, check_sizes};
+use crate::sorted::{Seal, Sorted, SortedIter};
+use crate::sync::{AtomicPtr, Ordering};
+
+/// The newest entry of a shard.
+///
+/// Written by: inserters, by compare-and-swap. Read by: readers and inserters.
+/// Publishes: the entries from here on.
+type Head = CachePadded<AtomicPtr<u8>>;
+
+/// Unsorted entries `(user_key, tag, value)`.
+pub struct AppendList<O> {
+    order: Arc<O>,
+    arena: Arc<ConcurrentArena>,
+    /// A power of two of them.
+    shards: Box<[Head]>,
+    seal: Seal<O>,
+}
+
+impl<O: KeyOrder> AppendList<O> {
+    /// An empty list with an arena of its own.
+    pub fn new(order: O, arena: impl Into<ArenaOptions>) -> Self {
+        let count = if cfg!(loom) {
+            2
+        } else {
+            let cpus = std::thread::available_parallelism().map_or(8, |n| n.get());
+            cpus.clamp(8, 128).next_power_of_two()
+        };
+        AppendList {
+            order: Arc::new(order),
+            arena: Arc::new(ConcurrentArena::new(arena)),
+            shards: (0..count)
+                .map(|_| CachePadded::new(AtomicPtr::new(ptr::null_mut())))
+                .collect(),
+            seal: Seal::new(),
+        }
+    }
+
+    /// Adds entries, concurrently with other inserts and readers. Not after
+    /// [`AppendList::seal`].
+    ///
+    /// # Panics
+    /// If a key or value is longer than 4 GiB less a few bytes.
+    pub fn extend<'a>(&self, entries: impl IntoIterator<Item = (&'a [u8], u64, &'a [u8])>) {
+        self.extend_shard(own_shard(), entries);
+    }
+
+    /// [`AppendList::extend`] in a given shard (modulo their number), for
+    /// models.
+    #[doc(hidden)]
+    pub fn extend_shard<'a>(
+        &self,
+        shard: usize,
+        entries: impl IntoIterator<Item = (&'a [u8], u64, &'a [u8])>,
+    ) {
+        debug_assert!(!self.seal.is_set(), "sealed lists get no entries");
+        // Chained up privately, newest first, and pushed at once.
+        let mut chain: Option<(Node, Node)> = None;
+        for (user_key, tag, value) in entries {
+            check_sizes(user_key, value);
+            let node = Node::create(&self.arena, 1, (user_key, tag), value);
+            let (newest, oldest) = chain.map_or((None, node), |(n, o)| (Some(n), o));
+            // SAFETY: made above with one level, and not yet published.
+            unsafe { node.prepare_next(0, newest) };
+            chain = Some((node, oldest));
+        }
+        if let Some((newest, oldest)) = chain {
+            self.push(
+                &self.shards[shard & (self.shards.len() - 1)],
+                newest,
+                oldest,
+            );
+        }
+    }
+
+    /// Makes the unpublished chain from `newest` to `oldest` the shard's
+    /// newest entries (A1).
+    fn push(&self, head: &Head, newest: Node, oldest: Node) {
+        // Relaxed: the entries behind are not looked at here.
+        let mut seen = head.load(Ordering::Relaxed);
+        loop {
+            let next = NonNull::new(seen).map(Node::from_raw);
+            // SAFETY: has one level, and is not yet published; what the head
+            // leads to is a node with a level 0 (A1).
+            unsafe { oldest.prepare_next(0, next) };
+            // Release: partner of the Acquire in `collect`; as every change of
+            // the head is a read-modify-write, that pairs with all earlier
+            // pushes, too.
+            let pushed = head.compare_exchange_weak(
+                seen,
+                newest.into_raw().as_ptr(),
+                Ordering::Release,
+                Ordering::Relaxed,
+            );
+            match pushed {
+                Ok(_) => return,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// The entries there are, unsorted.
+    fn collect(&self) -> Vec<Node> {
+        let mut nodes = Vec::with_capacity(self.len());
+        for head in &self.shards {
+            // Acquire: partner of the Release in `push`.
+            let mut at = NonNull::new(head.load(Ordering::Acquire)).map(Node::from_raw);
+            while let Some(node) = at {
+                nodes.push(node);
+                // SAFETY: a published node with a level 0 (A1).
+                at = unsafe { node.next(0) };
+            }
+        }
+        nodes
+    }
+
+    fn sorted(&self) -> Arc<Sorted<O>> {
+        self.seal.sorted(|| {
+            let nodes = self.collect();
+            // SAFETY: nodes of this arena that were published (A1).
+            unsafe { Sorted::new(self.order.clone(), self.arena.clone(), nodes) }
+        })
+    }
+
+    /// Visits the entries of `user_key` at or below `tag`, newest first, until
+    /// `visit` returns `false`. O(n) until the list is sealed.
+    pub fn get(&self, user_key: &[u8], tag: u64, visit: &mut dyn FnMut(u64, &[u8]) -> bool) {
+        let same_key = |key: &[u8], t: u64| self.order.compare((key, t), (user_key, t)).is_eq();
+        if self.seal.is_set() {
+            let sorted = self.sorted();
+            sorted.scan_from(user_key, tag, &mut |key, t, value| {
+                same_key(key, t) && visit(t, value)
+            });
+            return;
+        }
+        let mut found = Vec::new();
+        for node in self.collect() {
+            // SAFETY: a published node of this list, which is borrowed.
+            let entry = unsafe { node.entry() };
+            let (key, t) = entry.key();
+            if t <= tag && same_key(key, t) {
+                found.push((t, entry.value));
+            }
+        }
+        found.sort_unstable_by_key(|(t, _)| std::cmp::Reverse(*t));
+        found.into_iter().all(|(t, value)| visit(t, value));
+    }
+
+    /// A sorted snapshot: O(n log n), but once only if the list is sealed.
+    pub fn iter(&self) -> SortedIter<O> {
+        SortedIter::new(self.sorted())
+    }
+
+    /// Says that no more entries come. No insert may be in flight.
+    pub fn seal(&self) {
+        self.seal.set();
+    }
+
+    /// Number of entries; inserts in flight may be counted early.
+    pub fn len(&self) -> usize {
+        self.arena.pieces()
+    }
+
+    /// Whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of entries and links handed out by the arena.
+    pub fn used_bytes(&self) -> usize {
+        self.arena.used_bytes()
+    }
+}
+
+/// The shard of this thread, before it is reduced to the number of shards.
+fn own_shard() -> usize {
+    /// Threads that have inserted. Written and read by: threads at their first
+    /// insert. Publishes nothing.
+    static THREADS: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        /// The number of this thread, plus one; 0 until it first inserts.
+        static NUMBER: Cell<usize> = const { Cell::new(0) };
+    }
+    NUMBER.with(|number| {
+        if number.get() == 0 {
+            let before = THREADS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            number.set(before + 1);
+        }
+        number.get()
+    })
+}
+
+impl<O> fmt::Debug for AppendList<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AppendList")
+            .field("arena", &self.arena)
+            .finish_non_exhaustive()
+    }
+}

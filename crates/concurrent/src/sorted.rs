@@ -1,0 +1,237 @@
+//! Entries sorted after they were collected.
+//!
+//! Structures that do not keep all their entries in order (vectors, hash
+//! tables of lists) serve ordered walks by collecting the entries there are
+//! and sorting pointers to them: a snapshot, O(n log n) to make. A structure
+//! that is *sealed* (gets no more entries) makes it once and shares it.
+//!
+//! # Invariants
+//! * T1: the nodes of a [`Sorted`] lie in its arena, are complete and were
+//!   published to the thread that made it.
+
+use std::cmp::Ordering as Order;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use crate::arena::ConcurrentArena;
+use crate::skiplist::KeyOrder;
+use crate::skiplist::node::{Entry, Node};
+use crate::sync::{AtomicBool, Ordering};
+
+/// Takes user key, tag and value of an entry; returns whether to go on.
+pub type Visit<'a> = dyn FnMut(&[u8], u64, &[u8]) -> bool + 'a;
+
+/// Sorted entries of a structure.
+pub(crate) struct Sorted<O> {
+    order: Arc<O>,
+    /// With the digest of their keys, which says most of the order without a
+    /// look at the entry.
+    nodes: Vec<(u64, Node)>,
+    /// Keeps the nodes alive.
+    _arena: Arc<ConcurrentArena>,
+}
+
+// SAFETY: the nodes live in the arena, which is shared between threads, and
+// are not written any more (T1, skip list N3).
+unsafe impl<O: Send + Sync> Send for Sorted<O> {}
+// SAFETY: as for `Send`; only reads happen.
+unsafe impl<O: Send + Sync> Sync for Sorted<O> {}
+
+impl<O: KeyOrder> Sorted<O> {
+    /// Sorts `nodes`.
+    ///
+    /// # Safety
+    /// They must be published nodes of `arena` with an entry (T1).
+    pub(crate) unsafe fn new(order: Arc<O>, arena: Arc<ConcurrentArena>, nodes: Vec<Node>) -> Self {
+        let mut sorted = Sorted {
+            nodes: Vec::with_capacity(nodes.len()),
+            order,
+            _arena: arena,
+        };
+        for node in nodes {
+            // SAFETY: by the caller's promise.
+            let (user_key, _) = unsafe { node.key() };
+            sorted.nodes.push((sorted.order.digest(user_key), node));
+        }
+        let order = &sorted.order;
+        sorted
+            .nodes
+            .sort_unstable_by(|(a_digest, a), (b_digest, b)| {
+                a_digest.cmp(b_digest).then_with(|| {
+                    // SAFETY: by the caller's promise.
+                    let a = unsafe { a.key() };
+                    // SAFETY: as above.
+                    let b = unsafe { b.key() };
+                    order.compare(a, b)
+                })
+            });
+        sorted
+    }
+
+    /// The number of entries before `(user_key, tag)`; those at it count too
+    /// if `or_at`.
+    fn count_before(&self, user_key: &[u8], tag: u64, or_at: bool) -> usize {
+        let digest = self.order.digest(user_key);
+        self.nodes.partition_point(|(d, node)| {
+            let order = d.cmp(&digest).then_with(|| {
+                // SAFETY: T1, and `self` keeps the arena.
+                let key = unsafe { node.key() };
+                self.order.compare(key, (user_key, tag))
+            });
+            order == Order::Less || (or_at && order == Order::Equal)
+        })
+    }
+
+    /// The entry at a place.
+    fn entry(&self, at: usize) -> Option<Entry<'_>> {
+        let (_, node) = self.nodes.get(at)?;
+        // SAFETY: T1, and `self` keeps the arena.
+        Some(unsafe { node.entry() })
+    }
+
+    /// Visits the entries from the first at or after `(user_key, tag)` on, as
+    /// user key, tag and value, until `visit` returns `false`.
+    pub(crate) fn scan_from(&self, user_key: &[u8], tag: u64, visit: &mut Visit<'_>) {
+        let mut at = self.count_before(user_key, tag, false);
+        while let Some(entry) = self.entry(at) {
+            let (key, tag) = entry.key();
+            if !visit(key, tag, entry.value) {
+                return;
+            }
+            at += 1;
+        }
+    }
+}
+
+/// Whether a structure is sealed, and its entries sorted if somebody asked.
+pub(crate) struct Seal<O> {
+    /// Written by: whoever seals. Read by: those who want sorted entries.
+    /// Publishes: all inserts, which happened before.
+    sealed: AtomicBool,
+    sorted: OnceLock<Arc<Sorted<O>>>,
+}
+
+impl<O> Seal<O> {
+    pub(crate) fn new() -> Self {
+        Seal {
+            sealed: AtomicBool::new(false),
+            sorted: OnceLock::new(),
+        }
+    }
+
+    /// Seals: no insert may be in flight or follow.
+    pub(crate) fn set(&self) {
+        // Release: partner of the Acquire in `is_set`.
+        self.sealed.store(true, Ordering::Release);
+    }
+
+    /// Whether it is sealed; then every entry is visible to the caller.
+    pub(crate) fn is_set(&self) -> bool {
+        // Acquire: partner of the Release in `set`.
+        self.sealed.load(Ordering::Acquire)
+    }
+
+    /// What `sort` makes, kept for all if the structure is sealed. Those who
+    /// ask while somebody sorts wait.
+    pub(crate) fn sorted(&self, sort: impl FnOnce() -> Sorted<O>) -> Arc<Sorted<O>> {
+        if self.is_set() {
+            self.sorted.get_or_init(|| Arc::new(sort())).clone()
+        } else {
+            Arc::new(sort())
+        }
+    }
+}
+
+/// A cursor over a sorted snapshot. Keeps the entries alive. Stands nowhere at
+/// first.
+pub struct SortedIter<O> {
+    sorted: Arc<Sorted<O>>,
+    /// An index; past the last one for nowhere.
+    at: usize,
+}
+
+impl<O: KeyOrder> SortedIter<O> {
+    pub(crate) fn new(sorted: Arc<Sorted<O>>) -> Self {
+        let at = sorted.nodes.len();
+        SortedIter { sorted, at }
+    }
+
+    /// Whether the cursor stands on an entry.
+    #[inline]
+    pub fn valid(&self) -> bool {
+        self.at < self.sorted.nodes.len()
+    }
+
+    /// The entry's internal key: user key followed by the little-endian tag.
+    ///
+    /// # Panics
+    /// If the cursor is not valid.
+    #[inline]
+    pub fn key(&self) -> &[u8] {
+        self.entry().internal_key
+    }
+
+    /// The entry's value.
+    ///
+    /// # Panics
+    /// If the cursor is not valid.
+    #[inline]
+    pub fn value(&self) -> &[u8] {
+        self.entry().value
+    }
+
+    /// Moves forward. Nothing happens if the cursor is not valid.
+    #[inline]
+    pub fn next(&mut self) {
+        if self.valid() {
+            self.at += 1;
+        }
+    }
+
+    /// Moves backward. Nothing happens if the cursor is not valid.
+    #[inline]
+    pub fn prev(&mut self) {
+        if self.valid() {
+            self.stand_before(self.at);
+        }
+    }
+
+    /// Moves to the first entry at or after the given key.
+    pub fn seek(&mut self, user_key: &[u8], tag: u64) {
+        self.at = self.sorted.count_before(user_key, tag, false);
+    }
+
+    /// Moves to the last entry at or before the given key.
+    pub fn seek_for_prev(&mut self, user_key: &[u8], tag: u64) {
+        self.stand_before(self.sorted.count_before(user_key, tag, true));
+    }
+
+    /// Moves to the first entry.
+    pub fn seek_to_first(&mut self) {
+        self.at = 0;
+    }
+
+    /// Moves to the last entry.
+    pub fn seek_to_last(&mut self) {
+        self.stand_before(self.sorted.nodes.len());
+    }
+
+    /// Moves to the entry before place `at`, or nowhere.
+    fn stand_before(&mut self, at: usize) {
+        self.at = at.checked_sub(1).unwrap_or(self.sorted.nodes.len());
+    }
+
+    fn entry(&self) -> Entry<'_> {
+        let entry = self.sorted.entry(self.at);
+        entry.expect("the cursor stands on an entry")
+    }
+}
+
+impl<O> fmt::Debug for SortedIter<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SortedIter")
+            .field("entries", &self.sorted.nodes.len())
+            .field("at", &self.at)
+            .finish()
+    }
+}

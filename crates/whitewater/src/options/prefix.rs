@@ -1,0 +1,163 @@
+//! Prefix extractors: what part of a user key groups it with others.
+//!
+//! Hash memtables choose buckets by it, and iterators may end with it. A
+//! prefix must not depend on anything but the key, keys of one prefix must
+//! stand next to each other in the column family's order, and a prefix must
+//! itself begin its keys. Functions of the user may panic, as comparators may;
+//! writes turn that into an error.
+
+use super::text::OptionText;
+use std::fmt;
+use std::sync::Arc;
+
+/// Takes the prefix out of a key.
+pub(crate) type TransformFn = for<'a> fn(&'a [u8]) -> &'a [u8];
+/// Says whether a key has a prefix.
+pub(crate) type InDomainFn = fn(&[u8]) -> bool;
+
+/// How the prefix of a key is found.
+#[derive(Clone)]
+pub(crate) enum PrefixExtractor {
+    /// The first bytes; shorter keys have no prefix.
+    Fixed(usize),
+    /// The first bytes; of shorter keys all of them.
+    Capped(usize),
+    /// The whole key.
+    Noop,
+    /// By functions of the user.
+    Custom(Arc<CustomPrefix>),
+}
+
+/// A prefix extractor of the user.
+pub(crate) struct CustomPrefix {
+    pub name: String,
+    pub transform: TransformFn,
+    /// Every key has a prefix when unset.
+    pub in_domain: Option<InDomainFn>,
+}
+
+const FIXED: &str = "rocksdb.FixedPrefix";
+const CAPPED: &str = "rocksdb.CappedPrefix";
+const NOOP: &str = "rocksdb.Noop";
+/// RocksDB's text for "no object".
+const NONE: &str = "nullptr";
+
+impl PrefixExtractor {
+    /// The prefix of `user_key`; `None` when it has none.
+    #[inline]
+    pub fn prefix<'a>(&self, user_key: &'a [u8]) -> Option<&'a [u8]> {
+        match self {
+            PrefixExtractor::Fixed(len) => user_key.get(..*len),
+            PrefixExtractor::Capped(len) => Some(&user_key[..user_key.len().min(*len)]),
+            PrefixExtractor::Noop => Some(user_key),
+            PrefixExtractor::Custom(custom) => custom.prefix(user_key),
+        }
+    }
+
+    /// RocksDB's identifier of it: in options files and table properties.
+    pub fn name(&self) -> String {
+        match self {
+            PrefixExtractor::Fixed(len) => format!("{FIXED}.{len}"),
+            PrefixExtractor::Capped(len) => format!("{CAPPED}.{len}"),
+            PrefixExtractor::Noop => NOOP.to_owned(),
+            PrefixExtractor::Custom(custom) => custom.name.clone(),
+        }
+    }
+
+    /// The built-in extractor that RocksDB calls `name`, in any of the
+    /// spellings it reads.
+    fn by_name(name: &str) -> Option<Self> {
+        if name == NOOP {
+            return Some(PrefixExtractor::Noop);
+        }
+        type Make = fn(usize) -> PrefixExtractor;
+        let spellings: [(&str, char, Make); 4] = [
+            (FIXED, '.', PrefixExtractor::Fixed),
+            ("fixed", ':', PrefixExtractor::Fixed),
+            (CAPPED, '.', PrefixExtractor::Capped),
+            ("capped", ':', PrefixExtractor::Capped),
+        ];
+        spellings.iter().find_map(|(kind, separator, make)| {
+            let len = name.strip_prefix(kind)?.strip_prefix(*separator)?;
+            let digits = !len.is_empty() && len.bytes().all(|b| b.is_ascii_digit());
+            digits.then(|| len.parse().ok().map(make)).flatten()
+        })
+    }
+}
+
+impl CustomPrefix {
+    fn prefix<'a>(&self, user_key: &'a [u8]) -> Option<&'a [u8]> {
+        let in_domain = self.in_domain.is_none_or(|in_domain| in_domain(user_key));
+        in_domain.then(|| (self.transform)(user_key))
+    }
+}
+
+impl fmt::Debug for PrefixExtractor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())
+    }
+}
+
+/// RocksDB's identifier, or `nullptr` for none. Only built-in extractors can
+/// be made from text: a user's has functions.
+impl OptionText for Option<PrefixExtractor> {
+    fn print(&self) -> String {
+        let name = self.as_ref().map(PrefixExtractor::name);
+        name.unwrap_or_else(|| NONE.to_owned())
+    }
+    fn parse(text: &str) -> Option<Self> {
+        // The form with properties names the object `id`.
+        let text = text.strip_prefix("id=").unwrap_or(text);
+        let text = text.strip_suffix(';').unwrap_or(text);
+        if text.is_empty() || text == NONE {
+            return Some(None);
+        }
+        PrefixExtractor::by_name(text).map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_are_those_of_rocksdb() {
+        let fixed = PrefixExtractor::Fixed(2);
+        assert_eq!(fixed.prefix(b"abc"), Some(&b"ab"[..]));
+        assert_eq!(fixed.prefix(b"ab"), Some(&b"ab"[..]));
+        assert_eq!(fixed.prefix(b"a"), None);
+        let capped = PrefixExtractor::Capped(2);
+        assert_eq!(capped.prefix(b"abc"), Some(&b"ab"[..]));
+        assert_eq!(capped.prefix(b""), Some(&b""[..]));
+        assert_eq!(PrefixExtractor::Noop.prefix(b"abc"), Some(&b"abc"[..]));
+        let custom = PrefixExtractor::Custom(Arc::new(CustomPrefix {
+            name: "up to the colon".to_owned(),
+            transform: |key| &key[..key.iter().position(|b| *b == b':').unwrap_or(0)],
+            in_domain: Some(|key| key.contains(&b':')),
+        }));
+        assert_eq!(custom.prefix(b"ab:c"), Some(&b"ab"[..]));
+        assert_eq!(custom.prefix(b"abc"), None);
+        assert_eq!(custom.name(), "up to the colon");
+    }
+
+    #[test]
+    fn names_are_read_in_every_spelling() {
+        let read = |text| Option::<PrefixExtractor>::parse(text).map(|found| found.print());
+        for (text, name) in [
+            ("rocksdb.FixedPrefix.4", "rocksdb.FixedPrefix.4"),
+            ("fixed:4", "rocksdb.FixedPrefix.4"),
+            ("rocksdb.CappedPrefix.12", "rocksdb.CappedPrefix.12"),
+            ("capped:0", "rocksdb.CappedPrefix.0"),
+            ("rocksdb.Noop", "rocksdb.Noop"),
+            ("id=rocksdb.Noop;", "rocksdb.Noop"),
+            ("nullptr", "nullptr"),
+            ("", "nullptr"),
+        ] {
+            assert_eq!(read(text).as_deref(), Some(name), "{text}");
+        }
+        for bad in ["fixed", "fixed:", "fixed:+4", "fixed:4x", "mine"] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+        assert_eq!(read("rocksdb.FixedPrefix.99999999999999999999"), None);
+    }
+}

@@ -1,0 +1,85 @@
+//! Keeping an iterator to one prefix.
+//!
+//! A [`PrefixLimit`] is decided anew whenever the iterator is positioned, by
+//! the key it was sent to, and holds until the next time. Keys of one prefix
+//! are neighbours, so the first key outside ends the walk in either direction.
+
+use crate::options::prefix::PrefixExtractor;
+
+/// When an iterator keeps to a prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum PrefixMode {
+    /// It shows all keys in order.
+    #[default]
+    Never,
+    /// When it was sent to a key that has a prefix; from either end it shows
+    /// all keys.
+    AfterSeek,
+    /// Whenever the key it was sent to, or the one it found at an end, has a
+    /// prefix.
+    Always,
+}
+
+/// The prefix an iterator keeps to, if it does.
+#[derive(Debug, Default)]
+pub(super) struct PrefixLimit {
+    extractor: Option<PrefixExtractor>,
+    mode: PrefixMode,
+    /// Whether `prefix` holds.
+    set: bool,
+    prefix: Vec<u8>,
+}
+
+impl PrefixLimit {
+    pub(super) fn new(extractor: Option<PrefixExtractor>, mode: PrefixMode) -> Self {
+        PrefixLimit {
+            extractor,
+            mode,
+            ..PrefixLimit::default()
+        }
+    }
+
+    /// Whether there can be a limit at all.
+    #[inline]
+    pub(super) fn possible(&self) -> bool {
+        self.mode != PrefixMode::Never
+    }
+
+    /// Forgets the limit.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        self.set = false;
+    }
+
+    /// The iterator is sent to `target`. Returns whether it now keeps to that
+    /// key's prefix.
+    pub(super) fn sent_to(&mut self, target: &[u8]) -> bool {
+        self.set = false;
+        if self.possible()
+            && let Some(prefix) = self.extractor.as_ref().and_then(|e| e.prefix(target))
+        {
+            self.prefix.clear();
+            self.prefix.extend_from_slice(prefix);
+            self.set = true;
+        }
+        self.set
+    }
+
+    /// The iterator was sent to an end and found `key` there.
+    pub(super) fn found_at_end(&mut self, key: &[u8]) {
+        if self.mode == PrefixMode::Always {
+            self.sent_to(key);
+        }
+    }
+
+    /// Whether `user_key` is outside the prefix.
+    #[inline]
+    pub(super) fn excludes(&self, user_key: &[u8]) -> bool {
+        self.set && self.differs(user_key)
+    }
+
+    fn differs(&self, user_key: &[u8]) -> bool {
+        let prefix = self.extractor.as_ref().and_then(|e| e.prefix(user_key));
+        prefix != Some(&self.prefix[..])
+    }
+}
