@@ -44,7 +44,7 @@ pub struct AppendList<O> {
 impl<O: KeyOrder> AppendList<O> {
     /// An empty list with an arena of its own.
     pub fn new(order: O, arena: impl Into<ArenaOptions>) -> Self {
-        let count = if cfg!(loom) {
+        let count = if crate::sync::MODELLED {
             2
         } else {
             let cpus = std::thread::available_parallelism().map_or(8, |n| n.get());

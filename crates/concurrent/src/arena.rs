@@ -34,13 +34,13 @@ mod block;
 use std::cell::Cell;
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::OnceLock;
 
 use crossbeam_utils::CachePadded;
 
 use self::block::{BLOCK_ALIGN, Block};
+use crate::once::OnceBox;
 use crate::region::HugePages;
-use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
+use crate::sync::{AtomicUsize, MODELLED, Mutex, MutexGuard, Ordering};
 
 /// Alignment of every piece, in bytes.
 pub const ALIGN: usize = 8;
@@ -63,7 +63,7 @@ pub struct ConcurrentArena {
     /// The main block, and every block ever taken from the system.
     main: CachePadded<Counted<Main>>,
     /// Created when contention is first seen.
-    shards: OnceLock<Shards>,
+    shards: OnceBox<Shards>,
     /// Bytes taken from the system.
     /// Written by: whoever adds a block, with main locked. Read by: anyone.
     /// Publishes nothing.
@@ -106,7 +106,7 @@ impl ConcurrentArena {
             .next_multiple_of(ALIGN);
         ConcurrentArena {
             main: CachePadded::new(Counted::new(Main::default())),
-            shards: OnceLock::new(),
+            shards: OnceBox::new(),
             allocated: AtomicUsize::new(0),
             block_size,
             shard_region: (block_size / 8)
@@ -198,7 +198,7 @@ impl ConcurrentArena {
     }
 
     fn allocate_shard(&self, own_shard: usize, size: usize) -> NonNull<u8> {
-        let shards = self.shards.get_or_init(Shards::new);
+        let shards = self.shards.get_or_make(Shards::new);
         let (shard, mut bump) = shards.lock(own_shard);
         let piece = match bump.take(size) {
             Some(piece) => piece,
@@ -372,7 +372,7 @@ struct Shards {
 
 impl Shards {
     fn new() -> Self {
-        let count = if cfg!(loom) {
+        let count = if MODELLED {
             2
         } else {
             let cpus = std::thread::available_parallelism().map_or(8, |n| n.get());

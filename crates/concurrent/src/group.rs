@@ -524,5 +524,5 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests;

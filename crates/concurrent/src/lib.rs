@@ -23,6 +23,7 @@ pub mod art;
 pub mod counter;
 pub mod group;
 pub mod hash_list;
+mod once;
 pub mod region;
 pub mod skiplist;
 pub mod sorted;

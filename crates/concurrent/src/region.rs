@@ -57,8 +57,8 @@ const HEAP_ALIGN: usize = 64;
 /// Bytes of touched memory the pool keeps unless told otherwise.
 const DEFAULT_POOL_LIMIT: usize = 256 << 20;
 
-/// Regions given back, with the bytes of each that have been touched.
-static POOL: Mutex<Vec<(Region, usize)>> = Mutex::new(Vec::new());
+/// Regions given back, the oldest first.
+static POOL: Mutex<Vec<Region>> = Mutex::new(Vec::new());
 
 /// The most touched bytes the pool keeps. Written by: [`set_pool_limit`].
 /// Read by: whoever gives a region back. Publishes nothing.
@@ -89,8 +89,8 @@ pub fn pool_bytes() -> usize {
     pooled(&POOL.lock())
 }
 
-fn pooled(pool: &[(Region, usize)]) -> usize {
-    pool.iter().map(|(_, touched)| touched).sum()
+fn pooled(pool: &[Region]) -> usize {
+    pool.iter().map(|region| region.touched).sum()
 }
 
 /// An exclusively owned stretch of memory (R1).
@@ -98,6 +98,9 @@ fn pooled(pool: &[(Region, usize)]) -> usize {
 pub(crate) struct Region {
     start: NonNull<u8>,
     bytes: usize,
+    /// Bytes from the start that some owner may have written, as of the last
+    /// [`Region::release`]: what the region holds of the machine's memory.
+    touched: usize,
     huge: HugePages,
     source: Source,
 }
@@ -106,7 +109,7 @@ pub(crate) struct Region {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     /// Mapped: costs nothing until touched.
-    #[cfg(all(unix, not(any(loom, miri))))]
+    #[cfg(all(unix, not(any(loom, shuttle, miri))))]
     Map,
     /// The allocator's.
     Heap,
@@ -136,12 +139,12 @@ impl Region {
     pub(crate) fn take_strictly(bytes: usize, huge: HugePages) -> Option<Region> {
         let mut pool = POOL.lock();
         let fitting = (0..pool.len()).filter(|&i| {
-            let region = &pool[i].0;
+            let region = &pool[i];
             region.bytes == bytes && region.huge == huge
         });
         // The one with most pages already there.
-        if let Some(best) = fitting.max_by_key(|&i| pool[i].1) {
-            return Some(pool.remove(best).0);
+        if let Some(best) = fitting.max_by_key(|&i| pool[i].touched) {
+            return Some(pool.remove(best));
         }
         drop(pool);
         Self::map(bytes, huge)
@@ -160,12 +163,13 @@ impl Region {
         Region {
             start,
             bytes,
+            touched: 0,
             huge: HugePages::Off,
             source: Source::Heap,
         }
     }
 
-    #[cfg(all(unix, not(any(loom, miri))))]
+    #[cfg(all(unix, not(any(loom, shuttle, miri))))]
     fn map(bytes: usize, huge: HugePages) -> Option<Region> {
         let start = match huge {
             HugePages::Off => system::map(bytes)?,
@@ -175,12 +179,13 @@ impl Region {
         Some(Region {
             start,
             bytes,
+            touched: 0,
             huge,
             source: Source::Map,
         })
     }
 
-    #[cfg(not(all(unix, not(any(loom, miri)))))]
+    #[cfg(not(all(unix, not(any(loom, shuttle, miri)))))]
     fn map(_bytes: usize, _huge: HugePages) -> Option<Region> {
         None
     }
@@ -198,25 +203,27 @@ impl Region {
 
     /// Gives the region back, of which the first `touched` bytes may have been
     /// written: to the pool if it has room, else to the system.
-    pub(crate) fn release(self, touched: usize) {
+    pub(crate) fn release(mut self, touched: usize) {
         if self.source == Source::Heap {
             return;
         }
-        let limit = pool_limit();
+        // A former owner may have gone further.
+        self.touched = self.touched.max(touched);
+        let (touched, limit) = (self.touched, pool_limit());
         if touched == 0 || touched > limit {
             return;
         }
         let mut pool = POOL.lock();
         // The oldest make room: they are the least likely to fit anybody.
         let mut kept = pooled(&pool) + touched;
-        let over = pool.iter().take_while(|(_, bytes)| {
+        let over = pool.iter().take_while(|region| {
             let too_much = kept > limit;
-            kept -= if too_much { *bytes } else { 0 };
+            kept -= if too_much { region.touched } else { 0 };
             too_much
         });
         let over = over.count();
         let over: Vec<_> = pool.drain(..over).collect();
-        pool.push((self, touched));
+        pool.push(self);
         // The system calls happen after the lock is gone.
         drop(pool);
         drop(over);
@@ -226,7 +233,7 @@ impl Region {
 impl Drop for Region {
     fn drop(&mut self) {
         match self.source {
-            #[cfg(all(unix, not(any(loom, miri))))]
+            #[cfg(all(unix, not(any(loom, shuttle, miri))))]
             Source::Map => {
                 // SAFETY: mapped with this length by `map`, and used by
                 // nobody but the owner, who drops it now.
@@ -247,7 +254,7 @@ fn heap_layout(bytes: usize) -> Layout {
 }
 
 /// Mappings of anonymous, private memory.
-#[cfg(all(unix, not(any(loom, miri))))]
+#[cfg(all(unix, not(any(loom, shuttle, miri))))]
 mod system {
     use std::ptr::NonNull;
 
@@ -343,7 +350,7 @@ mod system {
     }
 }
 
-#[cfg(all(test, unix, not(any(loom, miri))))]
+#[cfg(all(test, unix, not(any(loom, shuttle, miri))))]
 mod tests {
     use super::*;
 
@@ -371,5 +378,22 @@ mod tests {
         unsafe { region.start().write(7) };
         assert_eq!(region.bytes(), 2 * TRANSPARENT);
         assert!(Region::take_strictly(2 * TRANSPARENT, odd).is_none());
+    }
+
+    /// A page stays touched, however little of the region its next owner uses.
+    #[test]
+    fn the_pool_remembers_what_was_ever_touched() {
+        // No other test has regions of this size.
+        const BYTES: usize = 3 << 20;
+        let pooled = || {
+            let pool = POOL.lock();
+            let own = pool.iter().filter(|region| region.bytes == BYTES);
+            own.map(|region| region.touched).collect::<Vec<_>>()
+        };
+        for touched in [2 << 20, 4096, 0, 1 << 20] {
+            let region = Region::take(BYTES, HugePages::Off).expect("3 MiB of address space");
+            region.release(touched);
+            assert_eq!(pooled(), [2 << 20]);
+        }
     }
 }

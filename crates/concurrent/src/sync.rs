@@ -1,51 +1,56 @@
-//! The atomics and locks of this crate: std's and parking_lot's, or loom's
-//! under `cfg(loom)`.
+//! The atomics and locks of this crate: std's and parking_lot's, loom's under
+//! `cfg(loom)`, or shuttle's under `cfg(shuttle)`.
 //!
 //! Code whose interleavings are model-checked takes its shared state from
 //! here and from nowhere else; statistics ([`crate::counter`]) do not, since
-//! they order nothing. Both variants offer the same names with the same
+//! they order nothing. All variants offer the same names with the same
 //! signatures (parking_lot's: no poisoning).
 //!
+//! loom tries every interleaving of a small run, and every value that the
+//! memory model lets a load return. shuttle runs long ones under random
+//! schedules, and knows sequential consistency only.
+//!
 //! Contract for users: no item of this module may live in a plain `static`,
-//! because loom's are created anew in every execution.
+//! because a checker's are created anew in every execution.
 
-#[cfg(not(loom))]
-pub use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
+/// Whether this is a build for a model checker. Structures are then made
+/// smaller, so that few steps reach every part of them.
+pub(crate) const MODELLED: bool = cfg!(any(loom, shuttle));
+
+pub(crate) use backend::thread_local;
+pub use backend::{
+    Arc, AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Cell, Mutex,
+    MutexGuard, Ordering, fence, hint, thread,
 };
 
-#[cfg(not(loom))]
-pub use parking_lot::{Mutex, MutexGuard};
-
-#[cfg(not(loom))]
-pub use std::{cell::Cell, hint, thread};
-
-#[cfg(not(loom))]
-pub(crate) use std::thread_local;
-
-#[cfg(loom)]
-pub use loom::{
-    cell::Cell,
-    hint,
-    sync::{
-        Arc, MutexGuard,
+#[cfg(not(any(loom, shuttle)))]
+mod backend {
+    pub use parking_lot::{Mutex, MutexGuard};
+    pub use std::sync::{
+        Arc,
         atomic::{
             AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
         },
-    },
-    thread,
-};
+    };
+    pub use std::{cell::Cell, hint, thread};
+
+    pub(crate) use std::thread_local;
+}
 
 #[cfg(loom)]
-pub use modelled::Mutex;
-
-#[cfg(loom)]
-pub(crate) use modelled::thread_local;
-
-#[cfg(loom)]
-mod modelled {
-    use super::MutexGuard;
+mod backend {
+    pub use super::modelled::Mutex;
+    pub use loom::{
+        cell::Cell,
+        hint,
+        sync::{
+            Arc, MutexGuard,
+            atomic::{
+                AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+            },
+        },
+        thread,
+    };
 
     /// loom's, with std's way of saying that the value is constant.
     macro_rules! modelled_local {
@@ -54,20 +59,48 @@ mod modelled {
         };
     }
     pub(crate) use modelled_local as thread_local;
+}
 
-    /// loom's mutex with parking_lot's signatures.
+#[cfg(shuttle)]
+mod backend {
+    pub use super::modelled::Mutex;
+    pub use shuttle::{
+        hint,
+        sync::{
+            Arc, MutexGuard,
+            atomic::{
+                AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+            },
+        },
+        thread,
+    };
+    pub use std::cell::Cell;
+
+    pub(crate) use shuttle::thread_local;
+}
+
+#[cfg(any(loom, shuttle))]
+mod modelled {
+    #[cfg(loom)]
+    use loom::sync as checked;
+    #[cfg(shuttle)]
+    use shuttle::sync as checked;
+
+    use super::MutexGuard;
+
+    /// The checker's mutex with parking_lot's signatures.
     #[derive(Debug)]
-    pub struct Mutex<T>(loom::sync::Mutex<T>);
+    pub struct Mutex<T>(checked::Mutex<T>);
 
     impl<T> Mutex<T> {
         /// An unlocked mutex.
         pub fn new(value: T) -> Self {
-            Mutex(loom::sync::Mutex::new(value))
+            Mutex(checked::Mutex::new(value))
         }
 
         /// Waits for the lock.
         pub fn lock(&self) -> MutexGuard<'_, T> {
-            self.0.lock().expect("loom never poisons")
+            self.0.lock().expect("no thread fails under the lock")
         }
 
         /// The lock, if it is free now.
@@ -77,7 +110,7 @@ mod modelled {
 
         /// The value, without locking.
         pub fn get_mut(&mut self) -> &mut T {
-            self.0.get_mut().expect("loom never poisons")
+            self.0.get_mut().expect("no thread failed under the lock")
         }
     }
 }

@@ -17,7 +17,7 @@
 //!   and its word may be gone; a stray wake-up on a reused address is a
 //!   spurious one, which every futex user tolerates.
 
-use crate::sync::{AtomicU32, Ordering, hint, thread};
+use crate::sync::{AtomicU32, MODELLED, Ordering, hint, thread};
 use std::sync::atomic::AtomicI32;
 use std::time::{Duration, Instant};
 
@@ -132,7 +132,7 @@ impl StateWord {
     fn spin(&self, goal: u32) -> Option<u32> {
         // About a microsecond: long enough for a setter that is just about
         // to finish, short enough to cost nothing against a sleep.
-        let tries = if cfg!(loom) { 1 } else { 200 };
+        let tries = if MODELLED { 1 } else { 200 };
         for _ in 0..tries {
             if let Some(state) = self.reached(goal) {
                 return Some(state);
@@ -202,22 +202,22 @@ impl StateWord {
 }
 
 /// Sleeps while `word` holds `value`; may return early.
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 fn wait_while(word: &AtomicU32, value: u32) {
     atomic_wait::wait(word, value);
 }
 
-#[cfg(loom)]
+#[cfg(any(loom, shuttle))]
 fn wait_while(_: &AtomicU32, _: u32) {
     thread::yield_now();
 }
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 fn wake(word: *const AtomicU32) {
     atomic_wait::wake_one(word);
 }
 
-#[cfg(loom)]
+#[cfg(any(loom, shuttle))]
 fn wake(_: *const AtomicU32) {}
 
 /// A cheap thread-local random number, for sampling only.
@@ -238,7 +238,7 @@ fn fast_random() -> u32 {
     })
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
     use std::sync::Arc;

@@ -56,7 +56,7 @@ fn two_writers_and_a_reader(heights: [usize; 2]) {
             let list = list.clone();
             thread::spawn(move || assert!(insert(&list, height, key)))
         });
-        // The main thread reads: once over everything, once for one key.
+        // Twice over everything.
         let seen = keys(&list);
         assert_eq!(seen.first(), Some(&10), "what was there stays");
         let again: BTreeSet<u8> = keys(&list).into_iter().collect();
@@ -154,6 +154,90 @@ fn stale_splices_lose_nothing_beside() {
     stale_splice([30, 25], [2, 1], 20);
 }
 
+/// A cursor goes one way from some place, or from an end, beside an insert. The
+/// reader is the thread spawned: see `loom_art.rs`.
+fn a_cursor(height: usize, new: u8, up: bool, from: Option<u8>) {
+    const BEFORE: [u8; 3] = [10, 20, 30];
+    model(move || {
+        let list = Arc::new(List::new(Bytewise, 4096));
+        for (key, height) in BEFORE.into_iter().zip([1, 2, 1]) {
+            assert!(insert(&list, height, key));
+        }
+        let other = list.clone();
+        let reader = thread::spawn(move || {
+            let mut cursor = other.iter();
+            match (from, up) {
+                (None, true) => cursor.seek_to_first(),
+                (None, false) => cursor.seek_to_last(),
+                (Some(from), true) => cursor.seek(&[from], 1),
+                (Some(from), false) => cursor.seek_for_prev(&[from], 1),
+            }
+            let in_range = |key| from.is_none_or(|from| if up { key >= from } else { key <= from });
+            let mut seen: Vec<u8> = Vec::new();
+            while cursor.valid() {
+                let key = cursor.key()[0];
+                assert_eq!(cursor.value(), [key, key]);
+                assert!(in_range(key), "{key} is beyond {from:?}");
+                let sorted = seen
+                    .last()
+                    .is_none_or(|&last| if up { last < key } else { key < last });
+                assert!(sorted, "{key} after {seen:?}");
+                seen.push(key);
+                if up { cursor.next() } else { cursor.prev() }
+            }
+            let expected = BEFORE.into_iter().filter(|&key| in_range(key));
+            assert!(
+                expected.into_iter().all(|key| seen.contains(&key)),
+                "{seen:?}"
+            );
+        });
+        assert!(insert(&list, height, new));
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+fn cursors_in_both_directions() {
+    for up in [true, false] {
+        for height in [1, 2] {
+            for new in [5, 15, 25, 35] {
+                a_cursor(height, new, up, None);
+                a_cursor(height, new, up, Some(20));
+                a_cursor(height, new, up, Some(27));
+            }
+        }
+    }
+}
+
+/// A reader searches for a key through both levels while it is put in.
+#[test]
+fn a_key_is_found_once_it_is_there() {
+    for height in [1, 2] {
+        model(move || {
+            let list = Arc::new(List::new(Bytewise, 4096));
+            assert!(insert(&list, 1, 10));
+            assert!(insert(&list, 2, 30));
+            let other = list.clone();
+            let reader = thread::spawn(move || {
+                let find = || {
+                    let mut found = false;
+                    other.scan_from(&[20], 1, &mut |key, _, value| {
+                        assert_eq!(value, [key[0], key[0]]);
+                        found = key == [20];
+                        assert!(found || key == [30]);
+                        false
+                    });
+                    found
+                };
+                let first = find();
+                assert!(find() || !first, "seen and lost");
+            });
+            assert!(insert(&list, height, 20));
+            reader.join().unwrap();
+        });
+    }
+}
+
 /// Two threads take pieces; with two shards, collisions lead to both of them.
 #[test]
 fn pieces_are_disjoint_and_counted() {
@@ -162,14 +246,16 @@ fn pieces_are_disjoint_and_counted() {
         let other = arena.clone();
         let worker =
             thread::spawn(move || [24, 100].map(|n| (other.allocate(n).as_ptr() as usize, n)));
-        let mut pieces = vec![(arena.allocate(16).as_ptr() as usize, 16)];
+        let mut pieces = [16, 40]
+            .map(|n| (arena.allocate(n).as_ptr() as usize, n))
+            .to_vec();
         pieces.extend(worker.join().unwrap());
         pieces.sort_unstable();
         for pair in pieces.windows(2) {
             assert!(pair[0].0 + pair[0].1 <= pair[1].0, "overlap");
         }
-        assert_eq!(arena.used_bytes(), 16 + 24 + 104);
-        assert_eq!(arena.pieces(), 3);
+        assert_eq!(arena.used_bytes(), 16 + 40 + 24 + 104);
+        assert_eq!(arena.pieces(), 4);
     });
 }
 

@@ -16,6 +16,14 @@ fn model(check: impl Fn() + Sync + Send + 'static) {
     loom::model(check);
 }
 
+/// For longer models: at most so many switches away from a thread that could
+/// go on.
+fn model_with_preemptions(most: usize, check: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound.get_or_insert(most);
+    builder.check(check);
+}
+
 fn tree(keys: &[&str]) -> Arc<Art> {
     let tree = Arc::new(Art::new(Options {
         capacity: 0,
@@ -142,6 +150,17 @@ fn split_beside_an_insert_into_the_same_node() {
     two_writers(&["prefix1", "prefix2"], ["prex", "prefix3"]);
 }
 
+/// Into a node with room, so that only its obsolete mark tells the one who
+/// appends that it has been replaced.
+#[test]
+fn append_beside_a_split() {
+    const BEFORE: &[&str] = &["prefix1", "prefix2", "prefix3", "prefix4"];
+    two_writers(BEFORE, ["prefix5", "prex"]);
+    two_writers(BEFORE, ["prex", "prefix5"]);
+    two_writers(&["prefix1", "prefix2"], ["prefix", "prex"]);
+    two_writers(&["prefix1", "prefix2"], ["prex", "prefix"]);
+}
+
 #[test]
 fn split_beside_a_split() {
     two_writers(&["prefix1", "prefix2"], ["prex", "pry"]);
@@ -249,6 +268,7 @@ fn versions_between_and_below() {
     two_versions(&[3], [2, 4]);
     two_versions(&[3], [1, 2]);
     two_versions(&[1, 5], [2, 3]);
+    two_versions(&[2, 4], [1, 3]);
 }
 
 /// A version arrives between the one that a reader at an older sequence looks
@@ -298,5 +318,331 @@ fn prepared_versions() {
             writer.join().unwrap();
             assert_eq!(tags(&tree), [2, 1]);
         });
+    }
+}
+
+/// A cursor that goes one way from some place, or from an end, beside an
+/// insert: sorted, without repetitions, inside the range, and with all that
+/// was there before.
+fn a_cursor(
+    before: &'static [&'static str],
+    new: &'static str,
+    up: bool,
+    from: Option<&'static str>,
+) {
+    model(move || {
+        let tree = tree(before);
+        let other = tree.clone();
+        let reader = thread::spawn(move || {
+            let mut iter = other.iter();
+            match (from, up) {
+                (None, true) => iter.seek_to_first(),
+                (None, false) => iter.seek_to_last(),
+                (Some(from), true) => iter.seek(from.as_bytes(), 1),
+                (Some(from), false) => iter.seek_for_prev(from.as_bytes(), 1),
+            }
+            let in_range =
+                |key: &str| from.is_none_or(|from| if up { key >= from } else { key <= from });
+            let mut seen: Vec<String> = Vec::new();
+            while iter.valid() {
+                let key = iter.key().split_last_chunk::<8>().unwrap().0;
+                let key = String::from_utf8(key.to_vec()).unwrap();
+                assert_eq!(iter.value(), key.as_bytes());
+                assert!(in_range(&key), "{key} is beyond {from:?}");
+                let sorted = seen
+                    .last()
+                    .is_none_or(|last| if up { *last < key } else { key < *last });
+                assert!(sorted, "{key} after {seen:?}");
+                seen.push(key);
+                if up { iter.next() } else { iter.prev() }
+            }
+            for key in before.iter().filter(|key| in_range(key)) {
+                assert!(seen.iter().any(|k| k == key), "{key} is not in {seen:?}");
+            }
+        });
+        assert!(insert(&tree, new));
+        reader.join().unwrap();
+    });
+}
+
+fn cursors(before: &'static [&'static str], new: &'static str, from: &'static str) {
+    for up in [true, false] {
+        a_cursor(before, new, up, None);
+        a_cursor(before, new, up, Some(from));
+    }
+}
+
+#[test]
+fn cursors_beside_appends_and_growth() {
+    cursors(&["k", "ka"], "kb", "ka");
+    cursors(&["xa", "xc"], "xb", "xb");
+    cursors(&["a", "b", "d"], "c", "d");
+}
+
+#[test]
+fn cursors_beside_splits() {
+    cursors(&["prefix1", "prefix2"], "prex", "prefix2");
+    cursors(&["abc", "b"], "abd", "abc");
+    cursors(&["abc", "b"], "ab", "abb");
+}
+
+#[test]
+fn cursors_beside_a_key_that_ends() {
+    cursors(&["ka", "kb"], "k", "k");
+    cursors(&["ka", "kb"], "k", "ka");
+}
+
+#[test]
+fn cursors_beside_a_new_root() {
+    cursors(&["b"], "a", "b");
+    cursors(&[], "a", "a");
+}
+
+/// In a node of 256, which is read a window at a time.
+const WIDE: &[&str] = &["a", "c", "e", "g", "i", "k", "m"];
+
+#[test]
+fn cursors_in_a_wide_node_beside_an_insert_before_them() {
+    for up in [true, false] {
+        a_cursor(WIDE, "b", up, Some("k"));
+        a_cursor(WIDE, "b", up, Some("j"));
+        a_cursor(WIDE, "l", up, Some("c"));
+        a_cursor(WIDE, "", up, Some("c"));
+    }
+}
+
+#[test]
+fn cursors_beside_the_growth_to_a_wide_node() {
+    cursors(&["a", "c", "e", "g", "i", "k"], "f", "g");
+}
+
+/// The child whose place a seek has found empty arrives, with a key before the
+/// one sought, or after it.
+#[test]
+fn a_seek_beside_the_child_it_misses() {
+    for up in [true, false] {
+        for new in ["xba", "xbz"] {
+            a_cursor(&["xa", "xc"], new, up, Some("xbc"));
+        }
+        for new in ["ba", "bz"] {
+            a_cursor(WIDE, new, up, Some("bc"));
+        }
+    }
+}
+
+/// A cursor walks the versions of a key beside one that arrives: above, between
+/// or below.
+fn a_cursor_among_versions(before: &'static [u64], new: u64, up: bool) {
+    model(move || {
+        let tree = tree(&["j", "l"]);
+        for tag in before {
+            assert!(tree.insert(b"k", *tag, &[*tag as u8]));
+        }
+        let other = tree.clone();
+        let reader = thread::spawn(move || {
+            let mut iter = other.iter();
+            if up {
+                iter.seek(b"k", u64::MAX);
+            } else {
+                iter.seek_for_prev(b"k", 0);
+            }
+            let mut seen: Vec<u64> = Vec::new();
+            loop {
+                let (key, tag) = iter.key().split_last_chunk::<8>().unwrap();
+                if key != b"k" {
+                    assert_eq!(key, if up { b"l" } else { b"j" });
+                    break;
+                }
+                let tag = u64::from_le_bytes(*tag);
+                assert_eq!(iter.value(), [tag as u8]);
+                let sorted = seen
+                    .last()
+                    .is_none_or(|last| if up { *last > tag } else { *last < tag });
+                assert!(sorted, "{tag} after {seen:?}");
+                seen.push(tag);
+                if up { iter.next() } else { iter.prev() }
+            }
+            assert!(before.iter().all(|tag| seen.contains(tag)), "{seen:?}");
+        });
+        assert!(tree.insert(b"k", new, &[new as u8]));
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+fn cursors_among_versions() {
+    for up in [true, false] {
+        a_cursor_among_versions(&[2], 3, up);
+        a_cursor_among_versions(&[2], 1, up);
+        a_cursor_among_versions(&[2, 6, 4], 5, up);
+        a_cursor_among_versions(&[2, 6, 4], 3, up);
+        a_cursor_among_versions(&[2, 6, 4], 1, up);
+        a_cursor_among_versions(&[2, 3, 4, 5], 6, up);
+    }
+}
+
+/// Reads at a sequence, every way, beside a version that arrives.
+fn reads_at(before: &'static [u64], new: u64, sequence: u64) {
+    let newest = before.iter().copied().filter(|tag| *tag <= sequence).max();
+    let oldest_above = before.iter().copied().filter(|tag| *tag > sequence).min();
+    model(move || {
+        let tree = tree(&[]);
+        for tag in before {
+            assert!(tree.insert(b"k", *tag, &[*tag as u8]));
+        }
+        let other = tree.clone();
+        let reader = thread::spawn(move || {
+            // What has come is seen or not; what has not is what was there.
+            let new_below = (new <= sequence).then_some(new).max(newest);
+            let mut found = None;
+            other.get(b"k", sequence, &mut |tag, value| {
+                assert_eq!(value, [tag as u8]);
+                found = Some(tag);
+                false
+            });
+            assert!(found == newest || found == new_below, "{found:?}");
+            let tag_at = |iter: &whitewater_concurrent::art::Iter| {
+                let tag = || *iter.key().last_chunk::<8>().unwrap();
+                iter.valid().then(|| u64::from_le_bytes(tag()))
+            };
+            let mut iter = other.iter();
+            iter.seek(b"k", sequence);
+            let found = tag_at(&iter);
+            assert!(found == newest || found == new_below, "{found:?}");
+            // The last at or before the next number: the oldest above.
+            iter.seek_for_prev(b"k", sequence + 1);
+            let new_above = [oldest_above, (new > sequence).then_some(new)];
+            let new_above = new_above.into_iter().flatten().min();
+            let found = tag_at(&iter);
+            assert!(found == oldest_above || found == new_above, "{found:?}");
+        });
+        assert!(tree.insert(b"k", new, &[new as u8]));
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+fn reads_at_an_old_sequence_beside_versions_anywhere() {
+    for sequence in [2, 4] {
+        for new in [1, 3, 5, 7] {
+            reads_at(&[2, 4, 6], new, sequence);
+            // Arrived out of order: behind a proxy, and without jumps.
+            reads_at(&[6, 2, 4], new, sequence);
+        }
+    }
+}
+
+/// What a writer has published by raising a number is seen by who has read the
+/// number, whatever else arrives: the newest up to it, exactly.
+#[test]
+fn a_reader_at_a_published_number() {
+    use loom::sync::atomic::AtomicU64;
+    for late in [1, 3] {
+        model_with_preemptions(3, move || {
+            let tree = tree(&[]);
+            let visible = Arc::new(AtomicU64::new(0));
+            let (other, number) = (tree.clone(), visible.clone());
+            let reader = thread::spawn(move || {
+                let at = number.load(loom::sync::atomic::Ordering::Acquire);
+                let mut found = 0;
+                other.get(b"k", at, &mut |tag, value| {
+                    assert_eq!(value, [tag as u8]);
+                    found = tag;
+                    false
+                });
+                assert_eq!(found, if at == 2 { 2 } else { 0 });
+            });
+            let another = tree.clone();
+            let writer = thread::spawn(move || assert!(another.insert(b"k", late, &[late as u8])));
+            let prepared = tree.prepare(b"k", &[2]);
+            if late == 1 {
+                // Numbers are published in order.
+                writer.join().unwrap();
+                assert!(tree.publish(prepared, 2));
+                visible.store(2, loom::sync::atomic::Ordering::Release);
+            } else {
+                assert!(tree.publish(prepared, 2));
+                visible.store(2, loom::sync::atomic::Ordering::Release);
+                writer.join().unwrap();
+            }
+            reader.join().unwrap();
+        });
+    }
+}
+
+/// An entry is prepared and published beside a reader: it is seen whole or not
+/// at all, and an empty leaf is no entry.
+#[test]
+fn preparing_and_publishing_beside_a_reader() {
+    for (before, key) in [(&["j"][..], "k"), (&["k", "l"], "k"), (&["ka", "kb"], "k")] {
+        model(move || {
+            let tree = tree(before);
+            let other = tree.clone();
+            let reader = thread::spawn(move || {
+                let mut count = 0;
+                let mut iter = other.iter();
+                iter.seek_to_first();
+                while iter.valid() {
+                    let (user_key, tag) = iter.key().split_last_chunk::<8>().unwrap();
+                    let expected = if u64::from_le_bytes(*tag) == 1 {
+                        user_key
+                    } else {
+                        b"new"
+                    };
+                    assert_eq!(iter.value(), expected);
+                    count += 1;
+                    iter.next();
+                }
+                assert!(count == before.len() || count == before.len() + 1);
+                other.get(key.as_bytes(), u64::MAX, &mut |tag, value| {
+                    assert_eq!(value, if tag == 1 { key.as_bytes() } else { b"new" });
+                    true
+                });
+            });
+            let prepared = tree.prepare(key.as_bytes(), b"new");
+            assert!(tree.publish(prepared, 2));
+            reader.join().unwrap();
+            assert_eq!(tree.check(), Ok(before.len() + 1));
+        });
+    }
+}
+
+/// A batch, whose places were found together, beside what makes them stale.
+fn a_batch_beside(
+    before: &'static [&'static str],
+    batch: [&'static str; 2],
+    new: &'static str,
+    prepared: bool,
+) {
+    model_with_preemptions(2, move || {
+        let tree = tree(before);
+        let other = tree.clone();
+        let writer = thread::spawn(move || {
+            if prepared {
+                let prepared = other.prepare(new.as_bytes(), new.as_bytes());
+                assert!(other.publish(prepared, 1));
+            } else {
+                assert!(insert(&other, new));
+            }
+        });
+        let entries = batch.map(|key| (key.as_bytes(), 1, key.as_bytes()));
+        assert_eq!(tree.insert_batch(entries), 2);
+        writer.join().unwrap();
+        assert_all(&tree, before, &[batch[0], batch[1], new]);
+    });
+}
+
+#[test]
+fn a_batch_beside_growth_splits_and_prepared_entries() {
+    for prepared in [false, true] {
+        a_batch_beside(&["a", "b"], ["c", "d"], "e", prepared);
+        a_batch_beside(
+            &["prefix1", "prefix2"],
+            ["prefix3", "prefix4"],
+            "prex",
+            prepared,
+        );
+        a_batch_beside(&["abc", "b"], ["abd", "abe"], "ab", prepared);
+        a_batch_beside(&[], ["a", "b"], "c", prepared);
     }
 }

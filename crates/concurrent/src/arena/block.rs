@@ -11,7 +11,7 @@ pub(super) const BLOCK_ALIGN: usize = 64;
 
 /// Regular blocks of at least this many bytes are regions: mapped, and kept
 /// for the next arena. For smaller ones the allocator is better.
-const MIN_REGION: usize = if cfg!(any(loom, miri)) {
+const MIN_REGION: usize = if cfg!(any(loom, shuttle, miri)) {
     usize::MAX
 } else {
     256 << 10

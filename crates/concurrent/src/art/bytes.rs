@@ -65,7 +65,7 @@ fn equal_mask(words: [u64; 2], byte: u8) -> u16 {
 
 /// As `equal_mask`, for one word and without vector instructions.
 #[cfg(any(
-    test,
+    all(test, not(any(loom, shuttle))),
     not(all(target_arch = "x86_64", target_feature = "sse2", not(miri)))
 ))]
 #[inline(always)]
@@ -79,7 +79,7 @@ fn portable_mask(word: u64, byte: u8) -> u16 {
     ((zeros >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u16
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
 

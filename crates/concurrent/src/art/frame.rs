@@ -85,35 +85,39 @@ impl Frame {
                 self.ask_from(tree, 0);
             }
             Start::Last => {
-                self.list(tree, END - 1, 255);
+                self.list(tree, END - 1, END);
                 self.at = self.len + 1;
                 self.ask_to(tree, self.len);
             }
-            Start::Terminal => self.at = self.list(tree, 0, 0),
+            Start::Terminal => self.at = self.list(tree, 0, 1),
             Start::Beside(byte, up) => {
-                let before = self.list(tree, usize::from(byte) + 1, byte);
-                self.at = before + usize::from(!up);
+                // The child may have come since it was missed. It then has
+                // keys on both sides of the one sought, and is passed over.
+                let place = place_of(byte);
+                self.at = if up {
+                    self.list(tree, place, place + 1)
+                } else {
+                    self.list(tree, place, place) + 1
+                };
             }
         }
     }
 
     /// Lists children: all of a small node, those of the window around `place`
-    /// of a wide one. Returns how many of them come before that of `byte`.
+    /// of a wide one. Returns how many of them are at places before `mark`.
     #[inline]
-    fn list(&mut self, tree: &Art, place: usize, byte: u8) -> usize {
+    fn list(&mut self, tree: &Art, place: usize, mark: usize) -> usize {
         let node = tree.node(self.node);
         (self.from, self.to) = (0, END);
         if node.is_wide() {
             let window = place.saturating_sub(1) / WINDOW;
             self.from = first_place(window);
             self.to = first_place(window + 1);
-            let until = usize::from(byte) + 1;
-            let before = node.window(self.from, until, &mut self.children);
-            // What comes before is read once more, to be listed as well.
-            self.len = node.window(self.from, self.to, &mut self.children);
-            return before.min(self.len);
+            let (len, before) = node.window(self.from, self.to, mark, &mut self.children);
+            self.len = len;
+            return before;
         }
-        let (len, before) = node.sorted(byte, &mut self.children);
+        let (len, before) = node.sorted(mark, &mut self.children);
         self.len = len;
         before
     }
@@ -122,7 +126,8 @@ impl Frame {
     #[inline]
     pub(super) fn next(&mut self, tree: &Art, up: bool) -> Ref {
         if let Some(byte) = self.byte.take() {
-            self.at = self.list(tree, usize::from(byte) + 1, byte) + 1;
+            let place = place_of(byte);
+            self.at = self.list(tree, place, place) + 1;
         }
         let child = self.upcoming(up);
         if child.is_none() {
@@ -193,7 +198,7 @@ impl Frame {
             self.from = self.to;
             self.to = self.from + WINDOW;
             let node = tree.node(self.node);
-            self.len = node.window(self.from, self.to, &mut self.children);
+            (self.len, _) = node.window(self.from, self.to, 0, &mut self.children);
             if self.len > 0 {
                 self.at = 0;
                 self.ask_from(tree, 0);
@@ -210,7 +215,7 @@ impl Frame {
             self.to = self.from;
             self.from = first_place(self.to / WINDOW - 1);
             let node = tree.node(self.node);
-            self.len = node.window(self.from, self.to, &mut self.children);
+            (self.len, _) = node.window(self.from, self.to, 0, &mut self.children);
             if self.len > 0 {
                 self.at = self.len + 1;
                 self.ask_to(tree, self.len);
@@ -242,6 +247,11 @@ impl Frame {
             ask_for(tree, *child);
         }
     }
+}
+
+/// The place of a byte's child.
+fn place_of(byte: u8) -> usize {
+    usize::from(byte) + 1
 }
 
 /// The first place of a window. The terminal's is in the first one, which so

@@ -421,19 +421,25 @@ impl<'t> Version<'t> {
     /// Some older version, by unit, or 0.
     #[inline(always)]
     pub(super) fn jump(self) -> u32 {
-        self.head_ref().jump
+        let head = self.head_ref();
+        head.mark.read();
+        head.jump
     }
 
     /// See [`super::versions`].
     #[inline(always)]
     pub(super) fn depth(self) -> u32 {
-        self.head_ref().depth & !PROXY
+        let head = self.head_ref();
+        head.mark.read();
+        head.depth & !PROXY
     }
 
     /// Whether it stands for the one inside the leaf.
     #[inline(always)]
     pub(super) fn is_proxy(self) -> bool {
-        self.head_ref().depth & PROXY != 0
+        let head = self.head_ref();
+        head.mark.read();
+        head.depth & PROXY != 0
     }
 
     /// The value; empty for a proxy.

@@ -17,29 +17,37 @@
 //! small range, moved by compare-and-swap. Nothing is freed singly.
 //!
 //! # Invariants
-//! * M1: a piece lies in a region that lives as long as the memory, overlaps
-//!   no other piece, and is aligned to 8.
+//! * M1: a piece lies in one region, which lives as long as the memory; it
+//!   overlaps no other piece, and is aligned to 8. Regions that follow each
+//!   other in units do not in addresses.
 //! * M2: units 0 and 1 are in no piece, so they can mean something else.
 
 use std::cell::Cell;
 use std::ptr::NonNull;
-use std::sync::OnceLock;
 // These order nothing that readers rely on, so models need not branch on them.
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
 
+use crate::once::OnceBox;
 use crate::region::{HugePages, Region};
+use crate::sync::MODELLED;
 
 /// Bytes of a unit.
 pub(super) const UNIT: usize = 8;
 
-/// Units are below this, so that a name has a bit to spare.
-const MAX_UNITS: u64 = 1 << 31;
+/// Units are below this, so that a name has a bit to spare, and no region
+/// exceeds what may be one object: 16 GiB, and 2 GiB where pointers have 32
+/// bits.
+const MAX_UNITS: u64 = if cfg!(target_pointer_width = "64") {
+    1 << 31
+} else {
+    1 << 28
+};
 
 /// Units of the smallest and the largest region 0: 64 KiB and 8 GiB.
-const MIN_MAIN: u64 = if cfg!(any(loom, miri)) {
+const MIN_MAIN: u64 = if cfg!(any(loom, shuttle, miri)) {
     1 << 11
 } else {
     1 << 13
@@ -80,12 +88,9 @@ pub(super) struct Memory {
     huge: HugePages,
     /// Where pieces come from; a power of two of them.
     shards: Box<[CachePadded<Shard>]>,
-    regions: [OnceLock<Region>; REGIONS],
-    carve: Mutex<Carve>,
-    /// Units carved off the regions, and those of them nobody can use any
-    /// more. Written with `carve` locked. Read by: anyone. Publish nothing.
-    carved: AtomicUsize,
-    lost: AtomicUsize,
+    regions: [OnceBox<Region>; REGIONS],
+    /// On lines of its own, as everybody reads the fields above all the time.
+    supply: CachePadded<Supply>,
 }
 
 // SAFETY: the regions are owned, and what lies in them is shared by the rules
@@ -102,8 +107,20 @@ struct Shard {
     /// them and by `used_bytes`. Publishes that the range's region is there;
     /// pieces are published by whoever fills them.
     rest: AtomicU64,
-    /// Entries counted by [`Memory::count_entry`]. Publishes nothing.
+    /// Entries counted by [`Memory::count_entry`], and bytes counted by
+    /// [`Memory::count_garbage`]. Publish nothing.
     entries: AtomicUsize,
+    garbage: AtomicUsize,
+}
+
+/// Where ranges come from.
+#[derive(Debug)]
+struct Supply {
+    carve: Mutex<Carve>,
+    /// Units carved off the regions, and those of them nobody can use any
+    /// more. Written with `carve` locked. Read by: anyone. Publish nothing.
+    carved: AtomicUsize,
+    lost: AtomicUsize,
 }
 
 /// Where the next range begins.
@@ -128,7 +145,7 @@ impl Memory {
                 None => break Region::from_heap(bytes),
             }
         };
-        let threads = if cfg!(loom) {
+        let threads = if MODELLED {
             1
         } else {
             std::thread::available_parallelism().map_or(8, |n| n.get())
@@ -138,9 +155,8 @@ impl Memory {
             .collect::<Box<[_]>>();
         let range = (units / 128).clamp(64, u64::from(MAX_RANGE)) as u32;
         let base = main.start();
-        let regions = [const { OnceLock::new() }; REGIONS];
-        let first = regions[0].set(main);
-        debug_assert!(first.is_ok(), "nothing was set before");
+        let regions = std::array::from_fn(|_| OnceBox::new());
+        regions[0].get_or_make(|| main);
         Memory {
             base,
             main_units: units as u32,
@@ -148,12 +164,14 @@ impl Memory {
             huge,
             shards,
             regions,
-            carve: Mutex::new(Carve {
-                next: u64::from(FIRST_UNIT),
-                end: units,
+            supply: CachePadded::new(Supply {
+                carve: Mutex::new(Carve {
+                    next: u64::from(FIRST_UNIT),
+                    end: units,
+                }),
+                carved: AtomicUsize::new(0),
+                lost: AtomicUsize::new(0),
             }),
-            carved: AtomicUsize::new(0),
-            lost: AtomicUsize::new(0),
         }
     }
 
@@ -188,7 +206,7 @@ impl Memory {
     /// Asks the processor for the line of a piece.
     #[inline(always)]
     pub(super) fn prefetch(&self, unit: u32, line: usize) {
-        #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
+        #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             let at = self
@@ -199,14 +217,14 @@ impl Memory {
             // address.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast::<i8>()) };
         }
-        #[cfg(not(all(target_arch = "x86_64", not(any(loom, miri)))))]
+        #[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri)))))]
         let _ = (unit, line);
     }
 
     /// A piece of `bytes` bytes, uninitialized, by its unit.
     ///
     /// # Panics
-    /// If the tree would exceed 16 GiB.
+    /// If the tree would exceed 16 GiB. Nothing is changed then.
     #[inline]
     pub(super) fn allocate(&self, bytes: usize) -> u32 {
         let units = bytes.div_ceil(UNIT).max(1) as u64;
@@ -223,14 +241,14 @@ impl Memory {
     #[cold]
     #[inline(never)]
     fn allocate_large(&self, units: u64) -> u32 {
-        self.carve_off(&mut self.carve.lock(), units) as u32
+        self.carve_off(&mut self.supply.carve.lock(), units) as u32
     }
 
     /// Takes a piece from a fresh range and leaves the rest to the shard.
     #[cold]
     #[inline(never)]
     fn allocate_refill(&self, shard: &Shard, units: u64) -> u32 {
-        let mut carve = self.carve.lock();
+        let mut carve = self.supply.carve.lock();
         // Another thread may have been here first.
         if let Some(piece) = shard.take(units) {
             return piece;
@@ -240,8 +258,9 @@ impl Memory {
         let mut old = shard.rest.load(Ordering::Relaxed);
         loop {
             let (old_end, old_next) = (old >> 32, old & LOW);
-            // A range that follows the last one continues it.
-            let joined = old_end == start;
+            // A range that follows the last one continues it, unless it is
+            // the first of a region (M1).
+            let joined = old_end == start && !self.begins_region(start);
             let first = if joined { old_next } else { start };
             // Release: partner of the Acquire in `Shard::take`.
             match shard.rest.compare_exchange_weak(
@@ -252,7 +271,9 @@ impl Memory {
             ) {
                 Ok(_) => {
                     let wasted = if joined { 0 } else { old_end - old_next };
-                    self.lost.fetch_add(wasted as usize, Ordering::Relaxed);
+                    self.supply
+                        .lost
+                        .fetch_add(wasted as usize, Ordering::Relaxed);
                     return first as u32;
                 }
                 Err(now) => old = now,
@@ -262,24 +283,31 @@ impl Memory {
 
     /// Cuts units off the current region, taking the next one if needed.
     fn carve_off(&self, carve: &mut Carve, units: u64) -> u64 {
-        while carve.next + units > carve.end {
-            assert!(carve.end * 2 <= MAX_UNITS, "the tree has reached 16 GiB");
-            let start = carve.end;
-            carve.next = start;
-            carve.end = start * 2;
-            // A region too small for the piece is passed over and never taken.
-            if units <= start {
-                let index = 1 + (start / u64::from(self.main_units)).ilog2() as usize;
-                let bytes = start as usize * UNIT;
-                self.regions[index].get_or_init(|| {
-                    Region::take(bytes, self.huge).unwrap_or_else(|| Region::from_heap(bytes))
-                });
+        if carve.next + units > carve.end {
+            // Regions too small for the piece are passed over and never taken.
+            let mut start = carve.end;
+            while start < units {
+                start *= 2;
             }
+            assert!(start * 2 <= MAX_UNITS, "the tree has reached 16 GiB");
+            let index = 1 + (start / u64::from(self.main_units)).ilog2() as usize;
+            let bytes = start as usize * UNIT;
+            self.regions[index].get_or_make(|| {
+                Region::take(bytes, self.huge).unwrap_or_else(|| Region::from_heap(bytes))
+            });
+            (carve.next, carve.end) = (start, start * 2);
         }
         let start = carve.next;
         carve.next += units;
-        self.carved.fetch_add(units as usize, Ordering::Relaxed);
+        self.supply
+            .carved
+            .fetch_add(units as usize, Ordering::Relaxed);
         start
+    }
+
+    /// Whether a region other than 0 begins at a unit of a range.
+    fn begins_region(&self, unit: u64) -> bool {
+        unit >= u64::from(self.main_units) && unit.is_power_of_two()
     }
 
     #[inline(always)]
@@ -303,27 +331,39 @@ impl Memory {
         each.map(|s| s.entries.load(Ordering::Relaxed)).sum()
     }
 
+    /// Counts bytes that serve no purpose any more. By shard, as growing nodes
+    /// leave some behind all the time.
+    pub(super) fn count_garbage(&self, bytes: usize) {
+        self.shard().garbage.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Bytes of garbage counted.
+    pub(super) fn garbage(&self) -> usize {
+        let each = self.shards.iter();
+        each.map(|s| s.garbage.load(Ordering::Relaxed)).sum()
+    }
+
     /// Bytes of pieces handed out. Exact when no allocation is in flight.
     pub(super) fn used_bytes(&self) -> usize {
         let left = self.shards.iter().map(|shard| {
             let rest = shard.rest.load(Ordering::Relaxed);
             ((rest >> 32) - (rest & LOW)) as usize
         });
-        let unused = left.sum::<usize>() + self.lost.load(Ordering::Relaxed);
-        let carved = self.carved.load(Ordering::Relaxed);
+        let unused = left.sum::<usize>() + self.supply.lost.load(Ordering::Relaxed);
+        let carved = self.supply.carved.load(Ordering::Relaxed);
         // Saturating: the loads are not one snapshot.
         carved.saturating_sub(unused) * UNIT
     }
 
     /// Bytes taken: pieces, and what lies ready for further ones.
     pub(super) fn allocated_bytes(&self) -> usize {
-        self.carved.load(Ordering::Relaxed) * UNIT
+        self.supply.carved.load(Ordering::Relaxed) * UNIT
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        let next = self.carve.get_mut().next as usize;
+        let next = self.supply.carve.get_mut().next as usize;
         let mut start = 0;
         for region in &mut self.regions {
             if let Some(region) = region.take() {
@@ -342,6 +382,7 @@ impl Shard {
         Shard {
             rest: AtomicU64::new(0),
             entries: AtomicUsize::new(0),
+            garbage: AtomicUsize::new(0),
         }
     }
 
@@ -377,4 +418,41 @@ fn number_this_thread() -> usize {
     let thread = THREADS.fetch_add(1, Ordering::Relaxed) & (usize::MAX >> 1);
     THREAD.with(|own| own.set(thread));
     thread
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    /// Small pieces in a row, through several regions: none may begin in one
+    /// region and end in the next, which lies elsewhere (M1).
+    #[test]
+    fn a_piece_lies_in_one_region() {
+        // With large pieces of any size before, ranges end anywhere.
+        for large in (0..64).map(|units| (64 + units) * UNIT) {
+            let memory = Memory::new(0, HugePages::Off);
+            memory.allocate(large);
+            while memory.supply.carve.lock().next < 5 * MIN_MAIN {
+                let unit = memory.allocate(3 * UNIT);
+                let (first, last) = (memory.at(unit), memory.at(unit + 2));
+                assert_eq!(last.addr().get() - first.addr().get(), 2 * UNIT);
+            }
+        }
+    }
+
+    /// A piece that cannot be had leaves everything as it was.
+    #[test]
+    fn memory_survives_a_piece_too_large() {
+        let memory = Memory::new(0, HugePages::Off);
+        let bytes = MAX_UNITS as usize / 2 * UNIT + 1;
+        let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            memory.allocate(bytes);
+        }));
+        assert!(refused.is_err());
+        for _ in 0..1_000 {
+            // Panics where there is no region.
+            memory.at(memory.allocate(UNIT));
+        }
+        assert_eq!(memory.used_bytes(), 1_000 * UNIT);
+    }
 }

@@ -58,7 +58,7 @@ use self::memory::Memory;
 use self::node::{Node, Ref};
 use self::versions::Versions;
 use crate::region::HugePages;
-use crate::sync::{AtomicU32, AtomicUsize, Ordering};
+use crate::sync::{AtomicU32, Ordering};
 
 pub use self::iter::Iter;
 pub use self::prepare::Prepared;
@@ -92,9 +92,6 @@ pub struct Art {
     root: AtomicU32,
     /// The lock for `root`, as a node's state; never obsolete.
     root_lock: AtomicU32,
-    /// Bytes of replaced nodes and of leaves and versions made in vain.
-    /// Written by: inserters. Read by: anyone. Publishes nothing.
-    garbage: AtomicUsize,
     /// Names this tree in prepared entries. No other tree of the process ever
     /// has it.
     id: u64,
@@ -110,7 +107,6 @@ impl Art {
             memory: Memory::new(options.capacity, options.huge_pages),
             root: AtomicU32::new(Ref::NONE.0),
             root_lock: AtomicU32::new(0),
-            garbage: AtomicUsize::new(0),
             id: TREES.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1,
         }
     }
@@ -210,11 +206,11 @@ impl Art {
     /// Bytes among [`Art::used_bytes`] that serve no purpose any more:
     /// outgrown nodes, and what lost a race. They go with the tree.
     pub fn garbage_bytes(&self) -> usize {
-        self.garbage.load(Ordering::Relaxed)
+        self.memory.garbage()
     }
 
     fn add_garbage(&self, bytes: usize) {
-        self.garbage.fetch_add(bytes, Ordering::Relaxed);
+        self.memory.count_garbage(bytes);
     }
 
     /// The whole tree.
@@ -251,9 +247,13 @@ impl fmt::Debug for Art {
     }
 }
 
-/// Lengths beyond 32 bits would be stored cut off, and so misread.
+/// Lengths beyond 32 bits would be stored cut off, and so misread; and where
+/// pointers have 32 bits, both together could exceed what can be counted.
 #[inline(always)]
 fn check_sizes(user_key: &[u8], value: &[u8]) {
     assert!(user_key.len() <= MAX_KEY, "user key too long");
     assert!(value.len() <= MAX_VALUE, "value too long");
+    let both = user_key.len().checked_add(value.len());
+    let limit = isize::MAX as usize / 2;
+    assert!(both.is_some_and(|both| both <= limit), "entry too long");
 }

@@ -32,7 +32,7 @@ use std::ptr::NonNull;
 use super::bytes;
 use super::leaf::Leaf;
 use super::memory::Memory;
-use crate::sync::{AtomicU32, AtomicU64, Ordering, PublishedMark, hint, thread};
+use crate::sync::{AtomicU32, AtomicU64, MODELLED, Ordering, PublishedMark, hint, thread};
 
 /// A leaf or a node of a tree, or nothing: twice the unit, plus 1 for a leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub(super) enum Kind {
 }
 
 /// Models grow nodes early, so that few steps reach every kind.
-const ROOM: [usize; 4] = if cfg!(loom) {
+const ROOM: [usize; 4] = if MODELLED {
     [2, 3, 6, 256]
 } else {
     [4, 16, 48, 256]
@@ -369,23 +369,36 @@ impl<'t> Node<'t> {
 
     /// Fills `into` with the children of a wide node from place `from` to
     /// before `to`, at most 33; place 0 is the terminal's, place `b + 1` that
-    /// of byte `b`. Returns how many these are.
+    /// of byte `b`. Returns how many these are, and how many of them are at
+    /// places before `mark`. (One reading tells both: between two, children
+    /// may come.)
     #[inline]
-    pub(super) fn window(self, from: usize, to: usize, into: &mut Children) -> usize {
+    pub(super) fn window(
+        self,
+        from: usize,
+        to: usize,
+        mark: usize,
+        into: &mut Children,
+    ) -> (usize, usize) {
         let Body::N256(n) = self.body(self.state()) else {
-            return 0;
+            return (0, 0);
         };
-        let mut len = 0;
+        let (mut len, mut before) = (0, 0);
+        let mut list = |place: usize, child: Ref| {
+            into[len] = child;
+            len += usize::from(!child.is_none());
+            if place < mark {
+                before = len;
+            }
+        };
         if from == 0 {
-            into[0] = self.terminal();
-            len += usize::from(!into[0].is_none());
+            list(0, self.terminal());
         }
-        for slot in &n.children[from.saturating_sub(1)..to - 1] {
+        for place in from.max(1)..to {
             // Acquire: as in `child`.
-            into[len] = Ref(slot.load(Ordering::Acquire));
-            len += usize::from(!into[len].is_none());
+            list(place, Ref(n.children[place - 1].load(Ordering::Acquire)));
         }
-        len
+        (len, before)
     }
 
     /// Asks the processor for all children of a small node.
@@ -407,12 +420,12 @@ impl<'t> Node<'t> {
     }
 
     /// Fills `into` with the terminal, if there is one, and the children in
-    /// order. Returns how many these are, and how many of them come before
-    /// `byte` (the terminal always does). Not for wide nodes.
-    pub(super) fn sorted(self, byte: u8, into: &mut Children) -> (usize, usize) {
+    /// order. Returns how many these are, and how many of them are at places
+    /// before `mark`, as in [`Node::window`]. Not for wide nodes.
+    pub(super) fn sorted(self, mark: usize, into: &mut Children) -> (usize, usize) {
         let state = self.state();
         let count = (state >> COUNT_SHIFT) as usize;
-        let mut list = Lister::new(byte);
+        let mut list = Lister::new(mark);
         match self.body(state) {
             Body::N4(n) => {
                 let word = u64::from(n.bytes.load(Ordering::Relaxed));
@@ -620,16 +633,16 @@ fn pairs(words: &[u64], children: &[Slot]) -> Vec<(u8, Ref)> {
 struct Lister {
     present: [u64; 4],
     children: [std::mem::MaybeUninit<u32>; 256],
-    byte: u8,
+    mark: usize,
 }
 
 impl Lister {
     #[inline(always)]
-    fn new(byte: u8) -> Self {
+    fn new(mark: usize) -> Self {
         Lister {
             present: [0; 4],
             children: [std::mem::MaybeUninit::uninit(); 256],
-            byte,
+            mark,
         }
     }
 
@@ -650,7 +663,7 @@ impl Lister {
         if !terminal.is_none() {
             into[0] = terminal;
             len = 1;
-            before = 1;
+            before = usize::from(self.mark > 0);
         }
         for (high, mut word) in self.present.into_iter().enumerate() {
             while word != 0 {
@@ -659,7 +672,7 @@ impl Lister {
                 // SAFETY: `add` has written the child of every byte present.
                 into[len] = Ref(unsafe { self.children[byte].assume_init() });
                 len += 1;
-                before += usize::from(byte < usize::from(self.byte));
+                before += usize::from(byte + 1 < self.mark);
             }
         }
         (len, before)
@@ -723,7 +736,7 @@ impl Drop for Locked<'_> {
 #[cold]
 fn pause(tries: &mut u32) {
     *tries += 1;
-    if cfg!(loom) || tries.is_multiple_of(64) {
+    if MODELLED || tries.is_multiple_of(64) {
         thread::yield_now();
     } else {
         hint::spin_loop();

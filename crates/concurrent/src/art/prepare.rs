@@ -65,6 +65,8 @@ impl Art {
         let linked = unsafe { versions.link(new, tag) };
         if linked {
             self.memory.count_entry();
+        } else if let Unlinked::Piece(vain) = new {
+            self.add_garbage(vain.size());
         }
         linked
     }

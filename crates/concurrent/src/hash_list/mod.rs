@@ -48,7 +48,7 @@ impl Towers {
     /// Levels of a new node. In models always all, as these must not depend
     /// on chance.
     fn height(self) -> usize {
-        if cfg!(loom) {
+        if crate::sync::MODELLED {
             self.max
         } else {
             random_height_of(self.max, self.branching)

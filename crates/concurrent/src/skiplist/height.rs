@@ -62,7 +62,7 @@ fn seed() -> u64 {
     thread.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
 

@@ -276,9 +276,13 @@ impl<O, L: Layout> fmt::Debug for SkipList<O, L> {
     }
 }
 
-/// Lengths beyond 32 bits would be stored cut off, and so misread.
+/// Lengths beyond 32 bits would be stored cut off, and so misread; and where
+/// pointers have 32 bits, both together could exceed what can be counted.
 #[inline(always)]
 pub(crate) fn check_sizes(user_key: &[u8], value: &[u8]) {
     assert!(user_key.len() <= MAX_USER_KEY, "user key too long");
     assert!(value.len() <= MAX_VALUE, "value too long");
+    let both = user_key.len().checked_add(value.len());
+    let limit = isize::MAX as usize / 2;
+    assert!(both.is_some_and(|both| both <= limit), "entry too long");
 }

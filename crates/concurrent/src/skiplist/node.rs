@@ -253,7 +253,7 @@ impl Node {
     /// As for [`Node::next`].
     #[inline(always)]
     pub(crate) unsafe fn prefetch_next(self, level: usize) {
-        #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
+        #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             // SAFETY: the caller's promise.
@@ -264,7 +264,7 @@ impl Node {
             // address.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(next) };
         }
-        #[cfg(not(all(target_arch = "x86_64", not(any(loom, miri)))))]
+        #[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri)))))]
         let _ = level;
     }
 
@@ -280,7 +280,7 @@ impl Node {
     /// is read in order.
     #[inline(always)]
     pub(super) fn prefetch(self) {
-        #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
+        #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             for line in 0..2 {
@@ -475,7 +475,7 @@ impl EntryWriter {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
     use crate::skiplist::{Indirect, Inline};

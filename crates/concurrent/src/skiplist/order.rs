@@ -48,7 +48,7 @@ impl KeyOrder for Bytewise {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
 

@@ -1,13 +1,17 @@
 //! Tests of the crate's structures from outside, in one binary.
-#![cfg(not(loom))]
+#![cfg(not(any(loom, shuttle)))]
 
 mod arena;
 mod art;
 mod art_falling;
+mod oracle;
 mod order;
 mod skiplist_model;
 mod skiplist_stress;
 mod unsorted;
+
+#[path = "../support/mod.rs"]
+mod support;
 
 /// Does something when it goes away, be it by a panic.
 struct OnDrop<R, F: FnMut() -> R>(F);

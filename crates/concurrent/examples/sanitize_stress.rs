@@ -1,0 +1,197 @@
+//! Many threads on small structures, for ThreadSanitizer; `.ci/sanitize` builds
+//! and runs it.
+//!
+//! `sanitize_stress rounds N` must run clean. The canaries have a bug each that
+//! must be reported, or the sanitizer does not work: a data race (`canary
+//! plain`, `canary relaxed`), a read past the end (`canary overflow`), a leak
+//! (`canary leak`).
+//!
+//! The standard library is not instrumented, so what threads share here goes
+//! through this crate, parking_lot and plain atomics only.
+#![cfg(not(any(loom, shuttle)))]
+
+use std::cell::UnsafeCell;
+use std::env;
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::thread;
+
+use whitewater_concurrent::arena::ConcurrentArena;
+use whitewater_concurrent::skiplist::SkipList;
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use support::keys::{two_letters, value};
+use support::order::{By, Bytewise, Place};
+use support::set::{Cursor, Set, Tree};
+
+const WRITERS: usize = 4;
+const READERS: usize = 2;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["rounds", number] => rounds(number.parse().expect("a number of rounds")),
+        ["canary", "plain"] => plain_race(),
+        ["canary", "relaxed"] => relaxed_publication(),
+        ["canary", "overflow"] => overflow(),
+        ["canary", "leak"] => leak(),
+        _ => {
+            eprintln!("usage: sanitize_stress rounds N | canary plain|relaxed|overflow|leak");
+            return ExitCode::from(2);
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn rounds(number: usize) {
+    for round in 0..number {
+        stress::<SkipList<By<Bytewise>>>(round);
+        stress::<Tree<false>>(round);
+        stress::<Tree<true>>(round);
+    }
+    println!("{number} rounds");
+}
+
+/// All keys over two letters, some bytes for wide nodes, and versions of some.
+fn entries() -> Vec<(Vec<u8>, u64)> {
+    let letters = two_letters(*b"ab", 6).into_iter();
+    let wide = (0..=255).map(|byte| vec![b'w', byte]);
+    let once = letters.chain(wide).map(|key| (key, 1));
+    let versions = (8..208).map(|tag| (vec![b'a'; (tag % 3) as usize], tag ^ 5));
+    once.chain(versions).collect()
+}
+
+fn stress<S: Set>(round: usize) {
+    let set = S::create();
+    let entries = Arc::new(entries());
+    let done = Arc::new(AtomicBool::new(false));
+    let inserted = Arc::new(AtomicUsize::new(0));
+    let writers: Vec<_> = (0..WRITERS)
+        .map(|writer| {
+            let (set, entries, inserted) = (set.clone(), entries.clone(), inserted.clone());
+            thread::spawn(move || {
+                for i in (writer..entries.len()).step_by(WRITERS) {
+                    // Another order each round.
+                    let (key, tag) = &entries[(i * 397 + round * 31) % entries.len()];
+                    assert!(set.insert_by(i, key, *tag, &value(key, *tag)));
+                    inserted.fetch_add(1, Ordering::Release);
+                }
+            })
+        })
+        .collect();
+    let readers: Vec<_> = (0..READERS)
+        .map(|reader| {
+            let (set, done, inserted) = (set.clone(), done.clone(), inserted.clone());
+            thread::spawn(move || {
+                let mut up = reader % 2 == 0;
+                loop {
+                    let last = done.load(Ordering::Acquire);
+                    let there = inserted.load(Ordering::Acquire);
+                    assert!(walk(&set, up) >= there, "entries are missing");
+                    up = !up;
+                    if last {
+                        return;
+                    }
+                }
+            })
+        })
+        .collect();
+    for writer in writers {
+        writer.join().unwrap();
+    }
+    done.store(true, Ordering::Release);
+    for reader in readers {
+        reader.join().unwrap();
+    }
+    assert_eq!(set.check(), Ok(entries.len()));
+}
+
+/// A whole walk; checks order and values, and returns the number of entries.
+fn walk<S: Set>(set: &Arc<S>, up: bool) -> usize {
+    let mut cursor = set.cursor();
+    if up {
+        cursor.seek_to_first();
+    } else {
+        cursor.seek_to_last();
+    }
+    let mut last: Option<Place<S::Order>> = None;
+    let mut count = 0;
+    while let Some((here, found)) = cursor.entry::<S::Order>() {
+        assert_eq!(found, value(&here.key, here.tag));
+        let sorted = last.is_none_or(|last| if up { last < here } else { here < last });
+        assert!(sorted, "unsorted");
+        last = Some(here);
+        count += 1;
+        if up { cursor.next() } else { cursor.prev() }
+    }
+    count
+}
+
+struct Shared(UnsafeCell<u64>);
+
+// SAFETY: none of this is sound; the race is what it is for.
+unsafe impl Sync for Shared {}
+
+/// Two threads add to a plain number.
+fn plain_race() {
+    static NUMBER: Shared = Shared(UnsafeCell::new(0));
+    let threads = [1, 2].map(|add| {
+        thread::spawn(move || {
+            for _ in 0..10_000 {
+                // SAFETY: a data race, on purpose.
+                unsafe { *NUMBER.0.get() += add };
+                thread::yield_now();
+            }
+        })
+    });
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    // SAFETY: the threads have ended.
+    println!("{}", unsafe { *NUMBER.0.get() });
+}
+
+/// A number is published by a pointer, as the structures do, but Relaxed.
+fn relaxed_publication() {
+    static POINTER: AtomicPtr<u64> = AtomicPtr::new(ptr::null_mut());
+    let reader = thread::spawn(|| {
+        let mut sum = 0;
+        for _ in 0..10_000 {
+            let pointer = POINTER.load(Ordering::Acquire);
+            if !pointer.is_null() {
+                // SAFETY: never freed; but not ordered, on purpose.
+                sum += unsafe { *pointer };
+            }
+            thread::yield_now();
+        }
+        println!("{sum}");
+    });
+    for i in 0..10_000 {
+        let number = Box::leak(Box::new(i));
+        POINTER.store(number, Ordering::Relaxed);
+        thread::yield_now();
+    }
+    reader.join().unwrap();
+}
+
+/// Reads past the end of a piece of an arena that has a block of its own.
+fn overflow() {
+    let arena = ConcurrentArena::new(4096);
+    let piece = arena.allocate(2048).as_ptr();
+    let beyond = piece.wrapping_add(2048 + black_box(8));
+    // SAFETY: none; it is past the end, on purpose.
+    println!("{}", unsafe { *beyond });
+}
+
+/// A list that nobody drops.
+fn leak() {
+    let list = <SkipList<By<Bytewise>> as Set>::create();
+    assert!(list.insert(b"key", 1, b"value"));
+    black_box(Arc::into_raw(list).addr());
+}

@@ -1,0 +1,453 @@
+//! Longer runs than loom can try out, under random schedules: the structures
+//! with three or four threads. Sequential consistency only, so this finds what
+//! goes wrong between steps, not what a missing ordering lets happen.
+//!
+//! Run with
+//! `RUSTFLAGS="--cfg shuttle" cargo test -p whitewater-concurrent --release --test shuttle`;
+//! `SCHEDULES=100000` in front tries more than the default of each kind, and
+//! `SEED=7` others. A failure prints its schedule, and how to replay it.
+#![cfg(shuttle)]
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+// Schedules switch threads only within the crate's own operations, so what
+// the tests note for themselves needs no checked lock.
+use std::sync::{Arc, Mutex};
+
+use shuttle::scheduler::{PctScheduler, RandomScheduler};
+use shuttle::sync::atomic::{AtomicU64, Ordering};
+use shuttle::{Config, Runner, thread};
+use support::keys::value;
+use support::order::{By, Bytewise, Place, ReverseBytewise};
+use support::set::{Cursor, Set, Tree};
+use whitewater_concurrent::arena::ConcurrentArena;
+use whitewater_concurrent::art::{Art, Options};
+use whitewater_concurrent::skiplist::{SkipList, Splice};
+
+fn number(variable: &str, default: u64) -> u64 {
+    match env::var(variable) {
+        Ok(text) => text.parse().expect("a number"),
+        Err(_) => default,
+    }
+}
+
+/// Runs `check` under as many schedules of either kind: uniformly random ones,
+/// and ones that delay threads at a few chosen points.
+fn model(check: impl Fn() + Send + Sync + Clone + 'static) {
+    let schedules = number("SCHEDULES", 1_000) as usize;
+    let seed = number("SEED", 1);
+    let mut config = Config::new();
+    config.silence_warnings = true;
+    config.stack_size = 256 << 10;
+    let random = RandomScheduler::new_from_seed(seed, schedules);
+    Runner::new(random, config.clone()).run(check.clone());
+    let pct = PctScheduler::new_from_seed(seed, 4, schedules);
+    Runner::new(pct, config).run(check);
+}
+
+#[test]
+fn arena_pieces_are_disjoint_and_counted() {
+    model(|| {
+        let arena = Arc::new(ConcurrentArena::new(4096));
+        let workers = [0, 1, 2, 3].map(|worker: usize| {
+            let arena = arena.clone();
+            thread::spawn(move || {
+                let sizes = (0..6).map(|i| [1, 24, 100, 300, 1200, 8][(i + worker) % 6]);
+                sizes
+                    .map(|size| (arena.allocate(size).as_ptr().addr(), size))
+                    .collect::<Vec<_>>()
+            })
+        });
+        let mut pieces: Vec<_> = workers
+            .into_iter()
+            .flat_map(|w| w.join().unwrap())
+            .collect();
+        pieces.sort_unstable();
+        for pair in pieces.windows(2) {
+            assert!(pair[0].0 + pair[0].1 <= pair[1].0, "overlap");
+        }
+        let rounded = pieces.iter().map(|(_, size)| size.next_multiple_of(8));
+        assert_eq!(arena.used_bytes(), rounded.sum());
+        assert_eq!(arena.pieces(), pieces.len());
+    });
+}
+
+/// What has been inserted for certain.
+type Noted<S> = Mutex<BTreeMap<Place<<S as Set>::Order>, Vec<u8>>>;
+
+/// One walk in a direction, from an end or from some place: sorted, without
+/// repetitions, inside the range, and with all that was there when it began.
+fn walk<S: Set>(set: &Arc<S>, noted: &Noted<S>, up: bool, from: Option<(&[u8], u64)>) {
+    let there = noted.lock().unwrap().clone();
+    let start = from.map(|(key, tag)| Place::<S::Order>::new(key, tag));
+    let mut cursor = set.cursor();
+    match (from, up) {
+        (None, true) => cursor.seek_to_first(),
+        (None, false) => cursor.seek_to_last(),
+        (Some((key, tag)), true) => cursor.seek(key, tag),
+        (Some((key, tag)), false) => cursor.seek_for_prev(key, tag),
+    }
+    let mut seen: BTreeMap<Place<S::Order>, Vec<u8>> = BTreeMap::new();
+    let mut last = None;
+    while let Some((here, found)) = cursor.entry::<S::Order>() {
+        assert_eq!(found, value(&here.key, here.tag));
+        let in_range = start
+            .as_ref()
+            .is_none_or(|start| if up { *start <= here } else { here <= *start });
+        assert!(in_range, "{here:?} is beyond {start:?}");
+        let sorted = last
+            .as_ref()
+            .is_none_or(|last| if up { *last < here } else { here < *last });
+        assert!(sorted, "{here:?} after {last:?}");
+        last = Some(here.clone());
+        seen.insert(here, found);
+        if up { cursor.next() } else { cursor.prev() }
+    }
+    let expected: Vec<_> = match (&start, up) {
+        (None, _) => there.iter().collect(),
+        (Some(start), true) => there.range(start..).collect(),
+        (Some(start), false) => there.range(..=start).collect(),
+    };
+    for (place, _) in expected {
+        assert!(seen.contains_key(place), "{place:?} is missing");
+    }
+}
+
+/// Threads insert shares of `entries` in different ways beside a reader.
+fn writers_and_a_reader<S: Set>(entries: &'static [(&'static [u8], u64)], writers: usize) {
+    model(move || {
+        let set = S::create();
+        let noted = Arc::new(Noted::<S>::default());
+        let writing: Vec<_> = (0..writers)
+            .map(|writer| {
+                let (set, noted) = (set.clone(), noted.clone());
+                thread::spawn(move || {
+                    for (i, (key, tag)) in entries.iter().enumerate().skip(writer).step_by(writers)
+                    {
+                        let value = value(key, *tag);
+                        assert!(set.insert_by(i, key, *tag, &value), "nobody else has it");
+                        let place = Place::new(key, *tag);
+                        noted.lock().unwrap().insert(place, value);
+                    }
+                })
+            })
+            .collect();
+        let reader = {
+            let (set, noted) = (set.clone(), noted.clone());
+            thread::spawn(move || {
+                let (key, tag) = entries[entries.len() / 2];
+                for up in [true, false] {
+                    walk(&set, &noted, up, None);
+                    walk(&set, &noted, up, Some((key, tag)));
+                }
+            })
+        };
+        for thread in writing.into_iter().chain([reader]) {
+            thread.join().unwrap();
+        }
+        assert_eq!(set.check(), Ok(entries.len()));
+        assert_eq!(set.len(), entries.len());
+        assert_eq!(noted.lock().unwrap().len(), entries.len());
+        walk(&set, &noted, true, None);
+        walk(&set, &noted, false, None);
+    });
+}
+
+/// Prefixes of each other, a node that grows through all sizes, splits.
+const KEYS: &[(&[u8], u64)] = &[
+    (b"abc", 1),
+    (b"abd", 1),
+    (b"ab", 1),
+    (b"", 1),
+    (b"b", 1),
+    (b"abcd", 1),
+    (b"c", 1),
+    (b"d", 1),
+    (b"abcde1", 1),
+    (b"abcde2", 1),
+    (b"e", 1),
+    (b"f", 1),
+    (b"a", 1),
+    (b"g", 1),
+];
+
+/// Many versions of two keys, not in order.
+const VERSIONS: &[(&[u8], u64)] = &[
+    (b"k", 5),
+    (b"k", 4),
+    (b"kk", 6),
+    (b"k", 9),
+    (b"k", 7),
+    (b"kk", 2),
+    (b"k", 1),
+    (b"k", 8),
+    (b"kk", 3),
+    (b"k", 12),
+];
+
+#[test]
+fn art_keys() {
+    writers_and_a_reader::<Tree<false>>(KEYS, 3);
+    writers_and_a_reader::<Tree<true>>(KEYS, 2);
+}
+
+#[test]
+fn art_versions() {
+    writers_and_a_reader::<Tree<false>>(VERSIONS, 3);
+}
+
+#[test]
+fn skip_list_keys() {
+    writers_and_a_reader::<SkipList<By<Bytewise>>>(KEYS, 3);
+    writers_and_a_reader::<SkipList<By<ReverseBytewise>>>(KEYS, 2);
+}
+
+#[test]
+fn skip_list_versions() {
+    writers_and_a_reader::<SkipList<By<Bytewise>>>(VERSIONS, 3);
+}
+
+/// A cursor changes its direction at every step, in a node that grows wide.
+fn to_and_fro<S: Set>() {
+    model(|| {
+        let set = S::create();
+        for key in *b"acegikmo" {
+            assert!(set.insert(&[key], 1, &value(&[key], 1)));
+        }
+        let writer = {
+            let set = set.clone();
+            thread::spawn(move || {
+                for key in *b"bdfhjln" {
+                    assert!(set.insert(&[key], 1, &value(&[key], 1)));
+                }
+            })
+        };
+        let readers = [b'g', b'h'].map(|from| {
+            let set = set.clone();
+            thread::spawn(move || {
+                let mut cursor = set.cursor();
+                cursor.seek(&[from], 1);
+                for up in [true, false, false, true, true, true, false] {
+                    let (before, _) = cursor.entry::<S::Order>().unwrap();
+                    if up {
+                        cursor.next()
+                    } else {
+                        cursor.prev()
+                    }
+                    let (here, found) = cursor.entry::<S::Order>().unwrap();
+                    assert_eq!(found, value(&here.key, here.tag));
+                    assert!(if up { before < here } else { here < before });
+                    // At most what is new is passed over.
+                    assert!(before.key[0].abs_diff(here.key[0]) <= 2);
+                }
+            })
+        });
+        for thread in readers.into_iter().chain([writer]) {
+            thread.join().unwrap();
+        }
+        assert_eq!(set.check(), Ok(15));
+    });
+}
+
+#[test]
+fn art_to_and_fro() {
+    to_and_fro::<Tree<false>>();
+    to_and_fro::<Tree<true>>();
+}
+
+#[test]
+fn skip_list_to_and_fro() {
+    to_and_fro::<SkipList<By<Bytewise>>>();
+}
+
+/// Writers take sequence numbers and publish in order. A reader at a published
+/// number sees exactly what it should, whatever arrives meanwhile.
+fn snapshots<S: Set>() {
+    const WRITERS: u64 = 3;
+    const ALL: u64 = WRITERS * 4;
+    fn key(sequence: u64) -> &'static [u8] {
+        [&b"k"[..], b"ka", b"k", b""][(sequence % 4) as usize]
+    }
+    model(|| {
+        let set = S::create();
+        let next = Arc::new(AtomicU64::new(1));
+        let visible = Arc::new(AtomicU64::new(0));
+        let mut threads = Vec::new();
+        for _ in 0..WRITERS {
+            let (set, next, visible) = (set.clone(), next.clone(), visible.clone());
+            threads.push(thread::spawn(move || {
+                for _ in 0..ALL / WRITERS {
+                    // The sequence number decides about the key, so it comes
+                    // first; others may overtake.
+                    let sequence = next.fetch_add(1, Ordering::SeqCst);
+                    let (key, tag) = (key(sequence), || sequence);
+                    assert!(set.insert_late(key, &value(key, sequence), tag));
+                    while visible.load(Ordering::SeqCst) != sequence - 1 {
+                        thread::yield_now();
+                    }
+                    visible.store(sequence, Ordering::SeqCst);
+                }
+            }));
+        }
+        for up in [true, false] {
+            let (set, visible) = (set.clone(), visible.clone());
+            threads.push(thread::spawn(move || {
+                for _ in 0..2 {
+                    let at = visible.load(Ordering::SeqCst);
+                    let expected: BTreeSet<Place<S::Order>> =
+                        (1..=at).map(|s| Place::new(key(s), s)).collect();
+                    let mut seen = BTreeSet::new();
+                    let mut cursor = set.cursor();
+                    if up {
+                        cursor.seek_to_first()
+                    } else {
+                        cursor.seek_to_last()
+                    }
+                    while let Some((here, found)) = cursor.entry::<S::Order>() {
+                        assert_eq!(found, value(&here.key, here.tag));
+                        if here.tag <= at {
+                            assert!(seen.insert(here), "twice");
+                        }
+                        if up { cursor.next() } else { cursor.prev() }
+                    }
+                    assert_eq!(seen, expected);
+                    for old in [at, at / 2] {
+                        let newest = (1..=old).rev().find(|&s| key(s) == b"k");
+                        let mut found = None;
+                        set.get(b"k", old, &mut |tag, _| {
+                            found = Some(tag);
+                            false
+                        });
+                        assert_eq!(found, newest);
+                    }
+                }
+            }));
+        }
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert_eq!(set.check(), Ok(ALL as usize));
+    });
+}
+
+#[test]
+fn art_snapshots() {
+    snapshots::<Tree<false>>();
+}
+
+#[test]
+fn skip_list_snapshots() {
+    snapshots::<SkipList<By<Bytewise>>>();
+}
+
+/// All want the same entries; each is inserted by one of them.
+fn equal_entries<S: Set>() {
+    const ENTRIES: [(&[u8], u64); 5] = [(b"x", 1), (b"xy", 1), (b"x", 2), (b"xyz", 1), (b"x", 1)];
+    model(|| {
+        let set = S::create();
+        let threads = [0, 1, 2].map(|thread: usize| {
+            let set = set.clone();
+            thread::spawn(move || {
+                let mine = ENTRIES.iter().enumerate();
+                let won = mine.filter(|(i, (key, tag))| {
+                    set.insert_by(i + thread, key, *tag, &value(key, *tag))
+                });
+                won.count()
+            })
+        });
+        let won: usize = threads.into_iter().map(|t| t.join().unwrap()).sum();
+        assert_eq!((won, set.check(), set.len()), (4, Ok(4), 4));
+    });
+}
+
+#[test]
+fn art_equal_entries() {
+    equal_entries::<Tree<false>>();
+}
+
+#[test]
+fn skip_list_equal_entries() {
+    equal_entries::<SkipList<By<Bytewise>>>();
+}
+
+/// A batch goes down together, and its places go stale: others insert, and
+/// prepare what they publish late or never.
+#[test]
+fn art_batches_beside_prepared_entries() {
+    model(|| {
+        let tree = Arc::new(Art::new(Options {
+            capacity: 0,
+            ..Options::default()
+        }));
+        let batch: Vec<(&[u8], u64)> = KEYS.iter().step_by(2).copied().collect();
+        let mut threads = Vec::new();
+        let batches = tree.clone();
+        threads.push(thread::spawn(move || {
+            let values: Vec<_> = batch.iter().map(|(key, tag)| value(key, *tag)).collect();
+            let entries = batch.iter().zip(&values);
+            let entries = entries.map(|((key, tag), value)| (*key, *tag, &value[..]));
+            assert_eq!(batches.insert_batch(entries), values.len());
+        }));
+        for tag in [2, 3] {
+            let tree = tree.clone();
+            threads.push(thread::spawn(move || {
+                let keys = KEYS.iter().skip(tag as usize % 2).step_by(3);
+                let prepared: Vec<_> = keys
+                    .clone()
+                    .map(|(key, _)| tree.prepare(key, &value(key, tag)))
+                    .collect();
+                drop(tree.prepare(b"abx", b"never"));
+                for (prepared, (key, _)) in prepared.into_iter().zip(keys) {
+                    assert!(tree.publish(prepared, tag));
+                    let mut newest = 0;
+                    tree.get(key, tag, &mut |tag, found| {
+                        assert_eq!(found, value(key, tag));
+                        newest = tag;
+                        false
+                    });
+                    assert_eq!(newest, tag, "an own write is seen");
+                }
+            }));
+        }
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        let third = |skip| KEYS.iter().skip(skip).step_by(3).count();
+        let all = KEYS.len().div_ceil(2) + third(0) + third(1);
+        assert_eq!((tree.check(), tree.len()), (Ok(all), all));
+        tree.get(b"abx", u64::MAX, &mut |_, _| panic!("never published"));
+    });
+}
+
+/// Splices go stale through one another and are used again.
+#[test]
+fn skip_list_splices() {
+    type List = SkipList<By<Bytewise>>;
+    // Up, and then down between what is there.
+    const STEPS: [u8; 6] = [0, 8, 16, 24, 19, 3];
+    model(|| {
+        let list = <List as Set>::create();
+        let threads = [0, 1, 2].map(|thread: u8| {
+            let list = list.clone();
+            thread::spawn(move || {
+                let mut splice = Splice::default();
+                for step in STEPS {
+                    let key = [step + thread];
+                    let height = 1 + usize::from(step / 8 ^ thread) % 3;
+                    let mut insert = || {
+                        let value = value(&key, 1);
+                        list.insert_spliced_with_height(&mut splice, height, &key, 1, &value)
+                    };
+                    assert!(insert());
+                    assert!(!insert(), "it is there now");
+                }
+            })
+        });
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert_eq!((list.check(), list.len()), (Ok(18), 18));
+    });
+}
