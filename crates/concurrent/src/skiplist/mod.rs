@@ -115,7 +115,8 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
         let options = arena.into();
         let arena = Arc::new(ConcurrentArena::new(options));
         let apart = L::Apart::new(options);
-        Self::made_of(order, arena, apart, MAX_HEIGHT, Some(Box::default()))
+        let last = Box::new(CachePadded::new(Mutex::new(Splice::default())));
+        Self::made_of(order, arena, apart, MAX_HEIGHT, Some(last))
     }
 
     fn made_of(
