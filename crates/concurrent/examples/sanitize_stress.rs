@@ -13,14 +13,20 @@
 use std::cell::UnsafeCell;
 use std::env;
 use std::hint::black_box;
+use std::marker::PhantomData;
 use std::process::ExitCode;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::thread;
 
+use whitewater_concurrent::append::AppendList;
 use whitewater_concurrent::arena::ConcurrentArena;
+use whitewater_concurrent::hash_list::{
+    HashLinkList, HashSkipList, LinkListOptions, SkipListOptions,
+};
 use whitewater_concurrent::skiplist::SkipList;
+use whitewater_concurrent::sorted::SortedIter;
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -54,6 +60,9 @@ fn rounds(number: usize) {
         stress::<SkipList<By<Bytewise>>>(round);
         stress::<Tree<false>>(round);
         stress::<Tree<true>>(round);
+        stress_append();
+        stress_skip_buckets();
+        stress_link_buckets();
     }
     println!("{number} rounds");
 }
@@ -110,6 +119,110 @@ fn stress<S: Set>(round: usize) {
         reader.join().unwrap();
     }
     assert_eq!(set.check(), Ok(entries.len()));
+}
+
+/// Runs `insert` for all of `entries` on several threads, and beside them
+/// `read` on others, which is told how many entries there are at least.
+fn beside(
+    insert: impl Fn(&[u8], u64, &[u8]) + Send + Sync + 'static,
+    read: impl Fn(usize) + Send + Sync + 'static,
+) {
+    let work = Arc::new((insert, read, entries()));
+    let (left, inserted) = (
+        Arc::new(AtomicUsize::new(WRITERS)),
+        Arc::new(AtomicUsize::new(0)),
+    );
+    let writers = (0..WRITERS).map(|writer| {
+        let (work, left, inserted) = (work.clone(), left.clone(), inserted.clone());
+        thread::spawn(move || {
+            for (key, tag) in work.2.iter().skip(writer).step_by(WRITERS) {
+                (work.0)(key, *tag, &value(key, *tag));
+                inserted.fetch_add(1, Ordering::Release);
+            }
+            left.fetch_sub(1, Ordering::Release);
+        })
+    });
+    let mut threads: Vec<_> = writers.collect();
+    threads.extend((0..READERS).map(|_| {
+        let (work, left, inserted) = (work.clone(), left.clone(), inserted.clone());
+        thread::spawn(move || {
+            while left.load(Ordering::Acquire) > 0 {
+                (work.1)(inserted.load(Ordering::Acquire));
+            }
+        })
+    }));
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    (work.1)(entries().len());
+}
+
+/// Walks a sorted snapshot; returns the number of entries.
+fn walk_sorted(mut cursor: SortedIter<By<Bytewise>>) -> usize {
+    let mut last: Option<Place<Bytewise>> = None;
+    let mut count = 0;
+    cursor.seek_to_first();
+    while cursor.valid() {
+        let here = Place::of(cursor.key());
+        assert_eq!(cursor.value(), value(&here.key, here.tag));
+        assert!(last.is_none_or(|last| last < here), "unsorted");
+        last = Some(here);
+        count += 1;
+        cursor.next();
+    }
+    count
+}
+
+/// One bucket for each first byte.
+fn hash(key: &[u8]) -> u64 {
+    key.first().map_or(0, |byte| u64::from(*byte) << 56)
+}
+
+fn stress_append() {
+    let list = Arc::new(AppendList::new(By::<Bytewise>(PhantomData), 4096));
+    let writer = list.clone();
+    beside(
+        move |key, tag, value| writer.extend([(key, tag, value)]),
+        move |least| assert!(walk_sorted(list.iter()) >= least, "entries are missing"),
+    );
+}
+
+fn stress_skip_buckets() {
+    let options = SkipListOptions {
+        buckets: 5,
+        height: 4,
+        branching: 4,
+        arena_block_size: 4096,
+    };
+    let table = Arc::new(HashSkipList::new(By::<Bytewise>(PhantomData), options));
+    let writer = table.clone();
+    beside(
+        move |key, tag, value| assert!(writer.insert(hash(key), key, tag, value)),
+        move |least| assert!(walk_sorted(table.sorted()) >= least, "entries are missing"),
+    );
+}
+
+fn stress_link_buckets() {
+    let options = LinkListOptions {
+        buckets: 5,
+        threshold: 50,
+        arena_block_size: 4096,
+    };
+    let table = Arc::new(HashLinkList::new(By::<Bytewise>(PhantomData), options));
+    let writer = table.clone();
+    beside(
+        move |key, tag, value| assert!(writer.insert(hash(key), key, tag, value)),
+        move |least| {
+            let mut cursor = table.bucket_iter();
+            cursor.seek(hash(b"a"), b"a", u64::MAX);
+            while cursor.valid() {
+                let here = Place::<Bytewise>::of(cursor.key());
+                assert_eq!(cursor.value(), value(&here.key, here.tag));
+                cursor.next();
+            }
+            assert!(walk_sorted(table.sorted()) >= least, "entries are missing");
+        },
+    );
 }
 
 /// A whole walk; checks order and values, and returns the number of entries.

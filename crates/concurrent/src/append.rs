@@ -107,7 +107,7 @@ impl<O: KeyOrder> AppendList<O> {
             // SAFETY: has one level, and is not yet published; what the head
             // leads to is a node with a level 0 (A1).
             unsafe { oldest.prepare_next(0, next) };
-            // Release: partner of the Acquire in `collect`; as every change of
+            // Release: partner of the Acquire in `nodes`; as every change of
             // the head is a read-modify-write, that pairs with all earlier
             // pushes, too.
             let pushed = head.compare_exchange_weak(
@@ -124,23 +124,21 @@ impl<O: KeyOrder> AppendList<O> {
     }
 
     /// The entries there are, unsorted.
-    fn collect(&self) -> Vec<Node> {
-        let mut nodes = Vec::with_capacity(self.len());
-        for head in &self.shards {
+    fn nodes(&self) -> impl Iterator<Item = Node> {
+        self.shards.iter().flat_map(|head| {
             // Acquire: partner of the Release in `push`.
-            let mut at = NonNull::new(head.load(Ordering::Acquire)).map(Node::from_raw);
-            while let Some(node) = at {
-                nodes.push(node);
+            let newest = NonNull::new(head.load(Ordering::Acquire)).map(Node::from_raw);
+            std::iter::successors(newest, |node| {
                 // SAFETY: a published node with a level 0 (A1).
-                at = unsafe { node.next(0) };
-            }
-        }
-        nodes
+                unsafe { node.next(0) }
+            })
+        })
     }
 
     fn sorted(&self) -> Arc<Sorted<O>> {
         self.seal.sorted(|| {
-            let nodes = self.collect();
+            let mut nodes = Vec::with_capacity(self.len());
+            nodes.extend(self.nodes());
             // SAFETY: nodes of this arena that were published (A1).
             unsafe { Sorted::new(self.order.clone(), self.arena.clone(), nodes) }
         })
@@ -158,7 +156,7 @@ impl<O: KeyOrder> AppendList<O> {
             return;
         }
         let mut found = Vec::new();
-        for node in self.collect() {
+        for node in self.nodes() {
             // SAFETY: a published node of this list, which is borrowed.
             let entry = unsafe { node.entry() };
             let (key, t) = entry.key();

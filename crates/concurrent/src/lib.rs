@@ -9,7 +9,9 @@
 //! * [`hash_list`]: hash tables of linked lists and skip lists.
 //! * [`sorted`]: snapshots of entries, sorted after the fact.
 //! * [`group`]: leader and followers, the mechanism of grouped commits.
+//! * [`dynamic_bloom`]: a Bloom filter that is added to while it is asked.
 //! * [`counter`]: statistics that promise no ordering.
+//! * [`heap`]: a global allocator that benchmarks can ask to count.
 //! * [`waiter`]: spin, yield, then sleep, by what has paid off before.
 //! * [`sync`]: the atomics all of them use; loom's under `cfg(loom)`.
 //!
@@ -21,8 +23,10 @@ pub mod append;
 pub mod arena;
 pub mod art;
 pub mod counter;
+pub mod dynamic_bloom;
 pub mod group;
 pub mod hash_list;
+pub mod heap;
 mod once;
 pub mod region;
 pub mod skiplist;

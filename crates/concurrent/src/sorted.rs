@@ -6,17 +6,22 @@
 //! that is *sealed* (gets no more entries) makes it once and shares it.
 //!
 //! # Invariants
-//! * T1: the nodes of a [`Sorted`] lie in its arena, are complete and were
+//! * T1: the nodes of a `Sorted` lie in its arena, are complete and were
 //!   published to the thread that made it.
+//!
+//! # Locks
+//! Whoever sorts the entries of a sealed structure holds its lock, so that
+//! others wait instead of sorting too; comparators run under it.
 
 use std::cmp::Ordering as Order;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::arena::ConcurrentArena;
+use crate::once::OnceBox;
 use crate::skiplist::KeyOrder;
 use crate::skiplist::node::{Entry, Node};
-use crate::sync::{AtomicBool, Ordering};
+use crate::sync::{AtomicBool, Mutex, Ordering};
 
 /// Takes user key, tag and value of an entry; returns whether to go on.
 pub type Visit<'a> = dyn FnMut(&[u8], u64, &[u8]) -> bool + 'a;
@@ -108,14 +113,17 @@ pub(crate) struct Seal<O> {
     /// Written by: whoever seals. Read by: those who want sorted entries.
     /// Publishes: all inserts, which happened before.
     sealed: AtomicBool,
-    sorted: OnceLock<Arc<Sorted<O>>>,
+    sorted: OnceBox<Arc<Sorted<O>>>,
+    /// Held by whoever sorts for `sorted`.
+    sorting: Mutex<()>,
 }
 
 impl<O> Seal<O> {
     pub(crate) fn new() -> Self {
         Seal {
             sealed: AtomicBool::new(false),
-            sorted: OnceLock::new(),
+            sorted: OnceBox::new(),
+            sorting: Mutex::new(()),
         }
     }
 
@@ -134,11 +142,14 @@ impl<O> Seal<O> {
     /// What `sort` makes, kept for all if the structure is sealed. Those who
     /// ask while somebody sorts wait.
     pub(crate) fn sorted(&self, sort: impl FnOnce() -> Sorted<O>) -> Arc<Sorted<O>> {
-        if self.is_set() {
-            self.sorted.get_or_init(|| Arc::new(sort())).clone()
-        } else {
-            Arc::new(sort())
+        if !self.is_set() {
+            return Arc::new(sort());
         }
+        if let Some(sorted) = self.sorted.get() {
+            return sorted.clone();
+        }
+        let _turn = self.sorting.lock();
+        self.sorted.get_or_make(|| Arc::new(sort())).clone()
     }
 }
 

@@ -12,6 +12,12 @@
 //!
 //! Contract for users: no item of this module may live in a plain `static`,
 //! because a checker's are created anew in every execution.
+//!
+//! With the cargo feature `count-rmw` the atomics and the mutex count the
+//! read-modify-writes of each thread ([`rmw`]); without it they are std's and
+//! parking_lot's themselves.
+
+pub mod rmw;
 
 /// Whether this is a build for a model checker. Structures are then made
 /// smaller, so that few steps reach every part of them.
@@ -23,7 +29,31 @@ pub use backend::{
     MutexGuard, Ordering, fence, hint, thread,
 };
 
-#[cfg(not(any(loom, shuttle)))]
+/// Atomics that models need not branch on: std's under a checker, too. For
+/// shared words that order nothing a reader relies on.
+pub(crate) mod unmodelled {
+    #[cfg(all(feature = "count-rmw", not(any(loom, shuttle))))]
+    pub(crate) use super::rmw::counted::{AtomicU64, AtomicUsize};
+    #[cfg(any(loom, shuttle, not(feature = "count-rmw")))]
+    pub(crate) use std::sync::atomic::{AtomicU64, AtomicUsize};
+}
+
+#[cfg(all(feature = "count-rmw", not(any(loom, shuttle))))]
+mod backend {
+    pub use super::rmw::counted::{
+        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Mutex,
+    };
+    pub use parking_lot::MutexGuard;
+    pub use std::sync::{
+        Arc,
+        atomic::{Ordering, fence},
+    };
+    pub use std::{cell::Cell, hint, thread};
+
+    pub(crate) use std::thread_local;
+}
+
+#[cfg(not(any(loom, shuttle, feature = "count-rmw")))]
 mod backend {
     pub use parking_lot::{Mutex, MutexGuard};
     pub use std::sync::{

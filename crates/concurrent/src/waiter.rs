@@ -214,7 +214,8 @@ fn wait_while(_: &AtomicU32, _: u32) {
 
 #[cfg(not(any(loom, shuttle)))]
 fn wake(word: *const AtomicU32) {
-    atomic_wait::wake_one(word);
+    // A cast for the counted type of `count-rmw`, which is std's in memory.
+    atomic_wait::wake_one(word.cast());
 }
 
 #[cfg(any(loom, shuttle))]

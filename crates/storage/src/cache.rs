@@ -4,8 +4,14 @@
 //! the block's offset in the file. A block in use stays alive when it is
 //! evicted: the cache shares it with its readers. The cache does not know
 //! what a block is; it counts bytes.
+//!
+//! Memory that is used elsewhere can be charged to a cache
+//! ([`BlockCache::charge`]): it then holds that many bytes less of
+//! blocks. (RocksDB puts in entries without content that nothing evicts; to
+//! take away room comes to the same, and needs no entries.)
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use std::fmt;
@@ -39,9 +45,20 @@ struct Shared {
     /// Written by: [`BlockCache::new_id`]. Read by: the same. Publishes
     /// nothing: the numbers only have to differ.
     next_id: AtomicU64,
-    /// Written by: [`BlockCache::set_capacity`]. Read by:
-    /// [`BlockCache::capacity`]. Publishes nothing: a figure for people.
-    capacity: AtomicU64,
+    room: Mutex<Room>,
+}
+
+/// What a cache may hold, and what of it is taken for other things.
+struct Room {
+    capacity: u64,
+    charged: u64,
+}
+
+impl Room {
+    /// Bytes left for blocks.
+    fn for_blocks(&self) -> u64 {
+        self.capacity.saturating_sub(self.charged)
+    }
 }
 
 /// A cache of uncompressed blocks, shared by tables and databases; cloning it
@@ -57,7 +74,10 @@ impl BlockCache {
         BlockCache(Arc::new(Shared {
             blocks: Cache::with_weighter(items, capacity as u64, ByBytes),
             next_id: AtomicU64::new(1),
-            capacity: AtomicU64::new(capacity as u64),
+            room: Mutex::new(Room {
+                capacity: capacity as u64,
+                charged: 0,
+            }),
         }))
     }
 
@@ -78,20 +98,36 @@ impl BlockCache {
         self.0.blocks.insert(BlockKey { file: id, offset }, block);
     }
 
-    /// Bytes cached, an estimate of the bookkeeping included.
+    /// Bytes cached, an estimate of the bookkeeping included, and bytes
+    /// charged.
     pub fn usage(&self) -> usize {
-        self.0.blocks.weight() as usize
+        self.0.blocks.weight() as usize + self.charged()
+    }
+
+    /// Bytes charged for memory used elsewhere.
+    pub fn charged(&self) -> usize {
+        self.0.room.lock().charged as usize
+    }
+
+    /// Charges `more` bytes and no longer `less`, evicting blocks that no
+    /// longer fit. Charges may exceed the capacity; no block is kept then.
+    pub fn charge(&self, more: usize, less: usize) {
+        let mut room = self.0.room.lock();
+        room.charged = (room.charged + more as u64).saturating_sub(less as u64);
+        // Under the lock, so that the last change is the one that holds.
+        self.0.blocks.set_capacity(room.for_blocks());
     }
 
     /// Bytes the cache may hold.
     pub fn capacity(&self) -> usize {
-        self.0.capacity.load(Ordering::Relaxed) as usize
+        self.0.room.lock().capacity as usize
     }
 
     /// Changes the capacity, evicting what no longer fits.
     pub fn set_capacity(&self, capacity: usize) {
-        self.0.capacity.store(capacity as u64, Ordering::Relaxed);
-        self.0.blocks.set_capacity(capacity as u64);
+        let mut room = self.0.room.lock();
+        room.capacity = capacity as u64;
+        self.0.blocks.set_capacity(room.for_blocks());
     }
 }
 
@@ -137,6 +173,29 @@ mod tests {
         c.set_capacity(1 << 18);
         assert_eq!(c.capacity(), 1 << 18);
         assert!(c.usage() <= 1 << 18, "{}", c.usage());
+    }
+
+    #[test]
+    fn charges_take_room_from_blocks() {
+        let c = BlockCache::new(1 << 20);
+        let id = c.new_id();
+        let fill = || (0..2000).for_each(|i| c.insert(id, i, block(4096)));
+        fill();
+        c.charge(3 << 18, 0);
+        assert_eq!(c.charged(), 3 << 18);
+        assert_eq!(c.capacity(), 1 << 20);
+        assert!(c.usage() <= 1 << 20, "{}", c.usage());
+        fill();
+        assert!(c.usage() <= 1 << 20, "{}", c.usage());
+        c.set_capacity(3 << 18);
+        fill();
+        assert_eq!(c.usage(), 3 << 18, "no room for blocks");
+        c.set_capacity(1 << 20);
+        c.charge(1 << 20, 3 << 18);
+        assert_eq!(c.usage(), 1 << 20);
+        c.charge(0, 1 << 20);
+        fill();
+        assert!((1 << 19..=1 << 20).contains(&c.usage()), "{}", c.usage());
     }
 
     #[test]

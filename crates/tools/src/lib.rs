@@ -1,7 +1,12 @@
 //! Command-line tools around the storage engine.
 //!
-//! So far one: `db_bench`, the benchmark program ([`mod@bench`]). The binaries
-//! under `src/bin` only hand their arguments over; everything they do lives
-//! here, where tests can reach it.
+//! * [`mod@bench`]: `db_bench`, RocksDB's benchmark program
+//! * [`memtable_bench`]: `memtablerep_bench`, memtables alone
+//! * [`page`]: the page that both write
+//!
+//! The binaries under `src/bin` only hand their arguments over; everything
+//! they do lives here, where tests can reach it.
 
 pub mod bench;
+pub mod memtable_bench;
+pub mod page;

@@ -31,7 +31,7 @@ fn wrong_command_lines_exit_with_1_and_say_why() {
         &["--enable_pipelined_write=true"],
         "--enable_pipelined_write=true",
     );
-    assert_refused(&["--memtablerep=vector"], "--memtablerep=vector");
+    assert_refused(&["--memtablerep=cuckoo"], "--memtablerep=cuckoo");
     assert_refused(&["--num=x"], "--num: 'x' is not an integer");
     assert_refused(
         &["--benchmarks=filrandom"],
@@ -114,5 +114,55 @@ readmissing,seekrandom,readseq,readreverse,readwhilewriting,deleterandom,compact
     assert!(
         missing.is_some_and(|line| line.ends_with("(0 of 2000 found)")),
         "{lines:?}"
+    );
+}
+
+#[test]
+fn json_and_page_are_written_at_the_end() {
+    let directory = tempfile::tempdir().expect("temporary directory");
+    let output = Command::new(env!("CARGO_BIN_EXE_db_bench"))
+        .args(["--num=500", "--benchmarks=fillseq,readseq[X3],stats"])
+        .args(["--json_file=r.json", "--html_file=r.html"])
+        .current_dir(directory.path())
+        .env("TEST_TMPDIR", directory.path())
+        .output()
+        .expect("db_bench starts");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{message}");
+    let read = |name: &str| std::fs::read_to_string(directory.path().join(name)).expect(name);
+    let json: serde_json::Value = serde_json::from_str(&read("r.json")).expect("JSON");
+    let results = json["results"].as_array().expect("a list");
+    assert_eq!(results.len(), 2, "{json}");
+    assert_eq!(results[1]["benchmark"], "readseq");
+    assert_eq!(results[1]["runs"].as_array().map(Vec::len), Some(3));
+    let html = read("r.html");
+    assert_eq!(html.matches("<tr>").count(), 3);
+    assert_eq!(html.matches("<svg").count(), 1);
+}
+
+#[test]
+fn memtablerep_bench_runs_and_refuses() {
+    let run = |arguments: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_memtablerep_bench"))
+            .args(arguments)
+            .output()
+            .expect("memtablerep_bench starts")
+    };
+    let output = run(&[
+        "--num=200",
+        "--threads=2",
+        "--benchmarks=fillrandom,readseq",
+    ]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    // The program's allocator counts for those that have no account.
+    let row = text.lines().find(|line| line.contains(" btree_rwlock"));
+    assert!(row.is_some_and(|row| row.contains(" h ")), "{text}");
+    let output = run(&["--structure=art"]);
+    assert_eq!(output.status.code(), Some(1));
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        message.contains("the nearest known one is --structures"),
+        "{message}"
     );
 }

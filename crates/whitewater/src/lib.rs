@@ -43,6 +43,9 @@
 //! * A batch made of damaged bytes is refused before anything is written.
 //! * [`ReadOptions`] keep the snapshot they were given alive.
 //! * Dropping a column family keeps its handle when it fails.
+//! * Hash memtables without a prefix extractor are refused, not replaced, and
+//!   take concurrent inserts; with one, an iterator sent to a key that has a
+//!   prefix ends with it ([`ReadOptions::set_total_order_seek`]).
 //! * `set_paranoid_checks(false)` is refused at open: damage is never passed
 //!   over in silence.
 //! * [`Error`] knows its kind, the file and the offset, besides the text.
@@ -76,7 +79,7 @@ pub use api::{
     MemtableFactory, MergeOperands, MultiThreaded, Options, PrefixRange, Range, ReadOptions,
     SingleThreaded, SliceTransform, Snapshot, SnapshotWithThreadMode, ThreadMode,
     WaitForCompactOptions, WriteBatch, WriteBatchIterator, WriteBatchIteratorCf,
-    WriteBatchWithTransaction, WriteOptions,
+    WriteBatchWithTransaction, WriteBufferManager, WriteOptions,
 };
 
 /// File systems a database can live in; see [`Options::set_fs`].

@@ -24,8 +24,7 @@
 
 use std::cell::Cell;
 use std::ptr::NonNull;
-// These order nothing that readers rely on, so models need not branch on them.
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
@@ -33,6 +32,8 @@ use parking_lot::Mutex;
 use crate::once::OnceBox;
 use crate::region::{HugePages, Region};
 use crate::sync::MODELLED;
+// These order nothing that readers rely on, so models need not branch on them.
+use crate::sync::unmodelled::{AtomicU64, AtomicUsize};
 
 /// Bytes of a unit.
 pub(super) const UNIT: usize = 8;

@@ -7,12 +7,12 @@
 //! last value.
 
 use super::engine::{Failure, Result};
-use super::flags::{self, Flags, Kind, TABLE};
+use super::flags::{self, FlagSet, Flags, Kind};
 use super::known;
 
 /// What a command line asks for.
 #[derive(Debug, PartialEq)]
-pub enum Command {
+pub enum Command<F = Flags> {
     /// No arguments: the tour.
     Tour,
     /// `--help`.
@@ -20,23 +20,36 @@ pub enum Command {
     /// `--version`.
     Version,
     /// Run benchmarks.
-    Run(Box<Flags>),
+    Run(Box<F>),
 }
 
-/// Reads the arguments that follow the program's name.
+/// Reads the arguments that follow db_bench's name.
+///
+/// # Errors
+/// As [`parse_as`].
+pub fn parse<I>(arguments: I) -> Result<Command>
+where
+    I: IntoIterator<Item = String>,
+{
+    parse_as(arguments)
+}
+
+/// Reads the arguments that follow the name of the program whose flags are
+/// `F`.
 ///
 /// # Errors
 /// A flag that is unknown, only known to RocksDB, malformed or out of range;
 /// the message names it.
-pub fn parse<I>(arguments: I) -> Result<Command>
+pub fn parse_as<F, I>(arguments: I) -> Result<Command<F>>
 where
+    F: FlagSet,
     I: IntoIterator<Item = String>,
 {
     let mut arguments = arguments.into_iter().peekable();
     if arguments.peek().is_none() {
         return Ok(Command::Tour);
     }
-    let mut flags = Flags::default();
+    let mut flags = F::default();
     while let Some(argument) = arguments.next() {
         let Some((name, attached)) = split(&argument) else {
             return Err(Failure(format!(
@@ -48,7 +61,7 @@ where
             "version" => return Ok(Command::Version),
             _ => {}
         }
-        let (target, negated) = resolve(&name)?;
+        let (target, negated) = resolve::<F>(&name)?;
         let value = match (target.kind(), attached, negated) {
             (Kind::Switch, Some(_), true) => {
                 return Err(Failure(format!("--{name} takes no value")));
@@ -61,7 +74,7 @@ where
         };
         match target {
             Target::Honoured(spec) => flags.set(spec.name, &value)?,
-            Target::Known(known) => refuse_unless_unused(known, &value)?,
+            Target::Known(known) => refuse_unless_unused(F::PEER, known, &value)?,
         }
     }
     flags.validate()?;
@@ -87,12 +100,14 @@ enum Target {
 }
 
 impl Target {
-    fn find(name: &str) -> Option<Self> {
-        let honoured = TABLE
+    fn find<F: FlagSet>(name: &str) -> Option<Self> {
+        let own = F::alias(name).unwrap_or(name);
+        let honoured = F::table()
             .iter()
-            .find(|spec| spec.name == name)
+            .find(|spec| spec.name == own)
             .map(Self::Honoured);
-        honoured.or_else(|| known::flag(name).map(Self::Known))
+        let mut known = F::known().into_iter();
+        honoured.or_else(|| known.find(|known| known.name == name).map(Self::Known))
     }
 
     fn kind(&self) -> Kind {
@@ -104,25 +119,25 @@ impl Target {
 }
 
 /// Finds the flag called `name`, or the switch that `noNAME` negates.
-fn resolve(name: &str) -> Result<(Target, bool)> {
-    if let Some(target) = Target::find(name) {
+fn resolve<F: FlagSet>(name: &str) -> Result<(Target, bool)> {
+    if let Some(target) = Target::find::<F>(name) {
         return Ok((target, false));
     }
-    let negated = name.strip_prefix("no").and_then(Target::find);
+    let negated = name.strip_prefix("no").and_then(Target::find::<F>);
     if let Some(target) = negated.filter(|target| target.kind() == Kind::Switch) {
         return Ok((target, true));
     }
-    let names = TABLE
+    let names = F::table()
         .iter()
         .map(|spec| spec.name)
-        .chain(known::flags().map(|known| known.name));
+        .chain(F::known().into_iter().map(|known| known.name));
     Err(Failure(format!(
         "unknown flag --{name}; the nearest known one is --{}",
         nearest(name, names)
     )))
 }
 
-fn refuse_unless_unused(known: known::Known, value: &str) -> Result<()> {
+fn refuse_unless_unused(peer: &str, known: known::Known, value: &str) -> Result<()> {
     let unused = known.unused.is_some_and(|unused| match known.kind {
         Kind::Switch => flags::switch_value(value) == Some(false),
         Kind::Value => unused == value,
@@ -136,7 +151,7 @@ fn refuse_unless_unused(known: known::Known, value: &str) -> Result<()> {
         None => String::new(),
     };
     Err(Failure(format!(
-        "--{}={value}: RocksDB's db_bench knows this flag, this build does not honour it yet{alternative}",
+        "--{}={value}: {peer} knows this flag, this build does not honour it yet{alternative}",
         known.name
     )))
 }
@@ -239,7 +254,7 @@ mod tests {
             ("--unordered_write", "unordered_write"),
             ("--unordered_write=true", "unordered_write"),
             ("--enable_pipelined_write=1", "enable_pipelined_write"),
-            ("--memtablerep vector", "memtablerep"),
+            ("--compaction_style 1", "compaction_style"),
             ("--noadvise_random_on_open", "advise_random_on_open"),
             ("--num_column_families=4", "num_column_families"),
         ] {
@@ -258,6 +273,8 @@ mod tests {
             "--nounordered_write",
             "--enable_pipelined_write=false",
             "--memtablerep=auto",
+            "--prefix_size=0",
+            "--total_order_seek=false",
             "--use_direct_reads=0",
             "--row_cache_size=0",
             "--num_column_families=1",

@@ -16,7 +16,7 @@ macro_rules! engine_binding {
             use $package::{
                 BlockBasedOptions, BottommostLevelCompaction, Cache, ChecksumType, CompactOptions,
                 DB, DBCompressionType, DBPinnableSlice, DBRawIterator, MergeOperands, Options,
-                ReadOptions, WriteBatch, WriteOptions,
+                ReadOptions, SliceTransform, WriteBatch, WriteBufferManager, WriteOptions,
             };
 
             use crate::bench::engine::{Batch, Cursor, Engine, Result};
@@ -27,7 +27,25 @@ macro_rules! engine_binding {
             pub struct Database {
                 db: DB,
                 reads: ReadOptions,
+                how: Reads,
+            }
+
+            /// How reads are done.
+            #[derive(Clone, Copy)]
+            struct Reads {
                 verify_checksums: bool,
+                prefix_same_as_start: bool,
+                total_order_seek: bool,
+            }
+
+            impl Reads {
+                fn options(self) -> ReadOptions {
+                    let mut reads = ReadOptions::default();
+                    reads.set_verify_checksums(self.verify_checksums);
+                    reads.set_prefix_same_as_start(self.prefix_same_as_start);
+                    reads.set_total_order_seek(self.total_order_seek);
+                    reads
+                }
             }
 
             impl Engine for Database {
@@ -42,12 +60,13 @@ macro_rules! engine_binding {
 
                 fn open(directory: &Path, flags: &Flags) -> Result<Self> {
                     let db = DB::open(&options(flags)?, directory)?;
-                    let reads = read_options(flags.verify_checksum);
-                    Ok(Self {
-                        db,
-                        reads,
+                    let how = Reads {
                         verify_checksums: flags.verify_checksum,
-                    })
+                        prefix_same_as_start: flags.prefix_same_as_start,
+                        total_order_seek: flags.total_order_seek,
+                    };
+                    let reads = how.options();
+                    Ok(Self { db, reads, how })
                 }
 
                 fn destroy(directory: &Path, flags: &Flags) -> Result<()> {
@@ -84,8 +103,7 @@ macro_rules! engine_binding {
                 }
 
                 fn cursor(&self) -> DBRawIterator<'_> {
-                    self.db
-                        .raw_iterator_opt(read_options(self.verify_checksums))
+                    self.db.raw_iterator_opt(self.how.options())
                 }
 
                 fn flush(&self) -> Result<()> {
@@ -148,12 +166,6 @@ macro_rules! engine_binding {
                 }
             }
 
-            fn read_options(verify_checksums: bool) -> ReadOptions {
-                let mut reads = ReadOptions::default();
-                reads.set_verify_checksums(verify_checksums);
-                reads
-            }
-
             fn options(flags: &Flags) -> Result<Options> {
                 let mut options = Options::default();
                 options.create_if_missing(!flags.use_existing_db);
@@ -162,11 +174,16 @@ macro_rules! engine_binding {
                     options.set_wal_dir(&flags.wal_dir);
                 }
                 set_memtables(&mut options, flags);
+                if let prefix @ 1.. = usize::try_from(flags.prefix_size)? {
+                    options.set_prefix_extractor(SliceTransform::create_fixed_prefix(prefix));
+                }
+                let cache = cache(flags);
+                set_write_buffers(&mut options, flags, cache.as_ref());
                 $own_options(&mut options, flags)?;
                 set_jobs(&mut options, flags);
                 set_levels(&mut options, flags);
                 options.set_compression_type(compression(flags)?);
-                options.set_block_based_table_factory(&tables(flags)?);
+                options.set_block_based_table_factory(&tables(flags, cache.as_ref())?);
                 set_merge_operator(&mut options, flags.merge()?);
                 if flags.statistics {
                     options.enable_statistics();
@@ -186,6 +203,8 @@ macro_rules! engine_binding {
                     // The size RocksDB's program asks for.
                     options.set_memtable_huge_page_size(2 << 20);
                 }
+                options.set_memtable_prefix_bloom_ratio(flags.memtable_bloom_size_ratio);
+                options.set_memtable_whole_key_filtering(flags.memtable_whole_key_filtering);
                 options.set_allow_concurrent_memtable_write(flags.allow_concurrent_memtable_write);
                 options.set_enable_write_thread_adaptive_yield(
                     flags.enable_write_thread_adaptive_yield,
@@ -222,7 +241,30 @@ macro_rules! engine_binding {
                 })
             }
 
-            fn tables(flags: &Flags) -> Result<BlockBasedOptions> {
+            fn cache(flags: &Flags) -> Option<Cache> {
+                match usize::try_from(flags.cache_size) {
+                    Ok(0) | Err(_) => None,
+                    Ok(bytes) => Some(Cache::new_lru_cache(bytes)),
+                }
+            }
+
+            fn set_write_buffers(options: &mut Options, flags: &Flags, cache: Option<&Cache>) {
+                let size = usize::try_from(flags.db_write_buffer_size).unwrap_or(0);
+                let manager = match cache {
+                    Some(cache) if flags.cost_write_buffer_to_cache => {
+                        WriteBufferManager::new_write_buffer_manager_with_cache(
+                            size,
+                            false,
+                            cache.clone(),
+                        )
+                    }
+                    _ if size > 0 => WriteBufferManager::new_write_buffer_manager(size, false),
+                    _ => return,
+                };
+                options.set_write_buffer_manager(&manager);
+            }
+
+            fn tables(flags: &Flags, cache: Option<&Cache>) -> Result<BlockBasedOptions> {
                 let mut tables = BlockBasedOptions::default();
                 tables.set_block_size(usize::try_from(flags.block_size)?);
                 tables.set_block_restart_interval(flags.block_restart_interval);
@@ -237,9 +279,9 @@ macro_rules! engine_binding {
                 if flags.bloom_bits > 0 {
                     tables.set_bloom_filter(flags.bloom_bits.into(), false);
                 }
-                match usize::try_from(flags.cache_size) {
-                    Ok(0) | Err(_) => tables.disable_cache(),
-                    Ok(bytes) => tables.set_block_cache(&Cache::new_lru_cache(bytes)),
+                match cache {
+                    None => tables.disable_cache(),
+                    Some(cache) => tables.set_block_cache(cache),
                 }
                 Ok(tables)
             }
@@ -280,6 +322,8 @@ fn whitewater_options(options: &mut whitewater::Options, flags: &Flags) -> Resul
     if let Some(factory) = flags.memtable_factory()? {
         options.set_memtable_factory(factory);
     }
+    let bytes = u32::try_from(flags.memtable_protection_bytes_per_key)?;
+    options.set_memtable_protection_bytes_per_key(bytes);
     Ok(())
 }
 
@@ -291,8 +335,36 @@ engine_binding!(
     crate::bench::binding::rocksdb_options
 );
 
-/// The peer keeps its skip list whatever the own engine uses.
+/// The peer has the memtable asked for where it knows it, else its skip list.
+///
+/// # Errors
+/// For memtable checksums, which its crate does not offer.
 #[cfg(feature = "peer-rocksdb")]
-fn rocksdb_options(_: &mut rocksdb::Options, _: &Flags) -> Result<()> {
+fn rocksdb_options(options: &mut rocksdb::Options, flags: &Flags) -> Result<()> {
+    use whitewater::MemtableFactory;
+    if flags.memtable_protection_bytes_per_key != 0 {
+        return Err(super::engine::Failure(
+            "--memtable_protection_bytes_per_key: the rocksdb crate cannot set it".to_owned(),
+        ));
+    }
+    let factory = match flags.memtable_factory()? {
+        None | Some(MemtableFactory::SkipList | MemtableFactory::Art) => return Ok(()),
+        Some(MemtableFactory::Vector) => rocksdb::MemtableFactory::Vector,
+        Some(MemtableFactory::HashSkipList {
+            bucket_count,
+            height,
+            branching_factor,
+        }) => rocksdb::MemtableFactory::HashSkipList {
+            bucket_count,
+            height,
+            branching_factor,
+        },
+        Some(MemtableFactory::HashLinkList { bucket_count }) => {
+            rocksdb::MemtableFactory::HashLinkList { bucket_count }
+        }
+    };
+    // RocksDB lets one thread at a time insert into these.
+    options.set_allow_concurrent_memtable_write(false);
+    options.set_memtable_factory(factory);
     Ok(())
 }

@@ -7,6 +7,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use super::document;
 use super::engine::{Engine, Result};
 use super::flags::Flags;
 use super::plan::Step;
@@ -36,18 +37,34 @@ impl Column {
     }
 
     fn median(&self, row: usize) -> f64 {
-        let values: Vec<_> = self
-            .rounds
-            .iter()
-            .filter_map(|round| round.get(row))
-            .copied()
-            .collect();
-        median(&values)
+        median(&self.row(row))
+    }
+
+    /// One number for each round.
+    fn row(&self, row: usize) -> Vec<f64> {
+        let rounds = self.rounds.iter();
+        rounds.filter_map(|round| round.get(row)).copied().collect()
+    }
+
+    /// For the files that a run writes.
+    fn document(&self, engine: String) -> document::Column {
+        let rows = self.names.iter().enumerate();
+        document::Column {
+            engine,
+            rows: rows
+                .map(|(row, name)| document::Row {
+                    name,
+                    operations: self.row(row),
+                    megabytes: Vec::new(),
+                })
+                .collect(),
+        }
     }
 }
 
 /// Runs `steps` on `Own` and `Peer` in turn, in directories under `base`, and
-/// prints all results and then the table.
+/// prints all results and then the table. Returns both engines' medians of
+/// each round.
 ///
 /// # Errors
 /// The first failure of either engine.
@@ -57,7 +74,7 @@ pub fn run<Own: Engine, Peer: Engine>(
     base: &Path,
     seed: u64,
     output: &mut (dyn Write + Send),
-) -> Result<()> {
+) -> Result<[document::Column; 2]> {
     let (mut own, mut peer) = (Column::default(), Column::default());
     for round in 1..=ROUNDS {
         let seed = seed.wrapping_add(1000 * round as u64);
@@ -91,7 +108,8 @@ pub fn run<Own: Engine, Peer: Engine>(
             run_own(output)?;
         }
     }
-    print_table(&own, &peer, output)
+    print_table(&own, &peer, output)?;
+    Ok([own.document(Own::title()), peer.document(Peer::title())])
 }
 
 fn run_round<E: Engine>(

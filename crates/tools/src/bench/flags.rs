@@ -7,6 +7,7 @@
 //! (dashes, `=value`, `--noflag`) is [`super::args`]' business.
 
 use super::engine::{Failure, Result};
+use super::known::{self, Known};
 
 /// What follows a flag's name on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +31,40 @@ pub struct Spec {
     pub help: &'static str,
 }
 
+/// The flags of a program, as [`super::args`] reads them.
+pub trait FlagSet: Default {
+    /// Every flag that is honoured, in the order of the help.
+    fn table() -> &'static [Spec];
+
+    /// Sets the flag `name` from its text form.
+    ///
+    /// # Errors
+    /// `name` is not in the table, or `text` is not a value of its type.
+    fn set(&mut self, name: &str, text: &str) -> Result<()>;
+
+    /// The flag's value as the help prints it; empty for an unknown name.
+    fn text_of(&self, name: &str) -> String;
+
+    /// Checks ranges, once all flags are set.
+    ///
+    /// # Errors
+    /// Names the first flag whose value is out of range.
+    fn validate(&self) -> Result<()>;
+
+    /// The program whose flags these are.
+    const PEER: &'static str;
+
+    /// Flags that only that program honours.
+    fn known() -> Vec<Known>;
+
+    /// The name in the table of a flag that has another one, too.
+    fn alias(_name: &str) -> Option<&'static str> {
+        None
+    }
+}
+
 /// A type that flags can have.
-trait FlagValue: Sized {
+pub(crate) trait FlagValue: Sized {
     const KIND: Kind = Kind::Value;
     /// What a good value looks like, for error messages.
     const EXPECTED: &'static str;
@@ -97,6 +130,8 @@ pub fn switch_value(text: &str) -> Option<bool> {
     bool::from_text(text)
 }
 
+/// Makes a type `Flags` with its `TABLE`. Wants `Failure`, `FlagValue`, `Kind`,
+/// `Result` and `Spec` in scope.
 macro_rules! flags {
     ($( $section:literal { $( $name:ident: $ty:ty = $default:expr, $help:literal; )* } )*) => {
         /// The value of every honoured flag.
@@ -152,6 +187,8 @@ macro_rules! flags {
     };
 }
 
+pub(crate) use flags;
+
 flags! {
     "What to run" {
         benchmarks: String = DEFAULT_BENCHMARKS,
@@ -190,6 +227,8 @@ flags! {
         verify_checksum: bool = true, "Verify checksums of blocks read from files.";
         seek_nexts: i32 = 0, "Entries read after each seek of seekrandom.";
         reverse_iterator: bool = false, "Let seekrandom read backwards.";
+        prefix_same_as_start: bool = false, "Let iterators end with the prefix of the key they seek.";
+        total_order_seek: bool = false, "Let iterators see all keys in order, whatever the memtable.";
         merge_operator: String = "",
             "Merge operator of the database: put, uint64add or stringappend. Empty: none.";
         merge_keys: i64 = -1, "Number of keys that mergerandom merges into; negative: num.";
@@ -208,6 +247,9 @@ flags! {
         report_file: String = "report.csv", "File for report_interval_seconds.";
         progress_reports: bool = true,
             "Show a progress bar if standard error is a terminal.";
+        json_file: String = "", "File for the results as JSON; empty: none. (Not a RocksDB flag.)";
+        html_file: String = "",
+            "File for the results as a page with charts; empty: none. (Not a RocksDB flag.)";
         perf_counters: bool = false,
             "After each benchmark, print the process's CPU time, context switches and page faults per operation. (Not a RocksDB flag.)";
     }
@@ -218,6 +260,11 @@ flags! {
         arena_block_size: i64 = 0, "Bytes of a block of a memtable's arena; 0 lets the database choose.";
         memtable_use_huge_page: bool = false, "Make memtables of reserved huge pages of 2 MiB, where there are some.";
         memtable_insert_hint_per_batch: bool = false, "Insert each entry of a batch from the place of the one before on (not a flag of RocksDB's).";
+        db_write_buffer_size: i64 = 0, "Bytes of all memtables together at which one is flushed; 0: no limit.";
+        cost_write_buffer_to_cache: bool = false, "Charge the memory of memtables to the block cache.";
+        memtable_bloom_size_ratio: f64 = 0.0, "Share of a memtable for a Bloom filter, up to 0.25; 0: none.";
+        memtable_whole_key_filtering: bool = false, "Put whole keys into the memtable's Bloom filter.";
+        memtable_protection_bytes_per_key: i32 = 0, "Bytes of the checksum of each memtable entry: 0 (none), 1, 2, 4 or 8.";
         allow_concurrent_memtable_write: bool = true, "Let several writers insert into the memtable at once.";
         enable_write_thread_adaptive_yield: bool = true, "Let waiting writers yield for a while before they block.";
     }
@@ -235,7 +282,11 @@ flags! {
         target_file_size_base: i64 = 64 << 20, "Bytes of a table file in level 1.";
     }
     "Tables and files" {
-        memtablerep: String = "auto", "Memtable: skip_list, art (a radix tree), or auto: the engine's own choice.";
+        memtablerep: String = "auto",
+            "Memtable: skip_list, art (a radix tree), vector, prefix_hash, hash_linkedlist, or auto: the engine's own choice.";
+        hash_bucket_count: i64 = 1 << 20, "Buckets of the memtables prefix_hash and hash_linkedlist.";
+        prefix_size: i32 = 0, "Bytes of a key that are its prefix; 0: keys have none.";
+        keys_per_prefix: i64 = 0, "Keys that share a prefix, on average; 0: the prefix is the beginning of the key's number.";
         compression_type: String = "snappy", "Compression of blocks: none, snappy, lz4 or zstd.";
         block_size: i32 = 4096, "Bytes of a data block before compression.";
         block_restart_interval: i32 = 16, "Keys between two restart points of a data block.";
@@ -251,6 +302,30 @@ flags! {
 /// What `--benchmarks` is when it is not given but another flag is.
 pub const DEFAULT_BENCHMARKS: &str = "fillseq,fillrandom,overwrite,readrandom,readmissing,seekrandom,\
      readseq,readreverse,readwhilewriting,deleterandom,compact,levelstats";
+
+impl FlagSet for Flags {
+    fn table() -> &'static [Spec] {
+        TABLE
+    }
+
+    fn set(&mut self, name: &str, text: &str) -> Result<()> {
+        self.set(name, text)
+    }
+
+    fn text_of(&self, name: &str) -> String {
+        self.text_of(name)
+    }
+
+    fn validate(&self) -> Result<()> {
+        self.validate()
+    }
+
+    const PEER: &'static str = "RocksDB's db_bench";
+
+    fn known() -> Vec<Known> {
+        known::flags().collect()
+    }
+}
 
 impl Flags {
     /// Checks the ranges that the workloads rely on.
@@ -281,6 +356,12 @@ impl Flags {
         at_least("report_interval_seconds", self.report_interval_seconds, 0)?;
         at_least("write_buffer_size", self.write_buffer_size, 1)?;
         at_least("arena_block_size", self.arena_block_size, 0)?;
+        at_least("db_write_buffer_size", self.db_write_buffer_size, 0)?;
+        at_least(
+            "memtable_protection_bytes_per_key",
+            self.memtable_protection_bytes_per_key.into(),
+            0,
+        )?;
         at_least("target_file_size_base", self.target_file_size_base, 1)?;
         at_least("block_size", self.block_size.into(), 1)?;
         at_least(
@@ -288,7 +369,24 @@ impl Flags {
             self.block_restart_interval.into(),
             1,
         )?;
+        at_least("hash_bucket_count", self.hash_bucket_count, 1)?;
+        at_least("prefix_size", self.prefix_size.into(), 0)?;
+        at_least("keys_per_prefix", self.keys_per_prefix, 0)?;
+        if self.prefix_size > self.key_size {
+            return Err(Failure(format!(
+                "--prefix_size={} is more than --key_size={}",
+                self.prefix_size, self.key_size
+            )));
+        }
+        if self.keys_per_prefix > 0 && self.prefix_size == 0 {
+            return Err(Failure("--keys_per_prefix needs --prefix_size".to_owned()));
+        }
         self.memtable_factory()?;
+        if self.cost_write_buffer_to_cache && self.cache_size <= 0 {
+            return Err(Failure(
+                "--cost_write_buffer_to_cache needs a cache (--cache_size)".to_owned(),
+            ));
+        }
         if !(0.0..=1.0).contains(&self.compression_ratio) {
             return Err(Failure(format!(
                 "--compression_ratio={} is not between 0 and 1",
@@ -309,20 +407,60 @@ impl Flags {
     /// `memtablerep`, read; `None` leaves the choice to the engine.
     ///
     /// # Errors
-    /// A representation that is unknown, or that only RocksDB has.
+    /// A representation that is unknown, or that needs a prefix and has none.
     pub fn memtable_factory(&self) -> Result<Option<whitewater::MemtableFactory>> {
         use whitewater::MemtableFactory;
-        match self.memtablerep.as_str() {
-            "auto" => Ok(None),
-            "skip_list" => Ok(Some(MemtableFactory::SkipList)),
-            "art" => Ok(Some(MemtableFactory::Art)),
-            name @ ("prefix_hash" | "vector" | "hash_linkedlist") => Err(Failure(format!(
-                "--memtablerep={name}: RocksDB knows it, this build does not honour it yet; it has skip_list and art"
-            ))),
-            name => Err(Failure(format!(
-                "--memtablerep={name}: unknown; this build has skip_list and art"
-            ))),
+        let bucket_count = usize::try_from(self.hash_bucket_count).unwrap_or(0);
+        let factory = match self.memtablerep.as_str() {
+            "auto" => return Ok(None),
+            "skip_list" => MemtableFactory::SkipList,
+            "art" => MemtableFactory::Art,
+            "vector" => MemtableFactory::Vector,
+            // RocksDB's defaults.
+            "prefix_hash" => MemtableFactory::HashSkipList {
+                bucket_count,
+                height: 4,
+                branching_factor: 4,
+            },
+            "hash_linkedlist" => MemtableFactory::HashLinkList { bucket_count },
+            name => {
+                return Err(Failure(format!(
+                    "--memtablerep={name}: unknown; there are skip_list, art, vector, prefix_hash, hash_linkedlist and auto"
+                )));
+            }
+        };
+        let hashes = matches!(
+            factory,
+            MemtableFactory::HashSkipList { .. } | MemtableFactory::HashLinkList { .. }
+        );
+        if hashes && self.prefix_size == 0 {
+            return Err(Failure(format!(
+                "--memtablerep={} needs a --prefix_size other than 0",
+                self.memtablerep
+            )));
         }
+        Ok(Some(factory))
+    }
+
+    /// The memtable as RocksDB's db_bench names it.
+    pub fn memtable_title(&self) -> &str {
+        match self.memtablerep.as_str() {
+            "skip_list" => "SkipListFactory",
+            "vector" => "VectorRepFactory",
+            "prefix_hash" => "HashSkipListRepFactory",
+            "hash_linkedlist" => "HashLinkListRepFactory",
+            own => own,
+        }
+    }
+
+    /// How keys get their prefix; `None` if that is the beginning of their
+    /// number.
+    pub fn key_prefix(&self) -> Option<super::keygen::Prefix> {
+        let per_prefix = u64::try_from(self.keys_per_prefix).unwrap_or(0);
+        (per_prefix > 0).then(|| super::keygen::Prefix {
+            size: usize::try_from(self.prefix_size).unwrap_or(0),
+            count: (self.num.unsigned_abs() / per_prefix).max(1),
+        })
     }
 
     /// `compression_type`, read.
@@ -450,8 +588,13 @@ mod tests {
             ("threads", "0"),
             ("num", "-1"),
             ("batch_size", "0"),
-            ("memtablerep", "vector"),
+            ("memtablerep", "prefix_hash"),
+            ("db_write_buffer_size", "-1"),
+            ("memtable_protection_bytes_per_key", "-1"),
             ("memtablerep", "tree"),
+            ("prefix_size", "17"),
+            ("keys_per_prefix", "5"),
+            ("hash_bucket_count", "0"),
             ("compression_type", "zlib"),
             ("compression_type", "brotli"),
             ("merge_operator", "max"),

@@ -40,23 +40,26 @@ pub fn summary(flags: &Flags) -> Result<String> {
         "Keys:       {} bytes each (+ 0 bytes user-defined timestamp)\n\
          Values:     {} bytes each ({} bytes after compression)\n\
          Entries:    {}\n\
-         Prefix:    0 bytes\n\
-         Keys per prefix:    0\n\
+         Prefix:    {} bytes\n\
+         Keys per prefix:    {}\n\
          RawSize:    {:.1} MB (estimated)\n\
          FileSize:   {:.1} MB (estimated)\n\
          Write rate: 0 bytes/second\n\
          Read rate: 0 ops/second\n\
          Compression: {}\n\
          Compression sampling rate: 0\n\
-         Memtablerep: SkipListFactory\n\
+         Memtablerep: {}\n\
          Perf Level: 1\n",
         flags.key_size,
         flags.value_size,
         (compressed + 0.5) as i64,
         flags.num,
+        flags.prefix_size,
+        flags.keys_per_prefix,
         megabytes(keys + values),
         megabytes(keys + compressed),
         flags.compression()?.title(),
+        flags.memtable_title(),
     );
     if cfg!(debug_assertions) {
         text += "WARNING: Assertions are enabled; benchmarks unnecessarily slow\n";
@@ -83,7 +86,8 @@ mod tests {
             "RawSize:    2.2 MB (estimated)",
             "FileSize:   1.3 MB (estimated)",
             "Compression: Snappy",
-            "Memtablerep: SkipListFactory",
+            "Prefix:    0 bytes",
+            "Memtablerep: auto",
         ] {
             assert!(text.lines().any(|found| found == line), "{line} in {text}");
         }

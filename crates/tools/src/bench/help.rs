@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::flags::{Flags, TABLE};
-use super::{known, plan};
+use super::flags::{FlagSet, Flags};
+use super::plan;
 
 const WIDTH: usize = 96;
 const FIRST_LINES: &str = "\
@@ -22,22 +22,8 @@ const SUFFIXES: &str = "\
 
 /// The whole text.
 pub fn text() -> String {
-    let defaults = Flags::default();
     let mut text = FIRST_LINES.to_owned();
-    let mut section = "";
-    for spec in TABLE {
-        if spec.section != section {
-            section = spec.section;
-            let _ = writeln!(text, "\n{section}:");
-        }
-        let _ = writeln!(text, "  --{}", spec.name);
-        let default = defaults.text_of(spec.name).replace(',', ", ");
-        wrap(
-            &mut text,
-            "      ",
-            &format!("{} Default: {default}.", spec.help),
-        );
-    }
+    flags::<Flags>(&mut text);
     text += "\nBenchmarks:\n";
     for benchmark in plan::BENCHMARKS {
         wrap(
@@ -48,15 +34,44 @@ pub fn text() -> String {
     }
     text += "\n";
     text += SUFFIXES;
-    text += "\nFlags of RocksDB's db_bench that are known but not honoured yet:\n";
-    let names: Vec<_> = known::flags().map(|known| known.name).collect();
-    wrap(&mut text, "  ", &names.join(" "));
+    known::<Flags>(&mut text);
     text
+}
+
+/// Appends the flags that are honoured, with their defaults.
+pub(crate) fn flags<F: FlagSet>(text: &mut String) {
+    let defaults = F::default();
+    let mut section = "";
+    for spec in F::table() {
+        if spec.section != section {
+            section = spec.section;
+            let _ = writeln!(text, "\n{section}:");
+        }
+        let _ = writeln!(text, "  --{}", spec.name);
+        let default = defaults.text_of(spec.name).replace(',', ", ");
+        wrap(
+            text,
+            "      ",
+            &format!("{} Default: {default}.", spec.help),
+        );
+    }
+}
+
+/// Appends the names of the flags that are known and not honoured.
+pub(crate) fn known<F: FlagSet>(text: &mut String) {
+    let _ = writeln!(
+        text,
+        "\nFlags of {} that are known but not honoured yet:",
+        F::PEER
+    );
+    let known = F::known();
+    let names: Vec<_> = known.iter().map(|known| known.name).collect();
+    wrap(text, "  ", &names.join(" "));
 }
 
 /// Appends `words` in lines of at most [`WIDTH`] characters. Runs of spaces
 /// inside a line are kept.
-fn wrap(text: &mut String, indent: &str, words: &str) {
+pub(crate) fn wrap(text: &mut String, indent: &str, words: &str) {
     let mut rest = words;
     while !rest.is_empty() {
         let room = WIDTH - indent.len();
@@ -74,6 +89,7 @@ fn wrap(text: &mut String, indent: &str, words: &str) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::flags::TABLE;
     use super::*;
 
     #[test]

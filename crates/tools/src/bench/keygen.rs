@@ -2,6 +2,7 @@
 //!
 //! A key is a number in big-endian order followed by '0' characters, as in
 //! RocksDB's db_bench, so that both programs can read each other's databases.
+//! With a [`Prefix`], another number that few keys share comes before that.
 
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -16,17 +17,33 @@ pub fn below(rng: &mut Rng, bound: u64) -> u64 {
     (wide >> 64) as u64
 }
 
+/// How keys get a prefix of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    /// Bytes of it.
+    pub size: usize,
+    /// Different prefixes there are, at least 1.
+    pub count: u64,
+}
+
 /// A key of fixed size whose number can be replaced cheaply.
 #[derive(Clone, Debug)]
 pub struct Key {
     bytes: Vec<u8>,
+    prefix: Option<Prefix>,
 }
 
 impl Key {
     /// Key number 0 of `size` bytes.
     pub fn new(size: usize) -> Self {
+        Self::with_prefix(size, None)
+    }
+
+    /// Key number 0 of `size` bytes, of which the first are its prefix.
+    pub fn with_prefix(size: usize, prefix: Option<Prefix>) -> Self {
         let mut key = Self {
             bytes: vec![b'0'; size],
+            prefix,
         };
         key.set(0);
         key
@@ -35,15 +52,27 @@ impl Key {
     /// Makes this the key of `number`. A key shorter than 8 bytes keeps only
     /// the number's low bytes.
     pub fn set(&mut self, number: u64) -> &[u8] {
-        let digits = number.to_be_bytes();
-        match self.bytes.first_chunk_mut::<8>() {
-            Some(head) => *head = digits,
-            None => {
-                let kept = self.bytes.len();
-                self.bytes.copy_from_slice(&digits[8 - kept..]);
-            }
+        let mut rest = &mut self.bytes[..];
+        if let Some(prefix) = self.prefix {
+            let (head, tail) = rest.split_at_mut(prefix.size.min(rest.len()));
+            put_number(head, number % prefix.count);
+            rest = tail;
         }
+        put_number(rest, number);
         &self.bytes
+    }
+}
+
+/// Writes the low bytes of a number, at most 8, to the front.
+#[inline]
+fn put_number(bytes: &mut [u8], number: u64) {
+    let digits = number.to_be_bytes();
+    match bytes.first_chunk_mut::<8>() {
+        Some(head) => *head = digits,
+        None => {
+            let kept = bytes.len();
+            bytes.copy_from_slice(&digits[8 - kept..]);
+        }
     }
 }
 
@@ -117,6 +146,16 @@ mod tests {
         assert_eq!(Key::new(35).set(1).len(), 35);
         assert_eq!(Key::new(8).set(1), b"\0\0\0\0\0\0\0\x01");
         assert_eq!(Key::new(3).set(0x0102_0304), b"\x02\x03\x04");
+    }
+
+    #[test]
+    fn prefixes_come_first() {
+        let mut key = Key::with_prefix(12, Some(Prefix { size: 2, count: 3 }));
+        assert_eq!(key.set(257), b"\0\x02\0\0\0\0\0\0\x01\x0100");
+        let mut long = Key::with_prefix(14, Some(Prefix { size: 10, count: 2 }));
+        assert_eq!(long.set(5), b"\0\0\0\0\0\0\0\x0100\0\0\0\x05");
+        let mut all = Key::with_prefix(2, Some(Prefix { size: 2, count: 9 }));
+        assert_eq!(all.set(10), b"\0\x01");
     }
 
     #[test]

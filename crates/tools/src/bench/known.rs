@@ -4,7 +4,7 @@
 //!
 //! A flag is let through when its value says that the feature is not used,
 //! which changes nothing here (`--unordered_write=false`,
-//! `--memtablerep=skip_list`).
+//! `--row_cache_size=0`).
 
 use super::flags::Kind;
 
@@ -14,18 +14,18 @@ const OFF_SWITCHES: &str = "\
     avoid_flush_during_recovery blob_db_enable_gc blob_db_is_fifo block_align build_info \
     cache_index_and_filter_blocks charge_blob_cache \
     charge_compression_dictionary_building_buffer charge_file_metadata \
-    charge_filter_construction charge_table_reader cost_write_buffer_to_cache \
+    charge_filter_construction charge_table_reader \
     enable_blob_files enable_blob_garbage_collection enable_cpu_prio enable_io_prio \
     enable_numa enable_pipelined_write expand_range_tombstones file_checksum \
     finish_after_writes identity_as_first_hash index_with_first_key inplace_update_support \
-    manual_wal_flush memtable_whole_key_filtering mmap_read mmap_write \
+    manual_wal_flush mmap_read mmap_write \
     multiread_batched optimistic_transaction_db optimize_filters_for_hits \
     optimize_filters_for_memory partition_index partition_index_and_filters \
     persist_stats_to_disk pin_l0_filter_and_index_blocks_in_cache \
-    pin_top_level_index_and_filter prefix_same_as_start print_malloc_stats \
+    pin_top_level_index_and_filter print_malloc_stats \
     rate_limit_auto_wal_flush rate_limit_bg_reads rate_limit_user_ops rate_limiter_auto_tuned \
     readonly report_bg_io_stats report_file_operations report_open_timing seek_missing_prefix \
-    show_table_properties simulate_hdd sine_mix_rate sine_write_rate total_order_seek \
+    show_table_properties simulate_hdd sine_mix_rate sine_write_rate \
     track_and_verify_wals_in_manifest transaction_db transaction_set_snapshot \
     universal_allow_trivial_move universal_incremental unordered_write use_adaptive_mutex \
     use_blob_cache use_blob_db use_cache_jemalloc_no_dump_allocator \
@@ -63,20 +63,20 @@ const VALUES: &str = "\
     compressed_secondary_cache_size compression_level compression_max_dict_buffer_bytes=0 \
     compression_max_dict_bytes=0 compression_parallel_threads \
     compression_zstd_max_train_bytes=0 cuckoo_hash_ratio data_block_hash_table_util_ratio \
-    db_write_buffer_size=0 delayed_write_rate delete_obsolete_files_period_micros=0 \
+    delayed_write_rate delete_obsolete_files_period_micros=0 \
     deletepercent disable_seek_compaction=0 disposable_entries_batch_size=0 \
     disposable_entries_delete_delay=0 disposable_entries_value_size env_uri= \
     experimental_mempurge_threshold=0 expire_style fifo_age_for_warm=0 \
     fifo_compaction_max_table_files_size_mb=0 fifo_compaction_ttl=0 file_opening_threads \
-    fs_uri= hard_pending_compaction_bytes_limit hash_bucket_count index_block_restart_interval \
+    fs_uri= hard_pending_compaction_bytes_limit index_block_restart_interval \
     index_shortening_mode initial_auto_readahead_size inplace_update_num_locks iter_k \
     iter_sigma iter_theta=0 key_dist_a=0 key_dist_b=0 key_id_range keyrange_dist_a=0 \
-    keyrange_dist_b=0 keyrange_dist_c=0 keyrange_dist_d=0 keyrange_num keys_per_prefix=0 \
+    keyrange_dist_b=0 keyrange_dist_c=0 keyrange_dist_d=0 keyrange_num \
     log_readahead_size=0 max_auto_readahead_size max_bytes_for_level_multiplier_additional= \
     max_compaction_bytes=0 max_num_range_tombstones=0 max_scan_distance=0 \
     max_successive_merges=0 max_total_wal_size=0 max_write_buffer_number_to_maintain=0 \
-    max_write_buffer_size_to_maintain=0 memtable_bloom_size_ratio=0 \
-    memtable_insert_with_hint_prefix_size=0 memtable_protection_bytes_per_key=0 \
+    max_write_buffer_size_to_maintain=0 \
+    memtable_insert_with_hint_prefix_size=0 \
     mergereadpercent metadata_block_size min_blob_size=0 \
     min_level_to_compress=-1 mix_accesses=-1 mix_get_ratio mix_max_scan_len mix_max_value_size \
     mix_put_ratio=0 mix_seek_ratio=0 multiread_stride=0 num_bottom_pri_threads=0 \
@@ -84,7 +84,7 @@ const VALUES: &str = "\
     num_high_pri_threads=0 num_hot_column_families=0 num_low_pri_threads=0 num_multi_db=0 \
     numdistinct options_file= overwrite_probability=0 overwrite_window_size perf_level=1 \
     periodic_compaction_seconds persistent_entries_batch_size=0 persistent_entries_value_size \
-    preclude_last_level_data_seconds=0 prefix_size=0 prepopulate_blob_cache=0 \
+    preclude_last_level_data_seconds=0 prepopulate_blob_cache=0 \
     prepopulate_block_cache=0 preserve_internal_time_seconds=0 random_access_max_buffer_size \
     range_tombstone_width rate_limiter_bytes_per_sec=0 rate_limiter_refill_period_us \
     read_amp_bytes_per_bit=0 read_cache_path= read_cache_size read_random_exp_range=0 \

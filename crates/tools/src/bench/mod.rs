@@ -19,12 +19,13 @@ use tempfile::TempDir;
 pub mod args;
 mod binding;
 pub mod both;
-mod clock;
+pub(crate) mod clock;
 mod counters;
+pub mod document;
 pub mod engine;
 pub mod flags;
 mod header;
-mod help;
+pub(crate) mod help;
 pub mod histogram;
 pub mod keygen;
 pub mod known;
@@ -33,7 +34,7 @@ mod memory;
 mod merge;
 pub mod pace;
 pub mod plan;
-mod progress;
+pub(crate) mod progress;
 pub mod report;
 pub mod runner;
 pub mod stats;
@@ -43,6 +44,7 @@ pub mod worker;
 pub mod workload;
 
 use args::Command;
+use document::{Column, Document, Row};
 use engine::{Engine, Failure, Result};
 use flags::Flags;
 use runner::Runner;
@@ -60,19 +62,23 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 fn execute(arguments: impl Iterator<Item = OsString>) -> Result<()> {
-    let arguments = arguments
-        .map(|argument| {
-            argument
-                .into_string()
-                .map_err(|raw| Failure(format!("argument {raw:?} is not UTF-8")))
-        })
-        .collect::<Result<Vec<_>>>()?;
-    match args::parse(arguments)? {
+    match args::parse(utf8(arguments)?)? {
         Command::Help => print(&help::text()),
         Command::Version => print(concat!("db_bench ", env!("CARGO_PKG_VERSION"), "\n")),
         Command::Tour => run_tour(),
         Command::Run(flags) => run(&flags),
     }
+}
+
+/// Arguments as text.
+pub(crate) fn utf8(arguments: impl Iterator<Item = OsString>) -> Result<Vec<String>> {
+    arguments
+        .map(|argument| {
+            argument
+                .into_string()
+                .map_err(|raw| Failure(format!("argument {raw:?} is not UTF-8")))
+        })
+        .collect()
 }
 
 fn print(text: &str) -> Result<()> {
@@ -113,8 +119,12 @@ fn run_one<E: Engine>(flags: &Flags) -> Result<()> {
     let mut output = std::io::stdout();
     let mut runner = Runner::<E>::new(flags, &base.path, seed, &mut output)?;
     runner.print_header()?;
-    runner.run(&plan::parse(&flags.benchmarks)?)?;
-    Ok(())
+    let document = Document::begin(flags, seed);
+    let outcomes = runner.run(&plan::parse(&flags.benchmarks)?)?;
+    document.save(&[Column {
+        engine: E::title(),
+        rows: outcomes.iter().map(Row::of).collect(),
+    }])
 }
 
 #[cfg(any(test, feature = "peer-rocksdb"))]
@@ -133,7 +143,9 @@ fn run_both<A: Engine, B: Engine>(flags: &Flags) -> Result<()> {
     let seed = choose_seed(flags)?;
     print(&header::summary(flags)?)?;
     let steps = plan::parse(&flags.benchmarks)?;
-    both::run::<A, B>(flags, &steps, &base.path, seed, &mut std::io::stdout())
+    let document = Document::begin(flags, seed);
+    let columns = both::run::<A, B>(flags, &steps, &base.path, seed, &mut std::io::stdout())?;
+    document.save(&columns)
 }
 
 fn choose_seed(flags: &Flags) -> Result<u64> {

@@ -26,16 +26,24 @@ pub struct Progress {
 impl Progress {
     /// Progress towards `operations`, or without an end if that is `None`.
     pub fn new(flags: &Flags, name: &str, operations: Option<u64>) -> Self {
-        let visible = flags.progress_reports
+        let wanted = flags.progress_reports
             && flags.stats_interval == 0
-            && flags.stats_interval_seconds == 0
-            && std::io::stderr().is_terminal();
-        let bar = match (visible, operations) {
+            && flags.stats_interval_seconds == 0;
+        Self::of(wanted, "ops", name, operations)
+    }
+
+    /// Progress towards `count` things called `unit`, or without an end if
+    /// that is `None`; shown if `wanted` and standard error is a terminal.
+    pub fn of(wanted: bool, unit: &str, name: &str, count: Option<u64>) -> Self {
+        let visible = wanted && std::io::stderr().is_terminal();
+        let bar = match (visible, count) {
             (false, _) => ProgressBar::hidden(),
-            (true, Some(operations)) => ProgressBar::new(operations)
-                .with_style(style("{msg} {wide_bar} {human_pos} ops {per_sec} {eta}")),
-            (true, None) => ProgressBar::no_length()
-                .with_style(style("{msg} {human_pos} ops {per_sec} {elapsed}")),
+            (true, Some(count)) => ProgressBar::new(count).with_style(style(&format!(
+                "{{msg}} {{wide_bar}} {{human_pos}} {unit} {{per_sec}} {{eta}}"
+            ))),
+            (true, None) => ProgressBar::no_length().with_style(style(&format!(
+                "{{msg}} {{human_pos}} {unit} {{per_sec}} {{elapsed}}"
+            ))),
         };
         bar.set_message(name.to_owned());
         Self {
@@ -48,6 +56,11 @@ impl Progress {
     pub fn add(&self, operations: u64) {
         self.done.fetch_add(operations, Ordering::Relaxed);
         self.bar.inc(operations);
+    }
+
+    /// Says what is being done now.
+    pub fn show(&self, name: &str) {
+        self.bar.set_message(name.to_owned());
     }
 
     /// Takes the bar off the terminal.

@@ -48,6 +48,16 @@ impl Samples {
         median(&self.operations)
     }
 
+    /// Operations per second of each run.
+    pub fn operations(&self) -> &[f64] {
+        &self.operations
+    }
+
+    /// Megabytes per second of the runs that have them.
+    pub fn megabytes(&self) -> &[f64] {
+        &self.megabytes
+    }
+
     fn has_megabytes(&self) -> bool {
         self.megabytes.len() == self.operations.len()
     }

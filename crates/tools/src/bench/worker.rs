@@ -175,7 +175,7 @@ impl<'r, E: Engine> Worker<'r, E> {
 
     /// A key of the job's size.
     pub fn key(&self) -> Key {
-        Key::new(self.job().key_size)
+        Key::with_prefix(self.job().key_size, self.shared.flags.key_prefix())
     }
 
     /// Values of the job's size.

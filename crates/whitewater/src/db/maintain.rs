@@ -7,7 +7,7 @@ use crate::compact::job;
 use crate::compact::output::OutputContext;
 use crate::compact::pick::{self, Compaction};
 use crate::jobs::guarded;
-use crate::memtable::Memtable;
+use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
 use crate::stats::Ticker;
 use std::sync::Arc;
@@ -323,7 +323,15 @@ impl Engine {
                 .log_and_apply(vec![edit], last, Some(options.clone()), &mut |changed| {
                     let mut state = self.state.lock();
                     for new in changed {
-                        let mem = Memtable::new(&options, wal_number, state.next_memtable_id);
+                        let mem = Memtable::new(
+                            &options,
+                            Home {
+                                family: name,
+                                tenant: self.tenant.as_ref(),
+                            },
+                            wal_number,
+                            state.next_memtable_id,
+                        );
                         state.next_memtable_id += 1;
                         let data = ColumnFamilyData::new(
                             new.id,
@@ -382,6 +390,9 @@ impl Engine {
             let mut state = self.state.lock();
             cf.set_dropped();
             let removed = state.cfs.remove(&cf.id);
+            if let Some(cf) = &removed {
+                cf.mem.seal();
+            }
             self.memtables.store(Arc::new(state.memtable_map()));
             self.gate.set(state.pressure());
             removed

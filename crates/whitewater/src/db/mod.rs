@@ -3,12 +3,13 @@
 //! [`Engine`] is the whole of it behind the public API, which only converts
 //! types and keeps lifetimes. Its methods are spread over the files below by
 //! stage: [`open`], `recover`, `writes`, `reads`, `maintain` (flush, compaction,
-//! column families), `properties`, [`files`] (deleting what is obsolete), and
+//! column families), `budget`, `properties`, [`files`] (deleting what is obsolete), and
 //! `close` here.
 //!
 //! Threads: callers' threads write and read; `jobs` runs flushes and
 //! compactions on threads of its own. Lock order: `docs/locks.md`.
 
+mod budget;
 pub(crate) mod cf;
 pub(crate) mod files;
 pub(crate) mod info_log;
@@ -20,10 +21,13 @@ mod reads;
 mod recover;
 pub(crate) mod snapshot;
 pub(crate) mod state;
+#[cfg(test)]
+mod tests;
 pub(crate) mod writes;
 
 pub(crate) use cf::ColumnFamilyData;
 
+use crate::memtable::budget::Tenant;
 use crate::options::DbOptions;
 use crate::read::table_cache::TableCache;
 use crate::stats::{Ticker, tick};
@@ -92,6 +96,8 @@ pub(crate) struct Engine {
 
     pub(crate) queue: GroupQueue<Request, Error, WriteGroup>,
     pub(crate) gate: StallGate,
+    /// This database's part of a budget of memory, if there is one.
+    pub(crate) tenant: Option<Arc<Tenant>>,
     pub(crate) wal: Mutex<Wal>,
     /// The memtables that writes go to.
     /// Written by: the commit leader or a barrier. Read by: leaders.
@@ -168,7 +174,7 @@ impl Engine {
             first
         };
         self.attention.store(true, Ordering::Relaxed);
-        self.gate.open_for_good();
+        self.let_writers_through();
         self.work.notify_all();
         self.done.notify_all();
         if first {
@@ -189,7 +195,7 @@ impl Engine {
         }
         self.state.lock().closing = true;
         self.cancel.store(true, Ordering::Relaxed);
-        self.gate.open_for_good();
+        self.let_writers_through();
         self.work.notify_all();
         self.done.notify_all();
         if wait {
@@ -213,6 +219,14 @@ impl Engine {
         }
         if self.lock.lock().take().is_some() {
             self.log.write("Shutdown complete");
+        }
+    }
+
+    /// Ends all stalls for good: the database is closing or failed.
+    fn let_writers_through(&self) {
+        self.gate.open_for_good();
+        if let Some(tenant) = &self.tenant {
+            tenant.leave();
         }
     }
 

@@ -8,7 +8,8 @@ use super::recover::{LogReplay, Replayed};
 use super::snapshot::SnapshotList;
 use super::state::{CfState, DbState};
 use crate::jobs;
-use crate::memtable::Memtable;
+use crate::memtable::budget::{Flusher, Tenant};
+use crate::memtable::{Home, Memtable};
 use crate::options::{CfOptions, DbOptions};
 use crate::read::table_cache::TableCache;
 use crate::version::ObsoleteFiles;
@@ -80,6 +81,7 @@ impl Engine {
         let missing = missing_families(&options, &wanted, &recovered)?;
         // The manifest's id is the authority; IDENTITY is a copy for people.
         let db_id = recovered.db_id.clone().unwrap_or(db_id);
+        let tenant = options.budget().map(Tenant::new);
         let opening = Opening {
             fs,
             dir,
@@ -90,6 +92,7 @@ impl Engine {
             log,
             versions,
             obsolete,
+            tenant,
         };
         let engine = opening.finish(recovered, lock)?;
         if let Err(e) = engine.start(missing) {
@@ -155,6 +158,7 @@ struct Opening<'a> {
     log: InfoLog,
     versions: VersionSet,
     obsolete: Arc<ObsoleteFiles>,
+    tenant: Option<Arc<Tenant>>,
 }
 
 impl Opening<'_> {
@@ -175,6 +179,7 @@ impl Opening<'_> {
             session_id: &session_id,
             recovered: &recovered,
             wanted: &self.wanted,
+            tenant: self.tenant.as_ref(),
         }
         .run()?;
         let buffer = self
@@ -196,7 +201,15 @@ impl Opening<'_> {
         let mut state = DbState::default();
         for cf in current.values() {
             let options = self.wanted[&cf.name].clone();
-            let mem = Memtable::new(&options, wal_number, state.next_memtable_id);
+            let mem = Memtable::new(
+                &options,
+                Home {
+                    family: &cf.name,
+                    tenant: self.tenant.as_ref(),
+                },
+                wal_number,
+                state.next_memtable_id,
+            );
             state.next_memtable_id += 1;
             let data = ColumnFamilyData::new(
                 cf.id,
@@ -299,12 +312,14 @@ impl Opening<'_> {
         let tables = TableCache::new(self.fs.clone(), self.dir.to_path_buf(), o.max_open_files);
         let gate = StallGate::new(o.delayed_write_rate);
         gate.set(state.pressure());
-        Ok(Arc::new(Engine {
+        let tenant = self.tenant.clone();
+        let engine = Arc::new(Engine {
             dir: self.dir.to_path_buf(),
             tables: Arc::new(tables),
             memtables: ArcSwap::from_pointee(state.memtable_map()),
             queue: GroupQueue::new(policy),
             gate,
+            tenant: self.tenant,
             options: self.options,
             fs: self.fs,
             log: self.log,
@@ -325,7 +340,12 @@ impl Opening<'_> {
             cancel: AtomicBool::new(false),
             threads: Mutex::default(),
             lock: Mutex::new(Some(lock)),
-        }))
+        });
+        if let Some(tenant) = tenant {
+            let flusher: Arc<dyn Flusher> = engine.clone();
+            tenant.set_flusher(Arc::downgrade(&flusher));
+        }
+        Ok(engine)
     }
 }
 

@@ -137,20 +137,30 @@ impl Engine {
         self.tick(Ticker::Iterators, 1);
         let view = cf.pin_owned();
         let sequence = spec.sequence(self.latest_sequence_number());
-        let mut sources = vec![view.mem.iter()];
-        let mut tombstones = view.mem.raw_tombstones();
-        for mem in &view.imm {
-            sources.push(mem.iter());
-            tombstones.extend(mem.raw_tombstones());
+        let prefix_mode = prefix_mode(&cf.options, spec);
+        let mut sources = Vec::new();
+        let mut tombstones = Vec::new();
+        let mut added = Ok(());
+        for mem in std::iter::once(&view.mem).chain(&view.imm) {
+            sources.push(match prefix_mode {
+                PrefixMode::Never => mem.iter(),
+                PrefixMode::AfterSeek | PrefixMode::Always => mem.prefix_iter(),
+            });
+            added = added.and_then(|()| {
+                tombstones.extend(mem.raw_tombstones()?);
+                Ok(())
+            });
         }
-        let added = level::add_iterators(
-            &view.version,
-            &self.tables,
-            &cf.comparator,
-            spec.table(),
-            &mut sources,
-            &mut tombstones,
-        );
+        let added = added.and_then(|()| {
+            level::add_iterators(
+                &view.version,
+                &self.tables,
+                &cf.comparator,
+                spec.table(),
+                &mut sources,
+                &mut tombstones,
+            )
+        });
         let source = match added {
             Ok(()) => merging_iterator(cf.comparator.clone(), sources),
             Err(e) => failed_iterator(e),
@@ -168,7 +178,7 @@ impl Engine {
             lower_bound: spec.lower_bound.clone(),
             upper_bound: spec.upper_bound.clone(),
             prefix_extractor: cf.options.prefix_extractor.clone(),
-            prefix_mode: prefix_mode(&cf.options, spec),
+            prefix_mode,
             max_skippable_internal_keys: spec.max_skippable_internal_keys,
             pins,
         })

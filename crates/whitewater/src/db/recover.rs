@@ -10,7 +10,8 @@
 use super::info_log::InfoLog;
 use crate::compact::output::OutputContext;
 use crate::flush;
-use crate::memtable::{Inserter, Memtable};
+use crate::memtable::budget::Tenant;
+use crate::memtable::{Home, Inserter, Memtable};
 use crate::options::CfOptions;
 use crate::version::Version;
 use crate::version::set::{Recovered, VersionSet};
@@ -39,6 +40,7 @@ pub(crate) struct LogReplay<'a> {
     pub session_id: &'a str,
     pub recovered: &'a Recovered,
     pub wanted: &'a BTreeMap<String, Arc<CfOptions>>,
+    pub tenant: Option<&'a Arc<Tenant>>,
 }
 
 /// What replay made.
@@ -260,10 +262,17 @@ impl LogReplay<'_> {
                 && log_number >= cf.log_number
             {
                 let options = &self.wanted[&cf.name];
-                let mem = progress
-                    .memtables
-                    .entry(id)
-                    .or_insert_with(|| Memtable::new(options, log_number, 0));
+                let mem = progress.memtables.entry(id).or_insert_with(|| {
+                    Memtable::new(
+                        options,
+                        Home {
+                            family: &cf.name,
+                            tenant: self.tenant,
+                        },
+                        log_number,
+                        0,
+                    )
+                });
                 let mut inserter = Inserter::new(mem);
                 inserter.add(ty, key, value, seq)?;
                 inserter.finish()?;
@@ -274,12 +283,17 @@ impl LogReplay<'_> {
         progress.out.last_sequence = progress.out.last_sequence.max(last);
         progress.read_to = progress.read_to.max(last);
         progress.ends.insert(log_number, last);
-        let full: Vec<u32> = progress
+        let mut full: Vec<u32> = progress
             .memtables
             .iter()
             .filter(|(_, m)| m.is_full())
             .map(|(id, _)| *id)
             .collect();
+        if full.is_empty() && self.tenant.is_some_and(Tenant::is_to_flush) {
+            let memtables = progress.memtables.iter();
+            let largest = memtables.max_by_key(|(_, m)| m.charged_bytes());
+            full.extend(largest.map(|(id, _)| *id));
+        }
         for id in full {
             self.flush(id, progress)?;
         }

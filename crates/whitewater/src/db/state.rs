@@ -27,6 +27,8 @@ pub(crate) struct DbState {
     /// Manual compactions in progress: automatic ones wait.
     pub manual_compactions: usize,
     pub next_memtable_id: u64,
+    /// A flush for the budget of memory was asked for.
+    pub budget_asks: bool,
 }
 
 /// One column family's mutable state.

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::state::DbState;
-use crate::memtable::{Inserter, Memtable};
+use crate::memtable::{Home, Inserter, Memtable};
 use crate::options::CfOptions;
 use crate::options::read::WriteSpec;
 use crate::stats::Ticker;
@@ -90,7 +90,10 @@ impl Engine {
             return Err(Error::invalid("Sync writes has to enable WAL."));
         }
         self.check_batch(w)?;
-        let stalled = self.gate.pass(w.batch.bytes().len(), spec.no_slowdown)?;
+        let mut stalled = self.gate.pass(w.batch.bytes().len(), spec.no_slowdown)?;
+        if let Some(tenant) = &self.tenant {
+            stalled += tenant.pass(spec.no_slowdown)?;
+        }
         if !stalled.is_zero() {
             self.tick(Ticker::StallMicros, stalled.as_micros() as u64);
         }
@@ -214,7 +217,15 @@ impl Engine {
             if cf.mem.is_empty() {
                 continue;
             }
-            let fresh = Memtable::new(cf.options(), wal_number, next_id);
+            let fresh = Memtable::new(
+                cf.options(),
+                Home {
+                    family: &cf.data.name,
+                    tenant: self.tenant.as_ref(),
+                },
+                wal_number,
+                next_id,
+            );
             next_id += 1;
             let full = std::mem::replace(&mut cf.mem, fresh);
             full.seal();
@@ -289,6 +300,11 @@ impl CommitEnv for Engine {
     fn prepare(&self) -> Result<Arc<MemtableMap>> {
         if self.attention.load(Ordering::Relaxed) {
             self.attend()?;
+        }
+        if let Some(tenant) = &self.tenant
+            && tenant.budget().should_flush()
+        {
+            self.relieve_budget(tenant)?;
         }
         Ok(self.memtables.load_full())
     }

@@ -46,7 +46,10 @@ pub(crate) fn write_level0(
     memtables: &[Arc<Memtable>],
 ) -> Result<Vec<FileMetaData>> {
     let sources = memtables.iter().rev().map(|m| m.iter()).collect();
-    let tombstones = memtables.iter().flat_map(|m| m.raw_tombstones()).collect();
+    let mut tombstones = Vec::new();
+    for memtable in memtables {
+        tombstones.extend(memtable.raw_tombstones()?);
+    }
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |d| d.as_secs());

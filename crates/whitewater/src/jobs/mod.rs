@@ -23,7 +23,7 @@ pub(crate) fn thread_counts(max_background_jobs: i32) -> (usize, usize) {
 }
 
 /// Does one job, waiting for it; returns whether to go on.
-type Work = fn(&Engine) -> bool;
+type Work = fn(&Arc<Engine>) -> bool;
 
 /// Starts the threads.
 ///
@@ -60,7 +60,7 @@ pub(crate) fn start(engine: &Arc<Engine>) -> Result<()> {
 }
 
 /// Runs one flush; returns whether to go on.
-fn flush_one(engine: &Engine) -> bool {
+fn flush_one(engine: &Arc<Engine>) -> bool {
     let job = {
         let mut state = engine.state.lock();
         loop {
@@ -71,6 +71,11 @@ fn flush_one(engine: &Engine) -> bool {
                 && let Some(job) = flush::pick(&mut state)
             {
                 break job;
+            }
+            if state.error.is_none() && engine.budget_asks(&mut state) {
+                drop(state);
+                engine.flush_for_budget();
+                return true;
             }
             engine.work.wait(&mut state);
         }
@@ -92,7 +97,7 @@ fn flush_one(engine: &Engine) -> bool {
 }
 
 /// Runs one automatic compaction; returns whether to go on.
-fn compact_one(engine: &Engine) -> bool {
+fn compact_one(engine: &Arc<Engine>) -> bool {
     let (cf, compaction) = {
         let mut state = engine.state.lock();
         loop {

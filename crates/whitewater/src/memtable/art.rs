@@ -67,6 +67,9 @@ impl MemtableRep for ArtRep {
     fn used_bytes(&self) -> usize {
         self.tree.used_bytes()
     }
+    fn allocated_bytes(&self) -> usize {
+        self.tree.allocated_bytes()
+    }
 }
 
 macro_rules! key_cursor {

@@ -17,6 +17,8 @@ const AT_ONCE: usize = 64;
 pub(crate) struct Inserter<'m, 'e> {
     memtable: &'m Memtable,
     pending: SmallVec<[Entry<'e>; AT_ONCE]>,
+    /// The values of `pending` with their checksums, if entries have any.
+    protected: Vec<u8>,
     entries: u64,
     deletes: u64,
     /// Entries that follow each other may be near each other.
@@ -28,6 +30,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
         Inserter {
             memtable,
             pending: SmallVec::new(),
+            protected: Vec::new(),
             entries: 0,
             deletes: 0,
             hint: false,
@@ -63,11 +66,15 @@ impl<'m, 'e> Inserter<'m, 'e> {
         if matches!(ty, ValueType::Deletion | ValueType::SingleDeletion) {
             self.deletes += 1;
         }
-        self.pending.push(Entry {
+        let entry = Entry {
             user_key,
             tag: pack_tag(seq, ty as u8),
             value,
-        });
+        };
+        if self.memtable.protection.is_on() {
+            self.memtable.protection.append(&entry, &mut self.protected);
+        }
+        self.pending.push(entry);
         if self.pending.len() == AT_ONCE {
             self.flush()?;
         }
@@ -86,11 +93,13 @@ impl<'m, 'e> Inserter<'m, 'e> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        let inserted = match &self.pending[..] {
-            [] => return Ok(()),
-            [entry] => usize::from(self.memtable.rep.insert(*entry)),
-            entries if self.hint => self.memtable.rep.insert_batch_hinted(entries),
-            entries => self.memtable.rep.insert_batch(entries),
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let inserted = if self.memtable.protection.is_on() {
+            self.insert(&self.with_checksums())
+        } else {
+            self.insert(&self.pending)
         };
         let all = inserted == self.pending.len();
         if !all {
@@ -100,7 +109,39 @@ impl<'m, 'e> Inserter<'m, 'e> {
                 self.pending[self.pending.len() - 1].tag >> 8,
             )));
         }
+        if self.pending.len() == AT_ONCE {
+            // A large batch must not run far ahead of its charge.
+            self.memtable.charge();
+        }
         self.pending.clear();
+        self.protected.clear();
         Ok(())
+    }
+
+    /// What is pending, with values as the representation stores them.
+    fn with_checksums(&self) -> SmallVec<[Entry<'_>; AT_ONCE]> {
+        let mut rest = &self.protected[..];
+        let bytes = self.memtable.protection.bytes();
+        let entries = self.pending.iter().map(|entry| {
+            let (value, later) = rest.split_at(entry.value.len() + bytes);
+            rest = later;
+            Entry { value, ..*entry }
+        });
+        entries.collect()
+    }
+
+    /// Inserts `entries`; returns how many were not there yet.
+    fn insert(&self, entries: &[Entry<'_>]) -> usize {
+        let memtable = self.memtable;
+        // Before the entries: upholds F1 of the filter.
+        if let Some(filter) = &memtable.filter {
+            filter.add(entries);
+        }
+        match entries {
+            [] => 0,
+            [entry] => usize::from(memtable.rep.insert(*entry)),
+            entries if self.hint => memtable.rep.insert_batch_hinted(entries),
+            entries => memtable.rep.insert_batch(entries),
+        }
     }
 }

@@ -4,7 +4,9 @@
 //! keeps entries sorted ([`MemtableRep`]: an inline skip list, `skip_list`, or
 //! an adaptive radix tree, `art`), its range tombstones, counters, and the
 //! number of the log that was current when it was made. Entries get in through
-//! an [`Inserter`].
+//! an [`Inserter`]. Around the representation stand, where options ask for
+//! them, a Bloom filter of keys (`filter`) and checksums of entries
+//! (`protection`). Its memory may be charged to a [`budget`].
 //!
 //! Invariants:
 //! * M1: entries are only added, never changed or removed; a memtable that was
@@ -14,13 +16,18 @@
 //!   them.
 
 mod art;
+pub(crate) mod budget;
+mod filter;
 mod hash;
 mod hash_link_list;
 mod hash_skip_list;
 mod inserter;
 mod order;
+mod protection;
 mod rep;
 mod skip_list;
+#[cfg(test)]
+mod tests;
 mod vector;
 
 pub(crate) use art::MAX_CAPACITY as MAX_TREE_CAPACITY;
@@ -30,8 +37,11 @@ pub(crate) use rep::{MemtableKind, MemtableRep};
 use crate::options::CfOptions;
 use crate::read::get::GetContext;
 use crate::read::rangedel::FragmentedTombstones;
+use budget::{Charge, Tenant};
 use bytes::Bytes;
+use filter::{Filtered, KeyFilter};
 use parking_lot::Mutex;
+use protection::{Protection, Verified};
 use rep::{RepOptions, new_rep};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -51,6 +61,14 @@ const MIN_HUGE_BUFFER: usize = 20 * TRANSPARENT;
 pub(crate) struct Memtable {
     rep: Arc<dyn MemtableRep>,
     comparator: UserComparator,
+    /// Name of the column family.
+    family: Arc<str>,
+    /// Which keys there may be, if that is known.
+    filter: Option<Arc<KeyFilter>>,
+    protection: Protection,
+    /// Its part of a budget of memory, given back after the memory itself:
+    /// fields are dropped in their order.
+    charge: Option<Charge>,
     /// Bytes at which it should be switched out.
     limit: usize,
     range_tombstones: Mutex<Tombstones>,
@@ -77,14 +95,25 @@ pub(crate) struct Memtable {
 #[derive(Debug, Default)]
 struct Tombstones {
     list: Vec<RangeTombstone>,
+    /// Their checksums, if entries are protected.
+    sums: Vec<u64>,
     bytes: usize,
     /// Fragments of the first `.1` tombstones.
     fragments: Option<(Arc<FragmentedTombstones>, usize)>,
 }
 
+/// Where a memtable belongs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Home<'a> {
+    /// Name of the column family.
+    pub family: &'a str,
+    /// The database's part of a budget of memory, if there is one.
+    pub tenant: Option<&'a Arc<Tenant>>,
+}
+
 impl Memtable {
     /// An empty memtable for writes logged in `wal_number` and later logs.
-    pub fn new(options: &CfOptions, wal_number: u64, id: u64) -> Arc<Self> {
+    pub fn new(options: &CfOptions, home: Home<'_>, wal_number: u64, id: u64) -> Arc<Self> {
         let block_size = match options.arena_block_size {
             // RocksDB's default: an eighth of the buffer, at most 1 MiB.
             0 => (options.write_buffer_size / 8).clamp(4 << 10, 1 << 20),
@@ -99,16 +128,34 @@ impl Memtable {
             0 => HugePages::Off,
             n => HugePages::Reserved(n),
         };
+        let rep = new_rep(
+            options.memtable,
+            RepOptions {
+                comparator: options.comparator.clone(),
+                capacity: options.write_buffer_size,
+                arena: ArenaOptions { block_size, pages },
+                prefix_extractor: options.prefix_extractor.clone(),
+            },
+        );
+        Self::over(rep, options, home, wal_number, id)
+    }
+
+    /// [`Memtable::new`] over an empty `rep`.
+    fn over(
+        rep: Arc<dyn MemtableRep>,
+        options: &CfOptions,
+        home: Home<'_>,
+        wal_number: u64,
+        id: u64,
+    ) -> Arc<Self> {
         Arc::new(Memtable {
-            rep: new_rep(
-                options.memtable,
-                RepOptions {
-                    comparator: options.comparator.clone(),
-                    capacity: options.write_buffer_size,
-                    arena: ArenaOptions { block_size, pages },
-                    prefix_extractor: options.prefix_extractor.clone(),
-                },
-            ),
+            rep,
+            family: home.family.into(),
+            filter: KeyFilter::new(options),
+            protection: Protection::new(options.memtable_protection_bytes_per_key),
+            charge: home
+                .tenant
+                .map(|tenant| Charge::new(tenant.clone(), options.write_buffer_size)),
             comparator: options.comparator.clone(),
             limit: options.write_buffer_size,
             range_tombstones: Mutex::default(),
@@ -129,6 +176,10 @@ impl Memtable {
             seq,
         });
         t.bytes += start.len() + end.len() + size_of::<RangeTombstone>();
+        if self.protection.is_on() {
+            t.sums.push(tombstone_checksum(start, end, seq));
+            t.bytes += size_of::<u64>();
+        }
         self.num_tombstones.store(t.list.len(), Ordering::Release);
     }
 
@@ -139,6 +190,7 @@ impl Memtable {
         if deletes > 0 {
             self.deletes.fetch_add(deletes, Ordering::Relaxed);
         }
+        self.charge();
         self.memory_usage() >= self.limit
             && !self.full.load(Ordering::Relaxed)
             && !self.full.swap(true, Ordering::Relaxed)
@@ -150,18 +202,30 @@ impl Memtable {
     }
 
     /// Looks `user_key` up at `seq`.
+    ///
+    /// # Errors
+    /// `Corruption` for an entry of the key, or a range tombstone, that is not
+    /// what was written.
     pub fn get(
         &self,
         user_key: &[u8],
         seq: SequenceNumber,
         ctx: &mut GetContext<'_>,
     ) -> Result<()> {
-        if let Some(fragments) = self.tombstones() {
+        let question = self.filter.as_ref().map(|f| f.about(user_key));
+        if let Some(fragments) = self.tombstones()? {
             ctx.cover(fragments.max_covering(&self.comparator, user_key, seq));
+        }
+        if question.is_some_and(|q| !q.may_contain()) {
+            return Ok(());
         }
         let mut outcome = Ok(());
         self.rep
-            .get(user_key, pack_tag(seq, SEEK_TYPE), &mut |tag, value| {
+            .get(user_key, pack_tag(seq, SEEK_TYPE), &mut |tag, stored| {
+                let Some(value) = self.protection.open(user_key, tag, stored) else {
+                    outcome = Err(protection::mismatch(&self.family, user_key, tag >> 8));
+                    return false;
+                };
                 let Some(ty) = ValueType::from_u8(tag as u8) else {
                     outcome = Err(Error::corruption(format_args!(
                         "value type {:#04x}",
@@ -180,37 +244,65 @@ impl Memtable {
         outcome
     }
 
-    /// Says that it was switched out: no insert is in flight or follows.
-    pub fn seal(&self) {
-        self.rep.seal();
-    }
-
     /// A cursor over the points.
     pub fn iter(&self) -> BoxedIterator {
-        self.rep.clone().iter()
+        let points = self.rep.clone().iter();
+        if self.protection.is_on() {
+            return Box::new(Verified::new(points, self.protection, self.family.clone()));
+        }
+        points
+    }
+
+    /// [`Memtable::iter`] for a user that may keep to a prefix, to be asked
+    /// for those that the memtable does not hold.
+    pub fn prefix_iter(&self) -> BoxedIterator {
+        match self.filter.as_ref().filter(|f| f.has_prefixes()) {
+            Some(filter) => Box::new(Filtered::new(self.iter(), filter.clone())),
+            None => self.iter(),
+        }
     }
 
     /// The range tombstones, fragmented; `None` when there are none.
-    pub fn tombstones(&self) -> Option<Arc<FragmentedTombstones>> {
+    ///
+    /// # Errors
+    /// `Corruption` when one is not what was written.
+    pub fn tombstones(&self) -> Result<Option<Arc<FragmentedTombstones>>> {
         // Acquire: pairs with the store in `add_tombstone`.
         let count = self.num_tombstones.load(Ordering::Acquire);
         if count == 0 {
-            return None;
+            return Ok(None);
         }
         let mut t = self.range_tombstones.lock();
         if let Some((fragments, of)) = &t.fragments
             && *of == t.list.len()
         {
-            return Some(fragments.clone());
+            return Ok(Some(fragments.clone()));
         }
+        self.verify(&t)?;
         let fragments = Arc::new(FragmentedTombstones::new(&t.list, &self.comparator));
         t.fragments = Some((fragments.clone(), t.list.len()));
-        Some(fragments)
+        Ok(Some(fragments))
     }
 
     /// The range tombstones as they were written.
-    pub fn raw_tombstones(&self) -> Vec<RangeTombstone> {
-        self.range_tombstones.lock().list.clone()
+    ///
+    /// # Errors
+    /// `Corruption` when one is not what was written.
+    pub fn raw_tombstones(&self) -> Result<Vec<RangeTombstone>> {
+        let t = self.range_tombstones.lock();
+        self.verify(&t)?;
+        Ok(t.list.clone())
+    }
+
+    /// Compares range tombstones with their checksums, if they have any.
+    fn verify(&self, t: &Tombstones) -> Result<()> {
+        for (tombstone, sum) in t.list.iter().zip(&t.sums) {
+            let RangeTombstone { start, end, seq } = tombstone;
+            if tombstone_checksum(start, end, *seq) != *sum {
+                return Err(protection::mismatch(&self.family, start, *seq));
+            }
+        }
+        Ok(())
     }
 
     /// Points and range tombstones.
@@ -230,11 +322,37 @@ impl Memtable {
 
     /// Bytes of memory handed out for entries.
     pub fn memory_usage(&self) -> usize {
+        self.rep.used_bytes() + self.memory_besides()
+    }
+
+    /// Bytes of memory outside the representation.
+    fn memory_besides(&self) -> usize {
         let tombstones = match self.num_tombstones.load(Ordering::Relaxed) {
             0 => 0,
             _ => self.range_tombstones.lock().bytes,
         };
-        self.rep.used_bytes() + tombstones
+        let filter = self.filter.as_ref().map_or(0, |f| f.memory_bytes());
+        filter + tombstones
+    }
+
+    /// Charges the memory taken so far to the budget, if there is one.
+    fn charge(&self) {
+        if let Some(charge) = &self.charge {
+            charge.cover(self.rep.allocated_bytes() + self.memory_besides());
+        }
+    }
+
+    /// Bytes charged to a budget.
+    pub fn charged_bytes(&self) -> usize {
+        self.charge.as_ref().map_or(0, Charge::bytes)
+    }
+
+    /// Says that it was switched out: no insert is in flight or follows.
+    pub fn seal(&self) {
+        self.rep.seal();
+        if let Some(charge) = &self.charge {
+            charge.seal();
+        }
     }
 
     /// See the field.
@@ -248,4 +366,9 @@ impl Memtable {
         debug_assert!(self.is_empty());
         self.wal_number.store(wal_number, Ordering::Relaxed);
     }
+}
+
+/// The checksum of a range tombstone.
+fn tombstone_checksum(start: &[u8], end: &[u8], seq: SequenceNumber) -> u64 {
+    protection::checksum(start, pack_tag(seq, ValueType::RangeDeletion as u8), end)
 }

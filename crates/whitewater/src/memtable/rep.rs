@@ -101,6 +101,10 @@ pub(crate) trait MemtableRep: Debug + Send + Sync {
     fn seal(&self) {}
     /// Bytes handed out for entries.
     fn used_bytes(&self) -> usize;
+    /// Bytes taken from the system, with what lies ready for entries.
+    fn allocated_bytes(&self) -> usize {
+        self.used_bytes()
+    }
 }
 
 /// What a representation is made with.

@@ -49,6 +49,9 @@ impl<O: KeyOrder + Debug> MemtableRep for SkipListRep<O> {
     fn used_bytes(&self) -> usize {
         self.list.used_bytes()
     }
+    fn allocated_bytes(&self) -> usize {
+        self.list.allocated_bytes()
+    }
 }
 
 struct SkipListIter<O>(Iter<O>);

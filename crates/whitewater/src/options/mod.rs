@@ -30,6 +30,7 @@ use whitewater_storage::wal::RecoveryMode;
 use whitewater_storage::{Error, Result};
 
 use crate::memtable::MemtableKind;
+use crate::memtable::budget::Budget;
 use crate::read::merge::MergeOperator;
 use prefix::PrefixExtractor;
 use table::{OptionTable, option_struct, option_text};
@@ -73,6 +74,9 @@ option_struct! {
         write_thread_max_yield_usec: u64 = 100;
         /// A yield that took this long says that cores are busy. Microseconds.
         write_thread_slow_yield_usec: u64 = 3;
+        /// Memory of all memtables at which one is flushed; without effect with a
+        /// write buffer manager. Bytes; 0 is no limit.
+        db_write_buffer_size: usize = 0;
         /// Most bytes of batches committed as one group. Bytes.
         max_write_batch_group_size_bytes: usize = 1 << 20, in 1..=usize::MAX;
         /// Rate of writes while they are slowed down. Bytes per second; 0 is 16 MiB.
@@ -83,6 +87,8 @@ option_struct! {
     objects {
         /// The file system; the operating system's by default.
         fs: Arc<dyn Fs> = Arc::new(whitewater_storage::fs::os::OsFs);
+        /// The budget of memtables' memory, shared with other databases.
+        write_buffer_manager: Option<Arc<Budget>> = None;
         /// Collect tickers and histograms.
         statistics: Option<Arc<crate::stats::Statistics>> = None;
     }
@@ -104,6 +110,13 @@ option_struct! {
         memtable_transparent_huge_pages: bool = true;
         /// What keeps the entries of a memtable sorted.
         memtable: MemtableKind = MemtableKind::Auto, check memtable::check_numbers;
+        /// Share of the write buffer that a memtable's Bloom filter takes; 0 is
+        /// no filter.
+        memtable_prefix_bloom_size_ratio: f64 = 0.0, in 0.0..=0.25;
+        /// Whether whole keys go into a memtable's Bloom filter.
+        memtable_whole_key_filtering: bool = false;
+        /// Checksum of each entry of a memtable. Bytes: 0 (none), 1, 2, 4 or 8.
+        memtable_protection_bytes_per_key: u32 = 0, check protection_bytes;
         /// What part of a key is its prefix.
         prefix_extractor: Option<PrefixExtractor> = None;
         /// Memtables in memory before writes stop.
@@ -186,6 +199,15 @@ fn codecs<'a>(name: &str, values: impl IntoIterator<Item = &'a CompressionType>)
     values.into_iter().try_for_each(|value| codec(name, value))
 }
 
+fn protection_bytes(name: &str, value: &u32) -> Result<()> {
+    if matches!(value, 0 | 1 | 2 | 4 | 8) {
+        return Ok(());
+    }
+    Err(Error::not_supported(format_args!(
+        "option {name} = {value}: checksums have 0, 1, 2, 4 or 8 bytes"
+    )))
+}
+
 fn written_format(name: &str, value: &u32) -> Result<()> {
     if *value == 5 {
         return Ok(());
@@ -217,6 +239,14 @@ impl DbOptions {
             ));
         }
         Ok(())
+    }
+
+    /// The budget of memory for a database that is opened: the shared one, or
+    /// one of its own.
+    pub(crate) fn budget(&self) -> Option<Arc<Budget>> {
+        let own = || (self.db_write_buffer_size > 0).then_some(self.db_write_buffer_size);
+        let shared = self.write_buffer_manager.clone();
+        shared.or_else(|| Some(Budget::new(own()?, false, None)))
     }
 
     /// How many threads flush and how many compact.
@@ -271,6 +301,8 @@ impl fmt::Display for DbOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.dump(f)?;
         writeln!(f, "fs={:?}", self.fs)?;
+        let manager = self.write_buffer_manager.is_some();
+        writeln!(f, "write_buffer_manager={manager}")?;
         writeln!(f, "statistics={}", self.statistics.is_some())
     }
 }

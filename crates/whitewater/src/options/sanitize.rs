@@ -31,6 +31,8 @@ impl CfOptions {
     #[must_use]
     pub(crate) fn sanitized(mut self) -> Self {
         self.write_buffer_size = self.write_buffer_size.clamp(64 << 10, 64 << 30);
+        self.memtable_prefix_bloom_size_ratio =
+            self.memtable_prefix_bloom_size_ratio.clamp(0.0, 0.25);
         self.max_write_buffer_number = self.max_write_buffer_number.max(2);
         self.min_write_buffer_number_to_merge = self
             .min_write_buffer_number_to_merge
@@ -87,6 +89,7 @@ mod tests {
 
         let cf = CfOptions {
             write_buffer_size: 10,
+            memtable_prefix_bloom_size_ratio: 3.0,
             max_write_buffer_number: 1,
             min_write_buffer_number_to_merge: 9,
             num_levels: 0,
@@ -97,6 +100,7 @@ mod tests {
         }
         .sanitized();
         assert_eq!(cf.write_buffer_size, 64 << 10);
+        assert_eq!(cf.memtable_prefix_bloom_size_ratio, 0.25);
         assert_eq!(cf.max_write_buffer_number, 2);
         assert_eq!(cf.min_write_buffer_number_to_merge, 1);
         assert_eq!(cf.num_levels, 2);

@@ -11,6 +11,8 @@ fn another(name: &str, old: &str) -> String {
         "compression_per_level" => "kNoCompression:kLZ4Compression".into(),
         "compression_level" => "7".into(),
         "memtable" => "art".into(),
+        "memtable_prefix_bloom_size_ratio" => "0.125".into(),
+        "memtable_protection_bytes_per_key" => "8".into(),
         "prefix_extractor" => "rocksdb.FixedPrefix.4".into(),
         "checksum" => "kCRC32c".into(),
         "bloom_bits_per_key" => "12.5".into(),

@@ -2,7 +2,7 @@
 //! plainest means. For the tests of look-ups and iterators.
 
 use super::testing::{Append, VecIterator, entity_v1, entity_v2};
-use crate::memtable::{Inserter, Memtable};
+use crate::memtable::{Home, Inserter, Memtable};
 use crate::options::CfOptions;
 use crate::read::merge::MergeOperator;
 use crate::read::merging::merging_iterator;
@@ -177,7 +177,15 @@ impl History {
             write_buffer_size: 64 << 10,
             ..CfOptions::default()
         };
-        let memtable = Memtable::new(&options, 0, 0);
+        let memtable = Memtable::new(
+            &options,
+            Home {
+                family: "default",
+                tenant: None,
+            },
+            0,
+            0,
+        );
         let mut order: Vec<&Entry> = self.entries.iter().collect();
         if rng.random() {
             order.shuffle(rng);

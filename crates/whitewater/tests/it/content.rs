@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use whitewater::{
     BottommostLevelCompaction, ColumnFamilyDescriptor, ColumnFamilyRef, CompactOptions, DB,
-    Direction, Error, IteratorMode, Options,
+    Direction, Error, IteratorMode, Options, ReadOptions,
 };
 
 /// The pairs of one column family.
@@ -153,7 +153,10 @@ fn check_seeks(db: &DB, name: &str, pairs: &Pairs, absent: &[Vec<u8>], what: &st
     let step = (pairs.len() + absent.len()).div_ceil(SOUGHT).max(1);
     for key in pairs.keys().chain(absent).step_by(step) {
         let from = |direction| {
-            let mut found = db.iterator_cf(&cf, IteratorMode::From(key, direction));
+            let mut options = ReadOptions::default();
+            options.set_total_order_seek(true);
+            let mode = IteratorMode::From(key, direction);
+            let mut found = db.iterator_cf_opt(&cf, options, mode);
             found.next().map(|item| item.unwrap().0.into_vec())
         };
         let next = pairs.range(key.clone()..).next().map(|(k, _)| k.clone());

@@ -1,6 +1,7 @@
 //! Integration tests of the public API, in one binary.
 
 mod api;
+mod budget;
 mod concurrency;
 mod content;
 mod corruption;
@@ -11,3 +12,4 @@ mod harness;
 mod interop;
 mod model;
 mod power_cut;
+mod prefix;

@@ -17,8 +17,8 @@ use std::sync::Arc;
 use whitewater::fs::mem::MemFs;
 use whitewater::{
     BlockBasedOptions, BottommostLevelCompaction, ChecksumType, CompactOptions, DBCompressionType,
-    FlushOptions, Options, ReadOptions, SnapshotWithThreadMode, WaitForCompactOptions, WriteBatch,
-    WriteOptions,
+    FlushOptions, Options, ReadOptions, SliceTransform, SnapshotWithThreadMode,
+    WaitForCompactOptions, WriteBatch, WriteBufferManager, WriteOptions,
 };
 
 /// Column families that scripts use; "default" is always there.
@@ -198,6 +198,22 @@ fn harmless(variant: u64, fs: &MemFs) -> Options {
     let memtable = MEMTABLES[one_of(&[0, 1, 2, 3, 4])];
     if std::env::var_os("WHITEWATER_MEMTABLE").is_none() {
         set_memtable(&mut o, memtable);
+    }
+    o.set_memtable_prefix_bloom_ratio(one_of(&[0, 2, 20]) as f64 / 100.0);
+    o.set_memtable_whole_key_filtering(one_of(&[0, 1]) == 1);
+    match one_of(&[0, 1, 2]) {
+        0 => {}
+        len => o.set_prefix_extractor(SliceTransform::create_fixed_prefix(len)),
+    }
+    o.set_memtable_protection_bytes_per_key(one_of(&[0, 1, 2, 4, 8]) as u32);
+    match one_of(&[0, 1, 2]) {
+        0 => {}
+        1 => o.set_db_write_buffer_size(100_000),
+        _ => {
+            // No stalls: this one thread holds iterators, and with them memory.
+            let manager = WriteBufferManager::new_write_buffer_manager(120_000, false);
+            o.set_write_buffer_manager(&manager);
+        }
     }
     o.set_recycle_log_file_num(one_of(&[0, 2]));
     o.set_max_total_wal_size(one_of(&[0, 100_000]) as u64);

@@ -2,6 +2,7 @@
 
 use super::Options;
 use super::enums::DBRecoveryMode;
+use super::write_buffer_manager::WriteBufferManager;
 use crate::stats::Statistics;
 use std::path::Path;
 use std::sync::Arc;
@@ -108,6 +109,23 @@ impl Options {
     /// Most bytes of batches that are committed as one group. Default 1 MiB.
     pub fn set_max_write_batch_group_size_bytes(&mut self, size: usize) {
         self.db.max_write_batch_group_size_bytes = size;
+    }
+
+    /// Counts the memory of this database's memtables in `write_buffer_manager`,
+    /// and keeps to its limit, together with all other databases it is given
+    /// to. Default none. Cannot be changed while the database is open; the
+    /// manager's limit can.
+    pub fn set_write_buffer_manager(&mut self, write_buffer_manager: &WriteBufferManager) {
+        self.db.write_buffer_manager = Some(write_buffer_manager.budget.clone());
+    }
+
+    /// Memory of the memtables of all column families together at which one is
+    /// flushed, as by a [`WriteBufferManager`] of this database alone that
+    /// stalls nobody. Bytes; 0, the default, is no limit. Has no effect with a
+    /// [`set_write_buffer_manager`](Self::set_write_buffer_manager). Cannot be
+    /// changed while the database is open.
+    pub fn set_db_write_buffer_size(&mut self, size: usize) {
+        self.db.db_write_buffer_size = size;
     }
 
     /// Rate of writes while they are slowed down. Bytes per second; 0, the

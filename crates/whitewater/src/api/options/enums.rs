@@ -73,7 +73,8 @@ pub enum MemtableFactory {
     HashSkipList {
         /// Buckets, 1 to 2^30, of 8 bytes each. RocksDB has 1 000 000.
         bucket_count: usize,
-        /// Most levels of a skip list, 1 to 12. RocksDB has 4.
+        /// Most levels of a skip list, 1 to 32 (a list does not grow beyond
+        /// 12, whatever is given). RocksDB has 4.
         height: i32,
         /// One entry in so many of a level is in the level above, too: 2 to
         /// 65 536. RocksDB has 4.

@@ -110,6 +110,50 @@ impl Options {
         }
     }
 
+    /// Share of the write buffer that each memtable spends on a Bloom filter,
+    /// so that a look-up of a key it does not hold, or an iterator sent to a
+    /// prefix it does not hold, does not search it. 0 to 0.25, values outside
+    /// are moved inside; 0, the default, is no filter. The filter holds
+    ///
+    /// * whole keys with
+    ///   [`set_memtable_whole_key_filtering`](Self::set_memtable_whole_key_filtering):
+    ///   asked by look-ups;
+    /// * prefixes with a [prefix extractor](Self::set_prefix_extractor): asked
+    ///   by iterators that keep to a prefix
+    ///   ([`ReadOptions::set_prefix_same_as_start`](crate::ReadOptions::set_prefix_same_as_start)),
+    ///   and by look-ups if whole keys are not in it.
+    ///
+    /// With neither there is none. Its memory counts as the memtable's. Cannot
+    /// be changed while the database is open. The structure is that of
+    /// RocksDB's `DynamicBloom`; the text form is RocksDB's
+    /// `memtable_prefix_bloom_size_ratio`.
+    pub fn set_memtable_prefix_bloom_ratio(&mut self, ratio: f64) {
+        self.cf.memtable_prefix_bloom_size_ratio = ratio;
+    }
+
+    /// Whether whole keys go into the memtables' Bloom filter, which
+    /// [`set_memtable_prefix_bloom_ratio`](Self::set_memtable_prefix_bloom_ratio)
+    /// makes. Default false. Cannot be changed while the database is open.
+    pub fn set_memtable_whole_key_filtering(&mut self, whole_key_filter: bool) {
+        self.cf.memtable_whole_key_filtering = whole_key_filter;
+    }
+
+    /// Bytes of the checksum that memtables keep with each entry, over key,
+    /// value, type and sequence number: 0 (none, the default), 1, 2, 4 or 8;
+    /// other numbers are refused at open as `NotSupported`.
+    ///
+    /// The checksum is made from the bytes of the write batch, before anything
+    /// is copied. It is checked by every look-up and iterator that comes upon
+    /// the entry, and by the flush; range deletions are checked when they are
+    /// sorted for reading and when they are flushed. A mismatch is an error of
+    /// kind `Corruption` that names the column family and the key. In a flush
+    /// it stops writes, as other failures of background work do. Cannot be
+    /// changed while the database is open (RocksDB can, for memtables to
+    /// come). The text form is RocksDB's `memtable_protection_bytes_per_key`.
+    pub fn set_memtable_protection_bytes_per_key(&mut self, bytes: u32) {
+        self.cf.memtable_protection_bytes_per_key = bytes;
+    }
+
     /// Memtables in memory before writes stop. 2 or more, default 2.
     pub fn set_max_write_buffer_number(&mut self, nbuf: i32) {
         self.cf.max_write_buffer_number = nbuf;

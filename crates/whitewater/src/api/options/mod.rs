@@ -8,6 +8,7 @@
 //! * here: [`Options`], of a database and a column family;
 //! * `database`, `family`: its setters;
 //! * [`table`]: of tables and their cache;
+//! * `write_buffer_manager`: the budget of memtables' memory;
 //! * [`per_call`]: of single reads, writes, flushes and compactions;
 //! * [`enums`]: the enums they take.
 
@@ -16,6 +17,7 @@ mod enums;
 mod family;
 mod per_call;
 mod table;
+mod write_buffer_manager;
 
 pub use enums::{
     BottommostLevelCompaction, ChecksumType, DBCompressionType, DBRecoveryMode, MemtableFactory,
@@ -24,6 +26,7 @@ pub use per_call::{
     CompactOptions, FlushOptions, ReadOptions, WaitForCompactOptions, WriteOptions,
 };
 pub use table::{BlockBasedOptions, Cache, LruCacheOptions};
+pub use write_buffer_manager::WriteBufferManager;
 
 use super::c_str::CStrLike;
 use crate::options::table::OptionTable;
@@ -244,6 +247,9 @@ mod tests {
             ("max_write_batch_group_size_bytes", "3", |o| {
                 o.set_max_write_batch_group_size_bytes(3);
             }),
+            ("db_write_buffer_size", "3", |o| {
+                o.set_db_write_buffer_size(3)
+            }),
             ("delayed_write_rate", "3", |o| o.set_delayed_write_rate(3)),
             ("write_buffer_size", "3", |o| o.set_write_buffer_size(3)),
             ("memtable", "art", |o| {
@@ -251,6 +257,15 @@ mod tests {
             }),
             ("prefix_extractor", "rocksdb.FixedPrefix.3", |o| {
                 o.set_prefix_extractor(SliceTransform::create_fixed_prefix(3));
+            }),
+            ("memtable_prefix_bloom_size_ratio", "0.2", |o| {
+                o.set_memtable_prefix_bloom_ratio(0.2);
+            }),
+            ("memtable_whole_key_filtering", "true", |o| {
+                o.set_memtable_whole_key_filtering(true);
+            }),
+            ("memtable_protection_bytes_per_key", "4", |o| {
+                o.set_memtable_protection_bytes_per_key(4);
             }),
             ("arena_block_size", "3", |o| o.set_arena_block_size(3)),
             ("memtable_huge_page_size", "3", |o| {

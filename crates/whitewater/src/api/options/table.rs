@@ -106,7 +106,7 @@ impl BlockBasedOptions {
 /// A cache of uncompressed blocks. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Cache {
-    inner: BlockCache,
+    pub(super) inner: BlockCache,
 }
 
 impl Cache {
@@ -122,7 +122,8 @@ impl Cache {
         Cache::new_lru_cache(opts.capacity)
     }
 
-    /// Bytes cached.
+    /// Bytes cached, and bytes charged by a
+    /// [`WriteBufferManager`](crate::WriteBufferManager).
     pub fn get_usage(&self) -> usize {
         self.inner.usage()
     }

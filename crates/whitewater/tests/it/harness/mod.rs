@@ -77,8 +77,10 @@ pub fn watched<T: Send + 'static>(
 }
 
 /// Options that make tiny tables, many of them, and many levels. The memtable
-/// is the one that WHITEWATER_MEMTABLE names, so that a run can be repeated
-/// with another.
+/// is the one that WHITEWATER_MEMTABLE names, with the Bloom filter and the
+/// checksums that WHITEWATER_MEMTABLE_BLOOM (per cent of the buffer) and
+/// WHITEWATER_PROTECTION (bytes) ask for, so that a run can be repeated with
+/// others.
 pub fn tiny() -> Options {
     let mut o = Options::default();
     o.create_if_missing(true);
@@ -90,6 +92,11 @@ pub fn tiny() -> Options {
     o.set_max_bytes_for_level_multiplier(3.0);
     o.set_level_zero_file_num_compaction_trigger(2);
     o.set_merge_operator_associative("append", append);
+    let percent = number("WHITEWATER_MEMTABLE_BLOOM").unwrap_or(0);
+    o.set_memtable_prefix_bloom_ratio(percent as f64 / 100.0);
+    o.set_memtable_whole_key_filtering(true);
+    let protection = number("WHITEWATER_PROTECTION").unwrap_or(0);
+    o.set_memtable_protection_bytes_per_key(protection as u32);
     if let Ok(name) = std::env::var("WHITEWATER_MEMTABLE") {
         set_memtable(&mut o, &name);
     }

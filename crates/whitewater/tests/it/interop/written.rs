@@ -6,8 +6,8 @@ use crate::content::{self, Content, Pairs};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use whitewater::{
-    BlockBasedOptions, ChecksumType, DB, DBCompressionType, FlushOptions, Options,
-    WaitForCompactOptions,
+    BlockBasedOptions, ChecksumType, DB, DBCompressionType, FlushOptions, MemtableFactory, Options,
+    SliceTransform, WaitForCompactOptions,
 };
 
 const FAMILIES: [&str; 3] = ["default", "one", "two"];
@@ -30,6 +30,41 @@ fn tools_read_lz4() {
 #[test]
 fn tools_read_zstd() {
     check_compression(DBCompressionType::Zstd);
+}
+
+/// Memtables by prefix, and tables that say so.
+#[test]
+fn tools_read_what_has_prefixes() {
+    if !tools::available() {
+        return;
+    }
+    let memtables = [
+        MemtableFactory::Vector,
+        MemtableFactory::HashSkipList {
+            bucket_count: 100,
+            height: 4,
+            branching_factor: 4,
+        },
+        MemtableFactory::HashLinkList { bucket_count: 100 },
+    ];
+    for (seed, memtable) in (31..).zip(memtables) {
+        let mut options = options(DBCompressionType::None, ChecksumType::XXH3, true);
+        options.set_prefix_extractor(SliceTransform::create_fixed_prefix(3));
+        options.set_memtable_factory(memtable);
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let mut work = Workload::new(seed, &FAMILIES, 2_000);
+        let (tables, _) = write(dir.path(), &options, &mut work);
+        tools::check(dir.path());
+        compare(&tools::scan(dir.path()), &work.model, "as it was closed");
+        let (_, number) = tables["default"][0];
+        let file = dir.path().join(format!("{number:06}.sst"));
+        let file = format!("--file={}", tools::path(&file));
+        let out = tools::run(
+            "/usr/bin/sst_dump",
+            &[&file[..], "--show_properties", "--command=none"],
+        );
+        assert!(out.contains("rocksdb.FixedPrefix.3"), "{out}");
+    }
 }
 
 fn check_compression(compression: DBCompressionType) {

@@ -1,0 +1,93 @@
+//! This project's adaptive radix tree.
+
+use std::sync::Arc;
+
+use whitewater_concurrent::art::{Art, Iter, Options};
+
+use super::TAG;
+use crate::structure::{Direction, Entry, Handle, Shape, Structure};
+
+/// The tree, its address range reserved for the run's entries.
+pub(super) struct RadixTree(Arc<Art>);
+
+pub(super) struct Way<'a> {
+    tree: &'a Art,
+    cursor: Iter,
+}
+
+impl Structure for RadixTree {
+    const NAME: &'static str = "art";
+    const ABOUT: &'static str = "this project's adaptive radix tree";
+    const COUNTS_RMW: bool = true;
+    type Handle<'a> = Way<'a>;
+
+    fn new(shape: &Shape) -> Self {
+        RadixTree(Arc::new(Art::new(Options {
+            capacity: shape.bytes_with(96),
+            ..Options::default()
+        })))
+    }
+
+    fn handle(&self) -> Way<'_> {
+        Way {
+            tree: &self.0,
+            cursor: self.0.iter(),
+        }
+    }
+
+    fn own_bytes(&self) -> Option<usize> {
+        Some(self.0.used_bytes())
+    }
+}
+
+impl Handle for Way<'_> {
+    #[inline]
+    fn insert(&mut self, entry: Entry<'_>) -> bool {
+        self.tree.insert(entry.key, entry.tag, entry.value)
+    }
+
+    fn insert_batch(&mut self, entries: &[Entry<'_>]) -> usize {
+        let entries = entries.iter().map(|e| (e.key, e.tag, e.value));
+        self.tree.insert_batch(entries)
+    }
+
+    #[inline]
+    fn get(&mut self, key: &[u8], visit: &mut impl FnMut(&[u8])) -> bool {
+        let mut found = false;
+        self.tree.get(key, u64::MAX, &mut |_, value| {
+            found = true;
+            visit(value);
+            false
+        });
+        found
+    }
+
+    #[inline]
+    fn seek(&mut self, key: &[u8], visit: &mut impl FnMut(&[u8], &[u8]) -> bool) {
+        let cursor = &mut self.cursor;
+        cursor.seek(key, u64::MAX);
+        while cursor.valid() {
+            let there = cursor.key();
+            if !visit(&there[..there.len() - TAG], cursor.value()) {
+                return;
+            }
+            cursor.next();
+        }
+    }
+
+    fn scan(&mut self, direction: Direction, visit: &mut impl FnMut(&[u8], &[u8])) {
+        let cursor = &mut self.cursor;
+        match direction {
+            Direction::Forward => cursor.seek_to_first(),
+            Direction::Backward => cursor.seek_to_last(),
+        }
+        while cursor.valid() {
+            let there = cursor.key();
+            visit(&there[..there.len() - TAG], cursor.value());
+            match direction {
+                Direction::Forward => cursor.next(),
+                Direction::Backward => cursor.prev(),
+            }
+        }
+    }
+}

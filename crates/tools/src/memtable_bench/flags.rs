@@ -1,0 +1,245 @@
+//! The flags of `memtablerep_bench`, and what they ask for.
+//!
+//! Where RocksDB's program of this name has a flag, its spelling is accepted
+//! (`--memtablerep`, `--num_operations`, `--num_threads`, `--item_size`,
+//! `--num_scans`); where db_bench has one for the same, that is its first name.
+
+use whitewater_memtable_bench::input::Spread;
+use whitewater_memtable_bench::measure::Plan;
+use whitewater_memtable_bench::structure::{Kind as Structure, Shape};
+use whitewater_memtable_bench::structures;
+use whitewater_memtable_bench::workload::Workload;
+
+use crate::bench::args::nearest;
+use crate::bench::engine::{Failure, Result};
+use crate::bench::flags::{FlagSet, FlagValue, Kind, Spec, flags};
+use crate::bench::known::Known;
+
+flags! {
+    "What to run" {
+        benchmarks: String = "fillrandom,fillseq,fillbatch,readrandom,readseq,readreverse,seekrandom,readwrite",
+            "Comma-separated benchmarks, see below.";
+        structures: String = "all",
+            "Comma-separated structures, see below, or all. Also --memtablerep, as RocksDB spells it.";
+        threads: String = "1,2",
+            "Comma-separated numbers of threads. Also --num_threads.";
+        num: i64 = 1_000_000,
+            "Entries, shared among the threads that insert or read them. Also --num_operations.";
+        rounds: i32 = 3, "Runs of everything, structures in turn; medians count.";
+        num_scans: i32 = 1, "Scans of each thread in readseq and readreverse. (RocksDB: 10.)";
+        seek_nexts: i32 = 0, "Entries read after each seek of seekrandom.";
+        batch_size: i64 = 512, "Entries of each batch of fillbatch.";
+        seed: i64 = 0, "Seed of keys, values and orders; the same one gives the same run.";
+    }
+    "Keys and values" {
+        key_size: i32 = 16, "Bytes of each key.";
+        value_size: i32 = 100, "Bytes of each value. Also --item_size.";
+        keys: String = "random",
+            "random: every byte of a key. dense: db_bench's, consecutive numbers as 8 big-endian bytes and then '0'.";
+    }
+    "What to report" {
+        progress_reports: bool = true, "Show a progress bar if standard error is a terminal.";
+        json_file: String = "", "File for the results as JSON; empty: none.";
+        html_file: String = "", "File for the results as a page with charts; empty: none.";
+    }
+}
+
+/// Other names of flags: RocksDB's.
+const ALIASES: [(&str, &str); 4] = [
+    ("memtablerep", "structures"),
+    ("num_threads", "threads"),
+    ("num_operations", "num"),
+    ("item_size", "value_size"),
+];
+
+/// RocksDB's names of structures that this build calls otherwise.
+const STRUCTURE_ALIASES: [(&str, &str); 1] = [("skiplist", "skip_list")];
+
+/// Flags of RocksDB's program for what this build lacks, with the value that
+/// means "not used" where there is one.
+const KNOWN: [(&str, Option<&str>); 11] = [
+    ("average_data_size", None),
+    ("bucket_count", None),
+    ("bucket_entries_logging_threshold", None),
+    ("hash_function_count", None),
+    ("hashskiplist_branching_factor", None),
+    ("hashskiplist_height", None),
+    ("huge_page_tlb_size", Some("0")),
+    ("prefix_length", None),
+    ("threshold_use_skiplist", None),
+    ("vectorrep_count", Some("0")),
+    ("write_buffer_size", None),
+];
+
+/// Names of RocksDB's structures and benchmarks that this build lacks.
+const KNOWN_STRUCTURES: [&str; 4] = ["vector", "hashskiplist", "hashlinklist", "cuckoo"];
+const KNOWN_BENCHMARKS: [&str; 1] = ["seqreadwrite"];
+
+impl FlagSet for Flags {
+    fn table() -> &'static [Spec] {
+        TABLE
+    }
+
+    fn set(&mut self, name: &str, text: &str) -> Result<()> {
+        self.set(name, text)
+    }
+
+    fn text_of(&self, name: &str) -> String {
+        self.text_of(name)
+    }
+
+    fn validate(&self) -> Result<()> {
+        self.request().map(|_| ())
+    }
+
+    const PEER: &'static str = "RocksDB's memtablerep_bench";
+
+    fn known() -> Vec<Known> {
+        let switch = Known {
+            name: "if_log_bucket_dist_when_flash",
+            kind: Kind::Switch,
+            unused: None,
+        };
+        let values = KNOWN.into_iter().map(|(name, unused)| Known {
+            name,
+            kind: Kind::Value,
+            unused,
+        });
+        values.chain([switch]).collect()
+    }
+
+    fn alias(name: &str) -> Option<&'static str> {
+        let found = ALIASES.into_iter().find(|(alias, _)| *alias == name);
+        found.map(|(_, name)| name)
+    }
+}
+
+/// What the flags ask for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// What to run.
+    pub plan: Plan,
+    /// Sizes of the entries.
+    pub shape: Shape,
+    /// How the keys are spread.
+    pub spread: Spread,
+}
+
+impl Flags {
+    /// The flags, read.
+    ///
+    /// # Errors
+    /// Names the first flag that cannot be honoured.
+    pub fn request(&self) -> Result<Request> {
+        let list = |name, text| list(name, text);
+        let plan = Plan {
+            kinds: match self.structures.as_str() {
+                "all" => structures::ALL.iter().collect(),
+                names => list("structures", names)?
+                    .map(structure)
+                    .collect::<Result<_>>()?,
+            },
+            workloads: list("benchmarks", &self.benchmarks)?
+                .map(workload)
+                .collect::<Result<_>>()?,
+            threads: list("threads", &self.threads)?
+                .map(|text| match text.parse() {
+                    Ok(threads @ 1..=4096) => Ok(threads),
+                    _ => Err(Failure(format!(
+                        "--threads: '{text}' is not between 1 and 4096"
+                    ))),
+                })
+                .collect::<Result<_>>()?,
+            rounds: at_least(1, "rounds", self.rounds.into())?,
+            batch_size: at_least(1, "batch_size", self.batch_size)?,
+            scans: at_least(1, "num_scans", self.num_scans.into())?,
+            seek_nexts: at_least(0, "seek_nexts", self.seek_nexts.into())?,
+        };
+        let spread = match self.keys.as_str() {
+            "random" => Spread::Random,
+            "dense" => Spread::Dense,
+            other => {
+                return Err(Failure(format!(
+                    "--keys={other}: unknown; there are random and dense"
+                )));
+            }
+        };
+        let shape = Shape {
+            entries: at_least(2, "num", self.num)?,
+            key_size: at_least(1, "key_size", self.key_size.into())?,
+            value_size: at_least(0, "value_size", self.value_size.into())?,
+        };
+        Ok(Request {
+            plan,
+            shape,
+            spread,
+        })
+    }
+}
+
+fn at_least(least: i64, name: &str, value: i64) -> Result<usize> {
+    match usize::try_from(value) {
+        Ok(size) if value >= least => Ok(size),
+        _ => Err(Failure(format!("--{name}={value} is less than {least}"))),
+    }
+}
+
+/// The entries of a list, without empty ones; there must be some.
+fn list<'a>(name: &str, text: &'a str) -> Result<impl Iterator<Item = &'a str>> {
+    let mut entries = text
+        .split(',')
+        .map(str::trim)
+        .filter(|entry| !entry.is_empty())
+        .peekable();
+    match entries.peek() {
+        Some(_) => Ok(entries),
+        None => Err(Failure(format!("--{name}={text}: nothing is listed"))),
+    }
+}
+
+fn structure(name: &str) -> Result<&'static Structure> {
+    let alias = STRUCTURE_ALIASES
+        .into_iter()
+        .find(|(alias, _)| *alias == name);
+    let own = alias.map_or(name, |(_, own)| own);
+    structures::find(own).ok_or_else(|| {
+        unknown(
+            "structure",
+            name,
+            structures::ALL.iter().map(|kind| kind.name),
+            &KNOWN_STRUCTURES,
+        )
+    })
+}
+
+fn workload(name: &str) -> Result<Workload> {
+    let found = Workload::ALL
+        .into_iter()
+        .find(|workload| workload.name() == name);
+    found.ok_or_else(|| {
+        unknown(
+            "benchmark",
+            name,
+            Workload::ALL.into_iter().map(Workload::name),
+            &KNOWN_BENCHMARKS,
+        )
+    })
+}
+
+fn unknown<'a>(
+    what: &str,
+    name: &str,
+    names: impl Iterator<Item = &'a str>,
+    known: &[&str],
+) -> Failure {
+    if known.contains(&name) {
+        return Failure(format!(
+            "{what} '{name}': {} knows it, this build does not run it yet",
+            Flags::PEER
+        ));
+    }
+    Failure(format!(
+        "unknown {what} '{name}'; the nearest known one is {}",
+        nearest(name, names)
+    ))
+}

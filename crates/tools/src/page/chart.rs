@@ -1,0 +1,147 @@
+//! Bars in groups, as SVG.
+
+use std::fmt::Write as _;
+
+use plotters::prelude::*;
+
+use super::escaped;
+use crate::bench::engine::{Failure, Result};
+
+/// Bars in groups: one group for each label, one bar in it for each series.
+#[derive(Clone, Debug, Default)]
+pub struct Chart {
+    /// What the bars count, for instance "ops/s".
+    pub unit: &'static str,
+    /// Labels of the groups.
+    pub groups: Vec<String>,
+    /// Names of the series, with a value for each group that has one.
+    pub series: Vec<(String, Vec<Option<f64>>)>,
+}
+
+const SIZE: (u32, u32) = (960, 320);
+/// Pixels below the bars, for the labels.
+const BELOW: i32 = 24;
+/// Colours that show on light and on dark pages.
+const COLOURS: [RGBColor; 10] = [
+    RGBColor(0x3b, 0x82, 0xf6),
+    RGBColor(0xf9, 0x73, 0x16),
+    RGBColor(0x10, 0xa3, 0x7f),
+    RGBColor(0xd9, 0x46, 0xef),
+    RGBColor(0xe1, 0x1d, 0x48),
+    RGBColor(0xca, 0x8a, 0x04),
+    RGBColor(0x06, 0xa5, 0xc4),
+    RGBColor(0x7c, 0x83, 0x92),
+    RGBColor(0x8b, 0x5c, 0xf6),
+    RGBColor(0x84, 0xa1, 0x0f),
+];
+const LINES: RGBColor = RGBColor(0x80, 0x80, 0x80);
+
+fn colour(series: usize) -> RGBColor {
+    COLOURS[series % COLOURS.len()]
+}
+
+impl Chart {
+    /// Whether there is nothing to draw.
+    pub fn is_empty(&self) -> bool {
+        !self.values().any(|value| value > 0.0)
+    }
+
+    fn values(&self) -> impl Iterator<Item = f64> {
+        let all = self.series.iter().flat_map(|(_, values)| values);
+        all.filter_map(|value| *value)
+    }
+
+    /// Names and colours of the series, as HTML.
+    pub fn legend(&self) -> String {
+        let mut html = "<p class=\"legend\">".to_owned();
+        for (at, (name, _)) in self.series.iter().enumerate() {
+            let RGBColor(r, g, b) = colour(at);
+            let name = escaped(name);
+            let _ = write!(
+                html,
+                "<span><i style=\"background:#{r:02x}{g:02x}{b:02x}\"></i>{name}</span>"
+            );
+        }
+        html + "</p>\n"
+    }
+
+    /// The chart.
+    ///
+    /// # Errors
+    /// The drawing library's.
+    pub fn svg(&self) -> Result<String> {
+        let mut svg = String::new();
+        let root = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
+        self.draw(&root)
+            .and_then(|()| root.present().map_err(|error| error.to_string()))
+            .map_err(|error| Failure(format!("chart: {error}")))?;
+        drop(root);
+        Ok(svg + "\n")
+    }
+
+    fn draw(
+        &self,
+        root: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
+    ) -> std::result::Result<(), String> {
+        let top = self.values().fold(0.0, f64::max) * 1.08;
+        let width = self.groups.len() as f64;
+        let mut chart = ChartBuilder::on(root)
+            .margin(8)
+            .set_label_area_size(LabelAreaPosition::Left, 76)
+            .set_label_area_size(LabelAreaPosition::Bottom, BELOW)
+            .build_cartesian_2d(0.0..width, 0.0..top)
+            .map_err(|error| error.to_string())?;
+        chart
+            .configure_mesh()
+            .disable_x_mesh()
+            .x_labels(0)
+            .y_labels(6)
+            .y_desc(self.unit)
+            .y_label_formatter(&|value| short(*value))
+            .axis_style(LINES)
+            .bold_line_style(LINES.mix(0.4))
+            .light_line_style(TRANSPARENT)
+            .label_style(("sans-serif", 13))
+            .draw()
+            .map_err(|error| error.to_string())?;
+        let labels = self.groups.iter().enumerate().map(|(at, label)| {
+            let centre = plotters::style::text_anchor::Pos::new(
+                plotters::style::text_anchor::HPos::Center,
+                plotters::style::text_anchor::VPos::Top,
+            );
+            let style = ("sans-serif", 13).into_text_style(root).pos(centre);
+            EmptyElement::at((at as f64 + 0.5, 0.0)) + Text::new(label.clone(), (0, 6), style)
+        });
+        chart
+            .draw_series(labels)
+            .map_err(|error| error.to_string())?;
+        chart
+            .draw_series(self.bars())
+            .map_err(|error| error.to_string())?;
+        Ok(())
+    }
+
+    fn bars(&self) -> impl Iterator<Item = Rectangle<(f64, f64)>> {
+        let each = 0.84 / self.series.len().max(1) as f64;
+        self.series
+            .iter()
+            .enumerate()
+            .flat_map(move |(series, (_, values))| {
+                values.iter().enumerate().filter_map(move |(group, value)| {
+                    let left = group as f64 + 0.08 + each * series as f64;
+                    let corners = [(left, 0.0), (left + each * 0.9, (*value)?)];
+                    Some(Rectangle::new(corners, colour(series).filled()))
+                })
+            })
+    }
+}
+
+/// A number with a prefix of the SI.
+fn short(value: f64) -> String {
+    match value {
+        value if value >= 1e9 => format!("{:.1} G", value / 1e9),
+        value if value >= 1e6 => format!("{:.1} M", value / 1e6),
+        value if value >= 1e3 => format!("{:.0} k", value / 1e3),
+        value => format!("{value:.0}"),
+    }
+}

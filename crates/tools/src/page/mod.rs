@@ -1,0 +1,142 @@
+//! The page that the benchmarks write with `--html_file`: tables and charts in
+//! one file that needs nothing else, light or dark as the reader likes.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::bench::engine::{Failure, Result};
+
+mod chart;
+
+pub use chart::Chart;
+
+/// Everything on a page.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// Its heading.
+    pub title: String,
+    /// Facts about the run: name and value.
+    pub facts: Vec<(&'static str, String)>,
+    /// One after the other.
+    pub sections: Vec<Section>,
+    /// How to read it; a sentence or two each.
+    pub notes: Vec<String>,
+}
+
+/// A chart above a table.
+#[derive(Clone, Debug, Default)]
+pub struct Section {
+    /// Its heading.
+    pub title: String,
+    /// What is said under the heading.
+    pub about: String,
+    /// The chart, if there is something to draw.
+    pub chart: Option<Chart>,
+    /// Titles of the columns.
+    pub columns: Vec<String>,
+    /// The rows; the first field is a name, the others are figures.
+    pub rows: Vec<Vec<String>>,
+}
+
+const STYLE: &str = "\
+:root { color-scheme: light dark; --back: #ffffff; --text: #1c2128; --faint: #59636e; --line: #d1d9e0; }
+@media (prefers-color-scheme: dark) {
+  :root { --back: #14181d; --text: #e6edf3; --faint: #9198a1; --line: #3d444d; }
+}
+body { background: var(--back); color: var(--text); font: 15px/1.5 system-ui, sans-serif;
+  max-width: 64rem; margin: 2rem auto; padding: 0 1rem; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1rem; }
+dt, .about, footer { color: var(--faint); }
+dd { margin: 0; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .2rem .8rem; border-bottom: 1px solid var(--line); text-align: right; white-space: pre; }
+th:first-child, td:first-child { text-align: left; }
+svg { width: 100%; height: auto; }
+svg text { fill: var(--text); }
+.legend span { margin-right: 1.2rem; white-space: nowrap; }
+.legend i { display: inline-block; width: .8em; height: .8em; margin-right: .4em; border-radius: 2px; }
+";
+
+impl Page {
+    /// The page as HTML.
+    ///
+    /// # Errors
+    /// A chart cannot be drawn.
+    pub fn html(&self) -> Result<String> {
+        let title = escaped(&self.title);
+        let mut html = format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n<dl>\n"
+        );
+        for (name, value) in &self.facts {
+            let _ = writeln!(
+                html,
+                "<dt>{}</dt><dd>{}</dd>",
+                escaped(name),
+                escaped(value)
+            );
+        }
+        html += "</dl>\n";
+        for section in &self.sections {
+            section.append(&mut html)?;
+        }
+        html += "<footer>\n";
+        for note in &self.notes {
+            let _ = writeln!(html, "<p>{}</p>", escaped(note));
+        }
+        html += "</footer>\n</body>\n</html>\n";
+        Ok(html)
+    }
+}
+
+impl Section {
+    fn append(&self, html: &mut String) -> Result<()> {
+        let _ = writeln!(html, "<section>\n<h2>{}</h2>", escaped(&self.title));
+        if !self.about.is_empty() {
+            let _ = writeln!(html, "<p class=\"about\">{}</p>", escaped(&self.about));
+        }
+        if let Some(chart) = self.chart.as_ref().filter(|chart| !chart.is_empty()) {
+            *html += &chart.legend();
+            *html += &chart.svg()?;
+        }
+        *html += "<div class=\"wide\"><table>\n";
+        append_row(html, "th", &self.columns);
+        for row in &self.rows {
+            append_row(html, "td", row);
+        }
+        *html += "</table></div>\n</section>\n";
+        Ok(())
+    }
+}
+
+fn append_row(html: &mut String, tag: &str, fields: &[String]) {
+    *html += "<tr>";
+    for field in fields {
+        let _ = write!(html, "<{tag}>{}</{tag}>", escaped(field));
+    }
+    *html += "</tr>\n";
+}
+
+/// Text as HTML shows it.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}
+
+/// Writes `text` to the file a flag names; nothing if it names none.
+///
+/// # Errors
+/// Names the file that cannot be written.
+pub fn save(path: &str, text: impl FnOnce() -> Result<String>) -> Result<()> {
+    if path.is_empty() {
+        return Ok(());
+    }
+    std::fs::write(Path::new(path), text()?).map_err(|error| Failure(format!("{path}: {error}")))
+}
+
+#[cfg(test)]
+mod tests;

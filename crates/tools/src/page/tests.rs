@@ -1,0 +1,92 @@
+use super::*;
+
+fn page() -> Page {
+    Page {
+        title: "a < b".into(),
+        facts: vec![("machine", "2 cores & more".into())],
+        sections: vec![
+            Section {
+                title: "fillrandom".into(),
+                about: "inserts".into(),
+                chart: Some(Chart {
+                    unit: "ops/s",
+                    groups: vec!["1 thread".into(), "2 threads".into()],
+                    series: vec![
+                        ("one".into(), vec![Some(1.5e6), None]),
+                        ("two".into(), vec![Some(20.0), Some(2.5e3)]),
+                    ],
+                }),
+                columns: vec!["structure".into(), "ops/s".into()],
+                rows: vec![vec!["one".into(), "1,500,000".into()]],
+            },
+            Section {
+                title: "without a chart".into(),
+                chart: Some(Chart::default()),
+                ..Section::default()
+            },
+        ],
+        notes: vec!["read it so".into()],
+    }
+}
+
+/// Every tag that is opened is closed, in order.
+fn assert_well_formed(html: &str) {
+    let mut open = Vec::new();
+    for piece in html.split('<').skip(1) {
+        let (tag, _) = piece.split_once('>').expect("a tag ends");
+        let name = tag.split_whitespace().next().unwrap_or_default();
+        if let Some(closed) = name.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(closed), "in {html}");
+        } else if !name.starts_with(['!', '?']) && name != "meta" && !tag.ends_with('/') {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty(), "{open:?} in {html}");
+}
+
+#[test]
+fn the_page_is_well_formed_and_has_everything() {
+    let html = page().html().expect("drawn");
+    assert_well_formed(&html);
+    for part in [
+        "<h1>a &lt; b</h1>",
+        "2 cores &amp; more",
+        "<td>1,500,000</td>",
+        "read it so",
+        "2 threads",
+        "</i>two</span>",
+        "prefers-color-scheme: dark",
+    ] {
+        assert!(html.contains(part), "{part} in {html}");
+    }
+    assert_eq!(html.matches("<svg").count(), 1, "the empty one is left out");
+    assert_eq!(html.matches("<tr>").count(), 3);
+    // Three bars, in the colours of the legend.
+    assert_eq!(html.matches("fill=\"#3B82F6\"").count(), 1);
+    assert_eq!(html.matches("fill=\"#F97316\"").count(), 2);
+}
+
+#[test]
+fn nothing_is_fetched_from_elsewhere() {
+    let html = page().html().expect("drawn");
+    for word in ["<script", "<link", "<img", "url(", "@import", "src="] {
+        assert!(!html.contains(word), "{word}");
+    }
+    // Names of namespaces are no addresses.
+    assert_eq!(
+        html.matches("http").count(),
+        html.matches("xmlns=\"http").count()
+    );
+}
+
+#[test]
+fn files_are_written_where_asked() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("page.html").display().to_string();
+    save("", || panic!("no file is wanted")).expect("nothing to do");
+    save(&path, || Ok("text".into())).expect("written");
+    assert_eq!(std::fs::read_to_string(&path).expect("there"), "text");
+    let missing = directory.path().join("no/page.html").display().to_string();
+    let failure = save(&missing, || Ok(String::new())).expect_err("no such directory");
+    assert!(failure.to_string().starts_with(&missing), "{failure}");
+}

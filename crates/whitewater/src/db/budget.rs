@@ -1,0 +1,98 @@
+//! Keeping to a budget of memory that memtables share with other databases.
+//!
+//! Two parties flush for it: a commit leader that finds the budget due and its
+//! own database the heaviest, and a flush thread that was asked to
+//! ([`Flusher::flush_soon`]) by a leader of another database or by a stalled
+//! writer. Either switches one memtable, between groups of writes; the flush
+//! itself is one like any other.
+//!
+//! A request stays in `DbState::budget_asks` until it was met or has lost its
+//! reason, and flush threads look at it whenever they look for work, so that
+//! one made while nothing could be flushed is met by the end of the flush that
+//! was in the way.
+
+use super::Engine;
+use super::state::{CfState, DbState};
+use crate::memtable::budget::{Flusher, Tenant};
+use std::sync::Arc;
+use whitewater_storage::Result;
+
+impl Engine {
+    /// By the commit leader, when the budget says that a flush is due.
+    #[cold]
+    pub(super) fn relieve_budget(&self, tenant: &Arc<Tenant>) -> Result<()> {
+        if tenant.is_to_flush() {
+            return self.switch_for_budget();
+        }
+        Ok(())
+    }
+
+    /// By a flush thread: what was asked for. Joins the writers' queue, so
+    /// without locks.
+    pub(crate) fn flush_for_budget(self: &Arc<Self>) {
+        let engine = self.clone();
+        if let Err(e) = self.barrier(Box::new(move || engine.switch_for_budget())) {
+            self.log.write(&format!("no flush for the budget: {e}"));
+        }
+    }
+
+    /// Switches the memtable that does the budget most good, if one does.
+    /// Only between groups.
+    fn switch_for_budget(&self) -> Result<()> {
+        let picked = {
+            let mut state = self.state.lock();
+            let picked = self.pick_for_budget(&state);
+            state.budget_asks &= picked.is_none();
+            picked
+        };
+        match picked {
+            Some(id) => self.switch_memtables(&[id], true),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a flush thread is to flush for the budget now.
+    pub(crate) fn budget_asks(&self, state: &mut DbState) -> bool {
+        if !state.budget_asks {
+            return false;
+        }
+        if self.pick_for_budget(state).is_some() {
+            return true;
+        }
+        // Otherwise there is nothing to do until a flush has ended.
+        state.budget_asks = state.running_flushes > 0 || state.cfs.values().any(holds_entries);
+        false
+    }
+
+    /// The column family to flush for the budget: the one with the oldest
+    /// entries of those that are not being flushed already (RocksDB's choice).
+    /// `None` when the budget needs nothing, or what is on its way out is
+    /// enough.
+    fn pick_for_budget(&self, state: &DbState) -> Option<u32> {
+        let budget = self.tenant.as_ref()?.budget();
+        let leaves = |cf: &&CfState| cf.flushing || cf.wants_flush();
+        if !budget.should_flush() {
+            let leaving = state.cfs.values().filter(leaves).flat_map(|cf| &cf.imm);
+            let leaving: usize = leaving.map(|mem| mem.charged_bytes()).sum();
+            if !budget.should_stall() || budget.used() < budget.limit().saturating_add(leaving) {
+                return None;
+            }
+        }
+        let candidates = state.cfs.values().filter(|cf| !leaves(cf));
+        candidates
+            .filter(|cf| holds_entries(cf))
+            .min_by_key(|cf| (cf.oldest_wal(), cf.imm.first().unwrap_or(&cf.mem).id))
+            .map(|cf| cf.data.id)
+    }
+}
+
+fn holds_entries(cf: &CfState) -> bool {
+    !cf.mem.is_empty() || !cf.imm.is_empty()
+}
+
+impl Flusher for Engine {
+    fn flush_soon(&self) {
+        self.state.lock().budget_asks = true;
+        self.work.notify_all();
+    }
+}

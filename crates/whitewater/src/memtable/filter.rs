@@ -1,0 +1,215 @@
+//! The Bloom filter over a memtable's keys (seed 000; RocksDB's rules).
+//!
+//! It takes `memtable_prefix_bloom_size_ratio` of the write buffer. With
+//! `memtable_whole_key_filtering` it holds whole keys, with a prefix extractor
+//! the prefixes of keys that have one. A point look-up asks for the whole key
+//! if these are in it, else for its prefix, and skips the representation when
+//! told "no". An iterator that keeps to a prefix does the same when it is
+//! sought ([`Filtered`]).
+//!
+//! Invariants:
+//! * F1: the bits of an entry are set before the entry is inserted, so before
+//!   its sequence number is published. A reader at a published number that
+//!   misses them looks for an entry that is not there: see the ordering of
+//!   [`DynamicBloom`].
+//! * F2: range tombstones are not in it. They are asked before it is.
+//! * F3: entries of every other type are: a deletion or a merge operand hides
+//!   what is older, and must not be passed over.
+
+use super::rep::Entry;
+use crate::options::CfOptions;
+use crate::options::prefix::PrefixExtractor;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use twox_hash::XxHash3_64;
+use whitewater_concurrent::dynamic_bloom::DynamicBloom;
+use whitewater_storage::Result;
+use whitewater_storage::iter::{BoxedIterator, InternalIterator, KeyCursor};
+use whitewater_storage::key::user_key;
+
+/// Keys whose blocks are asked for before the first is written.
+const AT_ONCE: usize = 64;
+
+/// Keeps the hashes of prefixes apart from those of whole keys.
+const PREFIX_SEED: u64 = 0x7072_6566_6978;
+
+/// Which keys a memtable may hold.
+#[derive(Debug)]
+pub(super) struct KeyFilter {
+    bloom: DynamicBloom,
+    whole_key: bool,
+    prefix: Option<PrefixExtractor>,
+}
+
+impl KeyFilter {
+    /// The filter that `options` ask for, if they do.
+    pub fn new(options: &CfOptions) -> Option<Arc<Self>> {
+        let share = options.memtable_prefix_bloom_size_ratio;
+        let bytes = (options.write_buffer_size as f64 * share) as usize;
+        let whole_key = options.memtable_whole_key_filtering;
+        let prefix = options.prefix_extractor.clone();
+        if bytes == 0 || !(whole_key || prefix.is_some()) {
+            return None;
+        }
+        Some(Arc::new(KeyFilter {
+            bloom: DynamicBloom::new(bytes),
+            whole_key,
+            prefix,
+        }))
+    }
+
+    /// Bytes of memory it takes.
+    pub fn memory_bytes(&self) -> usize {
+        self.bloom.memory_bytes()
+    }
+
+    /// Whether it holds prefixes.
+    pub fn has_prefixes(&self) -> bool {
+        self.prefix.is_some()
+    }
+
+    /// Adds the keys of `entries` (F1: before they are inserted).
+    pub fn add(&self, entries: &[Entry<'_>]) {
+        let mut hashes = SmallVec::<[u64; 2 * AT_ONCE]>::new();
+        for some in entries.chunks(AT_ONCE) {
+            hashes.clear();
+            for entry in some {
+                if self.whole_key {
+                    hashes.push(key_hash(entry.user_key));
+                }
+                hashes.extend(self.prefix_hash(entry.user_key));
+            }
+            if hashes.len() > 2 {
+                hashes.iter().for_each(|hash| self.bloom.prefetch(*hash));
+            }
+            hashes.iter().for_each(|hash| self.bloom.add(*hash));
+        }
+    }
+
+    /// Prepares to ask for `user_key`: the processor begins to load what
+    /// [`Question::may_contain`] will look at.
+    pub fn about(&self, user_key: &[u8]) -> Question<'_> {
+        let hash = if self.whole_key {
+            Some(key_hash(user_key))
+        } else {
+            self.prefix_hash(user_key)
+        };
+        if let Some(hash) = hash {
+            self.bloom.prefetch(hash);
+        }
+        Question {
+            bloom: &self.bloom,
+            hash,
+        }
+    }
+
+    /// Whether the memtable may hold points with the prefix of `user_key`;
+    /// true when that has none.
+    pub fn may_contain_prefix_of(&self, user_key: &[u8]) -> bool {
+        self.prefix_hash(user_key)
+            .is_none_or(|hash| self.bloom.may_contain(hash))
+    }
+
+    fn prefix_hash(&self, user_key: &[u8]) -> Option<u64> {
+        let prefix = self.prefix.as_ref()?.prefix(user_key)?;
+        Some(XxHash3_64::oneshot_with_seed(PREFIX_SEED, prefix))
+    }
+}
+
+/// A question to a filter about one key.
+pub(super) struct Question<'a> {
+    bloom: &'a DynamicBloom,
+    /// `None` for a key the filter knows nothing about.
+    hash: Option<u64>,
+}
+
+impl Question<'_> {
+    /// Whether the memtable may hold points of the key.
+    pub fn may_contain(&self) -> bool {
+        self.hash.is_none_or(|hash| self.bloom.may_contain(hash))
+    }
+}
+
+fn key_hash(user_key: &[u8]) -> u64 {
+    XxHash3_64::oneshot(user_key)
+}
+
+/// A memtable's cursor that, while its user keeps to a prefix, is past the end
+/// after a seek to a prefix that the memtable does not hold.
+pub(super) struct Filtered {
+    inner: BoxedIterator,
+    filter: Arc<KeyFilter>,
+    /// The user looks at nothing outside the prefix of the key sought.
+    keeps_to_prefix: bool,
+    /// The last seek found that there is nothing; `inner` stands anywhere.
+    nothing: bool,
+}
+
+impl Filtered {
+    pub fn new(inner: BoxedIterator, filter: Arc<KeyFilter>) -> Self {
+        Filtered {
+            inner,
+            filter,
+            keeps_to_prefix: false,
+            nothing: false,
+        }
+    }
+
+    /// Whether a seek to `target` can be left out.
+    fn leave_out(&mut self, target: &[u8]) -> bool {
+        self.nothing = self.keeps_to_prefix && !self.filter.may_contain_prefix_of(user_key(target));
+        self.nothing
+    }
+}
+
+impl InternalIterator for Filtered {
+    fn valid(&self) -> bool {
+        !self.nothing && self.inner.valid()
+    }
+    fn seek_to_first(&mut self) {
+        self.nothing = false;
+        self.inner.seek_to_first();
+    }
+    fn seek_to_last(&mut self) {
+        self.nothing = false;
+        self.inner.seek_to_last();
+    }
+    fn seek(&mut self, target: &[u8]) {
+        if !self.leave_out(target) {
+            self.inner.seek(target);
+        }
+    }
+    fn seek_for_prev(&mut self, target: &[u8]) {
+        if !self.leave_out(target) {
+            self.inner.seek_for_prev(target);
+        }
+    }
+    fn next(&mut self) {
+        self.inner.next();
+    }
+    fn prev(&mut self) {
+        self.inner.prev();
+    }
+    fn key(&self) -> &[u8] {
+        self.inner.key()
+    }
+    fn value(&self) -> &[u8] {
+        self.inner.value()
+    }
+    fn status(&self) -> Result<()> {
+        if self.nothing {
+            return Ok(());
+        }
+        self.inner.status()
+    }
+    fn keep_to_prefix(&mut self, on: bool) {
+        self.keeps_to_prefix = on;
+        self.inner.keep_to_prefix(on);
+    }
+    fn by_key(&mut self) -> Option<&mut dyn KeyCursor> {
+        if self.nothing {
+            return None;
+        }
+        self.inner.by_key()
+    }
+}

@@ -1,0 +1,359 @@
+//! The write buffer manager: what counts, who flushes, who waits.
+
+use crate::harness::{campaign, watched};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use whitewater::fs::Fs;
+use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
+use whitewater::fs::mem::MemFs;
+use whitewater::{
+    BlockBasedOptions, Cache, ColumnFamilyDescriptor, DB, ErrorKind, FlushOptions, MemtableFactory,
+    Options, WriteBufferManager, WriteOptions,
+};
+
+const KIB: usize = 1 << 10;
+const FACTORIES: [MemtableFactory; 2] = [MemtableFactory::SkipList, MemtableFactory::Art];
+
+/// Memtables that never fill up by themselves.
+fn options(factory: MemtableFactory) -> Options {
+    let mut o = Options::default();
+    o.create_if_missing(true);
+    o.create_missing_column_families(true);
+    o.set_fs(Arc::new(MemFs::new()));
+    o.set_memtable_factory(factory);
+    // Charges grow by 4 KiB.
+    o.set_write_buffer_size(1024 * KIB);
+    o.set_arena_block_size(4 * KIB);
+    o
+}
+
+/// Opens a database, all column families with the same options.
+fn open(o: &Options, dir: &str, families: &[&str]) -> DB {
+    let families = families
+        .iter()
+        .map(|name| ColumnFamilyDescriptor::new(*name, o.clone()));
+    DB::open_cf_descriptors(o, dir, families).unwrap()
+}
+
+fn managed(factory: MemtableFactory, manager: &WriteBufferManager) -> Options {
+    let mut o = options(factory);
+    o.set_write_buffer_manager(manager);
+    o
+}
+
+/// Writes `bytes` of values of 1000 bytes.
+fn fill(db: &DB, cf: &str, bytes: usize) {
+    let cf = db.cf_handle(cf).expect("there");
+    for i in 0..bytes / 1000 {
+        db.put_cf(&cf, format!("key{i:06}"), [7; 1000]).unwrap();
+    }
+}
+
+/// Level-0 tables of a column family.
+fn tables(db: &DB, cf: &str) -> usize {
+    let live = db.live_files().unwrap();
+    live.iter().filter(|f| f.column_family_name == cf).count()
+}
+
+/// Waits for what background threads are to do; the caller is watched.
+fn until(what: impl Fn() -> bool) {
+    while !what() {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn memory_is_charged_and_given_back() {
+    for factory in FACTORIES {
+        let cache = Cache::new_lru_cache(16 << 20);
+        let manager =
+            WriteBufferManager::new_write_buffer_manager_with_cache(8 << 20, false, cache.clone());
+        assert!(manager.enabled());
+        let mut o = managed(factory, &manager);
+        let mut table = BlockBasedOptions::default();
+        table.disable_cache();
+        o.set_block_based_table_factory(&table);
+        o.set_memtable_prefix_bloom_ratio(0.1);
+        o.set_memtable_whole_key_filtering(true);
+        let db = open(&o, "/db", &["default", "other"]);
+        assert_eq!(manager.get_usage(), 0, "nothing is charged before a write");
+        fill(&db, "default", 500_000);
+        let one = manager.get_usage();
+        // A tenth of a buffer of 1 MiB is the Bloom filter's.
+        assert!((600_000..900_000).contains(&one), "{one}");
+        fill(&db, "other", 300_000);
+        let two = manager.get_usage();
+        assert!((one + 300_000..one + 600_000).contains(&two), "{two}");
+        assert_eq!(cache.get_usage(), two.next_multiple_of(256 * KIB));
+
+        // A reader holds what was flushed.
+        let iterator = db.raw_iterator();
+        db.flush().unwrap();
+        assert_eq!(manager.get_usage(), two);
+        drop(iterator);
+        watched("the flush lets go", 60, {
+            let manager = manager.clone();
+            move || until(|| manager.get_usage() <= two - one)
+        });
+        assert_eq!(manager.get_usage(), two - one);
+
+        // Logs are replayed into memtables that are charged too.
+        drop(db);
+        assert_eq!((manager.get_usage(), cache.get_usage()), (0, 0));
+        let db = open(&o, "/db", &["default", "other"]);
+        assert_eq!(manager.get_usage(), 0, "replayed and flushed");
+        assert_eq!(tables(&db, "other"), 1);
+    }
+}
+
+#[test]
+fn a_dropped_column_family_gives_its_memory_back() {
+    let manager = WriteBufferManager::new_write_buffer_manager(0, true);
+    assert!(!manager.enabled());
+    let o = managed(MemtableFactory::SkipList, &manager);
+    let mut db = open(&o, "/db", &["default", "gone"]);
+    fill(&db, "gone", 100_000);
+    assert!(manager.get_usage() >= 100_000);
+    db.drop_cf("gone").unwrap();
+    watched("the drop", 60, move || until(|| manager.get_usage() == 0));
+}
+
+#[test]
+fn the_column_family_with_the_oldest_entries_is_flushed() {
+    watched("the flush", 60, || {
+        for factory in FACTORIES {
+            let mut o = options(factory);
+            o.set_db_write_buffer_size(512 * KIB);
+            let db = open(&o, "/db", &["default", "old", "new"]);
+            fill(&db, "new", 10_000);
+            let new = db.cf_handle("new").unwrap();
+            db.flush_cf(&new).unwrap();
+            // "old" has the entry that the oldest log is kept for.
+            fill(&db, "old", 150_000);
+            db.flush_cf_opt(&db.cf_handle("default").unwrap(), &FlushOptions::default())
+                .unwrap();
+            // Together more than 7/8 of the limit; either alone stays below.
+            fill(&db, "new", 320_000);
+            until(|| tables(&db, "old") == 1);
+            assert_eq!(tables(&db, "new"), 1, "not flushed again before");
+            assert_eq!(tables(&db, "default"), 0);
+        }
+    });
+}
+
+#[test]
+fn a_database_that_is_idle_is_flushed_for_another() {
+    watched("the flush", 60, || {
+        for factory in FACTORIES {
+            let manager = WriteBufferManager::new_write_buffer_manager(512 * KIB, false);
+            let idle = open(&managed(factory, &manager), "/idle", &["default"]);
+            let busy = open(&managed(factory, &manager), "/busy", &["default"]);
+            fill(&idle, "default", 350_000);
+            fill(&busy, "default", 50_000);
+            while manager.get_usage() <= 448 * KIB {
+                busy.put("more", [1; 1000]).unwrap();
+            }
+            busy.put("one more", "sees it").unwrap();
+            until(|| tables(&idle, "default") == 1);
+            until(|| manager.get_usage() < 256 * KIB);
+            assert_eq!(tables(&busy, "default"), 0, "the smaller one stays");
+        }
+    });
+}
+
+/// A manager whose limit is reached by memory that an iterator of the returned
+/// database holds.
+fn held(fs: Arc<dyn Fs>) -> (WriteBufferManager, Options, DB) {
+    let manager = WriteBufferManager::new_write_buffer_manager(256 * KIB, false);
+    let mut o = managed(MemtableFactory::SkipList, &manager);
+    o.set_fs(fs);
+    let db = open(&o, "/held", &["default"]);
+    manager.set_buffer_size(0);
+    fill(&db, "default", 300_000);
+    (manager, o, db)
+}
+
+/// Starts a writer of `db`, waits until it is stalled, and returns it.
+fn stalled_writer<'scope>(
+    scope: &'scope std::thread::Scope<'scope, '_>,
+    db: &'scope DB,
+) -> std::thread::ScopedJoinHandle<'scope, Result<(), whitewater::Error>> {
+    let mut impatient = WriteOptions::default();
+    impatient.set_no_slowdown(true);
+    until(|| match db.put_opt("k", "v", &impatient) {
+        Ok(()) => false,
+        Err(e) => e.kind() == ErrorKind::Incomplete,
+    });
+    scope.spawn(|| db.put("stalled", "v"))
+}
+
+#[test]
+fn writers_wait_until_a_reader_lets_go() {
+    watched("the stall", 60, || {
+        let (manager, o, db) = held(Arc::new(MemFs::new()));
+        let other = DB::open(&o, "/other").unwrap();
+        let iterator = db.raw_iterator();
+        db.flush().unwrap();
+        manager.set_buffer_size(256 * KIB);
+        manager.set_allow_stall(true);
+        std::thread::scope(|scope| {
+            let writers = [&db, &other].map(|db| stalled_writer(scope, db));
+            assert!(writers.iter().all(|w| !w.is_finished()));
+            assert_eq!(db.get("stalled").unwrap(), None, "reads go on");
+            drop(iterator);
+            for writer in writers {
+                writer.join().unwrap().unwrap();
+            }
+        });
+        assert!(manager.get_usage() < 256 * KIB);
+        assert_eq!(db.get("stalled").unwrap().unwrap(), b"v");
+    });
+}
+
+#[test]
+fn a_stall_ends_with_another_limit_and_without_stalls() {
+    watched("the stall", 60, || {
+        let (manager, _, db) = held(Arc::new(MemFs::new()));
+        let _iterator = db.raw_iterator();
+        db.flush().unwrap();
+        manager.set_allow_stall(true);
+        manager.set_buffer_size(256 * KIB);
+        std::thread::scope(|scope| {
+            let writer = stalled_writer(scope, &db);
+            manager.set_buffer_size(1024 * KIB);
+            writer.join().unwrap().unwrap();
+            manager.set_buffer_size(256 * KIB);
+            let writer = stalled_writer(scope, &db);
+            manager.set_allow_stall(false);
+            writer.join().unwrap().unwrap();
+        });
+        assert_eq!(manager.get_buffer_size(), 256 * KIB);
+    });
+}
+
+#[test]
+fn a_stall_ends_at_shutdown() {
+    watched("the shutdown", 60, || {
+        let (manager, _, db) = held(Arc::new(MemFs::new()));
+        let iterator = db.raw_iterator();
+        db.flush().unwrap();
+        manager.set_allow_stall(true);
+        manager.set_buffer_size(256 * KIB);
+        std::thread::scope(|scope| {
+            let writer = stalled_writer(scope, &db);
+            db.cancel_all_background_work(true);
+            // It goes on or says that the database is closing.
+            if let Err(e) = writer.join().unwrap() {
+                assert_eq!(e.kind(), ErrorKind::ShutdownInProgress, "{e}");
+            }
+        });
+        drop(iterator);
+        drop(db);
+        assert_eq!(manager.get_usage(), 0);
+    });
+}
+
+/// The writers of a database whose flush fails are told; those of others wait
+/// for its memory, which goes when it is closed.
+#[test]
+fn a_failing_flush_ends_the_stall_of_its_database() {
+    watched("the failure", 60, || {
+        let faulty = FaultFs::new(Arc::new(MemFs::new()));
+        let (manager, o, db) = held(Arc::new(faulty.clone()));
+        let other = DB::open(&o, "/other").unwrap();
+        faulty.add_rule(Rule {
+            ops: OpSet::of(&[FaultOp::Create]),
+            path: PathMatch::EndsWith(".sst".to_owned()),
+            when: When::Nth(1),
+            fault: Fault::Eio,
+            sticky: true,
+        });
+        manager.set_buffer_size(256 * KIB);
+        manager.set_allow_stall(true);
+        std::thread::scope(|scope| {
+            // Stalled or not, its flush is asked for and fails.
+            let failed = db.put("stalled", "v");
+            let e = match failed {
+                Ok(()) => db.put("after", "v").unwrap_err(),
+                Err(e) => e,
+            };
+            assert_eq!(e.kind(), ErrorKind::IOError, "{e}");
+            let writer = stalled_writer(scope, &other);
+            assert!(!writer.is_finished());
+            drop(db);
+            writer.join().unwrap().unwrap();
+        });
+        assert!(manager.get_usage() < 256 * KIB);
+    });
+}
+
+/// Databases and threads that write at random: the memory stays within the
+/// limit but for what one write each and one step of each charge may add.
+#[test]
+fn memory_stays_within_the_limit() {
+    campaign("memory_stays_within_the_limit", 1, 4, |seed| {
+        watched("the run", 240, move || random_run(seed));
+    });
+}
+
+fn random_run(seed: u64) {
+    const LIMIT: usize = 512 * KIB;
+    const THREADS: usize = 4;
+    let manager = WriteBufferManager::new_write_buffer_manager(LIMIT, true);
+    let families = ["default", "one", "two"];
+    let factory = |i: u64| FACTORIES[(seed + i) as usize % 2];
+    let dbs: Vec<DB> = (0..2)
+        .map(|i| {
+            let o = managed(factory(i), &manager);
+            open(&o, &format!("/db{i}"), &families)
+        })
+        .collect();
+    // A write passes the gate below the limit and then adds itself, a node or
+    // two, and the rest of a shard's range and of a step.
+    let slack = THREADS * (20 * KIB + 16 * KIB + 4 * KIB);
+    let most = AtomicUsize::new(0);
+    let written = AtomicUsize::new(0);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                most.fetch_max(manager.get_usage(), Ordering::Relaxed);
+                std::thread::yield_now();
+            }
+        });
+        let writers: Vec<_> = (0..THREADS as u64)
+            .map(|thread| {
+                let (dbs, written) = (&dbs, &written);
+                scope.spawn(move || {
+                    let mut rng = StdRng::seed_from_u64(seed * 100 + thread);
+                    for _ in 0..400 {
+                        let db = &dbs[rng.random_range(0..dbs.len())];
+                        let cf = db
+                            .cf_handle(families[rng.random_range(0..families.len())])
+                            .unwrap();
+                        let key = format!("{:04}", rng.random_range(0..5000));
+                        let value = vec![1; rng.random_range(0..20 * KIB)];
+                        db.put_cf(&cf, key, &value).unwrap();
+                        written.fetch_add(value.len(), Ordering::Relaxed);
+                        if rng.random_bool(0.02) {
+                            // Holds memtables for a moment.
+                            let _ = db.iterator_cf(&cf, whitewater::IteratorMode::Start).count();
+                        }
+                    }
+                })
+            })
+            .collect();
+        let outcomes: Vec<_> = writers.into_iter().map(|w| w.join()).collect();
+        done.store(true, Ordering::Relaxed);
+        watch.join().unwrap();
+        assert!(outcomes.iter().all(Result::is_ok));
+    });
+    let (most, written) = (most.into_inner(), written.into_inner());
+    assert!(written > 10 * LIMIT, "{written} bytes written");
+    assert!(most <= LIMIT + slack, "{most} used at most");
+    assert!(most >= LIMIT / 2, "{most} used at most");
+    drop(dbs);
+    assert_eq!(manager.get_usage(), 0);
+}
