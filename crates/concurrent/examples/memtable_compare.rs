@@ -4,7 +4,6 @@
 //!
 //! Nothing else should run meanwhile; the load average is printed, too.
 
-use std::cmp::Ordering;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,17 +11,10 @@ use std::time::Instant;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
+use whitewater_concurrent::arena::ArenaOptions;
 use whitewater_concurrent::art::{Art, Options};
-use whitewater_concurrent::skiplist::{KeyOrder, SkipList, Splice};
-
-struct Bytewise;
-
-impl KeyOrder for Bytewise {
-    #[inline]
-    fn compare(&self, a: (&[u8], u64), b: (&[u8], u64)) -> Ordering {
-        a.0.cmp(b.0).then_with(|| b.1.cmp(&a.1))
-    }
-}
+use whitewater_concurrent::region::HugePages;
+use whitewater_concurrent::skiplist::{Bytewise, SkipList, Splice};
 
 type List = SkipList<Bytewise>;
 type Key = Box<[u8]>;
@@ -82,7 +74,11 @@ macro_rules! common {
 
 impl Set for List {
     fn create(_: usize) -> Arc<Self> {
-        Arc::new(SkipList::new(Bytewise, 1 << 20))
+        let arena = ArenaOptions {
+            block_size: 1 << 20,
+            pages: huge_pages(),
+        };
+        Arc::new(SkipList::new(Bytewise, arena))
     }
     fn insert(&self, key: &[u8], tag: u64, value: &[u8]) -> bool {
         SkipList::insert(self, key, tag, value)
@@ -109,7 +105,7 @@ impl Set for Art {
     fn create(bytes: usize) -> Arc<Self> {
         Arc::new(Art::new(Options {
             capacity: bytes,
-            huge_pages: std::env::var_os("HUGE").is_some(),
+            huge_pages: huge_pages(),
         }))
     }
     fn insert(&self, key: &[u8], tag: u64, value: &[u8]) -> bool {
@@ -129,6 +125,13 @@ impl Set for Art {
         found
     }
     common!();
+}
+
+fn huge_pages() -> HugePages {
+    match std::env::var_os("HUGE") {
+        Some(_) => HugePages::Transparent,
+        None => HugePages::Off,
+    }
 }
 
 fn median(mut samples: Vec<f64>) -> f64 {

@@ -192,7 +192,7 @@ fn stress_skip_buckets() {
         buckets: 5,
         height: 4,
         branching: 4,
-        arena_block_size: 4096,
+        arena: 4096.into(),
     };
     let table = Arc::new(HashSkipList::new(By::<Bytewise>(PhantomData), options));
     let writer = table.clone();
@@ -206,7 +206,7 @@ fn stress_link_buckets() {
     let options = LinkListOptions {
         buckets: 5,
         threshold: 50,
-        arena_block_size: 4096,
+        arena: 4096.into(),
     };
     let table = Arc::new(HashLinkList::new(By::<Bytewise>(PhantomData), options));
     let writer = table.clone();

@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicUsize;
 
 use crossbeam_utils::CachePadded;
 
-use crate::arena::ConcurrentArena;
+use crate::arena::{ArenaOptions, ConcurrentArena};
 use crate::skiplist::node::Node;
 use crate::skiplist::{KeyOrder, check_sizes};
 use crate::sorted::{Seal, Sorted, SortedIter};
@@ -42,9 +42,8 @@ pub struct AppendList<O> {
 }
 
 impl<O: KeyOrder> AppendList<O> {
-    /// An empty list that takes memory in blocks of about `arena_block_size`
-    /// bytes.
-    pub fn new(order: O, arena_block_size: usize) -> Self {
+    /// An empty list with an arena of its own.
+    pub fn new(order: O, arena: impl Into<ArenaOptions>) -> Self {
         let count = if crate::sync::MODELLED {
             2
         } else {
@@ -53,7 +52,7 @@ impl<O: KeyOrder> AppendList<O> {
         };
         AppendList {
             order: Arc::new(order),
-            arena: Arc::new(ConcurrentArena::new(arena_block_size)),
+            arena: Arc::new(ConcurrentArena::new(arena)),
             shards: (0..count)
                 .map(|_| CachePadded::new(AtomicPtr::new(ptr::null_mut())))
                 .collect(),

@@ -11,10 +11,15 @@
 //! pays one uncontended lock and no slack, and many writers share nothing but
 //! refills.
 //!
-//! Facts the design follows are those of RocksDB's `ConcurrentArena`, with two
-//! differences: a thread that collides takes the next shard in turn instead of
-//! asking for its CPU number, and bytes are counted when they are handed out,
-//! so slack in shards never shows in [`ConcurrentArena::used_bytes`].
+//! Facts the design follows are those of RocksDB's `ConcurrentArena`, with
+//! these differences: a thread that collides takes the next shard in turn
+//! instead of asking for its CPU number; bytes are counted when they are
+//! handed out, so slack in shards never shows in
+//! [`ConcurrentArena::used_bytes`]; pieces of more than a sixteenth of a
+//! region (there: a quarter) go past it, which keeps what is lost at the ends
+//! of blocks and of shards' regions within 5% of what is used, once that is
+//! some hundred times a shard's region; blocks are kept for the next arena
+//! ([`crate::region`]).
 //!
 //! # Invariants
 //! * I1: a piece lies in a block that lives as long as the arena, overlaps no
@@ -24,14 +29,17 @@
 //! # Locks
 //! Shard before main; nothing is locked while main is held.
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+mod block;
+
 use std::cell::Cell;
 use std::fmt;
 use std::ptr::NonNull;
 
 use crossbeam_utils::CachePadded;
 
+use self::block::{BLOCK_ALIGN, Block};
 use crate::once::OnceBox;
+use crate::region::HugePages;
 use crate::sync::{AtomicUsize, MODELLED, Mutex, MutexGuard, Ordering};
 
 /// Alignment of every piece, in bytes.
@@ -43,8 +51,6 @@ const MIN_BLOCK: usize = 4 << 10;
 const MAX_BLOCK: usize = 1 << 30;
 /// Largest region a shard takes from the main block, in bytes.
 const MAX_SHARD_REGION: usize = 128 << 10;
-/// Blocks start on a cache line.
-const BLOCK_ALIGN: usize = 64;
 
 crate::sync::thread_local! {
     /// The shard this thread uses, plus one; zero as long as the thread has
@@ -66,12 +72,35 @@ pub struct ConcurrentArena {
     block_size: usize,
     /// Bytes a shard takes at a time, a multiple of [`ALIGN`].
     shard_region: usize,
+    /// What all regular blocks but the first are made of.
+    pages: HugePages,
+}
+
+/// How an arena takes memory.
+#[derive(Clone, Copy, Debug)]
+pub struct ArenaOptions {
+    /// Bytes it grows by: rounded up to 8, at least 4 KiB, at most 1 GiB; with
+    /// huge pages, rounded up to whole ones.
+    pub block_size: usize,
+    /// What all blocks but the first are made of: what holds little shall not
+    /// take a huge page.
+    pub pages: HugePages,
+}
+
+/// Blocks of so many bytes, on plain pages.
+impl From<usize> for ArenaOptions {
+    fn from(block_size: usize) -> Self {
+        ArenaOptions {
+            block_size,
+            pages: HugePages::Off,
+        }
+    }
 }
 
 impl ConcurrentArena {
-    /// An arena that grows by blocks of `block_size` bytes (rounded up to 8,
-    /// at least 4 KiB, at most 1 GiB). Takes no memory yet.
-    pub fn new(block_size: usize) -> Self {
+    /// An arena. Takes no memory yet.
+    pub fn new(options: impl Into<ArenaOptions>) -> Self {
+        let ArenaOptions { block_size, pages } = options.into();
         let block_size = block_size
             .clamp(MIN_BLOCK, MAX_BLOCK)
             .next_multiple_of(ALIGN);
@@ -83,6 +112,7 @@ impl ConcurrentArena {
             shard_region: (block_size / 8)
                 .min(MAX_SHARD_REGION)
                 .next_multiple_of(ALIGN),
+            pages,
         }
     }
 
@@ -136,11 +166,11 @@ impl ConcurrentArena {
     #[cold]
     #[inline(never)]
     fn allocate_slow(&self, size: usize) -> NonNull<u8> {
-        if size > self.block_size / 4 {
+        if size > largest_piece(self.block_size) {
             return self.allocate_alone(size);
         }
         let own_shard = SHARD.with(Cell::get);
-        if size > self.shard_region / 4 {
+        if size > largest_piece(self.shard_region) {
             return self.allocate_main(self.main.part.lock(), size);
         }
         if own_shard == 0
@@ -153,8 +183,8 @@ impl ConcurrentArena {
 
     /// A block of its own for one large piece.
     fn allocate_alone(&self, size: usize) -> NonNull<u8> {
-        let block = Block::new(size);
-        let piece = block.start;
+        let block = Block::from_heap(size);
+        let piece = block.start();
         let mut main = self.main.part.lock();
         self.keep(&mut main, block);
         self.main.tally.count(&main, size);
@@ -205,11 +235,17 @@ impl ConcurrentArena {
         if let Some(piece) = main.bump.take(size) {
             return piece;
         }
-        let block = Block::new(self.block_size);
-        main.bump = Bump {
-            next: Some(block.start),
-            left: self.block_size,
+        let pages = match main.current {
+            None => HugePages::Off,
+            Some(_) => self.pages,
         };
+        let block = Block::regular(self.block_size, pages);
+        main.settle();
+        main.bump = Bump {
+            next: Some(block.start()),
+            left: block.bytes(),
+        };
+        main.current = Some(main.blocks.len());
         self.keep(main, block);
         main.bump
             .take(size)
@@ -217,10 +253,17 @@ impl ConcurrentArena {
     }
 
     fn keep(&self, main: &mut Main, block: Block) {
-        let allocated = self.allocated.load(Ordering::Relaxed) + block.layout.size();
+        let allocated = self.allocated.load(Ordering::Relaxed) + block.bytes();
         self.allocated.store(allocated, Ordering::Relaxed);
         main.blocks.push(block);
     }
+}
+
+/// The largest piece to be cut from a block or a shard's region of `bytes`
+/// bytes: what does not fit any more at its end is lost, a thirty-second on
+/// average. Pieces in tiny regions may be larger, up to a quarter.
+fn largest_piece(bytes: usize) -> usize {
+    (bytes / 16).max(1 << 10).min(bytes / 4)
 }
 
 impl fmt::Debug for ConcurrentArena {
@@ -276,6 +319,23 @@ impl Tally {
 struct Main {
     bump: Bump,
     blocks: Vec<Block>,
+    /// The block that `bump` is the rest of.
+    current: Option<usize>,
+}
+
+impl Main {
+    /// Tells the current block how much of it was never handed out.
+    fn settle(&mut self) {
+        if let Some(current) = self.current {
+            self.blocks[current].untouched = self.bump.left;
+        }
+    }
+}
+
+impl Drop for Main {
+    fn drop(&mut self) {
+        self.settle();
+    }
 }
 
 /// The rest of a region: `left` bytes from `next` on, owned exclusively.
@@ -298,37 +358,6 @@ impl Bump {
         // inside its block or one past the end.
         self.next = Some(unsafe { piece.add(size) });
         Some(piece)
-    }
-}
-
-/// Memory from the system; returned on drop.
-struct Block {
-    start: NonNull<u8>,
-    layout: Layout,
-}
-
-// SAFETY: a `Block` owns its memory, and the system allocator takes memory
-// back from any thread.
-unsafe impl Send for Block {}
-
-impl Block {
-    /// `size` bytes, more than 0.
-    fn new(size: usize) -> Self {
-        let layout = Layout::from_size_align(size, BLOCK_ALIGN).expect("size was checked");
-        // SAFETY: the layout's size is not 0, as the caller promises.
-        let start = unsafe { alloc(layout) };
-        match NonNull::new(start) {
-            Some(start) => Block { start, layout },
-            None => handle_alloc_error(layout),
-        }
-    }
-}
-
-impl Drop for Block {
-    fn drop(&mut self) {
-        // SAFETY: `start` came from `alloc` with this layout, and only this
-        // destructor returns it.
-        unsafe { dealloc(self.start.as_ptr(), self.layout) }
     }
 }
 

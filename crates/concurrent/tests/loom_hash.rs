@@ -35,7 +35,7 @@ fn links(threshold: u32) -> Arc<HashLinkList<Bytewise>> {
         LinkListOptions {
             buckets: 1,
             threshold,
-            arena_block_size: 4096,
+            arena: 4096.into(),
         },
     ))
 }
@@ -47,7 +47,7 @@ fn skips() -> Arc<HashSkipList<Bytewise>> {
             buckets: 1,
             height: 1,
             branching: 4,
-            arena_block_size: 4096,
+            arena: 4096.into(),
         },
     ))
 }

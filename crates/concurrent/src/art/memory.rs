@@ -30,7 +30,7 @@ use std::sync::atomic::Ordering;
 use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
 
-use super::region::Region;
+use crate::region::{HugePages, Region};
 use crate::sync::MODELLED;
 // These order nothing that readers rely on, so models need not branch on them.
 use crate::sync::unmodelled::{AtomicU64, AtomicUsize};
@@ -86,7 +86,7 @@ pub(super) struct Memory {
     /// Units a shard takes at a time.
     range: u32,
     /// Whether to ask for huge pages.
-    huge: bool,
+    huge: HugePages,
     /// Where pieces come from; a power of two of them.
     shards: Box<[CachePadded<Shard>]>,
     regions: [OnceLock<Region>; REGIONS],
@@ -136,7 +136,7 @@ struct Carve {
 impl Memory {
     /// Memory whose region 0 holds about `capacity` bytes (64 KiB to 8 GiB,
     /// rounded up to a power of two; less if the system refuses so much).
-    pub(super) fn new(capacity: usize, huge: bool) -> Self {
+    pub(super) fn new(capacity: usize, huge: HugePages) -> Self {
         let units = capacity.div_ceil(UNIT) as u64;
         let mut units = units.clamp(MIN_MAIN, MAX_MAIN).next_power_of_two();
         let main = loop {
@@ -433,7 +433,7 @@ mod tests {
     fn a_piece_lies_in_one_region() {
         // With large pieces of any size before, ranges end anywhere.
         for large in (0..64).map(|units| (64 + units) * UNIT) {
-            let memory = Memory::new(0, false);
+            let memory = Memory::new(0, HugePages::Off);
             memory.allocate(large);
             while memory.supply.carve.lock().next < 5 * MIN_MAIN {
                 let unit = memory.allocate(3 * UNIT);
@@ -446,7 +446,7 @@ mod tests {
     /// A piece that cannot be had leaves everything as it was.
     #[test]
     fn memory_survives_a_piece_too_large() {
-        let memory = Memory::new(0, false);
+        let memory = Memory::new(0, HugePages::Off);
         let bytes = MAX_UNITS as usize / 2 * UNIT + 1;
         let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             memory.allocate(bytes);

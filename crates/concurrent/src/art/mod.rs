@@ -14,7 +14,7 @@
 //!                                          `- '1' -> leaf "abxyz1"
 //! ```
 //!
-//! * `region`, `memory`: where it lives; 32-bit names instead of pointers
+//! * `memory`: where it lives; 32-bit names instead of pointers
 //! * `leaf`: keys and versions in memory; `versions`: the versions of a key
 //! * `node`, `bytes`: inner nodes of 4, 16, 48 and 256 children
 //! * `search`: the way to a key; `insert`: adding keys; `batch`: many at once
@@ -46,7 +46,6 @@ mod leaf;
 mod memory;
 mod node;
 mod prepare;
-mod region;
 mod search;
 mod versions;
 
@@ -58,11 +57,12 @@ use self::leaf::{Leaf, Link, MAX_KEY, MAX_VALUE};
 use self::memory::Memory;
 use self::node::{Node, Ref};
 use self::versions::Versions;
+use crate::region::HugePages;
 use crate::sync::{AtomicU32, Ordering};
 
 pub use self::iter::Iter;
 pub use self::prepare::Prepared;
-pub use self::region::{pool_bytes, pool_limit, set_pool_limit};
+pub use crate::region::{pool_bytes, pool_limit, set_pool_limit};
 
 /// How a tree takes memory.
 #[derive(Clone, Copy, Debug)]
@@ -72,14 +72,14 @@ pub struct Options {
     /// speed: reserve for the largest tree expected. Default: 128 MiB.
     pub capacity: usize,
     /// Whether to ask the system for huge pages. Default: no.
-    pub huge_pages: bool,
+    pub huge_pages: HugePages,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Options {
             capacity: 128 << 20,
-            huge_pages: false,
+            huge_pages: HugePages::Off,
         }
     }
 }

@@ -28,7 +28,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use super::{LinkIter, MAX_HEIGHT, Towers, bucket_of};
-use crate::arena::{ALIGN, ConcurrentArena};
+use crate::arena::{ALIGN, ArenaOptions, ConcurrentArena};
 use crate::counter::Counter;
 use crate::skiplist::node::{Key, Node};
 use crate::skiplist::{KeyOrder, SkipList, check_sizes};
@@ -47,8 +47,8 @@ pub struct LinkListOptions {
     pub buckets: usize,
     /// Entries of a bucket beyond which it becomes a skip list.
     pub threshold: u32,
-    /// Bytes of one arena block, about.
-    pub arena_block_size: usize,
+    /// How memory is taken.
+    pub arena: ArenaOptions,
 }
 
 /// A bucket's skip list.
@@ -89,7 +89,7 @@ impl<O: KeyOrder> HashLinkList<O> {
     pub fn new(order: O, options: LinkListOptions) -> Self {
         HashLinkList {
             order: Arc::new(order),
-            arena: Arc::new(ConcurrentArena::new(options.arena_block_size)),
+            arena: Arc::new(ConcurrentArena::new(options.arena)),
             buckets: (0..options.buckets.max(1))
                 .map(|_| Bucket {
                     head: AtomicPtr::new(ptr::null_mut()),

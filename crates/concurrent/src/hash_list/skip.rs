@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::slots::Slots;
 use super::{MAX_HEIGHT, Towers, bucket_of};
-use crate::arena::ConcurrentArena;
+use crate::arena::{ArenaOptions, ConcurrentArena};
 use crate::counter::Counter;
 use crate::skiplist::{Iter, KeyOrder, SkipList};
 use crate::sorted::{Seal, Sorted, SortedIter, Visit};
@@ -19,8 +19,8 @@ pub struct SkipListOptions {
     pub height: usize,
     /// One node in so many of a level is in the level above, too; at least 1.
     pub branching: u32,
-    /// Bytes of one arena block, about.
-    pub arena_block_size: usize,
+    /// How memory is taken.
+    pub arena: ArenaOptions,
 }
 
 type Bucket<O> = SkipList<Arc<O>>;
@@ -41,7 +41,7 @@ impl<O: KeyOrder> HashSkipList<O> {
     pub fn new(order: O, options: SkipListOptions) -> Self {
         HashSkipList {
             order: Arc::new(order),
-            arena: Arc::new(ConcurrentArena::new(options.arena_block_size)),
+            arena: Arc::new(ConcurrentArena::new(options.arena)),
             buckets: Slots::new(options.buckets.max(1)),
             towers: Towers {
                 max: options.height.clamp(1, MAX_HEIGHT),

@@ -1,9 +1,9 @@
 //! Checking a list's structure, for tests and for those who doubt an order.
 
 use super::node::Node;
-use super::{KeyOrder, SkipList};
+use super::{KeyOrder, Layout, SkipList};
 
-impl<O: KeyOrder> SkipList<O> {
+impl<O: KeyOrder, L: Layout> SkipList<O, L> {
     /// Checks that every level is sorted and that what is in a level is in the
     /// level below, too; returns the number of entries. Reads everything. The
     /// answer is about a list into which nobody inserts meanwhile.
@@ -33,7 +33,7 @@ impl<O: KeyOrder> SkipList<O> {
         while let Some(node) = at {
             if let Some(&last) = nodes.last() {
                 // SAFETY: reached through a link, so not the head.
-                let key = unsafe { node.key() };
+                let key = unsafe { node.key_as::<L>() };
                 // SAFETY: as above.
                 if unsafe { self.compare(last, key) }.is_ge() {
                     return Err(format!("level {level} is not sorted"));

@@ -21,7 +21,7 @@
 
 use super::node::{Key, MAX_HEIGHT, Node};
 use super::search::Place;
-use super::{KeyOrder, SkipList, check_sizes};
+use super::{KeyOrder, Layout, SkipList, check_sizes};
 use crate::sync::Ordering;
 use std::cmp::Ordering as Order;
 
@@ -54,6 +54,18 @@ impl Default for Splice {
     }
 }
 
+/// What to do with a splice that is not around the next key in the bottom
+/// level.
+#[derive(Clone, Copy)]
+pub(super) enum Reuse {
+    /// Search from the top: all that a bad guess costs is two comparisons with
+    /// nodes that are in the cache.
+    IfAdjacent,
+    /// Climb to the lowest level that is around the key: the cost grows with
+    /// the distance from the last key, not with the list.
+    Climb,
+}
+
 /// The key to insert is there already.
 struct Duplicate;
 
@@ -66,7 +78,7 @@ enum Side {
     Taken,
 }
 
-impl<O: KeyOrder> SkipList<O> {
+impl<O: KeyOrder, L: Layout> SkipList<O, L> {
     /// [`SkipList::insert`] with a given number of levels, from 1 to the
     /// greatest (larger numbers count as that): for tests that need a list of
     /// a known shape.
@@ -96,7 +108,7 @@ impl<O: KeyOrder> SkipList<O> {
                 places[level] = place;
             }
         }
-        let node = Node::create(&self.arena, height, key, value);
+        let node = Node::create_as::<L>(&self.arena, &self.apart, height, key, value);
         // SAFETY: the places were found above, in their levels.
         let linked = unsafe { self.link(node, height, key, &mut places) };
         linked.is_ok()
@@ -113,16 +125,29 @@ impl<O: KeyOrder> SkipList<O> {
         tag: u64,
         value: &[u8],
     ) -> bool {
-        check_sizes(user_key, value);
+        self.insert_at(splice, Reuse::Climb, height, (user_key, tag), value)
+    }
+
+    /// Inserts from a splice's place if that may be `reuse`d, and leaves in
+    /// the splice the places of the new entry.
+    #[inline(always)]
+    pub(super) fn insert_at(
+        &self,
+        splice: &mut Splice,
+        reuse: Reuse,
+        height: usize,
+        key: Key<'_>,
+        value: &[u8],
+    ) -> bool {
+        check_sizes(key.0, value);
         let height = height.clamp(1, self.max_height);
-        let key = (user_key, tag);
         let top = self.raise_height(height);
-        let Ok(()) = self.fit(splice, top, key) else {
+        let Ok(()) = self.fit(splice, reuse, top, key) else {
             return false;
         };
         // Forgotten unless all goes well.
         splice.height = 0;
-        let node = Node::create(&self.arena, height, key, value);
+        let node = Node::create_as::<L>(&self.arena, &self.apart, height, key, value);
         // SAFETY: `fit` filled `splice` for this list (S1) and this key.
         let linked = unsafe { self.link(node, height, key, &mut splice.places) };
         if linked.is_ok() {
@@ -136,11 +161,18 @@ impl<O: KeyOrder> SkipList<O> {
 
     /// Makes a splice hold the place of `key` in the levels below `top`, the
     /// height of the list, keeping what still fits.
-    fn fit(&self, splice: &mut Splice, top: usize, key: Key<'_>) -> Result<(), Duplicate> {
+    #[inline(always)]
+    fn fit(
+        &self,
+        splice: &mut Splice,
+        reuse: Reuse,
+        top: usize,
+        key: Key<'_>,
+    ) -> Result<(), Duplicate> {
         let mut good_from = top;
         if splice.list == self.id && splice.height == top {
             // SAFETY: the splice names this list (S1).
-            good_from = unsafe { self.lowest_fitting(splice, key) }?;
+            good_from = unsafe { self.lowest_fitting(splice, reuse, key) }?;
         } else {
             splice.list = self.id;
             splice.places[top] = self.everything();
@@ -165,10 +197,18 @@ impl<O: KeyOrder> SkipList<O> {
     ///
     /// # Safety
     /// The splice must name this list (S1).
-    unsafe fn lowest_fitting(&self, splice: &Splice, key: Key<'_>) -> Result<usize, Duplicate> {
+    unsafe fn lowest_fitting(
+        &self,
+        splice: &Splice,
+        reuse: Reuse,
+        key: Key<'_>,
+    ) -> Result<usize, Duplicate> {
         let mut level = 0;
         while level < splice.height {
             let place = splice.places[level];
+            if level > 0 && matches!(reuse, Reuse::IfAdjacent) {
+                return Ok(splice.height);
+            }
             // SAFETY: `prev` has this level (S1).
             if unsafe { place.prev.next(level) } != place.next {
                 // Others inserted here: the place is wider than need be.

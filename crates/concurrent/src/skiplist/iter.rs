@@ -3,27 +3,44 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::ahead::Ahead;
 use super::node::{Entry, Node};
-use super::{KeyOrder, SkipList};
+use super::{Inline, KeyOrder, Layout, SkipList};
+
+/// Steps forward after which nodes further ahead are fetched: looking ahead
+/// begins with a search, which short walks should not pay for. Nor should
+/// those through nodes that lie in memory as they are ordered: processors see
+/// that by themselves.
+const LONG_WALK: u32 = 32;
 
 /// A cursor over a list. Sees every entry inserted before it was positioned;
 /// entries inserted meanwhile may or may not appear. Stands nowhere at first.
-pub struct Iter<O> {
+pub struct Iter<O, L: Layout = Inline> {
     /// Keeps the nodes alive.
-    list: Arc<SkipList<O>>,
+    list: Arc<SkipList<O, L>>,
     /// A node of the list, never its head.
     at: Option<Node>,
+    /// Steps forward to a node far away in memory, less those to one nearby;
+    /// 0 to twice [`LONG_WALK`].
+    far_steps: u32,
+    /// What is fetched for a long walk.
+    ahead: Option<Box<Ahead>>,
 }
 
 // SAFETY: the node is kept alive by the list, which shares its nodes between
 // threads itself.
-unsafe impl<O: KeyOrder> Send for Iter<O> {}
+unsafe impl<O: KeyOrder, L: Layout> Send for Iter<O, L> {}
 // SAFETY: as for `Send`; a shared cursor only reads published entries.
-unsafe impl<O: KeyOrder> Sync for Iter<O> {}
+unsafe impl<O: KeyOrder, L: Layout> Sync for Iter<O, L> {}
 
-impl<O: KeyOrder> Iter<O> {
-    pub(super) fn new(list: Arc<SkipList<O>>) -> Self {
-        Iter { list, at: None }
+impl<O: KeyOrder, L: Layout> Iter<O, L> {
+    pub(super) fn new(list: Arc<SkipList<O, L>>) -> Self {
+        Iter {
+            list,
+            at: None,
+            far_steps: 0,
+            ahead: None,
+        }
     }
 
     /// Whether the cursor stands on an entry.
@@ -53,38 +70,74 @@ impl<O: KeyOrder> Iter<O> {
     /// Moves forward. Nothing happens if the cursor is not valid.
     #[inline]
     pub fn next(&mut self) {
-        if let Some(node) = self.at {
+        if let Some(from) = self.at {
             // SAFETY: every node has level 0, and the list is alive.
-            self.at = unsafe { node.next(0) };
+            self.at = unsafe { from.next(0) };
+            if let Some(node) = self.at {
+                self.look_ahead(from, node);
+            }
         }
+    }
+
+    /// Sees to it that the nodes after `to` are fetched, to which the cursor
+    /// has come from `from`.
+    #[inline]
+    fn look_ahead(&mut self, from: Node, to: Node) {
+        if from.is_near(to) {
+            self.far_steps = self.far_steps.saturating_sub(1);
+        } else if self.far_steps < 2 * LONG_WALK {
+            self.far_steps += 1;
+        }
+        if let Some(ahead) = &mut self.ahead {
+            // SAFETY: the list is alive.
+            unsafe { ahead.follow(to) };
+            if self.far_steps == 0 {
+                self.ahead = None;
+            }
+        } else if self.far_steps >= LONG_WALK {
+            let ahead = self.ahead.insert(Box::new(Ahead::of(&*self.list, to)));
+            // SAFETY: the list is alive.
+            unsafe { ahead.follow(to) };
+        }
+    }
+
+    /// Somebody moved the cursor elsewhere than one step forward.
+    fn moved(&mut self) {
+        self.far_steps = 0;
+        self.ahead = None;
     }
 
     /// Moves backward: a fresh search, O(log n). Nothing happens if the cursor
     /// is not valid.
     pub fn prev(&mut self) {
         if self.valid() {
+            self.moved();
             self.at = self.list.last_before(self.entry().key(), false);
         }
     }
 
     /// Moves to the first entry at or after the given key.
     pub fn seek(&mut self, user_key: &[u8], tag: u64) {
+        self.moved();
         self.at = self.list.first_at_or_after((user_key, tag)).0;
     }
 
     /// Moves to the last entry at or before the given key.
     pub fn seek_for_prev(&mut self, user_key: &[u8], tag: u64) {
+        self.moved();
         self.at = self.list.last_before((user_key, tag), true);
     }
 
     /// Moves to the first entry.
     pub fn seek_to_first(&mut self) {
+        self.moved();
         // SAFETY: the head has every level, and the list is alive.
         self.at = unsafe { self.list.head.next(0) };
     }
 
     /// Moves to the last entry.
     pub fn seek_to_last(&mut self) {
+        self.moved();
         self.at = self.list.last();
     }
 
@@ -93,11 +146,11 @@ impl<O: KeyOrder> Iter<O> {
         let node = self.at.expect("the cursor stands on an entry");
         // SAFETY: found by a search, so published and not the head; the list
         // lives as long as `self`.
-        unsafe { node.entry() }
+        unsafe { node.entry_as::<L>() }
     }
 }
 
-impl<O> fmt::Debug for Iter<O> {
+impl<O, L: Layout> fmt::Debug for Iter<O, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Iter")
             .field("list", &self.list)

@@ -8,6 +8,10 @@
 //!        | varint32 value length | value
 //! ```
 //!
+//! That is the layout [`Inline`](super::Inline). With
+//! [`Indirect`](super::Indirect) a pointer to the entry, a piece of its own,
+//! stands in its place.
+//!
 //! A node does not store its height: whoever reaches it through a link of
 //! level `l` knows that it has the levels `0..=l`. The head has all levels and
 //! no entry.
@@ -25,6 +29,8 @@ use std::mem::size_of;
 use std::ptr::{self, NonNull};
 use std::slice;
 
+use super::layout::sealed::{Apart, Nowhere};
+use super::layout::{Inline, Layout};
 use crate::arena::{ALIGN, ConcurrentArena};
 use crate::sync::{AtomicPtr, Ordering, PublishedMark};
 
@@ -92,10 +98,11 @@ impl Node {
     }
 
     /// An unpublished node with `height` levels (1 to [`MAX_HEIGHT`]) that
-    /// holds a copy of the entry. Key and value must not exceed
-    /// [`MAX_USER_KEY`] and [`MAX_VALUE`].
-    pub(crate) fn create(
+    /// holds a copy of the entry or, as the layout says, a pointer to one
+    /// in `apart`. Key and value must not exceed [`MAX_USER_KEY`] and [`MAX_VALUE`].
+    pub(super) fn create_as<L: Layout>(
         arena: &ConcurrentArena,
+        apart: &L::Apart,
         height: usize,
         key: Key<'_>,
         value: &[u8],
@@ -105,12 +112,19 @@ impl Node {
         let value_len = value.len() as u32;
         let size =
             varint_len(key_len) + key_len as usize + varint_len(value_len) + value_len as usize;
-        let node = Self::with_room(arena, height, size);
+        let (node, to) = if L::INLINE {
+            let node = Self::with_room(arena, height, size);
+            (node, node.behind_links())
+        } else {
+            let entry = apart.allocate(size).as_ptr();
+            let node = Self::with_room(arena, height, size_of::<*const u8>());
+            // SAFETY: the room for a pointer, aligned as links are.
+            unsafe { node.behind_links().cast::<*const u8>().write(entry) };
+            (node, entry)
+        };
         // SAFETY: just made in this arena.
         unsafe { node.mark() }.written();
-        let mut writer = EntryWriter {
-            to: node.entry_ptr(),
-        };
+        let mut writer = EntryWriter { to };
         // SAFETY: this and the next four pieces add up to `size`, the room.
         unsafe { writer.varint(key_len) };
         // SAFETY: see above.
@@ -122,6 +136,16 @@ impl Node {
         // SAFETY: see above.
         unsafe { writer.bytes(value) };
         node
+    }
+
+    /// [`Node::create_as`] with the entry in the node.
+    pub(crate) fn create(
+        arena: &ConcurrentArena,
+        height: usize,
+        key: Key<'_>,
+        value: &[u8],
+    ) -> Self {
+        Self::create_as::<Inline>(arena, &Nowhere, height, key, value)
     }
 
     /// Memory for a node, with its links set to null.
@@ -244,29 +268,53 @@ impl Node {
         let _ = level;
     }
 
+    /// Whether walking from one node to the other is as reading memory in
+    /// order, one way or the other.
+    #[inline(always)]
+    pub(super) fn is_near(self, other: Node) -> bool {
+        self.0.addr().get().abs_diff(other.0.addr().get()) < 512
+    }
+
+    /// Asks the processor for the node: its lowest links, its key and the
+    /// beginning of its value. What is longer than that comes by itself, as it
+    /// is read in order.
+    #[inline(always)]
+    pub(super) fn prefetch(self) {
+        #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            for line in 0..2 {
+                let at = self.0.as_ptr().cast::<i8>().wrapping_add(line * 64);
+                // SAFETY: a prefetch has no effect but on caches, whatever the
+                // address.
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(at) };
+            }
+        }
+    }
+
     /// The node's key.
     ///
     /// # Safety
     /// `self` must not be the head, must be published to this thread or made
     /// by it, and its list must outlive `'a`.
     #[inline(always)]
-    pub(crate) unsafe fn key<'a>(self) -> Key<'a> {
-        // SAFETY: a node of a list that is alive.
-        unsafe { self.mark() }.read();
+    pub(super) unsafe fn key_as<'a, L: Layout>(self) -> Key<'a> {
+        // SAFETY: the caller's promise.
+        let entry = unsafe { self.entry_ptr::<L>() };
         // SAFETY: not a head, so an entry is there, complete by N3.
-        split_key(unsafe { read_prefixed(self.entry_ptr()) })
+        split_key(unsafe { read_prefixed(entry) })
     }
 
     /// The node's entry.
     ///
     /// # Safety
-    /// As for [`Node::key`].
+    /// As for [`Node::key_as`].
     #[inline(always)]
-    pub(crate) unsafe fn entry<'a>(self) -> Entry<'a> {
-        // SAFETY: a node of a list that is alive.
-        unsafe { self.mark() }.read();
+    pub(super) unsafe fn entry_as<'a, L: Layout>(self) -> Entry<'a> {
+        // SAFETY: the caller's promise.
+        let entry = unsafe { self.entry_ptr::<L>() };
         // SAFETY: as in `key`.
-        let internal_key: &'a [u8] = unsafe { read_prefixed(self.entry_ptr()) };
+        let internal_key: &'a [u8] = unsafe { read_prefixed(entry) };
         let after_key = internal_key.as_ptr_range().end;
         // SAFETY: the value's length follows the key.
         let value = unsafe { read_prefixed(after_key) };
@@ -276,15 +324,53 @@ impl Node {
         }
     }
 
+    /// [`Node::key_as`] of a node that has the entry in it.
+    ///
+    /// # Safety
+    /// As for [`Node::key_as`].
+    #[inline(always)]
+    pub(crate) unsafe fn key<'a>(self) -> Key<'a> {
+        // SAFETY: the caller's promise.
+        unsafe { self.key_as::<Inline>() }
+    }
+
+    /// [`Node::entry_as`] of a node that has the entry in it.
+    ///
+    /// # Safety
+    /// As for [`Node::key_as`].
+    #[inline(always)]
+    pub(crate) unsafe fn entry<'a>(self) -> Entry<'a> {
+        // SAFETY: the caller's promise.
+        unsafe { self.entry_as::<Inline>() }
+    }
+
     #[inline(always)]
     fn mark_ptr(self) -> *mut Mark {
         self.0.as_ptr().wrapping_add(1).cast()
     }
 
+    /// What follows links and mark.
     #[inline(always)]
-    fn entry_ptr(self) -> *mut u8 {
+    fn behind_links(self) -> *mut u8 {
         let after_links = self.mark_ptr().cast::<u8>();
         after_links.wrapping_add(size_of::<Mark>())
+    }
+
+    /// The first byte of the entry.
+    ///
+    /// # Safety
+    /// As for [`Node::key_as`].
+    #[inline(always)]
+    unsafe fn entry_ptr<L: Layout>(self) -> *const u8 {
+        // SAFETY: a node of a list that is alive.
+        unsafe { self.mark() }.read();
+        if L::INLINE {
+            self.behind_links()
+        } else {
+            // SAFETY: a node of such a list holds a pointer here, written as
+            // the entry was (N3).
+            unsafe { self.behind_links().cast::<*const u8>().read() }
+        }
     }
 
     /// # Safety
@@ -392,6 +478,7 @@ impl EntryWriter {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
+    use crate::skiplist::{Indirect, Inline};
 
     #[test]
     fn varints_of_every_size_come_back() {
@@ -412,15 +499,21 @@ mod tests {
 
     #[test]
     fn entries_come_back_and_stay_in_their_room() {
+        entries_come_back::<Inline>();
+        entries_come_back::<Indirect>();
+    }
+
+    fn entries_come_back<L: Layout>() {
         let arena = ConcurrentArena::new(4096);
+        let apart = L::Apart::new(4096.into());
         for (key_len, value_len) in [(0, 0), (1, 127), (119, 128), (120, 300), (20_000, 70_000)] {
             let user_key = vec![7_u8; key_len];
             let value = vec![9_u8; value_len];
-            let node = Node::create(&arena, 3, (&user_key, u64::MAX - 1), &value);
+            let node = Node::create_as::<L>(&arena, &apart, 3, (&user_key, u64::MAX - 1), &value);
             // A second node right behind must not disturb the first.
-            let _behind = Node::create(&arena, MAX_HEIGHT, (b"behind", 1), b"it");
+            let _behind = Node::create_as::<L>(&arena, &apart, MAX_HEIGHT, (b"behind", 1), b"it");
             // SAFETY: made by this thread, and the arena is alive.
-            let entry = unsafe { node.entry() };
+            let entry = unsafe { node.entry_as::<L>() };
             assert_eq!(entry.key(), (&user_key[..], u64::MAX - 1));
             assert_eq!(entry.value, value);
             for level in 0..3 {

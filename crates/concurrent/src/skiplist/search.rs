@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 
 use super::node::{BRANCHING, Key, Node};
-use super::{KeyOrder, SkipList};
+use super::{KeyOrder, Layout, SkipList};
 
 /// Two neighbours of one level with a key's place between them.
 ///
@@ -28,7 +28,7 @@ pub(super) struct Found {
     pub(super) exact: bool,
 }
 
-impl<O: KeyOrder> SkipList<O> {
+impl<O: KeyOrder, L: Layout> SkipList<O, L> {
     /// How a node's key compares to `key`.
     ///
     /// # Safety
@@ -38,7 +38,7 @@ impl<O: KeyOrder> SkipList<O> {
     pub(super) unsafe fn compare(&self, node: Node, key: Key<'_>) -> Ordering {
         // SAFETY: not the head and published, by the caller's promise; the
         // list is borrowed.
-        self.order.compare(unsafe { node.key() }, key)
+        self.order.compare(unsafe { node.key_as::<L>() }, key)
     }
 
     /// Finds the place of `key` in one level, from `from.prev` on.
@@ -96,6 +96,21 @@ impl<O: KeyOrder> SkipList<O> {
             place = found.place;
         }
         (place.next, false)
+    }
+
+    /// The first node of one level at or after `key`; none if nodes are not so
+    /// high.
+    pub(super) fn first_in_level(&self, key: Key<'_>, lowest: usize) -> Option<Node> {
+        if lowest >= self.max_height {
+            return None;
+        }
+        let mut place = self.everything();
+        for level in (lowest..self.height().max(lowest + 1)).rev() {
+            // SAFETY: as in `first_at_or_after`.
+            let found = unsafe { self.search_level(key, level, place) };
+            place = found.place;
+        }
+        place.next
     }
 
     /// The last node before `key` (or at it, if `or_at`).

@@ -4,7 +4,8 @@ use std::thread;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use whitewater_concurrent::arena::{ALIGN, ConcurrentArena};
+use whitewater_concurrent::arena::{ALIGN, ArenaOptions, ConcurrentArena};
+use whitewater_concurrent::region::HugePages;
 
 /// A piece filled with a pattern of its own.
 struct Piece {
@@ -35,6 +36,10 @@ impl Piece {
         let bytes = unsafe { std::slice::from_raw_parts(self.start, self.len) };
         bytes.iter().all(|&byte| byte == self.pattern)
     }
+}
+
+fn arena(block_size: usize, pages: HugePages) -> ConcurrentArena {
+    ConcurrentArena::new(ArenaOptions { block_size, pages })
 }
 
 fn rounded(len: usize) -> usize {
@@ -134,4 +139,84 @@ fn threads_get_disjoint_pieces() {
     assert_eq!(arena.pieces(), THREADS * PIECES);
     // Slack: one region per shard, and what blocks lose at their ends.
     assert!(arena.allocated_bytes() < used + used / 4 + (1 << 20));
+}
+
+/// Bytes that many threads with pieces of many sizes really hold, and what
+/// the arena says: used to the byte, taken from the system within 5%.
+fn assert_accounting(pages: HugePages) {
+    const THREADS: usize = 16;
+    const EACH: usize = 8 << 20;
+    let arena = arena(1 << 20, pages);
+    let totals: Vec<(usize, usize)> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                let arena = &arena;
+                scope.spawn(move || {
+                    let (mut bytes, mut pieces, mut x) = (0, 0, thread + 1);
+                    while bytes < EACH {
+                        x = x.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(11);
+                        let most = [100, 100, 300, 300, 300, 3_000, 20_000, 150_000];
+                        let len = (x >> 40) % most[(x >> 32) % most.len()];
+                        let piece = Piece::take(arena, len, thread as u8);
+                        assert!(piece.is_intact());
+                        bytes += rounded(len);
+                        pieces += 1;
+                    }
+                    (bytes, pieces)
+                })
+            })
+            .collect();
+        let totals = workers.into_iter().map(|worker| worker.join().unwrap());
+        totals.collect()
+    });
+    let used: usize = totals.iter().map(|(bytes, _)| bytes).sum();
+    assert_eq!(arena.used_bytes(), used);
+    assert_eq!(
+        arena.pieces(),
+        totals.iter().map(|(_, pieces)| pieces).sum::<usize>()
+    );
+    let allocated = arena.allocated_bytes();
+    assert!(allocated >= used);
+    assert!(
+        allocated <= used + used / 20,
+        "{allocated} taken for {used} bytes"
+    );
+}
+
+#[test]
+fn accounting_is_exact_with_many_threads_and_sizes() {
+    assert_accounting(HugePages::Off);
+}
+
+#[test]
+fn accounting_is_exact_on_huge_pages() {
+    assert_accounting(HugePages::Transparent);
+    // Systems without reserved pages give transparent ones.
+    assert_accounting(HugePages::Reserved(2 << 20));
+}
+
+#[test]
+fn little_takes_no_huge_page() {
+    let arena = arena(1 << 20, HugePages::Transparent);
+    arena.allocate(8);
+    assert_eq!(arena.allocated_bytes(), 1 << 20);
+    for _ in 0..(1 << 20) / 4096 {
+        arena.allocate(4096);
+    }
+    assert_eq!(arena.allocated_bytes(), 3 << 20);
+}
+
+/// Blocks of an arena that is gone are used again, whatever is in them.
+#[test]
+fn blocks_are_used_again() {
+    for pages in [HugePages::Off, HugePages::Transparent] {
+        for round in 0..3 {
+            let arena = arena(512 << 10, pages);
+            let pieces: Vec<_> = (0..40)
+                .map(|i| Piece::take(&arena, 30_000, round * 40 + i))
+                .collect();
+            assert_disjoint(&pieces);
+            assert!(pieces.iter().all(Piece::is_intact));
+        }
+    }
 }

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use whitewater_concurrent::skiplist::{Iter, KeyOrder, SkipList, Splice};
+use whitewater_concurrent::arena::ArenaOptions;
+use whitewater_concurrent::region::HugePages;
+use whitewater_concurrent::skiplist::{Indirect, Iter, KeyOrder, SkipList, Splice};
 
 use crate::order::{Bytewise, ModelKey, split};
 
@@ -163,6 +165,41 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn layouts_agree(inserts in inserts(), reverse in any::<bool>()) {
+        let (inline, model) = build(inserts)?;
+        let arena = ArenaOptions {
+            block_size: 16 << 10,
+            pages: HugePages::Transparent,
+        };
+        let list: SkipList<Bytewise, Indirect> = SkipList::with_layout(Bytewise, arena);
+        let list = Arc::new(list);
+        let mut entries: Vec<_> = model.iter().collect();
+        if reverse {
+            entries.reverse();
+        }
+        for ((user_key, tag), value) in entries {
+            prop_assert!(list.insert_concurrently(user_key, tag.0, value));
+            prop_assert!(!list.insert_concurrently(user_key, tag.0, value));
+        }
+        prop_assert_eq!(list.check(), Ok(model.len()));
+        prop_assert_eq!(list.len(), model.len());
+        prop_assert!(list.used_bytes() <= list.allocated_bytes());
+        let (mut a, mut b) = (inline.iter(), list.iter());
+        a.seek_to_first();
+        b.seek_to_first();
+        while a.valid() && b.valid() {
+            prop_assert_eq!((a.key(), a.value()), (b.key(), b.value()));
+            a.next();
+            b.next();
+        }
+        prop_assert_eq!(a.valid(), b.valid());
+    }
+}
+
 #[test]
 fn an_empty_list_has_nothing() {
     let list = Arc::new(SkipList::new(Bytewise, 0));
@@ -217,12 +254,18 @@ fn a_splice_serves_any_order() {
         |i| i * 7_919 % 10_000,
         |i| if i % 2 == 0 { i } else { 9_999 - i / 2 * 2 },
     ];
-    for order in orders {
+    for (order, own) in orders.into_iter().flat_map(|o| [(o, true), (o, false)]) {
         let list = SkipList::new(Bytewise, 1 << 20);
         let mut splice = Splice::default();
         for i in 0..10_000 {
             let key = order(i).to_be_bytes();
-            assert!(list.insert_with_splice(&mut splice, &key, 1, &key));
+            // The list's own splice, or the caller's.
+            let mut insert = || match own {
+                true => list.insert(&key, 1, &key),
+                false => list.insert_with_splice(&mut splice, &key, 1, &key),
+            };
+            assert!(insert());
+            assert!(!insert(), "the second one is noticed");
         }
         let mut count = 0_u32;
         list.scan_from(b"", 0, &mut |key, _, value| {
@@ -340,4 +383,60 @@ fn a_million_versions_are_searched_quickly() {
         // Up to four in each of ten levels, and as many again for luck.
         assert!(comparisons <= 80, "{comparisons} comparisons");
     }
+}
+
+/// Long walks look ahead. They meet every entry, whatever the shape of the
+/// upper levels, from wherever they start and however they are interrupted.
+#[test]
+fn long_walks_meet_everything() {
+    const ENTRIES: u32 = 5_000;
+    let shapes: [fn(u32) -> usize; 5] = [
+        |_| 1,
+        |_| 2,
+        |i| 1 + (i.trailing_zeros() / 2) as usize,
+        |i| if i < 100 { 3 } else { 1 },
+        |i| if i % 300 == 7 { 2 } else { 1 },
+    ];
+    for shape in shapes {
+        let list = Arc::new(SkipList::new(Bytewise, 64 << 10));
+        // Far from each other in memory, so that it pays to look ahead.
+        for i in (0..ENTRIES).map(|i| i * 7 % ENTRIES) {
+            assert!(list.insert_with_height(shape(i), &i.to_be_bytes(), 1, &[7; 100]));
+        }
+        let mut cursor = list.iter();
+        for start in [0, 1, 2, 3, 1_000, ENTRIES - 40] {
+            cursor.seek(&u32::to_be_bytes(start), 1);
+            for i in start..ENTRIES {
+                assert_eq!(cursor.key()[..4], i.to_be_bytes());
+                if i % 1_000 == 500 {
+                    cursor.prev();
+                    assert_eq!(cursor.key()[..4], (i - 1).to_be_bytes());
+                    cursor.next();
+                }
+                cursor.next();
+            }
+            assert!(!cursor.valid());
+        }
+    }
+}
+
+/// An entry put right in front of a cursor that looks ahead is met.
+#[test]
+fn a_long_walk_meets_what_is_inserted_before_it() {
+    const ENTRIES: u32 = 2_000;
+    let list = Arc::new(SkipList::new(Bytewise, 64 << 10));
+    for i in (0..ENTRIES).map(|i| i * 7 % ENTRIES) {
+        assert!(list.insert(&(2 * i).to_be_bytes(), 1, &[7; 100]));
+    }
+    let mut cursor = list.iter();
+    cursor.seek_to_first();
+    for i in 0..ENTRIES {
+        assert_eq!(cursor.key()[..4], (2 * i).to_be_bytes());
+        let odd = (2 * i + 1).to_be_bytes();
+        assert!(list.insert_with_height(1 + i as usize % 3, &odd, 1, &[7; 100]));
+        cursor.next();
+        assert_eq!(cursor.key()[..4], odd);
+        cursor.next();
+    }
+    assert!(!cursor.valid());
 }

@@ -41,8 +41,21 @@ fn read_until(list: &Arc<SkipList<Bytewise>>, done: &AtomicBool) -> usize {
         });
         assert!(count >= last_count, "entries vanished");
         last_count = count;
-        // Backward from somewhere, for a while.
+        // The same with a cursor, which looks ahead on such a walk.
         let mut cursor = list.iter();
+        cursor.seek_to_first();
+        let (mut count, mut last) = (0, None);
+        while cursor.valid() {
+            let (here, _) = split(cursor.key());
+            assert!(last.is_none_or(|last| last < here), "unsorted");
+            assert_eq!(cursor.value(), value(&here));
+            last = Some(here);
+            count += 1;
+            cursor.next();
+        }
+        assert!(count >= last_count, "entries vanished");
+        last_count = count;
+        // Backward from somewhere, for a while.
         cursor.seek_for_prev(&key(walks * 31), 1);
         let mut above: Option<Vec<u8>> = None;
         for _ in 0..200 {
@@ -189,4 +202,50 @@ fn lists_and_cursors_go_to_other_threads() {
     drop(list);
     let key = thread::spawn(move || cursor.key().to_vec()).join().unwrap();
     assert_eq!(split(&key).0, b"a");
+}
+
+/// One thread inserts in order, from the list's own splice; others put their
+/// keys right where it is about to insert next, or just has.
+#[test]
+fn others_insert_where_the_own_splice_is() {
+    const PER_THREAD: u64 = 20_000;
+    const OTHERS: u64 = 3;
+    let list = Arc::new(SkipList::new(Bytewise, 64 << 10));
+    // Where the first thread is. Publishes nothing.
+    let at = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        let (list, at) = (&list, &at);
+        scope.spawn(move || {
+            for i in 0..PER_THREAD {
+                at.store(i as usize, Ordering::Relaxed);
+                assert!(list.insert(&(i * 4).to_be_bytes(), 1, b"in order"));
+            }
+        });
+        for other in 1..=OTHERS {
+            scope.spawn(move || {
+                let mut splice = Splice::default();
+                for n in 0..PER_THREAD {
+                    // Ahead of the first thread's key and behind it in turn.
+                    let near = at.load(Ordering::Relaxed) as u64 + n % 2;
+                    let key = (near * 4 + other).to_be_bytes();
+                    if n % 3 == 0 {
+                        list.insert_concurrently(&key, n, b"beside");
+                    } else {
+                        list.insert_with_splice(&mut splice, &key, n, b"beside");
+                    }
+                }
+            });
+        }
+    });
+    // Tags are different within a thread, so nothing was refused.
+    let all = (PER_THREAD * (1 + OTHERS)) as usize;
+    assert_eq!((list.check(), list.len()), (Ok(all), all));
+    for i in 0..PER_THREAD {
+        let mut found = false;
+        list.scan_from(&(i * 4).to_be_bytes(), u64::MAX, &mut |key, _, value| {
+            found = key == (i * 4).to_be_bytes() && value == b"in order";
+            false
+        });
+        assert!(found, "{i} is lost");
+    }
 }

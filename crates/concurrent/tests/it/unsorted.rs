@@ -88,7 +88,7 @@ fn skip_lists(buckets: usize) -> Arc<HashSkipList<Bytewise>> {
             buckets,
             height: 4,
             branching: 4,
-            arena_block_size: 4096,
+            arena: 4096.into(),
         },
     ))
 }
@@ -99,7 +99,7 @@ fn link_lists(buckets: usize, threshold: u32) -> Arc<HashLinkList<Bytewise>> {
         LinkListOptions {
             buckets,
             threshold,
-            arena_block_size: 4096,
+            arena: 4096.into(),
         },
     ))
 }

@@ -74,10 +74,11 @@ macro_rules! engine_binding {
                     Ok(())
                 }
 
-                fn write_mode(sync: bool, disable_wal: bool) -> WriteOptions {
+                fn write_mode(sync: bool, flags: &Flags) -> WriteOptions {
                     let mut mode = WriteOptions::default();
                     mode.set_sync(sync);
-                    mode.disable_wal(disable_wal);
+                    mode.disable_wal(flags.disable_wal);
+                    mode.set_memtable_insert_hint_per_batch(flags.memtable_insert_hint_per_batch);
                     mode
                 }
 
@@ -197,6 +198,11 @@ macro_rules! engine_binding {
                 options.set_max_write_buffer_number(flags.max_write_buffer_number);
                 options
                     .set_min_write_buffer_number_to_merge(flags.min_write_buffer_number_to_merge);
+                options.set_arena_block_size(usize::try_from(flags.arena_block_size).unwrap_or(0));
+                if flags.memtable_use_huge_page {
+                    // The size RocksDB's program asks for.
+                    options.set_memtable_huge_page_size(2 << 20);
+                }
                 options.set_memtable_prefix_bloom_ratio(flags.memtable_bloom_size_ratio);
                 options.set_memtable_whole_key_filtering(flags.memtable_whole_key_filtering);
                 options.set_allow_concurrent_memtable_write(flags.allow_concurrent_memtable_write);

@@ -69,8 +69,8 @@ pub trait Engine: Sized + Send + Sync {
     /// # Errors
     /// Those of the engine.
     fn destroy(directory: &Path, flags: &Flags) -> Result<()>;
-    /// Prepares writes that wait for the disk (`sync`), or skip the log.
-    fn write_mode(sync: bool, disable_wal: bool) -> Self::WriteMode;
+    /// Prepares writes as the flags say, that wait for the disk if `sync`.
+    fn write_mode(sync: bool, flags: &Flags) -> Self::WriteMode;
     /// Puts one entry.
     ///
     /// # Errors

@@ -257,6 +257,9 @@ flags! {
         write_buffer_size: i64 = 64 << 20, "Bytes of a memtable before it is flushed.";
         max_write_buffer_number: i32 = 2, "Memtables in memory, active one included, before writes stop.";
         min_write_buffer_number_to_merge: i32 = 1, "Full memtables to gather before a flush.";
+        arena_block_size: i64 = 0, "Bytes of a block of a memtable's arena; 0 lets the database choose.";
+        memtable_use_huge_page: bool = false, "Make memtables of reserved huge pages of 2 MiB, where there are some.";
+        memtable_insert_hint_per_batch: bool = false, "Insert each entry of a batch from the place of the one before on (not a flag of RocksDB's).";
         db_write_buffer_size: i64 = 0, "Bytes of all memtables together at which one is flushed; 0: no limit.";
         cost_write_buffer_to_cache: bool = false, "Charge the memory of memtables to the block cache.";
         memtable_bloom_size_ratio: f64 = 0.0, "Share of a memtable for a Bloom filter, up to 0.25; 0: none.";
@@ -352,6 +355,7 @@ impl Flags {
         at_least("stats_interval_seconds", self.stats_interval_seconds, 0)?;
         at_least("report_interval_seconds", self.report_interval_seconds, 0)?;
         at_least("write_buffer_size", self.write_buffer_size, 1)?;
+        at_least("arena_block_size", self.arena_block_size, 0)?;
         at_least("db_write_buffer_size", self.db_write_buffer_size, 0)?;
         at_least(
             "memtable_protection_bytes_per_key",

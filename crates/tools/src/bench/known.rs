@@ -18,7 +18,7 @@ const OFF_SWITCHES: &str = "\
     enable_blob_files enable_blob_garbage_collection enable_cpu_prio enable_io_prio \
     enable_numa enable_pipelined_write expand_range_tombstones file_checksum \
     finish_after_writes identity_as_first_hash index_with_first_key inplace_update_support \
-    manual_wal_flush memtable_use_huge_page mmap_read mmap_write \
+    manual_wal_flush mmap_read mmap_write \
     multiread_batched optimistic_transaction_db optimize_filters_for_hits \
     optimize_filters_for_memory partition_index partition_index_and_filters \
     persist_stats_to_disk pin_l0_filter_and_index_blocks_in_cache \
@@ -45,7 +45,7 @@ const OTHER_SWITCHES: &str = "\
 
 /// Flags with a value; after `=`, the value that means "not used", where there is one.
 const VALUES: &str = "\
-    arena_block_size=0 backup_dir= backup_rate_limit=0 benchmark_read_rate_limit=0 \
+    backup_dir= backup_rate_limit=0 benchmark_read_rate_limit=0 \
     benchmark_write_rate_limit=0 blob_cache_numshardbits blob_cache_size \
     blob_compaction_readahead_size=0 blob_compression_type blob_db_bytes_per_sync \
     blob_db_compression_type blob_db_file_size blob_db_gc_cutoff blob_db_max_db_size=0 \

@@ -52,7 +52,7 @@ impl Engine for Memory {
         Ok(())
     }
 
-    fn write_mode(_sync: bool, _disable_wal: bool) {}
+    fn write_mode(_sync: bool, _flags: &Flags) {}
 
     fn put(&self, key: &[u8], value: &[u8], (): &()) -> Result<()> {
         self.change().insert(key.to_vec(), value.to_vec());

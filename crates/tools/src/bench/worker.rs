@@ -185,7 +185,7 @@ impl<'r, E: Engine> Worker<'r, E> {
 
     /// How writes of the job are done.
     pub fn write_mode(&self) -> E::WriteMode {
-        E::write_mode(self.job().sync, self.shared.flags.disable_wal)
+        E::write_mode(self.job().sync, self.shared.flags)
     }
 
     /// Paces a random benchmark: `count` operations, or the job's duration.

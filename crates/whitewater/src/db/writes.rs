@@ -73,6 +73,7 @@ impl Engine {
             sync: spec.sync,
             disable_wal: spec.disable_wal,
             ignore_missing_cf: spec.ignore_missing_column_families,
+            insert_hint: spec.insert_hint,
         });
         let outcome = self.commit_request(&request, spec);
         match request {
@@ -380,7 +381,7 @@ impl Engine {
             // entries take their numbers and go nowhere, as at recovery.
             if let Some(position) = memtables.position(cf) {
                 if current.as_ref().is_none_or(|(at, _)| *at != position) {
-                    let next = Inserter::new(memtables.at(position));
+                    let next = Inserter::new(memtables.at(position)).with_hint(request.insert_hint);
                     self.finish(current.replace((position, next)))?;
                 }
                 if let Some((_, inserter)) = &mut current {

@@ -5,6 +5,7 @@ use super::rep::{Entry, MemtableRep, Visit, cursor_as_iterator};
 use std::fmt;
 use std::sync::Arc;
 use whitewater_concurrent::art::{Art, Iter, Options};
+use whitewater_concurrent::region::HugePages;
 use whitewater_storage::iter::{BoxedIterator, KeyCursor};
 use whitewater_storage::key::UserComparator;
 
@@ -14,12 +15,16 @@ pub(crate) const MAX_CAPACITY: usize = 8 << 30;
 
 /// A tree for about `capacity` bytes of entries. `comparator` is not a custom
 /// one.
-pub(super) fn new(comparator: &UserComparator, capacity: usize) -> Arc<dyn MemtableRep> {
+pub(super) fn new(
+    comparator: &UserComparator,
+    capacity: usize,
+    huge_pages: HugePages,
+) -> Arc<dyn MemtableRep> {
     // Room for what a memtable may be overrun by and for nodes; a tree that
     // needs still more takes it.
     let options = Options {
         capacity: capacity + capacity / 4,
-        ..Options::default()
+        huge_pages,
     };
     Arc::new(ArtRep {
         tree: Arc::new(Art::new(options)),

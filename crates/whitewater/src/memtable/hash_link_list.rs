@@ -6,6 +6,7 @@ use super::order::UserOrder;
 use super::rep::{Entry, MemtableRep};
 use crate::options::prefix::PrefixExtractor;
 use std::sync::Arc;
+use whitewater_concurrent::arena::ArenaOptions;
 use whitewater_concurrent::hash_list::{HashLinkList, LinkIter, LinkListOptions};
 use whitewater_concurrent::sorted::{self, SortedIter};
 use whitewater_storage::key::UserComparator;
@@ -18,12 +19,12 @@ pub(super) fn new(
     comparator: UserComparator,
     extractor: PrefixExtractor,
     buckets: usize,
-    arena_block_size: usize,
+    arena: ArenaOptions,
 ) -> Arc<dyn MemtableRep> {
     let options = LinkListOptions {
         buckets,
         threshold: THRESHOLD,
-        arena_block_size,
+        arena,
     };
     let order = UserOrder(comparator.clone());
     Arc::new(HashRep {

@@ -21,6 +21,8 @@ pub(crate) struct Inserter<'m, 'e> {
     protected: Vec<u8>,
     entries: u64,
     deletes: u64,
+    /// Entries that follow each other may be near each other.
+    hint: bool,
 }
 
 impl<'m, 'e> Inserter<'m, 'e> {
@@ -31,7 +33,15 @@ impl<'m, 'e> Inserter<'m, 'e> {
             protected: Vec::new(),
             entries: 0,
             deletes: 0,
+            hint: false,
         }
+    }
+
+    /// Whether to expect that entries that follow each other are near each
+    /// other in the order of keys. Default no.
+    pub fn with_hint(mut self, hint: bool) -> Self {
+        self.hint = hint;
+        self
     }
 
     /// Adds an entry.
@@ -130,6 +140,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
         match entries {
             [] => 0,
             [entry] => usize::from(memtable.rep.insert(*entry)),
+            entries if self.hint => memtable.rep.insert_batch_hinted(entries),
             entries => memtable.rep.insert_batch(entries),
         }
     }

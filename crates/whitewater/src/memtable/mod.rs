@@ -46,10 +46,16 @@ use protection::{Protection, Verified};
 use rep::{RepOptions, new_rep};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use whitewater_concurrent::arena::ArenaOptions;
+use whitewater_concurrent::region::{HugePages, TRANSPARENT};
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, UserComparator, ValueType, pack_tag};
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::{Error, Result};
+
+/// The smallest write buffer that gets huge pages unasked: what is unused of
+/// the last one is a twentieth of it at most.
+const MIN_HUGE_BUFFER: usize = 20 * TRANSPARENT;
 
 /// One generation of a column family's newest writes.
 #[derive(Debug)]
@@ -115,12 +121,24 @@ pub(crate) struct Home<'a> {
 impl Memtable {
     /// An empty memtable for writes logged in `wal_number` and later logs.
     pub fn new(options: &CfOptions, home: Home<'_>, wal_number: u64, id: u64) -> Arc<Self> {
+        let pages = match options.memtable_huge_page_size {
+            0 if options.memtable_transparent_huge_pages
+                && options.write_buffer_size >= MIN_HUGE_BUFFER =>
+            {
+                HugePages::Transparent
+            }
+            0 => HugePages::Off,
+            n => HugePages::Reserved(n),
+        };
         let rep = new_rep(
             options.memtable,
             RepOptions {
                 comparator: options.comparator.clone(),
                 capacity: options.write_buffer_size,
-                arena_block_size: block_size(options),
+                arena: ArenaOptions {
+                    block_size: block_size(options),
+                    pages,
+                },
                 prefix_extractor: options.prefix_extractor.clone(),
             },
         );

@@ -4,6 +4,7 @@ use super::{art, hash_link_list, hash_skip_list, skip_list, vector};
 use crate::options::prefix::PrefixExtractor;
 use std::fmt::Debug;
 use std::sync::Arc;
+use whitewater_concurrent::arena::ArenaOptions;
 use whitewater_concurrent::hash_list::SkipListOptions;
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::UserComparator;
@@ -85,6 +86,11 @@ pub(crate) trait MemtableRep: Debug + Send + Sync {
     fn insert_batch(&self, entries: &[Entry<'_>]) -> usize {
         entries.iter().filter(|entry| self.insert(**entry)).count()
     }
+    /// As [`insert_batch`](Self::insert_batch), for a writer who expects
+    /// entries that follow each other to be near each other.
+    fn insert_batch_hinted(&self, entries: &[Entry<'_>]) -> usize {
+        self.insert_batch(entries)
+    }
     /// Visits the entries of `user_key` at or below `tag`, newest first, until
     /// `visit` returns `false`.
     fn get(&self, user_key: &[u8], tag: u64, visit: &mut Visit<'_>);
@@ -106,7 +112,8 @@ pub(crate) struct RepOptions {
     pub comparator: UserComparator,
     /// Bytes the memtable is to hold.
     pub capacity: usize,
-    pub arena_block_size: usize,
+    /// How memory is taken.
+    pub arena: ArenaOptions,
     /// Set where the kind groups by prefix.
     pub prefix_extractor: Option<PrefixExtractor>,
 }
@@ -117,12 +124,12 @@ pub(crate) fn new_rep(kind: MemtableKind, options: RepOptions) -> Arc<dyn Memtab
     let RepOptions {
         comparator,
         capacity,
-        arena_block_size,
+        arena,
         prefix_extractor,
     } = options;
     match (kind.resolve(&comparator, capacity), prefix_extractor) {
-        (MemtableKind::Art, _) => art::new(&comparator, capacity),
-        (MemtableKind::Vector, _) => vector::new(comparator, arena_block_size),
+        (MemtableKind::Art, _) => art::new(&comparator, capacity, arena.pages),
+        (MemtableKind::Vector, _) => vector::new(comparator, arena),
         (
             MemtableKind::HashSkipList {
                 bucket_count,
@@ -135,14 +142,14 @@ pub(crate) fn new_rep(kind: MemtableKind, options: RepOptions) -> Arc<dyn Memtab
                 buckets: bucket_count,
                 height: height as usize,
                 branching: branching_factor as u32,
-                arena_block_size,
+                arena,
             };
             hash_skip_list::new(comparator, extractor, options)
         }
         (MemtableKind::HashLinkList { bucket_count }, Some(extractor)) => {
-            hash_link_list::new(comparator, extractor, bucket_count, arena_block_size)
+            hash_link_list::new(comparator, extractor, bucket_count, arena)
         }
-        _ => skip_list::new(comparator, arena_block_size),
+        _ => skip_list::new(comparator, arena),
     }
 }
 

@@ -1,38 +1,23 @@
 //! The inline skip list as a memtable (seed 000). Serves every order.
 
+use super::order::UserOrder;
 use super::rep::{Entry, MemtableRep, Visit, cursor_as_iterator};
-use std::cmp::Ordering;
 use std::fmt::Debug;
 use std::sync::Arc;
-use whitewater_concurrent::skiplist::{Iter, KeyOrder, SkipList};
+use whitewater_concurrent::arena::ArenaOptions;
+use whitewater_concurrent::skiplist::{Bytewise, Iter, KeyOrder, SkipList, Splice};
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::UserComparator;
 
 /// A skip list in the order of `comparator`.
-pub(super) fn new(comparator: UserComparator, arena_block_size: usize) -> Arc<dyn MemtableRep> {
+pub(super) fn new(comparator: UserComparator, arena: ArenaOptions) -> Arc<dyn MemtableRep> {
     match comparator {
-        UserComparator::Bytewise => Arc::new(SkipListRep::new(Bytewise, arena_block_size)),
-        other => Arc::new(SkipListRep::new(By(other), arena_block_size)),
-    }
-}
-
-#[derive(Debug)]
-struct Bytewise;
-
-impl KeyOrder for Bytewise {
-    #[inline]
-    fn compare(&self, a: (&[u8], u64), b: (&[u8], u64)) -> Ordering {
-        a.0.cmp(b.0).then_with(|| b.1.cmp(&a.1))
-    }
-}
-
-#[derive(Debug)]
-struct By(UserComparator);
-
-impl KeyOrder for By {
-    #[inline]
-    fn compare(&self, a: (&[u8], u64), b: (&[u8], u64)) -> Ordering {
-        self.0.compare(a.0, b.0).then_with(|| b.1.cmp(&a.1))
+        UserComparator::Bytewise => Arc::new(SkipListRep {
+            list: Arc::new(SkipList::new(Bytewise, arena)),
+        }),
+        other => Arc::new(SkipListRep {
+            list: Arc::new(SkipList::new(UserOrder(other), arena)),
+        }),
     }
 }
 
@@ -41,17 +26,17 @@ struct SkipListRep<O> {
     list: Arc<SkipList<O>>,
 }
 
-impl<O: KeyOrder> SkipListRep<O> {
-    fn new(order: O, arena_block_size: usize) -> Self {
-        SkipListRep {
-            list: Arc::new(SkipList::new(order, arena_block_size)),
-        }
-    }
-}
-
 impl<O: KeyOrder + Debug> MemtableRep for SkipListRep<O> {
     fn insert(&self, entry: Entry<'_>) -> bool {
         self.list.insert(entry.user_key, entry.tag, entry.value)
+    }
+    fn insert_batch_hinted(&self, entries: &[Entry<'_>]) -> usize {
+        let mut splice = Splice::default();
+        let inserted = entries.iter().filter(|entry| {
+            let (key, tag, value) = (entry.user_key, entry.tag, entry.value);
+            self.list.insert_with_splice(&mut splice, key, tag, value)
+        });
+        inserted.count()
     }
     fn get(&self, user_key: &[u8], tag: u64, visit: &mut Visit<'_>) {
         self.list.scan_from(user_key, tag, &mut |key, tag, value| {

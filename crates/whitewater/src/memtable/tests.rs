@@ -156,7 +156,7 @@ fn watched(options: &CfOptions) -> (Arc<Memtable>, Arc<Watch>) {
         RepOptions {
             comparator: options.comparator.clone(),
             capacity: options.write_buffer_size,
-            arena_block_size: 4096,
+            arena: 4096.into(),
             prefix_extractor: options.prefix_extractor.clone(),
         },
     );

@@ -10,15 +10,16 @@ use super::order::UserOrder;
 use super::rep::{Entry, MemtableRep, Visit};
 use std::sync::Arc;
 use whitewater_concurrent::append::AppendList;
+use whitewater_concurrent::arena::ArenaOptions;
 use whitewater_concurrent::sorted::SortedIter;
 use whitewater_storage::Result;
 use whitewater_storage::iter::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{UserComparator, tag, user_key};
 
 /// An empty vector.
-pub(super) fn new(comparator: UserComparator, arena_block_size: usize) -> Arc<dyn MemtableRep> {
+pub(super) fn new(comparator: UserComparator, arena: ArenaOptions) -> Arc<dyn MemtableRep> {
     Arc::new(VectorRep {
-        list: Arc::new(AppendList::new(UserOrder(comparator), arena_block_size)),
+        list: Arc::new(AppendList::new(UserOrder(comparator), arena)),
     })
 }
 

@@ -103,6 +103,11 @@ option_struct! {
         /// Size of one arena block. Bytes; 0 is an eighth of the write buffer,
         /// 1 MiB at most.
         arena_block_size: usize = 0, in 0..=1 << 30;
+        /// Size of the huge pages to make memtables of, if the system has some
+        /// reserved. Bytes; 0 is none.
+        memtable_huge_page_size: usize = 0;
+        /// Make memtables of transparent huge pages, where the system has them.
+        memtable_transparent_huge_pages: bool = true;
         /// What keeps the entries of a memtable sorted.
         memtable: MemtableKind = MemtableKind::Auto, check memtable::check_numbers;
         /// Share of the write buffer that a memtable's Bloom filter takes; 0 is

@@ -69,4 +69,6 @@ pub(crate) struct WriteSpec {
     pub no_slowdown: bool,
     /// Ignore operations on column families that do not exist.
     pub ignore_missing_column_families: bool,
+    /// Expect keys that follow each other in a batch to be near each other.
+    pub insert_hint: bool,
 }

@@ -87,6 +87,8 @@ pub(crate) struct WriteRequest {
     pub disable_wal: bool,
     /// Ignore operations on unknown column families.
     pub ignore_missing_cf: bool,
+    /// See [`WriteSpec`](crate::options::read::WriteSpec).
+    pub insert_hint: bool,
 }
 
 /// The steps that every protocol shares. Implemented by the database, and by

@@ -105,6 +105,7 @@ impl Db {
             batch.push(0, ValueType::Value, key.as_bytes(), b"v");
         }
         self.commit(&Request::Write(WriteRequest {
+            insert_hint: false,
             batch,
             sync,
             disable_wal,

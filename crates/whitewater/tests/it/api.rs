@@ -957,3 +957,38 @@ fn the_default_database_has_the_mode_of_the_feature() {
     assert!(db.get_cf(&cf, "k").unwrap().is_some());
     assert!(format!("{db:?}").contains(&*dir.path().to_string_lossy()));
 }
+
+/// With and without the hint, batches in any order go where they belong, also
+/// when a later batch overwrites and deletes.
+#[test]
+fn insert_hints_change_nothing_but_the_way() {
+    for hint in [true, false] {
+        let dir = dir();
+        let mut options = creating();
+        options.set_memtable_huge_page_size(2 << 20);
+        options.set_arena_block_size(8 << 10);
+        let db: DB = DB::open(&options, dir.path()).unwrap();
+        let mut hinted = WriteOptions::default();
+        hinted.set_memtable_insert_hint_per_batch(hint);
+        let orders: [fn(u32) -> u32; 3] = [|i| i, |i| 999 - i, |i| i * 7 % 1000];
+        for (round, order) in orders.into_iter().enumerate() {
+            let mut batch = WriteBatch::default();
+            for i in 0..1000 {
+                let key = order(i);
+                if round == 2 && key % 10 == 3 {
+                    batch.delete(key.to_be_bytes());
+                } else {
+                    batch.put(key.to_be_bytes(), [round as u8; 30]);
+                }
+            }
+            db.write_opt(batch, &hinted).unwrap();
+        }
+        let mut expected = (0..1000_u32).filter(|key| key % 10 != 3);
+        for entry in db.iterator(IteratorMode::Start) {
+            let (key, value) = entry.unwrap();
+            assert_eq!(key[..], expected.next().unwrap().to_be_bytes());
+            assert_eq!(value[..], [2; 30]);
+        }
+        assert_eq!(expected.next(), None);
+    }
+}

@@ -193,6 +193,7 @@ fn harmless(variant: u64, fs: &MemFs) -> Options {
     }
     o.set_block_based_table_factory(&t);
     o.set_level_compaction_dynamic_level_bytes(one_of(&[0, 1]) == 1);
+    o.set_memtable_huge_page_size(one_of(&[0, 0, 2 << 20]));
     // Unless the run is about one of them.
     let memtable = MEMTABLES[one_of(&[0, 1, 2, 3, 4])];
     if std::env::var_os("WHITEWATER_MEMTABLE").is_none() {
@@ -377,6 +378,7 @@ impl<'a> Session<'a> {
         }
         let mut options = WriteOptions::default();
         options.set_sync(sync);
+        options.set_memtable_insert_hint_per_batch(batch.len() % 2 == 0);
         said("write", self.db.write_opt(batch, &options))
     }
 

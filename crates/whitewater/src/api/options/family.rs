@@ -61,9 +61,31 @@ impl Options {
     }
 
     /// Bytes of one block of a memtable's arena. At most 1 GiB; 0, the
-    /// default, is an eighth of the write buffer and 1 MiB at most.
+    /// default, is an eighth of the write buffer and 1 MiB at most. Smaller
+    /// blocks than 4 KiB are not made. A radix tree reserves room for all of a
+    /// write buffer at once and has no use for the number.
     pub fn set_arena_block_size(&mut self, size: usize) {
         self.cf.arena_block_size = size;
+    }
+
+    /// Size of the huge pages to make memtables of, in bytes: a power of two,
+    /// such as 2 MiB. Default 0, none.
+    ///
+    /// Linux gives out only as many as its administrator has reserved. Where
+    /// there are none left, none of this size, or it is another system,
+    /// memtables are made of transparent huge pages, as with
+    /// [`set_memtable_transparent_huge_pages`](Self::set_memtable_transparent_huge_pages).
+    pub fn set_memtable_huge_page_size(&mut self, size: usize) {
+        self.cf.memtable_huge_page_size = size;
+    }
+
+    /// Whether the system is advised (`madvise`) to make memtables of
+    /// transparent huge pages: fewer, larger pages make random access cheaper.
+    /// Only write buffers of 40 MiB and more are, as a page of 2 MiB that is
+    /// hardly used would be more than a twentieth of a smaller one. Default
+    /// true. Not an option of the `rocksdb` crate.
+    pub fn set_memtable_transparent_huge_pages(&mut self, advise: bool) {
+        self.cf.memtable_transparent_huge_pages = advise;
     }
 
     /// What keeps the entries of memtables sorted. By default the fastest that

@@ -268,6 +268,12 @@ mod tests {
                 o.set_memtable_protection_bytes_per_key(4);
             }),
             ("arena_block_size", "3", |o| o.set_arena_block_size(3)),
+            ("memtable_huge_page_size", "3", |o| {
+                o.set_memtable_huge_page_size(3)
+            }),
+            ("memtable_transparent_huge_pages", "false", |o| {
+                o.set_memtable_transparent_huge_pages(false);
+            }),
             ("max_write_buffer_number", "3", |o| {
                 o.set_max_write_buffer_number(3)
             }),

@@ -1,0 +1,77 @@
+//! How keys compare.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// The order of a list's keys: user key bytes, then the 8-byte tag.
+///
+/// Must be a total order over `(user_key, tag)` and must not panic. An order
+/// that is not total makes entries hard to find; it does not endanger memory.
+pub trait KeyOrder: Send + Sync + 'static {
+    /// Compares two entries, each a user key and a tag.
+    fn compare(&self, a: (&[u8], u64), b: (&[u8], u64)) -> Ordering;
+
+    /// A number that does not fall as user keys ascend, to sort by before
+    /// looking at whole keys. Always 0 is right, and of no use.
+    fn digest(&self, _user_key: &[u8]) -> u64 {
+        0
+    }
+}
+
+impl<O: KeyOrder> KeyOrder for Arc<O> {
+    #[inline]
+    fn compare(&self, a: (&[u8], u64), b: (&[u8], u64)) -> Ordering {
+        (**self).compare(a, b)
+    }
+    #[inline]
+    fn digest(&self, user_key: &[u8]) -> u64 {
+        (**self).digest(user_key)
+    }
+}
+
+/// User keys byte by byte, and the greater tag first.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bytewise;
+
+impl KeyOrder for Bytewise {
+    /// Most keys differ in their first eight bytes; those are compared as one
+    /// number, without a call.
+    #[inline(always)]
+    fn compare(&self, a: (&[u8], u64), b: (&[u8], u64)) -> Ordering {
+        if let (Some(x), Some(y)) = (a.0.first_chunk(), b.0.first_chunk()) {
+            let (x, y) = (u64::from_be_bytes(*x), u64::from_be_bytes(*y));
+            if x != y {
+                return x.cmp(&y);
+            }
+        }
+        a.0.cmp(b.0).then_with(|| b.1.cmp(&a.1))
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytewise_is_the_order_of_slices_then_of_falling_tags() {
+        let keys: [&[u8]; 9] = [
+            b"",
+            b"\0",
+            b"\0\0\0\0\0\0\0\0",
+            b"\0\0\0\0\0\0\0\0\0",
+            b"abcdefg",
+            b"abcdefgh",
+            b"abcdefgh\0",
+            b"abcdefgi",
+            b"\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+        ];
+        for a in keys {
+            for b in keys {
+                for (s, t) in [(1, 1), (1, 2), (2, 1), (0, u64::MAX)] {
+                    let expected = a.cmp(b).then(t.cmp(&s));
+                    assert_eq!(Bytewise.compare((a, s), (b, t)), expected, "{a:?} {b:?}");
+                }
+            }
+        }
+    }
+}
