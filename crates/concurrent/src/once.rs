@@ -135,3 +135,26 @@ mod tests {
         assert_eq!(Arc::strong_count(&witness), 1, "none is leaked");
     }
 }
+
+#[cfg(all(test, loom))]
+mod models {
+    use super::OnceBox;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    /// Two make a value and one looks: all see the same one, and it is whole.
+    #[test]
+    fn a_value_is_seen_whole() {
+        loom::model(|| {
+            let cell = Arc::new(OnceBox::new());
+            let makers = [1, 2].map(|i| {
+                let cell = cell.clone();
+                thread::spawn(move || *cell.get_or_make(|| i))
+            });
+            let seen = cell.get().copied();
+            let made = makers.map(|maker| maker.join().unwrap());
+            assert_eq!(made[0], made[1]);
+            assert!(seen.is_none_or(|seen| seen == made[0]));
+        });
+    }
+}

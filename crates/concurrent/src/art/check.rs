@@ -53,6 +53,14 @@ impl Art {
         Ok(entries)
     }
 
+    /// Steps from the newest version of a key to the newest at or below `tag`:
+    /// each looks at no more than two others. For tests.
+    #[doc(hidden)]
+    pub fn version_steps(&self, user_key: &[u8], tag: u64) -> usize {
+        self.find(user_key)
+            .map_or(0, |leaf| Versions::new(&self.memory, leaf).steps(tag))
+    }
+
     /// The prefix agrees with some key below.
     fn check_prefix(&self, node: Node<'_>, at: Ref, depth: usize) -> Result<(), String> {
         let prefix = node.prefix();

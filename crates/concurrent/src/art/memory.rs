@@ -24,12 +24,12 @@
 
 use std::cell::Cell;
 use std::ptr::NonNull;
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
 
-use crate::once::OnceBox;
 use crate::region::{HugePages, Region};
 use crate::sync::MODELLED;
 // These order nothing that readers rely on, so models need not branch on them.
@@ -89,7 +89,7 @@ pub(super) struct Memory {
     huge: HugePages,
     /// Where pieces come from; a power of two of them.
     shards: Box<[CachePadded<Shard>]>,
-    regions: [OnceBox<Region>; REGIONS],
+    regions: [OnceLock<Region>; REGIONS],
     /// On lines of its own, as everybody reads the fields above all the time.
     supply: CachePadded<Supply>,
 }
@@ -117,6 +117,7 @@ struct Shard {
 /// Where ranges come from.
 #[derive(Debug)]
 struct Supply {
+    /// No model may branch while this is held: it is not a model's lock.
     carve: Mutex<Carve>,
     /// Units carved off the regions, and those of them nobody can use any
     /// more. Written with `carve` locked. Read by: anyone. Publish nothing.
@@ -156,8 +157,9 @@ impl Memory {
             .collect::<Box<[_]>>();
         let range = (units / 128).clamp(64, u64::from(MAX_RANGE)) as u32;
         let base = main.start();
-        let regions = std::array::from_fn(|_| OnceBox::new());
-        regions[0].get_or_make(|| main);
+        let regions = [const { OnceLock::new() }; REGIONS];
+        let first = regions[0].set(main);
+        debug_assert!(first.is_ok(), "nothing was set before");
         Memory {
             base,
             main_units: units as u32,
@@ -293,7 +295,7 @@ impl Memory {
             assert!(start * 2 <= MAX_UNITS, "the tree has reached 16 GiB");
             let index = 1 + (start / u64::from(self.main_units)).ilog2() as usize;
             let bytes = start as usize * UNIT;
-            self.regions[index].get_or_make(|| {
+            self.regions[index].get_or_init(|| {
                 Region::take(bytes, self.huge).unwrap_or_else(|| Region::from_heap(bytes))
             });
             (carve.next, carve.end) = (start, start * 2);

@@ -166,9 +166,27 @@ impl<'t> Versions<'t> {
     /// From a version above `tag` on: the last one that is, and the one it led
     /// to, which is not. The two were read together: whoever reads the link
     /// again may find a newer version that has come in between since.
+    #[inline(always)]
     fn around(self, from: Link, tag: u64) -> (Link, Link) {
+        self.around_counted(from, tag, || ())
+    }
+
+    /// How many steps [`Versions::around`] takes from the newest version, for
+    /// tests.
+    pub(super) fn steps(self, tag: u64) -> usize {
+        let newest = self.newest();
+        let mut steps = 0;
+        if newest != Link::END && self.tag(newest) > tag {
+            self.around_counted(newest, tag, || steps += 1);
+        }
+        steps
+    }
+
+    #[inline(always)]
+    fn around_counted(self, from: Link, tag: u64, mut step: impl FnMut()) -> (Link, Link) {
         let mut at = from;
         loop {
+            step();
             if let Some(jump) = self.jump(at)
                 && self.tag(jump) > tag
             {

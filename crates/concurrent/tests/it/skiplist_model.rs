@@ -1,15 +1,17 @@
 //! The list against a `BTreeMap`, one thread.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use whitewater_concurrent::arena::ArenaOptions;
 use whitewater_concurrent::region::HugePages;
-use whitewater_concurrent::skiplist::{Indirect, Iter, SkipList, Splice};
+use whitewater_concurrent::skiplist::{Indirect, Iter, KeyOrder, SkipList, Splice};
 
 use crate::order::{Bytewise, ModelKey, split};
 
@@ -360,4 +362,81 @@ fn a_long_walk_meets_what_is_inserted_before_it() {
         cursor.next();
     }
     assert!(!cursor.valid());
+}
+
+/// Counts comparisons, and panics at one of them if told to.
+#[derive(Default)]
+struct Watched {
+    comparisons: AtomicUsize,
+    /// 0 for never.
+    panic_at: AtomicUsize,
+}
+
+impl KeyOrder for Watched {
+    fn compare(&self, a: (&[u8], u64), b: (&[u8], u64)) -> Ordering {
+        let now = 1 + self.comparisons.fetch_add(1, Relaxed);
+        assert!(now != self.panic_at.load(Relaxed), "as it was told");
+        Bytewise.compare(a, b)
+    }
+}
+
+/// An order must not panic. One that does leaves a list that can be read and
+/// written, with the entry in question there or not.
+#[test]
+fn an_order_that_panics_does_no_harm() {
+    for panic_at in 1..40 {
+        for spliced in [false, true] {
+            let watched = Arc::new(Watched::default());
+            let list = Arc::new(SkipList::new(watched.clone(), 4096));
+            let mut splice = Splice::default();
+            for key in (0..60_u8).step_by(2) {
+                let height = 1 + usize::from(key) % 7 % 4;
+                assert!(list.insert_spliced_with_height(&mut splice, height, &[key], 1, b"v"));
+            }
+            watched.comparisons.store(0, Relaxed);
+            watched.panic_at.store(panic_at, Relaxed);
+            let insert = |key: u8, splice: &mut Splice| {
+                catch_unwind(AssertUnwindSafe(|| match spliced {
+                    true => list.insert_spliced_with_height(splice, 3, &[key], 1, b"w"),
+                    false => list.insert_with_height(3, &[key], 1, b"w"),
+                }))
+            };
+            let failed = [31, 7, 33, 1].map(|key| insert(key, &mut splice).is_err());
+            assert!(failed.iter().filter(|&&failed| failed).count() <= 1);
+            watched.panic_at.store(0, Relaxed);
+            for (key, failed) in [31, 7, 33, 1].into_iter().zip(failed) {
+                let again = insert(key, &mut splice).unwrap();
+                assert!(failed || !again, "{key} is there");
+            }
+            assert_eq!(list.check(), Ok(34));
+        }
+    }
+}
+
+/// Versions of one key are entries like others here: an old snapshot is found
+/// in few comparisons.
+#[test]
+fn a_million_versions_are_searched_quickly() {
+    const COUNT: u64 = 1_000_000;
+    let watched = Arc::new(Watched::default());
+    let list = SkipList::new(watched.clone(), 1 << 20);
+    let mut splice = Splice::default();
+    for tag in 1..=COUNT {
+        // As even as chance makes it on average.
+        let height = 1 + tag.trailing_zeros() as usize / 2;
+        assert!(list.insert_spliced_with_height(&mut splice, height, b"hot", tag * 2, b""));
+    }
+    for i in 0..10_000 {
+        let tag = i * 7_919 % COUNT + 1;
+        let before = watched.comparisons.load(Relaxed);
+        let mut found = 0;
+        list.scan_from(b"hot", tag * 2 + 1, &mut |_, tag, _| {
+            found = tag;
+            false
+        });
+        assert_eq!(found, tag * 2);
+        let comparisons = watched.comparisons.load(Relaxed) - before;
+        // Up to four in each of ten levels, and as many again for luck.
+        assert!(comparisons <= 80, "{comparisons} comparisons");
+    }
 }

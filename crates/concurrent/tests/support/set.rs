@@ -160,8 +160,9 @@ macro_rules! tree {
             type Cursor = $cursor;
 
             fn create() -> Arc<Self> {
+                // The smallest, so that many tests outgrow it.
                 Arc::new(Tree(Arc::new(Art::new(Options {
-                    capacity: 1 << 20,
+                    capacity: 0,
                     ..Options::default()
                 }))))
             }

@@ -39,6 +39,7 @@ use crate::read::get::GetContext;
 use crate::read::rangedel::FragmentedTombstones;
 use budget::{Charge, Tenant};
 use bytes::Bytes;
+use crossbeam_utils::CachePadded;
 use filter::{Filtered, KeyFilter};
 use parking_lot::Mutex;
 use protection::{Protection, Verified};
@@ -69,7 +70,7 @@ pub(crate) struct Memtable {
     /// Its part of a budget of memory, given back after the memory itself:
     /// fields are dropped in their order.
     charge: Option<Charge>,
-    /// Bytes at which it should be switched out.
+    /// Bytes taken beyond which it should be switched out.
     limit: usize,
     range_tombstones: Mutex<Tombstones>,
     /// Number of range tombstones.
@@ -77,19 +78,25 @@ pub(crate) struct Memtable {
     /// (Acquire), to skip the lock when there are none. Publishes: nothing that
     /// the lock does not; the release only keeps it from running ahead.
     num_tombstones: AtomicUsize,
-    /// Counters. Written by: writers, once per batch (relaxed). Read by:
-    /// properties and flush. Publish nothing.
-    entries: AtomicU64,
-    deletes: AtomicU64,
     /// Whether somebody has already asked to switch this memtable.
     /// Written by: the first writer that finds it full. Publishes nothing.
     full: AtomicBool,
+    /// On a line of its own: everybody reads the fields above all the time.
+    counters: CachePadded<Counters>,
     /// The log that holds its oldest entry, or any later write.
     /// Written by: the commit leader, at creation and while it is empty. Read
     /// by: flush and log deletion, under the database mutex (relaxed).
     wal_number: AtomicU64,
     /// Order of creation within the database.
     pub id: u64,
+}
+
+/// Written by: writers, once per batch (relaxed). Read by: properties and
+/// flush. Publish nothing.
+#[derive(Debug, Default)]
+struct Counters {
+    entries: AtomicU64,
+    deletes: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -114,26 +121,12 @@ pub(crate) struct Home<'a> {
 impl Memtable {
     /// An empty memtable for writes logged in `wal_number` and later logs.
     pub fn new(options: &CfOptions, home: Home<'_>, wal_number: u64, id: u64) -> Arc<Self> {
-        let block_size = match options.arena_block_size {
-            // RocksDB's default: an eighth of the buffer, at most 1 MiB.
-            0 => (options.write_buffer_size / 8).clamp(4 << 10, 1 << 20),
-            n => n,
-        };
-        let pages = match options.memtable_huge_page_size {
-            0 if options.memtable_transparent_huge_pages
-                && options.write_buffer_size >= MIN_HUGE_BUFFER =>
-            {
-                HugePages::Transparent
-            }
-            0 => HugePages::Off,
-            n => HugePages::Reserved(n),
-        };
         let rep = new_rep(
             options.memtable,
             RepOptions {
                 comparator: options.comparator.clone(),
                 capacity: options.write_buffer_size,
-                arena: ArenaOptions { block_size, pages },
+                arena: arena(options),
                 prefix_extractor: options.prefix_extractor.clone(),
             },
         );
@@ -157,12 +150,13 @@ impl Memtable {
                 .tenant
                 .map(|tenant| Charge::new(tenant.clone(), options.write_buffer_size)),
             comparator: options.comparator.clone(),
-            limit: options.write_buffer_size,
+            // What is taken comes in blocks, the last of which is not full. As
+            // in RocksDB, a bit more than half a block may be taken too much.
+            limit: options.write_buffer_size + arena(options).growth() / 10 * 6,
             range_tombstones: Mutex::default(),
             num_tombstones: AtomicUsize::new(0),
-            entries: AtomicU64::new(0),
-            deletes: AtomicU64::new(0),
             full: AtomicBool::new(false),
+            counters: CachePadded::default(),
             wal_number: AtomicU64::new(wal_number),
             id,
         })
@@ -186,12 +180,16 @@ impl Memtable {
     /// Counts what a batch added; returns whether the caller should ask for a
     /// switch: true once, when the memtable has become full.
     fn count(&self, entries: u64, deletes: u64) -> bool {
-        self.entries.fetch_add(entries, Ordering::Relaxed);
+        self.counters.entries.fetch_add(entries, Ordering::Relaxed);
         if deletes > 0 {
-            self.deletes.fetch_add(deletes, Ordering::Relaxed);
+            self.counters.deletes.fetch_add(deletes, Ordering::Relaxed);
         }
-        self.charge();
-        self.memory_usage() >= self.limit
+        // What is used would have to be summed up over the cores.
+        let taken = self.rep.allocated_bytes() + self.memory_besides();
+        if let Some(charge) = &self.charge {
+            charge.cover(taken);
+        }
+        taken > self.limit
             && !self.full.load(Ordering::Relaxed)
             && !self.full.swap(true, Ordering::Relaxed)
     }
@@ -307,12 +305,12 @@ impl Memtable {
 
     /// Points and range tombstones.
     pub fn num_entries(&self) -> u64 {
-        self.entries.load(Ordering::Relaxed)
+        self.counters.entries.load(Ordering::Relaxed)
     }
 
     /// Point and range tombstones.
     pub fn num_deletes(&self) -> u64 {
-        self.deletes.load(Ordering::Relaxed)
+        self.counters.deletes.load(Ordering::Relaxed)
     }
 
     /// Whether nothing was written.
@@ -366,6 +364,25 @@ impl Memtable {
         debug_assert!(self.is_empty());
         self.wal_number.store(wal_number, Ordering::Relaxed);
     }
+}
+
+/// How a memtable takes memory: in blocks as RocksDB has them by default, an
+/// eighth of the buffer, at most 1 MiB.
+fn arena(options: &CfOptions) -> ArenaOptions {
+    let block_size = match options.arena_block_size {
+        0 => (options.write_buffer_size / 8).clamp(4 << 10, 1 << 20),
+        n => n,
+    };
+    let pages = match options.memtable_huge_page_size {
+        0 if options.memtable_transparent_huge_pages
+            && options.write_buffer_size >= MIN_HUGE_BUFFER =>
+        {
+            HugePages::Transparent
+        }
+        n if n > 0 && n.max(TRANSPARENT) <= options.write_buffer_size / 2 => HugePages::Reserved(n),
+        _ => HugePages::Off,
+    };
+    ArenaOptions { block_size, pages }
 }
 
 /// The checksum of a range tombstone.

@@ -1,0 +1,138 @@
+//! What a structure says it uses, against what the process really takes. A
+//! binary of its own: nothing else may allocate meanwhile.
+#![cfg(all(target_os = "linux", not(any(loom, shuttle))))]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cmp::Ordering;
+use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
+
+use whitewater_concurrent::art::{Art, Options, set_pool_limit};
+use whitewater_concurrent::skiplist::{KeyOrder, SkipList};
+
+/// Counts the bytes that are allocated.
+struct Counting;
+
+/// Written by: whoever allocates or frees. Read by: the tests. Publishes
+/// nothing.
+static HEAP: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: passes everything on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        HEAP.fetch_add(layout.size(), Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        HEAP.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+struct Bytewise;
+
+impl KeyOrder for Bytewise {
+    fn compare(&self, a: (&[u8], u64), b: (&[u8], u64)) -> Ordering {
+        a.0.cmp(b.0).then(b.1.cmp(&a.1))
+    }
+}
+
+const THREADS: u64 = 4;
+
+/// Inserts entries of this size from some threads, until `used` says that there
+/// are 40 MiB.
+fn fill(
+    value_len: usize,
+    used: impl Fn() -> usize + Sync,
+    insert: impl Fn(&[u8], u64, &[u8]) + Sync,
+) {
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (used, insert) = (&used, &insert);
+            scope.spawn(move || {
+                let value = vec![7; value_len];
+                for i in 0.. {
+                    if i % 256 == 0 && used() > 40 << 20 {
+                        return;
+                    }
+                    let number = (i * THREADS + thread).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                    insert(&number.to_be_bytes(), i % 3, &value);
+                }
+            });
+        }
+    });
+}
+
+fn within_5_percent(says: usize, takes: usize, what: &str) {
+    assert!(says <= takes, "{what}: says {says}, takes {takes}");
+    let off = (takes - says) as f64 / takes as f64;
+    assert!(
+        off < 0.05,
+        "{what}: says {says}, takes {takes}: {off:.3} off"
+    );
+}
+
+/// Bytes of this process that are in memory, exactly.
+fn resident() -> usize {
+    let text = fs::read_to_string("/proc/self/smaps_rollup").expect("Linux has it");
+    let line = text.lines().find(|line| line.starts_with("Rss:")).unwrap();
+    let kib: usize = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    kib << 10
+}
+
+/// One test, as tests of a binary run side by side.
+#[test]
+fn counters_agree_with_what_is_taken() {
+    const VALUES: [usize; 4] = [0, 16, 100, 3_000];
+    // Trees first: what the allocator keeps would show in their figures.
+    set_pool_limit(0);
+    for value_len in VALUES {
+        tree_agrees(value_len);
+    }
+    for value_len in VALUES {
+        skip_list_agrees(value_len);
+    }
+}
+
+fn tree_agrees(value_len: usize) {
+    let before = resident();
+    let tree = Art::new(Options {
+        capacity: 64 << 20,
+        ..Options::default()
+    });
+    let insert = |key: &[u8], tag, value: &[u8]| {
+        tree.insert(key, tag, value);
+    };
+    fill(value_len, || tree.used_bytes(), insert);
+    let takes = resident() - before;
+    let what = format!("tree, values of {value_len}");
+    within_5_percent(tree.used_bytes(), takes, &what);
+    let off = tree.allocated_bytes().abs_diff(takes) as f64 / takes as f64;
+    assert!(off < 0.05, "{what}: {off:.3} off");
+    drop(tree);
+    assert!(resident() < before + (4 << 20), "all is given back");
+}
+
+fn skip_list_agrees(value_len: usize) {
+    let before = HEAP.load(Relaxed);
+    let list = SkipList::new(Bytewise, 1 << 20);
+    let insert = |key: &[u8], tag, value: &[u8]| {
+        list.insert(key, tag, value);
+    };
+    fill(value_len, || list.used_bytes(), insert);
+    let takes = HEAP.load(Relaxed) - before;
+    let what = format!("skip list, values of {value_len}");
+    within_5_percent(list.allocated_bytes(), takes, &what);
+    within_5_percent(list.used_bytes(), takes, &what);
+    drop(list);
+    assert!(
+        HEAP.load(Relaxed) < before + (64 << 10),
+        "all is given back"
+    );
+}
