@@ -87,6 +87,14 @@ pub struct ArenaOptions {
     pub pages: HugePages,
 }
 
+impl ArenaOptions {
+    /// The bytes that an arena grows by once it has its first block.
+    pub fn growth(&self) -> usize {
+        let block_size = self.block_size.clamp(MIN_BLOCK, MAX_BLOCK);
+        block_size.next_multiple_of(self.pages.grain().unwrap_or(ALIGN))
+    }
+}
+
 /// Blocks of so many bytes, on plain pages.
 impl From<usize> for ArenaOptions {
     fn from(block_size: usize) -> Self {

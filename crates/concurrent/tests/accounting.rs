@@ -64,6 +64,16 @@ fn resident() -> usize {
 /// One test, as tests of a binary run side by side.
 #[test]
 fn counters_agree_with_what_is_taken() {
+    if fs::read_to_string("/proc/self/smaps_rollup").is_err() {
+        eprintln!("skipped: this system does not tell what is resident");
+        return;
+    }
+    if fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled")
+        .is_ok_and(|modes| modes.contains("[always]"))
+    {
+        eprintln!("skipped: this system gives huge pages unasked, so nobody can be exact");
+        return;
+    }
     const VALUES: [usize; 4] = [0, 16, 100, 3_000];
     set_pool_limit(0);
     for value_len in VALUES {

@@ -121,24 +121,12 @@ pub(crate) struct Home<'a> {
 impl Memtable {
     /// An empty memtable for writes logged in `wal_number` and later logs.
     pub fn new(options: &CfOptions, home: Home<'_>, wal_number: u64, id: u64) -> Arc<Self> {
-        let pages = match options.memtable_huge_page_size {
-            0 if options.memtable_transparent_huge_pages
-                && options.write_buffer_size >= MIN_HUGE_BUFFER =>
-            {
-                HugePages::Transparent
-            }
-            0 => HugePages::Off,
-            n => HugePages::Reserved(n),
-        };
         let rep = new_rep(
             options.memtable,
             RepOptions {
                 comparator: options.comparator.clone(),
                 capacity: options.write_buffer_size,
-                arena: ArenaOptions {
-                    block_size: block_size(options),
-                    pages,
-                },
+                arena: arena(options),
                 prefix_extractor: options.prefix_extractor.clone(),
             },
         );
@@ -164,7 +152,7 @@ impl Memtable {
             comparator: options.comparator.clone(),
             // What is taken comes in blocks, the last of which is not full. As
             // in RocksDB, a bit more than half a block may be taken too much.
-            limit: options.write_buffer_size + block_size(options) / 10 * 6,
+            limit: options.write_buffer_size + arena(options).growth() / 10 * 6,
             range_tombstones: Mutex::default(),
             num_tombstones: AtomicUsize::new(0),
             full: AtomicBool::new(false),
@@ -378,13 +366,23 @@ impl Memtable {
     }
 }
 
-/// Bytes of a block of memory, as RocksDB has them by default: an eighth of the
-/// buffer, at most 1 MiB.
-fn block_size(options: &CfOptions) -> usize {
-    match options.arena_block_size {
+/// How a memtable takes memory: in blocks as RocksDB has them by default, an
+/// eighth of the buffer, at most 1 MiB.
+fn arena(options: &CfOptions) -> ArenaOptions {
+    let block_size = match options.arena_block_size {
         0 => (options.write_buffer_size / 8).clamp(4 << 10, 1 << 20),
         n => n,
-    }
+    };
+    let pages = match options.memtable_huge_page_size {
+        0 if options.memtable_transparent_huge_pages
+            && options.write_buffer_size >= MIN_HUGE_BUFFER =>
+        {
+            HugePages::Transparent
+        }
+        n if n > 0 && n.max(TRANSPARENT) <= options.write_buffer_size / 2 => HugePages::Reserved(n),
+        _ => HugePages::Off,
+    };
+    ArenaOptions { block_size, pages }
 }
 
 /// The checksum of a range tombstone.

@@ -71,6 +71,9 @@ impl Options {
     /// Size of the huge pages to make memtables of, in bytes: a power of two,
     /// such as 2 MiB. Default 0, none.
     ///
+    /// A page larger than half a write buffer is not used for it: it would be
+    /// full as soon as it had one.
+    ///
     /// Linux gives out only as many as its administrator has reserved. Where
     /// there are none left, none of this size, or it is another system,
     /// memtables are made of transparent huge pages, as with
