@@ -190,7 +190,7 @@ mod tests {
         let text = text(&cells);
         for part in [
             "\nfillseq, 1 thread\n  structure",
-            "  skip_list  2,000,000  1,000",
+            "  skip_list           2,000,000  1,000",
             "31.2  ",
             "2.50  ",
             "n/a",

@@ -1,43 +1,49 @@
-//! This project's inline skip list.
+//! This project's skip list: with entries in their nodes, as the memtable has
+//! it, and with nodes that point to entries elsewhere, all else being equal.
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 
-use whitewater_concurrent::skiplist::{Iter, KeyOrder, SkipList, Splice};
+use whitewater_concurrent::skiplist::{Bytewise, Indirect, Inline, Iter, Layout, SkipList, Splice};
 
 use super::TAG;
 use crate::structure::{Direction, Entry, Handle, Shape, Structure};
 
-/// User keys as bytes, then newer entries first.
-pub(super) struct Bytewise;
-
-impl KeyOrder for Bytewise {
-    #[inline]
-    fn compare(&self, a: (&[u8], u64), b: (&[u8], u64)) -> Ordering {
-        a.0.cmp(b.0).then_with(|| b.1.cmp(&a.1))
-    }
+/// What a layout's list is called.
+pub(super) trait Named: Layout + Send + Sync + 'static {
+    const NAME: &'static str;
+    const ABOUT: &'static str;
 }
 
-/// Its list, with a splice for each thread's batches.
-pub(super) struct InlineSkipList(Arc<SkipList<Bytewise>>);
+impl Named for Inline {
+    const NAME: &'static str = "skip_list";
+    const ABOUT: &'static str = "this project's inline skip list";
+}
 
-pub(super) struct Way<'a> {
-    list: &'a SkipList<Bytewise>,
-    cursor: Iter<Bytewise>,
+impl Named for Indirect {
+    const NAME: &'static str = "indirect_skip_list";
+    const ABOUT: &'static str = "the same with a pointer to the entry in each node";
+}
+
+/// The list, with a splice for each thread's batches.
+pub(super) struct List<L: Named>(Arc<SkipList<Bytewise, L>>);
+
+pub(super) struct Way<'a, L: Named> {
+    list: &'a SkipList<Bytewise, L>,
+    cursor: Iter<Bytewise, L>,
     splice: Splice,
 }
 
-impl Structure for InlineSkipList {
-    const NAME: &'static str = "skip_list";
-    const ABOUT: &'static str = "this project's inline skip list";
+impl<L: Named> Structure for List<L> {
+    const NAME: &'static str = L::NAME;
+    const ABOUT: &'static str = L::ABOUT;
     const COUNTS_RMW: bool = true;
-    type Handle<'a> = Way<'a>;
+    type Handle<'a> = Way<'a, L>;
 
     fn new(_: &Shape) -> Self {
-        InlineSkipList(Arc::new(SkipList::new(Bytewise, 1 << 20)))
+        List(Arc::new(SkipList::with_layout(Bytewise, 1 << 20)))
     }
 
-    fn handle(&self) -> Way<'_> {
+    fn handle(&self) -> Way<'_, L> {
         Way {
             list: &self.0,
             cursor: self.0.iter(),
@@ -50,7 +56,7 @@ impl Structure for InlineSkipList {
     }
 }
 
-impl Handle for Way<'_> {
+impl<L: Named> Handle for Way<'_, L> {
     #[inline]
     fn insert(&mut self, entry: Entry<'_>) -> bool {
         self.list.insert(entry.key, entry.tag, entry.value)

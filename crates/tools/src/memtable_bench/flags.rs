@@ -53,7 +53,11 @@ const ALIASES: [(&str, &str); 4] = [
 ];
 
 /// RocksDB's names of structures that this build calls otherwise.
-const STRUCTURE_ALIASES: [(&str, &str); 1] = [("skiplist", "skip_list")];
+const STRUCTURE_ALIASES: [(&str, &str); 3] = [
+    ("skiplist", "skip_list"),
+    ("hashskiplist", "hash_skip_list"),
+    ("hashlinklist", "hash_linked_list"),
+];
 
 /// Flags of RocksDB's program for what this build lacks, with the value that
 /// means "not used" where there is one.
@@ -72,7 +76,7 @@ const KNOWN: [(&str, Option<&str>); 11] = [
 ];
 
 /// Names of RocksDB's structures and benchmarks that this build lacks.
-const KNOWN_STRUCTURES: [&str; 4] = ["vector", "hashskiplist", "hashlinklist", "cuckoo"];
+const KNOWN_STRUCTURES: [&str; 1] = ["cuckoo"];
 const KNOWN_BENCHMARKS: [&str; 1] = ["seqreadwrite"];
 
 impl FlagSet for Flags {

@@ -63,7 +63,7 @@ fn what_is_wrong_is_named_with_what_is_near() {
         ("--benchmarks=filrandom", "nearest known one is fillrandom"),
         ("--structures=arts", "nearest known one is art"),
         (
-            "--memtablerep=vector",
+            "--memtablerep=cuckoo",
             "RocksDB's memtablerep_bench knows it",
         ),
         ("--benchmarks=seqreadwrite", "does not run it yet"),

@@ -113,6 +113,10 @@ fn a_dropped_column_family_gives_its_memory_back() {
     let manager = WriteBufferManager::new_write_buffer_manager(0, true);
     assert!(!manager.enabled());
     let o = managed(MemtableFactory::SkipList, &manager);
+    #[cfg_attr(
+        feature = "multi-threaded-cf",
+        expect(unused_mut, reason = "only the single-threaded form needs it")
+    )]
     let mut db = open(&o, "/db", &["default", "gone"]);
     fill(&db, "gone", 100_000);
     assert!(manager.get_usage() >= 100_000);
