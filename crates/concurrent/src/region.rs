@@ -6,7 +6,7 @@
 //! bytes in the whole process. Its old contents are garbage to the next owner.
 //!
 //! # Invariants
-//! * R1: a [`Region`] owns `bytes` bytes from `start` on, readable and
+//! * R1: a `Region` owns `bytes` bytes from `start` on, readable and
 //!   writable, and aligned to a page or at least to 64 bytes, until dropped.
 //!
 //! # Locks

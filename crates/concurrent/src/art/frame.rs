@@ -6,8 +6,9 @@
 //! long before.
 
 use super::Art;
+use super::children::{Children, NO_CHILDREN};
 use super::leaf::Link;
-use super::node::{Children, NO_CHILDREN, Ref};
+use super::node::Ref;
 use crate::sync::Ordering;
 
 /// How many children ahead are asked for.

@@ -10,7 +10,8 @@
 //! prefix is split.
 
 use super::leaf::{Leaf, Version};
-use super::node::{Kind, Locked, Node, Parts, Prefix, Ref, common_len};
+use super::lock::Locked;
+use super::node::{Kind, Node, Parts, Prefix, Ref, common_len};
 use super::versions::{Unlinked, Versions};
 use super::{Art, check_sizes};
 use crate::sync::Ordering;

@@ -16,7 +16,8 @@
 //!
 //! * `memory`: where it lives; 32-bit names instead of pointers
 //! * `leaf`: keys and versions in memory; `versions`: the versions of a key
-//! * `node`, `bytes`: inner nodes of 4, 16, 48 and 256 children
+//! * `node`, `bytes`: inner nodes of 4, 16, 48 and 256 children; `children`:
+//!   these in order; `lock`: for one inserter at a time
 //! * `search`: the way to a key; `insert`: adding keys; `batch`: many at once
 //! * `prepare`: inserting in two steps
 //! * `cursor`, `frame`, `iter`: walking in order; `check`: whether a tree is sound
@@ -38,11 +39,13 @@
 mod batch;
 mod bytes;
 mod check;
+mod children;
 mod cursor;
 mod frame;
 mod insert;
 mod iter;
 mod leaf;
+mod lock;
 mod memory;
 mod node;
 mod prepare;

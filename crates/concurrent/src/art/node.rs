@@ -31,8 +31,9 @@ use std::ptr::NonNull;
 
 use super::bytes;
 use super::leaf::Leaf;
+use super::lock::{FREE_SHIFT, Locked};
 use super::memory::Memory;
-use crate::sync::{AtomicU32, AtomicU64, MODELLED, Ordering, PublishedMark, hint, thread};
+use crate::sync::{AtomicU32, AtomicU64, MODELLED, Ordering, PublishedMark};
 
 /// A leaf or a node of a tree, or nothing: twice the unit, plus 1 for a leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,10 +99,8 @@ impl Kind {
     }
 }
 
-const LOCKED: u32 = 1;
-const OBSOLETE: u32 = 2;
-const KIND_SHIFT: u32 = 2;
-const COUNT_SHIFT: u32 = 8;
+const KIND_SHIFT: u32 = FREE_SHIFT;
+pub(super) const COUNT_SHIFT: u32 = 8;
 
 /// The longest prefix kept in its node, in bytes.
 const INLINE_PREFIX: usize = 4;
@@ -208,43 +207,43 @@ struct Header {
 
 /// A child's [`Ref`]. Written by: the holder of the node's lock. Read by:
 /// everybody. Publishes: the child (N4).
-type Slot = AtomicU32;
+pub(super) type Slot = AtomicU32;
 
 /// Bytes of a small node. Written by: the holder of the lock. Read by:
 /// everybody, after the count. Publish nothing (N2).
-type Bytes<const WORDS: usize> = [AtomicU64; WORDS];
+pub(super) type Bytes<const WORDS: usize> = [AtomicU64; WORDS];
 
 #[repr(C)]
-struct Node4 {
+pub(super) struct Node4 {
     header: Header,
     /// As [`Bytes`], for four.
-    bytes: AtomicU32,
-    children: [Slot; 4],
+    pub(super) bytes: AtomicU32,
+    pub(super) children: [Slot; 4],
 }
 
 #[repr(C)]
-struct Node16 {
+pub(super) struct Node16 {
     header: Header,
-    bytes: Bytes<2>,
-    children: [Slot; 16],
+    pub(super) bytes: Bytes<2>,
+    pub(super) children: [Slot; 16],
 }
 
 #[repr(C)]
-struct Node48 {
+pub(super) struct Node48 {
     header: Header,
-    bytes: Bytes<6>,
-    children: [Slot; 48],
+    pub(super) bytes: Bytes<6>,
+    pub(super) children: [Slot; 48],
 }
 
 #[repr(C)]
-struct Node256 {
+pub(super) struct Node256 {
     header: Header,
     /// By byte; [`Ref::NONE`] where there is none.
-    children: [Slot; 256],
+    pub(super) children: [Slot; 256],
 }
 
 /// A node by its kind.
-enum Body<'t> {
+pub(super) enum Body<'t> {
     N4(&'t Node4),
     N16(&'t Node16),
     N48(&'t Node48),
@@ -266,11 +265,6 @@ pub(super) struct Parts {
     /// Bytes and their children, at most as many as the kind has room for.
     pub(super) children: Vec<(u8, Ref)>,
 }
-
-/// A node's children in order of their bytes: 48 at most, and the terminal.
-pub(super) type Children = [Ref; 49];
-/// Nothing listed.
-pub(super) const NO_CHILDREN: Children = [Ref::NONE; 49];
 
 impl<'t> Node<'t> {
     /// The node of a `Ref`.
@@ -298,12 +292,12 @@ impl<'t> Node<'t> {
 
     /// The state: partner of the Release in [`Locked`]'s drop (N2).
     #[inline(always)]
-    fn state(self) -> u32 {
+    pub(super) fn state(self) -> u32 {
         self.header().state.load(Ordering::Acquire)
     }
 
     #[inline(always)]
-    fn body(self, state: u32) -> Body<'t> {
+    pub(super) fn body(self, state: u32) -> Body<'t> {
         match state >> KIND_SHIFT & 3 {
             // SAFETY: the kind says that this is the layout (N5); otherwise
             // as for `header`.
@@ -367,40 +361,6 @@ impl<'t> Node<'t> {
         self.header().state.load(Ordering::Relaxed) >> KIND_SHIFT & 3 == Kind::N256 as u32
     }
 
-    /// Fills `into` with the children of a wide node from place `from` to
-    /// before `to`, at most 33; place 0 is the terminal's, place `b + 1` that
-    /// of byte `b`. Returns how many these are, and how many of them are at
-    /// places before `mark`. (One reading tells both: between two, children
-    /// may come.)
-    #[inline]
-    pub(super) fn window(
-        self,
-        from: usize,
-        to: usize,
-        mark: usize,
-        into: &mut Children,
-    ) -> (usize, usize) {
-        let Body::N256(n) = self.body(self.state()) else {
-            return (0, 0);
-        };
-        let (mut len, mut before) = (0, 0);
-        let mut list = |place: usize, child: Ref| {
-            into[len] = child;
-            len += usize::from(!child.is_none());
-            if place < mark {
-                before = len;
-            }
-        };
-        if from == 0 {
-            list(0, self.terminal());
-        }
-        for place in from.max(1)..to {
-            // Acquire: as in `child`.
-            list(place, Ref(n.children[place - 1].load(Ordering::Acquire)));
-        }
-        (len, before)
-    }
-
     /// Asks the processor for all children of a small node.
     #[inline]
     pub(super) fn ask_for_children(self, memory: &Memory) {
@@ -419,35 +379,16 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// Fills `into` with the terminal, if there is one, and the children in
-    /// order. Returns how many these are, and how many of them are at places
-    /// before `mark`, as in [`Node::window`]. Not for wide nodes.
-    pub(super) fn sorted(self, mark: usize, into: &mut Children) -> (usize, usize) {
-        let state = self.state();
-        let count = (state >> COUNT_SHIFT) as usize;
-        let mut list = Lister::new(mark);
-        match self.body(state) {
-            Body::N4(n) => {
-                let word = u64::from(n.bytes.load(Ordering::Relaxed));
-                list.add(&[word], &n.children, count);
-            }
-            Body::N16(n) => list.add(&load(&n.bytes), &n.children, count),
-            Body::N48(n) => list.add(&load(&n.bytes), &n.children, count),
-            Body::N256(_) => {}
-        }
-        list.finish(self.terminal(), into)
-    }
-
     /// Waits for the node's lock. `None` if the node is obsolete.
     #[inline]
     pub(super) fn lock(self) -> Option<Locked<'t>> {
         let lock = Locked::wait(&self.header().state);
-        (lock.state & OBSOLETE == 0).then_some(lock)
+        (!lock.is_obsolete()).then_some(lock)
     }
 
     /// Adds a child for a byte that has none; `false` if there is no room.
     pub(super) fn try_add(self, lock: &mut Locked<'t>, byte: u8, child: Ref) -> bool {
-        debug_assert!(lock.is_of(self) && self.child(byte).is_none());
+        debug_assert!(lock.is_of(&self.header().state) && self.child(byte).is_none());
         let count = (lock.state >> COUNT_SHIFT) as usize;
         let body = self.body(lock.state);
         if let Body::N256(n) = body {
@@ -481,14 +422,14 @@ impl<'t> Node<'t> {
 
     /// Sets the terminal of a node that has none.
     pub(super) fn set_terminal(self, lock: &mut Locked<'t>, leaf: Ref) {
-        debug_assert!(lock.is_of(self) && self.terminal().is_none());
+        debug_assert!(lock.is_of(&self.header().state) && self.terminal().is_none());
         // Release: publishes the leaf (N4).
         self.header().terminal.store(leaf.0, Ordering::Release);
     }
 
     /// Puts another child in a byte's place.
     pub(super) fn replace(self, lock: &mut Locked<'t>, byte: u8, child: Ref) {
-        debug_assert!(lock.is_of(self));
+        debug_assert!(lock.is_of(&self.header().state));
         let slot = self.slot(byte).expect("the byte has a child");
         // Release: publishes the child (N4).
         slot.store(child.0, Ordering::Release);
@@ -496,7 +437,7 @@ impl<'t> Node<'t> {
 
     /// All there is in a locked node; the caller makes it obsolete.
     pub(super) fn parts(self, lock: &Locked<'t>) -> Parts {
-        debug_assert!(lock.is_of(self));
+        debug_assert!(lock.is_of(&self.header().state));
         let count = (lock.state >> COUNT_SHIFT) as usize;
         // Relaxed: nobody else writes, and the lock's Acquire made visible
         // what its former holders wrote.
@@ -609,7 +550,7 @@ impl Parts {
 }
 
 #[inline(always)]
-fn load<const WORDS: usize>(bytes: &Bytes<WORDS>) -> [u64; WORDS] {
+pub(super) fn load<const WORDS: usize>(bytes: &Bytes<WORDS>) -> [u64; WORDS] {
     // Relaxed: what the count includes was made visible by loading it (N2).
     std::array::from_fn(|i| bytes[i].load(Ordering::Relaxed))
 }
@@ -626,119 +567,4 @@ fn pairs(words: &[u64], children: &[Slot]) -> Vec<(u8, Ref)> {
     let child = |slot: &Slot| Ref(slot.load(Ordering::Relaxed));
     let each = children.iter().enumerate();
     each.map(|(i, slot)| (byte(i), child(slot))).collect()
-}
-
-/// Sorts children by their bytes: a set of bits says which bytes there are, a
-/// table where their children are.
-struct Lister {
-    present: [u64; 4],
-    children: [std::mem::MaybeUninit<u32>; 256],
-    mark: usize,
-}
-
-impl Lister {
-    #[inline(always)]
-    fn new(mark: usize) -> Self {
-        Lister {
-            present: [0; 4],
-            children: [std::mem::MaybeUninit::uninit(); 256],
-            mark,
-        }
-    }
-
-    #[inline(always)]
-    fn add(&mut self, words: &[u64], slots: &[Slot], count: usize) {
-        for (i, slot) in slots[..count].iter().enumerate() {
-            let byte = (words[i / 8] >> (i % 8 * 8)) as u8;
-            self.present[usize::from(byte >> 6)] |= 1 << (byte & 63);
-            // Acquire: as in `Node::child`.
-            self.children[usize::from(byte)].write(slot.load(Ordering::Acquire));
-        }
-    }
-
-    #[inline(always)]
-    fn finish(self, terminal: Ref, into: &mut Children) -> (usize, usize) {
-        let mut len = 0;
-        let mut before = 0;
-        if !terminal.is_none() {
-            into[0] = terminal;
-            len = 1;
-            before = usize::from(self.mark > 0);
-        }
-        for (high, mut word) in self.present.into_iter().enumerate() {
-            while word != 0 {
-                let byte = high << 6 | word.trailing_zeros() as usize;
-                word &= word - 1;
-                // SAFETY: `add` has written the child of every byte present.
-                into[len] = Ref(unsafe { self.children[byte].assume_init() });
-                len += 1;
-                before += usize::from(byte + 1 < self.mark);
-            }
-        }
-        (len, before)
-    }
-}
-
-/// A lock on a node, or on the root's slot; released on drop.
-pub(super) struct Locked<'t> {
-    word: &'t AtomicU32,
-    /// What the word holds, without the lock bit.
-    state: u32,
-}
-
-impl<'t> Locked<'t> {
-    /// Waits for the lock of a state word.
-    #[inline]
-    pub(super) fn wait(word: &'t AtomicU32) -> Self {
-        let mut tries = 0;
-        loop {
-            let state = word.load(Ordering::Relaxed);
-            // Acquire: partner of the Release in `drop`, so that all of the
-            // former holder's writes are seen.
-            let taken = state & LOCKED == 0
-                && word
-                    .compare_exchange_weak(
-                        state,
-                        state | LOCKED,
-                        Ordering::Acquire,
-                        Ordering::Relaxed,
-                    )
-                    .is_ok();
-            if taken {
-                return Locked { word, state };
-            }
-            pause(&mut tries);
-        }
-    }
-
-    /// Says that the node has been replaced, for ever (N3).
-    pub(super) fn make_obsolete(&mut self) {
-        self.state |= OBSOLETE;
-    }
-
-    fn is_of(&self, node: Node<'_>) -> bool {
-        std::ptr::eq(self.word, &node.header().state)
-    }
-}
-
-impl Drop for Locked<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        // Release: publishes what was written under the lock: to its next
-        // holder, and (the count) to readers (N2). A plain store is enough, as
-        // nobody else writes to a locked word (N1).
-        self.word.store(self.state, Ordering::Release);
-    }
-}
-
-/// Locks are held for some dozens of nanoseconds, unless the holder is
-/// preempted; then its waiters get out of its way.
-#[cold]
-fn pause(tries: &mut u32) {
-    *tries += 1;
-    if MODELLED || tries.is_multiple_of(64) {
-        thread::yield_now();
-    } else {
-        hint::spin_loop();
-    }
 }

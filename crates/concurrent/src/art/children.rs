@@ -1,0 +1,115 @@
+//! A node's children in order of their bytes.
+
+use super::node::{Body, COUNT_SHIFT, Node, Ref, Slot, load};
+use crate::sync::Ordering;
+
+/// A node's children in order of their bytes: 48 at most, and the terminal.
+pub(super) type Children = [Ref; 49];
+/// Nothing listed.
+pub(super) const NO_CHILDREN: Children = [Ref::NONE; 49];
+
+impl Node<'_> {
+    /// Fills `into` with the children of a wide node from place `from` to
+    /// before `to`, at most 33; place 0 is the terminal's, place `b + 1` that
+    /// of byte `b`. Returns how many these are, and how many of them are at
+    /// places before `mark`. (One reading tells both: between two, children
+    /// may come.)
+    #[inline]
+    pub(super) fn window(
+        self,
+        from: usize,
+        to: usize,
+        mark: usize,
+        into: &mut Children,
+    ) -> (usize, usize) {
+        let Body::N256(n) = self.body(self.state()) else {
+            return (0, 0);
+        };
+        let (mut len, mut before) = (0, 0);
+        let mut list = |place: usize, child: Ref| {
+            into[len] = child;
+            len += usize::from(!child.is_none());
+            if place < mark {
+                before = len;
+            }
+        };
+        if from == 0 {
+            list(0, self.terminal());
+        }
+        for place in from.max(1)..to {
+            // Acquire: as in `child`.
+            list(place, Ref(n.children[place - 1].load(Ordering::Acquire)));
+        }
+        (len, before)
+    }
+
+    /// Fills `into` with the terminal, if there is one, and the children in
+    /// order. Returns how many these are, and how many of them are at places
+    /// before `mark`, as in [`Node::window`]. Not for wide nodes.
+    pub(super) fn sorted(self, mark: usize, into: &mut Children) -> (usize, usize) {
+        let state = self.state();
+        let count = (state >> COUNT_SHIFT) as usize;
+        let mut list = Lister::new(mark);
+        match self.body(state) {
+            Body::N4(n) => {
+                let word = u64::from(n.bytes.load(Ordering::Relaxed));
+                list.add(&[word], &n.children, count);
+            }
+            Body::N16(n) => list.add(&load(&n.bytes), &n.children, count),
+            Body::N48(n) => list.add(&load(&n.bytes), &n.children, count),
+            Body::N256(_) => {}
+        }
+        list.finish(self.terminal(), into)
+    }
+}
+
+/// Sorts children by their bytes: a set of bits says which bytes there are, a
+/// table where their children are.
+struct Lister {
+    present: [u64; 4],
+    children: [std::mem::MaybeUninit<u32>; 256],
+    mark: usize,
+}
+
+impl Lister {
+    #[inline(always)]
+    fn new(mark: usize) -> Self {
+        Lister {
+            present: [0; 4],
+            children: [std::mem::MaybeUninit::uninit(); 256],
+            mark,
+        }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, words: &[u64], slots: &[Slot], count: usize) {
+        for (i, slot) in slots[..count].iter().enumerate() {
+            let byte = (words[i / 8] >> (i % 8 * 8)) as u8;
+            self.present[usize::from(byte >> 6)] |= 1 << (byte & 63);
+            // Acquire: as in `Node::child`.
+            self.children[usize::from(byte)].write(slot.load(Ordering::Acquire));
+        }
+    }
+
+    #[inline(always)]
+    fn finish(self, terminal: Ref, into: &mut Children) -> (usize, usize) {
+        let mut len = 0;
+        let mut before = 0;
+        if !terminal.is_none() {
+            into[0] = terminal;
+            len = 1;
+            before = usize::from(self.mark > 0);
+        }
+        for (high, mut word) in self.present.into_iter().enumerate() {
+            while word != 0 {
+                let byte = high << 6 | word.trailing_zeros() as usize;
+                word &= word - 1;
+                // SAFETY: `add` has written the child of every byte present.
+                into[len] = Ref(unsafe { self.children[byte].assume_init() });
+                len += 1;
+                before += usize::from(byte + 1 < self.mark);
+            }
+        }
+        (len, before)
+    }
+}
