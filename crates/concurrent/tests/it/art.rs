@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
-use proptest::prelude::*;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use whitewater_concurrent::art::{self, Art, Iter, Options};
 
+use crate::support::keys::{adversarial, probes, value};
 use crate::{OnDrop, order};
 
 type Place = (Vec<u8>, Reverse<u64>);
@@ -29,49 +29,6 @@ fn small() -> Arc<Art> {
 fn split(internal_key: &[u8]) -> (Vec<u8>, u64) {
     let (key, Reverse(tag)) = order::split(internal_key);
     (key, tag)
-}
-
-/// A value that tells its key and tag.
-fn value(key: &[u8], tag: u64) -> Vec<u8> {
-    let mut value = key[key.len().saturating_sub(20)..].to_vec();
-    value.extend_from_slice(&tag.to_be_bytes()[..(tag % 9) as usize]);
-    value
-}
-
-/// Keys that begin with each other, that are long, that are empty.
-fn adversarial() -> Vec<Vec<u8>> {
-    let mut keys: BTreeSet<Vec<u8>> = BTreeSet::new();
-    for len in 0..12 {
-        keys.insert(vec![0; len]);
-        keys.insert(vec![0xff; len]);
-        keys.insert([vec![b'a'; len], vec![0]].concat());
-        keys.insert([vec![0; len], vec![0xff]].concat());
-    }
-    // Every key over two letters up to 7 long: prefixes of each other.
-    for len in 0..8 {
-        for bits in 0..1usize << len {
-            keys.insert((0..len).map(|i| b'a' + (bits >> i & 1) as u8).collect());
-        }
-    }
-    // A shared prefix of 1 KiB, left at various points.
-    let shared: Vec<u8> = (0..1024).map(|i| (i / 7) as u8).collect();
-    for cut in [0, 1, 3, 4, 5, 511, 1019, 1020, 1023, 1024] {
-        for tail in [&b""[..], b"\0", b"x", b"xy", b"\xff\xff"] {
-            keys.insert([&shared[..cut], tail].concat());
-        }
-    }
-    // 64 KiB that differ late.
-    for i in 0..6u8 {
-        let mut key = vec![b'k'; 64 << 10];
-        key[(64 << 10) - 1 - usize::from(i) * 9000] = i;
-        keys.insert(key);
-    }
-    // All children of one node, and of one below it.
-    for byte in 0..=255 {
-        keys.insert(vec![b'n', byte]);
-        keys.insert(vec![b'n', 7, byte, 1]);
-    }
-    keys.into_iter().collect()
 }
 
 fn entry(iter: &Iter) -> Option<Entry> {
@@ -145,52 +102,9 @@ fn assert_same(tree: &Arc<Art>, oracle: &Oracle, probes: &[(Vec<u8>, u64)]) {
     }
 }
 
-/// Places near every key.
-fn probes(keys: &[Vec<u8>], tags: u64) -> Vec<(Vec<u8>, u64)> {
-    let mut probes = vec![(vec![], 0), (vec![0xff; 20], 3)];
-    for (i, key) in keys.iter().enumerate() {
-        for tag in [0, i as u64 % (tags + 2), u64::MAX] {
-            probes.push((key.clone(), tag));
-        }
-        let mut near = key.clone();
-        if let Some(last) = near.last_mut() {
-            *last = last.wrapping_add(1);
-            probes.push((near.clone(), 1));
-            near.pop();
-            probes.push((near, 2));
-        }
-        probes.push(([key, &b"\0"[..]].concat(), 1));
-        probes.push(([key, &b"m"[..]].concat(), 1));
-    }
-    probes
-}
-
 #[test]
 fn an_empty_tree_has_nothing() {
     assert_same(&small(), &Oracle::new(), &[(vec![], 0), (vec![1], 1)]);
-}
-
-#[test]
-fn adversarial_keys_one_by_one() {
-    for seed in 0..3 {
-        let mut rng = StdRng::seed_from_u64(seed);
-        let mut keys = adversarial();
-        keys.shuffle(&mut rng);
-        let tree = small();
-        let mut oracle = Oracle::new();
-        let mut entries: Vec<_> = keys
-            .iter()
-            .flat_map(|key| (0..rng.random_range(1..4)).map(move |tag| (key.clone(), tag)))
-            .collect();
-        entries.shuffle(&mut rng);
-        for (key, tag) in entries {
-            let value = value(&key, tag);
-            assert!(tree.insert(&key, tag, &value));
-            assert!(!tree.insert(&key, tag, b"another"), "there already");
-            oracle.insert((key, Reverse(tag)), value);
-        }
-        assert_same(&tree, &oracle, &probes(&keys, 3));
-    }
 }
 
 #[test]
@@ -354,33 +268,6 @@ fn a_million_versions_are_searched_quickly() {
             iter.prev();
         }
         assert!(!iter.valid());
-    }
-}
-
-fn few_letters() -> impl Strategy<Value = Vec<u8>> {
-    let letter = prop_oneof![Just(0u8), Just(b'a'), Just(b'b'), Just(0xff)];
-    let long = Just([vec![b'a'; 9], vec![0xff]].concat());
-    let piece = prop_oneof![4 => letter.prop_map(|l| vec![l]), 1 => long];
-    prop::collection::vec(piece, 0..6).prop_map(|pieces| pieces.concat())
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 300 }))]
-
-    #[test]
-    fn behaves_like_a_map(
-        entries in prop::collection::vec((few_letters(), 0u64..4), 0..80),
-        also in prop::collection::vec((prop::collection::vec(any::<u8>(), 0..3), 0u64..2), 0..120),
-    ) {
-        let tree = small();
-        let mut oracle = Oracle::new();
-        for (key, tag) in entries.iter().chain(&also) {
-            let new = !oracle.contains_key(&(key.clone(), Reverse(*tag)));
-            prop_assert_eq!(tree.insert(key, *tag, &value(key, *tag)), new);
-            oracle.insert((key.clone(), Reverse(*tag)), value(key, *tag));
-        }
-        let keys: Vec<_> = entries.into_iter().chain(also).map(|(key, _)| key).collect();
-        assert_same(&tree, &oracle, &probes(&keys, 4));
     }
 }
 

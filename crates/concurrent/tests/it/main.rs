@@ -3,7 +3,6 @@
 
 mod arena;
 mod art;
-mod art_falling;
 mod oracle;
 mod order;
 mod skiplist_model;
