@@ -8,7 +8,6 @@ use whitewater_concurrent::hash_list::{
 };
 use whitewater_concurrent::skiplist::Bytewise;
 
-use super::walk;
 use crate::structure::{Direction, Entry, Handle, Operation, Shape, Structure};
 
 /// Bytes of a prefix, at most: a bucket has the keys of some prefixes.
@@ -87,7 +86,7 @@ macro_rules! hash_table {
             }
 
             fn scan(&mut self, direction: Direction, visit: &mut impl FnMut(&[u8], &[u8])) {
-                walk(self.0.sorted(), direction, visit);
+                walk!(&mut self.0.sorted(), direction, visit);
             }
         }
     };

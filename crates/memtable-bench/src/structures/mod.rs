@@ -5,10 +5,39 @@
 
 use std::ops::Bound;
 
-use whitewater_concurrent::skiplist::{Indirect, Inline, KeyOrder};
-use whitewater_concurrent::sorted::SortedIter;
+use whitewater_concurrent::skiplist::{Indirect, Inline};
 
-use crate::structure::{Direction, Kind};
+use crate::structure::Kind;
+
+/// Passes the entries from `key` on to `visit`, by one of this project's
+/// cursors. They are alike, and have no trait in common.
+macro_rules! seek {
+    ($cursor:expr, $key:expr, $visit:expr) => {{
+        let cursor = $cursor;
+        cursor.seek($key, u64::MAX);
+        while cursor.valid() && $visit(super::user_key(cursor.key()), cursor.value()) {
+            cursor.next();
+        }
+    }};
+}
+
+/// Passes all entries to `visit`, by one of this project's cursors.
+macro_rules! walk {
+    ($cursor:expr, $direction:expr, $visit:expr) => {{
+        let cursor = $cursor;
+        match $direction {
+            Direction::Forward => cursor.seek_to_first(),
+            Direction::Backward => cursor.seek_to_last(),
+        }
+        while cursor.valid() {
+            $visit(super::user_key(cursor.key()), cursor.value());
+            match $direction {
+                Direction::Forward => cursor.next(),
+                Direction::Backward => cursor.prev(),
+            }
+        }
+    }};
+}
 
 mod art;
 mod btree;
@@ -42,30 +71,13 @@ pub fn find(name: &str) -> Option<&'static Kind> {
     ALL.iter().find(|kind| kind.name == name)
 }
 
-/// Bytes of the tag that follows the user key in this project's keys.
-const TAG: usize = 8;
+/// The user key of one of this project's internal keys, which a tag of 8 bytes
+/// ends.
+fn user_key(internal_key: &[u8]) -> &[u8] {
+    &internal_key[..internal_key.len() - 8]
+}
 
 /// All keys at or after `key`.
 fn from(key: &[u8]) -> (Bound<&[u8]>, Bound<&[u8]>) {
     (Bound::Included(key), Bound::Unbounded)
-}
-
-/// Passes what a sorted snapshot holds to `visit`.
-fn walk<O: KeyOrder>(
-    mut cursor: SortedIter<O>,
-    direction: Direction,
-    visit: &mut impl FnMut(&[u8], &[u8]),
-) {
-    match direction {
-        Direction::Forward => cursor.seek_to_first(),
-        Direction::Backward => cursor.seek_to_last(),
-    }
-    while cursor.valid() {
-        let there = cursor.key();
-        visit(&there[..there.len() - TAG], cursor.value());
-        match direction {
-            Direction::Forward => cursor.next(),
-            Direction::Backward => cursor.prev(),
-        }
-    }
 }

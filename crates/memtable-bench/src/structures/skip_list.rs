@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use whitewater_concurrent::skiplist::{Bytewise, Indirect, Inline, Iter, Layout, SkipList, Splice};
 
-use super::TAG;
 use crate::structure::{Direction, Entry, Handle, Shape, Structure};
 
 /// What a layout's list is called.
@@ -85,30 +84,10 @@ impl<L: Named> Handle for Way<'_, L> {
 
     #[inline]
     fn seek(&mut self, key: &[u8], visit: &mut impl FnMut(&[u8], &[u8]) -> bool) {
-        let cursor = &mut self.cursor;
-        cursor.seek(key, u64::MAX);
-        while cursor.valid() {
-            let there = cursor.key();
-            if !visit(&there[..there.len() - TAG], cursor.value()) {
-                return;
-            }
-            cursor.next();
-        }
+        seek!(&mut self.cursor, key, visit);
     }
 
     fn scan(&mut self, direction: Direction, visit: &mut impl FnMut(&[u8], &[u8])) {
-        let cursor = &mut self.cursor;
-        match direction {
-            Direction::Forward => cursor.seek_to_first(),
-            Direction::Backward => cursor.seek_to_last(),
-        }
-        while cursor.valid() {
-            let there = cursor.key();
-            visit(&there[..there.len() - TAG], cursor.value());
-            match direction {
-                Direction::Forward => cursor.next(),
-                Direction::Backward => cursor.prev(),
-            }
-        }
+        walk!(&mut self.cursor, direction, visit);
     }
 }

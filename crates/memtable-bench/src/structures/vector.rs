@@ -3,7 +3,6 @@
 use whitewater_concurrent::append::AppendList;
 use whitewater_concurrent::skiplist::Bytewise;
 
-use super::walk;
 use crate::structure::{Direction, Entry, Handle, Operation, Shape, Structure};
 
 /// Entries beyond which reads, which look at each, would not end in reasonable
@@ -72,6 +71,6 @@ impl Handle for Way<'_> {
     }
 
     fn scan(&mut self, direction: Direction, visit: &mut impl FnMut(&[u8], &[u8])) {
-        walk(self.0.iter(), direction, visit);
+        walk!(&mut self.0.iter(), direction, visit);
     }
 }
