@@ -273,8 +273,8 @@ impl LogReplay<'_> {
                         0,
                     )
                 });
-                let mut inserter = Inserter::new(mem);
-                inserter.add(ty, key, value, seq)?;
+                let mut inserter = Inserter::new(false);
+                inserter.add(mem, ty, key, value, seq)?;
                 inserter.finish()?;
             }
             seq += 1;

@@ -372,7 +372,7 @@ impl Engine {
             self.unlogged.store(true, Ordering::Relaxed);
         }
         let mut seq = first;
-        let mut current: Option<(usize, Inserter<'_, '_>)> = None;
+        let mut inserter = Inserter::new(request.insert_hint);
         for op in request.batch.ops() {
             let Op::Entry { cf, ty, key, value } = op? else {
                 continue;
@@ -380,29 +380,15 @@ impl Engine {
             // A column family may have been dropped since the check: its
             // entries take their numbers and go nowhere, as at recovery.
             if let Some(position) = memtables.position(cf) {
-                if current.as_ref().is_none_or(|(at, _)| *at != position) {
-                    let next = Inserter::new(memtables.at(position)).with_hint(request.insert_hint);
-                    self.finish(current.replace((position, next)))?;
-                }
-                if let Some((_, inserter)) = &mut current {
-                    inserter.add(ty, key, value, seq)?;
-                }
+                inserter.add(memtables.at(position), ty, key, value, seq)?;
             }
             seq += 1;
         }
-        self.finish(current)?;
-        self.tick(Ticker::KeysWritten, seq - first);
-        self.tick(Ticker::BytesWritten, request.batch.bytes().len() as u64);
-        Ok(())
-    }
-
-    /// Ends a batch's way into a memtable, if it had one.
-    fn finish(&self, inserter: Option<(usize, Inserter<'_, '_>)>) -> Result<()> {
-        if let Some((_, inserter)) = inserter
-            && inserter.finish()?
-        {
+        if inserter.finish()? {
             self.attention.store(true, Ordering::Relaxed);
         }
+        self.tick(Ticker::KeysWritten, seq - first);
+        self.tick(Ticker::BytesWritten, request.batch.bytes().len() as u64);
         Ok(())
     }
 }

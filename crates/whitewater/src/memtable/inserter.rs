@@ -1,8 +1,9 @@
-//! Putting a batch's entries into a memtable.
+//! Putting a batch's entries into memtables.
 
 use super::Memtable;
 use super::rep::Entry;
 use smallvec::SmallVec;
+use std::{mem, ptr};
 use whitewater_storage::key::{SequenceNumber, ValueType, pack_tag};
 use whitewater_storage::{Error, Result};
 
@@ -10,41 +11,45 @@ use whitewater_storage::{Error, Result};
 /// misses behind each other, up to some dozens.
 const AT_ONCE: usize = 64;
 
-/// One writer's way into one memtable, for some entries in a row.
+/// One batch's way into memtables. Entries for one memtable that follow each
+/// other go in together.
 ///
-/// Entries are in the memtable once [`Inserter::finish`] has returned; one
+/// Entries are in their memtables once [`Inserter::finish`] has returned; one
 /// that was dropped before has put in some of them.
+///
+/// It is large, and meant to stay where it was made.
 pub(crate) struct Inserter<'m, 'e> {
-    memtable: &'m Memtable,
+    /// Where what is pending goes.
+    memtable: Option<&'m Memtable>,
     pending: SmallVec<[Entry<'e>; AT_ONCE]>,
     /// The values of `pending` with their checksums, if entries have any.
     protected: Vec<u8>,
+    /// What went to `memtable` and is not counted there yet.
     entries: u64,
     deletes: u64,
+    /// A memtable has become full.
+    full: bool,
     /// Entries that follow each other may be near each other.
     hint: bool,
 }
 
 impl<'m, 'e> Inserter<'m, 'e> {
-    pub fn new(memtable: &'m Memtable) -> Self {
+    /// `hint`: whether to expect that entries that follow each other are near
+    /// each other in the order of keys.
+    #[inline]
+    pub fn new(hint: bool) -> Self {
         Inserter {
-            memtable,
+            memtable: None,
             pending: SmallVec::new(),
             protected: Vec::new(),
             entries: 0,
             deletes: 0,
-            hint: false,
+            full: false,
+            hint,
         }
     }
 
-    /// Whether to expect that entries that follow each other are near each
-    /// other in the order of keys. Default no.
-    pub fn with_hint(mut self, hint: bool) -> Self {
-        self.hint = hint;
-        self
-    }
-
-    /// Adds an entry.
+    /// Adds an entry to `memtable`.
     ///
     /// # Errors
     /// `Corruption` if this or an earlier entry's key and sequence number are
@@ -52,15 +57,20 @@ impl<'m, 'e> Inserter<'m, 'e> {
     #[inline]
     pub fn add(
         &mut self,
+        memtable: &'m Memtable,
         ty: ValueType,
         user_key: &'e [u8],
         value: &'e [u8],
         seq: SequenceNumber,
     ) -> Result<()> {
+        if !self.memtable.is_some_and(|last| ptr::eq(last, memtable)) {
+            self.leave()?;
+            self.memtable = Some(memtable);
+        }
         self.entries += 1;
         if ty == ValueType::RangeDeletion {
             self.deletes += 1;
-            self.memtable.add_tombstone(user_key, value, seq);
+            memtable.add_tombstone(user_key, value, seq);
             return Ok(());
         }
         if matches!(ty, ValueType::Deletion | ValueType::SingleDeletion) {
@@ -71,35 +81,45 @@ impl<'m, 'e> Inserter<'m, 'e> {
             tag: pack_tag(seq, ty as u8),
             value,
         };
-        if self.memtable.protection.is_on() {
-            self.memtable.protection.append(&entry, &mut self.protected);
+        if memtable.protection.is_on() {
+            memtable.protection.append(&entry, &mut self.protected);
         }
         self.pending.push(entry);
         if self.pending.len() == AT_ONCE {
-            self.flush()?;
+            self.flush(memtable)?;
         }
         Ok(())
     }
 
     /// Puts in what is pending and counts everything. Returns whether the
-    /// caller should ask for a switch: true once, when the memtable has become
-    /// full.
+    /// caller should ask for a switch: true for one of the batches, when a
+    /// memtable has become full.
     ///
     /// # Errors
     /// As for [`Inserter::add`].
-    pub fn finish(mut self) -> Result<bool> {
-        self.flush()?;
-        Ok(self.memtable.count(self.entries, self.deletes))
+    pub fn finish(&mut self) -> Result<bool> {
+        self.leave()?;
+        Ok(mem::take(&mut self.full))
     }
 
-    fn flush(&mut self) -> Result<()> {
+    /// Ends the work on the last memtable.
+    fn leave(&mut self) -> Result<()> {
+        if let Some(memtable) = self.memtable.take() {
+            self.flush(memtable)?;
+            let (entries, deletes) = (mem::take(&mut self.entries), mem::take(&mut self.deletes));
+            self.full |= memtable.count(entries, deletes);
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, memtable: &Memtable) -> Result<()> {
         if self.pending.is_empty() {
             return Ok(());
         }
-        let inserted = if self.memtable.protection.is_on() {
-            self.insert(&self.with_checksums())
+        let inserted = if memtable.protection.is_on() {
+            self.insert(memtable, &self.with_checksums(memtable))
         } else {
-            self.insert(&self.pending)
+            self.insert(memtable, &self.pending)
         };
         let all = inserted == self.pending.len();
         if !all {
@@ -111,7 +131,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
         }
         if self.pending.len() == AT_ONCE {
             // A large batch must not run far ahead of its charge.
-            self.memtable.charge();
+            memtable.charge();
         }
         self.pending.clear();
         self.protected.clear();
@@ -119,9 +139,9 @@ impl<'m, 'e> Inserter<'m, 'e> {
     }
 
     /// What is pending, with values as the representation stores them.
-    fn with_checksums(&self) -> SmallVec<[Entry<'_>; AT_ONCE]> {
+    fn with_checksums(&self, memtable: &Memtable) -> SmallVec<[Entry<'_>; AT_ONCE]> {
         let mut rest = &self.protected[..];
-        let bytes = self.memtable.protection.bytes();
+        let bytes = memtable.protection.bytes();
         let entries = self.pending.iter().map(|entry| {
             let (value, later) = rest.split_at(entry.value.len() + bytes);
             rest = later;
@@ -131,8 +151,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
     }
 
     /// Inserts `entries`; returns how many were not there yet.
-    fn insert(&self, entries: &[Entry<'_>]) -> usize {
-        let memtable = self.memtable;
+    fn insert(&self, memtable: &Memtable, entries: &[Entry<'_>]) -> usize {
         // Before the entries: upholds F1 of the filter.
         if let Some(filter) = &memtable.filter {
             filter.add(entries);

@@ -168,8 +168,8 @@ fn watched(options: &CfOptions) -> (Arc<Memtable>, Arc<Watch>) {
 }
 
 fn add(memtable: &Memtable, ty: ValueType, key: &[u8], value: &[u8], seq: u64) {
-    let mut inserter = Inserter::new(memtable);
-    inserter.add(ty, key, value, seq).unwrap();
+    let mut inserter = Inserter::new(false);
+    inserter.add(memtable, ty, key, value, seq).unwrap();
     inserter.finish().unwrap();
 }
 
@@ -217,10 +217,10 @@ fn look_ups_of_keys_that_were_not_written_skip_the_representation() {
     for kind in KINDS {
         let (memtable, watch) = watched(&with_filter(kind, true, Some(2)));
         let keys: Vec<String> = (0..300).map(|i| format!("ab{i:04}")).collect();
-        let mut inserter = Inserter::new(&memtable);
+        let mut inserter = Inserter::new(false);
         for (seq, key) in (1..).zip(&keys) {
             inserter
-                .add(ValueType::Value, key.as_bytes(), b"v", seq)
+                .add(&memtable, ValueType::Value, key.as_bytes(), b"v", seq)
                 .unwrap();
         }
         inserter.finish().unwrap();
@@ -343,10 +343,10 @@ fn protected_entries_read_as_they_were_written() {
             let memtable = Memtable::new(&protected(kind, bytes), HOME, 1, 1);
             let values: Vec<Vec<u8>> = (0..200usize).map(|i| vec![i as u8; i % 50]).collect();
             let keys: Vec<String> = (0..200).map(|i| format!("k{i:03}")).collect();
-            let mut inserter = Inserter::new(&memtable);
+            let mut inserter = Inserter::new(false);
             for ((seq, key), value) in (1..).zip(&keys).zip(&values) {
                 inserter
-                    .add(ValueType::Value, key.as_bytes(), value, seq)
+                    .add(&memtable, ValueType::Value, key.as_bytes(), value, seq)
                     .unwrap();
             }
             inserter.finish().unwrap();

@@ -190,9 +190,9 @@ impl History {
         if rng.random() {
             order.shuffle(rng);
         }
-        let mut inserter = Inserter::new(&memtable);
+        let mut inserter = Inserter::new(false);
         for e in order {
-            let added = inserter.add(e.ty, &e.user_key, &e.stored, e.seq);
+            let added = inserter.add(&memtable, e.ty, &e.user_key, &e.stored, e.seq);
             added.expect("each number is used once");
         }
         inserter.finish().expect("each number is used once");
