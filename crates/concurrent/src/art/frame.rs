@@ -186,8 +186,13 @@ impl Frame {
         {
             // Relaxed: only a hint.
             let head = Link(tree.leaf(*near).head().load(Ordering::Relaxed));
+            // With the line after, where the value goes on: who walks mostly
+            // reads it, and would wait for it alone.
             if head.is_version() {
                 tree.memory.prefetch(head.0, 0);
+                tree.memory.prefetch(head.0, 1);
+            } else {
+                tree.memory.prefetch(near.unit(), 1);
             }
         }
     }
