@@ -192,6 +192,11 @@ impl<O: KeyOrder> AppendList<O> {
     pub fn used_bytes(&self) -> usize {
         self.arena.used_bytes()
     }
+
+    /// Bytes taken for that, with what lies ready for further entries.
+    pub fn allocated_bytes(&self) -> usize {
+        self.arena.allocated_bytes()
+    }
 }
 
 /// The shard of this thread, before it is reduced to the number of shards.

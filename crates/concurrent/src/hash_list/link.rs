@@ -291,6 +291,11 @@ impl<O: KeyOrder> HashLinkList<O> {
         self.arena.used_bytes() + self.converted.get() as usize * size_of::<Skip<O>>()
     }
 
+    /// Bytes taken for that, with what lies ready for further entries.
+    pub fn allocated_bytes(&self) -> usize {
+        self.arena.allocated_bytes() + self.converted.get() as usize * size_of::<Skip<O>>()
+    }
+
     /// Buckets that are skip lists by now.
     pub fn converted(&self) -> usize {
         self.converted.get() as usize

@@ -110,6 +110,11 @@ impl<O: KeyOrder> HashSkipList<O> {
         self.arena.used_bytes() + self.made.get() as usize * size_of::<Bucket<O>>()
     }
 
+    /// Bytes taken for that, with what lies ready for further entries.
+    pub fn allocated_bytes(&self) -> usize {
+        self.arena.allocated_bytes() + self.made.get() as usize * size_of::<Bucket<O>>()
+    }
+
     fn slot(&self, hash: u64) -> usize {
         bucket_of(hash, self.buckets.len())
     }

@@ -25,6 +25,7 @@ pub(super) trait Buckets: Debug + Send + Sync + 'static {
     fn sorted(&self) -> SortedIter<UserOrder>;
     fn seal(&self);
     fn used_bytes(&self) -> usize;
+    fn allocated_bytes(&self) -> usize;
 }
 
 /// A cursor over one bucket at a time.
@@ -61,6 +62,9 @@ macro_rules! impl_buckets {
             }
             fn used_bytes(&self) -> usize {
                 $table::used_bytes(self)
+            }
+            fn allocated_bytes(&self) -> usize {
+                $table::allocated_bytes(self)
             }
         }
 
@@ -131,6 +135,9 @@ impl<T: Buckets> MemtableRep for HashRep<T> {
     }
     fn used_bytes(&self) -> usize {
         self.table.used_bytes()
+    }
+    fn allocated_bytes(&self) -> usize {
+        self.table.allocated_bytes()
     }
 }
 

@@ -1,10 +1,9 @@
 //! Memtables: the newest writes, sorted in memory.
 //!
 //! A [`Memtable`] is one generation of a column family: a representation that
-//! keeps entries sorted ([`MemtableRep`]: an inline skip list, `skip_list`, or
-//! an adaptive radix tree, `art`), its range tombstones, counters, and the
-//! number of the log that was current when it was made. Entries get in through
-//! an [`Inserter`]. Around the representation stand, where options ask for
+//! keeps entries ([`MemtableRep`]; `art` by default), its range tombstones,
+//! counters, and the number of the log that was current when it was made.
+//! Entries get in through an [`Inserter`]. Around the representation stand, where options ask for
 //! them, a Bloom filter of keys (`filter`) and checksums of entries
 //! (`protection`). Its memory may be charged to a [`budget`].
 //!

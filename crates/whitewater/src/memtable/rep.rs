@@ -102,9 +102,7 @@ pub(crate) trait MemtableRep: Debug + Send + Sync {
     /// Bytes handed out for entries.
     fn used_bytes(&self) -> usize;
     /// Bytes taken from the system, with what lies ready for entries.
-    fn allocated_bytes(&self) -> usize {
-        self.used_bytes()
-    }
+    fn allocated_bytes(&self) -> usize;
 }
 
 /// What a representation is made with.

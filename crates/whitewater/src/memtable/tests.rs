@@ -88,6 +88,9 @@ impl MemtableRep for Watched {
     fn used_bytes(&self) -> usize {
         self.inner.used_bytes()
     }
+    fn allocated_bytes(&self) -> usize {
+        self.inner.allocated_bytes()
+    }
 }
 
 struct WatchedIter {

@@ -53,6 +53,9 @@ impl MemtableRep for VectorRep {
     fn used_bytes(&self) -> usize {
         self.list.used_bytes()
     }
+    fn allocated_bytes(&self) -> usize {
+        self.list.allocated_bytes()
+    }
 }
 
 /// Sorts when it is first positioned.
