@@ -4,6 +4,7 @@
 //! * [`art`]: an adaptive radix tree of keys and their versions.
 //! * [`skiplist`]: the inline skip list, concurrent inserts beside lock-free
 //!   readers (seed: RocksDB's `InlineSkipList`).
+//! * [`publish`]: a number that moves over a finished prefix, without a leader.
 //! * [`region`]: the memory of memtables, huge pages, and what is kept of it.
 //! * [`append`]: entries without order, sorted when read.
 //! * [`hash_list`]: hash tables of linked lists and skip lists.
@@ -28,6 +29,7 @@ pub mod group;
 pub mod hash_list;
 pub mod heap;
 mod once;
+pub mod publish;
 pub mod region;
 pub mod skiplist;
 pub mod sorted;

@@ -1,0 +1,158 @@
+//! Model checks of publication in order: every interleaving of mark, raise,
+//! advance, sleep and wake, with the memory model's freedoms.
+//!
+//! Run with
+//! `RUSTFLAGS="--cfg loom" cargo test -p whitewater-concurrent --release --test loom_publish`.
+#![cfg(loom)]
+
+use loom::sync::atomic::{AtomicU64, Ordering};
+use loom::thread;
+use std::sync::Arc;
+use whitewater_concurrent::publish::{Failed, Publication};
+use whitewater_concurrent::waiter::YieldPolicy;
+
+fn model(preemptions: usize, check: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound.get_or_insert(preemptions);
+    builder.check(check);
+}
+
+struct Store {
+    publication: Publication,
+    /// What ranges write, one word for each number.
+    data: [AtomicU64; 8],
+}
+
+impl Store {
+    fn new() -> Arc<Self> {
+        Arc::new(Store {
+            publication: Publication::new(0, YieldPolicy::default()),
+            data: std::array::from_fn(|_| AtomicU64::new(0)),
+        })
+    }
+
+    fn write(&self, first: u64, last: u64) {
+        for number in first..=last {
+            self.data[number as usize].store(number, Ordering::Relaxed);
+        }
+        self.publication.finish(first, last).unwrap();
+    }
+
+    /// Everything visible must be there (P1), and no range in part.
+    fn check(&self, ends: &[u64]) {
+        let visible = self.publication.visible();
+        assert!(visible == 0 || ends.contains(&visible), "half a range");
+        for number in 1..=visible {
+            let word = self.data[number as usize].load(Ordering::Relaxed);
+            assert_eq!(word, number, "visible before written");
+        }
+    }
+}
+
+/// Two ranges finished in either order: the number reaches the end, and what
+/// was written is seen by whoever sees the number.
+#[test]
+fn two_writers_reach_the_end() {
+    model(5, || {
+        let store = Store::new();
+        let other = store.clone();
+        let writer = thread::spawn(move || {
+            other.write(2, 3);
+            other.check(&[1, 3]);
+        });
+        store.write(1, 1);
+        store.check(&[1, 3]);
+        writer.join().unwrap();
+        assert_eq!(store.publication.visible(), 3, "P2");
+        store.check(&[3]);
+    });
+}
+
+/// A reader beside two writers.
+#[test]
+fn a_reader_sees_whole_ranges() {
+    model(3, || {
+        let store = Store::new();
+        let writers = [(1, 2), (3, 3)].map(|(first, last)| {
+            let store = store.clone();
+            thread::spawn(move || store.write(first, last))
+        });
+        store.check(&[2, 3]);
+        store.check(&[2, 3]);
+        for writer in writers {
+            writer.join().unwrap();
+        }
+        assert_eq!(store.publication.visible(), 3, "P2");
+    });
+}
+
+/// Three writers whose marks and raises meet.
+#[test]
+fn three_writers_reach_the_end() {
+    model(2, || {
+        let store = Store::new();
+        let writers = [(2, 2), (3, 3)].map(|(first, last)| {
+            let store = store.clone();
+            thread::spawn(move || store.write(first, last))
+        });
+        store.write(1, 1);
+        for writer in writers {
+            writer.join().unwrap();
+        }
+        assert_eq!(store.publication.visible(), 3, "P2");
+        store.check(&[3]);
+    });
+}
+
+/// A waiter that goes to sleep while its range becomes visible. Asleep means
+/// parked here: a turn that is not announced is never seen.
+#[test]
+fn a_sleeper_is_woken() {
+    model(5, || {
+        let store = Store::new();
+        let other = store.clone();
+        let waiter = thread::spawn(move || {
+            other.write(2, 2);
+            other.publication.wait(2).unwrap();
+            other.check(&[2]);
+        });
+        store.write(1, 1);
+        waiter.join().unwrap();
+        assert_eq!(store.publication.visible(), 2);
+    });
+}
+
+/// A failure reaches a sleeper behind it, and never lets the number pass.
+#[test]
+fn a_failure_wakes_who_waits_behind_it() {
+    model(5, || {
+        let store = Store::new();
+        let other = store.clone();
+        let waiter = thread::spawn(move || {
+            other.write(2, 2);
+            assert_eq!(other.publication.wait(2), Err(Failed));
+        });
+        store.publication.fail(1);
+        waiter.join().unwrap();
+        assert_eq!(store.publication.visible(), 0, "P5");
+    });
+}
+
+/// More in flight than the four slots of a model: the writer waits for room
+/// before it marks.
+#[test]
+fn a_ring_that_is_full_lets_writers_wait() {
+    model(3, || {
+        let store = Store::new();
+        let other = store.clone();
+        let writer = thread::spawn(move || {
+            other.write(6, 6);
+            other.publication.wait(6).unwrap();
+        });
+        store.write(2, 5);
+        store.write(1, 1);
+        writer.join().unwrap();
+        assert_eq!(store.publication.visible(), 6);
+        store.check(&[6]);
+    });
+}
