@@ -2,6 +2,7 @@
 //!
 //! * [`arena`]: a bump allocator for memtables, sharded when it sees contention.
 //! * [`art`]: an adaptive radix tree of keys and their versions.
+//! * [`relay`]: work that one thread does for all who wait for it.
 //! * [`skiplist`]: the inline skip list, concurrent inserts beside lock-free
 //!   readers (seed: RocksDB's `InlineSkipList`).
 //! * [`publish`]: a number that moves over a finished prefix, without a leader.
@@ -31,6 +32,7 @@ pub mod heap;
 mod once;
 pub mod publish;
 pub mod region;
+pub mod relay;
 pub mod skiplist;
 pub mod sorted;
 pub mod sync;

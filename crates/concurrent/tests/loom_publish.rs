@@ -1,4 +1,4 @@
-//! Model checks of publication in order: every interleaving of mark, raise,
+//! Model checks of publication in order, and of work that one does for all: every interleaving of mark, raise,
 //! advance, sleep and wake, with the memory model's freedoms.
 //!
 //! Run with
@@ -9,6 +9,7 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 use std::sync::Arc;
 use whitewater_concurrent::publish::{Failed, Publication};
+use whitewater_concurrent::relay::Relay;
 use whitewater_concurrent::waiter::YieldPolicy;
 
 fn model(preemptions: usize, check: impl Fn() + Sync + Send + 'static) {
@@ -186,5 +187,46 @@ fn a_ring_that_is_full_lets_writers_wait() {
         writer.join().unwrap();
         assert_eq!(store.publication.visible(), 6);
         store.check(&[6]);
+    });
+}
+
+/// Two callers: each gets what it asked for, asleep or working, and sees what
+/// the work was for.
+#[test]
+fn a_relay_serves_who_sleeps_and_who_comes_later() {
+    model(5, || {
+        let relay = Arc::new((Relay::new(0), AtomicU64::new(0), AtomicU64::new(0)));
+        let run = |(relay, written, durable): &(Relay, AtomicU64, AtomicU64)| {
+            let goal = written.fetch_add(1, Ordering::AcqRel) + 1;
+            let worked = relay.reach(goal, || {
+                let upto = written.load(Ordering::Acquire);
+                // Workers follow one another, so this never goes back.
+                assert!(durable.load(Ordering::Relaxed) <= upto, "R1");
+                durable.store(upto, Ordering::Relaxed);
+                Ok::<_, ()>(upto)
+            });
+            worked.unwrap();
+            assert!(durable.load(Ordering::Relaxed) >= goal);
+        };
+        let other = relay.clone();
+        let caller = thread::spawn(move || run(&other));
+        run(&relay);
+        caller.join().unwrap();
+    });
+}
+
+/// The worker fails while the other sleeps: the other takes the role.
+#[test]
+fn a_relay_outlives_a_failure() {
+    model(5, || {
+        let relay = Arc::new(Relay::new(0));
+        let other = relay.clone();
+        let caller = thread::spawn(move || {
+            assert_eq!(other.reach(1, || Ok::<_, ()>(1)), Ok(()));
+        });
+        let outcome = relay.reach(1, || Err(()));
+        assert!(outcome.is_err() || relay.done() == 1);
+        caller.join().unwrap();
+        assert_eq!(relay.done(), 1);
     });
 }
