@@ -6,6 +6,7 @@ mod fixtures;
 mod manifest;
 mod mem;
 mod os;
+mod shared;
 mod wal;
 
 use std::path::Path;
