@@ -6,6 +6,7 @@ mod fixtures;
 mod manifest;
 mod mem;
 mod os;
+mod segment;
 mod shared;
 mod wal;
 
