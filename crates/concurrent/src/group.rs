@@ -235,11 +235,11 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         }
     }
 
-    /// Carries out `request` as part of some group and returns its outcome.
+    /// Carries out `request` as part of some group and returns its ticket.
     ///
     /// # Errors
     /// What `prepare` or any member's `apply` of the group reported.
-    pub fn commit<S>(&self, steps: &S, request: &R) -> Result<(), E>
+    pub fn commit<S>(&self, steps: &S, request: &R) -> Result<u64, E>
     where
         S: Steps<Request = R, Error = E, Group = G>,
     {
@@ -276,7 +276,9 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
             _ => {}
         }
         std::mem::forget(abort);
-        node.outcome.replace(None).map_or(Ok(()), Err)
+        node.outcome
+            .replace(None)
+            .map_or(Ok(node.ticket.get()), Err)
     }
 
     /// Pushes `node`; returns whether the stack was empty, so that it leads.

@@ -78,9 +78,11 @@ pub use api::{
     Direction, FlushOptions, IterateBounds, IteratorMode, LiveFile, LruCacheOptions,
     MemtableFactory, MergeOperands, MultiThreaded, Options, PrefixRange, Range, ReadOptions,
     SingleThreaded, SliceTransform, Snapshot, SnapshotWithThreadMode, ThreadMode,
-    WaitForCompactOptions, WriteBatch, WriteBatchIterator, WriteBatchIteratorCf,
+    WaitForCompactOptions, WalAccess, WriteBatch, WriteBatchIterator, WriteBatchIteratorCf,
     WriteBatchWithTransaction, WriteBufferManager, WriteOptions,
 };
+
+pub use write::CommitProtocol;
 
 /// File systems a database can live in; see [`Options::set_fs`].
 pub use whitewater_storage::fs;

@@ -36,7 +36,7 @@ pub use merge_operator::MergeOperands;
 pub use options::{
     BlockBasedOptions, BottommostLevelCompaction, Cache, ChecksumType, CompactOptions,
     DBCompressionType, DBRecoveryMode, FlushOptions, LruCacheOptions, MemtableFactory, Options,
-    ReadOptions, WaitForCompactOptions, WriteBufferManager, WriteOptions,
+    ReadOptions, WaitForCompactOptions, WalAccess, WriteBufferManager, WriteOptions,
 };
 pub use pinnable::DBPinnableSlice;
 pub use slice_transform::SliceTransform;

@@ -1,10 +1,9 @@
 //! Keeping to a budget of memory that memtables share with other databases.
 //!
-//! Two parties flush for it: a commit leader that finds the budget due and its
-//! own database the heaviest, and a flush thread that was asked to
-//! ([`Flusher::flush_soon`]) by a leader of another database or by a stalled
-//! writer. Either switches one memtable, between groups of writes; the flush
-//! itself is one like any other.
+//! Two parties flush for it: a writer that finds the budget due and its own
+//! database the heaviest, and a flush thread that was asked to
+//! ([`Flusher::flush_soon`]) by a writer of another database or by a stalled
+//! one. Either switches one memtable; the flush itself is one like any other.
 //!
 //! A request stays in `DbState::budget_asks` until it was met or has lost its
 //! reason, and flush threads look at it whenever they look for work, so that
@@ -18,7 +17,7 @@ use std::sync::Arc;
 use whitewater_storage::Result;
 
 impl Engine {
-    /// By the commit leader, when the budget says that a flush is due.
+    /// By a writer, when the budget says that a flush is due.
     #[cold]
     pub(super) fn relieve_budget(&self, tenant: &Arc<Tenant>) -> Result<()> {
         if tenant.is_to_flush() {
@@ -27,18 +26,16 @@ impl Engine {
         Ok(())
     }
 
-    /// By a flush thread: what was asked for. Joins the writers' queue, so
-    /// without locks.
-    pub(crate) fn flush_for_budget(self: &Arc<Self>) {
-        let engine = self.clone();
-        if let Err(e) = self.barrier(Box::new(move || engine.switch_for_budget())) {
+    /// By a flush thread, without locks: what was asked for.
+    pub(crate) fn flush_for_budget(&self) {
+        if let Err(e) = self.switch_for_budget() {
             self.log.write(&format!("no flush for the budget: {e}"));
         }
     }
 
     /// Switches the memtable that does the budget most good, if one does.
-    /// Only between groups.
     fn switch_for_budget(&self) -> Result<()> {
+        let switching = self.switching();
         let picked = {
             let mut state = self.state.lock();
             let picked = self.pick_for_budget(&state);
@@ -46,7 +43,7 @@ impl Engine {
             picked
         };
         match picked {
-            Some(id) => self.switch_memtables(&[id], true),
+            Some(id) => self.switch_memtables(&switching, &[id], true),
             None => Ok(()),
         }
     }

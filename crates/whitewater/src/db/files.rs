@@ -36,9 +36,7 @@ impl Engine {
 
     /// Deletes logs below `min_needed`, which the manifest has recorded.
     pub(crate) fn purge_obsolete_logs(&self, min_needed: u64) {
-        // The files go after the lock: writers need it.
-        let obsolete = self.wal.lock().forget_below(min_needed);
-        for path in obsolete {
+        for path in self.wal.forget_below(min_needed) {
             if let Err(e) = self.fs.remove(&path) {
                 self.log.write(&format!("deleting an old log failed: {e}"));
             }

@@ -42,12 +42,11 @@ impl Engine {
     /// are tables.
     pub fn flush(self: &Arc<Self>, cfs: &[Arc<ColumnFamilyData>], wait: bool) -> Result<()> {
         let ids: Vec<u32> = cfs.iter().map(|cf| cf.id).collect();
-        let engine = self.clone();
-        let switched = ids.clone();
-        self.barrier(Box::new(move || {
-            Engine::check_healthy(&engine.state.lock())?;
-            engine.switch_memtables(&switched, true)
-        }))?;
+        {
+            let switching = self.switching();
+            Self::check_healthy(&self.state.lock())?;
+            self.switch_memtables(&switching, &ids, true)?;
+        }
         if !wait {
             return Ok(());
         }
@@ -290,9 +289,7 @@ impl Engine {
         name: &str,
         options: Arc<CfOptions>,
     ) -> Result<Arc<ColumnFamilyData>> {
-        let engine = self.clone();
-        let owned_name = name.to_owned();
-        self.barrier(Box::new(move || engine.add_cf(&owned_name, options)))?;
+        self.add_cf(name, options)?;
         let state = self.state.lock();
         let found = state.cfs.values().find(|cf| cf.data.name == name);
         found
@@ -300,8 +297,9 @@ impl Engine {
             .ok_or_else(Self::shutdown_error)
     }
 
-    /// In a barrier: writers see the column family from the next group on.
+    /// Writers see the column family from the next generation on.
     fn add_cf(&self, name: &str, options: Arc<CfOptions>) -> Result<()> {
+        let switching = self.switching();
         {
             let state = self.state.lock();
             Self::check_healthy(&state)?;
@@ -309,7 +307,7 @@ impl Engine {
                 return Err(Error::invalid("Column family already exists"));
             }
         }
-        let wal_number = self.wal.lock().number();
+        let wal_number = self.generation.load().log.log_number();
         let edit = VersionEdit {
             comparator: Some(options.comparator.name().to_owned()),
             log_number: Some(wal_number),
@@ -344,12 +342,13 @@ impl Engine {
                             .cfs
                             .insert(new.id, CfState::new(data, mem, new.current.clone()));
                     }
-                    self.memtables.store(Arc::new(state.memtable_map()));
                 });
         if let Err(e) = &added {
             self.poison(e, "creating a column family");
             return added;
         }
+        self.renew_generation(&switching)?;
+        drop(switching);
         self.log.write(&format!("Created column family [{name}]"));
         self.follow_families();
         Ok(())
@@ -361,14 +360,13 @@ impl Engine {
         if cf.id == 0 {
             return Err(Error::invalid("Can't drop default column family"));
         }
-        let engine = self.clone();
-        let cf = cf.clone();
-        self.barrier(Box::new(move || engine.remove_cf(&cf)))?;
+        self.remove_cf(cf)?;
         self.purge_obsolete_files();
         Ok(())
     }
 
     fn remove_cf(&self, cf: &Arc<ColumnFamilyData>) -> Result<()> {
+        let switching = self.switching();
         Self::check_healthy(&self.state.lock())?;
         if cf.is_dropped() {
             return Err(Error::invalid("Column family already dropped!"));
@@ -390,13 +388,14 @@ impl Engine {
             let mut state = self.state.lock();
             cf.set_dropped();
             let removed = state.cfs.remove(&cf.id);
-            if let Some(cf) = &removed {
-                cf.mem.seal();
-            }
-            self.memtables.store(Arc::new(state.memtable_map()));
             self.gate.set(state.pressure());
             removed
         };
+        let end = self.renew_generation(&switching)?;
+        drop(switching);
+        if let Some(cf) = &removed {
+            cf.mem.retire(end.last);
+        }
         drop(removed);
         self.log
             .write(&format!("Dropped column family [{}]", cf.name));

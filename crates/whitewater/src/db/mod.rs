@@ -21,6 +21,7 @@ mod reads;
 mod recover;
 pub(crate) mod snapshot;
 pub(crate) mod state;
+mod switch;
 #[cfg(test)]
 mod tests;
 pub(crate) mod writes;
@@ -33,22 +34,23 @@ use crate::read::table_cache::TableCache;
 use crate::stats::{Ticker, tick};
 use crate::version::ObsoleteFiles;
 use crate::version::set::VersionSet;
-use crate::write::group::WriteGroup;
+use crate::write::CommitProtocol;
+use crate::write::generation::Generation;
+use crate::write::group::WriteQueue;
 use crate::write::log::Wal;
 use crate::write::stall::StallGate;
-use crate::write::{MemtableMap, Request};
 use arc_swap::ArcSwap;
-use crossbeam_utils::CachePadded;
 use info_log::InfoLog;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, RwLock};
 use snapshot::SnapshotList;
 use state::DbState;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use whitewater_concurrent::group::GroupQueue;
+use whitewater_concurrent::publish::Publication;
+use whitewater_concurrent::relay::Relay;
 use whitewater_storage::fs::{FileLock, Fs};
 use whitewater_storage::{Error, ErrorKind, Result};
 
@@ -94,26 +96,28 @@ pub(crate) struct Engine {
     /// Signals callers: a background job ended.
     pub(crate) done: Condvar,
 
-    pub(crate) queue: GroupQueue<Request, Error, WriteGroup>,
+    /// How writes are committed.
+    pub(crate) protocol: CommitProtocol,
+    /// Where writers of the grouped protocols meet.
+    pub(crate) queue: WriteQueue,
     pub(crate) gate: StallGate,
     /// This database's part of a budget of memory, if there is one.
     pub(crate) tenant: Option<Arc<Tenant>>,
-    pub(crate) wal: Mutex<Wal>,
-    /// The memtables that writes go to.
-    /// Written by: the commit leader or a barrier. Read by: leaders.
-    pub(crate) memtables: ArcSwap<MemtableMap>,
-    /// Something needs the commit leader: a full memtable, a failure, too much
-    /// log. Written by: anybody (relaxed). Read by: leaders (relaxed); the
-    /// database mutex they then take orders the rest.
+    pub(crate) wal: Wal,
+    /// Where writes go at present.
+    /// Written by: a switch. Read by: writers. Publishes: the generation.
+    pub(crate) generation: ArcSwap<Generation>,
+    /// Held by a switch of generations (exclusively), and by writers who wait
+    /// for one to end.
+    pub(crate) switching: RwLock<()>,
+    /// Something needs a writer's attention: a full memtable, a failure, too
+    /// much log. Written by: anybody (relaxed). Read by: writers (relaxed); the
+    /// locks they then take order the rest.
     pub(crate) attention: AtomicBool,
-    /// The last sequence number handed out.
-    /// Written by: the commit leader (relaxed; leaders follow one another by
-    /// the queue's hand-over). Read by: the same.
-    pub(crate) reserved: CachePadded<AtomicU64>,
-    /// The last visible sequence number (C2, C3).
-    /// Written by: the finisher of a group (Release). Read by: readers and
-    /// snapshots (Acquire). Publishes: all memtable entries up to it.
-    pub(crate) visible: CachePadded<AtomicU64>,
+    /// What is visible (C2, C3).
+    pub(crate) publication: Publication,
+    /// The number up to which the logs are durable.
+    pub(crate) durable: Relay,
 
     /// Whether writes bypassed the log, so that close must flush.
     /// Written by: writers (relaxed, and only the first of them). Read by:
@@ -158,8 +162,7 @@ impl Engine {
 
     /// The last visible sequence number.
     pub fn latest_sequence_number(&self) -> u64 {
-        // Acquire: pairs with the store in `publish`.
-        self.visible.load(Ordering::Acquire)
+        self.publication.visible()
     }
 
     /// Records a failure that stops writes and background work for good; the
@@ -214,11 +217,20 @@ impl Engine {
         self.cancel_all_background_work(true);
         // The purge comes before the versions go: their files stay.
         self.purge_obsolete_files();
-        if let Err(e) = self.wal.lock().close() {
+        if let Err(e) = self.close_log() {
             self.log.write(&format!("closing the log failed: {e}"));
         }
         if self.lock.lock().take().is_some() {
             self.log.write("Shutdown complete");
+        }
+    }
+
+    /// Lets no more writes in and closes the log. No caller is left, so none
+    /// is under way.
+    fn close_log(&self) -> Result<()> {
+        match self.generation.load().close() {
+            Some(end) => self.wal.close(end.offset),
+            None => Ok(()),
         }
     }
 

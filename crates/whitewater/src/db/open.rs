@@ -14,21 +14,24 @@ use crate::options::{CfOptions, DbOptions};
 use crate::read::table_cache::TableCache;
 use crate::version::ObsoleteFiles;
 use crate::version::set::{CfVersion, Recovered, VersionSet};
-use crate::write::log::Wal;
+use crate::write::generation::{End, Generation};
+use crate::write::log::{Wal, WalOptions};
 use crate::write::stall::StallGate;
 use arc_swap::ArcSwap;
-use crossbeam_utils::CachePadded;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, RwLock};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use whitewater_concurrent::group::GroupQueue;
+use whitewater_concurrent::publish::Publication;
+use whitewater_concurrent::relay::Relay;
 use whitewater_concurrent::waiter::YieldPolicy;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, read_file, write_file_atomically};
 use whitewater_storage::manifest::VersionEdit;
+use whitewater_storage::wal::Segment;
 use whitewater_storage::{Error, Result};
 
 /// The column family every database has.
@@ -188,14 +191,22 @@ impl Opening<'_> {
             .map(|o| o.write_buffer_size)
             .max()
             .unwrap_or(0) as u64;
-        let mut wal = Wal::new(
+        let wal = Wal::new(
             self.fs.clone(),
             self.wal_dir.clone(),
-            self.options.recycle_log_file_num,
-            buffer + buffer / 10,
+            WalOptions {
+                recycle_limit: self.options.recycle_log_file_num,
+                expected: buffer + buffer / 10,
+                shared: self.options.wal_access.into(),
+            },
         );
         let wal_number = self.versions.new_file_number();
-        wal.roll(wal_number)?;
+        let log = wal.create(wal_number)?;
+        let end = End {
+            last: replayed.last_sequence,
+            offset: 0,
+        };
+        wal.install(&log, end)?;
         let current = self.record_recovery(&recovered, &replayed, wal_number)?;
 
         let mut state = DbState::default();
@@ -227,14 +238,7 @@ impl Opening<'_> {
             state.cfs.get(&0).map(|cf| cf.data.clone()).ok_or_else(|| {
                 Error::corruption("the manifest dropped the default column family")
             })?;
-        self.into_engine(
-            state,
-            wal,
-            default_cf,
-            session_id,
-            replayed.last_sequence,
-            lock,
-        )
+        self.into_engine(state, wal, default_cf, session_id, (log, end), lock)
     }
 
     /// Records what replay wrote: from here on the replayed logs are obsolete.
@@ -297,7 +301,7 @@ impl Opening<'_> {
         wal: Wal,
         default_cf: Arc<ColumnFamilyData>,
         session_id: String,
-        last_sequence: u64,
+        (first_log, end): (Arc<Segment>, End),
         lock: Box<dyn whitewater_storage::fs::FileLock>,
     ) -> Result<Arc<Engine>> {
         let o = &self.options;
@@ -316,7 +320,16 @@ impl Opening<'_> {
         let engine = Arc::new(Engine {
             dir: self.dir.to_path_buf(),
             tables: Arc::new(tables),
-            memtables: ArcSwap::from_pointee(state.memtable_map()),
+            generation: ArcSwap::from_pointee(Generation::new(
+                state.memtable_map(),
+                first_log,
+                0,
+                end,
+            )),
+            switching: RwLock::new(()),
+            publication: Publication::new(end.last, policy),
+            durable: Relay::new(end.last),
+            protocol: self.options.protocol(),
             queue: GroupQueue::new(policy),
             gate,
             tenant: self.tenant,
@@ -331,10 +344,8 @@ impl Opening<'_> {
             state: Mutex::new(state),
             work: Condvar::new(),
             done: Condvar::new(),
-            wal: Mutex::new(wal),
+            wal,
             attention: AtomicBool::new(false),
-            reserved: CachePadded::new(AtomicU64::new(last_sequence)),
-            visible: CachePadded::new(AtomicU64::new(last_sequence)),
             unlogged: AtomicBool::new(false),
             default_cf,
             cancel: AtomicBool::new(false),

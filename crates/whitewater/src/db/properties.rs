@@ -122,7 +122,7 @@ impl Engine {
     }
 
     fn db_stats(&self) -> String {
-        let wal_bytes = self.wal.lock().total_bytes();
+        let wal_bytes = self.log_bytes();
         format!(
             "\n** DB Stats **\nLast sequence: {}\nLive log bytes: {wal_bytes}\n\
              Writes stalled: {} us\nSnapshots: {}\n",

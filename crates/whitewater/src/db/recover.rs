@@ -61,8 +61,8 @@ struct Progress {
     /// The last sequence number read from the logs. The manifest may know of
     /// later ones, of column families that were flushed.
     read_to: SequenceNumber,
-    /// The last sequence number read from each log.
-    ends: BTreeMap<u64, SequenceNumber>,
+    /// Where the last record read from each log ends. Bytes.
+    ends: BTreeMap<u64, u64>,
     /// Logs below this are not needed.
     first_log: u64,
 }
@@ -206,6 +206,7 @@ impl LogReplay<'_> {
             }
             self.apply(&record, number, progress)
                 .map_err(|e| e.in_file(&path, Some(reader.record_offset())))?;
+            progress.ends.insert(number, reader.record_end());
             batches += 1;
         }
         self.log.write(&format!(
@@ -282,7 +283,6 @@ impl LogReplay<'_> {
         let last = seq.saturating_sub(1);
         progress.out.last_sequence = progress.out.last_sequence.max(last);
         progress.read_to = progress.read_to.max(last);
-        progress.ends.insert(log_number, last);
         let mut full: Vec<u32> = progress
             .memtables
             .iter()
@@ -333,11 +333,11 @@ fn check_link(record: &[u8], progress: &Progress) -> Result<()> {
         return Ok(());
     };
     let read = progress.ends.get(&link.log_number).copied().unwrap_or(0);
-    if link.log_number < progress.first_log || read >= link.last_sequence {
+    if link.log_number < progress.first_log || read >= link.size {
         return Ok(());
     }
     Err(Error::corruption(format_args!(
-        "log {:06} before this one should reach sequence number {} and ends at {read}",
-        link.log_number, link.last_sequence
+        "log {:06} before this one should hold {} bytes of records and holds {read}",
+        link.log_number, link.size
     )))
 }

@@ -1,19 +1,19 @@
 //! Writing: the database as the commit sequence's environment.
 
 use super::Engine;
-use super::state::DbState;
-use crate::memtable::{Home, Inserter, Memtable};
-use crate::options::CfOptions;
+use crate::memtable::Inserter;
 use crate::options::read::WriteSpec;
 use crate::stats::Ticker;
+use crate::write::generation::{Generation, Place};
 use crate::write::group::{self, Grouped};
-use crate::write::{Barrier, CommitEnv, MemtableMap, Request, WriteRequest};
-use parking_lot::Mutex;
+use crate::write::{CommitEnv, CommitProtocol, WriteRequest, ordered};
+use arc_swap::Guard;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use whitewater_storage::batch::{Batch, Op};
+use whitewater_concurrent::publish::Publication;
+use whitewater_storage::batch::{Batch, HEADER_SIZE, Op};
 use whitewater_storage::key::{SequenceNumber, ValueType};
 use whitewater_storage::{Error, ErrorKind, Result};
 
@@ -68,28 +68,26 @@ impl Engine {
     }
 
     fn commit(&self, batch: Batch, spec: &WriteSpec) -> (Result<()>, Batch) {
-        let request = Request::Write(WriteRequest {
+        let request = WriteRequest {
             batch,
             sync: spec.sync,
             disable_wal: spec.disable_wal,
             ignore_missing_cf: spec.ignore_missing_column_families,
             insert_hint: spec.insert_hint,
-        });
+        };
         let outcome = self.commit_request(&request, spec);
-        match request {
-            Request::Write(w) => (outcome, w.batch),
-            Request::Barrier(_) => unreachable!("made above as a write"),
-        }
+        (outcome, request.batch)
     }
 
-    fn commit_request(&self, request: &Request, spec: &WriteSpec) -> Result<()> {
-        let Request::Write(w) = request else {
-            return Ok(());
-        };
+    fn commit_request(&self, w: &WriteRequest, spec: &WriteSpec) -> Result<()> {
         if w.sync && w.disable_wal {
             return Err(Error::invalid("Sync writes has to enable WAL."));
         }
         self.check_batch(w)?;
+        if w.batch.bytes().len() == HEADER_SIZE {
+            // Nothing to write, but perhaps something to make durable.
+            return if w.sync { self.flush_wal(true) } else { Ok(()) };
+        }
         let mut stalled = self.gate.pass(w.batch.bytes().len(), spec.no_slowdown)?;
         if let Some(tenant) = &self.tenant {
             stalled += tenant.pass(spec.no_slowdown)?;
@@ -97,20 +95,30 @@ impl Engine {
         if !stalled.is_zero() {
             self.tick(Ticker::StallMicros, stalled.as_micros() as u64);
         }
-        self.run(request)
+        match self.protocol {
+            CommitProtocol::Ordered => ordered::commit(self, w),
+            _ => {
+                let steps = Grouped {
+                    env: self,
+                    concurrent_inserts: self.options.allow_concurrent_memtable_write,
+                    max_group_bytes: self.options.max_write_batch_group_size_bytes,
+                };
+                group::commit(&self.queue, &steps, w)
+            }
+        }
     }
 
     /// Refuses a batch that could not be applied, before it takes numbers.
     fn check_batch(&self, w: &WriteRequest) -> Result<()> {
         check_size(w.batch.bytes().len() as u64, w.batch.count())?;
-        let map = self.memtables.load();
+        let generation = self.generation.load();
         let mut found = 0u32;
         for op in w.batch.ops() {
             let Op::Entry { cf, ty, key, value } = op? else {
                 continue;
             };
             found += 1;
-            if map.position(cf).is_none() && !w.ignore_missing_cf {
+            if generation.memtables.position(cf).is_none() && !w.ignore_missing_cf {
                 return Err(Error::invalid(format_args!(
                     "Invalid column family specified in write batch: id {cf}"
                 )));
@@ -131,143 +139,12 @@ impl Engine {
         Ok(())
     }
 
-    fn run(&self, request: &Request) -> Result<()> {
-        let steps = Grouped {
-            env: self,
-            concurrent_inserts: self.options.allow_concurrent_memtable_write,
-            max_group_bytes: self.options.max_write_batch_group_size_bytes,
-        };
-        group::commit(&self.queue, &steps, request)
-    }
-
-    /// Runs `work` while no write is between taking its numbers and being
-    /// published.
-    pub(crate) fn barrier(&self, work: Barrier) -> Result<()> {
-        self.run(&Request::Barrier(Mutex::new(Some(work))))
-    }
-
-    /// What the commit leader does when something asked for its attention.
-    #[cold]
-    fn attend(&self) -> Result<()> {
-        // Cleared before looking, so that what comes up meanwhile is seen by
-        // the next leader.
-        self.attention.store(false, Ordering::Relaxed);
-        let log_bytes = self.wal.lock().total_bytes();
-        let full: Vec<u32> = {
-            let mut state = self.state.lock();
-            if let Err(e) = Self::check_healthy(&state) {
-                self.attention.store(true, Ordering::Relaxed);
-                return Err(e);
-            }
-            let too_much_log = log_bytes > self.max_total_log_bytes(&state);
-            let oldest = state.oldest_wal();
-            if too_much_log {
-                // What keeps the oldest log must go, were it ever so little.
-                let keepers = state
-                    .cfs
-                    .values_mut()
-                    .filter(|cf| cf.oldest_wal() == oldest);
-                keepers.for_each(|cf| cf.flush_requested |= !cf.imm.is_empty());
-                self.work.notify_all();
-            }
-            let due =
-                |mem: &Memtable| mem.is_full() || (too_much_log && mem.wal_number() == oldest);
-            state
-                .cfs
-                .values()
-                .filter(|cf| due(&cf.mem))
-                .map(|cf| cf.data.id)
-                .collect()
-        };
-        self.switch_memtables(&full, false)
-    }
-
-    fn max_total_log_bytes(&self, state: &DbState) -> u64 {
-        match self.options.max_total_wal_size {
-            // RocksDB's default: four times all the write buffers there can be.
-            0 => {
-                let buffers = |o: &CfOptions| {
-                    o.write_buffer_size as u64 * o.max_write_buffer_number.max(1) as u64
-                };
-                4 * state
-                    .cfs
-                    .values()
-                    .map(|cf| buffers(cf.options()))
-                    .sum::<u64>()
-            }
-            n => n,
-        }
-    }
-
-    /// Switches the memtables of `ids` out (empty ones stay) and starts a new
-    /// log if the current one has records. Only between groups: by the commit
-    /// leader, or in a barrier.
-    pub(crate) fn switch_memtables(&self, ids: &[u32], flush_now: bool) -> Result<()> {
-        if ids.is_empty() {
-            return Ok(());
-        }
-        let wal_number = self.roll_log()?;
-        let mut state = self.state.lock();
-        let mut next_id = state.next_memtable_id;
-        for id in ids {
-            let Some(cf) = state.cfs.get_mut(id) else {
-                continue;
-            };
-            cf.flush_requested |= flush_now;
-            if cf.mem.is_empty() {
-                continue;
-            }
-            let fresh = Memtable::new(
-                cf.options(),
-                Home {
-                    family: &cf.data.name,
-                    tenant: self.tenant.as_ref(),
-                },
-                wal_number,
-                next_id,
-            );
-            next_id += 1;
-            let full = std::mem::replace(&mut cf.mem, fresh);
-            full.seal();
-            cf.imm.push(full);
-            cf.publish();
-        }
-        state.next_memtable_id = next_id;
-        for cf in state.cfs.values().filter(|cf| cf.mem.is_empty()) {
-            cf.mem.advance_wal_number(wal_number);
-        }
-        self.memtables.store(Arc::new(state.memtable_map()));
-        self.gate.set(state.pressure());
-        drop(state);
-        self.work.notify_all();
-        Ok(())
-    }
-
-    /// Starts a new log unless the current one is empty; returns the number of
-    /// the log that later records go to.
-    fn roll_log(&self) -> Result<u64> {
-        let mut wal = self.wal.lock();
-        if !wal.is_empty() {
-            let number = self.versions.new_file_number();
-            if let Err(e) = wal.roll(number) {
-                drop(wal);
-                self.poison(&e, "starting a new log");
-                return Err(e);
-            }
-        }
-        Ok(wal.number())
-    }
-
     /// Hands the log to the operating system, or makes it durable.
     pub fn flush_wal(&self, sync: bool) -> Result<()> {
         if !sync {
             return Ok(()); // every record is handed over as it is written
         }
-        let synced = self.wal.lock().sync();
-        if let Err(e) = &synced {
-            self.poison(e, "syncing the log");
-        }
-        synced
+        self.make_durable(self.publication.visible())
     }
 }
 
@@ -297,7 +174,8 @@ fn is_writable(ty: ValueType) -> bool {
 }
 
 impl CommitEnv for Engine {
-    fn prepare(&self) -> Result<Arc<MemtableMap>> {
+    #[inline]
+    fn enter(&self) -> Result<Guard<Arc<Generation>>> {
         if self.attention.load(Ordering::Relaxed) {
             self.attend()?;
         }
@@ -306,41 +184,64 @@ impl CommitEnv for Engine {
         {
             self.relieve_budget(tenant)?;
         }
-        Ok(self.memtables.load_full())
+        Ok(self.generation.load())
     }
 
-    fn reserve(&self, count: u64) -> SequenceNumber {
-        // Relaxed: leaders follow one another by the queue's hand-over.
-        self.reserved.fetch_add(count, Ordering::Relaxed) + 1
+    #[cold]
+    fn await_switch(&self) {
+        drop(self.switching.read());
+        if self.generation.load().end().is_none() {
+            // The switch failed, or the database was closed: say so.
+            self.attention.store(true, Ordering::Relaxed);
+        }
     }
 
-    fn log(&self, parts: &[&[u8]], sync: bool) -> Result<()> {
-        let mut wal = self.wal.lock();
-        wal.append(parts)?;
+    #[cold]
+    fn make_room(&self, generation: &Generation, upto: u64) -> Result<()> {
+        self.wal.make_room(&generation.log, upto)
+    }
+
+    #[inline]
+    fn keep_ahead(&self, generation: &Generation, end: u64) {
+        self.wal.keep_ahead(&generation.log, end);
+    }
+
+    #[cold]
+    fn renew(&self, generation: &Generation) -> Result<()> {
+        let switching = self.switching();
+        if generation.end().is_none() {
+            return Ok(()); // somebody else has
+        }
+        if generation.log_is_empty() {
+            return self.renew_generation(&switching).map(drop);
+        }
+        // Its log may be full, too.
+        self.renew_log(&switching)
+    }
+
+    #[inline]
+    fn log(&self, generation: &Generation, place: &Place, parts: &[&[u8]]) -> Result<()> {
+        generation.log.put(place.at, parts)?;
         // The default limit cannot be passed without a memtable getting full,
         // which asks for attention by itself.
         let limit = self.options.max_total_wal_size;
-        if limit > 0 && wal.total_bytes() > limit {
+        if limit > 0 && self.wal.older_bytes() + place.end > limit {
             self.attention.store(true, Ordering::Relaxed);
         }
         self.tick(Ticker::LogWrites, 1);
         self.tick(Ticker::LogBytes, parts.iter().map(|p| p.len() as u64).sum());
-        if sync {
-            wal.sync()?;
-            self.tick(Ticker::LogSyncs, 1);
-        }
         Ok(())
     }
 
     fn apply(
         &self,
-        memtables: &MemtableMap,
+        generation: &Generation,
         request: &WriteRequest,
         first: SequenceNumber,
     ) -> Result<()> {
-        // A comparator or prefix extractor of the user may panic; the queue
+        // A comparator or prefix extractor of the user may panic; the protocol
         // must not see that.
-        catch_unwind(AssertUnwindSafe(|| self.insert(memtables, request, first))).unwrap_or_else(
+        catch_unwind(AssertUnwindSafe(|| self.insert(generation, request, first))).unwrap_or_else(
             |_| {
                 Err(Error::new(
                     ErrorKind::Aborted,
@@ -350,24 +251,41 @@ impl CommitEnv for Engine {
         )
     }
 
-    fn publish(&self, last: SequenceNumber) {
-        self.tick(Ticker::WriteGroups, 1);
-        // Release: pairs with the Acquire loads of readers and snapshots.
-        self.visible.store(last, Ordering::Release);
+    fn publication(&self) -> &Publication {
+        &self.publication
     }
 
-    fn fail(&self, error: &Error) {
+    fn make_durable(&self, last: SequenceNumber) -> Result<()> {
+        self.durable.reach(last, || {
+            // Whatever is visible is in the log.
+            let upto = self.publication.visible().max(last);
+            let synced = self.wal.sync(upto);
+            self.tick(Ticker::LogSyncs, 1);
+            if let Err(e) = &synced {
+                self.poison(e, "syncing the log");
+            }
+            synced.map(|()| upto)
+        })
+    }
+
+    fn fail(&self, first: SequenceNumber, error: &Error) {
         self.poison(error, "a write");
+        self.publication.fail(first);
+    }
+
+    fn failure(&self) -> Error {
+        self.first_error()
     }
 }
 
 impl Engine {
     fn insert(
         &self,
-        memtables: &MemtableMap,
+        generation: &Generation,
         request: &WriteRequest,
         first: SequenceNumber,
     ) -> Result<()> {
+        let memtables = &generation.memtables;
         if request.disable_wal && !self.unlogged.load(Ordering::Relaxed) {
             self.unlogged.store(true, Ordering::Relaxed);
         }

@@ -67,10 +67,13 @@ pub(crate) fn write_level0(
 /// Runs `job` and installs its table.
 pub(crate) fn run(engine: &Engine, job: &FlushJob) -> Result<()> {
     let start = Instant::now();
+    engine.await_writers(&job.memtables)?;
+    job.memtables.iter().for_each(|m| m.seal());
+    engine.settle_empty_memtables();
     // A power cut must not keep this family's newer writes and lose older ones
     // of others that are only in the log.
     if engine.state.lock().cfs.len() > 1 {
-        let synced = engine.wal.lock().sync_closed();
+        let synced = engine.wal.sync_closed(engine.latest_sequence_number());
         if let Err(e) = synced {
             engine.poison(&e, "syncing the log before a flush");
             return Err(e);

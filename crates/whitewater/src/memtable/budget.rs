@@ -311,8 +311,9 @@ pub(super) struct Charge {
     /// whoever seals or frees the memtable, when there are no writers any
     /// more. Publishes nothing.
     bytes: AtomicUsize,
-    /// Written by: whoever seals. Read by: whoever frees. Publishes nothing.
-    sealed: AtomicBool,
+    /// Whether it counts as active no more. Held while it grows, so that what
+    /// comes late is not counted as active for good.
+    sealed: Mutex<bool>,
 }
 
 impl Charge {
@@ -322,7 +323,7 @@ impl Charge {
             tenant,
             step: (size / 256).clamp(4 << 10, 256 << 10),
             bytes: AtomicUsize::new(0),
-            sealed: AtomicBool::new(false),
+            sealed: Mutex::new(false),
         }
     }
 
@@ -341,23 +342,32 @@ impl Charge {
 
     #[cold]
     fn grow(&self, wanted: usize) {
+        let sealed = self.sealed.lock();
         let before = self.bytes.fetch_max(wanted, Ordering::Relaxed);
         let more = wanted.saturating_sub(before);
         if more > 0 {
             self.tenant.active.fetch_add(more, Ordering::Relaxed);
             self.tenant.budget.take(more);
+            if *sealed {
+                self.deactivate(more);
+            }
         }
     }
 
-    /// The memtable gets no more entries. Called when no writer is in it.
+    /// `bytes` are not among those that a switch would turn into tables.
+    fn deactivate(&self, bytes: usize) {
+        let Tenant { budget, active, .. } = &*self.tenant;
+        // In this order: nobody is taken for the heaviest because the one
+        // that is has just done its part.
+        budget.active.fetch_sub(bytes, Ordering::Relaxed);
+        active.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// The memtable was switched out. Writers in it may still take memory.
     pub fn seal(&self) {
-        if !self.sealed.swap(true, Ordering::Relaxed) {
-            let bytes = self.bytes();
-            let Tenant { budget, active, .. } = &*self.tenant;
-            // In this order: nobody is taken for the heaviest because the one
-            // that is has just done its part.
-            budget.active.fetch_sub(bytes, Ordering::Relaxed);
-            active.fetch_sub(bytes, Ordering::Relaxed);
+        let mut sealed = self.sealed.lock();
+        if !std::mem::replace(&mut sealed, true) {
+            self.deactivate(self.bytes());
         }
     }
 }

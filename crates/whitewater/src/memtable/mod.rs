@@ -83,9 +83,13 @@ pub(crate) struct Memtable {
     /// On a line of its own: everybody reads the fields above all the time.
     counters: CachePadded<Counters>,
     /// The log that holds its oldest entry, or any later write.
-    /// Written by: the commit leader, at creation and while it is empty. Read
-    /// by: flush and log deletion, under the database mutex (relaxed).
+    /// Written by: a switch or a flush, while it is empty. Read by: flush and
+    /// log deletion. Under the database mutex, so relaxed.
     wal_number: AtomicU64,
+    /// The last number handed out when it was switched out.
+    /// Written by: the switch. Read by: flush. Under the database mutex, so
+    /// relaxed.
+    last_number: AtomicU64,
     /// Order of creation within the database.
     pub id: u64,
 }
@@ -157,6 +161,7 @@ impl Memtable {
             full: AtomicBool::new(false),
             counters: CachePadded::default(),
             wal_number: AtomicU64::new(wal_number),
+            last_number: AtomicU64::new(0),
             id,
         })
     }
@@ -344,7 +349,21 @@ impl Memtable {
         self.charge.as_ref().map_or(0, Charge::bytes)
     }
 
-    /// Says that it was switched out: no insert is in flight or follows.
+    /// Says that it was switched out: it gets no entries with numbers above
+    /// `last`. Those up to it may still be on their way.
+    pub fn retire(&self, last: SequenceNumber) {
+        self.last_number.store(last, Ordering::Relaxed);
+        if let Some(charge) = &self.charge {
+            charge.seal();
+        }
+    }
+
+    /// The number given to [`Memtable::retire`].
+    pub fn last_number(&self) -> SequenceNumber {
+        self.last_number.load(Ordering::Relaxed)
+    }
+
+    /// Says that no insert is in flight or follows.
     pub fn seal(&self) {
         self.rep.seal();
         if let Some(charge) = &self.charge {
@@ -357,11 +376,10 @@ impl Memtable {
         self.wal_number.load(Ordering::Relaxed)
     }
 
-    /// Moves an empty memtable on to a newer log. Only the commit leader may
-    /// call this, while no group is in flight.
+    /// Moves a memtable that was found empty on to a newer log, when no write
+    /// of an older one is under way. Under the database mutex.
     pub fn advance_wal_number(&self, wal_number: u64) {
-        debug_assert!(self.is_empty());
-        self.wal_number.store(wal_number, Ordering::Relaxed);
+        self.wal_number.fetch_max(wal_number, Ordering::Relaxed);
     }
 }
 

@@ -23,7 +23,7 @@ mod tests;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use whitewater_storage::fs::Fs;
+use whitewater_storage::fs::{Fs, SharedAccess};
 use whitewater_storage::key::UserComparator;
 use whitewater_storage::sst::{CompressionType, TableOptions};
 use whitewater_storage::wal::RecoveryMode;
@@ -32,6 +32,7 @@ use whitewater_storage::{Error, Result};
 use crate::memtable::MemtableKind;
 use crate::memtable::budget::Budget;
 use crate::read::merge::MergeOperator;
+use crate::write::CommitProtocol;
 use prefix::PrefixExtractor;
 use table::{OptionTable, option_struct, option_text};
 
@@ -66,6 +67,14 @@ option_struct! {
         max_total_wal_size: u64 = 0;
         /// Size at which a new manifest is begun. Bytes.
         max_manifest_file_size: u64 = 1 << 30, in 1..=u64::MAX;
+        /// How concurrent writes are committed; by the next two when unset.
+        commit_protocol: Option<CommitProtocol> = None;
+        /// Log one group of writes while the one before it is inserted.
+        enable_pipelined_write: bool = false;
+        /// Publish writes when they are logged, and insert them after that.
+        unordered_write: bool = false;
+        /// How records get into the log.
+        wal_access: SharedAccess = SharedAccess::Auto;
         /// Let the writers of a group insert into the memtable in parallel.
         allow_concurrent_memtable_write: bool = true;
         /// Let waiting writers spin with yields before they sleep.
@@ -238,7 +247,59 @@ impl DbOptions {
                 "option paranoid_checks=false: damage is never passed over in silence",
             ));
         }
+        self.check_protocol()
+    }
+
+    /// The combinations that RocksDB refuses, and such as contradict each
+    /// other.
+    fn check_protocol(&self) -> Result<()> {
+        if self.unordered_write && !self.allow_concurrent_memtable_write {
+            return Err(Error::invalid(
+                "unordered_write is incompatible with !allow_concurrent_memtable_write",
+            ));
+        }
+        if self.unordered_write && self.enable_pipelined_write {
+            return Err(Error::invalid(
+                "unordered_write is incompatible with enable_pipelined_write",
+            ));
+        }
+        let Some(protocol) = self.commit_protocol else {
+            return Ok(());
+        };
+        let fits = match protocol {
+            CommitProtocol::Ordered => {
+                self.allow_concurrent_memtable_write
+                    && !self.enable_pipelined_write
+                    && !self.unordered_write
+            }
+            CommitProtocol::Grouped => !self.enable_pipelined_write && !self.unordered_write,
+            CommitProtocol::Pipelined => !self.unordered_write,
+            CommitProtocol::Unordered => {
+                self.allow_concurrent_memtable_write && !self.enable_pipelined_write
+            }
+        };
+        if !fits {
+            return Err(Error::invalid(format_args!(
+                "commit_protocol={protocol} is incompatible with enable_pipelined_write={}, \
+                 unordered_write={} and allow_concurrent_memtable_write={} together",
+                self.enable_pipelined_write,
+                self.unordered_write,
+                self.allow_concurrent_memtable_write
+            )));
+        }
         Ok(())
+    }
+
+    /// How writes are committed.
+    pub(crate) fn protocol(&self) -> CommitProtocol {
+        match self.commit_protocol {
+            Some(protocol) => protocol,
+            None if self.enable_pipelined_write => CommitProtocol::Pipelined,
+            None if self.unordered_write => CommitProtocol::Unordered,
+            // One insert at a time is what a leader is for.
+            None if !self.allow_concurrent_memtable_write => CommitProtocol::Grouped,
+            None => CommitProtocol::Ordered,
+        }
     }
 
     /// The budget of memory for a database that is opened: the shared one, or

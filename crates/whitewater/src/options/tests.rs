@@ -10,6 +10,8 @@ fn another(name: &str, old: &str) -> String {
         "compression" | "bottommost_compression" => "kZSTD".into(),
         "compression_per_level" => "kNoCompression:kLZ4Compression".into(),
         "compression_level" => "7".into(),
+        "commit_protocol" => "grouped".into(),
+        "wal_access" => "pwrite".into(),
         "memtable" => "art".into(),
         "memtable_prefix_bloom_size_ratio" => "0.125".into(),
         "memtable_protection_bytes_per_key" => "8".into(),

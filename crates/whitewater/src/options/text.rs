@@ -1,7 +1,9 @@
 //! The text form of option values: RocksDB's names and spellings.
 
+use crate::write::CommitProtocol;
 use std::path::PathBuf;
 use whitewater_storage::checksum::ChecksumType;
+use whitewater_storage::fs::SharedAccess;
 use whitewater_storage::sst::CompressionType;
 use whitewater_storage::wal::RecoveryMode;
 use whitewater_storage::{Error, Result};
@@ -72,6 +74,25 @@ text_by_name!(RecoveryMode {
     PointInTime = "kPointInTimeRecovery",
     SkipAnyCorruptedRecord = "kSkipAnyCorruptedRecords",
 });
+
+text_by_name!(SharedAccess {
+    Auto = "auto",
+    Mapped = "mmap",
+    Positioned = "pwrite",
+});
+
+/// No protocol chosen is the empty text.
+impl OptionText for Option<CommitProtocol> {
+    fn print(&self) -> String {
+        self.map_or("", CommitProtocol::name).to_owned()
+    }
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "" => Some(None),
+            name => CommitProtocol::from_name(name).map(Some),
+        }
+    }
+}
 
 text_by_name!(ChecksumType {
     NoChecksum = "kNoChecksum",

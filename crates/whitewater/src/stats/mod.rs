@@ -35,8 +35,6 @@ tickers! {
     BytesRead = "rocksdb.bytes.read",
     /// Iterators made.
     Iterators = "rocksdb.num.iterator.created",
-    /// Groups committed, each by its leader.
-    WriteGroups = "rocksdb.write.self",
     /// Records appended to the log.
     LogWrites = "rocksdb.write.wal",
     /// Bytes appended to the log.

@@ -4,11 +4,13 @@
 //! record, inserted by its members in parallel, and published as a whole
 //! before the next group starts. The mechanism is `concurrent::group`.
 
-use super::{CommitEnv, MemtableMap, Request};
+use super::generation::{Generation, Place};
+use super::steps::{acknowledge, header, reserve};
+use super::{CommitEnv, WriteRequest};
+use arc_swap::Guard;
 use std::sync::Arc;
 use whitewater_concurrent::group::{GroupQueue, Members, Steps};
 use whitewater_storage::batch::HEADER_SIZE;
-use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::{Error, Result};
 
 /// A small leader does not wait for a megabyte of followers: RocksDB's limits.
@@ -16,10 +18,12 @@ const SMALL_GROUP_SLACK: usize = 128 << 10;
 
 /// What a group's members share.
 pub(crate) struct WriteGroup {
-    memtables: Arc<MemtableMap>,
-    /// The last number of the group; `None` for a barrier.
-    last: Option<SequenceNumber>,
+    generation: Arc<Generation>,
+    place: Place,
 }
+
+/// The queue of a database's writers.
+pub(crate) type WriteQueue = GroupQueue<WriteRequest, Error, WriteGroup>;
 
 /// The grouped protocol over an environment.
 pub(crate) struct Grouped<'a, E> {
@@ -36,50 +40,57 @@ pub(crate) struct Grouped<'a, E> {
 /// What the group's log write or inserts reported; then no part of the batch
 /// is visible.
 pub(crate) fn commit<E: CommitEnv>(
-    queue: &GroupQueue<Request, Error, WriteGroup>,
+    queue: &WriteQueue,
     steps: &Grouped<'_, E>,
-    request: &Request,
+    request: &WriteRequest,
 ) -> Result<()> {
-    queue.commit(steps, request)
+    let first = queue.commit(steps, request)?;
+    // Synced by the leader already.
+    let last = first + u64::from(request.batch.count()) - 1;
+    acknowledge(steps.env, last, false)
+}
+
+/// A group's totals.
+#[derive(Default)]
+struct Sum {
+    entries: u64,
+    bytes: usize,
+    sync: bool,
+    disable_wal: bool,
 }
 
 impl<E: CommitEnv> Grouped<'_, E> {
-    fn log(&self, members: &mut Members<'_, Request>, first: SequenceNumber) -> Result<()> {
-        let mut header = [0u8; HEADER_SIZE];
-        let (mut count, mut sync, mut disable) = (0u32, false, false);
-        let mut parts: Vec<&[u8]> = Vec::with_capacity(members.len() + 1);
-        members.for_each(|request, _| {
-            if let Request::Write(w) = request {
-                count += w.batch.count();
-                sync |= w.sync;
-                disable |= w.disable_wal;
-            }
-        });
-        if disable {
+    /// Logs the group as one record and makes it durable if a member asks.
+    fn log(
+        &self,
+        generation: &Generation,
+        place: &Place,
+        sum: &Sum,
+        members: &mut Members<'_, WriteRequest>,
+    ) -> Result<()> {
+        if sum.disable_wal {
             return Ok(());
         }
-        header[..8].copy_from_slice(&first.to_le_bytes());
-        header[8..].copy_from_slice(&count.to_le_bytes());
+        let header = header(place.first, sum.entries as u32);
+        let mut parts: Vec<&[u8]> = Vec::with_capacity(members.len() + 1);
         parts.push(&header);
-        members.for_each(|request, _| {
-            if let Request::Write(w) = request {
-                parts.push(&w.batch.bytes()[HEADER_SIZE..]);
-            }
-        });
-        self.env.log(&parts, sync)
+        members.for_each(|request, _| parts.push(request.body()));
+        self.env.log(generation, place, &parts)?;
+        if sum.sync {
+            // Groups log one after the other, so all before it is in the log.
+            self.env.make_durable(place.last)?;
+        }
+        Ok(())
     }
 }
 
 impl<E: CommitEnv> Steps for Grouped<'_, E> {
-    type Request = Request;
+    type Request = WriteRequest;
     type Group = WriteGroup;
     type Error = Error;
 
-    fn admits(&self, leader: &Request, candidate: &Request, bytes: usize) -> bool {
-        let (Request::Write(l), Request::Write(c)) = (leader, candidate) else {
-            return false;
-        };
-        let own = l.batch.bytes().len();
+    fn admits(&self, leader: &WriteRequest, candidate: &WriteRequest, bytes: usize) -> bool {
+        let own = leader.batch.bytes().len();
         let limit = if own <= SMALL_GROUP_SLACK {
             self.max_group_bytes.min(own + SMALL_GROUP_SLACK)
         } else {
@@ -87,45 +98,36 @@ impl<E: CommitEnv> Steps for Grouped<'_, E> {
         };
         // A synced write in an unsynced group would be acknowledged too early,
         // one without a log in a logged group would be logged.
-        c.disable_wal == l.disable_wal
-            && (l.sync || !c.sync)
-            && bytes + c.batch.bytes().len() <= limit
+        candidate.disable_wal == leader.disable_wal
+            && (leader.sync || !candidate.sync)
+            && bytes + candidate.batch.bytes().len() <= limit
     }
 
-    fn size(&self, request: &Request) -> usize {
-        match request {
-            Request::Write(w) => w.batch.bytes().len(),
-            Request::Barrier(_) => 0,
-        }
+    fn size(&self, request: &WriteRequest) -> usize {
+        request.batch.bytes().len()
     }
 
-    fn prepare(&self, members: &mut Members<'_, Request>) -> Result<WriteGroup> {
-        let mut barrier = None;
-        let mut count = 0u64;
-        members.for_each(|request, ticket| match request {
-            Request::Write(w) => {
-                *ticket = count;
-                count += u64::from(w.batch.count());
-            }
-            Request::Barrier(b) => barrier = b.lock().take(),
+    fn prepare(&self, members: &mut Members<'_, WriteRequest>) -> Result<WriteGroup> {
+        let mut sum = Sum::default();
+        members.for_each(|request, ticket| {
+            *ticket = sum.entries;
+            sum.entries += u64::from(request.batch.count());
+            sum.bytes += request.body().len();
+            sum.sync |= request.sync;
+            sum.disable_wal |= request.disable_wal;
         });
-        if let Some(run) = barrier {
-            run()?;
-            return Ok(WriteGroup {
-                memtables: Arc::default(),
-                last: None,
-            });
-        }
-        let memtables = self.env.prepare()?;
-        let first = self.env.reserve(count);
-        members.for_each(|_, ticket| *ticket += first);
-        if let Err(e) = self.log(members, first) {
-            self.env.fail(&e);
+        let payload = (!sum.disable_wal).then_some(HEADER_SIZE + sum.bytes);
+        let (generation, place) = reserve(self.env, sum.entries.max(1), payload)?;
+        // The next leader waits for this one anyhow.
+        self.env.keep_ahead(&generation, place.end);
+        members.for_each(|_, ticket| *ticket += place.first);
+        if let Err(e) = self.log(&generation, &place, &sum, members) {
+            self.env.fail(place.first, &e);
             return Err(e);
         }
         Ok(WriteGroup {
-            memtables,
-            last: Some(first + count - 1),
+            generation: Guard::into_inner(generation),
+            place,
         })
     }
 
@@ -133,18 +135,17 @@ impl<E: CommitEnv> Steps for Grouped<'_, E> {
         self.concurrent_inserts
     }
 
-    fn apply(&self, group: &WriteGroup, request: &Request, ticket: u64) -> Result<()> {
-        match request {
-            Request::Write(w) => self.env.apply(&group.memtables, w, ticket),
-            Request::Barrier(_) => Ok(()),
-        }
+    fn apply(&self, group: &WriteGroup, request: &WriteRequest, ticket: u64) -> Result<()> {
+        self.env.apply(&group.generation, request, ticket)
     }
 
     fn publish(&self, group: &WriteGroup, failure: Option<&Error>) {
-        match (failure, group.last) {
-            (Some(e), _) => self.env.fail(e),
-            (None, Some(last)) => self.env.publish(last),
-            (None, None) => {}
+        let Place { first, last, .. } = group.place;
+        match failure {
+            Some(e) => self.env.fail(first, e),
+            // An error means that a group before it failed; its members learn
+            // so when they wait for their numbers.
+            None => drop(self.env.publication().finish(first, last)),
         }
     }
 }

@@ -1,24 +1,31 @@
 //! The write-ahead log of a database: the file being written, older files
 //! that still matter, and recycling.
 //!
+//! Writers put their records into the current [`Segment`] side by side, each
+//! at the place that its generation gave it; nothing here is in their way.
+//!
 //! Invariants:
-//! * L1: `closed` holds, oldest first, logs that were switched out and not
-//!   synced yet; a synced write syncs them before the current one (upholds C4).
+//! * L1: `closed` holds, oldest first, logs that were switched out and whose
+//!   records were not all synced yet; a synced write syncs them before the
+//!   current one (upholds C4).
 //! * L2: a log file is deleted or recycled only below the number the manifest
 //!   says is needed.
 //! * L3: the first record of a log that follows another one is a [`Link`] to
 //!   it. Logs are not synced when they are switched out, so a power cut may
 //!   lose the tail of one and keep the next; recovery sees the hole by the link.
 
+use super::generation::End;
+use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use whitewater_storage::Result;
 use whitewater_storage::batch::{self, Batch, Op};
 use whitewater_storage::filename;
-use whitewater_storage::fs::Fs;
+use whitewater_storage::fs::{Fs, SharedOptions};
 use whitewater_storage::key::SequenceNumber;
-use whitewater_storage::wal::LogWriter;
-use whitewater_storage::{Error, Result};
+use whitewater_storage::wal::Segment;
 
 /// What a log says about the log before it: a batch without operations whose
 /// log data is this. Other engines skip it.
@@ -26,22 +33,22 @@ use whitewater_storage::{Error, Result};
 pub(crate) struct Link {
     /// Number of the log before.
     pub log_number: u64,
-    /// The last sequence number recorded in it.
-    pub last_sequence: SequenceNumber,
+    /// Where its last record ends. Bytes.
+    pub size: u64,
 }
 
 impl Link {
-    const MARK: &[u8] = b"whitewater.previous.log";
+    const MARK: &[u8] = b"whitewater.log.before";
 
-    /// The log record.
-    fn encode(self) -> Vec<u8> {
+    /// The log record, between the numbers `last` and the next one.
+    fn encode(self, last: SequenceNumber) -> Vec<u8> {
         let mut data = Self::MARK.to_vec();
         data.extend_from_slice(&self.log_number.to_le_bytes());
-        data.extend_from_slice(&self.last_sequence.to_le_bytes());
+        data.extend_from_slice(&self.size.to_le_bytes());
         let mut batch = Batch::default();
         batch.push_log_data(&data);
         let mut record = batch.bytes().to_vec();
-        record[..8].copy_from_slice(&(self.last_sequence + 1).to_le_bytes());
+        record[..8].copy_from_slice(&(last + 1).to_le_bytes());
         record
     }
 
@@ -57,159 +64,220 @@ impl Link {
         let number = |at: usize| Some(u64::from_le_bytes(*numbers.get(at..)?.first_chunk()?));
         Some(Link {
             log_number: number(0)?,
-            last_sequence: number(8)?,
+            size: number(8)?,
         })
     }
 }
 
-/// Bytes of a log's file that are reserved at once.
-const RESERVE_STEP: u64 = 64 << 20;
+/// How logs are written.
+#[derive(Debug, Clone)]
+pub(crate) struct WalOptions {
+    /// Obsolete logs kept for reuse.
+    pub recycle_limit: usize,
+    /// Expected size of a log. Bytes.
+    pub expected: u64,
+    pub shared: SharedOptions,
+}
+
+impl WalOptions {
+    /// Bytes by which a log is extended.
+    fn step(&self) -> u64 {
+        (self.expected / 16).clamp(64 << 10, 4 << 20)
+    }
+}
 
 /// The logs of an open database.
+///
+/// Lock order: `extending` before `logs`; no lock is held during a sync.
 #[derive(Debug)]
 pub(crate) struct Wal {
     fs: Arc<dyn Fs>,
     dir: PathBuf,
-    recycle_limit: usize,
-    /// Expected size of a log. It is reserved in steps as the log grows, so
-    /// that logs nobody writes to reserve nothing.
-    expected: u64,
-    /// How much of the current log's file has been reserved.
-    reserved: u64,
-    current: Option<LogWriter>,
-    /// The last sequence number of the last record; 0 before the first.
-    last_sequence: SequenceNumber,
-    /// To be written before the current log's first record.
-    link: Option<Link>,
+    options: WalOptions,
+    logs: Mutex<Logs>,
+    /// Held by whoever extends the current log.
+    extending: Mutex<()>,
+    /// Bytes of the logs in `Logs::older`.
+    /// Written by: under the lock. Read by: writers that keep to a limit
+    /// (relaxed). Publishes nothing.
+    older_bytes: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Logs {
+    current: Option<Arc<Segment>>,
     /// Whether the current log's directory entry is durable.
     dir_synced: bool,
     /// L1.
-    closed: Vec<LogWriter>,
+    closed: Vec<Closed>,
     /// Number and size of logs older than the current one, oldest first.
     older: VecDeque<(u64, u64)>,
     /// Obsolete logs kept for reuse.
     recyclable: VecDeque<u64>,
 }
 
+/// A log that was switched out.
+#[derive(Debug, Clone)]
+struct Closed {
+    log: Arc<Segment>,
+    /// The last number handed out in it: it has all its records when this is
+    /// visible.
+    last: SequenceNumber,
+}
+
 impl Wal {
     /// No log yet.
-    pub fn new(fs: Arc<dyn Fs>, dir: PathBuf, recycle_limit: usize, expected: u64) -> Self {
+    pub fn new(fs: Arc<dyn Fs>, dir: PathBuf, options: WalOptions) -> Self {
         Wal {
             fs,
             dir,
-            recycle_limit,
-            expected,
-            reserved: 0,
-            current: None,
-            last_sequence: 0,
-            link: None,
-            dir_synced: false,
-            closed: Vec::new(),
-            older: VecDeque::new(),
-            recyclable: VecDeque::new(),
+            options,
+            logs: Mutex::new(Logs {
+                current: None,
+                dir_synced: false,
+                closed: Vec::new(),
+                older: VecDeque::new(),
+                recyclable: VecDeque::new(),
+            }),
+            extending: Mutex::new(()),
+            older_bytes: AtomicU64::new(0),
         }
     }
 
-    /// Number of the current log.
-    pub fn number(&self) -> u64 {
-        self.current.as_ref().map_or(0, LogWriter::log_number)
+    /// Bytes of the logs before the current one that may be needed for
+    /// recovery.
+    pub fn older_bytes(&self) -> u64 {
+        self.older_bytes.load(Ordering::Relaxed)
     }
 
-    /// Whether the current log has no records.
-    pub fn is_empty(&self) -> bool {
-        self.current.as_ref().is_none_or(LogWriter::is_empty)
-    }
-
-    /// Bytes of all logs that may be needed for recovery.
-    pub fn total_bytes(&self) -> u64 {
-        let current = self.current.as_ref().map_or(0, LogWriter::len);
-        current + self.older.iter().map(|(_, size)| size).sum::<u64>()
-    }
-
-    /// Starts log `number`; later records go there.
-    pub fn roll(&mut self, number: u64) -> Result<()> {
+    /// Creates log `number`, with room for the first records. Nobody writes to
+    /// it before it is [installed](Wal::install).
+    pub fn create(&self, number: u64) -> Result<Arc<Segment>> {
         let path = filename::wal(&self.dir, number);
-        let file = match self.recyclable.pop_front() {
-            Some(old) => self.fs.reuse(&filename::wal(&self.dir, old), &path)?,
-            None => self.fs.create(&path)?,
-        };
-        self.reserved = 0;
-        let next = LogWriter::new(file, number, self.recycle_limit > 0);
-        if let Some(last) = self.current.replace(next) {
-            // An empty log has nothing to lose; what it would say still holds.
-            if !last.is_empty() {
-                self.link = Some(Link {
-                    log_number: last.log_number(),
-                    last_sequence: self.last_sequence,
-                });
-            }
-            self.older.push_back((last.log_number(), last.len()));
-            self.closed.push(last);
-        }
-        self.dir_synced = false;
-        Ok(())
+        let old = self.logs.lock().recyclable.pop_front();
+        let old = old.map(|old| filename::wal(&self.dir, old));
+        let file = self
+            .fs
+            .open_shared(&path, old.as_deref(), self.options.shared)?;
+        let log = Segment::new(file, number, self.options.recycle_limit > 0);
+        log.extend(self.options.step())?;
+        Ok(Arc::new(log))
     }
 
-    /// Appends one record, a batch whose header is the first part.
-    pub fn append(&mut self, parts: &[&[u8]]) -> Result<()> {
-        let Some(log) = &mut self.current else {
-            return Err(Error::invalid("the database has no log open"));
+    /// Makes `log` the current one, with a link to the one before, in which
+    /// numbers up to `end.last` were handed out; returns where its first write
+    /// begins. Places in it may be handed out afterwards.
+    pub fn install(&self, log: &Arc<Segment>, end: End) -> Result<u64> {
+        let mut logs = self.logs.lock();
+        let before = logs.current.replace(log.clone());
+        logs.dir_synced = false;
+        let Some(before) = before else {
+            return Ok(0);
         };
-        if log.len() >= self.reserved && self.reserved < self.expected {
-            self.reserved = (log.len() + RESERVE_STEP).min(self.expected);
-            log.file_mut().preallocate(self.reserved);
-        }
-        if let Some(link) = self.link.take() {
-            log.add_record(&[&link.encode()])?;
-        }
-        log.add_record(parts)?;
-        if let Some(header) = parts.first() {
-            let end = batch::sequence(header) + u64::from(batch::count(header));
-            self.last_sequence = self.last_sequence.max(end.saturating_sub(1));
-        }
-        Ok(())
+        logs.older.push_back((before.log_number(), end.offset));
+        self.older_bytes.fetch_add(end.offset, Ordering::Relaxed);
+        let link = Link {
+            log_number: before.log_number(),
+            size: end.offset,
+        };
+        logs.closed.push(Closed {
+            log: before,
+            last: end.last,
+        });
+        drop(logs);
+        let record = link.encode(end.last);
+        log.put(0, &[&record])?;
+        Ok(Segment::end_of(0, record.len(), log.is_recyclable()))
     }
 
-    /// Makes everything appended so far durable, oldest log first.
-    pub fn sync(&mut self) -> Result<()> {
-        self.sync_closed()?;
-        if !self.dir_synced {
+    /// Extends `log`, if it is not there yet, to `upto` and a good way beyond.
+    ///
+    /// # Errors
+    /// A full disk, for one. The log is what it was, and the next writer tries
+    /// again.
+    pub fn make_room(&self, log: &Segment, upto: u64) -> Result<()> {
+        let _one_at_a_time = self.extending.lock();
+        if upto <= log.allocated() {
+            return Ok(());
+        }
+        log.extend(upto + self.options.step())
+    }
+
+    /// The same ahead of need, by one writer, if `end` is near the end of what
+    /// is allocated. A failure is left to whoever will need the room.
+    #[inline]
+    pub fn keep_ahead(&self, log: &Segment, end: u64) {
+        let allocated = log.allocated();
+        if end + self.options.step() / 2 > allocated {
+            self.extend_ahead(log, allocated);
+        }
+    }
+
+    #[cold]
+    fn extend_ahead(&self, log: &Segment, allocated: u64) {
+        if let Some(_one_at_a_time) = self.extending.try_lock()
+            && log.allocated() == allocated
+        {
+            let _ = log.extend(allocated + self.options.step());
+        }
+    }
+
+    /// Makes everything durable that is in the logs, oldest log first. All
+    /// records up to the number `upto` are.
+    pub fn sync(&self, upto: SequenceNumber) -> Result<()> {
+        let (current, dir_synced) = {
+            let logs = self.logs.lock();
+            (logs.current.clone(), logs.dir_synced)
+        };
+        self.sync_closed(upto)?;
+        let Some(current) = current else {
+            return Ok(());
+        };
+        if !dir_synced {
             self.fs.sync_dir(&self.dir)?;
-            self.dir_synced = true;
+            let mut logs = self.logs.lock();
+            // It may not be the current one any more.
+            let same = |now: &Arc<Segment>| Arc::ptr_eq(now, &current);
+            logs.dir_synced |= logs.current.as_ref().is_some_and(same);
         }
-        match &mut self.current {
-            Some(log) => log.sync(),
-            None => Ok(()),
-        }
+        current.sync()
     }
 
-    /// Makes the logs before the current one durable. A flush of one column
-    /// family calls this first when there are others, or a power cut could
-    /// keep the flushed family's later writes and lose the others' earlier ones.
-    pub fn sync_closed(&mut self) -> Result<()> {
-        if self.closed.is_empty() {
+    /// Makes the logs before the current one durable, in which all records up
+    /// to the number `upto` are. A flush of one column family calls this first
+    /// when there are others, or a power cut could keep the flushed family's
+    /// later writes and lose the others' earlier ones.
+    pub fn sync_closed(&self, upto: SequenceNumber) -> Result<()> {
+        let closed = self.logs.lock().closed.clone();
+        if closed.is_empty() {
             return Ok(());
         }
         self.fs.sync_dir(&self.dir)?;
-        while let Some(log) = self.closed.first_mut() {
-            log.sync()?;
-            self.closed.remove(0).close()?;
+        for one in &closed {
+            one.log.sync()?;
         }
+        // One that still gets records has to be synced again for them.
+        let synced =
+            |one: &Closed| one.last <= upto && closed.iter().any(|c| Arc::ptr_eq(&c.log, &one.log));
+        self.logs.lock().closed.retain(|one| !synced(one));
         Ok(())
     }
 
     /// Forgets logs below `min_needed`, keeping some for reuse; returns the
-    /// files to be deleted. Upholds L2 if the number is from the manifest.
+    /// files to be deleted. Upholds L2 if the number is from the manifest, and
+    /// nobody writes to them: what they held was flushed.
     #[must_use]
-    pub fn forget_below(&mut self, min_needed: u64) -> Vec<PathBuf> {
-        self.closed.retain(|log| log.log_number() >= min_needed);
+    pub fn forget_below(&self, min_needed: u64) -> Vec<PathBuf> {
+        let mut logs = self.logs.lock();
+        logs.closed.retain(|one| one.log.log_number() >= min_needed);
         let mut obsolete = Vec::new();
-        while let Some(&(number, _)) = self.older.front()
+        while let Some(&(number, size)) = logs.older.front()
             && number < min_needed
         {
-            self.older.pop_front();
-            if self.recyclable.len() < self.recycle_limit {
-                self.recyclable.push_back(number);
+            logs.older.pop_front();
+            self.older_bytes.fetch_sub(size, Ordering::Relaxed);
+            if logs.recyclable.len() < self.options.recycle_limit {
+                logs.recyclable.push_back(number);
             } else {
                 obsolete.push(filename::wal(&self.dir, number));
             }
@@ -217,11 +285,16 @@ impl Wal {
         obsolete
     }
 
-    /// Closes the current log without syncing it.
-    pub fn close(&mut self) -> Result<()> {
-        self.closed.clear();
-        match self.current.take() {
-            Some(log) => log.close(),
+    /// Closes the current log, which ends at `len`, without syncing it. No
+    /// write is under way.
+    pub fn close(&self, len: u64) -> Result<()> {
+        let current = {
+            let mut logs = self.logs.lock();
+            logs.closed.clear();
+            logs.current.take()
+        };
+        match current {
+            Some(log) => log.close(len),
             None => Ok(()),
         }
     }

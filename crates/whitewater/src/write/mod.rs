@@ -2,41 +2,109 @@
 //!
 //! A write goes through these steps, whatever the protocol:
 //!
-//! 1. *admit*: check the batch, wait out stalls ([`stall`]). A writer that
-//!    sleeps here holds nothing that others need.
-//! 2. *reserve*: take sequence numbers and a place in the log's order.
-//! 3. *log*: put the batch into the log; with `sync`, make it durable.
-//! 4. *insert*: put the entries into the memtables.
-//! 5. *publish*: raise the visible sequence number.
-//! 6. *acknowledge*: return.
+//! 1. *prepare*: check the batch; refuse what could not be applied.
+//! 2. *admit*: wait out stalls ([`stall`]), switch full memtables. A writer
+//!    that sleeps here holds nothing that others need.
+//! 3. *reserve*: take sequence numbers and a place in the log, in one atomic
+//!    step ([`generation`]).
+//! 4. *log*: put the record there.
+//! 5. *insert*: put the entries into the memtables.
+//! 6. *publish*: the visible number moves over what is finished
+//!    (`concurrent::publish`).
+//! 7. *acknowledge*: once the write is visible and, with `sync`, durable.
 //!
-//! A protocol decides who does a step and who waits; the steps themselves are
-//! behind [`CommitEnv`], which knows sequence numbers, a log write and an
-//! apply, and no protocol. [`group`] is the protocol that stands: leader and
-//! followers.
+//! The steps are written once: in [`steps`] over a [`CommitEnv`], which the
+//! database implements, and a fake in the protocols' tests. A protocol decides
+//! who does a step and who waits: [`ordered`] lets every writer do all of its
+//! own, [`group`] has leaders.
 //!
 //! Invariants (numbers of the design memo in brackets):
 //! * C1 [I1]: sequence order is log order is publication order.
 //! * C2 [I2]: `visible = v` only if every entry with a number up to `v` is in
 //!   its memtable.
 //! * C3 [I4]: `visible` only takes values at ends of batches.
-//! * C4 [I8]: a write is acknowledged only after its log record was handed to
-//!   the operating system, with `sync` only after a successful sync of its log
-//!   and all logs before it.
-//! * C5 [I15]: the first failed log write or insert stops all later writes;
-//!   nothing of the failed group becomes visible, and its numbers are not
-//!   used again.
+//! * C4 [I8, I9]: a write is acknowledged only when its record and all before
+//!   it were handed to the operating system, with `sync` only after a
+//!   successful sync of its log and all logs before it.
+//! * C5 [I15]: the first failed log write or insert stops all later writes.
+//!   The failed write and those after it never become visible, and their
+//!   numbers are not used again.
+//! * C6 [I12]: a batch goes wholly to the generation that it has its place in.
 
+pub(crate) mod generation;
 pub(crate) mod group;
 pub(crate) mod log;
+pub(crate) mod ordered;
 pub(crate) mod stall;
+pub(crate) mod steps;
 
 use crate::memtable::Memtable;
-use parking_lot::Mutex;
+use arc_swap::Guard;
+use generation::{Generation, Place};
+use std::fmt;
 use std::sync::Arc;
-use whitewater_storage::batch::Batch;
+use whitewater_concurrent::publish::Publication;
+use whitewater_storage::batch::{Batch, HEADER_SIZE};
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::{Error, Result};
+
+/// How concurrent writes are committed. Chosen at open.
+///
+/// All but [`Unordered`](CommitProtocol::Unordered) give the same guarantees:
+/// writes are linearizable, batches atomic over column families, snapshots
+/// immutable, and a thread (or whoever it tells) reads what it has written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum CommitProtocol {
+    /// Leaderless, the default: one atomic step gives a writer its sequence
+    /// numbers and its place in the log; writers log and insert side by side,
+    /// and the visible number moves over the finished prefix.
+    #[default]
+    Ordered,
+    /// RocksDB's default: a leader logs for a group, whose members insert in
+    /// parallel or, without `allow_concurrent_memtable_write`, one by one; the
+    /// next group starts when all of them are done.
+    Grouped,
+    /// RocksDB's `enable_pipelined_write`: the log write of one group goes on
+    /// beside the inserts of the one before it.
+    Pipelined,
+    /// RocksDB's `unordered_write`: a write is visible once it is logged, and
+    /// inserted after that. Snapshots may change, and readers may see a part
+    /// of a batch, while writes are under way.
+    Unordered,
+}
+
+impl CommitProtocol {
+    /// Its name, as db_bench and the options' text form have it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            CommitProtocol::Ordered => "ordered",
+            CommitProtocol::Grouped => "grouped",
+            CommitProtocol::Pipelined => "pipelined",
+            CommitProtocol::Unordered => "unordered",
+        }
+    }
+
+    /// The protocol of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [
+            CommitProtocol::Ordered,
+            CommitProtocol::Grouped,
+            CommitProtocol::Pipelined,
+            CommitProtocol::Unordered,
+        ]
+        .into_iter()
+        .find(|p| p.name() == name)
+    }
+}
+
+impl fmt::Display for CommitProtocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
 
 /// The memtables that writes go to at one moment, by column family id.
 /// Immutable; a switch makes a new one.
@@ -68,17 +136,6 @@ impl MemtableMap {
     }
 }
 
-/// Work that must run while no group is in flight.
-pub(crate) type Barrier = Box<dyn FnOnce() -> Result<()> + Send>;
-
-/// One caller's request to the protocol.
-pub(crate) enum Request {
-    /// Commit a batch.
-    Write(WriteRequest),
-    /// Run this between groups.
-    Barrier(Mutex<Option<Barrier>>),
-}
-
 /// A batch to commit.
 #[derive(Debug)]
 pub(crate) struct WriteRequest {
@@ -91,27 +148,54 @@ pub(crate) struct WriteRequest {
     pub insert_hint: bool,
 }
 
-/// The steps that every protocol shares. Implemented by the database, and by
-/// a fake in the protocols' tests.
+impl WriteRequest {
+    /// Sequence numbers that it takes. One of a batch without entries (log
+    /// data alone) keeps its record in the order: what follows is acknowledged
+    /// only when the record is in the log (C4).
+    fn numbers(&self) -> u64 {
+        u64::from(self.batch.count()).max(1)
+    }
+
+    /// The operations, without the header.
+    fn body(&self) -> &[u8] {
+        &self.batch.bytes()[HEADER_SIZE..]
+    }
+}
+
+/// What the steps need of a database.
 pub(crate) trait CommitEnv: Sync {
-    /// Called by whoever is about to take sequence numbers, while nobody else
-    /// does: refuses when writes have failed before, switches full memtables.
-    fn prepare(&self) -> Result<Arc<MemtableMap>>;
-    /// Takes `count` sequence numbers; returns the first.
-    fn reserve(&self, count: u64) -> SequenceNumber;
-    /// Logs one record, the concatenation of `parts`. In C1's order.
-    fn log(&self, parts: &[&[u8]], sync: bool) -> Result<()>;
+    /// The generation that writes go to. Does first what must be done before a
+    /// write takes numbers: refuses when writes have failed before, switches
+    /// full memtables.
+    fn enter(&self) -> Result<Guard<Arc<Generation>>>;
+    /// A generation was found closed: returns when the next one is there, or
+    /// writes have failed.
+    fn await_switch(&self);
+    /// Extends the log of `generation` to `upto` at least.
+    fn make_room(&self, generation: &Generation, upto: u64) -> Result<()>;
+    /// Extends the log ahead of need, if `end` is near the end of what is
+    /// allocated. By a writer that has no place.
+    fn keep_ahead(&self, generation: &Generation, end: u64);
+    /// Puts another generation in the place of one that is full.
+    fn renew(&self, generation: &Generation) -> Result<()>;
+    /// Puts one record, the concatenation of `parts`, to its place.
+    fn log(&self, generation: &Generation, place: &Place, parts: &[&[u8]]) -> Result<()>;
     /// Inserts a batch whose first entry gets `first`.
     fn apply(
         &self,
-        memtables: &MemtableMap,
+        generation: &Generation,
         request: &WriteRequest,
         first: SequenceNumber,
     ) -> Result<()>;
-    /// Makes all entries up to `last` visible.
-    fn publish(&self, last: SequenceNumber);
-    /// A log write or an insert failed: refuse all later writes (C5).
-    fn fail(&self, error: &Error);
+    /// What is visible.
+    fn publication(&self) -> &Publication;
+    /// Returns when all writes up to `last` are durable. They are in the log.
+    fn make_durable(&self, last: SequenceNumber) -> Result<()>;
+    /// The write that starts at `first` failed after it had taken its place:
+    /// refuses all later writes (C5), then tells the publication.
+    fn fail(&self, first: SequenceNumber, error: &Error);
+    /// The failure that stopped writes.
+    fn failure(&self) -> Error;
 }
 
 #[cfg(test)]

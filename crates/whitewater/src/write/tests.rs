@@ -1,102 +1,252 @@
 //! One suite for every commit protocol, over a fake environment: order,
-//! visibility, and a failure at each step.
+//! visibility, atomicity, a failure at each step, switches and extensions of
+//! the log in flight, more threads than cores.
 
-use super::group::{self, Grouped, WriteGroup};
+use super::generation::End;
+use super::group::{self, Grouped, WriteQueue};
 use super::*;
+use arc_swap::ArcSwap;
+use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use whitewater_concurrent::group::GroupQueue;
+use whitewater_concurrent::relay::Relay;
 use whitewater_concurrent::waiter::YieldPolicy;
 use whitewater_storage::batch::{self, Op};
+use whitewater_storage::fs::mem::MemFs;
+use whitewater_storage::fs::{Fs, SharedOptions};
 use whitewater_storage::key::ValueType;
+use whitewater_storage::wal::{LogReader, ReadOutcome, Segment};
+
+/// The protocols that keep every promise.
+const STRICT: [CommitProtocol; 2] = [CommitProtocol::Ordered, CommitProtocol::Grouped];
+
+/// Where to fail.
+#[derive(Debug, Default, Clone, Copy)]
+struct Plan {
+    /// The n-th log write, counting from 1.
+    log: u64,
+    /// The insert of this sequence number.
+    insert: u64,
+    /// Panic at the insert of this sequence number.
+    panic: u64,
+    /// The n-th sync.
+    sync: u64,
+    /// Switch generations every so many entries; 0 never.
+    switch_every: u64,
+    /// Bytes by which the log is extended.
+    step: u64,
+}
 
 /// A log, a memtable and a visible number that check the invariants.
-#[derive(Default)]
 struct FakeEnv {
-    reserved: AtomicU64,
-    visible: AtomicU64,
-    log: Mutex<Vec<Vec<u8>>>,
-    /// Sequence number to key.
+    plan: Plan,
+    fs: MemFs,
+    generation: ArcSwap<Generation>,
+    switching: RwLock<()>,
+    extending: Mutex<()>,
+    publication: Publication,
+    durable: Relay,
+    /// Generation to its entries, by sequence number.
     inserted: Mutex<BTreeMap<SequenceNumber, Vec<u8>>>,
     failure: Mutex<Option<Error>>,
-    /// Fail the n-th log write, or the insert of the n-th sequence number.
-    fail_log_at: u64,
-    fail_insert_at: u64,
     log_writes: AtomicU64,
-    synced: AtomicU64,
+    syncs: AtomicU64,
+    logs: AtomicU64,
+}
+
+fn segment(fs: &MemFs, number: u64, step: u64) -> Arc<Segment> {
+    let path = format!("{number:06}.log");
+    let file = fs.open_shared(Path::new(&path), None, SharedOptions::default());
+    let log = Segment::new(file.unwrap(), number, false);
+    log.extend(step).unwrap();
+    Arc::new(log)
+}
+
+impl FakeEnv {
+    fn new(plan: Plan) -> Self {
+        let plan = Plan {
+            step: plan.step.max(64),
+            ..plan
+        };
+        let fs = MemFs::new();
+        let start = End { last: 0, offset: 0 };
+        let log = segment(&fs, 1, plan.step);
+        let first = Generation::new(MemtableMap::default(), log, 0, start);
+        FakeEnv {
+            plan,
+            fs,
+            generation: ArcSwap::from_pointee(first),
+            switching: RwLock::new(()),
+            extending: Mutex::new(()),
+            publication: Publication::new(0, YieldPolicy::default()),
+            durable: Relay::new(0),
+            inserted: Mutex::default(),
+            failure: Mutex::default(),
+            log_writes: AtomicU64::new(0),
+            syncs: AtomicU64::new(0),
+            logs: AtomicU64::new(1),
+        }
+    }
+
+    /// Goes on in another generation with a log of its own.
+    fn switch(&self) {
+        let _one_at_a_time = self.switching.write();
+        let number = self.logs.fetch_add(1, SeqCst) + 1;
+        let log = segment(&self.fs, number, self.plan.step);
+        let before = self.generation.load_full();
+        let end = before.close().expect("switches follow one another");
+        let next = End {
+            last: end.last,
+            offset: 0,
+        };
+        let next = Generation::new(MemtableMap::default(), log, 0, next);
+        self.generation.store(Arc::new(next));
+    }
+
+    /// All records, in the order of the logs.
+    fn records(&self) -> Vec<Vec<u8>> {
+        let mut records = Vec::new();
+        for number in 1..=self.logs.load(SeqCst) {
+            let path = format!("{number:06}.log");
+            let file = self.fs.open_sequential(Path::new(&path)).unwrap();
+            let mut reader = LogReader::new(file, number);
+            let mut record = Vec::new();
+            while let ReadOutcome::Record = reader.read_record(&mut record).unwrap() {
+                records.push(record.clone());
+            }
+        }
+        records
+    }
+
+    /// Keys in the logs, by sequence number, in their order.
+    fn logged(&self) -> Vec<(SequenceNumber, Vec<u8>)> {
+        let mut out = Vec::new();
+        for record in self.records() {
+            batch::check(&record).expect("whole batches are logged");
+            let mut seq = batch::sequence(&record);
+            for op in batch::ops(&record) {
+                if let Op::Entry { key, .. } = op.unwrap() {
+                    out.push((seq, key.to_vec()));
+                    seq += 1;
+                }
+            }
+        }
+        out
+    }
 }
 
 impl CommitEnv for FakeEnv {
-    fn prepare(&self) -> Result<Arc<MemtableMap>> {
-        match &*self.failure.lock() {
-            Some(e) => Err(e.clone()),
-            None => Ok(Arc::default()),
+    fn enter(&self) -> Result<Guard<Arc<Generation>>> {
+        if let Some(e) = &*self.failure.lock() {
+            return Err(e.clone());
+        }
+        let generation = self.generation.load();
+        let every = self.plan.switch_every;
+        if every > 0
+            && let Some(end) = generation.end()
+            && end.last >= generation.base() + every
+        {
+            let due = self.switching.try_write().is_some();
+            if due && self.generation.load().end() == Some(end) {
+                self.switch();
+            }
+        }
+        Ok(self.generation.load())
+    }
+    fn await_switch(&self) {
+        drop(self.switching.read());
+    }
+    fn make_room(&self, generation: &Generation, upto: u64) -> Result<()> {
+        let _one_at_a_time = self.extending.lock();
+        generation.log.extend(upto + self.plan.step)
+    }
+    fn keep_ahead(&self, generation: &Generation, end: u64) {
+        if end + self.plan.step / 2 > generation.log.allocated()
+            && let Some(_one_at_a_time) = self.extending.try_lock()
+        {
+            generation.log.extend(end + self.plan.step).unwrap();
         }
     }
-    fn reserve(&self, count: u64) -> SequenceNumber {
-        self.reserved.fetch_add(count, Ordering::SeqCst) + 1
-    }
-    fn log(&self, parts: &[&[u8]], sync: bool) -> Result<()> {
-        if self.log_writes.fetch_add(1, Ordering::SeqCst) + 1 == self.fail_log_at {
-            return Err(Error::invalid("planted log failure"));
-        }
-        let record = parts.concat();
-        batch::check(&record).expect("the leader logs whole batches");
-        self.log.lock().push(record);
-        self.synced.fetch_add(u64::from(sync), Ordering::SeqCst);
+    fn renew(&self, _: &Generation) -> Result<()> {
+        self.switch();
         Ok(())
     }
-    fn apply(&self, _: &MemtableMap, request: &WriteRequest, first: SequenceNumber) -> Result<()> {
+    fn log(&self, generation: &Generation, place: &Place, parts: &[&[u8]]) -> Result<()> {
+        if self.log_writes.fetch_add(1, SeqCst) + 1 == self.plan.log {
+            return Err(Error::invalid("planted log failure"));
+        }
+        generation.log.put(place.at, parts)
+    }
+    fn apply(&self, _: &Generation, request: &WriteRequest, first: SequenceNumber) -> Result<()> {
         for (i, op) in request.batch.ops().enumerate() {
             let Op::Entry { key, .. } = op? else { continue };
             let seq = first + i as u64;
             assert!(
-                seq > self.visible.load(Ordering::SeqCst),
+                seq > self.publication.visible(),
                 "C2: not visible before inserted"
             );
-            if seq == self.fail_insert_at {
+            if seq == self.plan.insert {
                 return Err(Error::invalid("planted insert failure"));
             }
+            assert_ne!(seq, self.plan.panic, "planted panic");
             let before = self.inserted.lock().insert(seq, key.to_vec());
             assert_eq!(before, None, "each number is used once");
         }
         Ok(())
     }
-    fn publish(&self, last: SequenceNumber) {
-        let inserted = self.inserted.lock();
-        let before = self.visible.load(Ordering::SeqCst);
-        assert!(last >= before, "C1: publication never goes back");
-        assert!(
-            (before + 1..=last).all(|seq| inserted.contains_key(&seq)),
-            "C2"
-        );
-        self.visible.store(last, Ordering::SeqCst);
+    fn publication(&self) -> &Publication {
+        &self.publication
     }
-    fn fail(&self, error: &Error) {
+    fn make_durable(&self, last: SequenceNumber) -> Result<()> {
+        self.durable.reach(last, || {
+            if self.syncs.fetch_add(1, SeqCst) + 1 == self.plan.sync {
+                let e = Error::invalid("planted sync failure");
+                self.failure.lock().get_or_insert(e.clone());
+                return Err(e);
+            }
+            Ok(self.publication.visible().max(last))
+        })
+    }
+    fn fail(&self, first: SequenceNumber, error: &Error) {
         self.failure.lock().get_or_insert_with(|| error.clone());
+        self.publication.fail(first);
+    }
+    fn failure(&self) -> Error {
+        self.failure.lock().clone().expect("something failed")
     }
 }
 
 struct Db {
     env: FakeEnv,
-    queue: GroupQueue<Request, Error, WriteGroup>,
+    protocol: CommitProtocol,
+    concurrent_inserts: bool,
+    queue: WriteQueue,
 }
 
 impl Db {
-    fn new(env: FakeEnv) -> Self {
+    fn new(protocol: CommitProtocol, plan: Plan) -> Self {
         Db {
-            env,
+            env: FakeEnv::new(plan),
+            protocol,
+            concurrent_inserts: true,
             queue: GroupQueue::new(YieldPolicy::default()),
         }
     }
 
-    fn commit(&self, request: &Request) -> Result<()> {
-        let steps = Grouped {
-            env: &self.env,
-            concurrent_inserts: true,
-            max_group_bytes: 1 << 20,
-        };
-        group::commit(&self.queue, &steps, request)
+    fn commit(&self, request: &WriteRequest) -> Result<()> {
+        match self.protocol {
+            CommitProtocol::Ordered => ordered::commit(&self.env, request),
+            _ => {
+                let steps = Grouped {
+                    env: &self.env,
+                    concurrent_inserts: self.concurrent_inserts,
+                    max_group_bytes: 1 << 20,
+                };
+                group::commit(&self.queue, &steps, request)
+            }
+        }
     }
 
     fn write(&self, keys: &[String], sync: bool, disable_wal: bool) -> Result<()> {
@@ -104,147 +254,222 @@ impl Db {
         for key in keys {
             batch.push(0, ValueType::Value, key.as_bytes(), b"v");
         }
-        self.commit(&Request::Write(WriteRequest {
+        self.commit(&WriteRequest {
             insert_hint: false,
             batch,
             sync,
             disable_wal,
             ignore_missing_cf: false,
-        }))
+        })
     }
-}
 
-/// Runs 8 threads of writers; returns the keys that were acknowledged.
-fn run_writers(db: &Db, per_thread: usize) -> Vec<(String, bool)> {
-    let acked = Mutex::new(Vec::new());
-    std::thread::scope(|s| {
-        for t in 0..8 {
-            let (db, acked) = (&db, &acked);
-            s.spawn(move || {
-                for i in 0..per_thread {
-                    let disable_wal = i % 7 == 3;
-                    let keys: Vec<String> = (0..=i % 3).map(|n| format!("{t}-{i}-{n}")).collect();
-                    if db
-                        .write(&keys, i % 5 == 0 && !disable_wal, disable_wal)
-                        .is_ok()
-                    {
-                        let visible = db.env.visible.load(Ordering::SeqCst);
-                        let inserted = db.env.inserted.lock();
-                        let mine = inserted.iter().filter(|(_, k)| **k == keys[0].as_bytes());
-                        let seq = mine.map(|(s, _)| *s).max();
-                        drop(inserted);
-                        assert!(
-                            seq.is_some_and(|s| s <= visible),
-                            "C4: visible once acknowledged"
-                        );
-                        acked
-                            .lock()
-                            .extend(keys.into_iter().map(|k| (k, disable_wal)));
+    /// Runs writers; returns the keys that were acknowledged, with whether
+    /// they bypassed the log.
+    fn run_writers(&self, threads: usize, per_thread: usize) -> Vec<(String, bool)> {
+        let acked = Mutex::new(Vec::new());
+        std::thread::scope(|s| {
+            for t in 0..threads {
+                let acked = &acked;
+                s.spawn(move || {
+                    for i in 0..per_thread {
+                        let disable_wal = i % 7 == 3;
+                        let sync = i % 5 == 0 && !disable_wal;
+                        let keys: Vec<_> = (0..=i % 3).map(|n| format!("{t}-{i}-{n}")).collect();
+                        if self.write(&keys, sync, disable_wal).is_ok() {
+                            self.check_acknowledged(&keys, sync);
+                            let keys = keys.into_iter().map(|k| (k, disable_wal));
+                            acked.lock().extend(keys);
+                        }
                     }
-                }
-            });
-        }
-    });
-    acked.into_inner()
-}
-
-fn logged_keys(env: &FakeEnv) -> Vec<(SequenceNumber, Vec<u8>)> {
-    let mut out = Vec::new();
-    for record in env.log.lock().iter() {
-        let mut seq = batch::sequence(record);
-        for op in batch::ops(record) {
-            if let Op::Entry { key, .. } = op.unwrap() {
-                out.push((seq, key.to_vec()));
-                seq += 1;
+                });
             }
-        }
-    }
-    out
-}
-
-#[test]
-fn log_order_is_sequence_order_and_holds_what_was_acknowledged() {
-    let db = Db::new(FakeEnv::default());
-    let acked = run_writers(&db, 150);
-    assert_eq!(acked.len(), 8 * 300);
-    let logged = logged_keys(&db.env);
-    assert!(logged.is_sorted_by_key(|(seq, _)| *seq), "C1");
-    let inserted = db.env.inserted.lock();
-    assert_eq!(inserted.len(), acked.len());
-    for (seq, key) in &logged {
-        assert_eq!(
-            inserted.get(seq),
-            Some(key),
-            "the log and the memtable agree"
-        );
-    }
-    let in_log: std::collections::BTreeSet<_> = logged.into_iter().map(|(_, k)| k).collect();
-    for (key, disable_wal) in &acked {
-        assert_eq!(in_log.contains(key.as_bytes()), !disable_wal, "{key}");
-    }
-    assert_eq!(db.env.visible.load(Ordering::SeqCst), acked.len() as u64);
-    assert!(db.env.synced.load(Ordering::SeqCst) > 0);
-}
-
-#[test]
-fn after_a_failed_log_write_nothing_is_acknowledged_or_visible() {
-    for n in [1, 2, 17, 60] {
-        let db = Db::new(FakeEnv {
-            fail_log_at: n,
-            ..FakeEnv::default()
         });
-        let acked = run_writers(&db, 100);
-        assert!(db.env.failure.lock().is_some());
-        let visible = db.env.visible.load(Ordering::SeqCst);
+        acked.into_inner()
+    }
+
+    /// C4: visible, and so is all before it; durable if that was asked for.
+    fn check_acknowledged(&self, keys: &[String], sync: bool) {
+        let visible = self.env.publication.visible();
+        let inserted = self.env.inserted.lock();
+        let seqs: Vec<u64> = keys
+            .iter()
+            .map(|key| {
+                let mut mine = inserted.iter().filter(|(_, k)| **k == key.as_bytes());
+                *mine.next().expect("inserted once acknowledged").0
+            })
+            .collect();
+        let last = seqs.iter().copied().max().unwrap();
+        assert_eq!(last - seqs[0], keys.len() as u64 - 1, "a batch is together");
+        assert!(last <= visible, "C4: visible once acknowledged");
+        let before = inserted.range(..=last).count() as u64;
+        assert_eq!(before, last, "C2: with all that is before it");
+        drop(inserted);
+        assert!(!sync || self.env.durable.done() >= last);
+    }
+
+    /// What holds for every run in which nothing failed.
+    fn check_all(&self, acked: &[(String, bool)]) {
+        let logged = self.env.logged();
+        assert!(logged.is_sorted_by_key(|(seq, _)| *seq), "C1");
+        let inserted = self.env.inserted.lock();
+        assert_eq!(inserted.len(), acked.len());
+        for (seq, key) in &logged {
+            let kept = inserted.get(seq);
+            assert_eq!(kept, Some(key), "the log and the memtable agree");
+        }
+        let in_log: std::collections::BTreeSet<_> = logged.into_iter().map(|(_, k)| k).collect();
+        for (key, disable_wal) in acked {
+            assert_eq!(in_log.contains(key.as_bytes()), !disable_wal, "{key}");
+        }
+        assert_eq!(self.env.publication.visible(), acked.len() as u64);
+    }
+
+    /// What holds for every run in which something failed.
+    fn check_failed(&self, acked: &[(String, bool)]) {
+        assert!(self.env.failure.lock().is_some());
+        let visible = self.env.publication.visible();
         assert_eq!(
             visible,
             acked.len() as u64,
             "exactly the acknowledged writes are visible"
         );
-        assert!(db.write(&["late".to_owned()], false, false).is_err());
-        assert_eq!(db.env.visible.load(Ordering::SeqCst), visible, "C5");
+        assert!(self.write(&["late".to_owned()], false, false).is_err());
+        assert_eq!(self.env.publication.visible(), visible, "C5");
     }
 }
 
 #[test]
-fn after_a_failed_insert_the_whole_group_fails() {
-    for seq in [1, 5, 200] {
-        let db = Db::new(FakeEnv {
-            fail_insert_at: seq,
-            ..FakeEnv::default()
-        });
-        let acked = run_writers(&db, 100);
-        let visible = db.env.visible.load(Ordering::SeqCst);
-        assert!(visible < seq, "C5: nothing of the failed group is visible");
-        assert_eq!(visible, acked.len() as u64);
-        assert!(db.env.failure.lock().is_some());
+fn log_order_is_sequence_order_and_holds_what_was_acknowledged() {
+    for protocol in STRICT {
+        for threads in [1, 2, 8, 64] {
+            let db = Db::new(protocol, Plan::default());
+            let acked = db.run_writers(threads, 960 / threads);
+            db.check_all(&acked);
+            assert!(db.env.syncs.load(SeqCst) > 0);
+        }
     }
 }
 
 #[test]
-fn barriers_run_between_groups() {
-    let db = Db::new(FakeEnv::default());
-    let barriers = Arc::new(AtomicU64::new(0));
+fn writers_go_on_over_switches_and_extensions_of_the_log() {
+    for protocol in STRICT {
+        for switch_every in [1, 7, 100] {
+            let plan = Plan {
+                switch_every,
+                ..Plan::default()
+            };
+            let db = Db::new(protocol, plan);
+            let acked = db.run_writers(16, 60);
+            db.check_all(&acked);
+            assert!(db.env.logs.load(SeqCst) > 3, "{protocol}");
+        }
+    }
+}
+
+#[test]
+fn inserts_one_by_one_keep_the_same_order() {
+    let mut db = Db::new(CommitProtocol::Grouped, Plan::default());
+    db.concurrent_inserts = false;
+    let acked = db.run_writers(8, 100);
+    db.check_all(&acked);
+}
+
+#[test]
+fn after_a_failed_log_write_nothing_is_acknowledged_or_visible() {
+    for protocol in STRICT {
+        for log in [1, 2, 17, 60] {
+            let plan = Plan {
+                log,
+                ..Plan::default()
+            };
+            let db = Db::new(protocol, plan);
+            let acked = db.run_writers(8, 100);
+            db.check_failed(&acked);
+        }
+    }
+}
+
+#[test]
+fn after_a_failed_insert_it_and_what_follows_fails() {
+    for protocol in STRICT {
+        for insert in [1, 5, 200] {
+            let plan = Plan {
+                insert,
+                switch_every: insert % 3,
+                ..Plan::default()
+            };
+            let db = Db::new(protocol, plan);
+            let acked = db.run_writers(8, 100);
+            assert!(db.env.publication.visible() < insert, "C5");
+            db.check_failed(&acked);
+        }
+    }
+}
+
+/// Grouped writers abort the process instead: what the others of the group
+/// point to is on the stack that unwinds.
+#[test]
+fn a_panic_in_the_window_fails_the_write_and_hangs_nobody() {
+    let plan = Plan {
+        panic: 40,
+        ..Plan::default()
+    };
+    let db = Db::new(CommitProtocol::Ordered, plan);
+    let panicked = AtomicU64::new(0);
     std::thread::scope(|s| {
-        s.spawn(|| run_writers(&db, 100));
-        for _ in 0..50 {
-            let count = barriers.clone();
-            let barrier: Barrier = Box::new(move || {
-                count.fetch_add(1, Ordering::SeqCst);
-                Ok(())
+        for t in 0..8 {
+            let (db, panicked) = (&db, &panicked);
+            s.spawn(move || {
+                for i in 0..20 {
+                    let write = || db.write(&[format!("{t}-{i}")], false, false);
+                    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(write));
+                    panicked.fetch_add(u64::from(caught.is_err()), SeqCst);
+                }
             });
-            db.commit(&Request::Barrier(Mutex::new(Some(barrier))))
-                .unwrap();
         }
     });
-    assert_eq!(barriers.load(Ordering::SeqCst), 50);
-    let failing: Barrier = Box::new(|| Err(Error::invalid("planted")));
-    assert!(
-        db.commit(&Request::Barrier(Mutex::new(Some(failing))))
-            .is_err()
-    );
-    assert!(
-        db.env.failure.lock().is_none(),
-        "a failed barrier fails its caller only"
-    );
+    assert_eq!(panicked.load(SeqCst), 1);
+    assert_eq!(db.env.publication.visible(), 39);
+    assert!(db.write(&["late".to_owned()], false, false).is_err());
+}
+
+#[test]
+fn a_failed_sync_is_told_to_whoever_asked_and_stops_writes() {
+    for protocol in STRICT {
+        let plan = Plan {
+            sync: 3,
+            ..Plan::default()
+        };
+        let db = Db::new(protocol, plan);
+        for i in 0..2 {
+            db.write(&[format!("{i}")], true, false).unwrap();
+        }
+        let failed = db.write(&["2".to_owned()], true, false);
+        assert!(failed.unwrap_err().to_string().contains("planted sync"));
+        assert!(db.write(&["3".to_owned()], false, false).is_err());
+        assert!(db.env.durable.done() < 3);
+    }
+}
+
+#[test]
+fn a_batch_of_log_data_alone_keeps_its_place_in_the_log() {
+    for protocol in STRICT {
+        let db = Db::new(protocol, Plan::default());
+        db.write(&["a".to_owned()], false, false).unwrap();
+        let mut batch = Batch::default();
+        batch.push_log_data(b"for readers of the log");
+        let request = WriteRequest {
+            insert_hint: false,
+            batch,
+            sync: true,
+            disable_wal: false,
+            ignore_missing_cf: false,
+        };
+        db.commit(&request).unwrap();
+        db.write(&["b".to_owned()], false, false).unwrap();
+        assert_eq!(db.env.records().len(), 3);
+        let keys: Vec<_> = db.env.logged().into_iter().map(|(_, k)| k).collect();
+        assert_eq!(keys, [b"a", b"b"]);
+        assert_eq!(db.env.publication.visible(), 3, "one number for the data");
+    }
 }

@@ -1,9 +1,10 @@
 //! Setters of database options.
 
 use super::Options;
-use super::enums::DBRecoveryMode;
+use super::enums::{DBRecoveryMode, WalAccess};
 use super::write_buffer_manager::WriteBufferManager;
 use crate::stats::Statistics;
+use crate::write::CommitProtocol;
 use std::path::Path;
 use std::sync::Arc;
 use whitewater_storage::fs::Fs;
@@ -93,6 +94,41 @@ impl Options {
     /// Let waiting writers yield for a while before they sleep. Default true.
     pub fn set_enable_write_thread_adaptive_yield(&mut self, enabled: bool) {
         self.db.enable_write_thread_adaptive_yield = enabled;
+    }
+
+    /// How concurrent writes are committed; not in the `rocksdb` crate.
+    /// Default: what [`Options::set_enable_pipelined_write`] or
+    /// [`Options::set_unordered_write`] select, and
+    /// [`CommitProtocol::Ordered`] where neither does
+    /// ([`CommitProtocol::Grouped`] without concurrent memtable writes).
+    ///
+    /// Opening fails with `InvalidArgument` where the protocol contradicts the
+    /// other options. Cannot be changed at run time.
+    pub fn set_commit_protocol(&mut self, protocol: CommitProtocol) {
+        self.db.commit_protocol = Some(protocol);
+    }
+
+    /// Log one group of writes while the one before it is inserted into the
+    /// memtables: [`CommitProtocol::Pipelined`]. Default: false.
+    pub fn set_enable_pipelined_write(&mut self, enabled: bool) {
+        self.db.enable_pipelined_write = enabled;
+    }
+
+    /// Publish writes when they are logged, and insert them after that:
+    /// [`CommitProtocol::Unordered`], which gives up immutable snapshots and
+    /// batches that are read whole. Default: false.
+    ///
+    /// Opening fails with `InvalidArgument` together with
+    /// [`Options::set_enable_pipelined_write`], or without concurrent memtable
+    /// writes.
+    pub fn set_unordered_write(&mut self, unordered: bool) {
+        self.db.unordered_write = unordered;
+    }
+
+    /// How records get into the write-ahead log; not in the `rocksdb` crate.
+    /// Default: [`WalAccess::Auto`]. Cannot be changed at run time.
+    pub fn set_wal_access(&mut self, access: WalAccess) {
+        self.db.wal_access = access.into();
     }
 
     /// How long a waiting writer yields at most. Microseconds, default 100.

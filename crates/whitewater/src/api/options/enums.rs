@@ -2,6 +2,7 @@
 
 use crate::db::Bottommost;
 use crate::memtable::MemtableKind;
+use whitewater_storage::fs::SharedAccess;
 use whitewater_storage::sst::CompressionType;
 use whitewater_storage::wal::RecoveryMode;
 
@@ -123,6 +124,32 @@ pub enum DBRecoveryMode {
     /// Damaged records are skipped and all others kept, without regard to
     /// consistency; for salvage.
     SkipAnyCorruptedRecord = 3,
+}
+
+/// How records get into the write-ahead log.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum WalAccess {
+    /// By a shared mapping of the log file where the file system allows it and
+    /// a full disk cannot turn into a signal, by positioned writes elsewhere.
+    /// Found out at open. The default.
+    #[default]
+    Auto,
+    /// By a shared mapping: no system call per write. Opening fails with
+    /// `NotSupported` where the file system refuses.
+    Mapped,
+    /// By one `pwrite` call per write.
+    Positioned,
+}
+
+impl From<WalAccess> for SharedAccess {
+    fn from(access: WalAccess) -> Self {
+        match access {
+            WalAccess::Auto => SharedAccess::Auto,
+            WalAccess::Mapped => SharedAccess::Mapped,
+            WalAccess::Positioned => SharedAccess::Positioned,
+        }
+    }
 }
 
 impl From<DBRecoveryMode> for RecoveryMode {

@@ -21,6 +21,7 @@ mod write_buffer_manager;
 
 pub use enums::{
     BottommostLevelCompaction, ChecksumType, DBCompressionType, DBRecoveryMode, MemtableFactory,
+    WalAccess,
 };
 pub use per_call::{
     CompactOptions, FlushOptions, ReadOptions, WaitForCompactOptions, WriteOptions,
@@ -231,6 +232,16 @@ mod tests {
             ("max_total_wal_size", "3", |o| o.set_max_total_wal_size(3)),
             ("max_manifest_file_size", "3", |o| {
                 o.set_max_manifest_file_size(3)
+            }),
+            ("commit_protocol", "pipelined", |o| {
+                o.set_commit_protocol(crate::CommitProtocol::Pipelined);
+            }),
+            ("enable_pipelined_write", "true", |o| {
+                o.set_enable_pipelined_write(true);
+            }),
+            ("unordered_write", "true", |o| o.set_unordered_write(true)),
+            ("wal_access", "mmap", |o| {
+                o.set_wal_access(WalAccess::Mapped)
             }),
             ("allow_concurrent_memtable_write", "false", |o| {
                 o.set_allow_concurrent_memtable_write(false);

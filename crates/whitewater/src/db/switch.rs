@@ -1,0 +1,311 @@
+//! Switching generations: full memtables, new logs, other column families.
+//!
+//! A switch prepares everything that takes time (a log file, memtables), then
+//! closes the current generation, installs the new memtables for readers, and
+//! last the new generation for writers. In between, writers that come wait;
+//! those that have their place already go on in the old generation, and nobody
+//! waits for them: a flush starts when what is visible passes the end that
+//! [`Memtable::retire`] notes [I12].
+//!
+//! One switch at a time: [`Switching`] is the proof.
+
+use super::Engine;
+use super::state::{CfState, DbState};
+use crate::memtable::{Home, Memtable};
+use crate::options::CfOptions;
+use crate::write::generation::{End, Generation};
+use parking_lot::RwLockWriteGuard;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::wal::Segment;
+use whitewater_storage::{Error, Result};
+
+/// The right to switch. Taken before the manifest lock and the database mutex.
+pub(crate) type Switching<'a> = RwLockWriteGuard<'a, ()>;
+
+/// The log that writes go to after a switch.
+enum NextLog {
+    /// The one they went to before.
+    Same(Arc<Segment>),
+    New(Arc<Segment>),
+}
+
+impl NextLog {
+    fn segment(&self) -> &Arc<Segment> {
+        match self {
+            NextLog::Same(log) | NextLog::New(log) => log,
+        }
+    }
+}
+
+impl Engine {
+    /// Keeps others from switching.
+    pub(crate) fn switching(&self) -> Switching<'_> {
+        self.switching.write()
+    }
+
+    /// Does what asked for the attention of a writer: switches full memtables,
+    /// and those that hold on to too much log.
+    #[cold]
+    pub(super) fn attend(&self) -> Result<()> {
+        let switching = self.switching();
+        // Cleared before looking, so that what comes up meanwhile is seen by
+        // the next writer.
+        self.attention.store(false, Ordering::Relaxed);
+        let log_bytes = self.log_bytes();
+        let full: Vec<u32> = {
+            let mut state = self.state.lock();
+            if let Err(e) = Self::check_healthy(&state) {
+                self.attention.store(true, Ordering::Relaxed);
+                return Err(e);
+            }
+            let too_much_log = log_bytes > self.max_total_log_bytes(&state);
+            let oldest = state.oldest_wal();
+            if too_much_log {
+                // What keeps the oldest log must go, were it ever so little.
+                let keepers = state
+                    .cfs
+                    .values_mut()
+                    .filter(|cf| cf.oldest_wal() == oldest);
+                keepers.for_each(|cf| cf.flush_requested |= !cf.imm.is_empty());
+                self.work.notify_all();
+            }
+            let due =
+                |mem: &Memtable| mem.is_full() || (too_much_log && mem.wal_number() == oldest);
+            state
+                .cfs
+                .values()
+                .filter(|cf| due(&cf.mem))
+                .map(|cf| cf.data.id)
+                .collect()
+        };
+        self.switch_memtables(&switching, &full, false)
+    }
+
+    /// Bytes of all logs that recovery may need.
+    pub(crate) fn log_bytes(&self) -> u64 {
+        let current = self.generation.load().end().map_or(0, |end| end.offset);
+        self.wal.older_bytes() + current
+    }
+
+    fn max_total_log_bytes(&self, state: &DbState) -> u64 {
+        match self.options.max_total_wal_size {
+            // RocksDB's default: four times all the write buffers there can be.
+            0 => {
+                let buffers = |o: &CfOptions| {
+                    o.write_buffer_size as u64 * o.max_write_buffer_number.max(1) as u64
+                };
+                4 * state
+                    .cfs
+                    .values()
+                    .map(|cf| buffers(cf.options()))
+                    .sum::<u64>()
+            }
+            n => n,
+        }
+    }
+
+    /// Switches the memtables of `ids` out (empty ones stay) and starts a new
+    /// log if the current one has records.
+    pub(crate) fn switch_memtables(
+        &self,
+        _one_at_a_time: &Switching<'_>,
+        ids: &[u32],
+        flush_now: bool,
+    ) -> Result<()> {
+        let before = self.generation.load_full();
+        let due = self.request_flush(ids, flush_now);
+        if due.is_empty() {
+            return Ok(());
+        }
+        let log = match self.next_log(&before) {
+            Ok(log) => log,
+            Err(e) => {
+                self.poison(&e, "starting a new log");
+                return Err(e);
+            }
+        };
+        let number = log.segment().log_number();
+        let fresh = self.fresh_memtables(&due, number);
+        let end = close(&before)?;
+        let start = self.continue_in(&log, &before, end)?;
+
+        let mut state = self.state.lock();
+        for (id, mem) in fresh {
+            let Some(cf) = state.cfs.get_mut(&id) else {
+                continue;
+            };
+            // Again: a flush may have taken up the request meanwhile.
+            cf.flush_requested |= flush_now;
+            let full = std::mem::replace(&mut cf.mem, mem);
+            full.retire(end.last);
+            cf.imm.push(full);
+            cf.publish();
+        }
+        self.settle_empty(&state, end.last, number);
+        self.install(&state, log.segment(), start, end);
+        self.gate.set(state.pressure());
+        drop(state);
+        self.work.notify_all();
+        if let NextLog::New(_) = log {
+            self.trim(&before.log, end.offset);
+        }
+        Ok(())
+    }
+
+    /// Goes on in a new log, with the same memtables.
+    pub(crate) fn renew_log(&self, _one_at_a_time: &Switching<'_>) -> Result<()> {
+        let before = self.generation.load_full();
+        let number = self.versions.new_file_number();
+        let log = NextLog::New(self.wal.create(number)?);
+        let end = close(&before)?;
+        let start = self.continue_in(&log, &before, end)?;
+        let state = self.state.lock();
+        self.settle_empty(&state, end.last, number);
+        self.install(&state, log.segment(), start, end);
+        drop(state);
+        self.trim(&before.log, end.offset);
+        Ok(())
+    }
+
+    /// The column families of `ids` whose memtables hold something; with
+    /// `flush_now`, older memtables of all of them are to be flushed, too.
+    fn request_flush(&self, ids: &[u32], flush_now: bool) -> Vec<u32> {
+        let mut state = self.state.lock();
+        let mut due = Vec::new();
+        for id in ids {
+            if let Some(cf) = state.cfs.get_mut(id) {
+                cf.flush_requested |= flush_now;
+                if !cf.mem.is_empty() {
+                    due.push(*id);
+                }
+            }
+        }
+        if flush_now {
+            self.work.notify_all();
+        }
+        due
+    }
+
+    fn next_log(&self, before: &Generation) -> Result<NextLog> {
+        if before.log_is_empty() {
+            return Ok(NextLog::Same(before.log.clone()));
+        }
+        let number = self.versions.new_file_number();
+        self.wal.create(number).map(NextLog::New)
+    }
+
+    fn fresh_memtables(&self, ids: &[u32], wal_number: u64) -> Vec<(u32, Arc<Memtable>)> {
+        let wanted: Vec<_> = {
+            let mut state = self.state.lock();
+            let DbState {
+                cfs,
+                next_memtable_id,
+                ..
+            } = &mut *state;
+            let numbered = ids.iter().filter_map(|id| {
+                let data = cfs.get(id)?.data.clone();
+                *next_memtable_id += 1;
+                Some((*id, data, *next_memtable_id - 1))
+            });
+            numbered.collect()
+        };
+        let make = |(id, data, number): (u32, Arc<super::ColumnFamilyData>, u64)| {
+            let home = Home {
+                family: &data.name,
+                tenant: self.tenant.as_ref(),
+            };
+            (id, Memtable::new(&data.options, home, wal_number, number))
+        };
+        wanted.into_iter().map(make).collect()
+    }
+
+    /// Makes `log` the current one; returns where its first write begins.
+    fn continue_in(&self, log: &NextLog, before: &Generation, end: End) -> Result<u64> {
+        match log {
+            NextLog::Same(_) => Ok(before.start()),
+            NextLog::New(log) => self.wal.install(log, end).inspect_err(|e| {
+                self.poison(e, "starting a new log");
+            }),
+        }
+    }
+
+    /// Installs the generation after the one that ended at `end`, for the
+    /// memtables that `state` holds now. Readers have them already: what is
+    /// written to them is seen by whoever sees its number.
+    fn install(&self, state: &DbState, log: &Arc<Segment>, start: u64, end: End) {
+        let same_log = self.generation.load().log.log_number() == log.log_number();
+        let offset = if same_log { end.offset } else { start };
+        let next = Generation::new(
+            state.memtable_map(),
+            log.clone(),
+            start,
+            End {
+                last: end.last,
+                offset,
+            },
+        );
+        self.generation.store(Arc::new(next));
+    }
+
+    /// Puts another generation in the place of the current one, for the
+    /// memtables that there are now; returns where the one before ended.
+    pub(crate) fn renew_generation(&self, _one_at_a_time: &Switching<'_>) -> Result<End> {
+        let state = self.state.lock();
+        let before = self.generation.load_full();
+        let end = close(&before)?;
+        self.install(&state, &before.log, before.start(), end);
+        Ok(end)
+    }
+
+    /// Moves empty memtables on to log `number`, in which the generation began
+    /// that follows the number `last`: if that is visible, nobody writes to
+    /// them on behalf of an older log any more. Otherwise a flush does so later.
+    fn settle_empty(&self, state: &DbState, last: SequenceNumber, number: u64) {
+        if self.publication.visible() >= last {
+            let empty = |cf: &&CfState| cf.mem.is_empty();
+            for cf in state.cfs.values().filter(empty) {
+                cf.mem.advance_wal_number(number);
+            }
+        }
+    }
+
+    /// [`Engine::settle_empty`] for the current generation.
+    pub(crate) fn settle_empty_memtables(&self) {
+        let state = self.state.lock();
+        let now = self.generation.load();
+        self.settle_empty(&state, now.base(), now.log.log_number());
+    }
+
+    /// Gives back what was allocated beyond the end of a log.
+    fn trim(&self, log: &Segment, end: u64) {
+        if let Err(e) = log.close(end) {
+            self.poison(&e, "closing a log");
+        }
+    }
+
+    /// The number up to which everything was handed out that `memtables` may
+    /// hold is visible: nobody inserts into them any more.
+    ///
+    /// # Errors
+    /// A write in them failed.
+    pub(crate) fn await_writers(&self, memtables: &[Arc<Memtable>]) -> Result<()> {
+        let last = memtables.iter().map(|m| m.last_number()).max().unwrap_or(0);
+        let waited = self.publication.wait(last);
+        waited.map_err(|_| self.first_error())
+    }
+
+    /// The failure that stopped writes.
+    pub(crate) fn first_error(&self) -> Error {
+        match Self::check_healthy(&self.state.lock()) {
+            Err(e) => e,
+            Ok(()) => Self::shutdown_error(),
+        }
+    }
+}
+
+fn close(generation: &Generation) -> Result<End> {
+    // Closed without a successor: a switch failed, or the database was closed.
+    generation.close().ok_or_else(Engine::shutdown_error)
+}

@@ -1,0 +1,263 @@
+//! What writes go to at one moment, and the word that hands out places in it.
+//!
+//! A [`Generation`] is a log segment, the memtables of all column families,
+//! and a tail: one word that holds how many numbers and how many bytes of log
+//! were handed out. One compare-exchange gives a writer both, so the order of
+//! sequence numbers is the order of the log (C1). A switch closes the word,
+//! after which nobody gets a place in the generation, and installs the next
+//! one, which continues where this one ended; writers that have a place finish
+//! in it, and nobody waits for them.
+//!
+//! The tail is a compare-exchange and not an addition because where a record
+//! ends depends on where it starts (a log has blocks), and because a place
+//! that is never handed out beyond what is allocated needs no way back.
+
+use super::MemtableMap;
+use crossbeam_utils::CachePadded;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::wal::Segment;
+
+/// Bits of the tail that count numbers: 268 million in one generation. A batch
+/// has a tenth of that at most.
+const COUNT_BITS: u32 = 28;
+const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
+
+/// Log bytes that the other bits can count: 64 GiB.
+const MAX_OFFSET: u64 = (1 << (64 - COUNT_BITS)) - 1;
+
+/// The tail of a generation that was closed: an offset that none reaches.
+const CLOSED: u64 = u64::MAX;
+
+/// Where a write goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The first of its sequence numbers.
+    pub first: SequenceNumber,
+    /// The last of them.
+    pub last: SequenceNumber,
+    /// Where its record begins in the log, if it has one.
+    pub at: u64,
+    /// Where the log ends with it.
+    pub end: u64,
+}
+
+/// Why there is no place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// The generation was closed: look for the next one.
+    Closed,
+    /// The log must be extended to this offset first.
+    NoRoom { upto: u64 },
+    /// The generation has handed out all numbers or offsets that it can.
+    Full,
+}
+
+/// Where a generation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct End {
+    /// The last sequence number handed out.
+    pub last: SequenceNumber,
+    /// The end of the log.
+    pub offset: u64,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(crate) struct Generation {
+    pub memtables: MemtableMap,
+    pub log: Arc<Segment>,
+    /// The last sequence number handed out before it.
+    base: SequenceNumber,
+    /// Where the log begins to hold writes.
+    start: u64,
+    /// Numbers handed out (low bits) and the end of the log (high bits), or
+    /// [`CLOSED`].
+    /// Written by: writers and the switch, by read-modify-writes. Read by: the
+    /// same. Publishes nothing (relaxed): what a place gives access to was
+    /// published with the generation, and what is put there is published by
+    /// the publication.
+    tail: CachePadded<AtomicU64>,
+}
+
+impl Generation {
+    /// Hands out numbers from `end.last + 1`, and the log from `end.offset`;
+    /// `start` is where the log's first write begins.
+    pub fn new(memtables: MemtableMap, log: Arc<Segment>, start: u64, end: End) -> Self {
+        debug_assert!(end.offset < MAX_OFFSET);
+        Generation {
+            memtables,
+            log,
+            base: end.last,
+            start,
+            tail: CachePadded::new(AtomicU64::new(end.offset << COUNT_BITS)),
+        }
+    }
+
+    /// Takes `count` numbers (at least 1) and, for a record of `payload`
+    /// bytes, a place in the log.
+    #[inline]
+    pub fn reserve(&self, count: u64, payload: Option<usize>) -> Result<Place, Refusal> {
+        debug_assert!(count > 0);
+        let recyclable = self.log.is_recyclable();
+        let mut tail = self.tail.load(Ordering::Relaxed);
+        loop {
+            if tail == CLOSED {
+                return Err(Refusal::Closed);
+            }
+            let (taken, at) = (tail & COUNT_MASK, tail >> COUNT_BITS);
+            let end = payload.map_or(at, |len| Segment::end_of(at, len, recyclable));
+            if taken + count > COUNT_MASK || end >= MAX_OFFSET {
+                return Err(Refusal::Full);
+            }
+            if end > self.log.allocated() {
+                return Err(Refusal::NoRoom { upto: end });
+            }
+            let next = (end << COUNT_BITS) | (taken + count);
+            match self
+                .tail
+                .compare_exchange_weak(tail, next, Ordering::Relaxed, Ordering::Relaxed)
+            {
+                Ok(_) => {
+                    let first = self.base + taken + 1;
+                    return Ok(Place {
+                        first,
+                        last: first + count - 1,
+                        at,
+                        end,
+                    });
+                }
+                Err(now) => tail = now,
+            }
+        }
+    }
+
+    /// Hands out no more places. `None` when it was closed before.
+    pub fn close(&self) -> Option<End> {
+        self.decode(self.tail.swap(CLOSED, Ordering::Relaxed))
+    }
+
+    /// Where it ends at present; `None` when it was closed.
+    pub fn end(&self) -> Option<End> {
+        self.decode(self.tail.load(Ordering::Relaxed))
+    }
+
+    fn decode(&self, tail: u64) -> Option<End> {
+        (tail != CLOSED).then(|| End {
+            last: self.base + (tail & COUNT_MASK),
+            offset: tail >> COUNT_BITS,
+        })
+    }
+
+    /// The last sequence number handed out before it.
+    pub fn base(&self) -> SequenceNumber {
+        self.base
+    }
+
+    /// Where the log's first write begins.
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// Whether the log holds no write, nor a place for one.
+    pub fn log_is_empty(&self) -> bool {
+        self.end().is_some_and(|end| end.offset == self.start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+    use whitewater_storage::fs::mem::MemFs;
+    use whitewater_storage::fs::{Fs, SharedOptions};
+
+    fn generation(base: SequenceNumber, allocated: u64) -> Generation {
+        let fs = MemFs::new();
+        let file = fs
+            .open_shared(Path::new("000001.log"), None, SharedOptions::default())
+            .unwrap();
+        let log = Segment::new(file, 1, false);
+        log.extend(allocated).unwrap();
+        let end = End {
+            last: base,
+            offset: 0,
+        };
+        Generation::new(MemtableMap::default(), Arc::new(log), 0, end)
+    }
+
+    #[test]
+    fn places_follow_one_another_in_both_orders() {
+        let g = generation(10, 1 << 20);
+        let a = g.reserve(3, Some(100)).unwrap();
+        assert_eq!((a.first, a.last, a.at, a.end), (11, 13, 0, 107));
+        let unlogged = g.reserve(1, None).unwrap();
+        assert_eq!((unlogged.first, unlogged.at, unlogged.end), (14, 107, 107));
+        let b = g.reserve(1, Some(1)).unwrap();
+        assert_eq!((b.first, b.at, b.end), (15, 107, 115));
+        let end = g.close().unwrap();
+        assert_eq!((end.last, end.offset), (15, 115));
+        assert_eq!(g.reserve(1, None), Err(Refusal::Closed));
+        assert_eq!((g.close(), g.end()), (None, None));
+    }
+
+    #[test]
+    fn nothing_is_handed_out_beyond_what_is_allocated() {
+        let g = generation(0, 100);
+        assert_eq!(
+            g.reserve(1, Some(94)),
+            Err(Refusal::NoRoom { upto: 101 }),
+            "7 bytes of header"
+        );
+        assert_eq!(g.reserve(1, Some(93)).unwrap().end, 100);
+        assert!(g.reserve(1, None).is_ok(), "needs no room");
+        g.log.extend(1 << 20).unwrap();
+        assert_eq!(g.reserve(1, Some(94)).unwrap().at, 100);
+    }
+
+    #[test]
+    fn a_generation_runs_out_of_numbers() {
+        let g = generation(0, 100);
+        assert!(g.reserve(COUNT_MASK - 1, None).is_ok());
+        assert_eq!(g.reserve(2, None), Err(Refusal::Full));
+        assert!(g.reserve(1, None).is_ok());
+        assert_eq!(g.end().unwrap().last, COUNT_MASK);
+    }
+
+    #[test]
+    fn many_threads_share_out_numbers_and_bytes_without_gap() {
+        const SIZES: [usize; 4] = [1, 90, 5000, 40_000];
+        let g = generation(0, 64 << 20);
+        let places: Vec<Place> = std::thread::scope(|scope| {
+            let writers: Vec<_> = (0..16)
+                .map(|t| {
+                    let g = &g;
+                    scope.spawn(move || {
+                        let mut places = Vec::new();
+                        for i in 0..200usize {
+                            let payload = (i % 5 != 0).then(|| SIZES[(i + t) % 4]);
+                            places.push(g.reserve(1 + (i % 7) as u64, payload).unwrap());
+                        }
+                        places
+                    })
+                })
+                .collect();
+            writers
+                .into_iter()
+                .flat_map(|w| w.join().unwrap())
+                .collect()
+        });
+        let ordered: BTreeSet<_> = places
+            .iter()
+            .map(|p| (p.first, p.last, p.at, p.end))
+            .collect();
+        let (mut last, mut offset) = (0, 0);
+        for (first, its_last, at, end) in ordered {
+            assert_eq!((first, at), (last + 1, offset));
+            (last, offset) = (its_last, end);
+        }
+        assert_eq!(g.close(), Some(End { last, offset }));
+    }
+}

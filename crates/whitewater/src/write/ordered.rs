@@ -1,0 +1,40 @@
+//! Ordered commit: no leader, no queue, strict order. The default.
+//!
+//! Every writer takes its place, logs and inserts by itself, beside all
+//! others; what orders them is the place. The visible number moves over the
+//! finished prefix (`concurrent::publish`), so snapshots are immutable and
+//! batches atomic as with a leader. A writer waits for one thing only: that
+//! those before it are finished, which they are about to be, unless one lost
+//! its core between taking its place and finishing; then the others sleep.
+//!
+//! With `sync`, a write is visible when it is in the log and acknowledged when
+//! the log is durable: writers without `sync` do not wait for a disk [I11]. A
+//! reader may so see a write that a power cut then removes, as it may any
+//! write without `sync`; whatever was derived from it and logged is later in
+//! the log, and goes with it.
+
+use super::steps::{Window, acknowledge, carry_out, reserve};
+use super::{CommitEnv, WriteRequest};
+use whitewater_storage::Result;
+use whitewater_storage::batch::HEADER_SIZE;
+
+/// Commits `request`.
+///
+/// # Errors
+/// What its log write, insert or sync reported, or a failure before it in the
+/// order. Unless it was the sync, no part of the batch is visible.
+pub(crate) fn commit<E: CommitEnv>(env: &E, request: &WriteRequest) -> Result<()> {
+    let payload = (!request.disable_wal).then(|| HEADER_SIZE + request.body().len());
+    let (generation, place) = reserve(env, request.numbers(), payload)?;
+    let window = Window::open(env, place);
+    match carry_out(env, &generation, &place, request) {
+        Ok(()) => window.finish()?,
+        Err(e) => {
+            window.fail(&e);
+            return Err(e);
+        }
+    }
+    acknowledge(env, place.last, request.sync)?;
+    env.keep_ahead(&generation, place.end);
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! The steps that all protocols share: [`reserve`], [`Window`], [`acknowledge`].
+
+use super::generation::{Generation, Place, Refusal};
+use super::{CommitEnv, WriteRequest};
+use arc_swap::Guard;
+use std::sync::Arc;
+use whitewater_storage::batch::HEADER_SIZE;
+use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::{Error, ErrorKind, Result};
+
+/// Takes `count` sequence numbers and, for a record of `payload` bytes, a
+/// place in the log.
+///
+/// # Errors
+/// Writes have failed before, or a switch or an extension of the log failed;
+/// then nothing was taken.
+pub(super) fn reserve<E: CommitEnv>(
+    env: &E,
+    count: u64,
+    payload: Option<usize>,
+) -> Result<(Guard<Arc<Generation>>, Place)> {
+    loop {
+        let generation = env.enter()?;
+        match generation.reserve(count, payload) {
+            Ok(place) => return Ok((generation, place)),
+            Err(Refusal::Closed) => {
+                // The guard would keep the old memtables alive for nothing.
+                drop(generation);
+                env.await_switch();
+            }
+            Err(Refusal::NoRoom { upto }) => env.make_room(&generation, upto)?,
+            Err(Refusal::Full) => env.renew(&generation)?,
+        }
+    }
+}
+
+/// The header of a record.
+pub(super) fn header(first: SequenceNumber, count: u32) -> [u8; HEADER_SIZE] {
+    let mut header = [0; HEADER_SIZE];
+    header[..8].copy_from_slice(&first.to_le_bytes());
+    header[8..].copy_from_slice(&count.to_le_bytes());
+    header
+}
+
+/// The time between taking a place and being finished with it. Whoever leaves
+/// it in any way but [`Window::finish`] or [`Window::fail`] has panicked: the
+/// place is lost, and with it every later write.
+pub(super) struct Window<'a, E: CommitEnv> {
+    env: &'a E,
+    place: Place,
+    open: bool,
+}
+
+impl<'a, E: CommitEnv> Window<'a, E> {
+    /// For a place that was taken just now.
+    #[inline]
+    pub fn open(env: &'a E, place: Place) -> Self {
+        Window {
+            env,
+            place,
+            open: true,
+        }
+    }
+
+    /// All of it is in the log and in the memtables.
+    #[inline]
+    pub fn finish(mut self) -> Result<()> {
+        self.open = false;
+        let Place { first, last, .. } = self.place;
+        let finished = self.env.publication().finish(first, last);
+        finished.map_err(|_| self.env.failure())
+    }
+
+    /// Some of it is not.
+    #[cold]
+    pub fn fail(mut self, error: &Error) {
+        self.open = false;
+        self.env.fail(self.place.first, error);
+    }
+}
+
+impl<E: CommitEnv> Drop for Window<'_, E> {
+    fn drop(&mut self) {
+        if self.open {
+            let e = Error::new(
+                ErrorKind::Aborted,
+                "a writer panicked in the middle of a write",
+            );
+            self.env.fail(self.place.first, &e);
+        }
+    }
+}
+
+/// Waits until a finished write up to `last` is visible and, with `sync`,
+/// durable.
+///
+/// # Errors
+/// This write or one before it failed; a sync failed.
+pub(super) fn acknowledge<E: CommitEnv>(env: &E, last: SequenceNumber, sync: bool) -> Result<()> {
+    env.publication().wait(last).map_err(|_| env.failure())?;
+    if sync {
+        env.make_durable(last)?;
+    }
+    Ok(())
+}
+
+/// Logs and inserts one batch at its place.
+pub(super) fn carry_out<E: CommitEnv>(
+    env: &E,
+    generation: &Generation,
+    place: &Place,
+    request: &WriteRequest,
+) -> Result<()> {
+    if !request.disable_wal {
+        let header = header(place.first, request.batch.count());
+        env.log(generation, place, &[&header, request.body()])?;
+    }
+    env.apply(generation, request, place.first)
+}
