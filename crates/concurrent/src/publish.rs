@@ -12,6 +12,11 @@
 //! starts at `v + 1`: while it is not marked, its owner alone may move; once
 //! it is marked, whoever wins the compare-exchange from `v`.
 //!
+//! A range may be *held*: finished, but not to be seen before something slow
+//! is settled (a sync). Nobody moves over a held range but its owner, who does
+//! so when it has become the first in line, and then settles for all finished
+//! ranges that follow, held or not, in one go ([`finish_held`]).
+//!
 //! Invariants:
 //! * P1: `visible = v` only if every range up to `v` is finished, and only
 //!   ends of ranges are values of it.
@@ -29,7 +34,11 @@
 //! The idea of a ring of marks is InnoDB's `recent_written`; that the visible
 //! number moves over a finished prefix is Pebble's and RocksDB issue 14627's.
 //!
+//! * P6: `visible` passes a held range only after its owner, or that of a held
+//!   range before it, has settled for it.
+//!
 //! [`finish`]: Publication::finish
+//! [`finish_held`]: Publication::finish_held
 //! [`visible`]: Publication::visible
 //! [`wait`]: Publication::wait
 
@@ -44,6 +53,9 @@ const SLOTS: usize = if MODELLED { 4 } else { 1 << 15 };
 /// Places to sleep at, so that a mover wakes few who must sleep on; a power of
 /// two.
 const BEDS: usize = if MODELLED { 1 } else { 64 };
+
+/// In a mark: the range is held.
+const HELD: u64 = 1 << 63;
 
 /// A range could not be published: one at or below it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +80,7 @@ pub struct Publication {
     /// up to it before they were finished.
     visible: CachePadded<AtomicU64>,
     /// One beyond the end of the range that starts at the slot's number, if
-    /// that is finished; otherwise an old mark (P4).
+    /// that is finished, and perhaps [`HELD`]; otherwise an old mark (P4).
     /// Written by: the range's owner (Release). Read by: movers (Acquire).
     /// Publishes: what was done for the range.
     slots: Box<[AtomicU64]>,
@@ -126,15 +138,56 @@ impl Publication {
             self.raise(before, last);
             return Ok(());
         }
-        if before >= self.visible() + SLOTS as u64 {
-            self.wait(before - SLOTS as u64 + 1)?; // upholds P4
-        }
-        // Release: pairs with the load in `next_after`.
-        self.slot(first).store(last + 1, Ordering::Release);
+        self.mark(first, last + 1)?;
         fence(Ordering::SeqCst); // P2, with the one in `raise`
         if self.visible() == before {
             self.claim(before);
         }
+        Ok(())
+    }
+
+    /// Says that the range from `first` to `last` is finished, and makes it
+    /// visible once `settle` has succeeded for it. `settle` is called when all
+    /// before it is visible, with the last number of those that are finished
+    /// behind it, and for all of them; or not at all, if another's has done.
+    ///
+    /// # Errors
+    /// A range below it failed. The inner one: that of `settle`; the caller
+    /// then owes a [`Publication::fail`].
+    pub fn finish_held<E>(
+        &self,
+        first: u64,
+        last: u64,
+        settle: impl FnOnce(u64) -> Result<(), E>,
+    ) -> Result<Result<(), E>, Failed> {
+        let before = first - 1;
+        if self.visible() != before {
+            self.mark(first, (last + 1) | HELD)?;
+            self.wait(before)?;
+            if self.visible() >= last {
+                return Ok(Ok(())); // settled by another
+            }
+        }
+        // The first in line, and nobody else moves over a held range.
+        let mut to = last;
+        while let Some((end, _)) = self.mark_after(to) {
+            to = end;
+        }
+        if let Err(e) = settle(to) {
+            return Ok(Err(e));
+        }
+        self.raise(before, to);
+        Ok(Ok(()))
+    }
+
+    /// Marks the range that starts at `first` with `mark`.
+    fn mark(&self, first: u64, mark: u64) -> Result<(), Failed> {
+        let before = first - 1;
+        if before >= self.visible() + SLOTS as u64 {
+            self.wait(before - SLOTS as u64 + 1)?; // upholds P4
+        }
+        // Release: pairs with the load in `mark_after`.
+        self.slot(first).store(mark, Ordering::Release);
         Ok(())
     }
 
@@ -181,11 +234,22 @@ impl Publication {
         }
     }
 
-    /// The end of the finished range behind `last`, if it is marked.
+    /// The end of the finished range behind `last`, if it is marked and not
+    /// held.
+    #[inline]
     fn marked_after(&self, last: u64) -> Option<u64> {
-        // Acquire: pairs with the mark's store in `finish`.
-        let end = self.slot(last + 1).load(Ordering::Acquire);
-        (end > last + 1).then(|| end - 1)
+        self.mark_after(last)
+            .and_then(|(end, held)| (!held).then_some(end))
+    }
+
+    /// The end of the finished range behind `last`, if it is marked, and
+    /// whether it is held.
+    #[inline]
+    fn mark_after(&self, last: u64) -> Option<(u64, bool)> {
+        // Acquire: pairs with the mark's store.
+        let mark = self.slot(last + 1).load(Ordering::Acquire);
+        let end = mark & !HELD;
+        (end > last + 1).then(|| (end - 1, mark != end))
     }
 
     fn slot(&self, first: u64) -> &AtomicU64 {

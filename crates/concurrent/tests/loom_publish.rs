@@ -190,6 +190,37 @@ fn a_ring_that_is_full_lets_writers_wait() {
     });
 }
 
+/// Two held ranges and one that is not, behind them: whoever is first settles,
+/// and nothing is seen before it is settled for (P6).
+#[test]
+fn held_ranges_are_settled_before_they_are_seen() {
+    model(3, || {
+        let store = Store::new();
+        let settled = Arc::new(AtomicU64::new(0));
+        let hold = |store: &Store, settled: &AtomicU64, number: u64| {
+            let settle = |upto: u64| {
+                assert!(upto >= number);
+                settled.fetch_max(upto, Ordering::Relaxed);
+                Ok::<_, ()>(())
+            };
+            let held = store.publication.finish_held(number, number, settle);
+            held.unwrap().unwrap();
+            assert!(store.publication.visible() >= number);
+            assert!(settled.load(Ordering::Relaxed) >= number, "P6");
+        };
+        let (other, others) = (store.clone(), settled.clone());
+        let first = thread::spawn(move || hold(&other, &others, 1));
+        let other = store.clone();
+        let last = thread::spawn(move || {
+            other.publication.finish(3, 3).unwrap();
+        });
+        hold(&store, &settled, 2);
+        first.join().unwrap();
+        last.join().unwrap();
+        assert_eq!(store.publication.visible(), 3, "P2");
+    });
+}
+
 /// Two callers: each gets what it asked for, asleep or working, and sees what
 /// the work was for.
 #[test]

@@ -107,7 +107,7 @@ fn run(threads: u64, per_thread: u64, policy: YieldPolicy) {
                     };
                     let before = check.published.load(SeqCst);
                     match queue.commit(check, &request) {
-                        Ok(()) => assert!(check.published.load(SeqCst) > before),
+                        Ok(_) => assert!(check.published.load(SeqCst) > before),
                         Err(_) => drop(failures.fetch_add(1, SeqCst)),
                     }
                 }

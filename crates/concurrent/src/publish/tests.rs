@@ -137,6 +137,51 @@ fn a_failed_range_fails_those_behind_it_and_no_others() {
     assert_eq!(p.visible(), next.1, "old marks mean nothing");
 }
 
+#[test]
+fn held_ranges_are_settled_once_for_many() {
+    let run = Run::new();
+    let (settled, rounds) = (Number::new(0), Number::new(0));
+    std::thread::scope(|scope| {
+        for id in 0..16u64 {
+            let (run, settled, rounds) = (&run, &settled, &rounds);
+            scope.spawn(move || {
+                for i in 0..200 {
+                    let (first, last) = run.reserve(1 + i % 3);
+                    if (id + i) % 3 == 0 {
+                        run.publication.finish(first, last).unwrap();
+                        run.publication.wait(last).unwrap();
+                        continue;
+                    }
+                    let settle = |upto| {
+                        assert_eq!(run.publication.visible(), first - 1, "the first in line");
+                        std::thread::sleep(Duration::from_micros(20));
+                        settled.fetch_max(upto, SeqCst);
+                        rounds.fetch_add(1, SeqCst);
+                        Ok::<_, ()>(())
+                    };
+                    let held = run.publication.finish_held(first, last, settle);
+                    assert_eq!(held, Ok(Ok(())));
+                    assert!(run.publication.visible() >= last);
+                    assert!(settled.load(SeqCst) >= last, "P6");
+                }
+            });
+        }
+    });
+    assert_eq!(run.publication.visible(), run.next.load(SeqCst) - 1);
+    assert!(rounds.load(SeqCst) <= 16 * 200);
+}
+
+#[test]
+fn a_range_that_cannot_be_settled_is_never_seen() {
+    let p = publication();
+    p.finish(2, 2).unwrap();
+    assert_eq!(p.finish_held(1, 1, |upto| Err(upto)), Ok(Err(2)));
+    assert_eq!(p.visible(), 0);
+    p.fail(1);
+    assert_eq!(p.wait(2), Err(Failed));
+    assert_eq!(p.finish_held(3, 3, |_| Ok::<_, ()>(())), Err(Failed));
+}
+
 /// The scheme of the sleeping path, whatever the luck of spinning: with no
 /// pause between, waiters sleep and are woken many times.
 #[test]

@@ -280,6 +280,10 @@ impl LogReplay<'_> {
             }
             seq += 1;
         }
+        let first = batch::sequence(record);
+        if seq == first && Link::decode(record).is_none() {
+            seq += 1; // log data alone took a number
+        }
         let last = seq.saturating_sub(1);
         progress.out.last_sequence = progress.out.last_sequence.max(last);
         progress.read_to = progress.read_to.max(last);

@@ -144,6 +144,7 @@ impl Engine {
         if !sync {
             return Ok(()); // every record is handed over as it is written
         }
+        Self::check_healthy(&self.state.lock())?;
         self.make_durable(self.publication.visible())
     }
 }

@@ -45,9 +45,8 @@ pub(crate) fn commit<E: CommitEnv>(
     request: &WriteRequest,
 ) -> Result<()> {
     let first = queue.commit(steps, request)?;
-    // Synced by the leader already.
     let last = first + u64::from(request.batch.count()) - 1;
-    acknowledge(steps.env, last, false)
+    acknowledge(steps.env, last)
 }
 
 /// A group's totals.

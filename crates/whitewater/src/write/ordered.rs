@@ -7,11 +7,9 @@
 //! those before it are finished, which they are about to be, unless one lost
 //! its core between taking its place and finishing; then the others sleep.
 //!
-//! With `sync`, a write is visible when it is in the log and acknowledged when
-//! the log is durable: writers without `sync` do not wait for a disk [I11]. A
-//! reader may so see a write that a power cut then removes, as it may any
-//! write without `sync`; whatever was derived from it and logged is later in
-//! the log, and goes with it.
+//! With `sync`, a write is held until the log is durable: as with a leader,
+//! nobody sees it before. The first of those that are held syncs for all that
+//! are finished behind it.
 
 use super::steps::{Window, acknowledge, carry_out, reserve};
 use super::{CommitEnv, WriteRequest};
@@ -22,19 +20,19 @@ use whitewater_storage::batch::HEADER_SIZE;
 ///
 /// # Errors
 /// What its log write, insert or sync reported, or a failure before it in the
-/// order. Unless it was the sync, no part of the batch is visible.
+/// order. No part of the batch is visible then, now or later.
 pub(crate) fn commit<E: CommitEnv>(env: &E, request: &WriteRequest) -> Result<()> {
     let payload = (!request.disable_wal).then(|| HEADER_SIZE + request.body().len());
     let (generation, place) = reserve(env, request.numbers(), payload)?;
     let window = Window::open(env, place);
     match carry_out(env, &generation, &place, request) {
-        Ok(()) => window.finish()?,
+        Ok(()) => window.finish(request.sync)?,
         Err(e) => {
             window.fail(&e);
             return Err(e);
         }
     }
-    acknowledge(env, place.last, request.sync)?;
+    acknowledge(env, place.last)?;
     env.keep_ahead(&generation, place.end);
     Ok(())
 }

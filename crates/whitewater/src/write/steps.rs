@@ -62,13 +62,31 @@ impl<'a, E: CommitEnv> Window<'a, E> {
         }
     }
 
-    /// All of it is in the log and in the memtables.
+    /// All of it is in the log and in the memtables. With `sync`, returns when
+    /// it is durable, and so visible.
     #[inline]
-    pub fn finish(mut self) -> Result<()> {
-        self.open = false;
+    pub fn finish(mut self, sync: bool) -> Result<()> {
         let Place { first, last, .. } = self.place;
-        let finished = self.env.publication().finish(first, last);
-        finished.map_err(|_| self.env.failure())
+        let publication = self.env.publication();
+        let finished = if sync {
+            // What is finished is in the log.
+            let durable = |upto| self.env.make_durable(upto);
+            publication.finish_held(first, last, durable)
+        } else {
+            publication.finish(first, last).map(Ok)
+        };
+        match finished {
+            Ok(Ok(())) => self.open = false,
+            Ok(Err(e)) => {
+                self.fail(&e);
+                return Err(e);
+            }
+            Err(_) => {
+                self.open = false;
+                return Err(self.env.failure());
+            }
+        }
+        Ok(())
     }
 
     /// Some of it is not.
@@ -91,17 +109,14 @@ impl<E: CommitEnv> Drop for Window<'_, E> {
     }
 }
 
-/// Waits until a finished write up to `last` is visible and, with `sync`,
-/// durable.
+/// Waits until a finished write up to `last` is visible.
 ///
 /// # Errors
-/// This write or one before it failed; a sync failed.
-pub(super) fn acknowledge<E: CommitEnv>(env: &E, last: SequenceNumber, sync: bool) -> Result<()> {
-    env.publication().wait(last).map_err(|_| env.failure())?;
-    if sync {
-        env.make_durable(last)?;
-    }
-    Ok(())
+/// This write or one before it failed.
+#[inline]
+pub(super) fn acknowledge<E: CommitEnv>(env: &E, last: SequenceNumber) -> Result<()> {
+    let visible = env.publication().wait(last);
+    visible.map_err(|_| env.failure())
 }
 
 /// Logs and inserts one batch at its place.
