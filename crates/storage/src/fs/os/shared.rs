@@ -263,7 +263,10 @@ impl SharedFile for OsShared {
         }
         let warm_to = len.max(growth.warmed);
         self.cover(growth.warmed, warm_to)?;
-        self.warm(growth.warmed, warm_to)?;
+        // Warming makes pages dirty. Where each write is synced, a fault costs
+        // less than writing back what is there already.
+        let cool = if self.options.initialize { old } else { 0 };
+        self.warm(growth.warmed.max(cool), warm_to)?;
         growth.warmed = warm_to;
         if len > old {
             if self.options.initialize {
