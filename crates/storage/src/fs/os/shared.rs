@@ -33,6 +33,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 static ZEROS: [u8; 4096] = [0; 4096];
 
 /// Bytes that probing needs.
+#[cfg(target_os = "linux")]
 const PROBE: u64 = ZEROS.len() as u64;
 
 /// File systems (by `statfs` type) on which [`SharedAccess::Auto`] maps. On
