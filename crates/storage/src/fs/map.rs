@@ -159,17 +159,22 @@ fn word(window: &MmapRaw, at: usize) -> &AtomicUsize {
 
 /// Stores `data` at `at`; it ends within the window.
 #[inline]
-fn store_in(window: &MmapRaw, at: usize, mut data: &[u8]) {
+fn store_in(window: &MmapRaw, at: usize, data: &[u8]) {
     assert!(at <= window.len() && data.len() <= window.len() - at);
     let mut aligned = at - at % WORD;
+    let mut rest = data;
     if at != aligned && !data.is_empty() {
         let skip = at - aligned;
-        let (head, rest) = data.split_at(data.len().min(WORD - skip));
-        store_part(word(window, aligned), skip, head);
+        let len = data.len().min(WORD - skip);
+        let bytes = match data.first_chunk() {
+            Some(first) => usize::from_le_bytes(*first),
+            None => few_bytes(data),
+        };
+        store_part(word(window, aligned), skip, len, bytes);
         aligned += WORD;
-        data = rest;
+        rest = &data[len..];
     }
-    let (words, tail) = data.as_chunks::<WORD>();
+    let (words, tail) = rest.as_chunks::<WORD>();
     if !words.is_empty() {
         // SAFETY: `aligned` and the words behind it are within the mapping, by
         // the assertion.
@@ -183,21 +188,31 @@ fn store_in(window: &MmapRaw, at: usize, mut data: &[u8]) {
         aligned += size_of_val(words);
     }
     if !tail.is_empty() {
-        store_part(word(window, aligned), 0, tail);
+        let bytes = match data.last_chunk() {
+            Some(last) => usize::from_le_bytes(*last) >> (8 * (WORD - tail.len())),
+            None => few_bytes(tail),
+        };
+        store_part(word(window, aligned), 0, tail.len(), bytes);
     }
 }
 
-/// Stores `bytes` at `skip` within a word and keeps its other bytes.
+/// Less than a word's bytes, the first one lowest.
 #[inline]
-fn store_part(word: &AtomicUsize, skip: usize, bytes: &[u8]) {
-    let mut new = [0; WORD];
-    new[skip..skip + bytes.len()].copy_from_slice(bytes);
-    let mut mask = [0; WORD];
-    mask[skip..skip + bytes.len()].fill(0xff);
-    let (new, mask) = (usize::from_ne_bytes(new), usize::from_ne_bytes(mask));
+fn few_bytes(bytes: &[u8]) -> usize {
+    let next = |word, byte: &u8| word << 8 | usize::from(*byte);
+    bytes.iter().rev().fold(0, next)
+}
+
+/// Stores the `len` lowest of `bytes`, the lowest one first, at `skip` within
+/// a word and keeps its other bytes. `len` is 1 or more and less than a word's.
+#[inline]
+fn store_part(word: &AtomicUsize, skip: usize, len: usize, bytes: usize) {
+    let mask = (usize::MAX >> (8 * (WORD - len))) << (8 * skip);
+    let new = usize::from_le((bytes << (8 * skip)) & mask);
+    let keep = usize::from_le(!mask);
     let mut old = word.load(Ordering::Relaxed);
     while let Err(now) =
-        word.compare_exchange_weak(old, old & !mask | new, Ordering::Relaxed, Ordering::Relaxed)
+        word.compare_exchange_weak(old, old & keep | new, Ordering::Relaxed, Ordering::Relaxed)
     {
         old = now;
     }

@@ -32,9 +32,10 @@ pub struct SharedOptions {
     /// How bytes get into the file. Default: [`SharedAccess::Auto`].
     pub access: SharedAccess,
     /// Whether [`SharedFile::extend`] writes zeros to new space and makes them
-    /// durable, which costs as much as writing that much data, and makes every
-    /// later `sync` cheaper: the file system need not note then that the space
-    /// is in use. For logs whose writes are synced one by one. Default: false.
+    /// durable. That costs as much as writing that much data, and spares the
+    /// `sync` calls from it: the first one need not write back memory that was
+    /// made ready, and none has to note that space is in use now. For logs
+    /// whose writes are synced one by one. Default: false.
     pub initialize: bool,
 }
 
@@ -66,7 +67,8 @@ pub trait SharedFile: Debug + Send + Sync {
     /// that no later write below `len` fails for want of space, and reading as
     /// zeros where nothing was written (in a reused file: as what stood
     /// there). Also gets the memory behind them ready, if the file is mapped,
-    /// in as far as no earlier call did: also below [`SharedFile::allocated`].
+    /// in as far as no earlier call did: also below [`SharedFile::allocated`],
+    /// unless [`SharedOptions::initialize`] is set.
     /// Nothing is cut off when `len` is below that.
     ///
     /// Call it from one thread at a time, off the path of writers, and not too

@@ -2,19 +2,21 @@
 //!
 //! A log can end in many ways: at the end of the file, at preallocated zeros,
 //! in the middle of a write that a crash cut, or, in a recycled file, where
-//! the records of the file's previous life begin. The rules here:
+//! the records of the file's previous life begin. And a crash can leave holes
+//! in it: records of which nothing or not all was written, with whole ones
+//! behind them. The rules here:
 //!
 //! * I1: a record is handed out only when its checksum is right and, for
 //!   recyclable types, it carries this log's number.
 //! * I2: zeros end the log only when nothing but zeros follows. (Sectors that
 //!   a power cut lost read as zeros too, and what follows them must not be
 //!   taken for the continuation.)
-//! * I3: bytes that are no record are a torn tail (at the end of a plain log)
-//!   or stale (in a recycled one) only when no valid record of this log
-//!   follows in the same block or at the start of the next. Otherwise they are
-//!   damage.
+//! * I3: bytes that are no record of this log are a torn tail or stale (in a
+//!   recycled file) only when no valid record of this log follows anywhere.
+//!   Otherwise they are damage.
 //! * I4: after damage, reading resumes at the next block, for lengths are not
-//!   to be trusted.
+//!   to be trusted, or at the valid record in a later one that was found for
+//!   I3.
 
 use super::format::{
     BLOCK_SIZE, HEADER_SIZE, Header, Purpose, RECYCLABLE_HEADER_SIZE, TYPE_OFFSET, header_size,
@@ -70,7 +72,8 @@ pub(super) struct BlockReader {
     next_block_start: u64,
     payload: Range<usize>,
     record_start: usize,
-    /// A recyclable record of this log was read: the tail may be stale.
+    /// A recyclable record was read, if only its header: the tail may be
+    /// stale.
     recycled: bool,
     /// A plain data record was read: the file was never recycled.
     plain: bool,
@@ -180,7 +183,7 @@ impl BlockReader {
             }
             return match self.examine(&header) {
                 Verdict::Good(purpose) => Ok(self.accept(&header, purpose)),
-                Verdict::Stale => Ok(self.end()),
+                Verdict::Stale => self.stale_record(),
                 Verdict::Torn => self.no_record(Some(header.ty), None),
                 Verdict::Bad(what) => self.no_record(Some(header.ty), Some(what)),
             };
@@ -247,30 +250,77 @@ impl BlockReader {
     /// file ends inside (I3).
     fn no_record(&mut self, ty: Option<u8>, what: Option<&'static str>) -> Result<Physical> {
         let offset = self.offset();
+        let ours = ty.is_some_and(is_recyclable)
+            && self.carries_our_number(&self.block[self.pos..self.len]);
         // At the start of a file, which may be of either kind, a torn write
         // over the previous life is assumed only where our number stands.
-        let maybe_stale = self.recycled
-            || (!self.plain
-                && ty.is_some_and(is_recyclable)
-                && self.carries_our_number(&self.block[self.pos..self.len]));
-        let followed = (maybe_stale || what.is_none()) && self.record_follows()?;
-        let torn = what.is_none() && !followed;
-        if followed || (!maybe_stale && !torn) {
-            self.lost_tail = !followed && self.has_lost_sector() && !self.record_follows()?;
-            // `record_follows` may have loaded the next block already.
-            if offset >= self.block_start {
-                self.pos = self.len; // upholds I4
+        let maybe_stale = self.recycled || (!self.plain && ours);
+        if maybe_stale || what.is_none() {
+            self.recycled |= maybe_stale;
+            if self.resume_at_record()? {
+                let what = what.unwrap_or("record length beyond the end of the file");
+                return Ok(Physical::Damage { offset, what });
             }
-            let what = what.unwrap_or("record length beyond the end of the file");
-            return Ok(Physical::Damage { offset, what });
+            self.ended = true;
+            return Ok(if ours || !maybe_stale {
+                Physical::Torn { offset }
+            } else {
+                Physical::End
+            });
         }
-        self.ended = true;
-        let ours =
-            torn && (!maybe_stale || self.carries_our_number(&self.block[self.pos..self.len]));
-        Ok(if ours {
-            Physical::Torn { offset }
+        if self.is_cut_short() {
+            if !self.skip_zero_blocks()? {
+                self.ended = true;
+                return Ok(Physical::Torn { offset });
+            }
         } else {
-            Physical::End
+            self.lost_tail = self.has_lost_sector() && self.find_record(self.pos + 1).is_none();
+            self.pos = self.len; // upholds I4
+        }
+        let what = what.unwrap_or_default();
+        Ok(Physical::Damage { offset, what })
+    }
+
+    /// Whether the bytes at the read position are the first ones of a record
+    /// with nothing but zeros behind them in this block: what is left of a
+    /// record in space allocated before, when its writer died copying it. A
+    /// record that was copied to its last byte is not cut short, nor is one
+    /// with no space behind it: closed logs have none.
+    fn is_cut_short(&self) -> bool {
+        let rest = &self.block[self.pos..self.len];
+        let Some(last) = rest.iter().rposition(|&b| b != 0) else {
+            return false;
+        };
+        let size = match Header::parse(rest) {
+            Some(header) if last >= TYPE_OFFSET => header.record_size(),
+            _ => HEADER_SIZE,
+        };
+        last + 1 < size
+            && size <= BLOCK_SIZE - self.pos
+            && (size < rest.len() || !self.in_last_block())
+    }
+
+    /// Moves on to the next block that holds something; false when there is
+    /// none.
+    fn skip_zero_blocks(&mut self) -> Result<bool> {
+        while !self.in_last_block() && self.load_block()? {
+            if !is_zero(&self.block[..self.len]) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What it means that a whole record of the previous life stands at the
+    /// read position: the end of the log, or a hole in it.
+    fn stale_record(&mut self) -> Result<Physical> {
+        let offset = self.offset();
+        self.recycled = true;
+        Ok(if self.resume_at_record()? {
+            let what = "record of another log before records of this one";
+            Physical::Damage { offset, what }
+        } else {
+            self.end()
         })
     }
 
@@ -290,23 +340,39 @@ impl BlockReader {
     }
 
     /// Whether a valid record of this log follows the bytes at the read
-    /// position, in this block or at the start of the next one, which is then
-    /// the one in memory.
-    fn record_follows(&mut self) -> Result<bool> {
-        for at in self.pos + 1..self.len {
-            if self.is_record_at(at) {
+    /// position. Where reading goes on is then the read position (I4);
+    /// otherwise the file was read to its end.
+    fn resume_at_record(&mut self) -> Result<bool> {
+        if self.find_record(self.pos + 1).is_some() {
+            self.pos = self.len;
+            return Ok(true);
+        }
+        self.resume_in_later_block()
+    }
+
+    /// The same for valid records in the blocks behind this one.
+    fn resume_in_later_block(&mut self) -> Result<bool> {
+        while !self.in_last_block() && self.load_block()? {
+            if let Some(at) = self.find_record(0) {
+                self.pos = at;
                 return Ok(true);
             }
         }
-        if self.in_last_block() {
-            return Ok(false);
-        }
-        Ok(self.load_block()? && self.is_record_at(0))
+        Ok(false)
+    }
+
+    /// The first place from `from` on in this block at which a valid record of
+    /// this log starts.
+    fn find_record(&self, from: usize) -> Option<usize> {
+        (from..self.len).find(|&at| self.is_record_at(at))
     }
 
     /// Whether a valid data record of this log starts at `at` in the block.
     fn is_record_at(&self, at: usize) -> bool {
         let rest = &self.block[at..self.len];
+        if self.recycled && !self.carries_our_number(rest) {
+            return false; // the quick way through a long previous life
+        }
         let Some(header) = Header::parse(rest) else {
             return false;
         };
@@ -344,11 +410,21 @@ impl BlockReader {
                 break;
             }
         }
-        if blocks == 1 && (pad < RECYCLABLE_HEADER_SIZE || self.starts_with_unsplit(pad)) {
+        // A plain record might have stood in a pad that holds its header.
+        let header = if self.plain {
+            HEADER_SIZE
+        } else {
+            RECYCLABLE_HEADER_SIZE
+        };
+        if blocks == 1 && (pad < header || self.starts_with_unsplit(pad)) {
             return Ok(None);
         }
-        if self.recycled && !self.is_record_at(0) && !self.record_follows()? {
-            return Ok(Some(self.end()));
+        if self.recycled {
+            match self.find_record(0) {
+                Some(at) => self.pos = at,
+                None if self.resume_in_later_block()? => {}
+                None => return Ok(Some(self.end())),
+            }
         }
         Ok(Some(Physical::Damage { offset, what: WHAT }))
     }

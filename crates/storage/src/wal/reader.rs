@@ -41,8 +41,7 @@ pub enum ReadOutcome {
     TornTail {
         /// Where the unfinished record starts.
         offset: u64,
-        /// Bytes from there to the end of the file (in a recycled file: to
-        /// the end of the block after whose records stale ones begin).
+        /// Bytes from there to the end of the file, whatever they are.
         bytes: u64,
     },
     /// Bytes at an offset contradict their checksum or the format. Reading

@@ -3,6 +3,7 @@
 mod crash;
 mod fault;
 mod fixtures;
+mod holes;
 mod manifest;
 mod mem;
 mod os;

@@ -26,11 +26,15 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Zeros written at a time.
-static ZEROS: [u8; 256 << 10] = [0; 256 << 10];
+/// Zeros written at a time. A page and no more: Linux caches what comes in one
+/// call as one large folio where it can, and then looks through all of that at
+/// every later write of a few bytes, and writes all of it back for a store into
+/// any of its pages.
+static ZEROS: [u8; 4096] = [0; 4096];
 
 /// Bytes that probing needs.
-const PROBE: u64 = 4096;
+#[cfg(target_os = "linux")]
+const PROBE: u64 = ZEROS.len() as u64;
 
 /// File systems (by `statfs` type) on which [`SharedAccess::Auto`] maps. On
 /// these, allocated space stays the file's when it is overwritten. Others may
@@ -188,6 +192,16 @@ impl OsShared {
         Ok(map)
     }
 
+    #[cfg(target_os = "linux")]
+    fn is_mapped(&self) -> bool {
+        self.map.is_some()
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn is_mapped(&self) -> bool {
+        false
+    }
+
     /// Maps what was allocated.
     #[cfg(target_os = "linux")]
     fn cover(&self, from: u64, to: u64) -> Result<()> {
@@ -244,18 +258,22 @@ impl SharedFile for OsShared {
         let old = self.allocated.load(Ordering::Relaxed); // only we write it
         if len > old {
             let reserved = self.reserve(old, len)?;
-            if !reserved || self.options.initialize {
+            if !reserved || (self.options.initialize && !self.is_mapped()) {
                 self.write_zeros(old, len)?;
-            }
-            if self.options.initialize {
-                self.sync()?;
             }
         }
         let warm_to = len.max(growth.warmed);
         self.cover(growth.warmed, warm_to)?;
-        self.warm(growth.warmed, warm_to)?;
+        // Warming makes pages dirty. Where each write is synced, a fault costs
+        // less than writing back what is there already.
+        let cool = if self.options.initialize { old } else { 0 };
+        self.warm(growth.warmed.max(cool), warm_to)?;
         growth.warmed = warm_to;
         if len > old {
+            if self.options.initialize {
+                // Warm pages are dirty: this writes their zeros.
+                self.sync()?;
+            }
             // Release: pairs with the load in `write_at`.
             self.allocated.store(len, Ordering::Release);
         }

@@ -7,7 +7,7 @@ use whitewater_storage::ErrorKind;
 use whitewater_storage::fs::fault::{FaultFs, FaultOp, OpSet, Rule};
 use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::fs::os::OsFs;
-use whitewater_storage::fs::{Fs, SharedOptions};
+use whitewater_storage::fs::{Fs, SharedAccess, SharedOptions};
 use whitewater_storage::wal::Segment;
 
 const BLOCK: usize = 32 * 1024;
@@ -196,5 +196,94 @@ fn a_segment_stays_failed_after_a_failure() {
         assert_eq!(segment.extend(2000).unwrap_err(), first);
         assert_eq!(segment.close(14).unwrap_err(), first);
         assert_eq!(fault.injected().len(), 2);
+    }
+}
+
+/// Tells the second process what to write, and how.
+const CHILD_VARIABLE: &str = "WHITEWATER_TEST_SEGMENT";
+
+/// The i-th record of the second process.
+fn child_record(i: u64) -> Vec<u8> {
+    vec![1 + (i % 250) as u8; (i * 37 % 900) as usize]
+}
+
+/// Puts records side by side until the process dies, and says how many are
+/// there from the first one on.
+fn write_until_killed(path: &std::path::Path, access: SharedAccess) {
+    const ROUND: u64 = 400;
+    let file = OsFs.open_shared(path, None, access.into()).unwrap();
+    let segment = Segment::new(file, 5, false);
+    let (mut first, mut at, mut ready) = (0, 0, 0);
+    loop {
+        if at + ROUND * 1000 > ready {
+            ready += 1 << 20;
+            segment.extend(ready).unwrap();
+        }
+        let mut places = Vec::new();
+        for i in first..first + ROUND {
+            places.push((i, at));
+            at = Segment::end_of(at, child_record(i).len(), false);
+        }
+        std::thread::scope(|s| {
+            for t in 0..2 {
+                let (segment, places) = (&segment, &places);
+                s.spawn(move || {
+                    for (i, at) in places.iter().skip(t).step_by(2) {
+                        segment.put(*at, &[&child_record(*i)]).unwrap();
+                    }
+                });
+            }
+        });
+        first += ROUND;
+        println!("written {first}");
+    }
+}
+
+#[test]
+fn records_survive_the_death_of_the_process() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+    let accesses = [SharedAccess::Auto, SharedAccess::Positioned];
+    if let Some(path) = std::env::var_os(CHILD_VARIABLE) {
+        let path = std::path::PathBuf::from(path);
+        let positioned = path.extension().is_some_and(|e| e == "1");
+        write_until_killed(&path, accesses[usize::from(positioned)]);
+    }
+    let dir = tempfile::tempdir().unwrap();
+    for which in 0..accesses.len() {
+        let path = dir.path().join(format!("log.{which}"));
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "--nocapture",
+                "fswal::segment::records_survive_the_death_of_the_process",
+            ])
+            .env(CHILD_VARIABLE, &path)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut told = 0;
+        while told < 4_000 {
+            let line = lines.next().expect("the second process goes on").unwrap();
+            if let Some((_, n)) = line.split_once("written ") {
+                told = n.parse().unwrap();
+            }
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        for line in lines.map_while(Result::ok) {
+            if let Some((_, n)) = line.split_once("written ") {
+                told = told.max(n.parse().unwrap_or(0));
+            }
+        }
+        let back = read_log(&OsFs, &path, 5);
+        assert!(
+            back.head.len() as u64 >= told,
+            "{} < {told}",
+            back.head.len()
+        );
+        let expected = |(i, record): (usize, &Vec<u8>)| *record == child_record(i as u64);
+        assert!(back.head.iter().enumerate().all(expected));
     }
 }

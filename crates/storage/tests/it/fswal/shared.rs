@@ -506,3 +506,27 @@ fn a_power_cut_keeps_what_was_synced_and_any_of_the_rest() {
     let all = content(&fs.crash_clone(1.0, 1), p("/f"));
     assert_eq!(all, content(&fs, p("/f")), "the death of the process alone");
 }
+
+#[test]
+fn auto_maps_where_it_is_safe_to() {
+    let shm = Path::new("/dev/shm");
+    let (Ok(dir), true) = (tempfile::tempdir_in(shm), cfg!(target_os = "linux")) else {
+        println!("skipped: no memory file system at {}", shm.display());
+        return;
+    };
+    for (access, mapped) in [
+        (SharedAccess::Auto, true),
+        (SharedAccess::Mapped, true),
+        (SharedAccess::Positioned, false),
+    ] {
+        let path = dir.path().join(format!("{access:?}"));
+        let file = OsFs.open_shared(&path, None, access.into()).unwrap();
+        assert_eq!(OsFs.file_size(&path).unwrap(), 0, "probing leaves nothing");
+        file.extend(10_000).unwrap();
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        assert_eq!(maps.contains(path.to_str().unwrap()), mapped, "{access:?}");
+        drop(file);
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        assert!(!maps.contains(path.to_str().unwrap()));
+    }
+}
