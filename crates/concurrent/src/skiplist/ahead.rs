@@ -51,11 +51,18 @@ pub(super) struct Ahead {
     open: usize,
     /// Whose turn it is.
     turn: usize,
+    /// Whether to ask for the ends of long entries, too.
+    whole: bool,
 }
 
 impl Ahead {
-    /// What is ahead of `at`, a node of `list` and not its head.
-    pub(super) fn of<O: KeyOrder, L: Layout>(list: &SkipList<O, L>, at: Node) -> Self {
+    /// What is ahead of `at`, a node of `list` and not its head. `whole` says
+    /// that all of each entry will be read; only for entries in their nodes.
+    pub(super) fn of<O: KeyOrder, L: Layout>(
+        list: &SkipList<O, L>,
+        at: Node,
+        whole: bool,
+    ) -> Self {
         // SAFETY: a published node of the list, which is borrowed.
         let key = unsafe { at.key_as::<L>() };
         let current = Lane {
@@ -67,6 +74,7 @@ impl Ahead {
             first: 0,
             open: 1,
             turn: 0,
+            whole: whole && L::INLINE,
         }
     }
 
@@ -89,7 +97,7 @@ impl Ahead {
         for _ in 0..STEPS {
             self.turn = (self.turn + 1) % LANES;
             // SAFETY: the caller's promise.
-            unsafe { self.lanes[self.turn].step() };
+            unsafe { self.lanes[self.turn].step(self.whole) };
         }
     }
 
@@ -119,10 +127,15 @@ impl Lane {
     /// # Safety
     /// As for [`Ahead::follow`].
     #[inline]
-    unsafe fn step(&mut self) {
+    unsafe fn step(&mut self, whole: bool) {
         let Some(node) = self.at else {
             return;
         };
+        if whole {
+            // SAFETY: a published node, by the caller's promise in its list,
+            // and not the head: lanes begin at nodes after the cursor's.
+            unsafe { node.prefetch_rest() };
+        }
         // SAFETY: every node has level 0.
         let next = unsafe { node.next(0) };
         self.at = if next == self.end { None } else { next };
