@@ -292,6 +292,21 @@ impl Node {
         }
     }
 
+    /// Asks the processor for one of the node's links, if it has the level.
+    #[inline(always)]
+    pub(super) fn prefetch_link(self, level: usize) {
+        #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let link = self.0.as_ptr().wrapping_sub(level).cast::<i8>();
+            // SAFETY: a prefetch has no effect but on caches, whatever the
+            // address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(link) };
+        }
+        #[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri)))))]
+        let _ = level;
+    }
+
     /// Asks the processor for what [`Node::prefetch`] has not asked for of a
     /// node with the entry in it, which is read for that. Beyond some lines
     /// the rest comes by itself.
