@@ -488,6 +488,48 @@ fn cursors_among_versions() {
     }
 }
 
+/// A sweep beside an insert: sorted, without repetitions, and with all that was
+/// there before.
+fn a_sweep(before: &'static [(&'static str, u64)], new: (&'static str, u64)) {
+    model(move || {
+        let tree = tree(&[]);
+        for (key, tag) in before {
+            assert!(tree.insert(key.as_bytes(), *tag, &[*tag as u8]));
+        }
+        let other = tree.clone();
+        let reader = thread::spawn(move || {
+            let mut sweep = other.sweep();
+            sweep.seek_to_first();
+            let mut seen: Vec<(String, u64)> = Vec::new();
+            while sweep.valid() {
+                let (key, tag) = sweep.key().split_last_chunk::<8>().unwrap();
+                let key = String::from_utf8(key.to_vec()).unwrap();
+                let tag = u64::from_le_bytes(*tag);
+                assert_eq!(sweep.value(), [tag as u8]);
+                let sorted = seen
+                    .last()
+                    .is_none_or(|last| last.0 < key || (last.0 == key && last.1 > tag));
+                assert!(sorted, "{key} at {tag} after {seen:?}");
+                seen.push((key, tag));
+                sweep.next();
+            }
+            for (key, tag) in before {
+                let same = |(k, t): &(String, u64)| k == key && t == tag;
+                assert!(seen.iter().any(same), "{key} at {tag} is not in {seen:?}");
+            }
+        });
+        assert!(tree.insert(new.0.as_bytes(), new.1, &[new.1 as u8]));
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+fn sweeps_beside_inserts() {
+    a_sweep(&[("a", 1), ("c", 1)], ("b", 1));
+    a_sweep(&[("a", 1), ("b", 1), ("b", 2)], ("b", 3));
+    a_sweep(&[("a", 1), ("b", 1), ("b", 3)], ("b", 2));
+}
+
 /// Reads at a sequence, every way, beside a version that arrives.
 fn reads_at(before: &'static [u64], new: u64, sequence: u64) {
     let newest = before.iter().copied().filter(|tag| *tag <= sequence).max();

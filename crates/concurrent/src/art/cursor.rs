@@ -291,7 +291,7 @@ impl<const FALLING: bool> Cursor<FALLING> {
         let up = up::<FALLING>(forward);
         // Most steps lead to a leaf next to the last one.
         if let Some(frame) = self.frames[..self.depth].last_mut()
-            && let leaf = frame.next_leaf(tree, up)
+            && let leaf = frame.next_leaf(tree, up, true)
             && leaf.is_leaf()
             && self.land(tree, leaf, landing)
         {
@@ -304,23 +304,83 @@ impl<const FALLING: bool> Cursor<FALLING> {
     #[inline(never)]
     fn walk_on(&mut self, tree: &Art, forward: bool, landing: Landing) {
         let up = up::<FALLING>(forward);
+        loop {
+            let leaf = self.leaf_after(tree, up, true);
+            if leaf.is_none() {
+                self.leaf = Ref::NONE;
+                return;
+            }
+            if self.land(tree, leaf, landing) {
+                return;
+            }
+        }
+    }
+
+    /// To the next leaf, whether it has versions or not, through any nodes.
+    /// With `look`, leaves on the way are looked at.
+    #[inline(always)]
+    fn leaf_after(&mut self, tree: &Art, up: bool, look: bool) -> Ref {
         while self.depth > 0 {
             let frame = &mut self.frames[self.depth - 1];
-            let child = frame.next(tree, up);
+            let child = frame.next(tree, up, look);
             if child.is_none() {
                 self.depth -= 1;
-            } else if !child.is_leaf() {
+            } else if child.is_leaf() {
+                return child;
+            } else {
                 // The next node's children, while this one's are read.
                 let upcoming = frame.upcoming(up);
                 if !upcoming.is_none() && !upcoming.is_leaf() {
                     tree.node(upcoming).ask_for_children(&tree.memory);
                 }
                 self.push(tree, child, start(up));
-            } else if self.land(tree, child, landing) {
-                return;
             }
         }
-        self.leaf = Ref::NONE;
+        Ref::NONE
+    }
+
+    /// Moves the frames alone to the next leaf forward and names it; no leaf
+    /// is read for that. The place of the cursor means nothing from then on.
+    #[inline(always)]
+    pub(super) fn scout(&mut self, tree: &Art) -> Ref {
+        let up = up::<FALLING>(true);
+        if let Some(frame) = self.frames[..self.depth].last_mut() {
+            let leaf = frame.next_leaf(tree, up, false);
+            if !leaf.is_none() {
+                return leaf;
+            }
+        }
+        self.scout_on(tree, up)
+    }
+
+    #[inline(never)]
+    fn scout_on(&mut self, tree: &Art, up: bool) -> Ref {
+        self.leaf_after(tree, up, false)
+    }
+
+    /// To the next older version of the same key; whether there is one.
+    #[inline(always)]
+    pub(super) fn older(&mut self, tree: &Art) -> bool {
+        if self.is_inside() {
+            return false;
+        }
+        let older = self.versions(tree).older(self.at);
+        if older != Link::END {
+            self.at = older;
+        }
+        older != Link::END
+    }
+
+    /// To the newest version of a leaf that a scout has named, or nowhere
+    /// without a leaf; `false`, and stays, if the leaf has no versions. The
+    /// frames stay behind, so only a `seek` may follow.
+    #[inline(always)]
+    pub(super) fn stand(&mut self, tree: &Art, leaf: Ref) -> bool {
+        if leaf.is_none() {
+            self.leaf = leaf;
+            return true;
+        }
+        self.land(tree, leaf, Landing::Newest)
     }
 
     /// To a version of a leaf, if it has any.

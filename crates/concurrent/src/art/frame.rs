@@ -123,9 +123,11 @@ impl Frame {
         before
     }
 
-    /// Moves to the next child, or beyond the last in this direction.
+    /// Moves to the next child, or beyond the last in this direction. `look`
+    /// says whether leaves that come may be looked at, as by
+    /// [`Frame::next_leaf`].
     #[inline]
-    pub(super) fn next(&mut self, tree: &Art, up: bool) -> Ref {
+    pub(super) fn next(&mut self, tree: &Art, up: bool, look: bool) -> Ref {
         if let Some(byte) = self.byte.take() {
             let place = place_of(byte);
             self.at = self.list(tree, place, place) + 1;
@@ -142,33 +144,34 @@ impl Frame {
                 return child;
             }
         }
-        self.next_listed(tree, up)
+        self.next_listed(tree, up, look)
     }
 
     /// Moves to the next child, if it is a leaf and listed. Otherwise does
-    /// nothing.
+    /// nothing. With `look`, the heads of leaves that come are read for the
+    /// versions they lead to.
     #[inline(always)]
-    pub(super) fn next_leaf(&mut self, tree: &Art, up: bool) -> Ref {
+    pub(super) fn next_leaf(&mut self, tree: &Art, up: bool, look: bool) -> Ref {
         let child = self.upcoming(up);
         if !child.is_leaf() {
             return Ref::NONE;
         }
-        self.next_listed(tree, up)
+        self.next_listed(tree, up, look)
     }
 
     /// Moves to the next child, which must be listed.
     #[inline(always)]
-    fn next_listed(&mut self, tree: &Art, up: bool) -> Ref {
+    fn next_listed(&mut self, tree: &Art, up: bool, look: bool) -> Ref {
         let child = self.upcoming(up);
         self.at = if up { self.at + 1 } else { self.at - 1 };
-        self.ask_ahead(tree, up);
+        self.ask_ahead(tree, up, look);
         child
     }
 
-    /// Asks the processor for a child some steps ahead, and for the versions
-    /// of one nearer, which was asked for before.
+    /// Asks the processor for a child some steps ahead, and with `look` for
+    /// the versions of one nearer, which was asked for before.
     #[inline(always)]
-    fn ask_ahead(&self, tree: &Art, up: bool) {
+    fn ask_ahead(&self, tree: &Art, up: bool, look: bool) {
         let ahead = |steps: usize| {
             let index = if up {
                 self.at.wrapping_add(steps - 1)
@@ -181,7 +184,8 @@ impl Frame {
         if let Some(far) = ahead(AHEAD) {
             ask_for(tree, *far);
         }
-        if let Some(near) = ahead(AHEAD / 2)
+        if look
+            && let Some(near) = ahead(AHEAD / 2)
             && near.is_leaf()
         {
             // Relaxed: only a hint.

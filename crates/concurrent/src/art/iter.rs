@@ -13,8 +13,8 @@ use super::cursor::Cursor;
 /// Keys rise, or fall if `FALLING`: bytewise order or its reverse. Within a
 /// key, tags fall in both.
 pub struct Iter<const FALLING: bool = false> {
-    tree: Arc<Art>,
-    cursor: Cursor<FALLING>,
+    pub(super) tree: Arc<Art>,
+    pub(super) cursor: Cursor<FALLING>,
     /// User key and tag of the current entry, if they do not lie side by side
     /// in the tree.
     key: Vec<u8>,
@@ -134,7 +134,7 @@ impl<const FALLING: bool> Iter<FALLING> {
     /// Makes [`Iter::key`] ready: only further versions need it, as they do
     /// not repeat the user key.
     #[inline(always)]
-    fn assemble(&mut self) {
+    pub(super) fn assemble(&mut self) {
         if self.cursor.valid() && !self.cursor.is_inside() {
             self.assemble_version();
         }

@@ -283,8 +283,16 @@ impl<'t> Leaf<'t> {
     }
 
     /// Bytes of the whole piece.
+    #[inline(always)]
     pub(super) fn size(self) -> usize {
         self.shape().size()
+    }
+
+    /// Bytes of the piece before the value inside: head, user key and tag.
+    #[inline(always)]
+    pub(super) fn size_before_value(self) -> usize {
+        let shape = self.shape();
+        shape.size() - shape.value
     }
 }
 
@@ -455,6 +463,7 @@ impl<'t> Version<'t> {
     }
 
     /// Bytes of the whole piece.
+    #[inline(always)]
     pub(super) fn size(self) -> usize {
         size_of::<VersionHead>() + self.head_ref().value_len as usize
     }

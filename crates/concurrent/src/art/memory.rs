@@ -224,6 +224,31 @@ impl Memory {
         let _ = (unit, line);
     }
 
+    /// Asks the processor for the lines with the bytes of a piece from `from` to
+    /// before `to`. Beyond some lines the rest is left to the processor, which
+    /// notices when memory is read in order.
+    #[inline(always)]
+    pub(super) fn prefetch_bytes(&self, unit: u32, from: usize, to: usize) {
+        const LINE: usize = 64;
+        const MOST: usize = 16 * LINE;
+        #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let piece = self.base.as_ptr().wrapping_add(unit as usize * UNIT);
+            let start = piece.addr().wrapping_add(from) & !(LINE - 1);
+            let mut line = piece.wrapping_add(start.wrapping_sub(piece.addr()));
+            let end = piece.wrapping_add(to.min(from + MOST));
+            while line < end {
+                // SAFETY: a prefetch has no effect but on caches, whatever the
+                // address.
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast::<i8>()) };
+                line = line.wrapping_add(LINE);
+            }
+        }
+        #[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri)))))]
+        let _ = (unit, to, from + MOST);
+    }
+
     /// A piece of `bytes` bytes, uninitialized, by its unit.
     ///
     /// # Panics

@@ -20,7 +20,8 @@
 //!   these in order; `lock`: for one inserter at a time
 //! * `search`: the way to a key; `insert`: adding keys; `batch`: many at once
 //! * `prepare`: inserting in two steps
-//! * `cursor`, `frame`, `iter`: walking in order; `check`: whether a tree is sound
+//! * `cursor`, `frame`, `iter`: walking in order; `sweep`: the same for a flush;
+//!   `check`: whether a tree is sound
 //!
 //! # Thread safety
 //! Everything may be called from any thread at any time. Readers never wait
@@ -50,6 +51,7 @@ mod memory;
 mod node;
 mod prepare;
 mod search;
+mod sweep;
 mod versions;
 
 use std::fmt;
@@ -65,6 +67,7 @@ use crate::sync::{AtomicU32, Ordering};
 
 pub use self::iter::Iter;
 pub use self::prepare::Prepared;
+pub use self::sweep::Sweep;
 pub use crate::region::{pool_bytes, pool_limit, set_pool_limit};
 
 /// How a tree takes memory.
@@ -182,6 +185,17 @@ impl Art {
     /// comes first, and of a key the highest tag.
     pub fn iter_falling(self: &Arc<Self>) -> Iter<true> {
         Iter::new(Arc::clone(self))
+    }
+
+    /// As [`Art::iter`], for one walk forward over many entries that reads all
+    /// of each.
+    pub fn sweep(self: &Arc<Self>) -> Sweep {
+        Sweep::new(self.iter())
+    }
+
+    /// As [`Art::sweep`], in the order of [`Art::iter_falling`].
+    pub fn sweep_falling(self: &Arc<Self>) -> Sweep<true> {
+        Sweep::new(self.iter_falling())
     }
 
     /// Number of entries. Exact when no insert is in flight. Sums up some

@@ -23,11 +23,16 @@ use super::node::{MAX_HEIGHT, Node};
 use super::{KeyOrder, Layout, SkipList};
 
 /// Lanes: enough that a node arrives before its lane has its next turn.
-const LANES: usize = 8;
+const LANES: usize = 16;
 
 /// Lanes that take a step for each of the cursor's: there must be more steps
 /// than the cursor's, as the turns of lanes that have ended are lost.
-const STEPS: usize = 2;
+const STEPS: usize = 3;
+
+/// Steps of the cursor from the opening of one lane to that of the next: where
+/// a lane ends must have arrived before the next one is opened there. Fewer
+/// than a segment has nodes on average.
+const PAUSE: usize = 2;
 
 /// Links of this level bound the segments.
 const LEVEL: usize = 1;
@@ -51,11 +56,16 @@ pub(super) struct Ahead {
     open: usize,
     /// Whose turn it is.
     turn: usize,
+    /// Steps of the cursor since a lane was opened, up to [`PAUSE`].
+    rested: usize,
+    /// Whether to ask for the ends of long entries, too.
+    whole: bool,
 }
 
 impl Ahead {
-    /// What is ahead of `at`, a node of `list` and not its head.
-    pub(super) fn of<O: KeyOrder, L: Layout>(list: &SkipList<O, L>, at: Node) -> Self {
+    /// What is ahead of `at`, a node of `list` and not its head. `whole` says
+    /// that all of each entry will be read; only for entries in their nodes.
+    pub(super) fn of<O: KeyOrder, L: Layout>(list: &SkipList<O, L>, at: Node, whole: bool) -> Self {
         // SAFETY: a published node of the list, which is borrowed.
         let key = unsafe { at.key_as::<L>() };
         let current = Lane {
@@ -67,6 +77,8 @@ impl Ahead {
             first: 0,
             open: 1,
             turn: 0,
+            rested: PAUSE,
+            whole: whole && L::INLINE,
         }
     }
 
@@ -76,7 +88,9 @@ impl Ahead {
     /// The list must be alive.
     #[inline]
     pub(super) unsafe fn follow(&mut self, at: Node) {
-        if self.open < LANES {
+        self.rested = (self.rested + 1).min(PAUSE);
+        if self.open < LANES && (self.rested == PAUSE || self.open == 1) {
+            self.rested = 0;
             // SAFETY: the caller's promise.
             unsafe { self.open_lane() };
         }
@@ -89,7 +103,7 @@ impl Ahead {
         for _ in 0..STEPS {
             self.turn = (self.turn + 1) % LANES;
             // SAFETY: the caller's promise.
-            unsafe { self.lanes[self.turn].step() };
+            unsafe { self.lanes[self.turn].step(self.whole) };
         }
     }
 
@@ -106,6 +120,9 @@ impl Ahead {
         let end = unsafe { start.next(LEVEL) };
         if let Some(end) = end {
             end.prefetch();
+            // Its link of the level, which is read first, may lie in the line
+            // before.
+            end.prefetch_link(LEVEL);
         }
         self.lanes[(last + 1) % LANES] = Lane {
             at: Some(start),
@@ -119,10 +136,15 @@ impl Lane {
     /// # Safety
     /// As for [`Ahead::follow`].
     #[inline]
-    unsafe fn step(&mut self) {
+    unsafe fn step(&mut self, whole: bool) {
         let Some(node) = self.at else {
             return;
         };
+        if whole {
+            // SAFETY: a published node, by the caller's promise in its list,
+            // and not the head: lanes begin at nodes after the cursor's.
+            unsafe { node.prefetch_rest() };
+        }
         // SAFETY: every node has level 0.
         let next = unsafe { node.next(0) };
         self.at = if next == self.end { None } else { next };

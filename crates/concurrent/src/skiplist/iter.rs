@@ -23,6 +23,8 @@ pub struct Iter<O, L: Layout = Inline> {
     /// Steps forward to a node far away in memory, less those to one nearby;
     /// 0 to twice [`LONG_WALK`].
     far_steps: u32,
+    /// Whether whole entries are fetched, and from the first step on.
+    sweeps: bool,
     /// What is fetched for a long walk.
     ahead: Option<Box<Ahead>>,
 }
@@ -34,13 +36,18 @@ unsafe impl<O: KeyOrder, L: Layout> Send for Iter<O, L> {}
 unsafe impl<O: KeyOrder, L: Layout> Sync for Iter<O, L> {}
 
 impl<O: KeyOrder, L: Layout> Iter<O, L> {
-    pub(super) fn new(list: Arc<SkipList<O, L>>) -> Self {
-        Iter {
+    /// `sweeps` says that the cursor is for one walk forward over many entries
+    /// that reads all of each.
+    pub(super) fn new(list: Arc<SkipList<O, L>>, sweeps: bool) -> Self {
+        let mut iter = Iter {
             list,
             at: None,
             far_steps: 0,
+            sweeps,
             ahead: None,
-        }
+        };
+        iter.moved();
+        iter
     }
 
     /// Whether the cursor stands on an entry.
@@ -95,7 +102,8 @@ impl<O: KeyOrder, L: Layout> Iter<O, L> {
                 self.ahead = None;
             }
         } else if self.far_steps >= LONG_WALK {
-            let ahead = self.ahead.insert(Box::new(Ahead::of(&*self.list, to)));
+            let ahead = Ahead::of(&*self.list, to, self.sweeps);
+            let ahead = self.ahead.insert(Box::new(ahead));
             // SAFETY: the list is alive.
             unsafe { ahead.follow(to) };
         }
@@ -103,7 +111,7 @@ impl<O: KeyOrder, L: Layout> Iter<O, L> {
 
     /// Somebody moved the cursor elsewhere than one step forward.
     fn moved(&mut self) {
-        self.far_steps = 0;
+        self.far_steps = if self.sweeps { LONG_WALK } else { 0 };
         self.ahead = None;
     }
 

@@ -215,7 +215,13 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
 
     /// A cursor that keeps the list alive.
     pub fn iter(self: &Arc<Self>) -> Iter<O, L> {
-        Iter::new(Arc::clone(self))
+        Iter::new(Arc::clone(self), false)
+    }
+
+    /// As [`SkipList::iter`], for one walk forward over many entries that
+    /// reads all of each.
+    pub fn sweep(self: &Arc<Self>) -> Iter<O, L> {
+        Iter::new(Arc::clone(self), true)
     }
 
     /// Number of entries. Exact when no insert is in flight; inserts in flight

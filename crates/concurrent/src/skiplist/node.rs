@@ -292,6 +292,52 @@ impl Node {
         }
     }
 
+    /// Asks the processor for one of the node's links, if it has the level.
+    #[inline(always)]
+    pub(super) fn prefetch_link(self, level: usize) {
+        #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let link = self.0.as_ptr().wrapping_sub(level).cast::<i8>();
+            // SAFETY: a prefetch has no effect but on caches, whatever the
+            // address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(link) };
+        }
+        #[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri)))))]
+        let _ = level;
+    }
+
+    /// Asks the processor for what [`Node::prefetch`] has not asked for of a
+    /// node with the entry in it, which is read for that. Beyond some lines
+    /// the rest comes by itself.
+    ///
+    /// # Safety
+    /// As for [`Node::key_as`].
+    #[inline(always)]
+    pub(super) unsafe fn prefetch_rest(self) {
+        const LINE: usize = 64;
+        const MOST: usize = 16 * LINE;
+        // SAFETY: the caller's promise.
+        let value = unsafe { self.entry() }.value;
+        #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let start = self.0.as_ptr().cast::<u8>().cast_const();
+            let end = value.as_ptr_range().end.min(start.wrapping_add(MOST));
+            // Two lines were asked for, and lines start before the node.
+            let into_line = start.addr() % LINE;
+            let mut line = start.wrapping_add(2 * LINE).wrapping_sub(into_line);
+            while line < end {
+                // SAFETY: a prefetch has no effect but on caches, whatever the
+                // address.
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast::<i8>()) };
+                line = line.wrapping_add(LINE);
+            }
+        }
+        #[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri)))))]
+        let _ = (value, MOST);
+    }
+
     /// The node's key.
     ///
     /// # Safety

@@ -9,7 +9,7 @@ use std::thread;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
-use whitewater_concurrent::art::{self, Art, Iter, Options};
+use whitewater_concurrent::art::{self, Art, Iter, Options, Sweep};
 
 use crate::support::keys::{adversarial, probes, value};
 use crate::{OnDrop, order};
@@ -38,6 +38,13 @@ fn entry(iter: &Iter) -> Option<Entry> {
     })
 }
 
+fn swept<const FALLING: bool>(sweep: &Sweep<FALLING>) -> Option<Entry> {
+    sweep.valid().then(|| {
+        let (key, tag) = split(sweep.key());
+        (key, tag, sweep.value().to_vec())
+    })
+}
+
 fn owned(found: Option<(&Place, &Vec<u8>)>) -> Option<Entry> {
     found.map(|((key, tag), value)| (key.clone(), tag.0, value.clone()))
 }
@@ -61,6 +68,7 @@ fn assert_same(tree: &Arc<Art>, oracle: &Oracle, probes: &[(Vec<u8>, u64)]) {
         iter.prev();
     }
     assert!(!iter.valid());
+    assert_sweeps(tree, oracle, probes);
     for (key, tag) in probes {
         let at = (key.clone(), Reverse(*tag));
         let mut after = oracle.range(at.clone()..);
@@ -100,6 +108,59 @@ fn assert_same(tree: &Arc<Art>, oracle: &Oracle, probes: &[(Vec<u8>, u64)]) {
             expected.filter_map(|e| owned(Some(e))).collect::<Vec<_>>()
         );
     }
+}
+
+/// Sweeps: over everything, and begun or interrupted anywhere.
+fn assert_sweeps(tree: &Arc<Art>, oracle: &Oracle, probes: &[(Vec<u8>, u64)]) {
+    let mut sweep = tree.sweep();
+    assert!(!sweep.valid());
+    sweep.next();
+    assert!(!sweep.valid());
+    sweep.seek_to_first();
+    for (i, expected) in oracle.iter().enumerate() {
+        assert_eq!(swept(&sweep), owned(Some(expected)));
+        if i % 50 == 49 {
+            sweep.prev();
+            assert_eq!(swept(&sweep), owned(oracle.iter().nth(i - 1)));
+            sweep.next();
+            assert_eq!(swept(&sweep), owned(Some(expected)));
+        }
+        sweep.next();
+    }
+    assert!(!sweep.valid());
+    sweep.next();
+    sweep.prev();
+    assert!(!sweep.valid());
+    sweep.seek_to_last();
+    for expected in oracle.iter().rev() {
+        assert_eq!(swept(&sweep), owned(Some(expected)));
+        sweep.prev();
+    }
+    for (key, tag) in probes {
+        let at = (key.clone(), Reverse(*tag));
+        sweep.seek(key, *tag);
+        for expected in oracle.range(at.clone()..).take(70) {
+            assert_eq!(swept(&sweep), owned(Some(expected)));
+            sweep.next();
+        }
+        sweep.seek_for_prev(key, *tag);
+        let found = oracle.range(..=at).next_back();
+        assert_eq!(swept(&sweep), owned(found));
+        if let Some((found, _)) = found {
+            sweep.next();
+            let mut after = oracle.range(found.clone()..).skip(1);
+            assert_eq!(swept(&sweep), owned(after.next()));
+        }
+    }
+    let mut falling: Vec<_> = oracle.iter().collect();
+    falling.sort_by_key(|((key, tag), _)| (Reverse(key), tag));
+    let mut sweep = tree.sweep_falling();
+    sweep.seek_to_first();
+    for expected in falling {
+        assert_eq!(swept(&sweep), owned(Some(expected)));
+        sweep.next();
+    }
+    assert!(!sweep.valid());
 }
 
 #[test]
@@ -275,6 +336,7 @@ fn a_million_versions_are_searched_quickly() {
 /// entry twice, all values right, and at least what was there before.
 fn read_until(tree: &Arc<Art>, done: &AtomicBool, published: &AtomicUsize) {
     let mut iter = tree.iter();
+    let mut sweep = tree.sweep();
     loop {
         let last = done.load(Ordering::Acquire);
         for up in [true, false] {
@@ -298,6 +360,19 @@ fn read_until(tree: &Arc<Art>, done: &AtomicBool, published: &AtomicUsize) {
             }
             assert!(count >= there, "{count} seen of {there}");
         }
+        let there = published.load(Ordering::Acquire);
+        let mut count = 0;
+        let mut before: Option<Place> = None;
+        sweep.seek_to_first();
+        while let Some((key, tag, found)) = swept(&sweep) {
+            assert_eq!(found, value(&key, tag));
+            let here = (key, Reverse(tag));
+            assert!(before.is_none_or(|b| b < here), "unsorted or twice");
+            before = Some(here);
+            count += 1;
+            sweep.next();
+        }
+        assert!(count >= there, "{count} swept of {there}");
         if last {
             return;
         }

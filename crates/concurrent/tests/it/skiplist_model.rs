@@ -390,6 +390,7 @@ fn a_million_versions_are_searched_quickly() {
 #[test]
 fn long_walks_meet_everything() {
     const ENTRIES: u32 = 5_000;
+    let value_len = |i: u32| if i % 100 == 3 { 3_000 } else { 100 };
     let shapes: [fn(u32) -> usize; 5] = [
         |_| 1,
         |_| 2,
@@ -401,21 +402,24 @@ fn long_walks_meet_everything() {
         let list = Arc::new(SkipList::new(Bytewise, 64 << 10));
         // Far from each other in memory, so that it pays to look ahead.
         for i in (0..ENTRIES).map(|i| i * 7 % ENTRIES) {
-            assert!(list.insert_with_height(shape(i), &i.to_be_bytes(), 1, &[7; 100]));
+            let value = vec![7; value_len(i)];
+            assert!(list.insert_with_height(shape(i), &i.to_be_bytes(), 1, &value));
         }
-        let mut cursor = list.iter();
-        for start in [0, 1, 2, 3, 1_000, ENTRIES - 40] {
-            cursor.seek(&u32::to_be_bytes(start), 1);
-            for i in start..ENTRIES {
-                assert_eq!(cursor.key()[..4], i.to_be_bytes());
-                if i % 1_000 == 500 {
-                    cursor.prev();
-                    assert_eq!(cursor.key()[..4], (i - 1).to_be_bytes());
+        for mut cursor in [list.iter(), list.sweep()] {
+            for start in [0, 1, 2, 3, 1_000, ENTRIES - 40] {
+                cursor.seek(&u32::to_be_bytes(start), 1);
+                for i in start..ENTRIES {
+                    assert_eq!(cursor.key()[..4], i.to_be_bytes());
+                    assert_eq!(cursor.value(), vec![7; value_len(i)]);
+                    if i % 1_000 == 500 {
+                        cursor.prev();
+                        assert_eq!(cursor.key()[..4], (i - 1).to_be_bytes());
+                        cursor.next();
+                    }
                     cursor.next();
                 }
-                cursor.next();
+                assert!(!cursor.valid());
             }
-            assert!(!cursor.valid());
         }
     }
 }
@@ -424,19 +428,21 @@ fn long_walks_meet_everything() {
 #[test]
 fn a_long_walk_meets_what_is_inserted_before_it() {
     const ENTRIES: u32 = 2_000;
-    let list = Arc::new(SkipList::new(Bytewise, 64 << 10));
-    for i in (0..ENTRIES).map(|i| i * 7 % ENTRIES) {
-        assert!(list.insert(&(2 * i).to_be_bytes(), 1, &[7; 100]));
+    for sweeps in [false, true] {
+        let list = Arc::new(SkipList::new(Bytewise, 64 << 10));
+        for i in (0..ENTRIES).map(|i| i * 7 % ENTRIES) {
+            assert!(list.insert(&(2 * i).to_be_bytes(), 1, &[7; 100]));
+        }
+        let mut cursor = if sweeps { list.sweep() } else { list.iter() };
+        cursor.seek_to_first();
+        for i in 0..ENTRIES {
+            assert_eq!(cursor.key()[..4], (2 * i).to_be_bytes());
+            let odd = (2 * i + 1).to_be_bytes();
+            assert!(list.insert_with_height(1 + i as usize % 3, &odd, 1, &[7; 100]));
+            cursor.next();
+            assert_eq!(cursor.key()[..4], odd);
+            cursor.next();
+        }
+        assert!(!cursor.valid());
     }
-    let mut cursor = list.iter();
-    cursor.seek_to_first();
-    for i in 0..ENTRIES {
-        assert_eq!(cursor.key()[..4], (2 * i).to_be_bytes());
-        let odd = (2 * i + 1).to_be_bytes();
-        assert!(list.insert_with_height(1 + i as usize % 3, &odd, 1, &[7; 100]));
-        cursor.next();
-        assert_eq!(cursor.key()[..4], odd);
-        cursor.next();
-    }
-    assert!(!cursor.valid());
 }

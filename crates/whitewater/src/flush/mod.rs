@@ -45,7 +45,7 @@ pub(crate) fn write_level0(
     ctx: &OutputContext<'_>,
     memtables: &[Arc<Memtable>],
 ) -> Result<Vec<FileMetaData>> {
-    let sources = memtables.iter().rev().map(|m| m.iter()).collect();
+    let sources = memtables.iter().rev().map(|m| m.sweep()).collect();
     let mut tombstones = Vec::new();
     for memtable in memtables {
         tombstones.extend(memtable.raw_tombstones()?);

@@ -4,7 +4,7 @@
 use super::rep::{Entry, MemtableRep, Visit, cursor_as_iterator};
 use std::fmt;
 use std::sync::Arc;
-use whitewater_concurrent::art::{Art, Iter, Options};
+use whitewater_concurrent::art::{Art, Iter, Options, Sweep};
 use whitewater_concurrent::region::HugePages;
 use whitewater_storage::iter::{BoxedIterator, KeyCursor};
 use whitewater_storage::key::UserComparator;
@@ -64,6 +64,13 @@ impl MemtableRep for ArtRep {
             Box::new(Rising(self.tree.iter()))
         }
     }
+    fn sweep(self: Arc<Self>) -> BoxedIterator {
+        if self.falling {
+            Box::new(SweepFalling(self.tree.sweep_falling()))
+        } else {
+            Box::new(SweepRising(self.tree.sweep()))
+        }
+    }
     fn used_bytes(&self) -> usize {
         self.tree.used_bytes()
     }
@@ -97,3 +104,11 @@ struct Falling(Iter<true>);
 
 cursor_as_iterator!(Falling, by_key);
 key_cursor!(Falling);
+
+struct SweepRising(Sweep);
+
+cursor_as_iterator!(SweepRising);
+
+struct SweepFalling(Sweep<true>);
+
+cursor_as_iterator!(SweepFalling);

@@ -248,7 +248,15 @@ impl Memtable {
 
     /// A cursor over the points.
     pub fn iter(&self) -> BoxedIterator {
-        let points = self.rep.clone().iter();
+        self.verified(self.rep.clone().iter())
+    }
+
+    /// [`Memtable::iter`] for a flush: made for one walk over everything.
+    pub fn sweep(&self) -> BoxedIterator {
+        self.verified(self.rep.clone().sweep())
+    }
+
+    fn verified(&self, points: BoxedIterator) -> BoxedIterator {
         if self.protection.is_on() {
             return Box::new(Verified::new(points, self.protection, self.family.clone()));
         }

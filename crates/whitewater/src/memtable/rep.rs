@@ -96,6 +96,11 @@ pub(crate) trait MemtableRep: Debug + Send + Sync {
     fn get(&self, user_key: &[u8], tag: u64, visit: &mut Visit<'_>);
     /// A cursor that keeps the set alive.
     fn iter(self: Arc<Self>) -> BoxedIterator;
+    /// As [`iter`](Self::iter), for one walk forward over everything that
+    /// reads all of each entry.
+    fn sweep(self: Arc<Self>) -> BoxedIterator {
+        self.iter()
+    }
     /// Says that no more entries come, once all inserts have returned: a
     /// representation that sorts late then sorts once.
     fn seal(&self) {}

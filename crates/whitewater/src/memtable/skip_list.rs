@@ -46,6 +46,9 @@ impl<O: KeyOrder + Debug> MemtableRep for SkipListRep<O> {
     fn iter(self: Arc<Self>) -> BoxedIterator {
         Box::new(SkipListIter(self.list.iter()))
     }
+    fn sweep(self: Arc<Self>) -> BoxedIterator {
+        Box::new(SkipListIter(self.list.sweep()))
+    }
     fn used_bytes(&self) -> usize {
         self.list.used_bytes()
     }

@@ -373,6 +373,64 @@ fn protected_entries_read_as_they_were_written() {
     }
 }
 
+/// What a flush walks with gives what any iterator gives, both ways and from
+/// anywhere.
+#[test]
+fn sweeps_give_what_iterators_give() {
+    for (kind, comparator) in KINDS.into_iter().flat_map(|kind| {
+        [UserComparator::Bytewise, UserComparator::ReverseBytewise].map(|c| (kind, c))
+    }) {
+        let options = CfOptions {
+            comparator: comparator.clone(),
+            ..protected(kind, 0)
+        };
+        let memtable = Memtable::new(&options, HOME, 1, 1);
+        let key = |i: u64| (i * 7919 % 500).to_be_bytes();
+        for seq in 1..=1_000 {
+            let value = vec![seq as u8; seq as usize % 300];
+            add(&memtable, ValueType::Value, &key(seq), &value, seq);
+        }
+        let (mut it, mut sweep) = (memtable.iter(), memtable.sweep());
+        let same = |a: &BoxedIterator, b: &BoxedIterator| {
+            assert_eq!(a.valid(), b.valid(), "{kind:?}");
+            if a.valid() {
+                assert_eq!((a.key(), a.value()), (b.key(), b.value()), "{kind:?}");
+            }
+            a.valid()
+        };
+        let mut steps = 0;
+        it.seek_to_first();
+        sweep.seek_to_first();
+        while same(&it, &sweep) {
+            steps += 1;
+            it.next();
+            sweep.next();
+        }
+        assert_eq!(steps, 1_000);
+        it.seek_to_last();
+        sweep.seek_to_last();
+        assert!(same(&it, &sweep));
+        for i in 0..20 {
+            let target = seek_key(&key(i), 700);
+            it.seek(&target);
+            sweep.seek(&target);
+            for _ in 0..100 {
+                same(&it, &sweep);
+                it.next();
+                sweep.next();
+            }
+            if same(&it, &sweep) {
+                it.prev();
+                sweep.prev();
+                assert!(same(&it, &sweep));
+            }
+            it.seek_for_prev(&target);
+            sweep.seek_for_prev(&target);
+            assert!(same(&it, &sweep));
+        }
+    }
+}
+
 #[test]
 fn checksums_count_as_memory() {
     for kind in KINDS {
@@ -432,12 +490,13 @@ fn every_flipped_bit_of_a_stored_value_is_found() {
             for bit in 0..8 * (5 + bytes as usize) {
                 *watch.damage.lock() = Damage::Read(bit);
                 assert_mismatch(get(&memtable, b"key").unwrap_err());
-                let mut it = memtable.iter();
-                it.seek_to_first();
-                assert!(!it.valid(), "bit {bit}");
-                assert_mismatch(it.status().unwrap_err());
-                it.seek(&seek_key(b"key", 9));
-                assert!(!it.valid());
+                for mut it in [memtable.iter(), memtable.sweep()] {
+                    it.seek_to_first();
+                    assert!(!it.valid(), "bit {bit}");
+                    assert_mismatch(it.status().unwrap_err());
+                    it.seek(&seek_key(b"key", 9));
+                    assert!(!it.valid());
+                }
             }
             *watch.damage.lock() = Damage::None;
             assert_eq!(get(&memtable, b"key").unwrap().unwrap(), "value");

@@ -1,0 +1,231 @@
+//! A walk over everything, for a flush.
+//!
+//! Whoever writes a table reads all of every entry, and most of what it costs
+//! to hand them out is waiting for memory. So a *scout*, a cursor of its own,
+//! runs ahead through the nodes and names leaves without reading them, and
+//! each leaf it names passes stations on a belt before its turn. At each
+//! station one more of it is read, which was asked for at the one before, and
+//! what that leads to is asked for:
+//!
+//! ```text
+//!  scout --> [head of the leaf] --> [rest of the leaf, or     --> [value, next] --> [next] --> the walk
+//!                                    head of its newest version]
+//! ```
+//!
+//! All of this is about speed. The belt keeps the order of the scout, whose
+//! frames promise what those of any cursor do; versions are read anew when the
+//! walk comes to their leaf.
+
+use std::fmt;
+
+use super::Art;
+use super::cursor::Cursor;
+use super::iter::Iter;
+use super::leaf::Link;
+use super::node::Ref;
+use super::versions::Versions;
+
+/// Leaves between the scout and the walk. Each entry takes its user some
+/// dozens of nanoseconds, and memory a few hundred.
+const BELT: usize = 32;
+
+/// How far before the walk the stations are: what is asked for at one arrives
+/// before the next.
+const HEAD: usize = 22;
+const VALUE: usize = 13;
+const OLDER: usize = 5;
+
+/// A cursor as [`Iter`] that is made for one walk forward over many entries
+/// that reads all of each. It may do everything else, too, but not fast.
+pub struct Sweep<const FALLING: bool = false> {
+    /// Where the walk is. While there is a belt, its frames are not.
+    iter: Iter<FALLING>,
+    /// From the first step on; gone when the cursor is moved otherwise.
+    belt: Option<Box<Belt<FALLING>>>,
+}
+
+/// What comes after the walk.
+struct Belt<const FALLING: bool> {
+    scout: Cursor<FALLING>,
+    /// A ring; [`Ref::NONE`] where the scout has found nothing more.
+    leaves: [Ref; BELT],
+    /// The last version known of each; [`Link::END`] if none.
+    versions: [Link; BELT],
+    /// The place of the leaf that is next.
+    next: usize,
+}
+
+impl<const FALLING: bool> Belt<FALLING> {
+    /// What comes after a cursor.
+    fn after(tree: &Art, cursor: &Cursor<FALLING>) -> Self {
+        let mut belt = Belt {
+            scout: cursor.clone(),
+            leaves: [Ref::NONE; BELT],
+            versions: [Link::END; BELT],
+            next: 0,
+        };
+        for _ in 0..BELT {
+            belt.step(tree);
+        }
+        belt
+    }
+
+    /// The next leaf, if there is one. A new one comes onto the belt.
+    #[inline(always)]
+    fn step(&mut self, tree: &Art) -> Ref {
+        let coming = self.scout.scout(tree);
+        let place = self.next % BELT;
+        let leaf = std::mem::replace(&mut self.leaves[place], coming);
+        self.versions[place] = Link::END;
+        self.next = (place + 1) % BELT;
+        if !coming.is_none() {
+            tree.memory.prefetch(coming.unit(), 0);
+        }
+        self.read_head(tree, (self.next + HEAD) % BELT);
+        self.read_version(tree, (self.next + VALUE) % BELT);
+        self.read_next(tree, (self.next + OLDER) % BELT);
+        leaf
+    }
+
+    #[inline(always)]
+    fn read_head(&mut self, tree: &Art, place: usize) {
+        let leaf = self.leaves[place];
+        if leaf.is_none() {
+            return;
+        }
+        let leaf = tree.leaf(leaf);
+        let newest = Versions::new(&tree.memory, leaf).newest();
+        self.versions[place] = newest;
+        if newest.is_version() {
+            tree.memory.prefetch(newest.0, 0);
+            // The tag of the oldest version is here, too.
+            let key = leaf.size_before_value();
+            tree.memory.prefetch_bytes(leaf.unit(), 0, key);
+        } else {
+            tree.memory.prefetch_bytes(leaf.unit(), 0, leaf.size());
+        }
+    }
+
+    #[inline(always)]
+    fn read_version(&mut self, tree: &Art, place: usize) {
+        let newest = self.versions[place];
+        if newest.is_version() {
+            let versions = Versions::new(&tree.memory, tree.leaf(self.leaves[place]));
+            let size = versions.version(newest).size();
+            tree.memory.prefetch_bytes(newest.0, 0, size);
+            self.ask_for_older(tree, versions, place);
+        }
+    }
+
+    #[inline(always)]
+    fn read_next(&mut self, tree: &Art, place: usize) {
+        if self.versions[place].is_version() {
+            let versions = Versions::new(&tree.memory, tree.leaf(self.leaves[place]));
+            self.ask_for_older(tree, versions, place);
+        }
+    }
+
+    /// Asks for the tag of the version after the last one known: older ones
+    /// are seldom wanted, but looked at.
+    #[inline(always)]
+    fn ask_for_older(&mut self, tree: &Art, versions: Versions<'_>, place: usize) {
+        let older = versions.older(self.versions[place]);
+        self.versions[place] = older;
+        if older.is_version() {
+            tree.memory.prefetch(older.0, 0);
+        }
+    }
+}
+
+impl<const FALLING: bool> Sweep<FALLING> {
+    pub(super) fn new(iter: Iter<FALLING>) -> Self {
+        Sweep { iter, belt: None }
+    }
+
+    /// As [`Iter::valid`].
+    #[inline]
+    pub fn valid(&self) -> bool {
+        self.iter.valid()
+    }
+
+    /// As [`Iter::key`].
+    ///
+    /// # Panics
+    /// If the cursor is not valid.
+    #[inline]
+    pub fn key(&self) -> &[u8] {
+        self.iter.key()
+    }
+
+    /// As [`Iter::value`].
+    ///
+    /// # Panics
+    /// If the cursor is not valid.
+    #[inline]
+    pub fn value(&self) -> &[u8] {
+        self.iter.value()
+    }
+
+    /// Moves forward. Nothing happens if the cursor is not valid.
+    #[inline]
+    pub fn next(&mut self) {
+        if !self.valid() {
+            return;
+        }
+        let (tree, cursor) = (&self.iter.tree, &mut self.iter.cursor);
+        if !cursor.older(tree) {
+            let belt = match &mut self.belt {
+                Some(belt) => belt,
+                none => none.insert(Box::new(Belt::after(tree, cursor))),
+            };
+            while !cursor.stand(tree, belt.step(tree)) {}
+        }
+        self.iter.assemble();
+    }
+
+    /// Moves backward. Nothing happens if the cursor is not valid.
+    pub fn prev(&mut self) {
+        if self.valid() {
+            if self.belt.take().is_some() {
+                // Back to where the walk is, with frames.
+                let key = self.key().to_vec();
+                if let Some((user_key, tag)) = key.split_last_chunk() {
+                    self.iter.seek(user_key, u64::from_le_bytes(*tag));
+                }
+            }
+            self.iter.prev();
+        }
+    }
+
+    /// As [`Iter::seek`].
+    pub fn seek(&mut self, user_key: &[u8], tag: u64) {
+        self.belt = None;
+        self.iter.seek(user_key, tag);
+    }
+
+    /// As [`Iter::seek_for_prev`].
+    pub fn seek_for_prev(&mut self, user_key: &[u8], tag: u64) {
+        self.belt = None;
+        self.iter.seek_for_prev(user_key, tag);
+    }
+
+    /// Moves to the first entry.
+    pub fn seek_to_first(&mut self) {
+        self.belt = None;
+        self.iter.seek_to_first();
+    }
+
+    /// Moves to the last entry.
+    pub fn seek_to_last(&mut self) {
+        self.belt = None;
+        self.iter.seek_to_last();
+    }
+}
+
+impl<const FALLING: bool> fmt::Debug for Sweep<FALLING> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sweep")
+            .field("iter", &self.iter)
+            .finish_non_exhaustive()
+    }
+}
