@@ -5,7 +5,8 @@ use super::state::DbState;
 use crate::memtable::{Home, Inserter, Memtable};
 use crate::options::CfOptions;
 use crate::options::read::WriteSpec;
-use crate::stats::Ticker;
+use crate::perf::Step;
+use crate::stats::{Histogram, Ticker};
 use crate::write::group::{self, Grouped};
 use crate::write::{Barrier, CommitEnv, MemtableMap, Request, WriteRequest};
 use parking_lot::Mutex;
@@ -89,13 +90,14 @@ impl Engine {
         if w.sync && w.disable_wal {
             return Err(Error::invalid("Sync writes has to enable WAL."));
         }
+        let _timer = self.time(Histogram::DbWrite);
         self.check_batch(w)?;
         let mut stalled = self.gate.pass(w.batch.bytes().len(), spec.no_slowdown)?;
         if let Some(tenant) = &self.tenant {
             stalled += tenant.pass(spec.no_slowdown)?;
         }
         if !stalled.is_zero() {
-            self.tick(Ticker::StallMicros, stalled.as_micros() as u64);
+            self.count_stall(stalled);
         }
         self.run(request)
     }
@@ -263,9 +265,12 @@ impl Engine {
         if !sync {
             return Ok(()); // every record is handed over as it is written
         }
+        let timer = self.time(Histogram::WalFileSyncMicros);
         let synced = self.wal.lock().sync();
-        if let Err(e) = &synced {
-            self.poison(e, "syncing the log");
+        drop(timer);
+        match &synced {
+            Ok(()) => self.tick(Ticker::WalFileSynced, 1),
+            Err(e) => self.poison(e, "syncing the log"),
         }
         synced
     }
@@ -316,18 +321,27 @@ impl CommitEnv for Engine {
 
     fn log(&self, parts: &[&[u8]], sync: bool) -> Result<()> {
         let mut wal = self.wal.lock();
+        let timer = self.step(Step::Log);
+        let extends = wal.extends();
         wal.append(parts)?;
+        drop(timer);
         // The default limit cannot be passed without a memtable getting full,
         // which asks for attention by itself.
         let limit = self.options.max_total_wal_size;
         if limit > 0 && wal.total_bytes() > limit {
             self.attention.store(true, Ordering::Relaxed);
         }
-        self.tick(Ticker::LogWrites, 1);
-        self.tick(Ticker::LogBytes, parts.iter().map(|p| p.len() as u64).sum());
+        self.tick(Ticker::WalWriteCalls, 1);
+        self.tick(Ticker::WalExtendCalls, wal.extends() - extends);
+        self.tick(
+            Ticker::WalFileBytes,
+            parts.iter().map(|p| p.len() as u64).sum(),
+        );
         if sync {
+            let _step = self.step(Step::SyncWait);
+            let _timer = self.time(Histogram::WalFileSyncMicros);
             wal.sync()?;
-            self.tick(Ticker::LogSyncs, 1);
+            self.tick(Ticker::WalFileSynced, 1);
         }
         Ok(())
     }
@@ -350,8 +364,12 @@ impl CommitEnv for Engine {
         )
     }
 
+    fn grouped(&self, writes: usize) {
+        self.tick(Ticker::WriteDoneBySelf, 1);
+        self.tick(Ticker::WriteDoneByOther, writes as u64 - 1);
+    }
+
     fn publish(&self, last: SequenceNumber) {
-        self.tick(Ticker::WriteGroups, 1);
         // Release: pairs with the Acquire loads of readers and snapshots.
         self.visible.store(last, Ordering::Release);
     }
@@ -371,6 +389,7 @@ impl Engine {
         if request.disable_wal && !self.unlogged.load(Ordering::Relaxed) {
             self.unlogged.store(true, Ordering::Relaxed);
         }
+        let _timer = self.step(Step::Insert);
         let mut seq = first;
         let mut inserter = Inserter::new(request.insert_hint);
         for op in request.batch.ops() {
@@ -387,8 +406,7 @@ impl Engine {
         if inserter.finish()? {
             self.attention.store(true, Ordering::Relaxed);
         }
-        self.tick(Ticker::KeysWritten, seq - first);
-        self.tick(Ticker::BytesWritten, request.batch.bytes().len() as u64);
+        self.count_write(request, seq - first);
         Ok(())
     }
 }

@@ -117,6 +117,7 @@ impl<E: CommitEnv> Steps for Grouped<'_, E> {
             });
         }
         let memtables = self.env.prepare()?;
+        self.env.grouped(members.len());
         let first = self.env.reserve(count);
         members.for_each(|_, ticket| *ticket += first);
         if let Err(e) = self.log(members, first) {

@@ -76,6 +76,8 @@ pub(crate) struct Wal {
     expected: u64,
     /// How much of the current log's file has been reserved.
     reserved: u64,
+    /// Calls that reserved room. Statistics.
+    extends: u64,
     current: Option<LogWriter>,
     /// The last sequence number of the last record; 0 before the first.
     last_sequence: SequenceNumber,
@@ -100,6 +102,7 @@ impl Wal {
             recycle_limit,
             expected,
             reserved: 0,
+            extends: 0,
             current: None,
             last_sequence: 0,
             link: None,
@@ -124,6 +127,11 @@ impl Wal {
     pub fn total_bytes(&self) -> u64 {
         let current = self.current.as_ref().map_or(0, LogWriter::len);
         current + self.older.iter().map(|(_, size)| size).sum::<u64>()
+    }
+
+    /// Calls so far that reserved room in a file.
+    pub fn extends(&self) -> u64 {
+        self.extends
     }
 
     /// Starts log `number`; later records go there.
@@ -158,6 +166,7 @@ impl Wal {
         if log.len() >= self.reserved && self.reserved < self.expected {
             self.reserved = (log.len() + RESERVE_STEP).min(self.expected);
             log.file_mut().preallocate(self.reserved);
+            self.extends += 1;
         }
         if let Some(link) = self.link.take() {
             log.add_record(&[&link.encode()])?;

@@ -97,6 +97,8 @@ pub(crate) trait CommitEnv: Sync {
     /// Called by whoever is about to take sequence numbers, while nobody else
     /// does: refuses when writes have failed before, switches full memtables.
     fn prepare(&self) -> Result<Arc<MemtableMap>>;
+    /// Told how many writes are committed together, for statistics.
+    fn grouped(&self, _writes: usize) {}
     /// Takes `count` sequence numbers; returns the first.
     fn reserve(&self, count: u64) -> SequenceNumber;
     /// Logs one record, the concatenation of `parts`. In C1's order.

@@ -4,6 +4,7 @@
 use super::super::merge::full_merge;
 use super::super::payload::{Payload, payload};
 use super::{DbIter, MAX_SEQUENTIAL_SKIP, Position, ValueAt, out_of_order, set_target};
+use crate::perf::{self, PerfMetric};
 use std::cmp::Ordering;
 use whitewater_storage::iter::{BoxedIterator, InternalIterator, KeyCursor};
 use whitewater_storage::key::{
@@ -36,6 +37,7 @@ impl DbIter {
     /// Shows the last visible key at or before where the source stands, which
     /// is the oldest entry of its user key unless the source goes by key.
     pub(super) fn find_prev(&mut self) -> Result<Position> {
+        let _timer = perf::timer(PerfMetric::FindNextUserEntryTime);
         if self.source.by_key().is_some() {
             return self.find_prev_by_key();
         }
@@ -51,6 +53,7 @@ impl DbIter {
                 self.value = ValueAt::Buffer;
                 return Ok(Position::BeforeKey);
             }
+            perf::count(PerfMetric::InternalDeleteSkippedCount, 1);
         }
         self.source_ended()
     }
@@ -74,6 +77,9 @@ impl DbIter {
                 if position != Position::Nowhere {
                     return Ok(position);
                 }
+                perf::count(PerfMetric::InternalDeleteSkippedCount, 1);
+            } else {
+                perf::count(PerfMetric::InternalRecentSkippedCount, 1);
             }
             if let Some(source) = valid_by_key(&mut self.source) {
                 source.prev_key();
@@ -135,6 +141,7 @@ impl DbIter {
             if visible == MAX_SEQUENTIAL_SKIP {
                 return self.read_key_by_seek();
             }
+            perf::count(PerfMetric::InternalKeySkippedCount, u64::from(visible > 0));
             visible += 1;
             let (seq, ty) = (entry.seq, entry.ty);
             let stored = self.source.value();
