@@ -42,7 +42,8 @@ metrics! {
     MultigetReadBytes = 8 "multiget_read_bytes",
     /// Bytes of keys and values that iterators came to stand on.
     IterReadBytes = 9 "iter_read_bytes",
-    /// Entries that iterators passed because a newer one of the same key hides them or deleted it.
+    /// Entries that iterators passed because a newer one of the same key hides them or deleted it; an
+    /// iterator over one memtable passes them unseen.
     InternalKeySkippedCount = 10 "internal_key_skipped_count",
     /// Keys that iterators passed because their newest visible entry deletes them.
     InternalDeleteSkippedCount = 11 "internal_delete_skipped_count",
@@ -78,7 +79,7 @@ metrics! {
     SeekMaxHeapTime = 26 "seek_max_heap_time",
     /// Time of iterators' seeks in all their sources. Nanoseconds.
     SeekInternalSeekTime = 27 "seek_internal_seek_time",
-    /// Time in which iterators looked for the next key to show. Nanoseconds.
+    /// Time in which iterators looked for the next key to show, a step of the source included.
     FindNextUserEntryTime = 28 "find_next_user_entry_time",
     /// Time of writing the log, of the thread that did it. Nanoseconds.
     WriteWalTime = 29 "write_wal_time",

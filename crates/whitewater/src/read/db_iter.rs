@@ -27,7 +27,7 @@ pub(crate) use prefix::PrefixMode;
 use super::merge::{MergeOperator, Operands};
 use super::rangedel::FragmentedTombstones;
 use crate::options::prefix::PrefixExtractor;
-use crate::perf::PerfMetric;
+use crate::perf::{self, PerfMetric};
 use crate::stats::Statistics;
 use prefix::PrefixLimit;
 use std::any::Any;
@@ -171,7 +171,7 @@ impl DbIter {
             }
             None => self.move_source(|source, _| source.seek_to_first()),
         }
-        let found = self.find_first();
+        let found = self.timed(Self::find_first);
         self.settle(found);
         self.limit_to_prefix_found();
     }
@@ -195,7 +195,7 @@ impl DbIter {
             }
             None => {
                 self.move_source(|source, _| source.seek_to_last());
-                self.find_prev()
+                self.timed(Self::find_prev)
             }
         };
         self.settle(found);
@@ -218,7 +218,7 @@ impl DbIter {
         };
         set_target(&mut self.target, from, self.sequence, SEEK_TYPE);
         self.move_source(|source, target| source.seek(target));
-        let found = self.find_first();
+        let found = self.timed(Self::find_first);
         self.settle(found);
     }
 
@@ -239,22 +239,28 @@ impl DbIter {
         // The last internal key a user key can have.
         set_target(&mut self.target, target, 0, 0);
         self.move_source(|source, target| source.seek_for_prev(target));
-        let found = self.find_prev();
+        let found = self.timed(Self::find_prev);
         self.settle(found);
     }
 
     /// Moves forward; no effect when not valid.
     pub fn next(&mut self) {
+        if perf::counts() {
+            return self.measured_step(PerfMetric::NextOnMemtableCount, Self::step_forward);
+        }
+        self.step_forward();
+    }
+
+    #[inline(always)]
+    fn step_forward(&mut self) {
         self.skips.seen = 0;
-        self.count_step(PerfMetric::NextOnMemtableCount);
         match self.position {
             Position::Nowhere => return,
             Position::OnEntry => match self.source.by_key() {
                 Some(source) => {
                     source.next_key();
                     let found = self.find_first();
-                    self.settle(found);
-                    return self.count_shown();
+                    return self.settle(found);
                 }
                 None => self.source.next(),
             },
@@ -263,13 +269,19 @@ impl DbIter {
         }
         let found = self.find_next();
         self.settle(found);
-        self.count_shown();
     }
 
     /// Moves backward; no effect when not valid.
     pub fn prev(&mut self) {
+        if perf::counts() {
+            return self.measured_step(PerfMetric::PrevOnMemtableCount, Self::step_backward);
+        }
+        self.step_backward();
+    }
+
+    #[inline(always)]
+    fn step_backward(&mut self) {
         self.skips.seen = 0;
-        self.count_step(PerfMetric::PrevOnMemtableCount);
         let found = match self.position {
             Position::Nowhere => return,
             Position::BeforeKey => self.find_prev(),
@@ -278,7 +290,6 @@ impl DbIter {
             }
         };
         self.settle(found);
-        self.count_shown();
     }
 
     /// The user key, when valid.

@@ -32,7 +32,6 @@ impl DbIter {
     }
 
     fn find_forward(&mut self, mut run: Run) -> Result<Position> {
-        let _timer = perf::timer(PerfMetric::FindNextUserEntryTime);
         let mut passed = 0;
         let mut sought = false;
         while self.source.valid() {

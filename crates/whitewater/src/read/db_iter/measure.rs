@@ -1,10 +1,11 @@
 //! What an iterator's movements count and time, for the thread's perf context
 //! and the database's statistics.
 
-use super::DbIter;
+use super::{DbIter, Position};
 use crate::perf::{self, PerfMetric};
 use crate::stats::Histogram;
 use std::time::Instant;
+use whitewater_storage::Result;
 use whitewater_storage::iter::BoxedIterator;
 
 impl DbIter {
@@ -33,18 +34,32 @@ impl DbIter {
         seek(&mut self.source, &self.target);
     }
 
-    /// Counts a step of a source that is a memtable; sources that are merged
-    /// count their own.
+    /// Looks for the key to show after a seek, timed.
     #[inline]
-    pub(super) fn count_step(&self, metric: PerfMetric) {
+    pub(super) fn timed(
+        &mut self,
+        find: impl FnOnce(&mut Self) -> Result<Position>,
+    ) -> Result<Position> {
+        let _timer = perf::timer(PerfMetric::FindNextUserEntryTime);
+        find(self)
+    }
+
+    /// Runs a step for a thread that measures. `in_memtable` counts it if the
+    /// source is a memtable; sources that are merged count their own.
+    #[cold]
+    pub(super) fn measured_step(&mut self, in_memtable: PerfMetric, step: fn(&mut Self)) {
         if self.only_memtable && self.valid() {
-            perf::count(metric, 1);
+            perf::count(in_memtable, 1);
         }
+        let timer = perf::timer(PerfMetric::FindNextUserEntryTime);
+        step(self);
+        timer.stop();
+        self.count_shown();
     }
 
     /// Counts the bytes of what is shown now.
     #[inline]
-    pub(super) fn count_shown(&self) {
+    fn count_shown(&self) {
         if perf::counts() {
             let bytes = |part: Option<&[u8]>| part.map_or(0, |part| part.len() as u64);
             perf::count(

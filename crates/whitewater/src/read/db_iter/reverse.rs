@@ -37,7 +37,6 @@ impl DbIter {
     /// Shows the last visible key at or before where the source stands, which
     /// is the oldest entry of its user key unless the source goes by key.
     pub(super) fn find_prev(&mut self) -> Result<Position> {
-        let _timer = perf::timer(PerfMetric::FindNextUserEntryTime);
         if self.source.by_key().is_some() {
             return self.find_prev_by_key();
         }
