@@ -25,9 +25,9 @@
 //! # }
 //! ```
 //!
-//! For the engine there are [`count`], [`timer`], [`timer_if`] and
-//! [`add_nanos`]: a load of a thread-local and a branch when the level does
-//! not ask for the metric; and [`step`] for the steps of a write.
+//! For the engine there are `count`, `timer`, `timer_if` and `add_nanos`: a load
+//! of a thread-local and a branch when the level does not ask for the metric;
+//! and `step` for the steps of a write.
 
 mod context;
 mod step;
