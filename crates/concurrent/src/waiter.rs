@@ -16,10 +16,23 @@
 //!   follow uses the address alone, since the waiter may already have returned
 //!   and its word may be gone; a stray wake-up on a reused address is a
 //!   spurious one, which every futex user tolerates.
+//!
+//! [`FUTEX_WAITS`] and [`FUTEX_WAKES`] count the calls of the operating system
+//! that come of it, of the whole process.
 
+use crate::counter::Counter;
 use crate::sync::{AtomicU32, MODELLED, Ordering, hint, thread};
+use crossbeam_utils::CachePadded;
 use std::sync::atomic::AtomicI32;
 use std::time::{Duration, Instant};
+
+/// Times that waiters went to sleep, in this process. A call to the operating
+/// system each, beside which counting it costs nothing.
+pub static FUTEX_WAITS: CachePadded<Counter> = CachePadded::new(Counter::new());
+
+/// Times that setters woke one waiter or all, in this process. A call to the
+/// operating system each.
+pub static FUTEX_WAKES: CachePadded<Counter> = CachePadded::new(Counter::new());
 
 /// The value of a word whose waiter sleeps. Callers use other values.
 pub const BLOCKED: u32 = u32::MAX;
@@ -212,6 +225,7 @@ pub(crate) fn yield_for<T>(
 /// Sleeps while `word` holds `value`; may return early.
 #[cfg(not(any(loom, shuttle)))]
 fn sleep_while(word: &AtomicU32, value: u32) {
+    FUTEX_WAITS.add(1);
     atomic_wait::wait(word, value);
 }
 
@@ -222,6 +236,7 @@ fn sleep_while(_: &AtomicU32, _: u32) {
 
 #[cfg(not(any(loom, shuttle)))]
 fn wake(word: *const AtomicU32) {
+    FUTEX_WAKES.add(1);
     // A cast for the counted type of `count-rmw`, which is std's in memory.
     atomic_wait::wake_one(word.cast());
 }
@@ -271,6 +286,7 @@ impl Turnstile {
     pub fn let_through(&self) {
         // Release: pairs with `turn`.
         self.turn.fetch_add(1, Ordering::Release);
+        FUTEX_WAKES.add(1);
         // A cast for the counted type of `count-rmw`, which is std's in memory.
         atomic_wait::wake_all(std::ptr::from_ref(&self.turn).cast());
     }
@@ -336,6 +352,29 @@ mod tests {
                 setter.join().unwrap();
             }
         }
+    }
+
+    #[test]
+    fn sleeping_and_waking_are_counted() {
+        let before = (FUTEX_WAITS.get(), FUTEX_WAKES.get());
+        let policy = YieldPolicy {
+            max_yield: Duration::ZERO,
+            ..YieldPolicy::default()
+        };
+        let word = Arc::new(StateWord::new(0));
+        let waiter = {
+            let word = word.clone();
+            std::thread::spawn(move || word.wait(1 << 5, &CallSite::new(), policy))
+        };
+        while word.get() != BLOCKED {
+            std::thread::yield_now();
+        }
+        word.set(5);
+        assert_eq!(waiter.join().unwrap(), 5);
+        assert!(FUTEX_WAKES.get() > before.1);
+        // The setter may have come between the waiter's mark and its sleep;
+        // the call is counted all the same.
+        assert!(FUTEX_WAITS.get() > before.0);
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! ([`batch`]), block-based tables ([`sst`]), the manifest ([`manifest`]),
 //! file names ([`filename`]), keys and comparators ([`key`]), and the error
 //! type every layer above shares ([`error`]). All of it follows RocksDB's
-//! on-disk formats, described in `docs/format/`.
+//! on-disk formats, described in `docs/format/`. What reading costs a thread is
+//! counted in [`perf`].
 //!
 //! This crate knows no memtables, no column-family state and no threads: it
 //! turns values into bytes and bytes into values, and never trusts a byte it
@@ -23,6 +24,7 @@ pub mod fs;
 pub mod iter;
 pub mod key;
 pub mod manifest;
+pub mod perf;
 pub mod rangedel;
 pub mod sst;
 pub mod wal;

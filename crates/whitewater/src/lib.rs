@@ -48,6 +48,10 @@
 //!   prefix ends with it ([`ReadOptions::set_total_order_seek`]).
 //! * `set_paranoid_checks(false)` is refused at open: damage is never passed
 //!   over in silence.
+//! * A thread measures nothing for its [`PerfContext`] until it calls
+//!   [`perf::set_perf_stats`]. Metrics, tickers and histograms of what this
+//!   engine does not have, or does not count, stay 0; their documentation says
+//!   so, or `is_collected`.
 //! * [`Error`] knows its kind, the file and the offset, besides the text.
 //! * Beside it there are: [`Options::set_fs`] and the [`fs`] module,
 //!   [`DBCommon::try_compact_range_opt`], and setters of write-path options
@@ -62,12 +66,13 @@ mod flush;
 mod jobs;
 mod memtable;
 mod options;
+pub mod perf;
 mod read;
 mod stats;
 mod version;
 mod write;
 
-pub use api::{merge_operator, properties};
+pub use api::{merge_operator, properties, statistics};
 
 pub use api::{
     AsColumnFamilyRef, BlockBasedOptions, BottommostLevelCompaction, BoundColumnFamily, CStrLike,
@@ -82,6 +87,7 @@ pub use api::{
     WriteBatchWithTransaction, WriteBufferManager, WriteOptions,
 };
 
+pub use perf::{PerfContext, PerfMetric, PerfStatsLevel};
 pub use write::CommitProtocol;
 
 /// File systems a database can live in; see [`Options::set_fs`].

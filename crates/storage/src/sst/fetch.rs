@@ -9,6 +9,7 @@ use super::handle::{BlockHandle, TRAILER_LEN};
 use crate::checksum::{ChecksumType, block_checksum, context};
 use crate::error::{Error, Result};
 use crate::fs::RandomAccessFile;
+use crate::perf::{self, PerfMetric};
 use bytes::Bytes;
 use std::sync::Arc;
 
@@ -59,10 +60,21 @@ impl BlockFile {
                 raw
             });
         }
-        match decompress(ty, &raw, dictionary) {
+        let timer = perf::timer(PerfMetric::BlockDecompressTime);
+        let decompressed = decompress(ty, &raw, dictionary);
+        timer.stop();
+        match decompressed {
             Ok(block) => Ok(block.into()),
             Err(e) => Err(self.blame(e, handle)),
         }
+    }
+
+    /// Bytes of the file, counted as read for a block.
+    fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
+        perf::count(PerfMetric::BlockReadCount, 1);
+        perf::count(PerfMetric::BlockReadByte, len as u64);
+        let _timer = perf::timer(PerfMetric::BlockReadTime);
+        self.file.read_at(offset, len)
     }
 
     /// The payload as it is stored, and its compression type.
@@ -83,6 +95,7 @@ impl BlockFile {
             return Err(bad("short read of a block"));
         };
         if verify && self.checksum != ChecksumType::NoChecksum {
+            let _timer = perf::timer(PerfMetric::BlockChecksumTime);
             let stored = u32::from_le_bytes([c0, c1, c2, c3]);
             let computed = block_checksum(self.checksum, &whole[..len], ty)
                 .wrapping_add(context(self.base_context, handle.offset));
@@ -190,7 +203,7 @@ impl Window {
             0
         };
         if ahead <= len {
-            return file.file.read_at(handle.offset, len);
+            return file.read_at(handle.offset, len);
         }
         let end = handle.offset + len as u64;
         let (start, end) = if self.backward && self.run > 0 {
@@ -199,7 +212,7 @@ impl Window {
             let end = handle.offset.saturating_add(ahead as u64);
             (handle.offset, end.min(file.size))
         };
-        self.bytes = file.file.read_at(start, (end - start) as usize)?;
+        self.bytes = file.read_at(start, (end - start) as usize)?;
         self.offset = start;
         self.get(handle)
             .ok_or_else(|| file.blame(Error::corruption("short read of a block"), handle))

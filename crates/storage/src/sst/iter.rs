@@ -13,6 +13,7 @@ use super::reader::{Fetch, Table};
 use crate::error::{Error, Result};
 use crate::iter::InternalIterator;
 use crate::key::{TAG_SIZE, tag, user_key};
+use crate::perf::{self, PerfMetric};
 use std::cmp::Ordering;
 use std::ops::Deref;
 
@@ -166,7 +167,11 @@ impl<T: Deref<Target = Table> + Send> InternalIterator for TableIter<T> {
         self.failure = None;
         self.run(|it| {
             it.index.seek(&it.table, target)?;
-            if it.load()? && !it.within(|c, b, t| c.seek(b, |k| t.compare(k, target)))? {
+            let seek = |c: &mut Cursor, b: &Block, t: &Table| {
+                let _timer = perf::timer(PerfMetric::BlockSeekNanos);
+                c.seek(b, |k| t.compare(k, target));
+            };
+            if it.load()? && !it.within(seek)? {
                 it.forward()?;
             }
             Ok(())

@@ -25,6 +25,7 @@ use crate::key::{
     InternalComparator, MAX_SEQUENCE, ParsedKey, SequenceNumber, TAG_SIZE, parse_internal_key,
     seek_key, tag, user_key,
 };
+use crate::perf::{self, PerfMetric};
 use crate::rangedel::RangeTombstone;
 use bytes::Bytes;
 use std::cell::Cell;
@@ -166,7 +167,11 @@ impl Table {
     ) -> Result<()> {
         let how = Fetch::from(options);
         if !self.filter_may_match(user_key(lookup), lookup, how) {
+            perf::count(PerfMetric::BloomSstMissCount, 1);
             return Ok(());
+        }
+        if !matches!(self.filter, TableFilter::None) {
+            perf::count(PerfMetric::BloomSstHitCount, 1);
         }
         let [index_buf, key_buf] = BUFFERS.take();
         let mut index = IndexCursor::new(self, how, index_buf);
@@ -192,7 +197,9 @@ impl Table {
         while index.valid() {
             let handle = index.handle();
             let block = self.read_data_block(handle, how, &mut Window::default())?;
+            let timer = perf::timer(PerfMetric::BlockSeekNanos);
             cursor.seek(&block, |k| self.compare(k, lookup));
+            timer.stop();
             while cursor.valid() {
                 let key = cursor.key(&block);
                 if self.comparator.compare_user(user_key(key), user) != Ordering::Equal {
@@ -257,6 +264,7 @@ impl Table {
             return None;
         }
         let handle = cursor.handle();
+        let _timer = perf::timer(PerfMetric::ReadFilterBlockNanos);
         if let Some(bytes) = self.cached(handle, how) {
             return Some(Filter::new(bytes));
         }
@@ -399,6 +407,7 @@ impl Table {
         how: Fetch,
         window: &mut Window,
     ) -> Result<Block> {
+        let _timer = perf::timer(PerfMetric::NewTableBlockIterNanos);
         self.read_block(handle, how, self.dictionary.as_ref(), window)
     }
 
@@ -409,6 +418,7 @@ impl Table {
         how: Fetch,
         window: &mut Window,
     ) -> Result<Block> {
+        let _timer = perf::timer(PerfMetric::ReadIndexBlockNanos);
         self.read_block(handle, how, None, window)
     }
 
@@ -435,10 +445,14 @@ impl Table {
 
     #[inline]
     fn cached(&self, handle: BlockHandle, how: Fetch) -> Option<Bytes> {
-        match &self.cache {
+        let found = match &self.cache {
             Some((cache, id)) if how.use_cache => cache.get(*id, handle.offset),
             _ => None,
+        };
+        if found.is_some() {
+            perf::count(PerfMetric::BlockCacheHitCount, 1);
         }
+        found
     }
 
     fn keep(&self, handle: BlockHandle, how: Fetch, bytes: &Bytes) {

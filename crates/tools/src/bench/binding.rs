@@ -8,7 +8,7 @@ use super::flags::Flags;
 /// [`Engine`](super::engine::Engine) over one of the crates.
 ///
 macro_rules! engine_binding {
-    ($module:ident, $package:ident, $title:expr, $own_options:path) => {
+    ($module:ident, $package:ident, $title:expr, $own_options:path, $counted:literal) => {
         #[doc = concat!("The binding to the crate `", stringify!($package), "`.")]
         pub mod $module {
             use std::path::Path;
@@ -16,11 +16,13 @@ macro_rules! engine_binding {
             use $package::{
                 BlockBasedOptions, BottommostLevelCompaction, Cache, ChecksumType, CompactOptions,
                 DB, DBCompressionType, DBPinnableSlice, DBRawIterator, MergeOperands, Options,
-                ReadOptions, SliceTransform, WriteBatch, WriteBufferManager, WriteOptions,
+                PerfContext, ReadOptions, SliceTransform, WriteBatch, WriteBufferManager,
+                WriteOptions,
             };
 
             use crate::bench::engine::{Batch, Cursor, Engine, Result};
             use crate::bench::flags::{Compression, Flags, MergeOperator};
+            use crate::bench::levels::{self, $module as own_levels};
             use crate::bench::merge;
 
             /// An open database.
@@ -53,6 +55,8 @@ macro_rules! engine_binding {
                 type WriteMode = WriteOptions;
                 type Value<'a> = DBPinnableSlice<'a>;
                 type Cursor<'a> = DBRawIterator<'a>;
+
+                const COUNTED: bool = $counted;
 
                 fn title() -> String {
                     ($title).to_owned()
@@ -115,6 +119,16 @@ macro_rules! engine_binding {
                     how.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
                     self.db
                         .compact_range_opt(None::<&[u8]>, None::<&[u8]>, &how);
+                }
+
+                fn measure_this_thread(level: i32) -> Result<()> {
+                    $package::perf::set_perf_stats(own_levels::perf(level)?);
+                    PerfContext::default().reset();
+                    Ok(())
+                }
+
+                fn measured() -> String {
+                    PerfContext::default().report(true)
                 }
 
                 fn property(&self, name: &str) -> Option<String> {
@@ -185,8 +199,16 @@ macro_rules! engine_binding {
                 options.set_compression_type(compression(flags)?);
                 options.set_block_based_table_factory(&tables(flags, cache.as_ref())?);
                 set_merge_operator(&mut options, flags.merge()?);
+                // Refused here, before threads ask for it.
+                own_levels::perf(flags.perf_level)?;
                 if flags.statistics {
                     options.enable_statistics();
+                    options.set_statistics_level(own_levels::statistics(flags.stats_level)?);
+                } else if flags.contention {
+                    options.enable_statistics();
+                    if let Ok(level) = own_levels::statistics(levels::TICKERS) {
+                        options.set_statistics_level(level);
+                    }
                 }
                 Ok(options)
             }
@@ -314,7 +336,8 @@ engine_binding!(
     own,
     whitewater,
     concat!("Whitewater: version ", env!("CARGO_PKG_VERSION")),
-    crate::bench::binding::whitewater_options
+    crate::bench::binding::whitewater_options,
+    true
 );
 
 /// Options that only this engine has.
@@ -332,7 +355,8 @@ engine_binding!(
     peer,
     rocksdb,
     "RocksDB:    as bundled by the rocksdb crate 0.25",
-    crate::bench::binding::rocksdb_options
+    crate::bench::binding::rocksdb_options,
+    false
 );
 
 /// The peer has the memtable asked for where it knows it, else its skip list.

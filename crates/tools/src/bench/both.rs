@@ -7,6 +7,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use super::contention::Contention;
 use super::document;
 use super::engine::{Engine, Result};
 use super::flags::Flags;
@@ -23,11 +24,23 @@ pub const ROUNDS: usize = 5;
 struct Column {
     names: Vec<&'static str>,
     rounds: Vec<Vec<f64>>,
+    /// Of all rounds.
+    contention: Vec<Option<Contention>>,
 }
 
 impl Column {
     fn add(&mut self, outcomes: &[Outcome]) {
         self.names = outcomes.iter().map(|outcome| outcome.name).collect();
+        let costs = outcomes.iter().map(|outcome| outcome.contention.clone());
+        if self.contention.is_empty() {
+            self.contention = costs.collect();
+        } else {
+            for (sum, cost) in self.contention.iter_mut().zip(costs) {
+                if let (Some(sum), Some(cost)) = (sum, cost) {
+                    sum.add(&cost);
+                }
+            }
+        }
         self.rounds.push(
             outcomes
                 .iter()
@@ -56,6 +69,7 @@ impl Column {
                     name,
                     operations: self.row(row),
                     megabytes: Vec::new(),
+                    contention: self.contention.get(row).cloned().flatten(),
                 })
                 .collect(),
         }

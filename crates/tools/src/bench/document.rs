@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use whitewater_memtable_bench::machine::{self, Machine};
 
 use super::clock;
+use super::contention::Contention;
 use super::engine::Result;
 use super::flags::{FlagSet, Flags};
 use super::report::median;
@@ -29,6 +30,9 @@ pub struct Row {
     pub operations: Vec<f64>,
     /// Megabytes per second of each run that has them.
     pub megabytes: Vec<f64>,
+    /// What all of these runs cost the threads and the system, if that was
+    /// asked for.
+    pub contention: Option<Contention>,
 }
 
 impl Row {
@@ -38,6 +42,7 @@ impl Row {
             name: outcome.name,
             operations: outcome.samples.operations().to_vec(),
             megabytes: outcome.samples.megabytes().to_vec(),
+            contention: outcome.contention.clone(),
         }
     }
 }
@@ -90,6 +95,7 @@ impl<'a> Document<'a> {
                     "megabytes_per_second":
                         (!row.megabytes.is_empty()).then(|| median(&row.megabytes)),
                     "runs": row.operations,
+                    "contention": row.contention.as_ref().map(Contention::json),
                 })
             })
             .collect();
@@ -203,6 +209,7 @@ mod tests {
                     name,
                     operations: vec![rate, 3.0 * rate, 2.0 * rate],
                     megabytes: vec![],
+                    contention: None,
                 })
                 .to_vec(),
         };

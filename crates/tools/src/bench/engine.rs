@@ -56,6 +56,10 @@ pub trait Engine: Sized + Send + Sync {
     where
         Self: 'a;
 
+    /// Whether it is made of this project's structures, which count what they
+    /// do.
+    const COUNTED: bool;
+
     /// Name and version, for headers.
     fn title() -> String;
     /// Opens the database in `directory`, and creates it unless
@@ -105,6 +109,15 @@ pub trait Engine: Sized + Send + Sync {
     fn flush(&self) -> Result<()>;
     /// Compacts the whole key range and waits for it.
     fn compact(&self);
+    /// Lets the calling thread measure its own calls, from 0, at a level by
+    /// RocksDB's number.
+    ///
+    /// # Errors
+    /// A level that the engine lacks.
+    fn measure_this_thread(level: i32) -> Result<()>;
+    /// What the calling thread has measured that is not 0, as `name = value`
+    /// with commas between.
+    fn measured() -> String;
     /// A property by RocksDB's name; `None` if the engine lacks it.
     fn property(&self, name: &str) -> Option<String>;
 }

@@ -8,6 +8,7 @@
 
 use super::engine::{Failure, Result};
 use super::known::{self, Known};
+use super::levels;
 
 /// What follows a flag's name on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -236,6 +237,12 @@ flags! {
     "What to report" {
         histogram: bool = false, "Time every operation and print the distribution.";
         statistics: bool = false, "Collect the engine's statistics and print them at the end.";
+        stats_level: i32 = 3,
+            "What statistics collect: 0 nothing, 1 tickers, 2 sizes too, 3 times of calls too, 4 and 5 times of the steps of calls too.";
+        perf_level: i32 = 1,
+            "What threads measure of their own calls, printed after each benchmark: 1 nothing, 2 counts, 4 and 5 times but for mutexes, 6 everything.";
+        contention: bool = false,
+            "After each write benchmark, print atomic read-modify-writes (in a build with count-rmw), context switches, futex calls and calls for the log, per operation. Collects tickers. (Not a RocksDB flag.)";
         confidence_interval_only: bool = false,
             "With a repeat suffix, print only 95% confidence intervals after each run.";
         stats_interval: i64 = 0,
@@ -395,6 +402,18 @@ impl Flags {
         }
         self.compression()?;
         self.merge()?;
+        for (name, level, levels) in [
+            ("perf_level", self.perf_level, levels::PERF_LEVELS),
+            ("stats_level", self.stats_level, levels::STATS_LEVELS),
+        ] {
+            if !levels.contains(&level) {
+                return Err(Failure(format!(
+                    "--{name}={level} is not between {} and {}",
+                    levels.start(),
+                    levels.end()
+                )));
+            }
+        }
         if !(0..=4).contains(&self.checksum_type) {
             return Err(Failure(format!(
                 "--checksum_type={} is not between 0 and 4",
@@ -599,6 +618,10 @@ mod tests {
             ("compression_type", "brotli"),
             ("merge_operator", "max"),
             ("checksum_type", "5"),
+            ("perf_level", "0"),
+            ("perf_level", "7"),
+            ("stats_level", "6"),
+            ("stats_level", "-1"),
             ("compression_ratio", "1.5"),
         ] {
             let mut flags = Flags::default();

@@ -49,7 +49,7 @@ pub fn summary(flags: &Flags) -> Result<String> {
          Compression: {}\n\
          Compression sampling rate: 0\n\
          Memtablerep: {}\n\
-         Perf Level: 1\n",
+         Perf Level: {}\n",
         flags.key_size,
         flags.value_size,
         (compressed + 0.5) as i64,
@@ -60,6 +60,7 @@ pub fn summary(flags: &Flags) -> Result<String> {
         megabytes(keys + compressed),
         flags.compression()?.title(),
         flags.memtable_title(),
+        flags.perf_level,
     );
     if cfg!(debug_assertions) {
         text += "WARNING: Assertions are enabled; benchmarks unnecessarily slow\n";
@@ -88,6 +89,7 @@ mod tests {
             "Compression: Snappy",
             "Prefix:    0 bytes",
             "Memtablerep: auto",
+            "Perf Level: 1",
         ] {
             assert!(text.lines().any(|found| found == line), "{line} in {text}");
         }

@@ -82,7 +82,7 @@ const VALUES: &str = "\
     mix_put_ratio=0 mix_seek_ratio=0 multiread_stride=0 num_bottom_pri_threads=0 \
     num_column_families=1 num_deletion_threads num_file_reads_for_auto_readahead \
     num_high_pri_threads=0 num_hot_column_families=0 num_low_pri_threads=0 num_multi_db=0 \
-    numdistinct options_file= overwrite_probability=0 overwrite_window_size perf_level=1 \
+    numdistinct options_file= overwrite_probability=0 overwrite_window_size \
     periodic_compaction_seconds persistent_entries_batch_size=0 persistent_entries_value_size \
     preclude_last_level_data_seconds=0 prepopulate_blob_cache=0 \
     prepopulate_block_cache=0 preserve_internal_time_seconds=0 random_access_max_buffer_size \
@@ -94,7 +94,7 @@ const VALUES: &str = "\
     sine_c=0 sine_d sine_mix_rate_interval_milliseconds sine_mix_rate_noise=0 \
     sine_write_rate_interval_milliseconds skip_list_lookahead=0 slow_usecs \
     soft_pending_compaction_bytes_limit statistics_string= stats_dump_period_sec \
-    stats_history_buffer_size stats_level stats_per_interval=0 stats_persist_period_sec stddev \
+    stats_history_buffer_size stats_per_interval=0 stats_persist_period_sec stddev \
     subcompactions=1 table_cache_numshardbits target_file_size_multiplier \
     thread_status_per_interval=0 time_range trace_file= trace_replay_fast_forward \
     trace_replay_threads transaction_lock_timeout transaction_sets transaction_sleep=0 \

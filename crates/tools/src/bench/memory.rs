@@ -1,6 +1,7 @@
 //! An engine for unit tests: a map behind a lock. It keeps nothing across
 //! openings and has no log, flushes or compactions.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::path::Path;
@@ -11,6 +12,11 @@ use super::flags::{Flags, MergeOperator};
 use super::merge;
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
+
+thread_local! {
+    /// The level the thread was told to measure at.
+    static MEASURING: Cell<i32> = const { Cell::new(0) };
+}
 
 /// The database.
 pub struct Memory {
@@ -34,6 +40,8 @@ impl Engine for Memory {
     type WriteMode = ();
     type Value<'a> = Vec<u8>;
     type Cursor<'a> = MapCursor<'a>;
+
+    const COUNTED: bool = false;
 
     fn title() -> String {
         "Memory:     for tests".into()
@@ -107,6 +115,15 @@ impl Engine for Memory {
     }
 
     fn compact(&self) {}
+
+    fn measure_this_thread(level: i32) -> Result<()> {
+        MEASURING.set(level);
+        Ok(())
+    }
+
+    fn measured() -> String {
+        format!("level = {}, threads = 1", MEASURING.get())
+    }
 
     fn property(&self, name: &str) -> Option<String> {
         match name {

@@ -8,10 +8,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use super::contention::{self, Contention};
 use super::counters::Counters;
 use super::engine::{Engine, Failure, Result};
 use super::flags::Flags;
 use super::header;
+use super::levels;
+use super::perf::Measured;
 use super::plan::{Benchmark, Step, Task};
 use super::progress::Progress;
 use super::report::{self, Samples};
@@ -24,7 +27,6 @@ use super::workload;
 const QUIET_READINGS: u32 = 5;
 /// Time between two such readings.
 const READING_PAUSE: Duration = Duration::from_millis(20);
-const STATISTICS: &str = "rocksdb.options-statistics";
 const BACKGROUND_WORK: [&str; 4] = [
     "rocksdb.mem-table-flush-pending",
     "rocksdb.num-running-flushes",
@@ -39,6 +41,8 @@ pub struct Outcome {
     pub name: &'static str,
     /// Its measured runs.
     pub samples: Samples,
+    /// What these runs cost the threads and the system, if that was asked for.
+    pub contention: Option<Contention>,
 }
 
 /// One engine, one database, and the flags.
@@ -115,7 +119,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         if self.flags.statistics {
             let statistics = self
                 .engine()?
-                .property(STATISTICS)
+                .property(contention::STATISTICS)
                 .unwrap_or_else(unavailable);
             self.print(&format!("STATISTICS:\n{statistics}\n"))?;
         }
@@ -204,8 +208,17 @@ impl<'a, E: Engine> Runner<'a, E> {
             self.print(&format!("Running benchmark for {} times\n", step.repeat))?;
         }
         let mut samples = Samples::default();
+        let mut contention: Option<Contention> = None;
         for _ in 0..step.repeat {
-            samples.add(&self.measure_once(&job)?);
+            let (stats, cost) = self.measure_once(&job)?;
+            samples.add(&stats);
+            contention = match (contention, cost) {
+                (Some(mut sum), Some(cost)) => {
+                    sum.add(&cost);
+                    Some(sum)
+                }
+                (sum, cost) => sum.or(cost),
+            };
             let line = match self.flags.confidence_interval_only {
                 true => samples.interval(name),
                 false => samples.so_far(name),
@@ -213,19 +226,38 @@ impl<'a, E: Engine> Runner<'a, E> {
             self.print(&line)?;
         }
         self.print(&samples.last(name))?;
-        Ok(Outcome { name, samples })
+        Ok(Outcome {
+            name,
+            samples,
+            contention,
+        })
     }
 
-    fn measure_once(&mut self, job: &Job) -> Result<Stats> {
+    fn measure_once(&mut self, job: &Job) -> Result<(Stats, Option<Contention>)> {
         let counters = self.flags.perf_counters.then(Counters::read).transpose()?;
+        let wanted = self.flags.contention && contention::reports(job.benchmark.task);
+        let before = match wanted {
+            true => Some(contention::Before::read(self.engine()?)),
+            false => None,
+        };
         let stats = self.run_threads(job)?;
+        let contention = match before {
+            Some(before) => Some(before.finish(self.engine()?, stats.operations, stats.contention)),
+            None => None,
+        };
         let name = job.benchmark.name;
         let mut text = report::result(name, &stats);
+        if self.flags.perf_level > levels::NOTHING {
+            text += &format!("PERF_CONTEXT:\n{}\n", stats.measured.report());
+        }
         if let Some(counters) = counters {
             text += &counters.line_since(name, stats.operations)?;
         }
+        if let Some(contention) = &contention {
+            text += &contention.table(name);
+        }
         self.print(&text)?;
-        Ok(stats)
+        Ok((stats, contention))
     }
 
     fn run_threads(&mut self, job: &Job) -> Result<Stats> {
@@ -305,8 +337,7 @@ impl<'a, E: Engine> Runner<'a, E> {
 /// Runs one thread from start to end; on failure the other threads stop soon.
 fn run_thread<E: Engine>(id: usize, seed: u64, engine: &E, shared: &Shared<'_>) -> Result<Stats> {
     let mut worker = Worker::new(id, seed, engine, shared);
-    let result = workload::run(&mut worker);
-    worker.stats.stop();
+    let result = run_measured(&mut worker);
     if !worker.stats.excluded {
         shared.running.fetch_sub(1, Ordering::Relaxed);
     }
@@ -314,6 +345,23 @@ fn run_thread<E: Engine>(id: usize, seed: u64, engine: &E, shared: &Shared<'_>) 
         shared.stop.store(true, Ordering::Relaxed);
     }
     result.map(|()| worker.stats)
+}
+
+/// Runs the workload, and measures around it what the flags ask for.
+fn run_measured<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
+    let flags = worker.shared.flags;
+    let measures = flags.perf_level > levels::NOTHING;
+    if measures {
+        E::measure_this_thread(flags.perf_level)?;
+    }
+    let before = contention::Threads::now()?;
+    let result = workload::run(worker);
+    worker.stats.stop();
+    worker.stats.contention = contention::Threads::now()?.since(before);
+    if measures {
+        worker.stats.measured = Measured::parse(&E::measured());
+    }
+    result
 }
 
 /// What stands for a property that the engine lacks, as in RocksDB.

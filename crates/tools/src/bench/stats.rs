@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use super::contention::Threads;
 use super::histogram::Latencies;
+use super::perf::Measured;
 
 /// Kinds of operations that are timed apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +63,10 @@ pub struct Stats {
     pub message: String,
     /// Whether the thread ran beside the measured ones.
     pub excluded: bool,
+    /// What the threads measured of the engine's calls.
+    pub measured: Measured,
+    /// What the threads cost each other.
+    pub contention: Threads,
     latencies: [Option<Box<Latencies>>; Operation::ALL.len()],
 }
 
@@ -76,6 +82,8 @@ impl Stats {
             bytes: 0,
             message: String::new(),
             excluded: false,
+            measured: Measured::default(),
+            contention: Threads::default(),
             latencies: Default::default(),
         }
     }
@@ -114,6 +122,8 @@ impl Stats {
                 sum.busy += stats.busy;
                 sum.operations += stats.operations;
                 sum.bytes += stats.bytes;
+                sum.measured.add(stats.measured);
+                sum.contention.add(stats.contention);
                 if sum.message.is_empty() {
                     sum.message = stats.message;
                 }
@@ -162,6 +172,8 @@ mod tests {
         second.start = first.start + Duration::from_secs(1);
         second.finish = first.start + Duration::from_secs(3);
         second.message = "(1 of 2 found)".into();
+        second.contention.voluntary = 3;
+        second.measured = Measured::parse("get_read_bytes = 4");
         second.add_latency(Operation::Seek, Duration::from_micros(4));
         let mut writer = first.clone();
         writer.excluded = true;
@@ -171,6 +183,8 @@ mod tests {
         assert_eq!(sum.busy, Duration::from_secs(4));
         assert_eq!((sum.operations, sum.bytes), (20, 6 << 20));
         assert_eq!(sum.message, "(1 of 2 found)");
+        assert_eq!(sum.contention.voluntary, 3);
+        assert_eq!(sum.measured.report(), "get_read_bytes = 4");
         assert!((sum.operations_per_second() - 20.0 / 3.0).abs() < 1e-9);
         assert_eq!(sum.megabytes_per_second(), Some(2.0));
         let kinds: Vec<_> = sum.latencies().map(|(operation, _)| operation).collect();

@@ -198,6 +198,85 @@ fn histogram_statistics_and_counters() {
 }
 
 #[test]
+fn perf_contexts_of_threads_are_added_up() {
+    let text = run_list("fillseq,readseq", |flags| {
+        flags.perf_level = 2;
+        flags.threads = 3;
+    });
+    let report = "\nPERF_CONTEXT:\nlevel = 6, threads = 3\n";
+    assert_eq!(text.matches(report).count(), 2, "{text}");
+    assert!(!run_list("fillseq", |_| {}).contains("PERF_CONTEXT"));
+}
+
+#[test]
+fn contention_is_reported_for_writes() {
+    let text = run_list("fillseq[X2],readseq", |flags| flags.contention = true);
+    assert_eq!(text.matches("contention per operation\n").count(), 2);
+    assert_eq!(
+        text.matches("fillseq      : contention per operation")
+            .count(),
+        2
+    );
+    assert!(
+        text.contains("  futex waits                    not counted\n"),
+        "{text}"
+    );
+}
+
+/// This engine itself, in a small run.
+#[test]
+fn the_engines_calls_are_reported() {
+    let directory = tempfile::tempdir().expect("temporary directory");
+    let file = directory.path().join("results.json");
+    let flags = Flags {
+        num: 500,
+        benchmarks: "fillseq,fillsync,readrandom".into(),
+        contention: true,
+        perf_level: 6,
+        statistics: true,
+        json_file: file.display().to_string(),
+        progress_reports: false,
+        ..Flags::default()
+    };
+    let mut output = Vec::new();
+    let steps = plan::parse(&flags.benchmarks).expect("list");
+    let document = Document::begin(&flags, 1);
+    let base = directory.path().join("db");
+    let mut runner = Runner::<Own>::new(&flags, &base, 1, &mut output).expect("opens");
+    let outcomes = runner.run(&steps).expect("runs");
+    drop(runner);
+    let rows = outcomes.iter().map(Row::of).collect();
+    document
+        .save(&[Column {
+            engine: Own::title(),
+            rows,
+        }])
+        .expect("written");
+    let text = String::from_utf8(output).expect("text");
+    for found in [
+        "  log writes                     1.000000\n",
+        "  futex waits                    0.000000\n",
+        "get_from_memtable_count = 500",
+        "write_wal_time = ",
+        "rocksdb.db.get.micros P50 : ",
+        "rocksdb.write.self COUNT : ",
+    ] {
+        assert!(text.contains(found), "{found} in {text}");
+    }
+    let json = std::fs::read_to_string(&file).expect("file");
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let contention = &json["results"][0]["contention"];
+    assert_eq!(contention["operations"], 500);
+    assert_eq!(contention["log_writes"], 1.0);
+    assert_eq!(contention["log_syncs"], 0.0);
+    assert_eq!(
+        contention["rmw"].is_null(),
+        !whitewater_concurrent::sync::rmw::ENABLED
+    );
+    assert!(json["results"][2]["contention"].is_null(), "it only reads");
+}
+
+#[test]
 fn the_report_file_has_its_header() {
     let directory = tempfile::tempdir().expect("temporary directory");
     let file = directory.path().join("rates.csv");

@@ -16,6 +16,7 @@ pub(crate) mod prop_name;
 pub mod properties;
 pub(crate) mod slice_transform;
 pub(crate) mod snapshot;
+pub mod statistics;
 pub(crate) mod write_batch;
 
 pub use c_str::CStrLike;

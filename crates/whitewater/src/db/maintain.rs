@@ -9,7 +9,7 @@ use crate::compact::pick::{self, Compaction};
 use crate::jobs::guarded;
 use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
-use crate::stats::Ticker;
+use crate::stats::{Histogram, Ticker};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use whitewater_storage::key::{SequenceNumber, user_key};
@@ -44,13 +44,13 @@ impl Engine {
         let ids: Vec<u32> = cfs.iter().map(|cf| cf.id).collect();
         {
             let switching = self.switching();
-            Self::check_healthy(&self.state.lock())?;
+            Self::check_healthy(&self.lock_state())?;
             self.switch_memtables(&switching, &ids, true)?;
         }
         if !wait {
             return Ok(());
         }
-        let mut state = self.state.lock();
+        let mut state = self.lock_state();
         // Only the memtables switched out by now matter, not later ones.
         let goal: Vec<(u32, u64)> = ids
             .iter()
@@ -67,7 +67,7 @@ impl Engine {
                 return Ok(());
             }
             Self::check_healthy(&state)?;
-            self.done.wait(&mut state);
+            self.wait_for_job(&mut state, None);
         }
     }
 
@@ -78,6 +78,7 @@ impl Engine {
         compaction: Compaction,
     ) -> Result<()> {
         let start = Instant::now();
+        let _timer = self.time(Histogram::CompactionTime);
         let snapshots = self.snapshots.sequences();
         let ctx = self.output_context(cf, &snapshots);
         let done = job::run(&compaction, &ctx, &self.tables)?;
@@ -89,7 +90,7 @@ impl Engine {
             .log_and_apply(vec![done.edit], last, None, &mut |changed| {
                 // Declared first, so dropped after the mutex is free.
                 let mut old = Vec::new();
-                let mut state = self.state.lock();
+                let mut state = self.lock_state();
                 for new in changed {
                     let Some(cf) = state.cfs.get_mut(&new.id) else {
                         continue;
@@ -120,7 +121,7 @@ impl Engine {
         // file that was only moved counts from here on. The version is let go
         // of after the mutex.
         let old = compaction.version.clone();
-        let mut state = self.state.lock();
+        let mut state = self.lock_state();
         drop(compaction);
         if let Some(cf) = state.cfs.get_mut(&cf.id) {
             cf.score_levels();
@@ -141,9 +142,9 @@ impl Engine {
         bottommost: Bottommost,
     ) -> Result<()> {
         self.flush(std::slice::from_ref(cf), true)?;
-        self.state.lock().manual_compactions += 1;
+        self.lock_state().manual_compactions += 1;
         let outcome = guarded(|| self.compact_levels(cf, begin, end, bottommost));
-        self.state.lock().manual_compactions -= 1;
+        self.lock_state().manual_compactions -= 1;
         let harmless = [
             ErrorKind::ShutdownInProgress,
             ErrorKind::ColumnFamilyDropped,
@@ -176,7 +177,7 @@ impl Engine {
         let mut level = 0;
         loop {
             let output = {
-                let state = self.state.lock();
+                let state = self.lock_state();
                 let Some(cf) = state.cfs.get(&cf.id) else {
                     return Ok(());
                 };
@@ -212,7 +213,7 @@ impl Engine {
         end: Option<&[u8]>,
     ) -> Result<()> {
         let compaction = {
-            let mut state = self.state.lock();
+            let mut state = self.lock_state();
             loop {
                 Self::check_healthy(&state)?;
                 let Some(current) = state.cfs.get(&cf.id) else {
@@ -232,14 +233,15 @@ impl Engine {
                     Some(Ok(compaction)) => break compaction,
                     // A running compaction holds some of the files.
                     Some(Err(())) => {
-                        let _ = self.done.wait_for(&mut state, Duration::from_millis(100));
+                        let soon = Instant::now() + Duration::from_millis(100);
+                        self.wait_for_job(&mut state, Some(soon));
                     }
                 }
             }
         };
-        self.state.lock().running_compactions += 1;
+        self.lock_state().running_compactions += 1;
         let outcome = guarded(|| self.run_compaction(cf, compaction));
-        self.state.lock().running_compactions -= 1;
+        self.lock_state().running_compactions -= 1;
         outcome
     }
 
@@ -256,16 +258,11 @@ impl Engine {
         if flush {
             self.flush(&self.column_families(), true)?;
         }
-        let mut state = self.state.lock();
+        let mut state = self.lock_state();
         while state.busy() {
             Self::check_healthy(&state)?;
-            match deadline {
-                None => self.done.wait(&mut state),
-                Some(d) => {
-                    if self.done.wait_until(&mut state, d).timed_out() {
-                        return Err(Error::new(ErrorKind::TimedOut, "background work goes on"));
-                    }
-                }
+            if self.wait_for_job(&mut state, deadline) {
+                return Err(Error::new(ErrorKind::TimedOut, "background work goes on"));
             }
         }
         Self::check_healthy(&state)
@@ -290,7 +287,7 @@ impl Engine {
         options: Arc<CfOptions>,
     ) -> Result<Arc<ColumnFamilyData>> {
         self.add_cf(name, options)?;
-        let state = self.state.lock();
+        let state = self.lock_state();
         let found = state.cfs.values().find(|cf| cf.data.name == name);
         found
             .map(|cf| cf.data.clone())
@@ -301,7 +298,7 @@ impl Engine {
     fn add_cf(&self, name: &str, options: Arc<CfOptions>) -> Result<()> {
         let switching = self.switching();
         {
-            let state = self.state.lock();
+            let state = self.lock_state();
             Self::check_healthy(&state)?;
             if state.cfs.values().any(|cf| cf.data.name == name) {
                 return Err(Error::invalid("Column family already exists"));
@@ -319,7 +316,7 @@ impl Engine {
         let added =
             self.versions
                 .log_and_apply(vec![edit], last, Some(options.clone()), &mut |changed| {
-                    let mut state = self.state.lock();
+                    let mut state = self.lock_state();
                     for new in changed {
                         let mem = Memtable::new(
                             &options,
@@ -367,7 +364,7 @@ impl Engine {
 
     fn remove_cf(&self, cf: &Arc<ColumnFamilyData>) -> Result<()> {
         let switching = self.switching();
-        Self::check_healthy(&self.state.lock())?;
+        Self::check_healthy(&self.lock_state())?;
         if cf.is_dropped() {
             return Err(Error::invalid("Column family already dropped!"));
         }
@@ -385,7 +382,7 @@ impl Engine {
             return dropped;
         }
         let removed = {
-            let mut state = self.state.lock();
+            let mut state = self.lock_state();
             cf.set_dropped();
             let removed = state.cfs.remove(&cf.id);
             self.gate.set(state.pressure());
@@ -427,7 +424,7 @@ impl Engine {
     /// The table files in use.
     pub fn live_tables(&self) -> Result<Vec<LiveTable>> {
         let views: Vec<_> = {
-            let state = self.state.lock();
+            let state = self.lock_state();
             state
                 .cfs
                 .values()

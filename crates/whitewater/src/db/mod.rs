@@ -11,6 +11,7 @@
 
 mod budget;
 pub(crate) mod cf;
+mod counts;
 pub(crate) mod files;
 pub(crate) mod info_log;
 mod maintain;
@@ -30,8 +31,9 @@ pub(crate) use cf::ColumnFamilyData;
 
 use crate::memtable::budget::Tenant;
 use crate::options::DbOptions;
+use crate::perf::{self, PerfMetric, Step, StepTimer};
 use crate::read::table_cache::TableCache;
-use crate::stats::{Ticker, tick};
+use crate::stats::{Histogram, Statistics, Stopwatch, Ticker, tick, time};
 use crate::version::ObsoleteFiles;
 use crate::version::set::VersionSet;
 use crate::write::CommitProtocol;
@@ -41,7 +43,7 @@ use crate::write::log::Wal;
 use crate::write::stall::StallGate;
 use arc_swap::ArcSwap;
 use info_log::InfoLog;
-use parking_lot::{Condvar, Mutex, RwLock};
+use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 use snapshot::SnapshotList;
 use state::DbState;
 use std::fmt;
@@ -49,6 +51,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use std::time::Instant;
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::relay::Relay;
 use whitewater_storage::fs::{FileLock, Fs};
@@ -152,8 +155,7 @@ impl Engine {
 
     /// Live column families, by id.
     pub fn column_families(&self) -> Vec<Arc<ColumnFamilyData>> {
-        self.state
-            .lock()
+        self.lock_state()
             .cfs
             .values()
             .map(|cf| cf.data.clone())
@@ -250,7 +252,49 @@ impl Engine {
     /// Counts, if statistics are on.
     #[inline]
     pub(crate) fn tick(&self, ticker: Ticker, n: u64) {
-        tick(self.options.statistics.as_deref(), ticker, n);
+        tick(self.statistics(), ticker, n);
+    }
+
+    /// The statistics, if they are on.
+    #[inline]
+    pub(crate) fn statistics(&self) -> Option<&Statistics> {
+        self.options.statistics.as_deref()
+    }
+
+    /// Times a call or a job for a histogram, until what it returns is dropped.
+    #[inline]
+    pub(crate) fn time(&self, histogram: Histogram) -> Stopwatch<'_> {
+        time(self.statistics(), histogram)
+    }
+
+    /// Times a step of a write for the thread's perf context and the
+    /// histograms, until what it returns is dropped.
+    #[inline]
+    pub(crate) fn step(&self, step: Step) -> StepTimer<'_> {
+        perf::step(self.statistics(), step)
+    }
+
+    /// The database mutex, its wait measured for the caller's perf context.
+    pub(crate) fn lock_state(&self) -> MutexGuard<'_, DbState> {
+        let _timer = perf::timer(PerfMetric::DbMutexLockNanos);
+        self.state.lock()
+    }
+
+    /// Waits until a background job has ended, measured for the caller's perf
+    /// context; with a deadline, returns whether it has passed.
+    pub(crate) fn wait_for_job(
+        &self,
+        state: &mut MutexGuard<'_, DbState>,
+        deadline: Option<Instant>,
+    ) -> bool {
+        let _timer = perf::timer(PerfMetric::DbConditionWaitNanos);
+        match deadline {
+            None => {
+                self.done.wait(state);
+                false
+            }
+            Some(deadline) => self.done.wait_until(state, deadline).timed_out(),
+        }
     }
 
     /// The failure that stopped the database, if any.

@@ -84,10 +84,10 @@ impl Engine {
                     .as_ref()
                     .map_or(0, |c| c.usage() as u64),
             ),
-            "num-running-flushes" => Some(self.state.lock().running_flushes as u64),
-            "num-running-compactions" => Some(self.state.lock().running_compactions as u64),
-            "background-errors" => Some(u64::from(self.state.lock().error.is_some())),
-            "min-log-number-to-keep" => Some(self.state.lock().oldest_wal()),
+            "num-running-flushes" => Some(self.lock_state().running_flushes as u64),
+            "num-running-compactions" => Some(self.lock_state().running_compactions as u64),
+            "background-errors" => Some(u64::from(self.lock_state().error.is_some())),
+            "min-log-number-to-keep" => Some(self.lock_state().oldest_wal()),
             "num-snapshots" => Some(self.snapshots.count() as u64),
             "oldest-snapshot-time" => Some(self.snapshots.oldest_time()),
             "oldest-snapshot-sequence" => {
@@ -100,7 +100,7 @@ impl Engine {
     }
 
     fn with_cf<T>(&self, cf: &Arc<ColumnFamilyData>, f: impl FnOnce(&CfState) -> T) -> Option<T> {
-        self.state.lock().cfs.get(&cf.id).map(f)
+        self.lock_state().cfs.get(&cf.id).map(f)
     }
 
     /// Entries less twice the deletions, as RocksDB estimates.

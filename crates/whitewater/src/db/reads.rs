@@ -5,12 +5,13 @@ use super::cf::{ColumnFamilyData, SuperVersion};
 use super::snapshot::SnapshotGuard;
 use crate::options::CfOptions;
 use crate::options::read::ReadSpec;
+use crate::perf::{self, PerfMetric};
 use crate::read::db_iter::{DbIter, DbIterParts, PrefixMode};
 use crate::read::get::GetContext;
-use crate::read::merging::{failed_iterator, merging_iterator};
+use crate::read::merging::{failed_iterator, merging_memtables};
 use crate::read::rangedel::FragmentedTombstones;
 use crate::read::{estimate, level};
-use crate::stats::Ticker;
+use crate::stats::{Histogram, Ticker};
 use bytes::Bytes;
 use std::any::Any;
 use std::sync::Arc;
@@ -26,10 +27,21 @@ impl Engine {
         key: &[u8],
         spec: &ReadSpec,
     ) -> Result<Option<Bytes>> {
+        let _timer = self.time(Histogram::DbGet);
+        let choosing = perf::timer(PerfMetric::GetSnapshotTime);
         // Pin first, then load the number: V1.
         let view = cf.pin();
         let seq = spec.sequence(self.latest_sequence_number());
-        self.get_in(cf, &view, key, seq, spec)
+        choosing.stop();
+        let found = self.get_in(cf, &view, key, seq, spec);
+        if let Ok(Some(value)) = &found {
+            let bytes = value.len() as u64;
+            perf::count(PerfMetric::GetReadBytes, bytes);
+            if let Some(statistics) = self.statistics() {
+                statistics.record(Histogram::BytesPerRead, bytes);
+            }
+        }
+        found
     }
 
     fn get_in(
@@ -41,15 +53,21 @@ impl Engine {
         spec: &ReadSpec,
     ) -> Result<Option<Bytes>> {
         let mut ctx = GetContext::new(key, cf.options.merge_operator.as_deref());
+        let asking = perf::timer(PerfMetric::GetFromMemtableTime);
+        let mut asked = 1;
         view.mem.get(key, seq, &mut ctx)?;
         for mem in &view.imm {
             if ctx.done() {
                 break;
             }
+            asked += 1;
             mem.get(key, seq, &mut ctx)?;
         }
+        asking.stop();
+        perf::count(PerfMetric::GetFromMemtableCount, asked);
         let in_memory = ctx.done();
         if !in_memory {
+            let _timer = perf::timer(PerfMetric::GetFromOutputFilesTime);
             let lookup = seek_key(key, seq);
             level::get(
                 &view.version,
@@ -61,15 +79,16 @@ impl Engine {
                 &mut ctx,
             )?;
         }
+        let _timer = perf::timer(PerfMetric::GetPostProcessTime);
         let found = ctx.finish()?;
-        if let Some(statistics) = self.options.statistics.as_deref() {
+        if let Some(statistics) = self.statistics() {
             let hit = if in_memory {
                 Ticker::MemtableHit
             } else {
                 Ticker::MemtableMiss
             };
             statistics.add(hit, 1);
-            statistics.add(Ticker::KeysRead, 1);
+            statistics.add(Ticker::NumberKeysRead, 1);
             statistics.add(
                 Ticker::BytesRead,
                 found.as_ref().map_or(0, |v| v.len() as u64),
@@ -84,6 +103,7 @@ impl Engine {
         keys: &[(&Arc<ColumnFamilyData>, &[u8])],
         spec: &ReadSpec,
     ) -> Vec<Result<Option<Bytes>>> {
+        let _timer = self.time(Histogram::DbMultiget);
         let mut cfs: Vec<&Arc<ColumnFamilyData>> = keys.iter().map(|(cf, _)| *cf).collect();
         cfs.sort_by_key(|cf| cf.id);
         cfs.dedup_by_key(|cf| cf.id);
@@ -96,12 +116,20 @@ impl Engine {
             Some(s) => s.sequence(),
             None => spec.sequence(self.latest_sequence_number()),
         };
-        keys.iter()
+        let found: Vec<Result<Option<Bytes>>> = keys
+            .iter()
             .map(|(cf, key)| {
                 let at = cfs.partition_point(|c| c.id < cf.id);
                 self.get_in(cf, &views[at], key, seq, spec)
             })
-            .collect()
+            .collect();
+        let values = found.iter().flatten().flatten();
+        let bytes = values.map(|value| value.len() as u64).sum();
+        perf::count(PerfMetric::MultigetReadBytes, bytes);
+        if let Some(statistics) = self.statistics() {
+            statistics.record(Histogram::BytesPerMultiget, bytes);
+        }
+        found
     }
 
     /// Whether `key` may exist; with its value when a memtable has it. Asks
@@ -134,7 +162,7 @@ impl Engine {
 
     /// An iterator; failures to make one are met at its first use.
     pub fn iter(&self, cf: &Arc<ColumnFamilyData>, spec: &ReadSpec) -> DbIter {
-        self.tick(Ticker::Iterators, 1);
+        self.tick(Ticker::NoIteratorCreated, 1);
         let view = cf.pin_owned();
         let sequence = spec.sequence(self.latest_sequence_number());
         let prefix_mode = prefix_mode(&cf.options, spec);
@@ -151,6 +179,7 @@ impl Engine {
                 Ok(())
             });
         }
+        let memtables = sources.len();
         let added = added.and_then(|()| {
             level::add_iterators(
                 &view.version,
@@ -161,8 +190,9 @@ impl Engine {
                 &mut tombstones,
             )
         });
+        let only_memtable = sources.len() == 1;
         let source = match added {
-            Ok(()) => merging_iterator(cf.comparator.clone(), sources),
+            Ok(()) => merging_memtables(cf.comparator.clone(), sources, memtables),
             Err(e) => failed_iterator(e),
         };
         let mut pins: Vec<Arc<dyn Any + Send + Sync>> = vec![view];
@@ -171,6 +201,7 @@ impl Engine {
         }
         DbIter::new(DbIterParts {
             source,
+            only_memtable,
             tombstones: FragmentedTombstones::new(&tombstones, &cf.comparator.user),
             comparator: cf.comparator.user.clone(),
             merge_operator: cf.options.merge_operator.clone(),
@@ -180,6 +211,7 @@ impl Engine {
             prefix_extractor: cf.options.prefix_extractor.clone(),
             prefix_mode,
             max_skippable_internal_keys: spec.max_skippable_internal_keys,
+            statistics: self.options.statistics.clone(),
             pins,
         })
     }

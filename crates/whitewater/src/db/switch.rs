@@ -55,7 +55,7 @@ impl Engine {
         self.attention.store(false, Ordering::Relaxed);
         let log_bytes = self.log_bytes();
         let full: Vec<u32> = {
-            let mut state = self.state.lock();
+            let mut state = self.lock_state();
             if let Err(e) = Self::check_healthy(&state) {
                 self.attention.store(true, Ordering::Relaxed);
                 return Err(e);
@@ -131,7 +131,7 @@ impl Engine {
         let end = close(&before)?;
         let start = self.continue_in(&log, &before, end)?;
 
-        let mut state = self.state.lock();
+        let mut state = self.lock_state();
         for (id, mem) in fresh {
             let Some(cf) = state.cfs.get_mut(&id) else {
                 continue;
@@ -161,7 +161,7 @@ impl Engine {
         let log = NextLog::New(self.wal.create(number)?);
         let end = close(&before)?;
         let start = self.continue_in(&log, &before, end)?;
-        let state = self.state.lock();
+        let state = self.lock_state();
         self.settle_empty(&state, end.last, number);
         self.install(&state, log.segment(), start, end);
         drop(state);
@@ -172,7 +172,7 @@ impl Engine {
     /// The column families of `ids` whose memtables hold something; with
     /// `flush_now`, older memtables of all of them are to be flushed, too.
     fn request_flush(&self, ids: &[u32], flush_now: bool) -> Vec<u32> {
-        let mut state = self.state.lock();
+        let mut state = self.lock_state();
         let mut due = Vec::new();
         for id in ids {
             if let Some(cf) = state.cfs.get_mut(id) {
@@ -198,7 +198,7 @@ impl Engine {
 
     fn fresh_memtables(&self, ids: &[u32], wal_number: u64) -> Vec<(u32, Arc<Memtable>)> {
         let wanted: Vec<_> = {
-            let mut state = self.state.lock();
+            let mut state = self.lock_state();
             let DbState {
                 cfs,
                 next_memtable_id,
@@ -252,7 +252,7 @@ impl Engine {
     /// Puts another generation in the place of the current one, for the
     /// memtables that there are now; returns where the one before ended.
     pub(crate) fn renew_generation(&self, _one_at_a_time: &Switching<'_>) -> Result<End> {
-        let state = self.state.lock();
+        let state = self.lock_state();
         let before = self.generation.load_full();
         let end = close(&before)?;
         self.install(&state, &before.log, before.start(), end);
@@ -273,7 +273,7 @@ impl Engine {
 
     /// [`Engine::settle_empty`] for the current generation.
     pub(crate) fn settle_empty_memtables(&self) {
-        let state = self.state.lock();
+        let state = self.lock_state();
         let now = self.generation.load();
         self.settle_empty(&state, now.base(), now.log.log_number());
     }
@@ -298,7 +298,7 @@ impl Engine {
 
     /// The failure that stopped writes.
     pub(crate) fn first_error(&self) -> Error {
-        match Self::check_healthy(&self.state.lock()) {
+        match Self::check_healthy(&self.lock_state()) {
             Err(e) => e,
             Ok(()) => Self::shutdown_error(),
         }

@@ -3,7 +3,8 @@
 use super::Engine;
 use crate::memtable::Inserter;
 use crate::options::read::WriteSpec;
-use crate::stats::Ticker;
+use crate::perf::{Step, StepTimer};
+use crate::stats::{Histogram, Ticker};
 use crate::write::generation::{Generation, Place};
 use crate::write::group::{self, Grouped};
 use crate::write::{CommitEnv, CommitProtocol, WriteRequest, ordered};
@@ -83,6 +84,7 @@ impl Engine {
         if w.sync && w.disable_wal {
             return Err(Error::invalid("Sync writes has to enable WAL."));
         }
+        let _timer = self.time(Histogram::DbWrite);
         self.check_batch(w)?;
         if w.batch.bytes().len() == HEADER_SIZE {
             // Nothing to write, but perhaps something to make durable.
@@ -93,7 +95,7 @@ impl Engine {
             stalled += tenant.pass(spec.no_slowdown)?;
         }
         if !stalled.is_zero() {
-            self.tick(Ticker::StallMicros, stalled.as_micros() as u64);
+            self.count_stall(stalled);
         }
         match self.protocol {
             CommitProtocol::Ordered => ordered::commit(self, w),
@@ -144,7 +146,7 @@ impl Engine {
         if !sync {
             return Ok(()); // every record is handed over as it is written
         }
-        Self::check_healthy(&self.state.lock())?;
+        Self::check_healthy(&self.lock_state())?;
         self.make_durable(self.publication.visible())
     }
 }
@@ -199,12 +201,15 @@ impl CommitEnv for Engine {
 
     #[cold]
     fn make_room(&self, generation: &Generation, upto: u64) -> Result<()> {
+        self.tick(Ticker::WalExtendCalls, 1);
         self.wal.make_room(&generation.log, upto)
     }
 
     #[inline]
     fn keep_ahead(&self, generation: &Generation, end: u64) {
-        self.wal.keep_ahead(&generation.log, end);
+        if self.wal.keep_ahead(&generation.log, end) {
+            self.tick(Ticker::WalExtendCalls, 1);
+        }
     }
 
     #[cold]
@@ -222,15 +227,20 @@ impl CommitEnv for Engine {
 
     #[inline]
     fn log(&self, generation: &Generation, place: &Place, parts: &[&[u8]]) -> Result<()> {
+        let timer = self.step(Step::Log);
         generation.log.put(place.at, parts)?;
+        drop(timer);
         // The default limit cannot be passed without a memtable getting full,
         // which asks for attention by itself.
         let limit = self.options.max_total_wal_size;
         if limit > 0 && self.wal.older_bytes() + place.end > limit {
             self.attention.store(true, Ordering::Relaxed);
         }
-        self.tick(Ticker::LogWrites, 1);
-        self.tick(Ticker::LogBytes, parts.iter().map(|p| p.len() as u64).sum());
+        self.tick(Ticker::WalWriteCalls, 1);
+        self.tick(
+            Ticker::WalFileBytes,
+            parts.iter().map(|p| p.len() as u64).sum(),
+        );
         Ok(())
     }
 
@@ -252,18 +262,31 @@ impl CommitEnv for Engine {
         )
     }
 
+    fn grouped(&self, writes: usize) {
+        self.tick(Ticker::WriteDoneBySelf, 1);
+        self.tick(Ticker::WriteDoneByOther, writes as u64 - 1);
+    }
+
+    #[inline]
+    fn step(&self, step: Step) -> StepTimer<'_> {
+        Engine::step(self, step)
+    }
+
     fn publication(&self) -> &Publication {
         &self.publication
     }
 
     fn make_durable(&self, last: SequenceNumber) -> Result<()> {
+        let _step = self.step(Step::SyncWait);
         self.durable.reach(last, || {
             // Whatever is visible is in the log.
             let upto = self.publication.visible().max(last);
+            let timer = self.time(Histogram::WalFileSyncMicros);
             let synced = self.wal.sync(upto);
-            self.tick(Ticker::LogSyncs, 1);
-            if let Err(e) = &synced {
-                self.poison(e, "syncing the log");
+            drop(timer);
+            match &synced {
+                Ok(()) => self.tick(Ticker::WalFileSynced, 1),
+                Err(e) => self.poison(e, "syncing the log"),
             }
             synced.map(|()| upto)
         })
@@ -290,6 +313,7 @@ impl Engine {
         if request.disable_wal && !self.unlogged.load(Ordering::Relaxed) {
             self.unlogged.store(true, Ordering::Relaxed);
         }
+        let _timer = self.step(Step::Insert);
         let mut seq = first;
         let mut inserter = Inserter::new(request.insert_hint);
         for op in request.batch.ops() {
@@ -306,8 +330,7 @@ impl Engine {
         if inserter.finish()? {
             self.attention.store(true, Ordering::Relaxed);
         }
-        self.tick(Ticker::KeysWritten, seq - first);
-        self.tick(Ticker::BytesWritten, request.batch.bytes().len() as u64);
+        self.count_write(request, seq - first);
         Ok(())
     }
 }

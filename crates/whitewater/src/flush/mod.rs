@@ -6,7 +6,7 @@ use crate::db::cf::ColumnFamilyData;
 use crate::db::state::DbState;
 use crate::memtable::Memtable;
 use crate::read::merging::merging_iterator;
-use crate::stats::Ticker;
+use crate::stats::{Histogram, Ticker};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use whitewater_storage::Result;
@@ -81,7 +81,9 @@ pub(crate) fn run(engine: &Engine, job: &FlushJob) -> Result<()> {
     }
     let snapshots = engine.snapshots.sequences();
     let ctx = engine.output_context(&job.cf, &snapshots);
+    let timer = engine.time(Histogram::FlushTime);
     let tables = write_level0(&ctx, &job.memtables)?;
+    drop(timer);
     engine.fs.sync_dir(&engine.dir)?;
     let bytes: u64 = tables.iter().map(|t| t.size).sum();
     engine.tick(Ticker::FlushWriteBytes, bytes);

@@ -19,6 +19,7 @@
 use super::rep::Entry;
 use crate::options::CfOptions;
 use crate::options::prefix::PrefixExtractor;
+use crate::perf::{self, PerfMetric};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use twox_hash::XxHash3_64;
@@ -107,7 +108,7 @@ impl KeyFilter {
     /// true when that has none.
     pub fn may_contain_prefix_of(&self, user_key: &[u8]) -> bool {
         self.prefix_hash(user_key)
-            .is_none_or(|hash| self.bloom.may_contain(hash))
+            .is_none_or(|hash| ask(&self.bloom, hash))
     }
 
     fn prefix_hash(&self, user_key: &[u8]) -> Option<u64> {
@@ -126,8 +127,20 @@ pub(super) struct Question<'a> {
 impl Question<'_> {
     /// Whether the memtable may hold points of the key.
     pub fn may_contain(&self) -> bool {
-        self.hash.is_none_or(|hash| self.bloom.may_contain(hash))
+        self.hash.is_none_or(|hash| ask(self.bloom, hash))
     }
+}
+
+/// The filter's answer, counted for the thread's perf context.
+fn ask(bloom: &DynamicBloom, hash: u64) -> bool {
+    let may_contain = bloom.may_contain(hash);
+    let metric = if may_contain {
+        PerfMetric::BloomMemtableHitCount
+    } else {
+        PerfMetric::BloomMemtableMissCount
+    };
+    perf::count(metric, 1);
+    may_contain
 }
 
 fn key_hash(user_key: &[u8]) -> u64 {

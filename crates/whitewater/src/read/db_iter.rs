@@ -16,6 +16,7 @@
 //!   it, and sources are asked to keep to it only while it does.
 
 mod forward;
+mod measure;
 mod prefix;
 mod reverse;
 #[cfg(test)]
@@ -26,6 +27,8 @@ pub(crate) use prefix::PrefixMode;
 use super::merge::{MergeOperator, Operands};
 use super::rangedel::FragmentedTombstones;
 use crate::options::prefix::PrefixExtractor;
+use crate::perf::{self, PerfMetric};
+use crate::stats::Statistics;
 use prefix::PrefixLimit;
 use std::any::Any;
 use std::ops::Range;
@@ -42,6 +45,8 @@ const MAX_SEQUENTIAL_SKIP: u32 = 8;
 pub(crate) struct DbIterParts {
     /// The merged sources.
     pub source: BoxedIterator,
+    /// The only source is a memtable.
+    pub only_memtable: bool,
     /// All range tombstones of the sources.
     pub tombstones: FragmentedTombstones,
     pub comparator: UserComparator,
@@ -54,6 +59,8 @@ pub(crate) struct DbIterParts {
     pub prefix_mode: PrefixMode,
     /// Internal keys one call may look at before it fails; 0 is no limit.
     pub max_skippable_internal_keys: u64,
+    /// The database's statistics, if they are on.
+    pub statistics: Option<Arc<Statistics>>,
     /// Keeps memtables, tables and the snapshot alive.
     pub pins: Vec<Arc<dyn Any + Send + Sync>>,
 }
@@ -106,6 +113,8 @@ pub(crate) struct DbIter {
     /// Seek targets; kept for its memory.
     target: Vec<u8>,
     error: Option<Error>,
+    only_memtable: bool,
+    statistics: Option<Arc<Statistics>>,
     /// After the source, so that what it reads from outlives it.
     _pins: Vec<Arc<dyn Any + Send + Sync>>,
 }
@@ -136,6 +145,8 @@ impl DbIter {
             operands: Operands::default(),
             target: Vec::new(),
             error: None,
+            only_memtable: parts.only_memtable,
+            statistics: parts.statistics,
             _pins: parts.pins,
         }
     }
@@ -148,24 +159,30 @@ impl DbIter {
 
     /// Moves to the first key within bounds.
     pub fn seek_to_first(&mut self) {
+        self.measured(Self::go_to_first);
+    }
+
+    fn go_to_first(&mut self) {
         self.restart();
         match &self.lower_bound {
             Some(lower) => {
                 set_target(&mut self.target, lower, self.sequence, SEEK_TYPE);
-                self.source.seek(&self.target);
+                self.move_source(|source, target| source.seek(target));
             }
-            None => self.source.seek_to_first(),
+            None => self.move_source(|source, _| source.seek_to_first()),
         }
-        let found = self.find_first();
+        let found = self.timed(Self::find_first);
         self.settle(found);
         self.limit_to_prefix_found();
     }
 
     /// Moves to the last key within bounds.
     pub fn seek_to_last(&mut self) {
-        self.restart();
-        self.find_last();
-        self.limit_to_prefix_found();
+        self.measured(|it| {
+            it.restart();
+            it.find_last();
+            it.limit_to_prefix_found();
+        });
     }
 
     /// Shows the last key within bounds.
@@ -177,8 +194,8 @@ impl DbIter {
                 found
             }
             None => {
-                self.source.seek_to_last();
-                self.find_prev()
+                self.move_source(|source, _| source.seek_to_last());
+                self.timed(Self::find_prev)
             }
         };
         self.settle(found);
@@ -186,6 +203,10 @@ impl DbIter {
 
     /// Moves to the first key at or after `target`.
     pub fn seek(&mut self, target: &[u8]) {
+        self.measured(|it| it.go_to(target));
+    }
+
+    fn go_to(&mut self, target: &[u8]) {
         self.restart();
         if self.past_upper(target) {
             return;
@@ -196,13 +217,17 @@ impl DbIter {
             _ => target,
         };
         set_target(&mut self.target, from, self.sequence, SEEK_TYPE);
-        self.source.seek(&self.target);
-        let found = self.find_first();
+        self.move_source(|source, target| source.seek(target));
+        let found = self.timed(Self::find_first);
         self.settle(found);
     }
 
     /// Moves to the last key at or before `target`.
     pub fn seek_for_prev(&mut self, target: &[u8]) {
+        self.measured(|it| it.go_to_or_before(target));
+    }
+
+    fn go_to_or_before(&mut self, target: &[u8]) {
         self.restart();
         self.limit_to_prefix_of(target);
         if self.past_upper(target) {
@@ -213,13 +238,21 @@ impl DbIter {
         }
         // The last internal key a user key can have.
         set_target(&mut self.target, target, 0, 0);
-        self.source.seek_for_prev(&self.target);
-        let found = self.find_prev();
+        self.move_source(|source, target| source.seek_for_prev(target));
+        let found = self.timed(Self::find_prev);
         self.settle(found);
     }
 
     /// Moves forward; no effect when not valid.
     pub fn next(&mut self) {
+        if perf::counts() {
+            return self.measured_step(PerfMetric::NextOnMemtableCount, Self::step_forward);
+        }
+        self.step_forward();
+    }
+
+    #[inline(always)]
+    fn step_forward(&mut self) {
         self.skips.seen = 0;
         match self.position {
             Position::Nowhere => return,
@@ -240,6 +273,14 @@ impl DbIter {
 
     /// Moves backward; no effect when not valid.
     pub fn prev(&mut self) {
+        if perf::counts() {
+            return self.measured_step(PerfMetric::PrevOnMemtableCount, Self::step_backward);
+        }
+        self.step_backward();
+    }
+
+    #[inline(always)]
+    fn step_backward(&mut self) {
         self.skips.seen = 0;
         let found = match self.position {
             Position::Nowhere => return,

@@ -12,6 +12,7 @@
 use super::get::GetContext;
 use super::level_iter::{LevelIterator, OpenCursor};
 use super::table_cache::{OpenTable, TableCache};
+use crate::perf::{self, PerfMetric};
 use crate::version::{TableFile, Version};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -138,7 +139,7 @@ pub(crate) fn add_iterators(
                 tombstones.extend(fragments.iter().filter_map(|t| clip.apply(t)));
             }
             if level == 0 {
-                iterators.push(open.table.iter(options));
+                iterators.push(new_cursor(&open, options));
             }
         }
         if level > 0 && !files.is_empty() {
@@ -171,8 +172,14 @@ impl Tables {
 
 impl OpenCursor for Tables {
     fn open_cursor(&self, file: &TableFile) -> Result<BoxedIterator> {
-        Ok(self.open(file)?.table.iter(self.options))
+        let open = self.open(file)?;
+        Ok(new_cursor(&open, self.options))
     }
+}
+
+fn new_cursor(open: &OpenTable, options: TableReadOptions) -> BoxedIterator {
+    let _timer = perf::timer(PerfMetric::NewTableIteratorNanos);
+    open.table.iter(options)
 }
 
 /// The user keys within which a file's range tombstones count.

@@ -5,6 +5,7 @@
 //! does not decide which operands belong together; look-ups, iterators and
 //! compaction do.
 
+use crate::perf::{self, PerfMetric};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use whitewater_storage::{Error, Result};
 
@@ -38,6 +39,8 @@ pub(crate) fn full_merge(
     let Some(operator) = operator else {
         return Err(Error::invalid("merge operator is not properly initialized"));
     };
+    perf::count(PerfMetric::InternalMergeCount, operands.len() as u64);
+    let _timer = perf::timer(PerfMetric::MergeOperatorTimeNanos);
     match catch_unwind(AssertUnwindSafe(|| {
         operator.full_merge(key, existing, operands)
     })) {

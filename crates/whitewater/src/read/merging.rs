@@ -16,6 +16,7 @@
 //! * I3: a failed child empties the heap: the iterator is not valid from then
 //!   on until it is positioned again.
 
+use crate::perf::{self, PerfMetric};
 use std::cmp::Ordering;
 use whitewater_storage::iter::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::InternalComparator;
@@ -25,7 +26,17 @@ use whitewater_storage::{Error, Result};
 /// Of equal keys, those of earlier children come first.
 pub(crate) fn merging_iterator(
     comparator: InternalComparator,
+    children: Vec<BoxedIterator>,
+) -> BoxedIterator {
+    merging_memtables(comparator, children, 0)
+}
+
+/// [`merging_iterator`] of children the first `memtables` of which are
+/// memtables: movements in them are counted as such.
+pub(crate) fn merging_memtables(
+    comparator: InternalComparator,
     mut children: Vec<BoxedIterator>,
+    memtables: usize,
 ) -> BoxedIterator {
     if children.len() < 2 {
         return children.pop().unwrap_or(Box::new(Nothing(None)));
@@ -34,6 +45,7 @@ pub(crate) fn merging_iterator(
         heap: Vec::with_capacity(children.len()),
         comparator,
         children,
+        memtables,
         forward: true,
         runner_up: None,
         error: None,
@@ -74,6 +86,8 @@ impl InternalIterator for Nothing {
 struct MergingIterator {
     comparator: InternalComparator,
     children: Vec<BoxedIterator>,
+    /// So many of the first children are memtables.
+    memtables: usize,
     /// Indices into `children`; a binary heap by key and index.
     heap: Vec<usize>,
     forward: bool,
@@ -118,8 +132,17 @@ impl MergingIterator {
         self.forward = forward;
         self.error = None;
         for (i, child) in self.children.iter_mut().enumerate() {
+            let in_memtable = i < self.memtables;
+            let _timer = perf::timer(PerfMetric::SeekChildSeekTime);
+            let _of_memtable = perf::timer_if(in_memtable, PerfMetric::SeekOnMemtableTime);
+            perf::count(PerfMetric::SeekChildSeekCount, 1);
+            perf::count(PerfMetric::SeekOnMemtableCount, u64::from(in_memtable));
             place(i, child);
         }
+        let _timer = perf::timer(match forward {
+            true => PerfMetric::SeekMinHeapTime,
+            false => PerfMetric::SeekMaxHeapTime,
+        });
         self.rebuild();
     }
 
@@ -259,6 +282,9 @@ impl InternalIterator for MergingIterator {
         }
         if let Some(&top) = self.heap.first() {
             self.children[top].next();
+            if top < self.memtables {
+                perf::count(PerfMetric::NextOnMemtableCount, 1);
+            }
             self.top_moved();
         }
     }
@@ -268,6 +294,9 @@ impl InternalIterator for MergingIterator {
         }
         if let Some(&top) = self.heap.first() {
             self.children[top].prev();
+            if top < self.memtables {
+                perf::count(PerfMetric::PrevOnMemtableCount, 1);
+            }
             self.top_moved();
         }
     }

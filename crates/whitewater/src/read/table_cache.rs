@@ -5,6 +5,7 @@
 //! readers that still hold one keep it alive.
 
 use super::rangedel::FragmentedTombstones;
+use crate::perf::{self, PerfMetric};
 use crate::version::TableFile;
 use quick_cache::sync::Cache;
 use std::path::{Path, PathBuf};
@@ -54,6 +55,7 @@ impl TableCache {
         comparator: &InternalComparator,
         block_cache: Option<&BlockCache>,
     ) -> Result<Arc<OpenTable>> {
+        let _timer = perf::timer(PerfMetric::FindTableNanos);
         let read = || self.read(&file.meta, comparator, block_cache);
         match &self.limited {
             Some(cache) => cache.get_or_insert_with(&file.meta.number, read),

@@ -1,76 +1,101 @@
-//! Statistics: tickers under RocksDB's names.
+//! Statistics: tickers and histograms under RocksDB's names.
 //!
 //! Collected only when a database is opened with statistics on. Each thread
 //! counts in one of a few shards, each on cache lines of its own, so that
 //! counting does not make threads wait for one another; reading adds them up.
+//! A shard makes room for a histogram when it first records a value.
 
+mod buckets;
+mod data;
+mod histogram;
+mod level;
+mod names;
+mod stopwatch;
+mod ticker;
+
+pub use data::HistogramData;
+pub use histogram::Histogram;
+pub use level::StatsLevel;
+pub use names::NameParseError;
+pub(crate) use stopwatch::{Stopwatch, time};
+pub use ticker::Ticker;
+
+use buckets::{Buckets, Merged};
 use crossbeam_utils::CachePadded;
+use level::CurrentLevel;
+use std::array::from_fn;
 use std::fmt;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use whitewater_concurrent::counter::Counter;
 
-macro_rules! tickers {
-    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
-        /// What is counted.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(crate) enum Ticker { $($(#[$doc])* $name,)* }
-
-        /// Names in the order of the variants.
-        const NAMES: &[&str] = &[$($text,)*];
-    };
-}
-
-tickers! {
-    /// Point look-ups answered by a memtable.
-    MemtableHit = "rocksdb.memtable.hit",
-    /// Point look-ups that went on to tables.
-    MemtableMiss = "rocksdb.memtable.miss",
-    /// Keys of committed batches.
-    KeysWritten = "rocksdb.number.keys.written",
-    /// Keys looked up.
-    KeysRead = "rocksdb.number.keys.read",
-    /// Bytes of committed batches.
-    BytesWritten = "rocksdb.bytes.written",
-    /// Bytes of values that look-ups returned.
-    BytesRead = "rocksdb.bytes.read",
-    /// Iterators made.
-    Iterators = "rocksdb.num.iterator.created",
-    /// Records appended to the log.
-    LogWrites = "rocksdb.write.wal",
-    /// Bytes appended to the log.
-    LogBytes = "rocksdb.wal.bytes",
-    /// Syncs of the log.
-    LogSyncs = "rocksdb.wal.synced",
-    /// Microseconds writers waited for background work.
-    StallMicros = "rocksdb.stall.micros",
-    /// Bytes of tables written by flushes.
-    FlushWriteBytes = "rocksdb.flush.write.bytes",
-    /// Bytes of tables read by compactions.
-    CompactReadBytes = "rocksdb.compact.read.bytes",
-    /// Bytes of tables written by compactions.
-    CompactWriteBytes = "rocksdb.compact.write.bytes",
-}
-
 const SHARDS: usize = 16;
 
-#[derive(Debug, Default)]
-struct Shard([Counter; NAMES.len()]);
+#[derive(Debug)]
+struct Shard {
+    tickers: [Counter; Ticker::COUNT],
+    histograms: [OnceLock<Box<Buckets>>; Histogram::COUNT],
+}
 
-/// Tickers of one or more databases.
+impl Default for Shard {
+    fn default() -> Self {
+        Shard {
+            tickers: from_fn(|_| Counter::new()),
+            histograms: from_fn(|_| OnceLock::new()),
+        }
+    }
+}
+
+/// Statistics of one or more databases.
 #[derive(Debug, Default)]
 pub(crate) struct Statistics {
+    level: CurrentLevel,
     shards: [CachePadded<Shard>; SHARDS],
 }
 
 impl Statistics {
-    /// Adds `n` to a ticker.
-    pub fn add(&self, ticker: Ticker, n: u64) {
-        self.shards[own_shard()].0[ticker as usize].add(n);
+    /// Chooses what is collected from now on.
+    pub fn set_level(&self, level: StatsLevel) {
+        self.level.set(level);
     }
 
-    /// The sum of the ticker at a position.
-    fn sum(&self, at: usize) -> u64 {
-        self.shards.iter().map(|s| s.0[at].get()).sum()
+    /// Adds `n` to a ticker.
+    #[inline]
+    pub fn add(&self, ticker: Ticker, n: u64) {
+        debug_assert!(ticker.is_collected(), "{ticker} says that it stays 0");
+        if self.level.includes(StatsLevel::ExceptHistogramOrTimers) {
+            self.shards[own_shard()].tickers[ticker as usize].add(n);
+        }
+    }
+
+    /// Whether values of a histogram are wanted.
+    #[inline]
+    pub fn wants(&self, histogram: Histogram) -> bool {
+        self.level.includes(histogram.level())
+    }
+
+    /// Records a value, if the level includes the histogram.
+    #[inline]
+    pub fn record(&self, histogram: Histogram, value: u64) {
+        debug_assert!(histogram.is_collected(), "{histogram} says it stays empty");
+        if self.wants(histogram) {
+            self.shards[own_shard()].histograms[histogram as usize]
+                .get_or_init(Box::default)
+                .record(value);
+        }
+    }
+
+    /// The value of a ticker at some recent moment.
+    pub fn ticker(&self, ticker: Ticker) -> u64 {
+        let shards = self.shards.iter();
+        shards.map(|s| s.tickers[ticker as usize].get()).sum()
+    }
+
+    /// A histogram at some recent moment.
+    pub fn histogram(&self, histogram: Histogram) -> HistogramData {
+        let shards = self.shards.iter();
+        Merged::of(shards.filter_map(|s| s.histograms[histogram as usize].get().map(|b| &**b)))
+            .data()
     }
 }
 
@@ -91,11 +116,20 @@ fn own_shard() -> usize {
     OWN.with(|s| *s)
 }
 
-/// One line per ticker, as RocksDB prints them.
+/// One line for each ticker and histogram that is collected, as RocksDB prints
+/// them.
 impl fmt::Display for Statistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, name) in NAMES.iter().enumerate() {
-            writeln!(f, "{name} COUNT : {}", self.sum(i))?;
+        for ticker in Ticker::iter().filter(|t| t.is_collected()) {
+            writeln!(f, "{ticker} COUNT : {}", self.ticker(*ticker))?;
+        }
+        for histogram in Histogram::iter().filter(|h| h.is_collected()) {
+            let data = self.histogram(*histogram);
+            writeln!(
+                f,
+                "{histogram} P50 : {:.6} P95 : {:.6} P99 : {:.6} P100 : {:.6} COUNT : {} SUM : {}",
+                data.median, data.p95, data.p99, data.max, data.count, data.sum
+            )?;
         }
         Ok(())
     }
@@ -110,10 +144,54 @@ mod tests {
         let s = Statistics::default();
         std::thread::scope(|scope| {
             for _ in 0..20 {
-                scope.spawn(|| s.add(Ticker::LogSyncs, 3));
+                scope.spawn(|| {
+                    s.add(Ticker::WalFileSynced, 3);
+                    s.record(Histogram::BytesPerWrite, 9);
+                });
             }
         });
-        assert!(s.to_string().contains("rocksdb.wal.synced COUNT : 60\n"));
-        assert!(s.to_string().contains("rocksdb.memtable.hit COUNT : 0\n"));
+        assert_eq!(s.ticker(Ticker::WalFileSynced), 60);
+        let text = s.to_string();
+        assert!(text.contains("rocksdb.wal.synced COUNT : 60\n"));
+        assert!(text.contains("rocksdb.memtable.hit COUNT : 0\n"));
+        let line = "rocksdb.bytes.per.write P50 : 9.000000 P95 : 9.000000 P99 : 9.000000 \
+                    P100 : 9.000000 COUNT : 20 SUM : 180\n";
+        assert!(text.contains(line), "{text}");
+        assert!(!text.contains("rocksdb.blobdb"), "nobody collects these");
+    }
+
+    /// What is collected at `level`: a ticker, a size, a call, a step.
+    fn collected(level: StatsLevel) -> [bool; 4] {
+        let s = Statistics::default();
+        s.set_level(level);
+        s.add(Ticker::BytesRead, 1);
+        let histograms = [
+            Histogram::BytesPerRead,
+            Histogram::DbGet,
+            Histogram::WriteLogNanos,
+        ];
+        let [size, call, step] = histograms.map(|h| {
+            s.record(h, 1);
+            assert_eq!(s.wants(h), s.histogram(h).count() == 1);
+            s.wants(h)
+        });
+        [s.ticker(Ticker::BytesRead) == 1, size, call, step]
+    }
+
+    #[test]
+    fn levels_say_what_is_collected() {
+        use StatsLevel::*;
+        assert_eq!(collected(DisableAll), [false; 4]);
+        assert_eq!(
+            collected(ExceptHistogramOrTimers),
+            [true, false, false, false]
+        );
+        assert_eq!(collected(ExceptTimers), [true, true, false, false]);
+        assert_eq!(collected(ExceptDetailedTimers), [true, true, true, false]);
+        assert_eq!(collected(ExceptTimeForMutex), [true; 4]);
+        assert_eq!(collected(All), [true; 4]);
+        let untouched = Statistics::default();
+        assert!(untouched.wants(Histogram::DbGet));
+        assert!(!untouched.wants(Histogram::WriteLogNanos));
     }
 }

@@ -117,6 +117,7 @@ impl<E: CommitEnv> Steps for Grouped<'_, E> {
         });
         let payload = (!sum.disable_wal).then_some(HEADER_SIZE + sum.bytes);
         let (generation, place) = reserve(self.env, sum.entries.max(1), payload)?;
+        self.env.grouped(members.len());
         // The next leader waits for this one anyhow.
         self.env.keep_ahead(&generation, place.end);
         members.for_each(|_, ticket| *ticket += place.first);

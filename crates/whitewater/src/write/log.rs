@@ -204,22 +204,20 @@ impl Wal {
     }
 
     /// The same ahead of need, by one writer, if `end` is near the end of what
-    /// is allocated. A failure is left to whoever will need the room.
+    /// is allocated; returns whether it was this one. A failure is left to
+    /// whoever will need the room.
     #[inline]
-    pub fn keep_ahead(&self, log: &Segment, end: u64) {
+    pub fn keep_ahead(&self, log: &Segment, end: u64) -> bool {
         let allocated = log.allocated();
-        if end + self.options.step() / 2 > allocated {
-            self.extend_ahead(log, allocated);
-        }
+        end + self.options.step() / 2 > allocated && self.extend_ahead(log, allocated)
     }
 
     #[cold]
-    fn extend_ahead(&self, log: &Segment, allocated: u64) {
-        if let Some(_one_at_a_time) = self.extending.try_lock()
-            && log.allocated() == allocated
-        {
-            let _ = log.extend(allocated + self.options.step());
-        }
+    fn extend_ahead(&self, log: &Segment, allocated: u64) -> bool {
+        let Some(_one_at_a_time) = self.extending.try_lock() else {
+            return false;
+        };
+        log.allocated() == allocated && log.extend(allocated + self.options.step()).is_ok()
     }
 
     /// Makes everything durable that is in the logs, oldest log first. All

@@ -39,6 +39,7 @@ pub(crate) mod stall;
 pub(crate) mod steps;
 
 use crate::memtable::Memtable;
+use crate::perf::{Step, StepTimer};
 use arc_swap::Guard;
 use generation::{Generation, Place};
 use std::fmt;
@@ -187,6 +188,10 @@ pub(crate) trait CommitEnv: Sync {
         request: &WriteRequest,
         first: SequenceNumber,
     ) -> Result<()>;
+    /// Told how many writes are committed together, for statistics.
+    fn grouped(&self, writes: usize);
+    /// Measures a step until what it returns is dropped.
+    fn step(&self, step: Step) -> StepTimer<'_>;
     /// What is visible.
     fn publication(&self) -> &Publication;
     /// Returns when all writes up to `last` are durable. They are in the log.

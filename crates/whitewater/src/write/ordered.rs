@@ -25,6 +25,7 @@ pub(crate) fn commit<E: CommitEnv>(env: &E, request: &WriteRequest) -> Result<()
     let payload = (!request.disable_wal).then(|| HEADER_SIZE + request.body().len());
     let (generation, place) = reserve(env, request.numbers(), payload)?;
     let window = Window::open(env, place);
+    env.grouped(1);
     match carry_out(env, &generation, &place, request) {
         Ok(()) => window.finish(request.sync)?,
         Err(e) => {

@@ -2,6 +2,7 @@
 
 use super::generation::{Generation, Place, Refusal};
 use super::{CommitEnv, WriteRequest};
+use crate::perf::Step;
 use arc_swap::Guard;
 use std::sync::Arc;
 use whitewater_storage::batch::HEADER_SIZE;
@@ -19,6 +20,7 @@ pub(super) fn reserve<E: CommitEnv>(
     count: u64,
     payload: Option<usize>,
 ) -> Result<(Guard<Arc<Generation>>, Place)> {
+    let _timer = env.step(Step::Reserve);
     loop {
         let generation = env.enter()?;
         match generation.reserve(count, payload) {
@@ -115,6 +117,7 @@ impl<E: CommitEnv> Drop for Window<'_, E> {
 /// This write or one before it failed.
 #[inline]
 pub(super) fn acknowledge<E: CommitEnv>(env: &E, last: SequenceNumber) -> Result<()> {
+    let _timer = env.step(Step::PublishWait);
     let visible = env.publication().wait(last);
     visible.map_err(|_| env.failure())
 }

@@ -5,6 +5,7 @@
 use super::generation::End;
 use super::group::{self, Grouped, WriteQueue};
 use super::*;
+use crate::perf;
 use arc_swap::ArcSwap;
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
@@ -195,6 +196,12 @@ impl CommitEnv for FakeEnv {
             assert_eq!(before, None, "each number is used once");
         }
         Ok(())
+    }
+    fn grouped(&self, writes: usize) {
+        assert!(writes > 0);
+    }
+    fn step(&self, step: Step) -> StepTimer<'_> {
+        perf::step(None, step)
     }
     fn publication(&self) -> &Publication {
         &self.publication

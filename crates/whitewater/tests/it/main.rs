@@ -11,5 +11,7 @@ mod fixtures;
 mod harness;
 mod interop;
 mod model;
+mod perf;
 mod power_cut;
 mod prefix;
+mod statistics;

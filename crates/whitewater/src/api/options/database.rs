@@ -3,7 +3,7 @@
 use super::Options;
 use super::enums::{DBRecoveryMode, WalAccess};
 use super::write_buffer_manager::WriteBufferManager;
-use crate::stats::Statistics;
+use crate::stats::{Histogram, HistogramData, Statistics, StatsLevel, Ticker};
 use crate::write::CommitProtocol;
 use std::path::Path;
 use std::sync::Arc;
@@ -212,9 +212,51 @@ impl Options {
         self.db.statistics = Some(Arc::new(Statistics::default()));
     }
 
-    /// What was counted since [`enable_statistics`](Self::enable_statistics):
-    /// one line per ticker, `name COUNT : n`. `None` when statistics are off.
+    /// What was collected since [`enable_statistics`](Self::enable_statistics):
+    /// one line for each ticker, `name COUNT : n`, and each histogram,
+    /// `name P50 : x P95 : x P99 : x P100 : x COUNT : n SUM : n`, that this
+    /// engine collects. `None` when statistics are off.
     pub fn get_statistics(&self) -> Option<String> {
         self.db.statistics.as_ref().map(|s| s.to_string())
+    }
+
+    /// How much statistics collect from now on, for everybody who shares them.
+    /// Default [`StatsLevel::ExceptDetailedTimers`]. Without effect before
+    /// [`enable_statistics`](Self::enable_statistics).
+    pub fn set_statistics_level(&self, level: StatsLevel) {
+        if let Some(statistics) = &self.db.statistics {
+            statistics.set_level(level);
+        }
+    }
+
+    /// A ticker's count; 0 when statistics are off.
+    pub fn get_ticker_count(&self, ticker: Ticker) -> u64 {
+        let statistics = self.db.statistics.as_ref();
+        statistics.map_or(0, |s| s.ticker(ticker))
+    }
+
+    /// A histogram; empty when statistics are off.
+    ///
+    /// ```
+    /// use whitewater::statistics::{Histogram, StatsLevel, Ticker};
+    /// use whitewater::{DB, Options};
+    ///
+    /// # fn main() -> Result<(), whitewater::Error> {
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// let mut opts = Options::default();
+    /// opts.create_if_missing(true);
+    /// opts.enable_statistics();
+    /// opts.set_statistics_level(StatsLevel::ExceptTimers);
+    /// let db = DB::open(&opts, dir.path())?;
+    /// db.put(b"stream", b"white")?;
+    /// db.get(b"stream")?;
+    /// assert_eq!(opts.get_ticker_count(Ticker::NumberKeysWritten), 1);
+    /// assert_eq!(opts.get_histogram_data(Histogram::BytesPerRead).max(), 5.0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn get_histogram_data(&self, histogram: Histogram) -> HistogramData {
+        let statistics = self.db.statistics.as_ref();
+        statistics.map_or_else(HistogramData::new, |s| s.histogram(histogram))
     }
 }

@@ -3,6 +3,7 @@
 use super::super::merge::full_merge;
 use super::super::payload::{Payload, payload};
 use super::{DbIter, MAX_SEQUENTIAL_SKIP, Position, ValueAt, is_past, out_of_order, set_target};
+use crate::perf::{self, PerfMetric};
 use std::cmp::Ordering;
 use whitewater_storage::Result;
 use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, ValueType, parse_internal_key};
@@ -61,13 +62,17 @@ impl DbIter {
                 sought = false;
             }
             if entry.seq > self.sequence && !(same_key && run == Run::Older) {
+                perf::count(PerfMetric::InternalRecentSkippedCount, 1);
                 run = Run::Newer;
-            } else if !(same_key && run == Run::Older) {
+            } else if same_key && run == Run::Older {
+                perf::count(PerfMetric::InternalKeySkippedCount, 1);
+            } else {
                 let (seq, ty) = (entry.seq, entry.ty);
                 let position = self.show_from_here(seq, ty)?;
                 if position != Position::Nowhere {
                     return Ok(position);
                 }
+                perf::count(PerfMetric::InternalDeleteSkippedCount, 1);
                 run = Run::Older;
                 passed = 0;
                 sought = false;

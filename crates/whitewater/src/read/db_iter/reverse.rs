@@ -4,6 +4,7 @@
 use super::super::merge::full_merge;
 use super::super::payload::{Payload, payload};
 use super::{DbIter, MAX_SEQUENTIAL_SKIP, Position, ValueAt, out_of_order, set_target};
+use crate::perf::{self, PerfMetric};
 use std::cmp::Ordering;
 use whitewater_storage::iter::{BoxedIterator, InternalIterator, KeyCursor};
 use whitewater_storage::key::{
@@ -51,6 +52,7 @@ impl DbIter {
                 self.value = ValueAt::Buffer;
                 return Ok(Position::BeforeKey);
             }
+            perf::count(PerfMetric::InternalDeleteSkippedCount, 1);
         }
         self.source_ended()
     }
@@ -74,6 +76,9 @@ impl DbIter {
                 if position != Position::Nowhere {
                     return Ok(position);
                 }
+                perf::count(PerfMetric::InternalDeleteSkippedCount, 1);
+            } else {
+                perf::count(PerfMetric::InternalRecentSkippedCount, 1);
             }
             if let Some(source) = valid_by_key(&mut self.source) {
                 source.prev_key();
@@ -135,6 +140,7 @@ impl DbIter {
             if visible == MAX_SEQUENTIAL_SKIP {
                 return self.read_key_by_seek();
             }
+            perf::count(PerfMetric::InternalKeySkippedCount, u64::from(visible > 0));
             visible += 1;
             let (seq, ty) = (entry.seq, entry.ty);
             let stored = self.source.value();

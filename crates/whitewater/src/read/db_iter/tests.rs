@@ -10,6 +10,8 @@ use whitewater_storage::key::{InternalComparator, ValueType, internal_key};
 fn parts(source: BoxedIterator, tombstones: FragmentedTombstones) -> DbIterParts {
     DbIterParts {
         source,
+        only_memtable: false,
+        statistics: None,
         tombstones,
         comparator: UserComparator::Bytewise,
         merge_operator: Some(Arc::new(Append)),

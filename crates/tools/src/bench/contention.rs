@@ -1,0 +1,308 @@
+//! What the threads of a write benchmark cost each other and the operating
+//! system (`--contention`), per operation: figures that, unlike times, hardly
+//! depend on what else the machine does.
+
+use nix::sys::resource::{Usage, UsageWho, getrusage};
+use serde_json::{Value, json};
+use whitewater_concurrent::sync::rmw;
+use whitewater_concurrent::waiter::{FUTEX_WAITS, FUTEX_WAKES};
+
+use super::engine::{Engine, Result};
+use super::plan::Task;
+
+/// Property with the engine's tickers.
+pub const STATISTICS: &str = "rocksdb.options-statistics";
+/// Tickers of calls for the log: writes, syncs, reservations of room.
+const LOG_TICKERS: [&str; 3] = [
+    "whitewater.wal.writes",
+    "rocksdb.wal.synced",
+    "whitewater.wal.extends",
+];
+
+/// Whether a task writes and nothing else, or reads for what it writes.
+pub fn reports(task: Task) -> bool {
+    match task {
+        Task::FillSequential
+        | Task::FillRandom
+        | Task::FillUnique
+        | Task::Update
+        | Task::Merge
+        | Task::DeleteRandom
+        | Task::DeleteSequential => true,
+        Task::ReadRandom
+        | Task::Scan
+        | Task::ScanReverse
+        | Task::Seek
+        | Task::Compact
+        | Task::Flush
+        | Task::WaitForCompaction
+        | Task::Property(_) => false,
+    }
+}
+
+/// What one measured thread has done, or several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Threads {
+    /// Atomic read-modify-writes; 0 in a build that does not count.
+    pub rmw: u64,
+    /// Times that a thread gave its core up to wait.
+    pub voluntary: u64,
+    /// Times that a thread lost its core.
+    pub involuntary: u64,
+}
+
+impl Threads {
+    /// The calling thread's counts so far.
+    ///
+    /// # Errors
+    /// Those of `getrusage`.
+    pub fn now() -> Result<Self> {
+        let usage = thread_usage()?;
+        let count = |n: i64| u64::try_from(n).unwrap_or(0);
+        Ok(Self {
+            rmw: rmw::on_this_thread(),
+            voluntary: count(usage.voluntary_context_switches()),
+            involuntary: count(usage.involuntary_context_switches()),
+        })
+    }
+
+    /// What came since `before`.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            rmw: self.rmw - before.rmw,
+            voluntary: self.voluntary - before.voluntary,
+            involuntary: self.involuntary - before.involuntary,
+        }
+    }
+
+    /// Adds another thread's.
+    pub fn add(&mut self, other: Self) {
+        self.rmw += other.rmw;
+        self.voluntary += other.voluntary;
+        self.involuntary += other.involuntary;
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn thread_usage() -> nix::Result<Usage> {
+    getrusage(UsageWho::RUSAGE_THREAD)
+}
+
+/// Systems that do not know a single thread's usage: the counts stay 0.
+#[cfg(not(target_os = "linux"))]
+fn thread_usage() -> nix::Result<Usage> {
+    Ok(Usage::default())
+}
+
+/// What the process and the database have done; `None` for what the engine
+/// does not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Calls {
+    futex_waits: Option<u64>,
+    futex_wakes: Option<u64>,
+    /// By [`LOG_TICKERS`].
+    log: [Option<u64>; 3],
+}
+
+impl Calls {
+    fn now<E: Engine>(engine: &E) -> Self {
+        let tickers = engine.property(STATISTICS).unwrap_or_default();
+        Self {
+            futex_waits: E::COUNTED.then(|| FUTEX_WAITS.get()),
+            futex_wakes: E::COUNTED.then(|| FUTEX_WAKES.get()),
+            log: LOG_TICKERS.map(|name| ticker(&tickers, name)),
+        }
+    }
+
+    fn since(self, before: Self) -> Self {
+        let mut log = self.log;
+        for (now, before) in log.iter_mut().zip(before.log) {
+            *now = difference(*now, before);
+        }
+        Self {
+            futex_waits: difference(self.futex_waits, before.futex_waits),
+            futex_wakes: difference(self.futex_wakes, before.futex_wakes),
+            log,
+        }
+    }
+}
+
+fn difference(now: Option<u64>, before: Option<u64>) -> Option<u64> {
+    Some(now?.saturating_sub(before?))
+}
+
+/// A ticker's value in the engine's text.
+fn ticker(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| {
+        let value = line.strip_prefix(name)?.strip_prefix(" COUNT : ")?;
+        value.trim().parse().ok()
+    })
+}
+
+/// The process's and the database's counts before a run.
+#[derive(Debug)]
+pub struct Before(Calls);
+
+impl Before {
+    /// Reads them.
+    pub fn read<E: Engine>(engine: &E) -> Self {
+        Self(Calls::now(engine))
+    }
+
+    /// The run is over: `operations` that `threads` did.
+    pub fn finish<E: Engine>(self, engine: &E, operations: u64, threads: Threads) -> Contention {
+        Contention {
+            operations,
+            rmw: (E::COUNTED && rmw::ENABLED).then_some(threads.rmw),
+            threads,
+            calls: Calls::now(engine).since(self.0),
+        }
+    }
+}
+
+/// The report of a run, or of several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contention {
+    operations: u64,
+    rmw: Option<u64>,
+    threads: Threads,
+    calls: Calls,
+}
+
+impl Contention {
+    /// Adds another run of the same benchmark.
+    pub fn add(&mut self, other: &Self) {
+        let sum = |a: Option<u64>, b: Option<u64>| Some(a? + b?);
+        self.operations += other.operations;
+        self.rmw = sum(self.rmw, other.rmw);
+        self.threads.add(other.threads);
+        self.calls.futex_waits = sum(self.calls.futex_waits, other.calls.futex_waits);
+        self.calls.futex_wakes = sum(self.calls.futex_wakes, other.calls.futex_wakes);
+        for (a, b) in self.calls.log.iter_mut().zip(other.calls.log) {
+            *a = sum(*a, b);
+        }
+    }
+
+    /// Title, name in JSON, and count of each row.
+    fn rows(&self) -> [(&'static str, &'static str, Option<u64>); 8] {
+        let [writes, syncs, extends] = self.calls.log;
+        let (threads, calls) = (self.threads, self.calls);
+        [
+            ("atomic read-modify-writes", "rmw", self.rmw),
+            (
+                "voluntary context switches",
+                "voluntary_switches",
+                Some(threads.voluntary),
+            ),
+            (
+                "involuntary context switches",
+                "involuntary_switches",
+                Some(threads.involuntary),
+            ),
+            ("futex waits", "futex_waits", calls.futex_waits),
+            ("futex wakes", "futex_wakes", calls.futex_wakes),
+            ("log writes", "log_writes", writes),
+            ("log syncs", "log_syncs", syncs),
+            ("log extensions", "log_extends", extends),
+        ]
+    }
+
+    fn each(&self, count: u64) -> f64 {
+        count as f64 / self.operations.max(1) as f64
+    }
+
+    /// The table under the result line; ends with a newline.
+    pub fn table(&self, benchmark: &str) -> String {
+        let mut text = format!("{benchmark:<12} : contention per operation\n");
+        for (title, name, count) in self.rows() {
+            let value = match count {
+                Some(count) => format!("{:.6}", self.each(count)),
+                None if name == "rmw" => "not counted in this build".to_owned(),
+                None => "not counted".to_owned(),
+            };
+            text += &format!("  {title:<30} {value}\n");
+        }
+        text
+    }
+
+    /// The same for a document: per operation, `null` for what is not counted.
+    pub fn json(&self) -> Value {
+        let rows = self.rows().into_iter().map(|(_, name, count)| {
+            let each = count.map(|count| self.each(count));
+            (name.to_owned(), each.into())
+        });
+        let mut object: serde_json::Map<String, Value> = rows.collect();
+        object.insert("operations".to_owned(), json!(self.operations));
+        object.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Contention {
+        Contention {
+            operations: 10,
+            rmw: None,
+            threads: Threads {
+                rmw: 0,
+                voluntary: 5,
+                involuntary: 1,
+            },
+            calls: Calls {
+                futex_waits: Some(4),
+                futex_wakes: Some(3),
+                log: [Some(10), Some(0), None],
+            },
+        }
+    }
+
+    #[test]
+    fn tables_and_documents_are_per_operation() {
+        let mut both = sample();
+        both.add(&Contention {
+            threads: Threads {
+                voluntary: 7,
+                ..Threads::default()
+            },
+            ..sample()
+        });
+        let text = both.table("fillseq");
+        assert!(text.starts_with("fillseq      : contention per operation\n"));
+        for line in [
+            "  atomic read-modify-writes      not counted in this build",
+            "  voluntary context switches     0.600000",
+            "  involuntary context switches   0.050000",
+            "  futex waits                    0.400000",
+            "  log writes                     1.000000",
+            "  log syncs                      0.000000",
+            "  log extensions                 not counted",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line} in {text}");
+        }
+        let json = both.json();
+        assert_eq!(json["operations"], 20);
+        assert_eq!(json["futex_wakes"], 0.3);
+        assert_eq!(json["rmw"], Value::Null);
+        assert_eq!(json.as_object().map(serde_json::Map::len), Some(9));
+    }
+
+    #[test]
+    fn tickers_are_found_by_their_whole_name() {
+        let text = "rocksdb.wal.synced.more COUNT : 3\nrocksdb.wal.synced COUNT : 7\n";
+        assert_eq!(ticker(text, "rocksdb.wal.synced"), Some(7));
+        assert_eq!(ticker(text, "rocksdb.wal"), None);
+        assert_eq!(difference(Some(9), Some(7)), Some(2));
+        assert_eq!(difference(Some(9), None), None);
+    }
+
+    #[test]
+    fn a_sleep_is_a_switch_of_this_thread() {
+        let before = Threads::now().expect("getrusage");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        let slept = Threads::now().expect("getrusage").since(before);
+        assert_eq!(slept.voluntary > 0, cfg!(target_os = "linux"), "{slept:?}");
+    }
+}

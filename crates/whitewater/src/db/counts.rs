@@ -1,0 +1,72 @@
+//! What the write path counts, beside the steps it times.
+//!
+//! Called by whoever commits; a call costs a few branches when nobody wants
+//! the figures.
+
+use super::Engine;
+use crate::perf::{self, PerfMetric};
+use crate::stats::{Histogram, Ticker};
+use crate::write::WriteRequest;
+use std::time::Duration;
+
+impl Engine {
+    /// A writer waited for background work.
+    pub(crate) fn count_stall(&self, waited: Duration) {
+        let nanos = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
+        perf::add_nanos(PerfMetric::WriteDelayTime, nanos);
+        if let Some(statistics) = self.statistics() {
+            let micros = Histogram::WriteStall.units(waited);
+            statistics.add(Ticker::StallMicros, micros);
+            statistics.record(Histogram::WriteStall, micros);
+        }
+    }
+
+    /// A batch with `keys` operations was inserted.
+    #[inline]
+    pub(crate) fn count_write(&self, request: &WriteRequest, keys: u64) {
+        if let Some(statistics) = self.statistics() {
+            let bytes = request.batch.bytes().len() as u64;
+            statistics.add(Ticker::NumberKeysWritten, keys);
+            statistics.add(Ticker::BytesWritten, bytes);
+            statistics.record(Histogram::BytesPerWrite, bytes);
+            if !request.disable_wal {
+                statistics.add(Ticker::WriteWithWal, 1);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats};
+    use crate::stats::{Histogram, Ticker};
+    use crate::write::stall::Pressure;
+    use crate::{DB, Options};
+    use std::sync::Arc;
+    use whitewater_storage::fs::mem::MemFs;
+
+    #[test]
+    fn stalls_are_counted_and_recorded() {
+        let mut options = Options::default();
+        options.create_if_missing(true);
+        options.set_fs(Arc::new(MemFs::new()));
+        options.set_delayed_write_rate(100 << 10);
+        options.enable_statistics();
+        let db = DB::open(&options, "/db").unwrap();
+        let mut context = PerfContext::default();
+        context.reset();
+        set_perf_stats(PerfStatsLevel::EnableTime);
+        db.put(b"a", b"1").unwrap();
+        assert_eq!(context.metric(PerfMetric::WriteDelayTime), 0);
+        db.engine().gate.set(Pressure::Delayed);
+        // 20 ms at that rate.
+        db.put(b"a", vec![0; 2 << 10]).unwrap();
+        set_perf_stats(PerfStatsLevel::Disable);
+        let stalls = options.get_histogram_data(Histogram::WriteStall);
+        assert_eq!(stalls.count(), 1);
+        assert_eq!(stalls.sum(), options.get_ticker_count(Ticker::StallMicros));
+        let delay = context.metric(PerfMetric::WriteDelayTime);
+        assert!(delay > 0);
+        assert_eq!(delay / 1000, stalls.sum());
+    }
+}

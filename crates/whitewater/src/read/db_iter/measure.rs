@@ -1,0 +1,71 @@
+//! What an iterator's movements count and time, for the thread's perf context
+//! and the database's statistics.
+
+use super::{DbIter, Position};
+use crate::perf::{self, PerfMetric};
+use crate::stats::Histogram;
+use std::time::Instant;
+use whitewater_storage::Result;
+use whitewater_storage::iter::BoxedIterator;
+
+impl DbIter {
+    /// Runs a seek: timed for the statistics, what it shows counted.
+    #[inline]
+    pub(super) fn measured(&mut self, seek: impl FnOnce(&mut Self)) {
+        let statistics = self.statistics.as_deref();
+        let wanted = statistics.is_some_and(|s| s.wants(Histogram::DbSeek));
+        let start = wanted.then(Instant::now);
+        seek(self);
+        if let (Some(start), Some(statistics)) = (start, &self.statistics) {
+            statistics.record(Histogram::DbSeek, Histogram::DbSeek.units(start.elapsed()));
+        }
+        self.count_shown();
+    }
+
+    /// Moves the source for a seek; the second argument is `self.target`.
+    #[inline]
+    pub(super) fn move_source(&mut self, seek: impl FnOnce(&mut BoxedIterator, &[u8])) {
+        let _timer = perf::timer(PerfMetric::SeekInternalSeekTime);
+        let _of_memtable = perf::timer_if(self.only_memtable, PerfMetric::SeekOnMemtableTime);
+        perf::count(
+            PerfMetric::SeekOnMemtableCount,
+            u64::from(self.only_memtable),
+        );
+        seek(&mut self.source, &self.target);
+    }
+
+    /// Looks for the key to show after a seek, timed.
+    #[inline]
+    pub(super) fn timed(
+        &mut self,
+        find: impl FnOnce(&mut Self) -> Result<Position>,
+    ) -> Result<Position> {
+        let _timer = perf::timer(PerfMetric::FindNextUserEntryTime);
+        find(self)
+    }
+
+    /// Runs a step for a thread that measures. `in_memtable` counts it if the
+    /// source is a memtable; sources that are merged count their own.
+    #[cold]
+    pub(super) fn measured_step(&mut self, in_memtable: PerfMetric, step: fn(&mut Self)) {
+        if self.only_memtable && self.valid() {
+            perf::count(in_memtable, 1);
+        }
+        let timer = perf::timer(PerfMetric::FindNextUserEntryTime);
+        step(self);
+        timer.stop();
+        self.count_shown();
+    }
+
+    /// Counts the bytes of what is shown now.
+    #[inline]
+    fn count_shown(&self) {
+        if perf::counts() {
+            let bytes = |part: Option<&[u8]>| part.map_or(0, |part| part.len() as u64);
+            perf::count(
+                PerfMetric::IterReadBytes,
+                bytes(self.key()) + bytes(self.value()),
+            );
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! The values of one histogram that the threads of one shard have recorded.
+//!
+//! Values below 16 have buckets of their own; above, every power of two is cut
+//! into eight, so that a bucket is at most an eighth as wide as its values are
+//! large. Recording is two relaxed additions on lines that threads of other
+//! shards do not touch.
+
+use super::data::HistogramData;
+use std::array::from_fn;
+use std::sync::atomic::{AtomicU64, Ordering};
+use whitewater_concurrent::counter::Counter;
+
+/// Values below this have a bucket each.
+const EXACT: usize = 16;
+/// Buckets of a power of two, as a power of two.
+const PARTS_LOG: u32 = 3;
+/// Buckets: those of 1, and of the powers of two from 16 to 2^63.
+pub(super) const BUCKETS: usize = EXACT + ((64 - 4) << PARTS_LOG);
+
+/// The bucket of `value`.
+#[inline]
+fn bucket_of(value: u64) -> usize {
+    if value < EXACT as u64 {
+        return value as usize;
+    }
+    let power = value.ilog2();
+    let part = (value >> (power - PARTS_LOG)) as usize & ((1 << PARTS_LOG) - 1);
+    EXACT + (((power - 4) as usize) << PARTS_LOG) + part
+}
+
+/// The least value of a bucket, and how many values it has.
+fn range_of(bucket: usize) -> (u64, u64) {
+    if bucket < EXACT {
+        return (bucket as u64, 1);
+    }
+    let power = 4 + ((bucket - EXACT) >> PARTS_LOG) as u32;
+    let part = (bucket - EXACT) as u64 & ((1 << PARTS_LOG) - 1);
+    let width = 1 << (power - PARTS_LOG);
+    ((1 << power) + part * width, width)
+}
+
+/// What one shard has recorded.
+#[derive(Debug)]
+pub(super) struct Buckets {
+    counts: [Counter; BUCKETS],
+    sum: Counter,
+    /// Written by: the shard's threads. Read by: them, to spare a write, and
+    /// whoever looks at the histogram. Publish nothing.
+    min: AtomicU64,
+    max: AtomicU64,
+}
+
+impl Default for Buckets {
+    fn default() -> Self {
+        Buckets {
+            counts: from_fn(|_| Counter::new()),
+            sum: Counter::new(),
+            min: AtomicU64::new(u64::MAX),
+            max: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Buckets {
+    #[inline]
+    pub(super) fn record(&self, value: u64) {
+        self.counts[bucket_of(value)].add(1);
+        self.sum.add(value);
+        if value < self.min.load(Ordering::Relaxed) {
+            self.min.fetch_min(value, Ordering::Relaxed);
+        }
+        if value > self.max.load(Ordering::Relaxed) {
+            self.max.fetch_max(value, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Shards added up.
+#[derive(Debug)]
+pub(super) struct Merged {
+    counts: Vec<u64>,
+    sum: u64,
+    min: u64,
+    max: u64,
+}
+
+impl Merged {
+    /// The sum of `shards`, each at some recent moment.
+    pub(super) fn of<'a>(shards: impl Iterator<Item = &'a Buckets>) -> Self {
+        let mut merged = Merged {
+            counts: vec![0; BUCKETS],
+            sum: 0,
+            min: u64::MAX,
+            max: 0,
+        };
+        for shard in shards {
+            for (sum, count) in merged.counts.iter_mut().zip(&shard.counts) {
+                *sum += count.get();
+            }
+            merged.sum = merged.sum.wrapping_add(shard.sum.get());
+            merged.min = merged.min.min(shard.min.load(Ordering::Relaxed));
+            merged.max = merged.max.max(shard.max.load(Ordering::Relaxed));
+        }
+        merged
+    }
+
+    /// What users see of it. All 0 without values.
+    pub(super) fn data(&self) -> HistogramData {
+        let count: u64 = self.counts.iter().sum();
+        if count == 0 {
+            return HistogramData::default();
+        }
+        let average = self.sum as f64 / count as f64;
+        let squares: f64 = self
+            .counts
+            .iter()
+            .enumerate()
+            .map(|(bucket, &n)| {
+                let (least, width) = range_of(bucket);
+                let middle = least as f64 + (width - 1) as f64 / 2.0;
+                n as f64 * (middle - average).powi(2)
+            })
+            .sum();
+        HistogramData {
+            median: self.percentile(count, 0.50),
+            p95: self.percentile(count, 0.95),
+            p99: self.percentile(count, 0.99),
+            average,
+            std_dev: (squares / count as f64).sqrt(),
+            min: self.min as f64,
+            max: self.max as f64,
+            sum: self.sum,
+            count,
+        }
+    }
+
+    /// The value that a share of all `count` values does not exceed, taking a
+    /// bucket's values to be spread evenly over it.
+    fn percentile(&self, count: u64, share: f64) -> f64 {
+        let wanted = count as f64 * share;
+        let mut below = 0.0;
+        for (bucket, &n) in self.counts.iter().enumerate() {
+            if n > 0 && below + n as f64 >= wanted {
+                let (least, width) = range_of(bucket);
+                let from = least.max(self.min) as f64;
+                let to = (least + (width - 1)).min(self.max) as f64;
+                return from + (wanted - below) / n as f64 * (to - from);
+            }
+            below += n as f64;
+        }
+        self.max as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_follow_one_another_and_hold_their_values() {
+        let mut next = 0u64;
+        for bucket in 0..BUCKETS {
+            let (least, width) = range_of(bucket);
+            assert_eq!(least, next, "bucket {bucket}");
+            assert_eq!(bucket_of(least), bucket);
+            assert_eq!(bucket_of(least + (width - 1)), bucket);
+            assert!(width == 1 || width * 8 <= least);
+            next = least.wrapping_add(width);
+        }
+        assert_eq!(next, 0, "the last one ends at the largest value");
+    }
+
+    #[test]
+    fn percentiles_are_close_to_the_values() {
+        let shards = [Buckets::default(), Buckets::default()];
+        for value in 1..=10_000u64 {
+            shards[value as usize % 2].record(value);
+        }
+        let data = Merged::of(shards.iter()).data();
+        assert_eq!((data.count, data.sum), (10_000, 50_005_000));
+        assert_eq!((data.min, data.max), (1.0, 10_000.0));
+        assert_eq!(data.average, 5000.5);
+        let close = |found: f64, exact: f64| (found / exact - 1.0).abs() < 0.01;
+        assert!(close(data.median, 5000.0), "{data:?}");
+        assert!(close(data.p95, 9500.0), "{data:?}");
+        assert!(close(data.p99, 9900.0), "{data:?}");
+        assert!(close(data.std_dev, 2886.75), "{data:?}");
+    }
+
+    #[test]
+    fn extremes_and_nothing_at_all() {
+        let shard = Buckets::default();
+        assert_eq!(Merged::of([&shard].into_iter()).data().count, 0);
+        assert_eq!(Merged::of([].into_iter()).data().min, 0.0);
+        shard.record(7);
+        let data = Merged::of([&shard].into_iter()).data();
+        assert_eq!((data.median, data.p99, data.std_dev), (7.0, 7.0, 0.0));
+        shard.record(u64::MAX);
+        let data = Merged::of([&shard].into_iter()).data();
+        assert_eq!(data.max, u64::MAX as f64);
+        assert_eq!(data.median, 7.0);
+    }
+}

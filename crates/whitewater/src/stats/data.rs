@@ -1,0 +1,60 @@
+//! A histogram as users see it.
+
+/// The distribution of what a [`Histogram`](super::Histogram) recorded, in its
+/// unit. Percentiles are right to an eighth, usually better; values below 16
+/// are exact. Everything is 0 when nothing was recorded.
+#[derive(Debug, Clone, Default)]
+pub struct HistogramData {
+    pub(super) median: f64,
+    pub(super) p95: f64,
+    pub(super) p99: f64,
+    pub(super) average: f64,
+    pub(super) std_dev: f64,
+    pub(super) min: f64,
+    pub(super) max: f64,
+    pub(super) sum: u64,
+    pub(super) count: u64,
+}
+
+impl HistogramData {
+    /// Nothing recorded.
+    pub fn new() -> HistogramData {
+        HistogramData::default()
+    }
+    /// Half of the values are no larger.
+    pub fn median(&self) -> f64 {
+        self.median
+    }
+    /// The mean.
+    pub fn average(&self) -> f64 {
+        self.average
+    }
+    /// 95 of 100 values are no larger.
+    pub fn p95(&self) -> f64 {
+        self.p95
+    }
+    /// 99 of 100 values are no larger.
+    pub fn p99(&self) -> f64 {
+        self.p99
+    }
+    /// The largest value.
+    pub fn max(&self) -> f64 {
+        self.max
+    }
+    /// The smallest value.
+    pub fn min(&self) -> f64 {
+        self.min
+    }
+    /// The sum of all values; wraps around.
+    pub fn sum(&self) -> u64 {
+        self.sum
+    }
+    /// Number of values.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+    /// The standard deviation; an estimate, like the percentiles.
+    pub fn std_dev(&self) -> f64 {
+        self.std_dev
+    }
+}

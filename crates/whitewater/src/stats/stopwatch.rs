@@ -1,0 +1,58 @@
+//! Timing a call or a job for a histogram.
+
+use super::{Histogram, Statistics};
+use std::time::Instant;
+
+/// Records the time from its making to its end. Made by [`time`].
+#[derive(Debug)]
+#[must_use = "it measures until it is dropped"]
+pub(crate) struct Stopwatch<'a> {
+    /// Unset when nobody wants the time.
+    running: Option<(&'a Statistics, Instant)>,
+    histogram: Histogram,
+}
+
+/// Measures until what it returns is dropped, if statistics are on and their
+/// level includes the histogram. Else no clock is read.
+#[inline]
+pub(crate) fn time(statistics: Option<&Statistics>, histogram: Histogram) -> Stopwatch<'_> {
+    let wanted = statistics.filter(|s| s.wants(histogram));
+    Stopwatch {
+        running: wanted.map(|s| (s, Instant::now())),
+        histogram,
+    }
+}
+
+impl Drop for Stopwatch<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some((statistics, start)) = self.running {
+            statistics.record(self.histogram, self.histogram.units(start.elapsed()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::StatsLevel;
+    use std::time::Duration;
+
+    #[test]
+    fn a_stopwatch_records_in_the_histograms_unit() {
+        let statistics = Statistics::default();
+        drop(time(None, Histogram::DbGet));
+        drop(time(Some(&statistics), Histogram::WriteLogNanos));
+        assert_eq!(statistics.histogram(Histogram::WriteLogNanos).count(), 0);
+        statistics.set_level(StatsLevel::All);
+        for histogram in [Histogram::DbGet, Histogram::WriteLogNanos] {
+            let running = time(Some(&statistics), histogram);
+            std::thread::sleep(Duration::from_millis(2));
+            drop(running);
+        }
+        let micros = statistics.histogram(Histogram::DbGet);
+        assert!(micros.count() == 1 && micros.sum() >= 2_000);
+        let nanos = statistics.histogram(Histogram::WriteLogNanos);
+        assert!(nanos.count() == 1 && nanos.sum() >= 2_000_000);
+    }
+}

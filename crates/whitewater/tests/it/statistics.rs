@@ -1,0 +1,173 @@
+//! Statistics of a database, through the options that enable them.
+
+use tempfile::TempDir;
+use whitewater::statistics::{Histogram, StatsLevel, Ticker};
+use whitewater::{CompactOptions, DB, Options, WriteBatch, WriteOptions, properties};
+
+fn open(change: impl FnOnce(&mut Options)) -> (TempDir, DB, Options) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut opts = Options::default();
+    opts.create_if_missing(true);
+    opts.enable_statistics();
+    change(&mut opts);
+    let db = DB::open(&opts, dir.path()).unwrap();
+    (dir, db, opts)
+}
+
+fn tickers<const N: usize>(opts: &Options, tickers: [Ticker; N]) -> [u64; N] {
+    tickers.map(|ticker| opts.get_ticker_count(ticker))
+}
+
+fn counts<const N: usize>(opts: &Options, histograms: [Histogram; N]) -> [u64; N] {
+    histograms.map(|histogram| opts.get_histogram_data(histogram).count())
+}
+
+#[test]
+fn writes_are_counted_by_what_they_did() {
+    use Ticker::*;
+    let (_dir, db, opts) = open(|_| {});
+    let (mut synced, mut unlogged) = (WriteOptions::default(), WriteOptions::default());
+    synced.set_sync(true);
+    unlogged.disable_wal(true);
+    db.put(b"a", b"1").unwrap();
+    db.put_opt(b"b", b"1", &synced).unwrap();
+    db.put_opt(b"c", b"1", &unlogged).unwrap();
+    let mut batch = WriteBatch::default();
+    batch.put(b"d", b"1");
+    batch.delete(b"a");
+    db.write(batch).unwrap();
+    assert_eq!(
+        tickers(
+            &opts,
+            [
+                WriteDoneBySelf,
+                WriteDoneByOther,
+                WriteWithWal,
+                NumberKeysWritten,
+                WalFileSynced,
+                WalWriteCalls,
+                WalExtendCalls,
+                StallMicros
+            ]
+        ),
+        [4, 0, 3, 5, 1, 3, 1, 0]
+    );
+    let logged = opts.get_ticker_count(WalFileBytes);
+    let written = opts.get_ticker_count(BytesWritten);
+    assert!(logged > 0 && logged < written, "{logged} of {written}");
+    let sizes = opts.get_histogram_data(Histogram::BytesPerWrite);
+    assert_eq!((sizes.count(), sizes.sum()), (4, written));
+    assert_eq!(
+        counts(&opts, [Histogram::DbWrite, Histogram::WalFileSyncMicros]),
+        [4, 1]
+    );
+    db.flush_wal(true).unwrap();
+    assert_eq!(opts.get_ticker_count(WalFileSynced), 2);
+    assert_eq!(counts(&opts, [Histogram::WalFileSyncMicros]), [2]);
+}
+
+#[test]
+fn every_write_is_done_by_itself_or_by_another() {
+    let (_dir, db, opts) = open(|_| {});
+    std::thread::scope(|scope| {
+        for thread in 0..4u8 {
+            let db = &db;
+            scope.spawn(move || {
+                for i in 0..500u16 {
+                    db.put([&[thread][..], &i.to_be_bytes()].concat(), b"v")
+                        .unwrap();
+                }
+            });
+        }
+    });
+    let [own, other, logged, groups] = tickers(
+        &opts,
+        [
+            Ticker::WriteDoneBySelf,
+            Ticker::WriteDoneByOther,
+            Ticker::WriteWithWal,
+            Ticker::WalWriteCalls,
+        ],
+    );
+    assert_eq!((own + other, logged), (2000, 2000));
+    assert_eq!(own, groups, "one record for a group");
+    assert_eq!(counts(&opts, [Histogram::DbWrite]), [2000]);
+}
+
+#[test]
+fn reads_and_jobs_have_their_histograms() {
+    use Histogram::*;
+    let (_dir, db, opts) = open(|_| {});
+    db.put(b"a", b"123").unwrap();
+    db.put(b"b", b"1").unwrap();
+    assert!(db.get(b"a").unwrap().is_some());
+    assert!(db.get(b"x").unwrap().is_none());
+    let found = db.multi_get([b"a", b"b"]);
+    assert!(found.iter().all(|value| matches!(value, Ok(Some(_)))));
+    let mut iterator = db.raw_iterator();
+    iterator.seek(b"a");
+    iterator.seek_for_prev(b"b");
+    iterator.seek_to_first();
+    iterator.seek_to_last();
+    iterator.prev();
+    assert_eq!(iterator.key(), Some(&b"a"[..]));
+    drop(iterator);
+    assert_eq!(
+        counts(&opts, [DbGet, DbMultiget, DbSeek, BytesPerRead]),
+        [2, 1, 4, 1]
+    );
+    assert_eq!(opts.get_histogram_data(BytesPerRead).max(), 3.0);
+    assert_eq!(opts.get_histogram_data(BytesPerMultiget).sum(), 4);
+
+    assert_eq!(counts(&opts, [FlushTime, CompactionTime]), [0, 0]);
+    db.flush().unwrap();
+    db.put(b"a", b"2").unwrap();
+    db.flush().unwrap();
+    db.compact_range_opt(None::<&[u8]>, None::<&[u8]>, &CompactOptions::default());
+    let [flushes, compactions] = counts(&opts, [FlushTime, CompactionTime]);
+    assert_eq!(flushes, 2);
+    assert!(compactions >= 1);
+}
+
+#[test]
+fn steps_of_writes_are_for_the_detailed_level() {
+    use Histogram::*;
+    let (_dir, db, opts) = open(|_| {});
+    db.put(b"a", b"1").unwrap();
+    assert_eq!(
+        counts(&opts, [DbWrite, WriteLogNanos, WriteInsertNanos]),
+        [1, 0, 0]
+    );
+    opts.set_statistics_level(StatsLevel::ExceptTimeForMutex);
+    db.put(b"a", b"1").unwrap();
+    assert_eq!(
+        counts(&opts, [DbWrite, WriteLogNanos, WriteInsertNanos]),
+        [2, 1, 1]
+    );
+    opts.set_statistics_level(StatsLevel::DisableAll);
+    db.put(b"a", b"1").unwrap();
+    assert_eq!(counts(&opts, [DbWrite, BytesPerWrite]), [2, 2]);
+    assert_eq!(opts.get_ticker_count(Ticker::NumberKeysWritten), 2);
+}
+
+#[test]
+fn texts_are_the_same_everywhere_and_have_what_is_collected() {
+    let (_dir, db, opts) = open(|_| {});
+    db.put(b"a", b"1").unwrap();
+    let text = opts.get_statistics().unwrap();
+    let property = db.property_value(properties::OPTIONS_STATISTICS).unwrap();
+    assert_eq!(property.as_deref(), Some(&text[..]));
+    let names: Vec<&str> = text.lines().filter_map(|l| l.split(' ').next()).collect();
+    let tickers = Ticker::iter()
+        .filter(|t| t.is_collected())
+        .map(Ticker::name);
+    let histograms = Histogram::iter().filter(|h| h.is_collected());
+    let expected: Vec<&str> = tickers.chain(histograms.map(Histogram::name)).collect();
+    assert_eq!(names, expected);
+
+    let off = Options::default();
+    off.set_statistics_level(StatsLevel::All);
+    assert_eq!(off.get_statistics(), None);
+    assert_eq!(off.get_ticker_count(Ticker::WriteDoneBySelf), 0);
+    assert_eq!(off.get_histogram_data(Histogram::DbWrite).count(), 0);
+}
