@@ -2,8 +2,10 @@
 //!
 //! * [`arena`]: a bump allocator for memtables, sharded when it sees contention.
 //! * [`art`]: an adaptive radix tree of keys and their versions.
+//! * [`relay`]: work that one thread does for all who wait for it.
 //! * [`skiplist`]: the inline skip list, concurrent inserts beside lock-free
 //!   readers (seed: RocksDB's `InlineSkipList`).
+//! * [`publish`]: a number that moves over a finished prefix, without a leader.
 //! * [`region`]: the memory of memtables, huge pages, and what is kept of it.
 //! * [`append`]: entries without order, sorted when read.
 //! * [`hash_list`]: hash tables of linked lists and skip lists.
@@ -28,7 +30,9 @@ pub mod group;
 pub mod hash_list;
 pub mod heap;
 mod once;
+pub mod publish;
 pub mod region;
+pub mod relay;
 pub mod skiplist;
 pub mod sorted;
 pub mod sync;

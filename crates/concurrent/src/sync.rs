@@ -110,6 +110,9 @@ mod backend {
 }
 
 #[cfg(any(loom, shuttle))]
+pub(crate) use modelled::Parking;
+
+#[cfg(any(loom, shuttle))]
 mod modelled {
     #[cfg(loom)]
     use loom::sync as checked;
@@ -141,6 +144,36 @@ mod modelled {
         /// The value, without locking.
         pub fn get_mut(&mut self) -> &mut T {
             self.0.get_mut().expect("no thread failed under the lock")
+        }
+    }
+
+    /// What the kernel does for a futex: the look at the word and the sleep
+    /// are one step against a wake-up.
+    #[derive(Debug)]
+    pub(crate) struct Parking {
+        lock: checked::Mutex<()>,
+        sleepers: checked::Condvar,
+    }
+
+    impl Parking {
+        pub(crate) fn new() -> Self {
+            Parking {
+                lock: checked::Mutex::new(()),
+                sleepers: checked::Condvar::new(),
+            }
+        }
+
+        /// Sleeps, until a wake-up, if `asleep` says so.
+        pub(crate) fn park_if(&self, asleep: impl Fn() -> bool) {
+            let lock = self.lock.lock().expect("no thread fails under the lock");
+            if asleep() {
+                drop(self.sleepers.wait(lock).expect("as above"));
+            }
+        }
+
+        pub(crate) fn unpark_all(&self) {
+            drop(self.lock.lock().expect("no thread fails under the lock"));
+            self.sleepers.notify_all();
         }
     }
 }

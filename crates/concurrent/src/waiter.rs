@@ -115,10 +115,11 @@ impl StateWord {
     /// Waits until the state is one of `goal`'s bits (`1 << state`), and
     /// returns it. `states` below 32.
     pub fn wait(&self, goal: u32, site: &CallSite, policy: YieldPolicy) -> u32 {
-        if let Some(state) = self.spin(goal) {
+        let reached = || self.reached(goal);
+        if let Some(state) = spin(reached) {
             return state;
         }
-        if let Some(state) = self.yield_for(goal, site, policy) {
+        if let Some(state) = yield_for(reached, site, policy) {
             return state;
         }
         self.sleep(goal)
@@ -127,55 +128,6 @@ impl StateWord {
     fn reached(&self, goal: u32) -> Option<u32> {
         let state = self.get();
         (state < 32 && goal & (1 << state) != 0).then_some(state)
-    }
-
-    fn spin(&self, goal: u32) -> Option<u32> {
-        // About a microsecond: long enough for a setter that is just about
-        // to finish, short enough to cost nothing against a sleep.
-        let tries = if MODELLED { 1 } else { 200 };
-        for _ in 0..tries {
-            if let Some(state) = self.reached(goal) {
-                return Some(state);
-            }
-            hint::spin_loop();
-        }
-        None
-    }
-
-    fn yield_for(&self, goal: u32, site: &CallSite, policy: YieldPolicy) -> Option<u32> {
-        if policy.max_yield.is_zero() {
-            return None;
-        }
-        // A waiter without credit still samples now and then, or a site that
-        // once lost could never win again.
-        let sampled = fast_random().is_multiple_of(256);
-        if site.credit.load(Ordering::Relaxed) < 0 && !sampled {
-            return None;
-        }
-        let start = Instant::now();
-        let mut before = start;
-        let mut slow = 0;
-        let (mut found, mut hard_failure) = (None, false);
-        while before - start <= policy.max_yield {
-            thread::yield_now();
-            if let Some(state) = self.reached(goal) {
-                found = Some(state);
-                break;
-            }
-            let now = Instant::now();
-            if now == before || now - before >= policy.slow_yield {
-                slow += 1;
-                if slow >= 3 {
-                    hard_failure = true;
-                    break;
-                }
-            }
-            before = now;
-        }
-        if sampled || hard_failure {
-            site.update(found.is_some());
-        }
-        found
     }
 
     fn sleep(&self, goal: u32) -> u32 {
@@ -196,19 +148,75 @@ impl StateWord {
                     continue;
                 }
             }
-            wait_while(&self.word, BLOCKED);
+            sleep_while(&self.word, BLOCKED);
         }
     }
 }
 
+/// Asks `reached` for about a microsecond: long enough for somebody who is
+/// just about to finish, short enough to cost nothing against a sleep.
+pub(crate) fn spin<T>(reached: impl Fn() -> Option<T>) -> Option<T> {
+    // A checker lets a thread that spins wait for the others: it would never
+    // see one go to sleep.
+    let tries = if MODELLED { 0 } else { 200 };
+    for _ in 0..tries {
+        if let Some(found) = reached() {
+            return Some(found);
+        }
+        hint::spin_loop();
+    }
+    None
+}
+
+/// Yields until `reached` says so, where that has paid off before at `site`.
+pub(crate) fn yield_for<T>(
+    reached: impl Fn() -> Option<T>,
+    site: &CallSite,
+    policy: YieldPolicy,
+) -> Option<T> {
+    if policy.max_yield.is_zero() || MODELLED {
+        return None;
+    }
+    // A waiter without credit still samples now and then, or a site that once
+    // lost could never win again.
+    let sampled = fast_random().is_multiple_of(256);
+    if site.credit.load(Ordering::Relaxed) < 0 && !sampled {
+        return None;
+    }
+    let start = Instant::now();
+    let mut before = start;
+    let mut slow = 0;
+    let (mut found, mut hard_failure) = (None, false);
+    while before - start <= policy.max_yield {
+        thread::yield_now();
+        found = reached();
+        if found.is_some() {
+            break;
+        }
+        let now = Instant::now();
+        if now == before || now - before >= policy.slow_yield {
+            slow += 1;
+            if slow >= 3 {
+                hard_failure = true;
+                break;
+            }
+        }
+        before = now;
+    }
+    if sampled || hard_failure {
+        site.update(found.is_some());
+    }
+    found
+}
+
 /// Sleeps while `word` holds `value`; may return early.
 #[cfg(not(any(loom, shuttle)))]
-fn wait_while(word: &AtomicU32, value: u32) {
+fn sleep_while(word: &AtomicU32, value: u32) {
     atomic_wait::wait(word, value);
 }
 
 #[cfg(any(loom, shuttle))]
-fn wait_while(_: &AtomicU32, _: u32) {
+fn sleep_while(_: &AtomicU32, _: u32) {
     thread::yield_now();
 }
 
@@ -220,6 +228,67 @@ fn wake(word: *const AtomicU32) {
 
 #[cfg(any(loom, shuttle))]
 fn wake(_: *const AtomicU32) {}
+
+/// A place where many sleep until it is their turn to look again. Under a
+/// checker it is a condition variable, so that a wake-up which is lost shows
+/// as a deadlock.
+#[derive(Debug)]
+pub(crate) struct Turnstile {
+    /// Changes when the sleepers may have to get up.
+    /// Written by: whoever lets them (Release). Read by: sleepers, before they
+    /// look for the reason (Acquire). Publishes: nothing; the reason has words
+    /// of its own.
+    turn: AtomicU32,
+    #[cfg(any(loom, shuttle))]
+    kernel: crate::sync::Parking,
+}
+
+impl Turnstile {
+    /// Nobody sleeps.
+    pub fn new() -> Self {
+        Turnstile {
+            turn: AtomicU32::new(0),
+            #[cfg(any(loom, shuttle))]
+            kernel: crate::sync::Parking::new(),
+        }
+    }
+
+    /// The turn, to be read before looking whether to sleep.
+    pub fn turn(&self) -> u32 {
+        // Acquire: pairs with `let_through`; what a sleeper looks at next is
+        // not older than the turn.
+        self.turn.load(Ordering::Acquire)
+    }
+
+    /// Sleeps while the turn is `turn`; may return early.
+    #[cfg(not(any(loom, shuttle)))]
+    pub fn sleep(&self, turn: u32) {
+        sleep_while(&self.turn, turn);
+    }
+
+    /// Lets all sleepers look again.
+    #[cfg(not(any(loom, shuttle)))]
+    pub fn let_through(&self) {
+        // Release: pairs with `turn`.
+        self.turn.fetch_add(1, Ordering::Release);
+        // A cast for the counted type of `count-rmw`, which is std's in memory.
+        atomic_wait::wake_all(std::ptr::from_ref(&self.turn).cast());
+    }
+
+    /// See above.
+    #[cfg(any(loom, shuttle))]
+    pub fn sleep(&self, turn: u32) {
+        self.kernel
+            .park_if(|| self.turn.load(Ordering::Relaxed) == turn);
+    }
+
+    /// See above.
+    #[cfg(any(loom, shuttle))]
+    pub fn let_through(&self) {
+        self.turn.fetch_add(1, Ordering::Release);
+        self.kernel.unpark_all();
+    }
+}
 
 /// A cheap thread-local random number, for sampling only.
 fn fast_random() -> u32 {

@@ -10,6 +10,7 @@
 //! turns values into bytes and bytes into values, and never trusts a byte it
 //! reads. Nothing here panics on file content.
 
+// Lifted in one file: `fs/map.rs`, which stores into mapped files.
 #![deny(unsafe_code)]
 
 pub mod batch;

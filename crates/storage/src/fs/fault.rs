@@ -9,7 +9,12 @@
 //! sync, after which the file system below forgets which bytes were unsynced
 //! (as Linux does), so that a second sync cannot rescue them.
 
-use super::{FileLock, Fs, RandomAccessFile, SequentialFile, WritableFile};
+mod shared;
+
+use self::shared::FaultShared;
+use super::{
+    FileLock, Fs, RandomAccessFile, SequentialFile, SharedFile, SharedOptions, WritableFile,
+};
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -22,11 +27,12 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum FaultOp {
-    /// [`Fs::create`]
+    /// [`Fs::create`], and [`Fs::open_shared`] of a new file
     Create,
     /// [`Fs::open_append`]
     OpenAppend,
-    /// [`Fs::reuse`]; the path is the new one.
+    /// [`Fs::reuse`], and [`Fs::open_shared`] of a renamed file; the path is the
+    /// new one.
     Reuse,
     /// [`Fs::open_random`]
     OpenRandom,
@@ -52,13 +58,15 @@ pub enum FaultOp {
     SyncDir,
     /// [`Fs::lock`]
     Lock,
-    /// [`WritableFile::append`]
+    /// [`WritableFile::append`] and [`SharedFile::write_at`]
     Append,
+    /// [`SharedFile::extend`]
+    Extend,
     /// [`WritableFile::flush`]
     Flush,
-    /// [`WritableFile::sync`]
+    /// [`WritableFile::sync`] and [`SharedFile::sync`]
     Sync,
-    /// [`WritableFile::truncate_to_len`]
+    /// [`WritableFile::truncate_to_len`] and [`SharedFile::truncate`]
     Truncate,
     /// [`RandomAccessFile::read_at`]
     ReadAt,
@@ -88,6 +96,7 @@ impl OpSet {
         FaultOp::Link,
         FaultOp::SyncDir,
         FaultOp::Append,
+        FaultOp::Extend,
         FaultOp::Flush,
         FaultOp::Sync,
         FaultOp::Truncate,
@@ -383,6 +392,20 @@ impl Fs for FaultFs {
     fn reuse(&self, old: &Path, new: &Path) -> Result<Box<dyn WritableFile>> {
         self.gate(FaultOp::Reuse, new)?;
         Ok(self.writable(self.inner.reuse(old, new)?, new))
+    }
+    fn open_shared(
+        &self,
+        path: &Path,
+        from: Option<&Path>,
+        options: SharedOptions,
+    ) -> Result<Box<dyn SharedFile>> {
+        let op = match from {
+            None => FaultOp::Create,
+            Some(_) => FaultOp::Reuse,
+        };
+        self.gate(op, path)?;
+        let inner = self.inner.open_shared(path, from, options)?;
+        Ok(Box::new(FaultShared::new(inner, self, path)))
     }
     fn open_random(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
         self.gate(FaultOp::OpenRandom, path)?;

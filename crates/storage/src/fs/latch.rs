@@ -8,9 +8,13 @@
 //!
 //! What latches: creating, appending, flushing, syncing, truncating, renaming
 //! and syncing a directory. Removing, linking and making directories do not
-//! (their failures leave nothing in doubt), but they too fail afterwards.
+//! (their failures leave nothing in doubt), but they too fail afterwards. The
+//! same goes for extending a shared file, which may be tried again once the
+//! disk has room; a failed sync in it is found by the next write.
 
-use super::{FileLock, Fs, RandomAccessFile, SequentialFile, WritableFile};
+use super::{
+    FileLock, Fs, RandomAccessFile, SequentialFile, SharedFile, SharedOptions, WritableFile,
+};
 use crate::error::{Error, ErrorKind, Result};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -84,6 +88,18 @@ impl Fs for LatchFs {
     fn reuse(&self, old: &Path, new: &Path) -> Result<Box<dyn WritableFile>> {
         self.writable(|| self.inner.reuse(old, new))
     }
+    fn open_shared(
+        &self,
+        path: &Path,
+        from: Option<&Path>,
+        options: SharedOptions,
+    ) -> Result<Box<dyn SharedFile>> {
+        let open = || self.inner.open_shared(path, from, options);
+        Ok(Box::new(LatchShared {
+            inner: self.latch.guard(open)?,
+            latch: self.latch.clone(),
+        }))
+    }
     fn open_random(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
         self.inner.open_random(path)
     }
@@ -152,6 +168,39 @@ impl WritableFile for LatchFile {
         self.latch.guard(|| self.inner.truncate_to_len())
     }
     fn forget_unsynced(&mut self) {
+        self.inner.forget_unsynced();
+    }
+}
+
+#[derive(Debug)]
+struct LatchShared {
+    inner: Box<dyn SharedFile>,
+    latch: Latch,
+}
+
+impl SharedFile for LatchShared {
+    fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {
+        self.latch.check()?;
+        match self.inner.write_at(offset, data) {
+            // Nothing was written, and the file is as it was.
+            Err(e) if e.kind() == ErrorKind::InvalidArgument => Err(e),
+            result => self.latch.guard(|| result),
+        }
+    }
+    fn extend(&self, len: u64) -> Result<()> {
+        self.latch.check()?;
+        self.inner.extend(len)
+    }
+    fn allocated(&self) -> u64 {
+        self.inner.allocated()
+    }
+    fn sync(&self) -> Result<()> {
+        self.latch.guard(|| self.inner.sync())
+    }
+    fn truncate(&self, len: u64) -> Result<()> {
+        self.latch.guard(|| self.inner.truncate(len))
+    }
+    fn forget_unsynced(&self) {
         self.inner.forget_unsynced();
     }
 }

@@ -7,6 +7,8 @@
 //! * Written bytes are durable after the file's `sync`, directory operations
 //!   (create, rename, link, remove) after `sync_dir` of a directory they touch.
 //!   Syncing a file does not make its name durable.
+//! * The space of a shared file counts as zeros that were written: it may be
+//!   gone, in whole or from some place on, until the file is synced.
 //! * A crash keeps all that is durable. Of the rest it keeps any part: each
 //!   directory operation, and each unsynced 4 KiB block, or, in torn blocks,
 //!   each 512-byte sector, by itself. A file may come out longer than its
@@ -24,11 +26,15 @@
 //! Lock order: names, then one file's content.
 
 mod content;
+mod shared;
 mod tree;
 
 use self::content::{Content, MemFile};
+use self::shared::MemShared;
 use self::tree::{DirOp, Names, Node, Tree};
-use super::{FileLock, Fs, RandomAccessFile, SequentialFile, WritableFile};
+use super::{
+    FileLock, Fs, RandomAccessFile, SequentialFile, SharedFile, SharedOptions, WritableFile,
+};
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use parking_lot::{Mutex, RwLock};
@@ -235,6 +241,28 @@ impl Fs for MemFs {
         self.rename(old, new)?;
         let file = self.shared.names.read().file(&normal(new));
         Ok(self.writable(named("reopen a file for writing", new, file)?, new, 0))
+    }
+
+    /// Maps nothing, whatever is asked for: the promises are the same.
+    fn open_shared(
+        &self,
+        path: &Path,
+        from: Option<&Path>,
+        _options: SharedOptions,
+    ) -> Result<Box<dyn SharedFile>> {
+        if let Some(old) = from {
+            self.rename(old, path)?;
+        }
+        let mut names = self.shared.names.write();
+        let file = match from {
+            Some(_) => names.file(&normal(path)),
+            None => names.open_or_create(&normal(path)),
+        };
+        let file = named("open a file for shared writing", path, file)?;
+        if from.is_none() {
+            file.content.write().truncate(0);
+        }
+        Ok(Box::new(MemShared::new(self.shared.clone(), file, path)))
     }
 
     fn open_random(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {

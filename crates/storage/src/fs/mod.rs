@@ -10,14 +10,22 @@
 //! * [`latch::LatchFs`]: wraps another one and lets the first write or sync
 //!   failure stick.
 //!
+//! Files are written by one owner front to back ([`WritableFile`]), or by many
+//! threads at once ([`shared::SharedFile`]).
+//!
 //! Every error names the operation and the path.
 
 pub mod fault;
 pub mod latch;
+#[cfg(target_os = "linux")]
+mod map;
 pub mod mem;
 pub mod os;
+pub mod shared;
 
-use crate::error::Result;
+pub use self::shared::{SharedAccess, SharedFile, SharedOptions};
+
+use crate::error::{Error, Result};
 use bytes::Bytes;
 use std::fmt::Debug;
 use std::path::Path;
@@ -32,6 +40,22 @@ pub trait Fs: Debug + Send + Sync + 'static {
     /// Renames `old` to `new` and opens it for overwriting from offset 0
     /// without truncating: how a WAL file is recycled.
     fn reuse(&self, old: &Path, new: &Path) -> Result<Box<dyn WritableFile>>;
+    /// Opens `path` for writing by many threads at once. With `from`, that file
+    /// is renamed to `path` first and keeps its content and its length, all of
+    /// which is allocated: how a WAL file is recycled. Without, the file is
+    /// empty, whatever was there.
+    ///
+    /// # Errors
+    /// `NotSupported` naming the file where `options` ask for a mapping and
+    /// there is none to be had, and from file systems without such files.
+    fn open_shared(
+        &self,
+        path: &Path,
+        _from: Option<&Path>,
+        _options: SharedOptions,
+    ) -> Result<Box<dyn SharedFile>> {
+        Err(Error::not_supported("shared files").in_file(path, None))
+    }
     /// Opens `path` for positioned reads.
     fn open_random(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>>;
     /// Opens `path` for reading front to back.
@@ -127,7 +151,7 @@ pub trait FileLock: Debug + Send + Sync {}
 pub fn read_file(fs: &dyn Fs, path: &Path, max: u64) -> Result<Vec<u8>> {
     let size = fs.file_size(path)?;
     if size > max {
-        return Err(crate::Error::corruption_in(
+        return Err(Error::corruption_in(
             path,
             max,
             format_args!("file of {size} bytes where at most {max} are expected"),

@@ -11,7 +11,12 @@
 //! file. Hence the table of held locks, which is asked before the file is
 //! touched, and hence nobody else in the process may open a lock file.
 
-use super::{FileLock, Fs, RandomAccessFile, SequentialFile, WritableFile};
+mod shared;
+
+use self::shared::OsShared;
+use super::{
+    FileLock, Fs, RandomAccessFile, SequentialFile, SharedFile, SharedOptions, WritableFile,
+};
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -63,6 +68,18 @@ impl Fs for OsFs {
         self.rename(old, new)?;
         let file = OpenOptions::new().write(true).open(new);
         OsWritable::boxed(named("reopen a file for writing", new, file)?, new, 0)
+    }
+
+    fn open_shared(
+        &self,
+        path: &Path,
+        from: Option<&Path>,
+        options: SharedOptions,
+    ) -> Result<Box<dyn SharedFile>> {
+        if let Some(old) = from {
+            self.rename(old, path)?;
+        }
+        Ok(Box::new(OsShared::open(path, from, options)?))
     }
 
     fn open_random(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {

@@ -6,9 +6,12 @@
 
 mod block;
 mod format;
+mod frame;
 mod reader;
+mod segment;
 mod unpack;
 mod writer;
 
 pub use reader::{LogReader, Predecessor, ReadOutcome, RecoveryMode};
+pub use segment::Segment;
 pub use writer::LogWriter;

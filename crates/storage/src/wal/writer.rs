@@ -9,9 +9,8 @@
 //! * I2: after a failed append or sync the end of the file is unknown, so
 //!   every later append and sync fails with the first error.
 
-use super::format::{
-    BLOCK_SIZE, HEADER_SIZE, RECYCLABLE_HEADER_SIZE, TYPE_OFFSET, record_crc, types,
-};
+use super::format::BLOCK_SIZE;
+use super::frame::{Framing, Parts};
 use crate::error::{Error, Result};
 use crate::fs::WritableFile;
 
@@ -26,8 +25,7 @@ const KEEP_BUFFER: usize = 1 << 20;
 #[derive(Debug)]
 pub struct LogWriter {
     file: Box<dyn WritableFile>,
-    log_number: u64,
-    recyclable: bool,
+    framing: Framing,
     block_offset: usize,
     buf: Vec<u8>,
     failed: Option<Error>,
@@ -41,8 +39,10 @@ impl LogWriter {
         let block_offset = (file.len() % BLOCK_SIZE as u64) as usize;
         LogWriter {
             file,
-            log_number,
-            recyclable,
+            framing: Framing {
+                log_number,
+                recyclable,
+            },
             block_offset,
             buf: Vec::new(),
             failed: None,
@@ -57,14 +57,16 @@ impl LogWriter {
     pub fn add_record(&mut self, parts: &[&[u8]]) -> Result<()> {
         self.check_not_failed()?;
         let mut left: usize = parts.iter().map(|p| p.len()).sum();
-        let mut source = Parts { parts, taken: 0 };
+        let mut source = Parts::new(parts);
         let mut begin = true;
         self.buf.clear();
         loop {
             let room = self.start_fragment();
             let length = left.min(room);
             left -= length;
-            self.put_fragment(&mut source, length, begin, left == 0);
+            self.framing
+                .put_fragment(&mut self.buf, &mut source, length, begin, left == 0);
+            self.block_offset += self.framing.header_size() + length; // upholds I1
             if left == 0 {
                 break;
             }
@@ -83,7 +85,7 @@ impl LogWriter {
     /// Fills the block's tail when no header fits, and returns how many
     /// payload bytes fit behind the next header.
     fn start_fragment(&mut self) -> usize {
-        let header = self.header_size();
+        let header = self.framing.header_size();
         let mut rest = BLOCK_SIZE - self.block_offset;
         if rest < header {
             self.buf.resize(self.buf.len() + rest, 0);
@@ -93,44 +95,10 @@ impl LogWriter {
         rest - header
     }
 
-    /// Assembles one physical record; it fits the current block.
-    fn put_fragment(&mut self, source: &mut Parts<'_>, length: usize, begin: bool, end: bool) {
-        let mut ty = match (begin, end) {
-            (true, true) => types::FULL,
-            (true, false) => types::FIRST,
-            (false, false) => types::MIDDLE,
-            (false, true) => types::LAST,
-        };
-        if self.recyclable {
-            ty += types::RECYCLABLE;
-        }
-        let start = self.buf.len();
-        let stored_length = u16::try_from(length).expect("a fragment is shorter than a block");
-        self.buf.extend_from_slice(&[0; 4]);
-        self.buf.extend_from_slice(&stored_length.to_le_bytes());
-        self.buf.push(ty);
-        if self.recyclable {
-            let low32 = self.log_number as u32;
-            self.buf.extend_from_slice(&low32.to_le_bytes());
-        }
-        source.take(length, &mut self.buf);
-        let crc = record_crc(&self.buf[start + TYPE_OFFSET..]);
-        self.buf[start..start + 4].copy_from_slice(&crc.to_le_bytes());
-        self.block_offset += self.buf.len() - start; // upholds I1
-    }
-
     fn append_buffer(&mut self) -> Result<()> {
         let result = self.file.append(&self.buf);
         self.buf.clear();
         self.remember(result)
-    }
-
-    fn header_size(&self) -> usize {
-        if self.recyclable {
-            RECYCLABLE_HEADER_SIZE
-        } else {
-            HEADER_SIZE
-        }
     }
 
     fn check_not_failed(&self) -> Result<()> {
@@ -170,7 +138,7 @@ impl LogWriter {
 
     /// The number given to [`LogWriter::new`].
     pub fn log_number(&self) -> u64 {
-        self.log_number
+        self.framing.log_number
     }
 
     /// Cuts preallocated space off and closes the file (without syncing it).
@@ -186,31 +154,5 @@ impl LogWriter {
     /// The file, for syncing it while no record is being added.
     pub fn file_mut(&mut self) -> &mut dyn WritableFile {
         &mut *self.file
-    }
-}
-
-/// Reads through several slices as if they were one.
-struct Parts<'a> {
-    parts: &'a [&'a [u8]],
-    /// Bytes of the first part that were taken.
-    taken: usize,
-}
-
-impl Parts<'_> {
-    /// Moves the next `n` bytes, which exist, to the end of `dst`.
-    fn take(&mut self, mut n: usize, dst: &mut Vec<u8>) {
-        while n > 0
-            && let Some((first, others)) = self.parts.split_first()
-        {
-            let rest = &first[self.taken..];
-            let now = rest.len().min(n);
-            dst.extend_from_slice(&rest[..now]);
-            n -= now;
-            self.taken += now;
-            if self.taken == first.len() {
-                self.parts = others;
-                self.taken = 0;
-            }
-        }
     }
 }

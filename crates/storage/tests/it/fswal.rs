@@ -6,6 +6,8 @@ mod fixtures;
 mod manifest;
 mod mem;
 mod os;
+mod segment;
+mod shared;
 mod wal;
 
 use std::path::Path;

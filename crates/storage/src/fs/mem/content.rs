@@ -56,6 +56,13 @@ impl Content {
         }
     }
 
+    /// Makes the file at least `len` bytes long; what is new reads as zeros.
+    pub fn extend(&mut self, len: usize) {
+        if len > self.data.len() {
+            self.data.resize(len, 0);
+        }
+    }
+
     /// Cuts the file at `len` bytes if it is longer.
     pub fn truncate(&mut self, len: usize) {
         if len < self.data.len() {

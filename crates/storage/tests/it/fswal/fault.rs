@@ -5,7 +5,7 @@ use std::sync::Arc;
 use whitewater_storage::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
 use whitewater_storage::fs::latch::LatchFs;
 use whitewater_storage::fs::mem::MemFs;
-use whitewater_storage::fs::{Fs, write_file_atomically};
+use whitewater_storage::fs::{Fs, SharedOptions, write_file_atomically};
 use whitewater_storage::{ErrorKind, Result};
 
 fn faulty() -> FaultFs {
@@ -24,12 +24,18 @@ fn workload(fs: &dyn Fs) -> Result<()> {
     file.truncate_to_len()?;
     let mut file = fs.reuse(p("/db/g"), p("/db/h"))?;
     file.append(b"C")?;
+    let shared = fs.open_shared(p("/db/s"), None, SharedOptions::default())?;
+    shared.extend(100)?;
+    shared.write_at(50, b"here")?;
+    shared.sync()?;
+    shared.truncate(54)?;
+    drop(fs.open_shared(p("/db/t"), Some(p("/db/s")), SharedOptions::default())?);
     let random = fs.open_random(p("/db/f"))?;
     assert_eq!(random.len()?, 8);
     assert_eq!(random.read_at(0, 8)?, "Content!");
     assert_eq!(fs.open_sequential(p("/db/f"))?.read(&mut [0; 100])?, 8);
     assert!(fs.exists(p("/db/h"))?);
-    assert_eq!(fs.list(p("/db"))?, ["LOCK", "f", "h"]);
+    assert_eq!(fs.list(p("/db"))?, ["LOCK", "f", "h", "t"]);
     assert_eq!(fs.file_size(p("/db/h"))?, 8);
     fs.remove(p("/db/h"))?;
     fs.create_dir_all(p("/db/d"))?;
@@ -57,7 +63,7 @@ fn a_sweep_fails_every_operation_once() {
             kinds.insert(injected[0].op);
         }
     }
-    assert_eq!(kinds.len(), 21, "the workload does everything: {kinds:?}");
+    assert_eq!(kinds.len(), 22, "the workload does everything: {kinds:?}");
     assert_eq!(
         fs.count_all(OpSet::READS) + fs.count_all(OpSet::WRITES) + fs.count(FaultOp::Lock),
         total

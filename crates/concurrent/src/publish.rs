@@ -1,0 +1,294 @@
+//! Publication in order: many finish, a number moves over the finished prefix.
+//!
+//! Writers hold disjoint ranges of numbers that together leave no gap (the
+//! reservation is somebody else's business). Each [`finish`]es its range at
+//! its own time; [`visible`] moves to the end of a range once all before it
+//! are finished. Nobody leads and nobody waits for anybody in order to
+//! finish; a writer that must not return before its own range is visible
+//! [`wait`]s, asleep if it takes longer than a moment.
+//!
+//! A finished range is marked in a ring of slots under its first number. The
+//! right to move `visible` from `v` belongs to whoever finished the range that
+//! starts at `v + 1`: while it is not marked, its owner alone may move; once
+//! it is marked, whoever wins the compare-exchange from `v`.
+//!
+//! Invariants:
+//! * P1: `visible = v` only if every range up to `v` is finished, and only
+//!   ends of ranges are values of it.
+//! * P2: no lost advance. A finisher marks its slot, then looks at `visible`;
+//!   a mover raises `visible`, then looks at the next slot; a full fence lies
+//!   between the two steps on either side, so one of them sees the other.
+//! * P3: no lost wake-up. A sleeper counts itself, then looks at `visible`; a
+//!   mover raises `visible`, then looks at the count; fences as in P2.
+//! * P4: a slot is marked for a number below `visible + slots` only, so that
+//!   two live marks never share one. Old marks need no clearing: they end at
+//!   or below `visible + 1`.
+//! * P5: a range that failed is never finished, so `visible` stays below it
+//!   for good; those at or above it are told, those below go on.
+//!
+//! The idea of a ring of marks is InnoDB's `recent_written`; that the visible
+//! number moves over a finished prefix is Pebble's and RocksDB issue 14627's.
+//!
+//! [`finish`]: Publication::finish
+//! [`visible`]: Publication::visible
+//! [`wait`]: Publication::wait
+
+use crate::sync::{AtomicU32, AtomicU64, MODELLED, Ordering, fence};
+use crate::waiter::{self, CallSite, Turnstile, YieldPolicy};
+use crossbeam_utils::CachePadded;
+
+/// Slots of the ring. Numbers in flight beyond this make their writers wait
+/// before they mark; a power of two.
+const SLOTS: usize = if MODELLED { 4 } else { 1 << 15 };
+
+/// Places to sleep at, so that a mover wakes few who must sleep on; a power of
+/// two.
+const BEDS: usize = if MODELLED { 1 } else { 64 };
+
+/// A range could not be published: one at or below it failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failed;
+
+/// Where waiters sleep whose numbers agree modulo [`BEDS`].
+#[derive(Debug)]
+struct Bed {
+    turnstile: Turnstile,
+    /// Sleepers here.
+    /// Written by: sleepers (relaxed; P3's fence orders it). Read by: movers,
+    /// after P3's fence.
+    sleepers: AtomicU32,
+}
+
+/// The number that is visible, and what is finished beyond it.
+#[derive(Debug)]
+pub struct Publication {
+    /// See P1.
+    /// Written by: the mover (Release). Read by: readers, snapshots and
+    /// waiters (Acquire). Publishes: everything that was done for the ranges
+    /// up to it before they were finished.
+    visible: CachePadded<AtomicU64>,
+    /// One beyond the end of the range that starts at the slot's number, if
+    /// that is finished; otherwise an old mark (P4).
+    /// Written by: the range's owner (Release). Read by: movers (Acquire).
+    /// Publishes: what was done for the range.
+    slots: Box<[AtomicU64]>,
+    /// Sleepers in all beds.
+    /// Written by: sleepers (relaxed; P3). Read by: movers, after P3's fence.
+    sleepers: CachePadded<AtomicU32>,
+    beds: Box<[CachePadded<Bed>]>,
+    /// The first number of the lowest range that failed; the maximum while
+    /// none has.
+    /// Written by: whoever fails (AcqRel). Read by: waiters (Acquire), before
+    /// they sleep. Publishes: the reason, which its writer stored before.
+    failed_at: CachePadded<AtomicU64>,
+    policy: YieldPolicy,
+    site: CallSite,
+}
+
+impl Publication {
+    /// `last` is visible and nothing is in flight. `policy` bounds how long a
+    /// waiter yields before it sleeps.
+    pub fn new(last: u64, policy: YieldPolicy) -> Self {
+        Publication {
+            visible: CachePadded::new(AtomicU64::new(last)),
+            slots: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(),
+            sleepers: CachePadded::new(AtomicU32::new(0)),
+            beds: (0..BEDS)
+                .map(|_| {
+                    CachePadded::new(Bed {
+                        turnstile: Turnstile::new(),
+                        sleepers: AtomicU32::new(0),
+                    })
+                })
+                .collect(),
+            failed_at: CachePadded::new(AtomicU64::new(u64::MAX)),
+            policy,
+            site: CallSite::new(),
+        }
+    }
+
+    /// The last number up to which everything is finished.
+    #[inline]
+    pub fn visible(&self) -> u64 {
+        // Acquire: pairs with the Release in `raise` and `claim`.
+        self.visible.load(Ordering::Acquire)
+    }
+
+    /// Says that the range from `first` to `last`, inclusive, is finished.
+    ///
+    /// # Errors
+    /// A range below it failed, and so many follow that there is no slot.
+    pub fn finish(&self, first: u64, last: u64) -> Result<(), Failed> {
+        debug_assert!(first <= last);
+        let before = first - 1;
+        if self.visible() == before {
+            // Not marked: nobody else may move from `before`.
+            self.raise(before, last);
+            return Ok(());
+        }
+        if before >= self.visible() + SLOTS as u64 {
+            self.wait(before - SLOTS as u64 + 1)?; // upholds P4
+        }
+        // Release: pairs with the load in `next_after`.
+        self.slot(first).store(last + 1, Ordering::Release);
+        fence(Ordering::SeqCst); // P2, with the one in `raise`
+        if self.visible() == before {
+            self.claim(before);
+        }
+        Ok(())
+    }
+
+    /// Moves `visible` from `from` to `to`, and on over what is marked.
+    ///
+    /// The caller has the right to move from `from`.
+    fn raise(&self, from: u64, mut to: u64) {
+        while let Some(end) = self.marked_after(to) {
+            to = end;
+        }
+        // Release: pairs with `visible`. A plain store: the right is exclusive.
+        self.visible.store(to, Ordering::Release);
+        self.after_raise(from, to);
+    }
+
+    /// What follows each raise: the wake-ups, and another raise if a range was
+    /// marked meanwhile whose owner did not see this one.
+    fn after_raise(&self, from: u64, to: u64) {
+        fence(Ordering::SeqCst); // P2 with the one in `finish`, P3 with `sleep`'s
+        self.wake(from, to);
+        if self.marked_after(to).is_some() {
+            self.claim(to);
+        }
+    }
+
+    /// Moves on from `from` if a marked range starts behind it and nobody else
+    /// has moved on.
+    fn claim(&self, mut from: u64) {
+        while let Some(mut to) = self.marked_after(from) {
+            while let Some(end) = self.marked_after(to) {
+                to = end;
+            }
+            // Release: pairs with `visible`. Relaxed on failure: whoever moved
+            // goes on with what is behind.
+            let moved =
+                self.visible
+                    .compare_exchange(from, to, Ordering::Release, Ordering::Relaxed);
+            if moved.is_err() {
+                return;
+            }
+            fence(Ordering::SeqCst); // as in `after_raise`
+            self.wake(from, to);
+            from = to;
+        }
+    }
+
+    /// The end of the finished range behind `last`, if it is marked.
+    fn marked_after(&self, last: u64) -> Option<u64> {
+        // Acquire: pairs with the mark's store in `finish`.
+        let end = self.slot(last + 1).load(Ordering::Acquire);
+        (end > last + 1).then(|| end - 1)
+    }
+
+    fn slot(&self, first: u64) -> &AtomicU64 {
+        &self.slots[first as usize % SLOTS]
+    }
+
+    /// Waits until `last` is visible.
+    ///
+    /// # Errors
+    /// A range at or below `last` failed, and `last` will never be visible.
+    pub fn wait(&self, last: u64) -> Result<(), Failed> {
+        if self.visible() >= last {
+            return Ok(());
+        }
+        let reached = || self.outcome(last);
+        if let Some(outcome) = waiter::spin(reached) {
+            return outcome;
+        }
+        if let Some(outcome) = waiter::yield_for(reached, &self.site, self.policy) {
+            return outcome;
+        }
+        self.sleep(last)
+    }
+
+    /// How waiting for `last` ends, if that is clear.
+    fn outcome(&self, last: u64) -> Option<Result<(), Failed>> {
+        if self.visible() >= last {
+            return Some(Ok(()));
+        }
+        // Acquire: pairs with `fail`.
+        (self.failed_at.load(Ordering::Acquire) <= last).then_some(Err(Failed))
+    }
+
+    fn sleep(&self, last: u64) -> Result<(), Failed> {
+        let bed = self.bed(last);
+        bed.sleepers.fetch_add(1, Ordering::Relaxed);
+        self.sleepers.fetch_add(1, Ordering::Relaxed);
+        let outcome = loop {
+            let turn = bed.turnstile.turn();
+            fence(Ordering::SeqCst); // P3, with the one after a raise
+            if let Some(outcome) = self.outcome(last) {
+                break outcome;
+            }
+            bed.turnstile.sleep(turn);
+        };
+        self.sleepers.fetch_sub(1, Ordering::Relaxed);
+        bed.sleepers.fetch_sub(1, Ordering::Relaxed);
+        outcome
+    }
+
+    fn bed(&self, last: u64) -> &Bed {
+        &self.beds[last as usize % BEDS]
+    }
+
+    /// Wakes whoever sleeps for a number above `from` and up to `to`. After a
+    /// fence (P3).
+    #[inline]
+    fn wake(&self, from: u64, to: u64) {
+        if self.sleepers.load(Ordering::Relaxed) > 0 {
+            self.wake_beds(from, to);
+        }
+    }
+
+    #[cold]
+    fn wake_beds(&self, from: u64, to: u64) {
+        let first = to.saturating_sub(BEDS as u64).max(from) + 1;
+        for number in first..=to {
+            let bed = self.bed(number);
+            if bed.sleepers.load(Ordering::Relaxed) > 0 {
+                bed.turnstile.let_through();
+            }
+        }
+    }
+
+    /// Says that the range which starts at `first` failed: it is never
+    /// finished, and whoever waits for it or a later one is told so (P5).
+    pub fn fail(&self, first: u64) {
+        // AcqRel: releases the reason to `outcome`; acquires nothing of use.
+        self.failed_at.fetch_min(first, Ordering::AcqRel);
+        fence(Ordering::SeqCst); // P3, for the failure in place of the number
+        for bed in &self.beds {
+            bed.turnstile.let_through();
+        }
+    }
+
+    /// Whether some range has failed.
+    pub fn has_failed(&self) -> bool {
+        self.failed_at.load(Ordering::Acquire) != u64::MAX
+    }
+
+    /// Makes `last` visible and forgets a failure: every number handed out is
+    /// at most `last`, and nothing is in flight. For a store that has dealt
+    /// with what failed.
+    pub fn restart(&self, last: u64) {
+        debug_assert!(last >= self.visible());
+        let from = self.visible();
+        // Release: pairs with `visible` and `outcome`.
+        self.visible.store(last, Ordering::Release);
+        self.failed_at.store(u64::MAX, Ordering::Release);
+        fence(Ordering::SeqCst);
+        self.wake(from, last);
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests;

@@ -1,0 +1,168 @@
+//! Publication under threads: order, wake-ups, failure, more in flight than
+//! there are slots.
+
+use super::*;
+use std::sync::atomic::AtomicU64 as Number;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::time::Duration;
+
+fn publication() -> Publication {
+    Publication::new(0, YieldPolicy::default())
+}
+
+/// Numbers handed out, and ranges that were finished.
+struct Run {
+    publication: Publication,
+    next: Number,
+}
+
+impl Run {
+    fn new() -> Self {
+        Run {
+            publication: publication(),
+            next: Number::new(1),
+        }
+    }
+
+    fn reserve(&self, count: u64) -> (u64, u64) {
+        let first = self.next.fetch_add(count, SeqCst);
+        (first, first + count - 1)
+    }
+}
+
+#[test]
+fn ranges_finished_out_of_order_become_visible_in_order() {
+    let p = publication();
+    p.finish(4, 4).unwrap();
+    p.finish(2, 3).unwrap();
+    assert_eq!(p.visible(), 0);
+    p.finish(1, 1).unwrap();
+    assert_eq!(p.visible(), 4);
+    p.finish(5, 9).unwrap();
+    assert_eq!(p.visible(), 9);
+    assert!(p.wait(9).is_ok());
+}
+
+#[test]
+fn a_long_range_passes_over_the_ring_more_than_once() {
+    let p = publication();
+    let long = 3 * SLOTS as u64;
+    p.finish(1, long).unwrap();
+    p.finish(long + 2, long + 2).unwrap();
+    assert_eq!(p.visible(), long);
+    p.finish(long + 1, long + 1).unwrap();
+    assert_eq!(p.visible(), long + 2);
+}
+
+#[test]
+fn every_writer_returns_once_its_range_is_visible() {
+    for threads in [2, 16, 64] {
+        let run = Run::new();
+        std::thread::scope(|scope| {
+            for id in 0..threads {
+                let run = &run;
+                scope.spawn(move || {
+                    for i in 0..2_000 / threads * 4 {
+                        let (first, last) = run.reserve(1 + (id + i) % 5);
+                        assert!(run.publication.visible() < first, "P1");
+                        if (id + i) % 97 == 0 {
+                            std::thread::sleep(Duration::from_micros(50));
+                        }
+                        run.publication.finish(first, last).unwrap();
+                        run.publication.wait(last).unwrap();
+                        assert!(run.publication.visible() >= last);
+                    }
+                });
+            }
+        });
+        assert_eq!(run.publication.visible(), run.next.load(SeqCst) - 1);
+        assert_eq!(run.publication.sleepers.load(Relaxed), 0);
+    }
+}
+
+#[test]
+fn more_numbers_in_flight_than_slots_wait_for_room() {
+    let run = Run::new();
+    let (first, last) = run.reserve(1);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..3 {
+                    let (first, last) = run.reserve(SLOTS as u64 - 1);
+                    run.publication.finish(first, last).unwrap();
+                    run.publication.wait(last).unwrap();
+                }
+            });
+        }
+        std::thread::sleep(Duration::from_millis(20));
+        assert_eq!(run.publication.visible(), 0);
+        run.publication.finish(first, last).unwrap();
+    });
+    assert_eq!(run.publication.visible(), 1 + 12 * (SLOTS as u64 - 1));
+}
+
+#[test]
+fn a_failed_range_fails_those_behind_it_and_no_others() {
+    let run = Run::new();
+    let early = run.reserve(1);
+    let failing = run.reserve(3);
+    let late = run.reserve(2);
+    let far = run.reserve(2 * SLOTS as u64);
+    let beyond = run.reserve(1);
+    std::thread::scope(|scope| {
+        let p = &run.publication;
+        p.finish(late.0, late.1).unwrap();
+        let sleepers =
+            [late.1, far.1, failing.1, failing.0].map(|last| scope.spawn(move || p.wait(last)));
+        let stuck = scope.spawn(move || p.finish(beyond.0, beyond.1));
+        let waits = scope.spawn(move || p.wait(early.1));
+        std::thread::sleep(Duration::from_millis(5));
+        assert!(!p.has_failed());
+        p.fail(failing.0);
+        assert!(p.has_failed());
+        for sleeper in sleepers {
+            assert_eq!(sleeper.join().unwrap(), Err(Failed));
+        }
+        assert_eq!(stuck.join().unwrap(), Err(Failed), "no slot ever");
+        assert_eq!(p.visible(), 0);
+        p.finish(early.0, early.1).unwrap();
+        assert_eq!(waits.join().unwrap(), Ok(()));
+        assert_eq!(p.visible(), early.1, "P5");
+    });
+    let p = &run.publication;
+    p.restart(beyond.1);
+    assert!(!p.has_failed());
+    let next = run.reserve(1);
+    p.finish(next.0, next.1).unwrap();
+    assert_eq!(p.visible(), next.1, "old marks mean nothing");
+}
+
+/// The scheme of the sleeping path, whatever the luck of spinning: with no
+/// pause between, waiters sleep and are woken many times.
+#[test]
+fn a_frozen_head_lets_the_others_sleep_until_it_moves() {
+    let run = Run::new();
+    for _ in 0..50 {
+        let head = run.reserve(1);
+        std::thread::scope(|scope| {
+            let waiters: Vec<_> = (0..8)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let (first, last) = run.reserve(1);
+                        run.publication.finish(first, last).unwrap();
+                        run.publication.wait(last)
+                    })
+                })
+                .collect();
+            while run.publication.sleepers.load(Relaxed) < 8 {
+                std::thread::yield_now();
+            }
+            assert_eq!(run.publication.visible(), head.0 - 1);
+            run.publication.finish(head.0, head.1).unwrap();
+            for waiter in waiters {
+                assert_eq!(waiter.join().unwrap(), Ok(()));
+            }
+        });
+    }
+    assert_eq!(run.publication.visible(), 50 * 9);
+}

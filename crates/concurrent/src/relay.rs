@@ -1,0 +1,159 @@
+//! Work that one thread does for all who wait for it.
+//!
+//! A sync of a log makes everything durable that was written before it, so of
+//! the writers that want one, only one need call it. [`Relay::reach`] lets the
+//! first caller work; those who come meanwhile sleep, and when the work is
+//! done, whoever it was not enough for takes the role in turn. There is no
+//! queue and no thread for it: a caller knows by a number whether its part is
+//! done.
+//!
+//! Invariants:
+//! * R1: one caller works at a time, and `done` only grows.
+//! * R2: no lost wake-up. A sleeper counts itself, then looks at `done` and
+//!   `busy`; a worker sets both, then looks at the count; a full fence lies
+//!   between the two steps on either side.
+
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use crate::waiter::Turnstile;
+use crossbeam_utils::CachePadded;
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Relay {
+    /// How far the work has come.
+    /// Written by: the worker (Release). Read by: callers (Acquire).
+    /// Publishes: the work up to it.
+    done: CachePadded<AtomicU64>,
+    /// Whether somebody works.
+    /// Written by: whoever takes the role (a swap, Acquire) and gives it up
+    /// (Release). Read by: callers (relaxed, before they try or sleep).
+    /// Publishes: what workers do, from one to the next.
+    busy: AtomicBool,
+    /// Callers asleep.
+    /// Written by: sleepers (relaxed; R2's fence orders it). Read by: workers,
+    /// after R2's fence.
+    sleepers: AtomicU32,
+    turnstile: Turnstile,
+}
+
+/// Gives the role up, however the work ends.
+struct Role<'a>(&'a Relay);
+
+impl Drop for Role<'_> {
+    fn drop(&mut self) {
+        // Release: pairs with the swap of the next worker. A store would do, but
+        // loom does not see that it comes after the swaps that found it taken.
+        self.0.busy.swap(false, Ordering::Release);
+        fence(Ordering::SeqCst); // R2, with the one in `sleep`
+        if self.0.sleepers.load(Ordering::Relaxed) > 0 {
+            self.0.turnstile.let_through();
+        }
+    }
+}
+
+impl Relay {
+    /// Work that is done up to `done`.
+    pub fn new(done: u64) -> Self {
+        Relay {
+            done: CachePadded::new(AtomicU64::new(done)),
+            busy: AtomicBool::new(false),
+            sleepers: AtomicU32::new(0),
+            turnstile: Turnstile::new(),
+        }
+    }
+
+    /// How far the work has come.
+    pub fn done(&self) -> u64 {
+        self.done.load(Ordering::Acquire)
+    }
+
+    /// Returns when the work is done up to `goal`. `work`, if it is up to this
+    /// caller, returns how far it got, `goal` at least.
+    ///
+    /// # Errors
+    /// Those of the caller's own `work`. Others then try themselves.
+    pub fn reach<E>(&self, goal: u64, work: impl FnOnce() -> Result<u64, E>) -> Result<(), E> {
+        loop {
+            if self.done() >= goal {
+                return Ok(());
+            }
+            if let Some(_role) = self.take_role() {
+                if self.done() >= goal {
+                    return Ok(()); // by the worker before, just now
+                }
+                let done = work()?;
+                debug_assert!(done >= goal);
+                // Release: pairs with `done`. Only workers store (R1).
+                self.done.store(done.max(self.done()), Ordering::Release);
+                return Ok(());
+            }
+            self.sleep(goal);
+        }
+    }
+
+    fn take_role(&self) -> Option<Role<'_>> {
+        // Acquire: pairs with the Release of the worker before.
+        let free = !self.busy.load(Ordering::Relaxed) && !self.busy.swap(true, Ordering::Acquire);
+        free.then(|| Role(self))
+    }
+
+    /// Sleeps until the role was given up, if it is taken.
+    fn sleep(&self, goal: u64) {
+        self.sleepers.fetch_add(1, Ordering::Relaxed);
+        loop {
+            let turn = self.turnstile.turn();
+            fence(Ordering::SeqCst); // R2, with the one of `Role`
+            if self.done() >= goal || !self.busy.load(Ordering::Relaxed) {
+                break;
+            }
+            self.turnstile.sleep(turn);
+        }
+        self.sleepers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+    use std::sync::atomic::AtomicU64 as Number;
+    use std::sync::atomic::Ordering::SeqCst;
+
+    #[test]
+    fn everybody_gets_what_was_asked_for_and_one_works_at_a_time() {
+        let (relay, written) = (Relay::new(0), Number::new(0));
+        let (rounds, working) = (Number::new(0), Number::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..16 {
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        let goal = written.fetch_add(1, SeqCst) + 1;
+                        relay
+                            .reach(goal, || {
+                                assert_eq!(working.fetch_add(1, SeqCst), 0, "R1");
+                                let upto = written.load(SeqCst);
+                                std::thread::yield_now();
+                                rounds.fetch_add(1, SeqCst);
+                                working.fetch_sub(1, SeqCst);
+                                Ok::<_, Infallible>(upto)
+                            })
+                            .unwrap();
+                        assert!(relay.done() >= goal);
+                    }
+                });
+            }
+        });
+        assert_eq!(relay.done(), 16 * 500);
+        assert!(rounds.load(SeqCst) <= 16 * 500);
+        assert_eq!(relay.sleepers.load(SeqCst), 0);
+    }
+
+    #[test]
+    fn a_failure_is_the_workers_own_and_the_next_one_tries() {
+        let relay = Relay::new(0);
+        assert_eq!(relay.reach(1, || Err("no")), Err("no"));
+        assert_eq!(relay.done(), 0);
+        assert_eq!(relay.reach(1, || Ok::<_, ()>(3)), Ok(()));
+        assert_eq!(relay.reach(3, || Err("not called")), Ok(()));
+    }
+}

@@ -1,0 +1,232 @@
+//! Model checks of publication in order, and of work that one does for all: every interleaving of mark, raise,
+//! advance, sleep and wake, with the memory model's freedoms.
+//!
+//! Run with
+//! `RUSTFLAGS="--cfg loom" cargo test -p whitewater-concurrent --release --test loom_publish`.
+#![cfg(loom)]
+
+use loom::sync::atomic::{AtomicU64, Ordering};
+use loom::thread;
+use std::sync::Arc;
+use whitewater_concurrent::publish::{Failed, Publication};
+use whitewater_concurrent::relay::Relay;
+use whitewater_concurrent::waiter::YieldPolicy;
+
+fn model(preemptions: usize, check: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound.get_or_insert(preemptions);
+    builder.check(check);
+}
+
+struct Store {
+    publication: Publication,
+    /// What ranges write, one word for each number.
+    data: [AtomicU64; 8],
+}
+
+impl Store {
+    fn new() -> Arc<Self> {
+        Arc::new(Store {
+            publication: Publication::new(0, YieldPolicy::default()),
+            data: std::array::from_fn(|_| AtomicU64::new(0)),
+        })
+    }
+
+    fn write(&self, first: u64, last: u64) {
+        for number in first..=last {
+            self.data[number as usize].store(number, Ordering::Relaxed);
+        }
+        self.publication.finish(first, last).unwrap();
+    }
+
+    /// Everything visible must be there (P1), and no range in part.
+    fn check(&self, ends: &[u64]) {
+        let visible = self.publication.visible();
+        assert!(visible == 0 || ends.contains(&visible), "half a range");
+        for number in 1..=visible {
+            let word = self.data[number as usize].load(Ordering::Relaxed);
+            assert_eq!(word, number, "visible before written");
+        }
+    }
+}
+
+/// Two ranges finished in either order: the number reaches the end, and what
+/// was written is seen by whoever sees the number.
+#[test]
+fn two_writers_reach_the_end() {
+    model(5, || {
+        let store = Store::new();
+        let other = store.clone();
+        let writer = thread::spawn(move || {
+            other.write(2, 3);
+            other.check(&[1, 3]);
+        });
+        store.write(1, 1);
+        store.check(&[1, 3]);
+        writer.join().unwrap();
+        assert_eq!(store.publication.visible(), 3, "P2");
+        store.check(&[3]);
+    });
+}
+
+/// The same in other roles: the thread that is started reads another's mark.
+/// (A checker's first thread has seen everything before the others begin.)
+#[test]
+fn a_mover_sees_what_a_mark_stands_for() {
+    model(5, || {
+        let store = Store::new();
+        let other = store.clone();
+        let writer = thread::spawn(move || {
+            other.write(1, 1);
+            other.check(&[1, 3]);
+        });
+        store.write(2, 3);
+        store.check(&[1, 3]);
+        writer.join().unwrap();
+        assert_eq!(store.publication.visible(), 3, "P2");
+    });
+}
+
+/// A reader beside a writer, which finishes in order.
+#[test]
+fn a_reader_sees_whole_ranges() {
+    model(5, || {
+        let store = Store::new();
+        let other = store.clone();
+        let reader = thread::spawn(move || {
+            other.check(&[2, 3]);
+            other.check(&[2, 3]);
+        });
+        store.write(1, 2);
+        store.write(3, 3);
+        reader.join().unwrap();
+    });
+}
+
+/// A reader beside a writer that claims what it has marked: the mover before
+/// it has looked at the slot too early.
+#[test]
+fn a_reader_sees_claimed_ranges() {
+    model(3, || {
+        let store = Store::new();
+        let [reads, writes] = [store.clone(), store.clone()];
+        let reader = thread::spawn(move || reads.check(&[1, 2]));
+        let writer = thread::spawn(move || writes.write(1, 1));
+        store.write(2, 2);
+        reader.join().unwrap();
+        writer.join().unwrap();
+        assert_eq!(store.publication.visible(), 2, "P2");
+    });
+}
+
+/// Three writers whose marks and raises meet.
+#[test]
+fn three_writers_reach_the_end() {
+    model(2, || {
+        let store = Store::new();
+        let writers = [(2, 2), (3, 3)].map(|(first, last)| {
+            let store = store.clone();
+            thread::spawn(move || store.write(first, last))
+        });
+        store.write(1, 1);
+        for writer in writers {
+            writer.join().unwrap();
+        }
+        assert_eq!(store.publication.visible(), 3, "P2");
+        store.check(&[3]);
+    });
+}
+
+/// A waiter that goes to sleep while its range becomes visible. Asleep means
+/// parked here: a turn that is not announced is never seen.
+#[test]
+fn a_sleeper_is_woken() {
+    model(5, || {
+        let store = Store::new();
+        let other = store.clone();
+        let waiter = thread::spawn(move || {
+            other.write(2, 2);
+            other.publication.wait(2).unwrap();
+            other.check(&[2]);
+        });
+        store.write(1, 1);
+        waiter.join().unwrap();
+        assert_eq!(store.publication.visible(), 2);
+    });
+}
+
+/// A failure reaches a sleeper behind it, and never lets the number pass.
+#[test]
+fn a_failure_wakes_who_waits_behind_it() {
+    model(5, || {
+        let store = Store::new();
+        let other = store.clone();
+        let waiter = thread::spawn(move || {
+            other.write(2, 2);
+            assert_eq!(other.publication.wait(2), Err(Failed));
+        });
+        store.publication.fail(1);
+        waiter.join().unwrap();
+        assert_eq!(store.publication.visible(), 0, "P5");
+    });
+}
+
+/// More in flight than the four slots of a model: the writer waits for room
+/// before it marks.
+#[test]
+fn a_ring_that_is_full_lets_writers_wait() {
+    model(3, || {
+        let store = Store::new();
+        let other = store.clone();
+        let writer = thread::spawn(move || {
+            other.write(6, 6);
+            other.publication.wait(6).unwrap();
+        });
+        store.write(2, 5);
+        store.write(1, 1);
+        writer.join().unwrap();
+        assert_eq!(store.publication.visible(), 6);
+        store.check(&[6]);
+    });
+}
+
+/// Two callers: each gets what it asked for, asleep or working, and sees what
+/// the work was for.
+#[test]
+fn a_relay_serves_who_sleeps_and_who_comes_later() {
+    model(5, || {
+        let relay = Arc::new((Relay::new(0), AtomicU64::new(0), AtomicU64::new(0)));
+        let run = |(relay, written, durable): &(Relay, AtomicU64, AtomicU64)| {
+            let goal = written.fetch_add(1, Ordering::AcqRel) + 1;
+            let worked = relay.reach(goal, || {
+                let upto = written.load(Ordering::Acquire);
+                // Workers follow one another, so this never goes back.
+                assert!(durable.load(Ordering::Relaxed) <= upto, "R1");
+                durable.store(upto, Ordering::Relaxed);
+                Ok::<_, ()>(upto)
+            });
+            worked.unwrap();
+            assert!(durable.load(Ordering::Relaxed) >= goal);
+        };
+        let other = relay.clone();
+        let caller = thread::spawn(move || run(&other));
+        run(&relay);
+        caller.join().unwrap();
+    });
+}
+
+/// The worker fails while the other sleeps: the other takes the role.
+#[test]
+fn a_relay_outlives_a_failure() {
+    model(5, || {
+        let relay = Arc::new(Relay::new(0));
+        let other = relay.clone();
+        let caller = thread::spawn(move || {
+            assert_eq!(other.reach(1, || Ok::<_, ()>(1)), Ok(()));
+        });
+        let outcome = relay.reach(1, || Err(()));
+        assert!(outcome.is_err() || relay.done() == 1);
+        caller.join().unwrap();
+        assert_eq!(relay.done(), 1);
+    });
+}

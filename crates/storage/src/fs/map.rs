@@ -1,0 +1,204 @@
+//! A file's bytes as memory: the one place of this crate with unsafe code.
+//!
+//! A [`Mapping`] covers a file with windows of [`WINDOW`] bytes, mapped when
+//! somebody asks for them and kept until the mapping is dropped. A window may
+//! reach beyond the end of the file; touching it there kills the process, so
+//! callers store only below a length that they know the file to have.
+//!
+//! The memory is shared: with other threads that store to it, with other
+//! mappings of the file and with the kernel. So no reference to its bytes is
+//! ever made, and it is touched only by relaxed atomic operations on whole
+//! aligned words. That all accesses have the same size matters: atomic
+//! operations of different sizes that overlap are as undefined as plain ones.
+//! A word of which a write covers only a part is changed by
+//! compare-and-exchange, which keeps the neighbour's bytes whatever he does
+//! to them meanwhile. Relaxed is enough: nothing is read through the mapping
+//! but to warm it and to probe it, and who wants to know that a write is done
+//! learns it from its writer.
+
+#![expect(unsafe_code, reason = "stores through a pointer into a mapping")]
+
+use memmap2::{Advice, MmapOptions, MmapRaw};
+use std::fs::File;
+use std::io;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Bytes per window. A multiple of every page size.
+const WINDOW: u64 = 64 << 20;
+
+/// Windows per group, and groups: 1 TiB in all.
+const GROUP: usize = 64;
+const GROUPS: usize = 256;
+
+/// Bytes per word.
+const WORD: usize = size_of::<usize>();
+
+/// What warming touches when the system cannot be asked to.
+const PAGE: u64 = 4096;
+
+/// Windows next to each other.
+type Group = [OnceLock<MmapRaw>; GROUP];
+
+/// A file's windows. Each cell is written once, by the thread that extends the
+/// file, and read by all that write; it publishes the mapping in it.
+#[derive(Debug)]
+pub(super) struct Mapping {
+    groups: Box<[OnceLock<Box<Group>>]>,
+}
+
+impl Mapping {
+    /// Nothing mapped.
+    pub fn new() -> Self {
+        Mapping {
+            groups: (0..GROUPS).map(|_| OnceLock::new()).collect(),
+        }
+    }
+
+    /// The window that `offset` is in, if it is mapped.
+    #[inline]
+    fn window(&self, offset: u64) -> Option<&MmapRaw> {
+        let index = (offset / WINDOW) as usize;
+        self.groups.get(index / GROUP)?.get()?[index % GROUP].get()
+    }
+
+    /// Maps the windows of `file` between `from` and `to` that are not mapped.
+    /// Always to be called with the same file.
+    pub fn cover(&self, file: &File, from: u64, to: u64) -> io::Result<()> {
+        for index in from / WINDOW..to.div_ceil(WINDOW) {
+            let group = self
+                .groups
+                .get(index as usize / GROUP)
+                .ok_or(io::ErrorKind::FileTooLarge)?
+                .get_or_init(|| Box::new([const { OnceLock::new() }; GROUP]));
+            let window = &group[index as usize % GROUP];
+            if window.get().is_none() {
+                let map = MmapOptions::new()
+                    .offset(index * WINDOW)
+                    .len(WINDOW as usize)
+                    .map_raw(file)?;
+                // Somebody else's would do as well.
+                let _ = window.set(map);
+            }
+        }
+        Ok(())
+    }
+
+    /// Faults in the pages between `from` and `to`, which are mapped and below
+    /// the end of the file, so that storing to them need not.
+    pub fn warm(&self, from: u64, to: u64) -> io::Result<()> {
+        let mut at = from - from % PAGE;
+        while at < to {
+            let Some(window) = self.window(at) else {
+                return Ok(());
+            };
+            let in_window = at % WINDOW;
+            let len = (WINDOW - in_window).min(to - at);
+            loop {
+                let asked =
+                    window.advise_range(Advice::PopulateWrite, in_window as usize, len as usize);
+                match asked.map_err(|e| (e.kind(), e)) {
+                    Ok(()) => break,
+                    Err((io::ErrorKind::Interrupted, _)) => {}
+                    // Unknown before Linux 5.14.
+                    Err((io::ErrorKind::InvalidInput, _)) => {
+                        for page in (0..len).step_by(PAGE as usize) {
+                            word(window, (in_window + page) as usize)
+                                .fetch_or(0, Ordering::Relaxed);
+                        }
+                        break;
+                    }
+                    Err((_, e)) => return Err(e),
+                }
+            }
+            at += len;
+        }
+        Ok(())
+    }
+
+    /// Stores `data` at `offset`, all of it below the end of the file. False,
+    /// with nothing or only a first part stored, when some of it is not mapped.
+    #[inline]
+    pub fn store(&self, mut offset: u64, mut data: &[u8]) -> bool {
+        loop {
+            let Some(window) = self.window(offset) else {
+                return data.is_empty();
+            };
+            let at = (offset % WINDOW) as usize;
+            let now = data.len().min(WINDOW as usize - at);
+            let (head, rest) = data.split_at(now);
+            store_in(window, at, head);
+            if rest.is_empty() {
+                return true;
+            }
+            data = rest;
+            offset += now as u64;
+        }
+    }
+
+    /// The word at `offset`, a multiple of the word's size and below the end of
+    /// the file, as the mapping has it; stored back unchanged.
+    pub fn rewrite_word(&self, offset: u64) -> Option<[u8; WORD]> {
+        let word = word(self.window(offset)?, (offset % WINDOW) as usize);
+        Some(word.fetch_or(0, Ordering::Relaxed).to_ne_bytes())
+    }
+}
+
+/// The word at `at`, a multiple of its size below the window's length.
+#[inline]
+fn word(window: &MmapRaw, at: usize) -> &AtomicUsize {
+    assert!(at.is_multiple_of(WORD) && at < window.len());
+    // SAFETY: `at` is within the mapping, by the assertion.
+    let ptr = unsafe { window.as_mut_ptr().add(at) };
+    // SAFETY: the pointer is aligned (the mapping starts at a page) and has a
+    // whole word of the mapping behind it (whose length is a multiple of the
+    // word's size), which lives as long as `window`; all accesses to it from
+    // Rust are atomic ones of this size.
+    unsafe { AtomicUsize::from_ptr(ptr.cast()) }
+}
+
+/// Stores `data` at `at`; it ends within the window.
+#[inline]
+fn store_in(window: &MmapRaw, at: usize, mut data: &[u8]) {
+    assert!(at <= window.len() && data.len() <= window.len() - at);
+    let mut aligned = at - at % WORD;
+    if at != aligned && !data.is_empty() {
+        let skip = at - aligned;
+        let (head, rest) = data.split_at(data.len().min(WORD - skip));
+        store_part(word(window, aligned), skip, head);
+        aligned += WORD;
+        data = rest;
+    }
+    let (words, tail) = data.as_chunks::<WORD>();
+    if !words.is_empty() {
+        // SAFETY: `aligned` and the words behind it are within the mapping, by
+        // the assertion.
+        let first = unsafe { window.as_mut_ptr().add(aligned) }.cast::<AtomicUsize>();
+        // SAFETY: aligned as in `word`; there are that many words behind it in
+        // the mapping; accesses from Rust are atomic ones of this size.
+        let cells = unsafe { std::slice::from_raw_parts(first, words.len()) };
+        for (cell, bytes) in cells.iter().zip(words) {
+            cell.store(usize::from_ne_bytes(*bytes), Ordering::Relaxed);
+        }
+        aligned += size_of_val(words);
+    }
+    if !tail.is_empty() {
+        store_part(word(window, aligned), 0, tail);
+    }
+}
+
+/// Stores `bytes` at `skip` within a word and keeps its other bytes.
+#[inline]
+fn store_part(word: &AtomicUsize, skip: usize, bytes: &[u8]) {
+    let mut new = [0; WORD];
+    new[skip..skip + bytes.len()].copy_from_slice(bytes);
+    let mut mask = [0; WORD];
+    mask[skip..skip + bytes.len()].fill(0xff);
+    let (new, mask) = (usize::from_ne_bytes(new), usize::from_ne_bytes(mask));
+    let mut old = word.load(Ordering::Relaxed);
+    while let Err(now) =
+        word.compare_exchange_weak(old, old & !mask | new, Ordering::Relaxed, Ordering::Relaxed)
+    {
+        old = now;
+    }
+}

@@ -1,0 +1,293 @@
+//! The operating system's files, written by many threads at once.
+//!
+//! * I1: `allocated` is raised only after the space below it is allocated and,
+//!   if the file is mapped, its windows are; it is lowered before the file is
+//!   cut. So no store goes beyond the end of the file, and none to a page for
+//!   which the file system would have to look for space.
+//! * I2: fdatasync calls take turns, and a failure is remembered before the
+//!   next one starts: the system reports an error only once per open file, so
+//!   of two calls at once one would return in vain.
+//!
+//! Mappings and `write` calls go to the same pages of the page cache, so the
+//! two can be mixed: a window that could not be mapped is written to by calls.
+//!
+//! Lock order: `growth`, then `syncing`.
+
+#[cfg(target_os = "linux")]
+use super::super::map::Mapping;
+use super::super::shared::{FailedSync, SharedAccess, SharedFile, SharedOptions, check_range};
+use super::named;
+use crate::error::{Error, Result};
+use parking_lot::Mutex;
+use rustix::fs::FallocateFlags;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Zeros written at a time.
+static ZEROS: [u8; 256 << 10] = [0; 256 << 10];
+
+/// Bytes that probing needs.
+const PROBE: u64 = 4096;
+
+/// File systems (by `statfs` type) on which [`SharedAccess::Auto`] maps. On
+/// these, allocated space stays the file's when it is overwritten. Others may
+/// copy on write (btrfs, ZFS, bcachefs) or lose their server, and what a
+/// `write` call reports as an error a mapping reports as a signal.
+#[cfg(target_os = "linux")]
+const MAPPABLE: [u32; 3] = [
+    0xef53,      // ext2, ext3, ext4
+    0x5846_5342, // XFS
+    0x0102_1994, // tmpfs
+];
+
+/// A file written at any position by many threads.
+#[derive(Debug)]
+pub(super) struct OsShared {
+    file: File,
+    path: PathBuf,
+    #[cfg(target_os = "linux")]
+    map: Option<Mapping>,
+    options: SharedOptions,
+    /// Bytes that may be written to (I1). Written by `extend` and `truncate`
+    /// under `growth`, read by every write. Publishes, to the writes, the
+    /// windows and the space below it.
+    allocated: AtomicU64,
+    growth: Mutex<Growth>,
+    syncing: Mutex<()>,
+    failed: FailedSync,
+}
+
+/// What `extend` has done.
+#[derive(Debug)]
+struct Growth {
+    /// Pages below this are warm, or were once.
+    warmed: u64,
+}
+
+impl OsShared {
+    /// Opens `path`: `from`, when given, renamed and with its content, and an
+    /// empty file otherwise.
+    pub fn open(path: &Path, from: Option<&Path>, options: SharedOptions) -> Result<Self> {
+        let mut open = OpenOptions::new();
+        open.read(true).write(true);
+        let file = match from {
+            Some(_) => open.open(path),
+            None => open.create(true).truncate(true).open(path),
+        };
+        let file = named("open a file for shared writing", path, file)?;
+        let mut shared = OsShared {
+            file,
+            path: path.to_path_buf(),
+            #[cfg(target_os = "linux")]
+            map: None,
+            options,
+            allocated: AtomicU64::new(0),
+            growth: Mutex::new(Growth { warmed: 0 }),
+            syncing: Mutex::new(()),
+            failed: FailedSync::default(),
+        };
+        if from.is_some() {
+            shared.adopt()?;
+        }
+        shared.choose_access()?;
+        Ok(shared)
+    }
+
+    /// Takes the file's space as allocated, once any gaps in it are filled.
+    /// Where that cannot be done, `extend` will write it all anew.
+    fn adopt(&mut self) -> Result<()> {
+        let meta = named("get the size of a file", &self.path, self.file.metadata())?;
+        if meta.len() > 0 && self.reserve(0, meta.len())? {
+            *self.allocated.get_mut() = meta.len();
+        }
+        Ok(())
+    }
+
+    /// Really allocates a range; false where the file system cannot.
+    fn reserve(&self, from: u64, to: u64) -> Result<bool> {
+        use rustix::io::Errno;
+        loop {
+            return match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), from, to - from)
+            {
+                Ok(()) => Ok(true),
+                Err(Errno::INTR) => continue,
+                Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(false),
+                Err(e) => named("allocate space for a file", &self.path, Err(e.into())),
+            };
+        }
+    }
+
+    /// Writes zeros to a range that no writer knows of yet.
+    fn write_zeros(&self, mut from: u64, to: u64) -> Result<()> {
+        while from < to {
+            let now = (to - from).min(ZEROS.len() as u64);
+            let result = self.file.write_all_at(&ZEROS[..now as usize], from);
+            named("write zeros to a file", &self.path, result)?;
+            from += now;
+        }
+        Ok(())
+    }
+
+    /// Maps the file if it is to be, and makes sure that this works.
+    #[cfg(target_os = "linux")]
+    fn choose_access(&mut self) -> Result<()> {
+        match self.options.access {
+            SharedAccess::Positioned => {}
+            SharedAccess::Mapped => match self.probe() {
+                Ok(map) => self.map = Some(map),
+                Err(e) => return Err(self.not_mappable(&e)),
+            },
+            SharedAccess::Auto => {
+                let mappable = rustix::fs::fstatfs(&self.file)
+                    .is_ok_and(|fs| MAPPABLE.contains(&(fs.f_type as u32)));
+                if mappable {
+                    self.map = self.probe().ok();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn choose_access(&mut self) -> Result<()> {
+        match self.options.access {
+            SharedAccess::Mapped => Err(self.not_mappable(&io::ErrorKind::Unsupported.into())),
+            SharedAccess::Auto | SharedAccess::Positioned => Ok(()),
+        }
+    }
+
+    fn not_mappable(&self, e: &io::Error) -> Error {
+        Error::not_supported(format_args!("mapping a file for shared writing: {e}"))
+            .in_file(&self.path, None)
+    }
+
+    /// Maps the first window and stores a word through it. The word keeps its
+    /// value: whenever the process dies, the file must read as a log does.
+    #[cfg(target_os = "linux")]
+    fn probe(&self) -> io::Result<Mapping> {
+        let len = self.file.metadata()?.len();
+        if len < PROBE {
+            // Allocates, or fails: no store may meet a full disk.
+            let missing = (PROBE - len) as usize;
+            self.file.write_all_at(&ZEROS[..missing], len)?;
+        }
+        let map = Mapping::new();
+        map.cover(&self.file, 0, PROBE)?;
+        let mut there = [0; size_of::<usize>()];
+        self.file.read_exact_at(&mut there, 0)?;
+        let same = map.rewrite_word(0) == Some(there);
+        if len < PROBE {
+            self.file.set_len(len)?;
+        }
+        if !same {
+            return Err(io::Error::other("the mapping shows other bytes"));
+        }
+        Ok(map)
+    }
+
+    /// Maps what was allocated.
+    #[cfg(target_os = "linux")]
+    fn cover(&self, from: u64, to: u64) -> Result<()> {
+        match &self.map {
+            None => Ok(()),
+            Some(map) => match map.cover(&self.file, from, to) {
+                Err(e) if self.options.access == SharedAccess::Mapped => {
+                    named("map a file", &self.path, Err(e))
+                }
+                // Writes to a window that is missing are `pwrite` calls.
+                _ => Ok(()),
+            },
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn warm(&self, from: u64, to: u64) -> Result<()> {
+        match &self.map {
+            Some(map) => named("fault in a mapped file", &self.path, map.warm(from, to)),
+            None => Ok(()),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn cover(&self, _from: u64, _to: u64) -> Result<()> {
+        Ok(())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn warm(&self, _from: u64, _to: u64) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl SharedFile for OsShared {
+    fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {
+        self.failed.check()?;
+        // Acquire: pairs with the stores in `extend`, for the windows.
+        let allocated = self.allocated.load(Ordering::Acquire);
+        check_range(offset, data.len(), allocated, &self.path)?;
+        #[cfg(target_os = "linux")]
+        if let Some(map) = &self.map
+            && map.store(offset, data)
+        {
+            return Ok(());
+        }
+        let result = self.file.write_all_at(data, offset);
+        named("write to a file", &self.path, result)
+    }
+
+    fn extend(&self, len: u64) -> Result<()> {
+        let mut growth = self.growth.lock();
+        self.failed.check()?;
+        let old = self.allocated.load(Ordering::Relaxed); // only we write it
+        if len > old {
+            let reserved = self.reserve(old, len)?;
+            if !reserved || self.options.initialize {
+                self.write_zeros(old, len)?;
+            }
+            if self.options.initialize {
+                self.sync()?;
+            }
+        }
+        let warm_to = len.max(growth.warmed);
+        self.cover(growth.warmed, warm_to)?;
+        self.warm(growth.warmed, warm_to)?;
+        growth.warmed = warm_to;
+        if len > old {
+            // Release: pairs with the load in `write_at`.
+            self.allocated.store(len, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    fn allocated(&self) -> u64 {
+        self.allocated.load(Ordering::Relaxed)
+    }
+
+    fn sync(&self) -> Result<()> {
+        let _one_at_a_time = self.syncing.lock(); // upholds I2
+        self.failed.check()?;
+        let result = named("fdatasync", &self.path, self.file.sync_data());
+        self.failed.remember(result)
+    }
+
+    fn truncate(&self, len: u64) -> Result<()> {
+        let mut growth = self.growth.lock();
+        self.failed.check()?;
+        let old = self.allocated.load(Ordering::Relaxed); // only we write it
+        if len < old {
+            // No partner is needed: no write is under way there.
+            self.allocated.store(len, Ordering::Relaxed); // upholds I1
+        }
+        growth.warmed = growth.warmed.min(len);
+        let cut = || -> io::Result<()> {
+            if len < self.file.metadata()?.len() {
+                self.file.set_len(len)?;
+            }
+            Ok(())
+        };
+        named("truncate a file", &self.path, cut())
+    }
+}

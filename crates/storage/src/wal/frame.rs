@@ -1,0 +1,97 @@
+//! Framing: from the bytes of logical records to physical ones.
+//!
+//! The one place that lays out headers, for the writer that appends and for
+//! the one that puts records at reserved places.
+
+use super::format::{HEADER_SIZE, RECYCLABLE_HEADER_SIZE, TYPE_OFFSET, record_crc, types};
+
+/// What all physical records of a log have in common.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Framing {
+    pub log_number: u64,
+    pub recyclable: bool,
+}
+
+impl Framing {
+    /// Bytes before each payload.
+    #[inline]
+    pub fn header_size(self) -> usize {
+        header_size(self.recyclable)
+    }
+
+    /// Assembles one physical record at the end of `dst`, its payload the next
+    /// `length` bytes of `source`; `begin` and `end` tell whether it is the
+    /// first and the last of its logical record.
+    #[inline]
+    pub fn put_fragment(
+        self,
+        dst: &mut Vec<u8>,
+        source: &mut Parts<'_>,
+        length: usize,
+        begin: bool,
+        end: bool,
+    ) {
+        let mut ty = match (begin, end) {
+            (true, true) => types::FULL,
+            (true, false) => types::FIRST,
+            (false, false) => types::MIDDLE,
+            (false, true) => types::LAST,
+        };
+        if self.recyclable {
+            ty += types::RECYCLABLE;
+        }
+        let start = dst.len();
+        let stored_length = u16::try_from(length).expect("a fragment is shorter than a block");
+        dst.extend_from_slice(&[0; 4]);
+        dst.extend_from_slice(&stored_length.to_le_bytes());
+        dst.push(ty);
+        if self.recyclable {
+            let low32 = self.log_number as u32;
+            dst.extend_from_slice(&low32.to_le_bytes());
+        }
+        source.take(length, dst);
+        let crc = record_crc(&dst[start + TYPE_OFFSET..]);
+        dst[start..start + 4].copy_from_slice(&crc.to_le_bytes());
+    }
+}
+
+/// Bytes before each payload of a log of that kind.
+#[inline]
+pub(super) const fn header_size(recyclable: bool) -> usize {
+    if recyclable {
+        RECYCLABLE_HEADER_SIZE
+    } else {
+        HEADER_SIZE
+    }
+}
+
+/// Reads through several slices as if they were one.
+pub(super) struct Parts<'a> {
+    parts: &'a [&'a [u8]],
+    /// Bytes of the first part that were taken.
+    taken: usize,
+}
+
+impl<'a> Parts<'a> {
+    /// Reads `parts` from the first byte of the first one on.
+    pub fn new(parts: &'a [&'a [u8]]) -> Self {
+        Parts { parts, taken: 0 }
+    }
+
+    /// Moves the next `n` bytes, which exist, to the end of `dst`.
+    pub fn take(&mut self, mut n: usize, dst: &mut Vec<u8>) {
+        while n > 0
+            && let Some((first, others)) = self.parts.split_first()
+        {
+            let rest = &first[self.taken..];
+            let now = rest.len().min(n);
+            dst.extend_from_slice(&rest[..now]);
+            n -= now;
+            self.taken += now;
+            if self.taken == first.len() {
+                self.parts = others;
+                self.taken = 0;
+            }
+        }
+    }
+}
