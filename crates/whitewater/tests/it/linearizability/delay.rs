@@ -1,4 +1,4 @@
-//! Ways to be slow at bad moments: files whose log appends and syncs let other
+//! Ways to be slow at bad moments: files whose log writes and syncs let other
 //! threads go first, and a comparator that does so in the middle of inserts
 //! and look-ups. On few cores threads otherwise meet only where they block.
 
@@ -10,7 +10,9 @@ use std::thread;
 use std::time::Duration;
 use whitewater::Error;
 use whitewater::fs::mem::MemFs;
-use whitewater::fs::{FileLock, Fs, RandomAccessFile, SequentialFile, WritableFile};
+use whitewater::fs::{
+    FileLock, Fs, RandomAccessFile, SequentialFile, SharedFile, SharedOptions, WritableFile,
+};
 
 /// Lets others go first, at random.
 #[derive(Debug)]
@@ -67,12 +69,16 @@ type Result<T> = std::result::Result<T, Error>;
 
 impl SlowLogs {
     fn slow(&self, path: &Path, file: Box<dyn WritableFile>) -> Box<dyn WritableFile> {
-        if path.extension().is_none_or(|e| e != "log") {
-            return file;
+        if is_log(path) {
+            let dice = self.dice.clone();
+            return Box::new(SlowFile { file, dice });
         }
-        let dice = self.dice.clone();
-        Box::new(SlowFile { file, dice })
+        file
     }
+}
+
+fn is_log(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "log")
 }
 
 impl Fs for SlowLogs {
@@ -84,6 +90,19 @@ impl Fs for SlowLogs {
     }
     fn reuse(&self, old: &Path, new: &Path) -> Result<Box<dyn WritableFile>> {
         Ok(self.slow(new, self.files.reuse(old, new)?))
+    }
+    fn open_shared(
+        &self,
+        path: &Path,
+        from: Option<&Path>,
+        options: SharedOptions,
+    ) -> Result<Box<dyn SharedFile>> {
+        let file = self.files.open_shared(path, from, options)?;
+        if is_log(path) {
+            let dice = self.dice.clone();
+            return Ok(Box::new(SlowFile { file, dice }));
+        }
+        Ok(file)
     }
     fn open_random(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
         self.files.open_random(path)
@@ -124,12 +143,12 @@ impl Fs for SlowLogs {
 }
 
 #[derive(Debug)]
-struct SlowFile {
-    file: Box<dyn WritableFile>,
+struct SlowFile<F: ?Sized> {
+    file: Box<F>,
     dice: Arc<Dice>,
 }
 
-impl WritableFile for SlowFile {
+impl WritableFile for SlowFile<dyn WritableFile> {
     fn append(&mut self, data: &[u8]) -> Result<()> {
         self.dice.throw();
         self.file.append(data)?;
@@ -155,6 +174,33 @@ impl WritableFile for SlowFile {
         self.file.truncate_to_len()
     }
     fn forget_unsynced(&mut self) {
+        self.file.forget_unsynced();
+    }
+}
+
+impl SharedFile for SlowFile<dyn SharedFile> {
+    fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {
+        self.dice.throw();
+        self.file.write_at(offset, data)?;
+        self.dice.throw();
+        Ok(())
+    }
+    fn extend(&self, len: u64) -> Result<()> {
+        self.file.extend(len)
+    }
+    fn allocated(&self) -> u64 {
+        self.file.allocated()
+    }
+    fn sync(&self) -> Result<()> {
+        self.dice.throw();
+        self.file.sync()?;
+        self.dice.throw();
+        Ok(())
+    }
+    fn truncate(&self, len: u64) -> Result<()> {
+        self.file.truncate(len)
+    }
+    fn forget_unsynced(&self) {
         self.file.forget_unsynced();
     }
 }
