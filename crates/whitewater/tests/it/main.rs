@@ -10,6 +10,7 @@ mod faults;
 mod fixtures;
 mod harness;
 mod interop;
+mod linearizability;
 mod model;
 mod perf;
 mod power_cut;

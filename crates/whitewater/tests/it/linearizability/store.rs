@@ -1,0 +1,281 @@
+//! What histories are recorded of: a store of numbered slots, which is a
+//! database's public API, or a wrapper that breaks it on purpose.
+
+use super::history::Slots;
+use crate::harness::Db;
+use crate::harness::walk::RawIter;
+use std::sync::Arc;
+use whitewater::{
+    BoundColumnFamily, CompactOptions, ReadOptions, SnapshotWithThreadMode, WriteBatch,
+    WriteOptions,
+};
+
+/// The column families that slots are dealt to in turn.
+pub const FAMILIES: [&str; 3] = ["default", "a", "b"];
+
+/// How a batch is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Manner {
+    pub sync: bool,
+    pub disable_wal: bool,
+    /// Bytes of each value, 8 at least.
+    pub value_len: usize,
+    /// Each slot is first given a value that the batch itself replaces.
+    pub decoys: bool,
+}
+
+/// A store that several threads use at once. Absent values are 0.
+pub trait Store: Sync {
+    /// Writes `slots` as one batch; a single one by a call of its own.
+    fn write(&self, slots: &Slots, manner: Manner);
+    fn get(&self, slot: usize) -> u32;
+    /// `slots` as of one moment.
+    fn multi_get(&self, slots: &[usize]) -> Slots;
+    /// All slots of this moment, to be read later.
+    fn snapshot(&self) -> Box<dyn View + '_>;
+    /// The slots of one column family of this moment, to be read later.
+    fn iterator(&self, family: usize) -> Box<dyn View + '_>;
+    fn latest_sequence(&self) -> u64;
+    fn flush(&self);
+    fn compact(&self);
+}
+
+/// Some slots as of the moment at which the view was made.
+pub trait View {
+    /// The snapshot's number.
+    fn sequence(&self) -> Option<u64>;
+    /// Reads it all by the way of that number, modulo their count, and names
+    /// the way.
+    fn read(&mut self, way: usize) -> (&'static str, Slots);
+}
+
+/// A database with `slots` slots.
+pub struct DbStore<'a> {
+    db: &'a Db,
+    cfs: Vec<Arc<BoundColumnFamily<'a>>>,
+    slots: usize,
+}
+
+impl<'a> DbStore<'a> {
+    pub fn new(db: &'a Db, slots: usize) -> Self {
+        let cfs = FAMILIES.map(|f| db.cf_handle(f).expect("opened")).into();
+        DbStore { db, cfs, slots }
+    }
+
+    fn place(&self, slot: usize) -> (&Arc<BoundColumnFamily<'a>>, String) {
+        (&self.cfs[slot % FAMILIES.len()], key(slot))
+    }
+
+    fn slots_of(&self, family: usize) -> impl DoubleEndedIterator<Item = usize> {
+        (0..self.slots).filter(move |slot| slot % FAMILIES.len() == family)
+    }
+}
+
+fn key(slot: usize) -> String {
+    format!("k{slot:02}")
+}
+
+/// Number, slot, length, and bytes that follow from them.
+fn encode(slot: usize, number: u32, len: usize) -> Vec<u8> {
+    let mut bytes = number.to_le_bytes().to_vec();
+    bytes.extend([slot as u8, 0xa5]);
+    bytes.extend((len as u16).to_le_bytes());
+    bytes.resize(len.max(8), number as u8);
+    bytes
+}
+
+/// The number of a value that is whole, or `u32::MAX`.
+fn decode(slot: usize, bytes: Option<&[u8]>) -> u32 {
+    let Some(bytes) = bytes else { return 0 };
+    let number = bytes.first_chunk().map(|first| u32::from_le_bytes(*first));
+    match number {
+        Some(number) if encode(slot, number, bytes.len()) == bytes => number,
+        _ => u32::MAX,
+    }
+}
+
+/// Numbers of decoys, which nobody may see.
+const DECOY: u32 = 1 << 31;
+
+impl Store for DbStore<'_> {
+    fn write(&self, slots: &Slots, manner: Manner) {
+        let mut options = WriteOptions::default();
+        options.set_sync(manner.sync);
+        options.disable_wal(manner.disable_wal);
+        let written = if let ([(slot, number)], false) = (slots.as_slice(), manner.decoys) {
+            let (cf, key) = self.place(*slot);
+            match number {
+                0 => self.db.delete_cf_opt(cf, key, &options),
+                n => self
+                    .db
+                    .put_cf_opt(cf, key, encode(*slot, *n, manner.value_len), &options),
+            }
+        } else {
+            let mut batch = WriteBatch::default();
+            if manner.decoys {
+                for (slot, number) in slots {
+                    let (cf, key) = self.place(*slot);
+                    batch.put_cf(cf, key, encode(*slot, number | DECOY, 8));
+                }
+            }
+            for (slot, number) in slots {
+                let (cf, key) = self.place(*slot);
+                match number {
+                    0 => batch.delete_cf(cf, key),
+                    n => batch.put_cf(cf, key, encode(*slot, *n, manner.value_len)),
+                }
+            }
+            self.db.write_opt(batch, &options)
+        };
+        written.expect("nothing fails here");
+    }
+
+    fn get(&self, slot: usize) -> u32 {
+        let (cf, key) = self.place(slot);
+        decode(slot, self.db.get_cf(cf, key).expect("readable").as_deref())
+    }
+
+    fn multi_get(&self, slots: &[usize]) -> Slots {
+        let found = self
+            .db
+            .multi_get_cf(slots.iter().map(|slot| self.place(*slot)));
+        let found = found.into_iter().map(|f| f.expect("readable"));
+        slots
+            .iter()
+            .zip(found)
+            .map(|(slot, f)| (*slot, decode(*slot, f.as_deref())))
+            .collect()
+    }
+
+    fn snapshot(&self) -> Box<dyn View + '_> {
+        Box::new(DbSnapshot {
+            snapshot: self.db.snapshot(),
+            store: self,
+        })
+    }
+
+    fn iterator(&self, family: usize) -> Box<dyn View + '_> {
+        let mut options = ReadOptions::default();
+        options.set_total_order_seek(true);
+        Box::new(DbIterator {
+            iter: self.db.raw_iterator_cf_opt(&self.cfs[family], options),
+            slots: self.slots_of(family).collect(),
+        })
+    }
+
+    fn latest_sequence(&self) -> u64 {
+        self.db.latest_sequence_number()
+    }
+
+    fn flush(&self) {
+        for cf in &self.cfs {
+            self.db.flush_cf(cf).expect("flushes");
+        }
+    }
+
+    fn compact(&self) {
+        for cf in &self.cfs {
+            let all = None::<&[u8]>;
+            let compacted =
+                self.db
+                    .try_compact_range_cf_opt(cf, all, all, &CompactOptions::default());
+            compacted.expect("compacts");
+        }
+    }
+}
+
+/// What an iterator shows of `slots`, which are all it may show.
+fn scan(iter: &mut RawIter<'_>, slots: &[usize], backward: bool) -> Slots {
+    let mut found: Slots = slots.iter().map(|slot| (*slot, 0)).collect();
+    let mut next = 0;
+    if backward {
+        found.reverse();
+        iter.seek_to_last();
+    } else {
+        iter.seek_to_first();
+    }
+    while let Some((at, value)) = iter.item() {
+        while next < found.len() && key(found[next].0).as_bytes() != at {
+            next += 1;
+        }
+        assert!(
+            next < found.len(),
+            "an iterator shows {} out of order",
+            at.escape_ascii()
+        );
+        found[next].1 = decode(found[next].0, Some(value));
+        next += 1;
+        if backward { iter.prev() } else { iter.next() }
+    }
+    iter.status().expect("readable");
+    found.sort_unstable();
+    found
+}
+
+struct DbSnapshot<'a> {
+    snapshot: SnapshotWithThreadMode<'a, Db>,
+    store: &'a DbStore<'a>,
+}
+
+impl View for DbSnapshot<'_> {
+    fn sequence(&self) -> Option<u64> {
+        Some(self.snapshot.sequence_number())
+    }
+
+    fn read(&mut self, way: usize) -> (&'static str, Slots) {
+        let slots = 0..self.store.slots;
+        let place = |slot| self.store.place(slot);
+        match way % 4 {
+            0 => {
+                let found = slots.map(|slot| {
+                    let (cf, key) = place(slot);
+                    let found = self.snapshot.get_cf(cf, key).expect("readable");
+                    (slot, decode(slot, found.as_deref()))
+                });
+                ("snapshot get", found.collect())
+            }
+            1 => {
+                let found = self.snapshot.multi_get_cf(slots.clone().map(place));
+                let found = found.into_iter().map(|f| f.expect("readable"));
+                let found = slots
+                    .zip(found)
+                    .map(|(slot, f)| (slot, decode(slot, f.as_deref())));
+                ("snapshot multi_get", found.collect())
+            }
+            other => {
+                let mut found = Slots::new();
+                for (family, cf) in self.store.cfs.iter().enumerate() {
+                    let mut options = ReadOptions::default();
+                    options.set_total_order_seek(true);
+                    let mut iter = self.snapshot.raw_iterator_cf_opt(cf, options);
+                    let of_family: Vec<_> = self.store.slots_of(family).collect();
+                    found.extend(scan(&mut iter, &of_family, other == 3));
+                }
+                found.sort_unstable();
+                let way = ["snapshot scan", "snapshot scan backward"][other - 2];
+                (way, found)
+            }
+        }
+    }
+}
+
+struct DbIterator<'a> {
+    iter: RawIter<'a>,
+    slots: Vec<usize>,
+}
+
+impl View for DbIterator<'_> {
+    fn sequence(&self) -> Option<u64> {
+        None
+    }
+
+    fn read(&mut self, way: usize) -> (&'static str, Slots) {
+        let backward = way % 2 == 1;
+        let name = if backward {
+            "iterator backward"
+        } else {
+            "iterator"
+        };
+        (name, scan(&mut self.iter, &self.slots, backward))
+    }
+}
