@@ -50,7 +50,7 @@ fn writes_are_counted_by_what_they_did() {
                 StallMicros
             ]
         ),
-        [4, 0, 3, 5, 1, 3, 1, 0]
+        [4, 0, 3, 5, 1, 3, 0, 0]
     );
     let logged = opts.get_ticker_count(WalFileBytes);
     let written = opts.get_ticker_count(BytesWritten);
