@@ -392,6 +392,7 @@ mod groups {
     fn model(preemptions: usize, check: impl Fn() + Sync + Send + 'static) {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound.get_or_insert(preemptions);
+        builder.max_branches = 20_000;
         builder.check(check);
     }
 
