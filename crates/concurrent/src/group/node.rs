@@ -87,21 +87,26 @@ impl<R, E, G> Clone for Chain<R, E, G> {
 impl<R, E, G> Copy for Chain<R, E, G> {}
 
 impl<R, E, G> Chain<R, E, G> {
-    /// Calls `f` with each member.
+    /// The members.
     ///
     /// # Safety
-    /// All members are valid, also after `f` was called with them, and their
-    /// links are the caller's.
-    pub unsafe fn for_each(&self, mut f: impl FnMut(*mut Node<R, E, G>)) {
-        let mut node = self.first;
-        loop {
-            f(node);
-            if node == self.last {
-                return;
-            }
+    /// All of them are valid while the iterator is used, and their cells the
+    /// caller's.
+    pub unsafe fn members<'a>(&self) -> impl Iterator<Item = &'a Node<R, E, G>> + use<'a, R, E, G>
+    where
+        R: 'a,
+        E: 'a,
+        G: 'a,
+    {
+        let last = self.last;
+        let mut next = Some(self.first);
+        std::iter::from_fn(move || {
+            let node = next?;
             // SAFETY: the caller's promise.
-            node = unsafe { at(node) }.newer.get();
-        }
+            let member = unsafe { at(node) };
+            next = (node != last).then(|| member.newer.get());
+            Some(member)
+        })
     }
 }
 
@@ -136,13 +141,10 @@ impl<'a, R: 'a, E, G> MemberList<'a, R> for Chain<R, E, G> {
     fn visit(&mut self, f: &mut dyn FnMut(&'a R, &mut u64)) {
         // SAFETY: members of a group in preparation are valid, and their
         // links and tickets are the leader's.
-        unsafe {
-            self.for_each(|node| {
-                let member = at(node);
-                let mut ticket = member.ticket.get();
-                f(member.request(), &mut ticket);
-                member.ticket.set(ticket);
-            });
+        for member in unsafe { self.members() } {
+            let mut ticket = member.ticket.get();
+            f(member.request(), &mut ticket);
+            member.ticket.set(ticket);
         }
     }
 

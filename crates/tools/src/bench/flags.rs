@@ -274,13 +274,13 @@ flags! {
         memtable_protection_bytes_per_key: i32 = 0, "Bytes of the checksum of each memtable entry: 0 (none), 1, 2, 4 or 8.";
         allow_concurrent_memtable_write: bool = true, "Let several writers insert into the memtable at once.";
         enable_write_thread_adaptive_yield: bool = true, "Let waiting writers yield for a while before they block.";
-        write_thread_max_yield_usec: u64 = 100, "Microseconds that a waiting writer yields at most.";
-        write_thread_slow_yield_usec: u64 = 3, "Microseconds of a yield which say that cores are busy.";
+        write_thread_max_yield_usec: u64 = 100u64, "Microseconds that a waiting writer yields at most.";
+        write_thread_slow_yield_usec: u64 = 3u64, "Microseconds of a yield which say that cores are busy.";
         enable_pipelined_write: bool = false, "Log one group of writes while the one before it is inserted.";
         unordered_write: bool = false, "Publish writes when they are logged, and insert them after that: snapshots may change.";
         commit_protocol: String = "",
             "How writes are committed: ordered, grouped, pipelined or unordered. Empty: by the two flags before, else ordered. RocksDB takes its own for ordered. (Not a RocksDB flag.)";
-        max_write_batch_group_size_bytes: u64 = 1 << 20, "Bytes of batches committed as one group, at most. (Not a RocksDB flag.)";
+        max_write_batch_group_size_bytes: u64 = 1u64 << 20, "Bytes of batches committed as one group, at most. (Not a RocksDB flag.)";
     }
     "Background work" {
         max_background_jobs: i32 = 2, "Flushes and compactions at the same time.";
