@@ -10,7 +10,9 @@ use whitewater_concurrent::waiter::YieldPolicy;
 struct Line(AtomicU64);
 
 fn main() {
-    let mut args = std::env::args().skip(1).map(|a| a.parse().expect("a number"));
+    let mut args = std::env::args()
+        .skip(1)
+        .map(|a| a.parse().expect("a number"));
     let threads = args.next().unwrap_or(2usize);
     let work = args.next().unwrap_or(0);
     let each = 400_000 / threads as u64;
