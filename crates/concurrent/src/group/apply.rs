@@ -93,7 +93,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
                 // Asleep, but needed.
                 set_off_later(member);
             }
-            caller = member.next.get();
+            caller = member.next();
         }
         shared.running.store(1 + set_off, Ordering::Relaxed);
         let mut caller = callers;
@@ -101,7 +101,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
             // SAFETY: see above.
             let member = unsafe { at(caller) };
             // Before it runs: its cells are its own then.
-            caller = member.next.get();
+            caller = member.next();
             member.state.set(APPLY);
         }
         // SAFETY: the leader's own node.
@@ -146,7 +146,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
             if member.shared.get().is_null() {
                 break;
             }
-            node = member.next.get();
+            node = member.next();
             member.state.set(APPLY);
         }
         self.apply_own(steps, shared, me);
@@ -154,7 +154,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
             // SAFETY: as above.
             let member = unsafe { at(node) };
             self.apply_own(steps, shared, member);
-            node = member.next.get();
+            node = member.next();
         }
     }
 
@@ -254,7 +254,7 @@ pub(super) unsafe fn tell<R, E, G>(list: *mut Node<R, E, G>) {
         let member = unsafe { at(node) };
         let state = ptr::from_ref(&member.state);
         // Before it is told: it is gone then (G2).
-        node = member.next.get();
+        node = member.next();
         // SAFETY: valid until the swap inside (W2), not touched after.
         unsafe { StateWord::set_raw(state, DONE) };
     }

@@ -48,7 +48,7 @@ impl<R, E, G> List<R, E, G> {
     /// The node is valid, and its `next` the caller's.
     unsafe fn push(&mut self, node: *mut Node<R, E, G>) {
         // SAFETY: the caller's promise.
-        unsafe { at(node) }.next.set(self.head);
+        unsafe { at(node) }.set_next(self.head);
         self.head = node;
         self.len += 1;
     }
@@ -61,7 +61,7 @@ impl<R, E, G> List<R, E, G> {
             return None;
         }
         // SAFETY: the caller's promise.
-        self.head = unsafe { at(node) }.next.get();
+        self.head = unsafe { at(node) }.next();
         self.len -= 1;
         Some(node)
     }
@@ -146,9 +146,9 @@ impl<R, E, G> Crowd<R, E, G> {
                 let caller = unsafe { at(turn) };
                 // SAFETY: as above.
                 let member = unsafe { at(node) };
-                member.next.set(caller.share.get());
+                member.set_next(caller.share.get());
                 caller.share.set(node);
-                turn = caller.next.get();
+                turn = caller.next();
             }
         }
         Deal {
