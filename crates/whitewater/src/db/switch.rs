@@ -14,6 +14,7 @@ use super::state::{CfState, DbState};
 use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
 use crate::write::generation::{End, Generation};
+use crate::write::points::Point;
 use parking_lot::RwLockWriteGuard;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -128,7 +129,7 @@ impl Engine {
         };
         let number = log.segment().log_number();
         let fresh = self.fresh_memtables(&due, number);
-        let end = close(&before)?;
+        let end = self.close_generation(&before)?;
         let start = self.continue_in(&log, &before, end)?;
 
         let mut state = self.lock_state();
@@ -159,7 +160,7 @@ impl Engine {
         let before = self.generation.load_full();
         let number = self.versions.new_file_number();
         let log = NextLog::New(self.wal.create(number)?);
-        let end = close(&before)?;
+        let end = self.close_generation(&before)?;
         let start = self.continue_in(&log, &before, end)?;
         let state = self.lock_state();
         self.settle_empty(&state, end.last, number);
@@ -247,6 +248,7 @@ impl Engine {
             },
         );
         self.generation.store(Arc::new(next));
+        self.options.hook.reached(Point::Switched, end.last);
     }
 
     /// Puts another generation in the place of the current one, for the
@@ -254,7 +256,7 @@ impl Engine {
     pub(crate) fn renew_generation(&self, _one_at_a_time: &Switching<'_>) -> Result<End> {
         let state = self.lock_state();
         let before = self.generation.load_full();
-        let end = close(&before)?;
+        let end = self.close_generation(&before)?;
         self.install(&state, &before.log, before.start(), end);
         Ok(end)
     }
@@ -305,7 +307,12 @@ impl Engine {
     }
 }
 
-fn close(generation: &Generation) -> Result<End> {
-    // Closed without a successor: a switch failed, or the database was closed.
-    generation.close().ok_or_else(Engine::shutdown_error)
+impl Engine {
+    fn close_generation(&self, generation: &Generation) -> Result<End> {
+        // Closed without a successor: a switch failed, or the database was
+        // closed.
+        let end = generation.close().ok_or_else(Engine::shutdown_error)?;
+        self.options.hook.reached(Point::Closed, end.last);
+        Ok(end)
+    }
 }

@@ -7,6 +7,7 @@ use crate::perf::{Step, StepTimer};
 use crate::stats::{Histogram, Ticker};
 use crate::write::generation::{Generation, Place};
 use crate::write::group::{self, Grouped};
+use crate::write::points::Point;
 use crate::write::{CommitEnv, CommitProtocol, WriteRequest, ordered};
 use arc_swap::Guard;
 use std::cell::Cell;
@@ -230,6 +231,7 @@ impl CommitEnv for Engine {
         let timer = self.step(Step::Log);
         generation.log.put(place.at, parts)?;
         drop(timer);
+        self.reached(Point::Logged, place.first);
         // The default limit cannot be passed without a memtable getting full,
         // which asks for attention by itself.
         let limit = self.options.max_total_wal_size;
@@ -252,14 +254,17 @@ impl CommitEnv for Engine {
     ) -> Result<()> {
         // A comparator or prefix extractor of the user may panic; the protocol
         // must not see that.
-        catch_unwind(AssertUnwindSafe(|| self.insert(generation, request, first))).unwrap_or_else(
-            |_| {
+        let inserted = catch_unwind(AssertUnwindSafe(|| self.insert(generation, request, first)))
+            .unwrap_or_else(|_| {
                 Err(Error::new(
                     ErrorKind::Aborted,
                     "a comparator or prefix extractor panicked during an insert",
                 ))
-            },
-        )
+            });
+        if inserted.is_ok() {
+            self.reached(Point::Inserted, first);
+        }
+        inserted
     }
 
     fn grouped(&self, writes: usize) {
@@ -272,6 +277,11 @@ impl CommitEnv for Engine {
         Engine::step(self, step)
     }
 
+    #[inline]
+    fn reached(&self, point: Point, number: SequenceNumber) {
+        self.options.hook.reached(point, number);
+    }
+
     fn publication(&self) -> &Publication {
         &self.publication
     }
@@ -281,6 +291,7 @@ impl CommitEnv for Engine {
         self.durable.reach(last, || {
             // Whatever is visible is in the log.
             let upto = self.publication.visible().max(last);
+            self.reached(Point::Syncing, upto);
             let timer = self.time(Histogram::WalFileSyncMicros);
             let synced = self.wal.sync(upto);
             drop(timer);
