@@ -5,6 +5,8 @@
 //! `WHITEWATER_ROUNDS` the number of rounds (each round uses the seed after
 //! the last one), so a failure is replayed with the printed seed and one round.
 
+pub mod parallel;
+pub mod points;
 pub mod script;
 pub mod walk;
 
@@ -15,8 +17,8 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use whitewater::fs::Fs;
 use whitewater::{
-    ColumnFamilyDescriptor, DBWithThreadMode, Error, MemtableFactory, MultiThreaded, Options,
-    SliceTransform,
+    ColumnFamilyDescriptor, CommitProtocol, DBWithThreadMode, Error, MemtableFactory,
+    MultiThreaded, Options, SliceTransform,
 };
 
 /// The database type of these tests: column families come and go through `&`.
@@ -101,6 +103,17 @@ pub fn tiny() -> Options {
         set_memtable(&mut o, &name);
     }
     o
+}
+
+/// The commit protocols that tests of the write path run with: all that there
+/// are, or the one that WHITEWATER_PROTOCOL names.
+pub fn protocols() -> Vec<CommitProtocol> {
+    let all = [CommitProtocol::Ordered, CommitProtocol::Grouped];
+    let Ok(name) = std::env::var("WHITEWATER_PROTOCOL") else {
+        return all.to_vec();
+    };
+    let one = all.into_iter().find(|p| p.name() == name);
+    vec![one.unwrap_or_else(|| panic!("WHITEWATER_PROTOCOL={name}: {all:?} are known"))]
 }
 
 /// The names that [`set_memtable`] knows.
