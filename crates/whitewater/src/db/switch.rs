@@ -120,16 +120,20 @@ impl Engine {
         if due.is_empty() {
             return Ok(());
         }
-        let log = match self.next_log(&before) {
-            Ok(log) => log,
-            Err(e) => {
-                self.poison(&e, "starting a new log");
-                return Err(e);
-            }
+        let mut log = match before.log_is_empty() {
+            true => NextLog::Same(before.log.clone()),
+            false => self.new_log()?,
         };
-        let number = log.segment().log_number();
-        let fresh = self.fresh_memtables(&due, number);
+        let fresh = self.fresh_memtables(&due, log.segment().log_number());
         let end = self.close_generation(&before)?;
+        if matches!(log, NextLog::Same(_)) && end.offset != before.start() {
+            // Not empty any more: it belongs to the full memtables, and would
+            // be replayed on top of what they were flushed to.
+            log = self.new_log()?;
+            let number = log.segment().log_number();
+            fresh.iter().for_each(|(_, m)| m.advance_wal_number(number));
+        }
+        let number = log.segment().log_number();
         let start = self.continue_in(&log, &before, end)?;
 
         let mut state = self.lock_state();
@@ -189,12 +193,12 @@ impl Engine {
         due
     }
 
-    fn next_log(&self, before: &Generation) -> Result<NextLog> {
-        if before.log_is_empty() {
-            return Ok(NextLog::Same(before.log.clone()));
-        }
+    fn new_log(&self) -> Result<NextLog> {
         let number = self.versions.new_file_number();
-        self.wal.create(number).map(NextLog::New)
+        let log = self.wal.create(number).inspect_err(|e| {
+            self.poison(e, "starting a new log");
+        })?;
+        Ok(NextLog::New(log))
     }
 
     fn fresh_memtables(&self, ids: &[u32], wal_number: u64) -> Vec<(u32, Arc<Memtable>)> {
@@ -309,6 +313,7 @@ impl Engine {
 
 impl Engine {
     fn close_generation(&self, generation: &Generation) -> Result<End> {
+        self.options.hook.reached(Point::Closing, generation.base());
         // Closed without a successor: a switch failed, or the database was
         // closed.
         let end = generation.close().ok_or_else(Engine::shutdown_error)?;

@@ -9,8 +9,8 @@
 use whitewater_storage::key::SequenceNumber;
 
 /// A point that a write, or the switch of a generation, has reached. The number
-/// that comes with it is a sequence number: the write's first one, but for
-/// [`Point::Closed`] and [`Point::Switched`].
+/// that comes with it is a sequence number: the write's first one where nothing else
+/// is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Point {
@@ -30,11 +30,16 @@ pub enum Point {
     Waiting,
     /// It is visible. Its caller has not been told.
     Visible,
+    /// A switch is prepared, and about to close the current generation. The
+    /// number is the last one before that.
+    Closing,
     /// The current generation was closed, with the number as the last that it
     /// has handed out, and there is no other yet.
     Closed,
     /// The generation that continues after the number is there.
     Switched,
+    /// A flush is about to write memtables that hold nothing beyond the number.
+    Flushing,
 }
 
 #[cfg(feature = "failpoints")]

@@ -25,10 +25,7 @@ pub(super) fn reserve<E: CommitEnv>(
     loop {
         let generation = env.enter()?;
         match generation.reserve(count, payload) {
-            Ok(place) => {
-                env.reached(Point::Reserved, place.first);
-                return Ok((generation, place));
-            }
+            Ok(place) => return Ok((generation, place)),
             Err(Refusal::Closed) => {
                 // The guard would keep the old memtables alive for nothing.
                 drop(generation);
