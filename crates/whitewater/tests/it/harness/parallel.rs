@@ -115,7 +115,7 @@ fn check_lists(lists: &[String], found: &[u64]) -> Result<(), String> {
             let w: usize = w.parse().expect("a number");
             let n: u64 = n.parse().expect("a number");
             if last[w] != 0 && n != last[w] + 1 {
-                return Err(format!("{n} after {} of writer {w}", last[w]));
+                return Err(format!("{n} after {} of writer {w} in {list}", last[w]));
             }
             last[w] = n;
             seen[w] += 1;
