@@ -7,6 +7,7 @@ use crate::perf::{Step, StepTimer};
 use crate::stats::{Histogram, Ticker};
 use crate::write::generation::{Generation, Place};
 use crate::write::group::{self, Grouped, Leader};
+use crate::write::points::Point;
 use crate::write::unordered::{self, Unordered};
 use crate::write::{CommitEnv, CommitProtocol, WriteRequest, ordered};
 use arc_swap::Guard;
@@ -238,6 +239,7 @@ impl CommitEnv for Engine {
         let timer = self.step(Step::Log);
         generation.log.put(place.at, parts)?;
         drop(timer);
+        self.reached(Point::Logged, place.first);
         // The default limit cannot be passed without a memtable getting full,
         // which asks for attention by itself.
         let limit = self.options.max_total_wal_size;
@@ -270,7 +272,11 @@ impl CommitEnv for Engine {
         prepared: Option<Option<PreparedBatch>>,
         first: SequenceNumber,
     ) -> Result<()> {
-        caught(|| self.insert(generation, request, prepared.flatten(), first))
+        let inserted = caught(|| self.insert(generation, request, prepared.flatten(), first));
+        if inserted.is_ok() {
+            self.reached(Point::Inserted, first);
+        }
+        inserted
     }
 
     fn grouped(&self, writes: usize) {
@@ -283,6 +289,11 @@ impl CommitEnv for Engine {
         Engine::step(self, step)
     }
 
+    #[inline]
+    fn reached(&self, point: Point, number: SequenceNumber) {
+        self.options.hook.reached(point, number);
+    }
+
     fn publication(&self) -> &Publication {
         &self.publication
     }
@@ -292,6 +303,7 @@ impl CommitEnv for Engine {
         self.durable.reach(last, || {
             // Whatever is visible is in the log.
             let upto = self.publication.visible().max(last);
+            self.reached(Point::Syncing, upto);
             let timer = self.time(Histogram::WalFileSyncMicros);
             let synced = self.wal.sync(upto);
             drop(timer);

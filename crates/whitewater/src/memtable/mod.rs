@@ -182,7 +182,9 @@ impl Memtable {
     }
 
     /// Counts what a batch added; returns whether the caller should ask for a
-    /// switch: true once, when the memtable has become full.
+    /// switch: true once, when the memtable has become full, and each time when
+    /// it is twice as large. Whoever switches may be held up, and writers go on
+    /// meanwhile; those who are asked then wait for the switch to end.
     fn count(&self, entries: u64, deletes: u64) -> bool {
         self.counters.add(ENTRIES, entries);
         if deletes > 0 {
@@ -194,8 +196,8 @@ impl Memtable {
             charge.cover(taken);
         }
         taken > self.limit
-            && !self.full.load(Ordering::Relaxed)
-            && !self.full.swap(true, Ordering::Relaxed)
+            && (!self.full.load(Ordering::Relaxed) && !self.full.swap(true, Ordering::Relaxed)
+                || taken / 2 > self.limit)
     }
 
     /// Whether entries can be [prepared](Self::prepare). Not those with a

@@ -36,6 +36,7 @@ pub(crate) mod generation;
 pub(crate) mod group;
 pub(crate) mod log;
 pub(crate) mod ordered;
+pub(crate) mod points;
 pub(crate) mod stall;
 pub(crate) mod steps;
 pub(crate) mod unordered;
@@ -44,6 +45,7 @@ use crate::memtable::Memtable;
 use crate::perf::{Step, StepTimer};
 use arc_swap::Guard;
 use generation::{Generation, Place};
+use points::Point;
 use std::fmt;
 use std::sync::Arc;
 use whitewater_concurrent::publish::Publication;
@@ -214,6 +216,9 @@ pub(crate) trait CommitEnv: Sync {
     fn grouped(&self, writes: usize);
     /// Measures a step until what it returns is dropped.
     fn step(&self, step: Step) -> StepTimer<'_>;
+    /// Told that a write has reached a point of its way.
+    #[inline]
+    fn reached(&self, _: Point, _: SequenceNumber) {}
     /// What is visible.
     fn publication(&self) -> &Publication;
     /// Returns when all writes up to `last` are durable. They are in the log.

@@ -11,6 +11,7 @@
 //! nobody sees it before. The first of those that are held syncs for all that
 //! are finished behind it.
 
+use super::points::Point;
 use super::steps::{Window, acknowledge, carry_out, reserve_prepared};
 use super::{CommitEnv, WriteRequest};
 use whitewater_storage::Result;
@@ -25,6 +26,7 @@ pub(crate) fn commit<E: CommitEnv>(env: &E, request: &WriteRequest) -> Result<()
     let payload = (!request.disable_wal).then(|| HEADER_SIZE + request.body().len());
     let (generation, place, prepared) = reserve_prepared(env, request, payload)?;
     let window = Window::open(env, place);
+    env.reached(Point::Reserved, place.first);
     env.grouped(1);
     match carry_out(env, &generation, &place, request, prepared) {
         Ok(()) => window.finish(request.sync)?,
