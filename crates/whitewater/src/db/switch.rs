@@ -18,6 +18,7 @@ use super::state::{CfState, DbState};
 use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
 use crate::write::generation::{End, Generation};
+use crate::write::points::Point;
 use parking_lot::RwLockWriteGuard;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -271,6 +272,7 @@ impl Engine {
             },
         );
         self.generation.store(Arc::new(next));
+        self.options.hook.reached(Point::Switched, end.last);
     }
 
     /// Puts another generation in the place of the current one, for the
@@ -317,9 +319,11 @@ impl Engine {
 
     /// Closes a generation and keeps account of it until it is settled.
     fn close_generation(&self, generation: &Generation) -> Result<End> {
+        self.options.hook.reached(Point::Closing, generation.base());
         // Closed without a successor: a switch failed, or the database was
         // closed.
         let end = generation.close().ok_or_else(Engine::shutdown_error)?;
+        self.options.hook.reached(Point::Closed, end.last);
         let visible = self.publication.visible();
         let mut unsettled = self.unsettled.lock();
         // Once all of a generation is visible, no more inserts come to pend. A

@@ -139,6 +139,13 @@ impl Options {
         self.db.wal_access = access.into();
     }
 
+    /// Calls `hook` at the points of a write's way, with a sequence number. For
+    /// tests: the hook may block whoever is there, or panic.
+    #[cfg(feature = "failpoints")]
+    pub fn set_failpoints(&mut self, hook: impl Fn(crate::Point, u64) + Send + Sync + 'static) {
+        self.db.hook = crate::write::points::Hook::new(Arc::new(hook));
+    }
+
     /// How long a waiting writer yields at most. Microseconds, default 100.
     pub fn set_write_thread_max_yield_usec(&mut self, usec: u64) {
         self.db.write_thread_max_yield_usec = usec;

@@ -5,6 +5,8 @@
 //! `WHITEWATER_ROUNDS` the number of rounds (each round uses the seed after
 //! the last one), so a failure is replayed with the printed seed and one round.
 
+pub mod parallel;
+pub mod points;
 pub mod script;
 pub mod walk;
 
@@ -132,6 +134,16 @@ pub fn set_concurrent_inserts(o: &mut Options, concurrent: bool) {
     use CommitProtocol::{Ordered, Unordered};
     let needed = matches!(protocol(), Some(Ordered | Unordered));
     o.set_allow_concurrent_memtable_write(concurrent || needed);
+}
+
+/// The commit protocols that tests of the write path run with: all that there
+/// are, or the one that WHITEWATER_PROTOCOL names.
+pub fn protocols() -> Vec<CommitProtocol> {
+    use CommitProtocol::{Grouped, Ordered, Pipelined, Unordered};
+    match protocol() {
+        Some(one) => vec![one],
+        None => vec![Ordered, Grouped, Pipelined, Unordered],
+    }
 }
 
 /// The names that [`set_memtable`] knows.
