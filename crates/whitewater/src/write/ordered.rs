@@ -24,7 +24,7 @@ use whitewater_storage::batch::HEADER_SIZE;
 /// order. No part of the batch is visible then, now or later.
 pub(crate) fn commit<E: CommitEnv>(env: &E, request: &WriteRequest) -> Result<()> {
     let payload = (!request.disable_wal).then(|| HEADER_SIZE + request.body().len());
-    let (generation, place, prepared) = reserve_prepared(env, request, payload)?;
+    let ((generation, place), prepared) = reserve_prepared(env, request, payload)?;
     let window = Window::open(env, place);
     env.reached(Point::Reserved, place.first);
     env.grouped(1);

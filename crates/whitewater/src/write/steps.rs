@@ -10,6 +10,9 @@ use whitewater_storage::batch::HEADER_SIZE;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::{Error, ErrorKind, Result};
 
+/// A place, and the generation it is in.
+type Reserved = (Guard<Arc<Generation>>, Place);
+
 /// Takes `count` sequence numbers and, for a record of `payload` bytes, a
 /// place in the log.
 ///
@@ -20,7 +23,7 @@ pub(super) fn reserve<E: CommitEnv>(
     env: &E,
     count: u64,
     payload: Option<usize>,
-) -> Result<(Guard<Arc<Generation>>, Place)> {
+) -> Result<Reserved> {
     let _timer = env.step(Step::Reserve);
     loop {
         let generation = env.enter()?;
@@ -38,18 +41,18 @@ pub(super) fn reserve_prepared<E: CommitEnv>(
     env: &E,
     request: &WriteRequest,
     payload: Option<usize>,
-) -> Result<(Guard<Arc<Generation>>, Place, Option<E::Prepared>)> {
+) -> Result<(Reserved, Option<E::Prepared>)> {
     let generation = env.enter()?;
     let prepared = env.prepare(&generation, request)?;
     let timer = env.step(Step::Reserve);
     match generation.reserve(request.numbers(), payload) {
-        Ok(place) => return Ok((generation, place, Some(prepared))),
+        Ok(place) => return Ok(((generation, place), Some(prepared))),
         Err(refusal) => overcome(env, generation, refusal)?,
     }
     drop(timer);
     // Seldom, so what was prepared is left behind.
-    let (generation, place) = reserve(env, request.numbers(), payload)?;
-    Ok((generation, place, None))
+    let reserved = reserve(env, request.numbers(), payload)?;
+    Ok((reserved, None))
 }
 
 /// Sees to it that there may be a place next time.
