@@ -92,4 +92,4 @@ pub use write::CommitProtocol;
 
 /// File systems a database can live in; see [`Options::set_fs`].
 pub use whitewater_storage::fs;
-pub use whitewater_storage::{Error, ErrorKind};
+pub use whitewater_storage::{Error, ErrorKind, Severity};

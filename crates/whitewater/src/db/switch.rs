@@ -10,6 +10,7 @@
 //! One switch at a time: [`Switching`] is the proof.
 
 use super::Engine;
+use super::failure::Source;
 use super::state::{CfState, DbState};
 use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::Segment;
-use whitewater_storage::{Error, Result};
+use whitewater_storage::{Error, ErrorKind, Result};
 
 /// The right to switch. Taken before the manifest lock and the database mutex.
 pub(crate) type Switching<'a> = RwLockWriteGuard<'a, ()>;
@@ -50,16 +51,14 @@ impl Engine {
     #[cold]
     pub(super) fn attend(&self) -> Result<()> {
         let switching = self.switching();
-        // Cleared before looking, so that what comes up meanwhile is seen by
-        // the next writer.
-        self.attention.store(false, Ordering::Relaxed);
-        let log_bytes = self.log_bytes();
         let full: Vec<u32> = {
             let mut state = self.lock_state();
-            if let Err(e) = Self::check_healthy(&state) {
-                self.attention.store(true, Ordering::Relaxed);
-                return Err(e);
-            }
+            // While it fails, nobody may find the attention cleared and pass.
+            Self::check_healthy(&state)?;
+            // Cleared before looking, so that what comes up meanwhile is seen
+            // by the next writer.
+            self.attention.store(false, Ordering::Relaxed);
+            let log_bytes = self.log_bytes();
             let too_much_log = log_bytes > self.max_total_log_bytes(&state);
             let oldest = state.oldest_wal();
             if too_much_log {
@@ -122,7 +121,7 @@ impl Engine {
         let log = match self.next_log(&before) {
             Ok(log) => log,
             Err(e) => {
-                self.poison(&e, "starting a new log");
+                self.report(Source::Log, &e, "starting a new log");
                 return Err(e);
             }
         };
@@ -145,9 +144,10 @@ impl Engine {
         }
         self.settle_empty(&state, end.last, number);
         self.install(&state, log.segment(), start, end);
-        self.gate.set(state.pressure());
+        self.weigh(&mut state, ids.iter().copied());
         drop(state);
         self.work.notify_all();
+        self.tell_stalls();
         if let NextLog::New(_) = log {
             self.trim(&before.log, end.offset);
         }
@@ -196,7 +196,11 @@ impl Engine {
         self.wal.create(number).map(NextLog::New)
     }
 
-    fn fresh_memtables(&self, ids: &[u32], wal_number: u64) -> Vec<(u32, Arc<Memtable>)> {
+    pub(super) fn fresh_memtables(
+        &self,
+        ids: &[u32],
+        wal_number: u64,
+    ) -> Vec<(u32, Arc<Memtable>)> {
         let wanted: Vec<_> = {
             let mut state = self.lock_state();
             let DbState {
@@ -226,7 +230,7 @@ impl Engine {
         match log {
             NextLog::Same(_) => Ok(before.start()),
             NextLog::New(log) => self.wal.install(log, end).inspect_err(|e| {
-                self.poison(e, "starting a new log");
+                self.report(Source::Log, e, "starting a new log");
             }),
         }
     }
@@ -234,7 +238,7 @@ impl Engine {
     /// Installs the generation after the one that ended at `end`, for the
     /// memtables that `state` holds now. Readers have them already: what is
     /// written to them is seen by whoever sees its number.
-    fn install(&self, state: &DbState, log: &Arc<Segment>, start: u64, end: End) {
+    pub(super) fn install(&self, state: &DbState, log: &Arc<Segment>, start: u64, end: End) {
         let same_log = self.generation.load().log.log_number() == log.log_number();
         let offset = if same_log { end.offset } else { start };
         let next = Generation::new(
@@ -246,7 +250,11 @@ impl Engine {
                 offset,
             },
         );
-        self.generation.store(Arc::new(next));
+        // A swap, not a store: it turns what writers have borrowed into counts.
+        let before = self.generation.swap(Arc::new(next));
+        let mut retired = self.retired.lock();
+        retired.retain(|generation| generation.strong_count() > 0);
+        retired.push(Arc::downgrade(&before));
     }
 
     /// Puts another generation in the place of the current one, for the
@@ -281,7 +289,7 @@ impl Engine {
     /// Gives back what was allocated beyond the end of a log.
     fn trim(&self, log: &Segment, end: u64) {
         if let Err(e) = log.close(end) {
-            self.poison(&e, "closing a log");
+            self.report(Source::Log, &e, "closing a log");
         }
     }
 
@@ -300,7 +308,8 @@ impl Engine {
     pub(crate) fn first_error(&self) -> Error {
         match Self::check_healthy(&self.lock_state()) {
             Err(e) => e,
-            Ok(()) => Self::shutdown_error(),
+            // Resumed in the meantime.
+            Ok(()) => Error::new(ErrorKind::Aborted, "a write at or before this one failed"),
         }
     }
 }

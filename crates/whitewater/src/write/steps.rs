@@ -31,7 +31,7 @@ pub(super) fn reserve<E: CommitEnv>(
                 env.await_switch();
             }
             Err(Refusal::NoRoom { upto }) => env.make_room(&generation, upto)?,
-            Err(Refusal::Full) => env.renew(&generation)?,
+            Err(Refusal::Full) => env.renew(generation)?,
         }
     }
 }

@@ -15,4 +15,5 @@ mod model;
 mod perf;
 mod power_cut;
 mod prefix;
+mod resume;
 mod statistics;
