@@ -181,6 +181,15 @@ impl Failure {
         (self.flush.total, self.compaction.total)
     }
 
+    /// What stopped the database turns out to need that it is opened anew.
+    pub fn make_fatal(&mut self) {
+        let stop = self.stop.take();
+        self.stop = stop.map(|e| {
+            let severity = e.severity().max(Severity::FatalError);
+            e.with_severity(severity)
+        });
+    }
+
     /// The database goes on.
     pub fn clear(&mut self) {
         self.stop = None;

@@ -29,6 +29,7 @@
 use super::Engine;
 use super::failure::Source;
 use super::state::DbState;
+use super::switch::Unsettled;
 use crate::flush::write_level0;
 use crate::jobs::guarded;
 use crate::memtable::Memtable;
@@ -88,6 +89,7 @@ impl Engine {
         };
         let end = self.stand_in();
         self.await_nobody()?;
+        self.check_published()?;
         // What the writers who left did is seen from here on.
         let last = self.publication.visible();
         let due = self.hide_failed(last, end);
@@ -118,6 +120,7 @@ impl Engine {
             end,
         );
         stand_in.close();
+        self.unsettled.lock().push(Unsettled::new(&before, end));
         drop(before);
         let before = self.generation.swap(Arc::new(stand_in));
         self.retired.lock().push(Arc::downgrade(&before));
@@ -143,6 +146,17 @@ impl Engine {
             }
             std::thread::sleep(LOOK);
         }
+    }
+
+    /// Refuses if a write was published whose insert failed (`write::unordered`):
+    /// the log has all of it, memtables only a part.
+    fn check_published(&self) -> Result<()> {
+        if self.unsettled.lock().iter().all(Unsettled::is_settled) {
+            return Ok(());
+        }
+        let mut state = self.lock_state();
+        state.failure.make_fatal();
+        Self::check_healthy(&state)
     }
 
     /// Hides what is above `last`, the visible number; returns all memtables.

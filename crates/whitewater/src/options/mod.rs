@@ -33,6 +33,7 @@ use crate::memtable::MemtableKind;
 use crate::memtable::budget::Budget;
 use crate::read::merge::MergeOperator;
 use crate::write::CommitProtocol;
+use crate::write::points::Hook;
 use prefix::PrefixExtractor;
 use table::{OptionTable, option_struct, option_text};
 
@@ -103,6 +104,8 @@ option_struct! {
         fs: Arc<dyn Fs> = Arc::new(whitewater_storage::fs::os::OsFs);
         /// The budget of memtables' memory, shared with other databases.
         write_buffer_manager: Option<Arc<Budget>> = None;
+        /// Called at points of a write's way, in tests.
+        hook: Hook = Hook::default();
         /// Collect tickers and histograms.
         statistics: Option<Arc<crate::stats::Statistics>> = None;
     }

@@ -16,32 +16,36 @@
 //! The steps are written once: in [`steps`] over a [`CommitEnv`], which the
 //! database implements, and a fake in the protocols' tests. A protocol decides
 //! who does a step and who waits: [`ordered`] lets every writer do all of its
-//! own, [`group`] has leaders.
+//! own, [`group`] has leaders, and [`unordered`] leaders for the log alone.
 //!
 //! Invariants (numbers of the design memo in brackets):
 //! * C1 [I1]: sequence order is log order is publication order.
 //! * C2 [I2]: `visible = v` only if every entry with a number up to `v` is in
-//!   its memtable.
+//!   its memtable; not so in [`unordered`], which publishes before it inserts.
 //! * C3 [I4]: `visible` only takes values at ends of batches.
 //! * C4 [I8, I9]: a write is acknowledged only when its record and all before
 //!   it were handed to the operating system, with `sync` only after a
 //!   successful sync of its log and all logs before it.
 //! * C5 [I15]: the first failed log write or insert stops all later writes.
 //!   The failed write and those after it never become visible, and their
-//!   numbers are not used again.
+//!   numbers are not used again. (An insert in [`unordered`] is visible when it
+//!   fails; those under way beside it end as they may.)
 //! * C6 [I12]: a batch goes wholly to the generation that it has its place in.
 
 pub(crate) mod generation;
 pub(crate) mod group;
 pub(crate) mod log;
 pub(crate) mod ordered;
+pub(crate) mod points;
 pub(crate) mod stall;
 pub(crate) mod steps;
+pub(crate) mod unordered;
 
 use crate::memtable::Memtable;
 use crate::perf::{Step, StepTimer};
 use arc_swap::Guard;
 use generation::{Generation, Place};
+use points::Point;
 use std::fmt;
 use std::sync::Arc;
 use whitewater_concurrent::publish::Publication;
@@ -69,9 +73,16 @@ pub enum CommitProtocol {
     /// RocksDB's `enable_pipelined_write`: the log write of one group goes on
     /// beside the inserts of the one before it.
     Pipelined,
-    /// RocksDB's `unordered_write`: a write is visible once it is logged, and
-    /// inserted after that. Snapshots may change, and readers may see a part
-    /// of a batch, while writes are under way.
+    /// RocksDB's `unordered_write`: a write's sequence numbers count as visible
+    /// once it is logged, and it is inserted after that, beside all others.
+    ///
+    /// Relaxed, while writes are under way: a snapshot may change, since
+    /// entries with numbers up to its own still arrive; a reader may see a part
+    /// of a batch; two readers may see two writes in different orders. Kept: a
+    /// write that has returned is seen by all reads that start then, each key
+    /// by itself is linearizable, the log is in order, and recovery restores
+    /// whole batches. An insert that fails leaves a part of its batch readable
+    /// and stops the database.
     Unordered,
 }
 
@@ -130,6 +141,12 @@ impl MemtableMap {
         self.by_id.binary_search_by_key(&id, |(id, _)| *id).ok()
     }
 
+    /// The memtable of column family `id`.
+    #[inline]
+    pub fn get(&self, id: u32) -> Option<&Arc<Memtable>> {
+        self.position(id).map(|at| self.at(at))
+    }
+
     /// The memtable at a position.
     #[inline]
     pub fn at(&self, position: usize) -> &Arc<Memtable> {
@@ -165,6 +182,8 @@ impl WriteRequest {
 
 /// What the steps need of a database.
 pub(crate) trait CommitEnv: Sync {
+    /// What a write has ready for a generation before it has a place in it.
+    type Prepared;
     /// The generation that writes go to. Does first what must be done before a
     /// write takes numbers: refuses when writes have failed before, switches
     /// full memtables.
@@ -185,17 +204,25 @@ pub(crate) trait CommitEnv: Sync {
     fn renew(&self, full: Guard<Arc<Generation>>) -> Result<()>;
     /// Puts one record, the concatenation of `parts`, to its place.
     fn log(&self, generation: &Generation, place: &Place, parts: &[&[u8]]) -> Result<()>;
-    /// Inserts a batch whose first entry gets `first`.
+    /// Does all that can be done for inserting a batch before its numbers are
+    /// known.
+    fn prepare(&self, generation: &Generation, request: &WriteRequest) -> Result<Self::Prepared>;
+    /// Inserts a batch whose first entry gets `first`; `prepared`, if there is
+    /// something, was made for it and the same generation.
     fn apply(
         &self,
         generation: &Generation,
         request: &WriteRequest,
+        prepared: Option<Self::Prepared>,
         first: SequenceNumber,
     ) -> Result<()>;
     /// Told how many writes are committed together, for statistics.
     fn grouped(&self, writes: usize);
     /// Measures a step until what it returns is dropped.
     fn step(&self, step: Step) -> StepTimer<'_>;
+    /// Told that a write has reached a point of its way.
+    #[inline]
+    fn reached(&self, _: Point, _: SequenceNumber) {}
     /// What is visible.
     fn publication(&self) -> &Publication;
     /// Returns when all writes up to `last` are durable. They are in the log.

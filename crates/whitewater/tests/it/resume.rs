@@ -184,7 +184,11 @@ fn fail_and_resume(protocol: CommitProtocol, op: FaultOp, fault: Fault, n: u64) 
     told.write(&db, true).unwrap();
 }
 
-const PROTOCOLS: [CommitProtocol; 2] = [CommitProtocol::Ordered, CommitProtocol::Grouped];
+const PROTOCOLS: [CommitProtocol; 3] = [
+    CommitProtocol::Ordered,
+    CommitProtocol::Grouped,
+    CommitProtocol::Pipelined,
+];
 
 #[test]
 fn writes_go_on_after_a_failed_append() {
