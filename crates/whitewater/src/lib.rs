@@ -94,4 +94,4 @@ pub use write::points::Point;
 
 /// File systems a database can live in; see [`Options::set_fs`].
 pub use whitewater_storage::fs;
-pub use whitewater_storage::{Error, ErrorKind};
+pub use whitewater_storage::{Error, ErrorKind, Severity};

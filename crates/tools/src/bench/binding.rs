@@ -355,6 +355,7 @@ fn whitewater_options(options: &mut whitewater::Options, flags: &Flags) -> Resul
     options.set_max_write_batch_group_size_bytes(usize::try_from(
         flags.max_write_batch_group_size_bytes,
     )?);
+    options.set_delayed_write_rate(flags.delayed_write_rate);
     options.set_write_thread_max_yield_usec(flags.write_thread_max_yield_usec);
     options.set_write_thread_slow_yield_usec(flags.write_thread_slow_yield_usec);
     Ok(())
@@ -373,8 +374,8 @@ engine_binding!(
 /// and the commit protocol; its default for one it does not know.
 ///
 /// # Errors
-/// For memtable checksums and bounds of groups and yields, which its crate does
-/// not offer.
+/// For memtable checksums, bounds of groups and yields, and the rate of delayed
+/// writes, which its crate does not offer.
 #[cfg(feature = "peer-rocksdb")]
 fn rocksdb_options(options: &mut rocksdb::Options, flags: &Flags) -> Result<()> {
     use whitewater::{CommitProtocol, MemtableFactory};
@@ -383,6 +384,10 @@ fn rocksdb_options(options: &mut rocksdb::Options, flags: &Flags) -> Result<()> 
         (
             "memtable_protection_bytes_per_key",
             flags.memtable_protection_bytes_per_key != own.memtable_protection_bytes_per_key,
+        ),
+        (
+            "delayed_write_rate",
+            flags.delayed_write_rate != own.delayed_write_rate,
         ),
         (
             "max_write_batch_group_size_bytes",

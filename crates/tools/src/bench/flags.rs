@@ -289,6 +289,7 @@ flags! {
         disable_auto_compactions: bool = false, "Compact only when asked to.";
         level0_file_num_compaction_trigger: i32 = 4, "Level 0 files that start a compaction.";
         level0_slowdown_writes_trigger: i32 = 20, "Level 0 files that slow writes down.";
+        delayed_write_rate: u64 = 0_u64, "Bytes per second at which writes begin to be slowed down; 0: 16 MiB.";
         level0_stop_writes_trigger: i32 = 36, "Level 0 files that stop writes.";
         num_levels: i32 = 7, "Levels of the tree.";
         max_bytes_for_level_base: u64 = 256u64 << 20, "Bytes of level 1.";

@@ -63,7 +63,7 @@ const VALUES: &str = "\
     compressed_secondary_cache_size compression_level compression_max_dict_buffer_bytes=0 \
     compression_max_dict_bytes=0 compression_parallel_threads \
     compression_zstd_max_train_bytes=0 cuckoo_hash_ratio data_block_hash_table_util_ratio \
-    delayed_write_rate delete_obsolete_files_period_micros=0 \
+    delete_obsolete_files_period_micros=0 \
     deletepercent disable_seek_compaction=0 disposable_entries_batch_size=0 \
     disposable_entries_delete_delay=0 disposable_entries_value_size env_uri= \
     experimental_mempurge_threshold=0 expire_style fifo_age_for_warm=0 \

@@ -10,7 +10,7 @@ impl Engine {
     /// Deletes table files that no version names any more. Failures are
     /// logged and tried again later.
     pub(crate) fn purge_obsolete_files(&self) {
-        if self.state.lock().error.is_some() {
+        if self.state.lock().failure.stop().is_some() {
             // What the manifest holds is in doubt: keep everything.
             return;
         }

@@ -3,7 +3,7 @@
 //! [`Engine`] is the whole of it behind the public API, which only converts
 //! types and keeps lifetimes. Its methods are spread over the files below by
 //! stage: [`open`], `recover`, `writes`, `reads`, `maintain` (flush, compaction,
-//! column families), `budget`, `properties`, [`files`] (deleting what is obsolete), and
+//! column families), `stalls`, `failure`, `resume`, `budget`, `properties`, [`files`] (deleting what is obsolete), and
 //! `close` here.
 //!
 //! Threads: callers' threads write and read; `jobs` runs flushes and
@@ -12,6 +12,7 @@
 mod budget;
 pub(crate) mod cf;
 mod counts;
+pub(crate) mod failure;
 pub(crate) mod files;
 pub(crate) mod info_log;
 mod maintain;
@@ -20,7 +21,9 @@ mod options_file;
 mod properties;
 mod reads;
 mod recover;
+mod resume;
 pub(crate) mod snapshot;
+mod stalls;
 pub(crate) mod state;
 mod switch;
 #[cfg(test)]
@@ -48,8 +51,8 @@ use snapshot::SnapshotList;
 use state::DbState;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Instant;
 use switch::Unsettled;
@@ -111,6 +114,9 @@ pub(crate) struct Engine {
     /// Where writes go at present.
     /// Written by: a switch. Read by: writers. Publishes: the generation.
     pub(crate) generation: ArcSwap<Generation>,
+    /// Generations before the current one in which somebody may still write,
+    /// for [`resume`].
+    pub(crate) retired: Mutex<Vec<Weak<Generation>>>,
     /// Generations that were closed and may have inserts of published writes
     /// pending, oldest first. A leaf lock.
     pub(crate) unsettled: Mutex<Vec<Unsettled>>,
@@ -171,28 +177,6 @@ impl Engine {
         self.publication.visible()
     }
 
-    /// Records a failure that stops writes and background work for good; the
-    /// first one wins.
-    pub(crate) fn poison(&self, error: &Error, what: &str) {
-        let first = {
-            let mut state = self.state.lock();
-            let first = state.error.is_none();
-            if first {
-                state.error = Some(error.clone());
-            }
-            first
-        };
-        self.attention.store(true, Ordering::Relaxed);
-        self.let_writers_through();
-        self.work.notify_all();
-        self.done.notify_all();
-        if first {
-            self.log.write(&format!(
-                "{what} failed, writes are refused from now on: {error}"
-            ));
-        }
-    }
-
     /// Ends background work. Writes that bypassed the log are flushed first,
     /// as RocksDB does; then jobs stop at the next entry they look at.
     pub fn cancel_all_background_work(self: &Arc<Self>, wait: bool) {
@@ -204,7 +188,7 @@ impl Engine {
         }
         self.state.lock().closing = true;
         self.cancel.store(true, Ordering::Relaxed);
-        self.let_writers_through();
+        self.let_writers_through(true);
         self.work.notify_all();
         self.done.notify_all();
         if wait {
@@ -240,11 +224,12 @@ impl Engine {
         }
     }
 
-    /// Ends all stalls for good: the database is closing or failed.
-    fn let_writers_through(&self) {
-        self.gate.open_for_good();
+    /// Ends all stalls, for the database is closing or has failed; or lets
+    /// writers be stalled again.
+    fn let_writers_through(&self, open: bool) {
+        self.gate.set_open(open);
         if let Some(tenant) = &self.tenant {
-            tenant.leave();
+            tenant.set_out(open);
         }
     }
 
@@ -298,15 +283,6 @@ impl Engine {
                 false
             }
             Some(deadline) => self.done.wait_until(state, deadline).timed_out(),
-        }
-    }
-
-    /// The failure that stopped the database, if any.
-    pub(crate) fn check_healthy(state: &DbState) -> Result<()> {
-        match &state.error {
-            Some(e) => Err(e.clone()),
-            None if state.closing => Err(Self::shutdown_error()),
-            None => Ok(()),
         }
     }
 }

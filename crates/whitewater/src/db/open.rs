@@ -6,6 +6,7 @@ use super::files::remove_leftovers;
 use super::info_log::InfoLog;
 use super::recover::{LogReplay, Replayed};
 use super::snapshot::SnapshotList;
+use super::stalls::DbStall;
 use super::state::{CfState, DbState};
 use crate::jobs;
 use crate::memtable::budget::{Flusher, Tenant};
@@ -209,7 +210,10 @@ impl Opening<'_> {
         wal.install(&log, end)?;
         let current = self.record_recovery(&recovered, &replayed, wal_number)?;
 
-        let mut state = DbState::default();
+        let mut state = DbState {
+            stalls: DbStall::new(self.options.delayed_write_rate),
+            ..DbState::default()
+        };
         for cf in current.values() {
             let options = self.wanted[&cf.name].clone();
             let mem = Memtable::new(
@@ -314,8 +318,7 @@ impl Opening<'_> {
             slow_yield: Duration::from_micros(o.write_thread_slow_yield_usec),
         };
         let tables = TableCache::new(self.fs.clone(), self.dir.to_path_buf(), o.max_open_files);
-        let gate = StallGate::new(o.delayed_write_rate);
-        gate.set(state.pressure());
+        let ids: Vec<u32> = state.cfs.keys().copied().collect();
         let tenant = self.tenant.clone();
         let engine = Arc::new(Engine {
             dir: self.dir.to_path_buf(),
@@ -332,7 +335,8 @@ impl Opening<'_> {
             durable: Relay::new(end.last),
             protocol: self.options.protocol(),
             queue: GroupQueue::new(policy),
-            gate,
+            gate: StallGate::new(),
+            retired: Mutex::default(),
             tenant: self.tenant,
             options: self.options,
             fs: self.fs,
@@ -353,6 +357,8 @@ impl Opening<'_> {
             threads: Mutex::default(),
             lock: Mutex::new(Some(lock)),
         });
+        engine.weigh(&mut engine.state.lock(), ids);
+        engine.tell_stalls();
         if let Some(tenant) = tenant {
             let flusher: Arc<dyn Flusher> = engine.clone();
             tenant.set_flusher(Arc::downgrade(&flusher));

@@ -1,6 +1,7 @@
 //! Writing: the database as the commit sequence's environment.
 
 use super::Engine;
+use super::failure::Source;
 use crate::memtable::{Inserter, PreparedBatch};
 use crate::options::read::WriteSpec;
 use crate::perf::{Step, StepTimer};
@@ -92,13 +93,7 @@ impl Engine {
             // Nothing to write, but perhaps something to make durable.
             return if w.sync { self.flush_wal(true) } else { Ok(()) };
         }
-        let mut stalled = self.gate.pass(w.batch.bytes().len(), spec.no_slowdown)?;
-        if let Some(tenant) = &self.tenant {
-            stalled += tenant.pass(spec.no_slowdown)?;
-        }
-        if !stalled.is_zero() {
-            self.count_stall(stalled);
-        }
+        self.admit(w.batch.bytes().len(), spec)?;
         let leader = Leader {
             env: self,
             max_group_bytes: self.options.max_write_batch_group_size_bytes,
@@ -115,6 +110,31 @@ impl Engine {
             }
             CommitProtocol::Unordered => unordered::commit(&self.queue, &Unordered { leader }, w),
         }
+    }
+
+    /// Waits until a write of `bytes` may go ahead, whatever the protocol. It
+    /// holds nothing meanwhile.
+    #[inline]
+    fn admit(&self, bytes: usize, spec: &WriteSpec) -> Result<()> {
+        if spec.low_pri {
+            let waited = self.gate.pass_low_pri(bytes, spec.no_slowdown)?;
+            self.count_low_pri(waited);
+        }
+        let mut stalled = self.gate.pass(bytes, spec.no_slowdown)?;
+        if let Some(tenant) = &self.tenant {
+            let waited = tenant.pass(spec.no_slowdown)?;
+            if !waited.is_zero() {
+                self.gate.count_budget_stop();
+            }
+            if tenant.budget().should_stall() && tenant.is_out() {
+                self.why_no_budget()?;
+            }
+            stalled += waited;
+        }
+        if !stalled.is_zero() {
+            self.count_stall(stalled);
+        }
+        Ok(())
     }
 
     /// Refuses a batch that could not be applied, before it takes numbers.
@@ -154,6 +174,8 @@ impl Engine {
             return Ok(()); // every record is handed over as it is written
         }
         Self::check_healthy(&self.lock_state())?;
+        // A resumption waits for this one, too, before it changes the log.
+        let _here = self.generation.load();
         self.make_durable(self.publication.visible())
     }
 }
@@ -222,12 +244,18 @@ impl CommitEnv for Engine {
     }
 
     #[cold]
-    fn renew(&self, generation: &Generation) -> Result<()> {
+    fn renew(&self, full: Guard<Arc<Generation>>) -> Result<()> {
+        let base = full.base();
+        // Whoever holds a generation must not wait for a switch.
+        drop(full);
         let switching = self.switching();
-        if generation.end().is_none() {
+        let generation = self.generation.load();
+        if generation.base() != base || generation.end().is_none() {
             return Ok(()); // somebody else has
         }
-        if generation.log_is_empty() {
+        let log_is_empty = generation.log_is_empty();
+        drop(generation);
+        if log_is_empty {
             return self.renew_generation(&switching).map(drop);
         }
         // Its log may be full, too.
@@ -309,14 +337,14 @@ impl CommitEnv for Engine {
             drop(timer);
             match &synced {
                 Ok(()) => self.tick(Ticker::WalFileSynced, 1),
-                Err(e) => self.poison(e, "syncing the log"),
+                Err(e) => self.report(Source::Log, e, "syncing the log"),
             }
             synced.map(|()| upto)
         })
     }
 
     fn fail(&self, first: SequenceNumber, error: &Error) {
-        self.poison(error, "a write");
+        self.report(Source::Write, error, "a write");
         self.publication.fail(first);
     }
 

@@ -91,6 +91,11 @@ option_struct! {
         max_write_batch_group_size_bytes: usize = 1 << 20, in 1..=usize::MAX;
         /// Rate of writes while they are slowed down. Bytes per second; 0 is 16 MiB.
         delayed_write_rate: u64 = 0;
+        /// Retries in a row of a failed flush or compaction before writes are
+        /// refused. 0 is none.
+        max_bgerror_resume_count: u32 = i32::MAX as u32;
+        /// Longest wait before such a retry. Microseconds.
+        bgerror_resume_retry_interval: u64 = 1_000_000;
         /// Old info logs kept. Files.
         keep_log_file_num: usize = 1000, in 1..=usize::MAX;
     }

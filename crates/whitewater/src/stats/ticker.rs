@@ -297,6 +297,12 @@ impl Ticker {
                 | Ticker::CompactReadBytes
                 | Ticker::CompactWriteBytes
                 | Ticker::FlushWriteBytes
+                | Ticker::ErrorHandlerBgErrorCount
+                | Ticker::ErrorHandlerBgIoErrorCount
+                | Ticker::ErrorHandlerBgRetryableIoErrorCount
+                | Ticker::ErrorHandlerAutoresumeCount
+                | Ticker::ErrorHandlerAutoresumeRetryTotalCount
+                | Ticker::ErrorHandlerAutoresumeSuccessCount
                 | Ticker::WalWriteCalls
                 | Ticker::WalExtendCalls
         )

@@ -190,6 +190,28 @@ impl Wal {
         Ok(Segment::end_of(0, record.len(), log.is_recyclable()))
     }
 
+    /// Makes `log` the current one, which follows none: what the logs before
+    /// held is elsewhere, and the manifest says so. Returns their files, to be
+    /// deleted; none is used again, for a write or sync of it may have failed.
+    #[must_use]
+    pub fn restart(&self, log: &Arc<Segment>) -> Vec<PathBuf> {
+        let mut logs = self.logs.lock();
+        let older = logs.older.drain(..).map(|(number, _)| number);
+        let mut numbers: Vec<u64> = older.collect();
+        numbers.extend(logs.current.replace(log.clone()).map(|l| l.log_number()));
+        logs.dir_synced = false;
+        logs.closed.clear();
+        self.older_bytes.store(0, Ordering::Relaxed);
+        let path = |number| filename::wal(&self.dir, number);
+        numbers.into_iter().map(path).collect()
+    }
+
+    /// Deletes a log that was [created](Wal::create) and not used.
+    pub fn discard(&self, log: &Segment) {
+        // A leftover is empty, which recovery does not mind.
+        let _ = self.fs.remove(&filename::wal(&self.dir, log.log_number()));
+    }
+
     /// Extends `log`, if it is not there yet, to `upto` and a good way beyond.
     ///
     /// # Errors

@@ -70,7 +70,7 @@ fn overcome<E: CommitEnv>(
             Ok(())
         }
         Refusal::NoRoom { upto } => env.make_room(&generation, upto),
-        Refusal::Full => env.renew(&generation),
+        Refusal::Full => env.renew(generation),
     }
 }
 

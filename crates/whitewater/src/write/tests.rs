@@ -257,7 +257,8 @@ impl CommitEnv for FakeEnv {
             generation.log.extend(end + self.plan.step).unwrap();
         }
     }
-    fn renew(&self, _: &Generation) -> Result<()> {
+    fn renew(&self, full: Guard<Arc<Generation>>) -> Result<()> {
+        drop(full);
         self.switch();
         Ok(())
     }

@@ -16,4 +16,5 @@ mod perf;
 mod power_cut;
 mod prefix;
 mod races;
+mod resume;
 mod statistics;

@@ -179,10 +179,30 @@ impl Options {
         self.db.db_write_buffer_size = size;
     }
 
-    /// Rate of writes while they are slowed down. Bytes per second; 0, the
-    /// default, is 16 MiB.
+    /// Rate of writes when they begin to be slowed down, and the highest one
+    /// while they are. By RocksDB's rules it falls by a fifth whenever a flush
+    /// or compaction ends and left more to be compacted, by two fifths when
+    /// writes were stopped or nearly are, but not below 16 KiB, and rises when
+    /// less is left or a slowdown has ended. Bytes per second; 0, the default,
+    /// is 16 MiB.
     pub fn set_delayed_write_rate(&mut self, bytes_per_second: u64) {
         self.db.delayed_write_rate = bytes_per_second;
+    }
+
+    /// How often in a row a flush or compaction is tried again that failed
+    /// with an I/O error, such as a full disk; after that, writes are refused
+    /// until [`resume`](crate::DBCommon::resume). 0 to 2^31-1, default 2^31-1.
+    /// Not in the `rocksdb` crate; RocksDB's name.
+    pub fn set_max_bgerror_resume_count(&mut self, count: i32) {
+        // A negative number is none, as in RocksDB.
+        self.db.max_bgerror_resume_count = u32::try_from(count).unwrap_or(0);
+    }
+
+    /// How long to wait before such a retry, at most: the first comes after a
+    /// sixty-fourth of it, and each one after that waits twice as long.
+    /// Microseconds, default 1 s. Not in the `rocksdb` crate; RocksDB's name.
+    pub fn set_bgerror_resume_retry_interval(&mut self, micros: u64) {
+        self.db.bgerror_resume_retry_interval = micros;
     }
 
     /// Size at which a new manifest is begun. Bytes, default 1 GiB.

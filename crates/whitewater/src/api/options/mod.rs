@@ -261,6 +261,12 @@ mod tests {
             ("db_write_buffer_size", "3", |o| {
                 o.set_db_write_buffer_size(3)
             }),
+            ("max_bgerror_resume_count", "3", |o| {
+                o.set_max_bgerror_resume_count(3)
+            }),
+            ("bgerror_resume_retry_interval", "3", |o| {
+                o.set_bgerror_resume_retry_interval(3);
+            }),
             ("delayed_write_rate", "3", |o| o.set_delayed_write_rate(3)),
             ("write_buffer_size", "3", |o| o.set_write_buffer_size(3)),
             ("memtable", "art", |o| {
