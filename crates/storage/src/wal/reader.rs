@@ -161,6 +161,7 @@ impl LogReader {
         }
         self.record_offset = start;
         self.record_end = self.blocks.offset();
+        self.blocks.mark();
         ReadOutcome::Record
     }
 
@@ -234,6 +235,28 @@ impl LogReader {
     /// the next one that is the harmless end of it.
     pub fn is_lost_tail(&self) -> bool {
         self.blocks.lost_tail()
+    }
+
+    /// Whether the damage reported last looks like a record that was not, or
+    /// not wholly, copied when its writer died, with later ones behind it:
+    /// [`super::Segment`] says how that comes about.
+    pub fn is_hole(&self) -> bool {
+        self.blocks.is_hole()
+    }
+
+    /// Goes on behind the last record read, in a file that has been written to
+    /// since. `file` begins at [`LogReader::resume_from`].
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn resume(&mut self, file: Box<dyn SequentialFile>) -> Result<()> {
+        self.resync = false;
+        self.blocks.resume(file)
+    }
+
+    /// Where the block begins that the last record read ends in.
+    pub fn resume_from(&self) -> u64 {
+        self.record_end - self.record_end % super::format::BLOCK_SIZE as u64
     }
 
     /// The offset at which the last record read starts.

@@ -16,13 +16,16 @@
 //!   every later call but the cheap questions fails with the first error. A
 //!   failed extension, and a record beyond what is allocated, change nothing
 //!   and may be tried again.
+//! * I3: a closed segment is not extended any more: its file may be another
+//!   log's by then.
 
-use super::format::BLOCK_SIZE;
-use super::frame::{Framing, Parts, header_size};
+use super::format::{BLOCK_SIZE, HEADER_SIZE};
+use super::frame::{Framing, Parts, header_size, put_compression_note};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::SharedFile;
 use std::cell::Cell;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const BLOCK: u64 = BLOCK_SIZE as u64;
 
@@ -47,7 +50,18 @@ pub struct Segment {
     /// The first failure (I2). Written once, by whichever call failed first;
     /// read by all later ones. The cell publishes the error.
     failed: OnceLock<Error>,
+    /// The end of what [`Segment::extend`] has made ready; [`CLOSED`] after
+    /// [`Segment::close`]. Written by: those two, from one thread at a time.
+    /// Read by: writers (relaxed), to see when it is time to extend. Publishes
+    /// nothing.
+    ready: AtomicU64,
+    /// Where the system was asked to write back to. Written and read by
+    /// whoever asks (relaxed; two at once ask for less). Publishes nothing.
+    written_back: AtomicU64,
 }
+
+/// `ready` of a closed segment (I3): no end comes near it.
+const CLOSED: u64 = u64::MAX;
 
 impl Segment {
     /// Writes to `file`, which is new or being recycled. `log_number` goes into
@@ -61,7 +75,22 @@ impl Segment {
                 recyclable,
             },
             failed: OnceLock::new(),
+            ready: AtomicU64::new(0),
+            written_back: AtomicU64::new(0),
         }
+    }
+
+    /// Begins a log whose records are [`super::Packed`]: says so in its first
+    /// bytes, and returns where the first record begins.
+    ///
+    /// # Errors
+    /// As [`Segment::put`].
+    pub fn begin_packed(&self) -> Result<u64> {
+        self.check_not_failed()?;
+        let mut note = Vec::with_capacity(HEADER_SIZE + 4);
+        put_compression_note(&mut note);
+        self.remember(self.file.write_at(0, &note))?;
+        Ok(note.len() as u64)
     }
 
     /// Where a record of `payload_len` bytes ends whose predecessor ended at
@@ -168,13 +197,48 @@ impl Segment {
     }
 
     /// Makes the first `len` bytes of the file usable; see
-    /// [`SharedFile::extend`]. From one thread at a time.
+    /// [`SharedFile::extend`]. Does nothing when the segment was closed. From
+    /// one thread at a time, and not beside [`Segment::close`].
     ///
     /// # Errors
     /// Those of the file, or this segment's first failure.
     pub fn extend(&self, len: u64) -> Result<()> {
         self.check_not_failed()?;
-        self.file.extend(len)
+        let ready = self.ready.load(Ordering::Relaxed);
+        if ready < len {
+            self.file.extend(len)?;
+            self.ready.store(len, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// The end of what [`Segment::extend`] was asked for. In a recycled file
+    /// that is less than [`Segment::allocated`] at first: records may be put
+    /// beyond it, but the memory behind them is not ready there.
+    #[inline]
+    pub fn ready(&self) -> u64 {
+        self.ready.load(Ordering::Relaxed)
+    }
+
+    /// Hands records that the file keeps in memory to the operating system, as
+    /// many as have no gap before them.
+    ///
+    /// # Errors
+    /// Those of the file, or this segment's first failure.
+    pub fn flush(&self) -> Result<()> {
+        self.check_not_failed()?;
+        self.remember(self.file.flush())
+    }
+
+    /// Asks the system to write back what comes before `to`, unless that is
+    /// less than `least` bytes since the last time. A hint.
+    #[inline]
+    pub fn write_back(&self, to: u64, least: u64) {
+        let from = self.written_back.load(Ordering::Relaxed);
+        if to >= from + least {
+            self.written_back.store(to, Ordering::Relaxed);
+            self.file.start_writeback(from, to);
+        }
     }
 
     /// Records end at or below this.
@@ -193,12 +257,13 @@ impl Segment {
         self.remember(self.file.sync())
     }
 
-    /// Cuts the file at `len`, the end of the last record, without syncing it.
-    /// No record is put any more, nor is one being put.
+    /// Cuts the file at `len`, the end of the last place, without syncing it.
+    /// Places below it may still be written to.
     ///
     /// # Errors
     /// Those of the file, or this segment's first failure.
     pub fn close(&self, len: u64) -> Result<()> {
+        self.ready.store(CLOSED, Ordering::Relaxed); // upholds I3
         self.check_not_failed()?;
         self.file.truncate(len)
     }

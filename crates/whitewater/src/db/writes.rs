@@ -16,6 +16,7 @@ use std::sync::atomic::Ordering;
 use whitewater_concurrent::publish::Publication;
 use whitewater_storage::batch::{Batch, HEADER_SIZE, Op};
 use whitewater_storage::key::{SequenceNumber, ValueType};
+use whitewater_storage::wal::Packed;
 use whitewater_storage::{Error, ErrorKind, Result};
 
 thread_local! {
@@ -141,10 +142,18 @@ impl Engine {
         Ok(())
     }
 
-    /// Hands the log to the operating system, or makes it durable.
+    /// Hands the log to the operating system, or makes it durable: all writes
+    /// that were acknowledged before the call.
     pub fn flush_wal(&self, sync: bool) -> Result<()> {
         if !sync {
-            return Ok(()); // every record is handed over as it is written
+            if !self.options.manual_wal_flush {
+                return Ok(()); // every record is handed over as it is written
+            }
+            Self::check_healthy(&self.lock_state())?;
+            return self
+                .wal
+                .flush()
+                .inspect_err(|e| self.poison(e, "writing the log"));
         }
         Self::check_healthy(&self.lock_state())?;
         self.make_durable(self.publication.visible())
@@ -210,6 +219,16 @@ impl CommitEnv for Engine {
         if self.wal.keep_ahead(&generation.log, end) {
             self.tick(Ticker::WalExtendCalls, 1);
         }
+    }
+
+    #[inline]
+    fn packs(&self) -> bool {
+        self.wal.packs()
+    }
+
+    #[inline]
+    fn pack(&self, parts: &[&[u8]]) -> Result<Option<Packed>> {
+        self.wal.pack(parts)
     }
 
     #[cold]
@@ -283,6 +302,7 @@ impl CommitEnv for Engine {
             let upto = self.publication.visible().max(last);
             let timer = self.time(Histogram::WalFileSyncMicros);
             let synced = self.wal.sync(upto);
+            let synced = synced.and_then(|logs| self.track_synced(logs));
             drop(timer);
             match &synced {
                 Ok(()) => self.tick(Ticker::WalFileSynced, 1),

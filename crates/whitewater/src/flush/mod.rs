@@ -74,6 +74,7 @@ pub(crate) fn run(engine: &Engine, job: &FlushJob) -> Result<()> {
     // of others that are only in the log.
     if engine.state.lock().cfs.len() > 1 {
         let synced = engine.wal.sync_closed(engine.latest_sequence_number());
+        let synced = synced.and_then(|logs| engine.track_synced(logs));
         if let Err(e) = synced {
             engine.poison(&e, "syncing the log before a flush");
             return Err(e);

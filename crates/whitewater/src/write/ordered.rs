@@ -11,10 +11,9 @@
 //! nobody sees it before. The first of those that are held syncs for all that
 //! are finished behind it.
 
-use super::steps::{Window, acknowledge, carry_out, reserve};
+use super::steps::{Record, Window, acknowledge, carry_out, reserve};
 use super::{CommitEnv, WriteRequest};
 use whitewater_storage::Result;
-use whitewater_storage::batch::HEADER_SIZE;
 
 /// Commits `request`.
 ///
@@ -22,11 +21,12 @@ use whitewater_storage::batch::HEADER_SIZE;
 /// What its log write, insert or sync reported, or a failure before it in the
 /// order. No part of the batch is visible then, now or later.
 pub(crate) fn commit<E: CommitEnv>(env: &E, request: &WriteRequest) -> Result<()> {
-    let payload = (!request.disable_wal).then(|| HEADER_SIZE + request.body().len());
+    let record = Record::prepare(env, request)?;
+    let payload = record.as_ref().map(Record::len);
     let (generation, place) = reserve(env, request.numbers(), payload)?;
     let window = Window::open(env, place);
     env.grouped(1);
-    match carry_out(env, &generation, &place, request) {
+    match carry_out(env, &generation, &place, request, record.as_ref()) {
         Ok(()) => window.finish(request.sync)?,
         Err(e) => {
             window.fail(&e);
