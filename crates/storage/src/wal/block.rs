@@ -149,6 +149,11 @@ impl BlockReader {
         self.kind = (self.recycled, self.plain, self.started);
     }
 
+    /// Where the mark is.
+    pub fn marked(&self) -> u64 {
+        self.resume_at
+    }
+
     /// The end of what was loaded; the file's end once reading has ended.
     pub fn loaded_end(&self) -> u64 {
         self.block_start + self.len as u64

@@ -161,7 +161,6 @@ impl LogReader {
         }
         self.record_offset = start;
         self.record_end = self.blocks.offset();
-        self.blocks.mark();
         ReadOutcome::Record
     }
 
@@ -244,8 +243,18 @@ impl LogReader {
         self.blocks.is_hole()
     }
 
-    /// Goes on behind the last record read, in a file that has been written to
-    /// since. `file` begins at [`LogReader::resume_from`].
+    /// [`LogReader::resume`] is to go on behind the last record read.
+    pub fn mark(&mut self) {
+        self.blocks.mark();
+    }
+
+    /// Where the mark is, 0 when there is none: the end of a record.
+    pub fn marked(&self) -> u64 {
+        self.blocks.marked()
+    }
+
+    /// Goes on at the [mark](LogReader::mark), in a file that has been written
+    /// to since. `file` begins at [`LogReader::resume_from`].
     ///
     /// # Errors
     /// Those of the file.
@@ -254,9 +263,10 @@ impl LogReader {
         self.blocks.resume(file)
     }
 
-    /// Where the block begins that the last record read ends in.
+    /// Where the block begins that the mark is in.
     pub fn resume_from(&self) -> u64 {
-        self.record_end - self.record_end % super::format::BLOCK_SIZE as u64
+        let mark = self.marked();
+        mark - mark % super::format::BLOCK_SIZE as u64
     }
 
     /// The offset at which the last record read starts.

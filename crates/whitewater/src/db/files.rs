@@ -46,6 +46,11 @@ impl Engine {
             self.log.write(&format!("old logs are not deleted: {e}"));
             return;
         }
+        if self.options.archives_logs() {
+            // A switch that is under way may still have to cut its old log,
+            // and the archive goes by sizes.
+            drop(self.switching.read());
+        }
         for number in self.wal.forget_below(min_needed) {
             let done = match self.options.archives_logs() {
                 true => archive_log(&*self.fs, self.wal_dir(), number),

@@ -212,6 +212,13 @@ impl Opening<'_> {
                 packed: self.options.wal_compression == CompressionType::Zstd,
             },
         );
+        if self.options.archives_logs() {
+            // As a flush does, before logs become obsolete.
+            for log in &replayed.logs {
+                let path = filename::wal(&self.wal_dir, *log);
+                self.fs.open_append(&path)?.sync()?;
+            }
+        }
         let wal_number = self.versions.new_file_number();
         let log = wal.create(wal_number)?;
         let mut end = End {

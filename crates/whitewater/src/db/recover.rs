@@ -49,6 +49,8 @@ pub(crate) struct Replayed {
     /// Level-0 tables by column family.
     pub tables: BTreeMap<u32, Vec<FileMetaData>>,
     pub last_sequence: SequenceNumber,
+    /// Logs that were read.
+    pub logs: Vec<u64>,
     /// Logs whose records from some offset on are no part of the database.
     pub cut_logs: BTreeMap<u64, u64>,
 }
@@ -98,6 +100,7 @@ impl LogReplay<'_> {
         };
         for number in self.logs()? {
             self.versions.mark_file_number_used(number);
+            progress.out.logs.push(number);
             self.replay(number, &mut progress)?;
         }
         self.check_tables_behind_cut(&progress)?;

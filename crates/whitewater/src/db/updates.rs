@@ -218,13 +218,15 @@ impl OpenLog {
                 _ => return Ok(Step::Nothing),
             }
             self.check(record)?;
+            let first = batch::sequence(record);
             if Link::decode(record).is_some() {
+                self.reader.mark();
                 continue;
             }
-            let first = batch::sequence(record);
             if first > self.seen {
                 return Ok(Step::Nothing); // upholds U1
             }
+            self.reader.mark();
             let batch = Batch::from_bytes(std::mem::take(record))?;
             return Ok(Step::Update((first, batch)));
         }
@@ -261,7 +263,7 @@ impl Updates {
                 self.log.refresh(&self.engine)?; // upholds U3
                 continue;
             }
-            let read_to = self.log.reader.record_end();
+            let read_to = self.log.reader.marked();
             let before = std::mem::replace(&mut self.log, OpenLog::open(&self.engine, next)?);
             if !self.continues(&before, read_to)? {
                 return Ok(None);

@@ -16,3 +16,4 @@ mod perf;
 mod power_cut;
 mod prefix;
 mod statistics;
+mod wal;
