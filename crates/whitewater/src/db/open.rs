@@ -359,6 +359,7 @@ impl Opening<'_> {
                 end.offset,
                 end,
             )),
+            unsettled: Mutex::default(),
             switching: RwLock::new(()),
             publication: Publication::new(end.last, policy),
             durable: Relay::new(end.last),
