@@ -394,3 +394,101 @@ impl Wal {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use whitewater_storage::fs::mem::MemFs;
+
+    const STEP: u64 = 64 << 10;
+
+    fn wal(fs: &MemFs, packed: bool) -> Wal {
+        let options = WalOptions {
+            recycle_limit: 1,
+            expected: 16 * STEP,
+            shared: SharedOptions::default(),
+            manual_flush: false,
+            bytes_per_sync: 0,
+            packed,
+        };
+        Wal::new(Arc::new(fs.clone()), PathBuf::from("/"), options)
+    }
+
+    /// Starts log `number`, where `last` is the last number before it and the
+    /// log before ends at `offset`.
+    fn next(wal: &Wal, number: u64, last: SequenceNumber, offset: u64) -> (Arc<Segment>, u64) {
+        let log = wal.create(number).unwrap();
+        let start = wal.install(&log, End { last, offset }).unwrap();
+        (log, start)
+    }
+
+    #[test]
+    fn a_recycled_log_is_made_ready_step_by_step() {
+        let fs = MemFs::new();
+        let wal = wal(&fs, false);
+        let (old, _) = next(&wal, 1, 0, 0);
+        wal.make_room(&old, 9 * STEP).unwrap();
+        next(&wal, 2, 5, 9 * STEP);
+        wal.trim(&old, 9 * STEP).unwrap();
+        assert_eq!(wal.forget_below(2), [0; 0], "kept for reuse");
+        let (log, _) = next(&wal, 3, 5, 50);
+        assert_eq!(log.allocated(), 9 * STEP, "the old file");
+        assert_eq!(log.ready(), STEP);
+        // Not yet, and then once.
+        assert!(!wal.keep_ahead(&log, STEP / 2));
+        assert!(wal.keep_ahead(&log, STEP / 2 + 1));
+        assert_eq!(log.ready(), 2 * STEP);
+        assert!(!wal.keep_ahead(&log, STEP / 2 + 1));
+        // Beyond what the old file had.
+        wal.make_room(&log, 9 * STEP + 1).unwrap();
+        assert_eq!(log.allocated(), log.ready());
+        assert!(log.ready() > 9 * STEP);
+    }
+
+    #[test]
+    fn a_closed_log_is_not_extended_by_a_late_writer() {
+        let fs = MemFs::new();
+        let wal = wal(&fs, false);
+        let (old, _) = next(&wal, 1, 0, 0);
+        next(&wal, 2, 5, 1_000);
+        wal.trim(&old, 1_000).unwrap();
+        let size = || fs.file_size(Path::new("/000001.log")).unwrap();
+        assert_eq!(size(), 1_000);
+        assert!(!wal.keep_ahead(&old, 1_000));
+        wal.make_room(&old, 5_000).unwrap();
+        assert_eq!(size(), 1_000);
+    }
+
+    #[test]
+    fn logs_that_were_synced_to_their_end_are_told_once() {
+        let fs = MemFs::new();
+        let wal = wal(&fs, false);
+        next(&wal, 1, 0, 0);
+        next(&wal, 2, 5, 100);
+        next(&wal, 3, 9, 200);
+        assert_eq!(wal.first(), Some((1, 0)));
+        assert_eq!(wal.sync(6).unwrap(), [(1, 100)], "9 may still come");
+        assert_eq!(wal.sync_closed(6).unwrap(), []);
+        assert_eq!(wal.sync_closed(9).unwrap(), [(2, 200)]);
+    }
+
+    #[test]
+    fn a_compressed_log_begins_by_saying_so_and_its_link_is_read() {
+        let fs = MemFs::new();
+        let wal = wal(&fs, true);
+        let (_, first) = next(&wal, 1, 0, 0);
+        assert_eq!(first, 11);
+        let (_, start) = next(&wal, 2, 5, 1_234);
+        let file = fs.open_sequential(Path::new("/000002.log")).unwrap();
+        let mut reader = whitewater_storage::wal::LogReader::new(file, 2);
+        let mut record = Vec::new();
+        reader.read_record(&mut record).unwrap();
+        let link = Link {
+            log_number: 1,
+            size: 1_234,
+        };
+        assert_eq!(Link::decode(&record), Some(link));
+        assert_eq!(batch::sequence(&record), 6);
+        assert_eq!(reader.record_end(), start);
+    }
+}
