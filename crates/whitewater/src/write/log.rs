@@ -10,11 +10,11 @@
 //!   current one (upholds C4).
 //! * L2: a log file is deleted or recycled only below the number the manifest
 //!   says is needed.
-//! * L4: a log is extended and closed under `extending`, and not extended after
-//!   it was closed: a writer that is late to look after it touches nothing.
 //! * L3: the first record of a log that follows another one is a [`Link`] to
 //!   it. Logs are not synced when they are switched out, so a power cut may
 //!   lose the tail of one and keep the next; recovery sees the hole by the link.
+//! * L4: a log is extended and closed under `extending`, and not extended after
+//!   it was closed: a writer that is late to look after it touches nothing.
 
 use super::generation::End;
 use parking_lot::Mutex;

@@ -18,7 +18,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
-use whitewater::{Options, WriteBatch, WriteOptions};
+use whitewater::{DBCompressionType, Options, WriteBatch, WriteOptions};
 
 const FAMILIES: [&str; 3] = ["default", "one", "two"];
 const WRITERS: u64 = 3;
@@ -28,6 +28,11 @@ fn options(seed: u64) -> Options {
     let mut o = tiny();
     o.set_recycle_log_file_num([0, 2][(seed % 2) as usize]);
     o.set_max_manifest_file_size([2_000, 1 << 30][(seed / 2 % 2) as usize]);
+    if seed.is_multiple_of(3) {
+        o.set_wal_compression_type(DBCompressionType::Zstd);
+    }
+    o.set_wal_size_limit_mb([0, 1][(seed / 5 % 2) as usize]);
+    o.set_track_and_verify_wals_in_manifest(seed % 7 < 3);
     o
 }
 
