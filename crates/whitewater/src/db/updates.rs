@@ -18,6 +18,7 @@
 //! before their turn.
 
 use super::{Engine, archive};
+use crate::stats::Ticker;
 use crate::write::generation::Generation;
 use crate::write::log::Link;
 use std::path::Path;
@@ -68,6 +69,7 @@ impl Engine {
     /// `NotFound` for a number not written yet, `Corruption` when logs after it
     /// are not there any more; those of reading.
     pub(crate) fn updates_since(self: &Arc<Self>, seq: SequenceNumber) -> Result<Updates> {
+        self.tick(Ticker::GetUpdatesSinceCalls, 1);
         if seq > self.publication.visible() {
             return Err(Error::new(
                 ErrorKind::NotFound,

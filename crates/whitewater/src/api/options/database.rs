@@ -257,7 +257,8 @@ impl Options {
     ///
     /// A pure hint: it makes nothing durable, and where there is no such call
     /// (it is `posix_fadvise` on Linux) it does nothing. It is given by a writer
-    /// that is done, while others go on.
+    /// that is done, while others go on, or, where there are leaders, by one of
+    /// them.
     pub fn set_wal_bytes_per_sync(&mut self, nbytes: u64) {
         self.db.wal_bytes_per_sync = nbytes;
     }
