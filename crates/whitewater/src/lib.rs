@@ -91,6 +91,8 @@ pub use api::{
 
 pub use perf::{PerfContext, PerfMetric, PerfStatsLevel};
 pub use write::CommitProtocol;
+#[cfg(feature = "failpoints")]
+pub use write::points::Point;
 
 /// File systems a database can live in; see [`Options::set_fs`].
 pub use whitewater_storage::fs;

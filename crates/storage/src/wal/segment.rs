@@ -305,7 +305,7 @@ mod tests {
     use super::super::{LogReader, ReadOutcome};
     use super::*;
     use crate::fs::mem::MemFs;
-    use crate::fs::{Fs, SequentialFile, SharedOptions};
+    use crate::fs::{Fs, SharedOptions};
     use rand::rngs::StdRng;
     use rand::{Rng, SeedableRng};
     use std::path::Path;

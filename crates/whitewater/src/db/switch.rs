@@ -18,6 +18,7 @@ use super::state::{CfState, DbState};
 use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
 use crate::write::generation::{End, Generation};
+use crate::write::points::Point;
 use parking_lot::RwLockWriteGuard;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -135,16 +136,19 @@ impl Engine {
         if due.is_empty() {
             return Ok(());
         }
-        let log = match self.next_log(&before) {
-            Ok(log) => log,
-            Err(e) => {
-                self.poison(&e, "starting a new log");
-                return Err(e);
-            }
-        };
-        let number = log.segment().log_number();
-        let fresh = self.fresh_memtables(&due, number);
+        let mut log = self.next_log(&before)?;
+        let fresh = self.fresh_memtables(&due, log.segment().log_number());
+        #[cfg(test)]
+        super::tests::switches::pause();
         let end = self.close_generation(&before)?;
+        if matches!(log, NextLog::Same(_)) && end.offset > before.start() {
+            // Writes came into the empty log meanwhile, and with them entries
+            // of the old memtables: it would be replayed for the new ones, too.
+            log = self.new_log()?;
+            let number = log.segment().log_number();
+            fresh.iter().for_each(|(_, m)| m.advance_wal_number(number));
+        }
+        let number = log.segment().log_number();
         let start = self.continue_in(&log, &before, end)?;
 
         let mut state = self.lock_state();
@@ -208,8 +212,13 @@ impl Engine {
         if before.log_is_empty() {
             return Ok(NextLog::Same(before.log.clone()));
         }
+        self.new_log()
+    }
+
+    fn new_log(&self) -> Result<NextLog> {
         let number = self.versions.new_file_number();
-        self.wal.create(number).map(NextLog::New)
+        let log = self.wal.create(number).map(NextLog::New);
+        log.inspect_err(|e| self.poison(e, "starting a new log"))
     }
 
     fn fresh_memtables(&self, ids: &[u32], wal_number: u64) -> Vec<(u32, Arc<Memtable>)> {
@@ -263,6 +272,7 @@ impl Engine {
             },
         );
         self.generation.store(Arc::new(next));
+        self.options.hook.reached(Point::Switched, end.last);
     }
 
     /// Puts another generation in the place of the current one, for the
@@ -309,9 +319,11 @@ impl Engine {
 
     /// Closes a generation and keeps account of it until it is settled.
     fn close_generation(&self, generation: &Generation) -> Result<End> {
+        self.options.hook.reached(Point::Closing, generation.base());
         // Closed without a successor: a switch failed, or the database was
         // closed.
         let end = generation.close().ok_or_else(Engine::shutdown_error)?;
+        self.options.hook.reached(Point::Closed, end.last);
         let visible = self.publication.visible();
         let mut unsettled = self.unsettled.lock();
         // Once all of a generation is visible, no more inserts come to pend. A

@@ -1,12 +1,13 @@
 //! Writing: the database as the commit sequence's environment.
 
 use super::Engine;
-use crate::memtable::Inserter;
+use crate::memtable::{Inserter, PreparedBatch};
 use crate::options::read::WriteSpec;
 use crate::perf::{Step, StepTimer};
 use crate::stats::{Histogram, Ticker};
 use crate::write::generation::{Generation, Place};
 use crate::write::group::{self, Grouped, Leader};
+use crate::write::points::Point;
 use crate::write::unordered::{self, Unordered};
 use crate::write::{CommitEnv, CommitProtocol, WriteRequest, ordered};
 use arc_swap::Guard;
@@ -192,6 +193,8 @@ fn is_writable(ty: ValueType) -> bool {
 }
 
 impl CommitEnv for Engine {
+    type Prepared = Option<PreparedBatch>;
+
     #[inline]
     fn enter(&self) -> Result<Guard<Arc<Generation>>> {
         if self.attention.load(Ordering::Relaxed) {
@@ -255,6 +258,7 @@ impl CommitEnv for Engine {
         let timer = self.step(Step::Log);
         generation.log.put(place.at, parts)?;
         drop(timer);
+        self.reached(Point::Logged, place.first);
         // The default limit cannot be passed without a memtable getting full,
         // which asks for attention by itself.
         let limit = self.options.max_total_wal_size;
@@ -269,22 +273,29 @@ impl CommitEnv for Engine {
         Ok(())
     }
 
+    #[inline]
+    fn prepare(
+        &self,
+        generation: &Generation,
+        request: &WriteRequest,
+    ) -> Result<Option<PreparedBatch>> {
+        let _timer = self.step(Step::Prepare);
+        let memtable_of = |cf| generation.memtables.get(cf);
+        caught(|| Ok(PreparedBatch::new(&request.batch, memtable_of)))
+    }
+
     fn apply(
         &self,
         generation: &Generation,
         request: &WriteRequest,
+        prepared: Option<Option<PreparedBatch>>,
         first: SequenceNumber,
     ) -> Result<()> {
-        // A comparator or prefix extractor of the user may panic; the protocol
-        // must not see that.
-        catch_unwind(AssertUnwindSafe(|| self.insert(generation, request, first))).unwrap_or_else(
-            |_| {
-                Err(Error::new(
-                    ErrorKind::Aborted,
-                    "a comparator or prefix extractor panicked during an insert",
-                ))
-            },
-        )
+        let inserted = caught(|| self.insert(generation, request, prepared.flatten(), first));
+        if inserted.is_ok() {
+            self.reached(Point::Inserted, first);
+        }
+        inserted
     }
 
     fn grouped(&self, writes: usize) {
@@ -297,6 +308,11 @@ impl CommitEnv for Engine {
         Engine::step(self, step)
     }
 
+    #[inline]
+    fn reached(&self, point: Point, number: SequenceNumber) {
+        self.options.hook.reached(point, number);
+    }
+
     fn publication(&self) -> &Publication {
         &self.publication
     }
@@ -306,6 +322,7 @@ impl CommitEnv for Engine {
         self.durable.reach(last, || {
             // Whatever is visible is in the log.
             let upto = self.publication.visible().max(last);
+            self.reached(Point::Syncing, upto);
             let timer = self.time(Histogram::WalFileSyncMicros);
             let synced = self.wal.sync(upto);
             let synced = synced.and_then(|logs| self.track_synced(logs));
@@ -333,32 +350,41 @@ impl Engine {
         &self,
         generation: &Generation,
         request: &WriteRequest,
+        prepared: Option<PreparedBatch>,
         first: SequenceNumber,
     ) -> Result<()> {
-        let memtables = &generation.memtables;
+        let _timer = self.step(Step::Insert);
         if request.disable_wal && !self.unlogged.load(Ordering::Relaxed) {
             self.unlogged.store(true, Ordering::Relaxed);
         }
-        let _timer = self.step(Step::Insert);
-        let mut seq = first;
         let mut inserter = Inserter::new(request.insert_hint);
-        for op in request.batch.ops() {
-            let Op::Entry { cf, ty, key, value } = op? else {
-                continue;
-            };
-            // A column family may have been dropped since the check: its
-            // entries take their numbers and go nowhere, as at recovery.
-            if let Some(position) = memtables.position(cf) {
-                inserter.add(memtables.at(position), ty, key, value, seq)?;
-            }
-            seq += 1;
-        }
+        // A column family may have been dropped since the check: its entries
+        // take their numbers and go nowhere, as at recovery.
+        let memtable_of = |cf| generation.memtables.get(cf);
+        let next = prepared.unwrap_or_default().insert(
+            &request.batch,
+            first,
+            memtable_of,
+            &mut inserter,
+        )?;
         if inserter.finish()? {
             self.attention.store(true, Ordering::Relaxed);
         }
-        self.count_write(request, seq - first);
+        self.count_write(request, next - first);
         Ok(())
     }
+}
+
+/// Runs `work`, in which a comparator or prefix extractor of the user may
+/// panic; the protocol must not see that.
+#[inline]
+fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        Err(Error::new(
+            ErrorKind::Aborted,
+            "a comparator or prefix extractor panicked during an insert",
+        ))
+    })
 }
 
 /// Refuses a batch that would take too much memory.

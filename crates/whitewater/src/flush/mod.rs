@@ -7,6 +7,7 @@ use crate::db::state::DbState;
 use crate::memtable::Memtable;
 use crate::read::merging::merging_iterator;
 use crate::stats::{Histogram, Ticker};
+use crate::write::points::Point;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use whitewater_storage::Result;
@@ -81,6 +82,9 @@ pub(crate) fn run(engine: &Engine, job: &FlushJob) -> Result<()> {
             return Err(e);
         }
     }
+    let last = job.memtables.iter().map(|m| m.last_number()).max();
+    let hook = &engine.options.hook;
+    hook.reached(Point::Flushing, last.unwrap_or(0));
     let snapshots = engine.snapshots.sequences();
     let ctx = engine.output_context(&job.cf, &snapshots);
     let timer = engine.time(Histogram::FlushTime);

@@ -34,6 +34,7 @@ use crate::memtable::MemtableKind;
 use crate::memtable::budget::Budget;
 use crate::read::merge::MergeOperator;
 use crate::write::CommitProtocol;
+use crate::write::points::Hook;
 use prefix::PrefixExtractor;
 use table::{OptionTable, option_struct, option_text};
 
@@ -114,6 +115,8 @@ option_struct! {
         write_buffer_manager: Option<Arc<Budget>> = None;
         /// What time it is, for the age of archived logs.
         clock: Clock = Clock::default();
+        /// Called at points of a write's way, in tests.
+        hook: Hook = Hook::default();
         /// Collect tickers and histograms.
         statistics: Option<Arc<crate::stats::Statistics>> = None;
     }

@@ -14,6 +14,7 @@
 //! The mechanism is `concurrent::group`.
 
 use super::generation::{Generation, Place};
+use super::points::Point;
 use super::steps::{acknowledge, header, reserve};
 use super::{CommitEnv, WriteRequest};
 use arc_swap::Guard;
@@ -113,6 +114,7 @@ impl<E: CommitEnv> Leader<'_, E> {
         let size = packed.as_ref().map_or(HEADER_SIZE + sum.bytes, Packed::len);
         let payload = (!sum.disable_wal).then_some(size);
         let (generation, place) = reserve(self.env, sum.entries.max(1), payload)?;
+        self.env.reached(Point::Reserved, place.first);
         self.env.grouped(members.len());
         // The next leader waits for this one anyhow.
         self.env.keep_ahead(&generation, place.end);
@@ -201,7 +203,7 @@ impl<E: CommitEnv> Steps for Grouped<'_, E> {
             // all of its own, when the groups before are done.
             acknowledge(env, group.place.first - 1)?;
         }
-        env.apply(&group.generation, request, ticket)
+        env.apply(&group.generation, request, None, ticket)
     }
 
     fn publish(&self, group: &WriteGroup, failure: Option<&Error>) {

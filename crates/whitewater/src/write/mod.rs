@@ -36,6 +36,7 @@ pub(crate) mod generation;
 pub(crate) mod group;
 pub(crate) mod log;
 pub(crate) mod ordered;
+pub(crate) mod points;
 pub(crate) mod stall;
 pub(crate) mod steps;
 pub(crate) mod unordered;
@@ -44,6 +45,7 @@ use crate::memtable::Memtable;
 use crate::perf::{Step, StepTimer};
 use arc_swap::Guard;
 use generation::{Generation, Place};
+use points::Point;
 use std::fmt;
 use std::sync::Arc;
 use whitewater_concurrent::publish::Publication;
@@ -140,6 +142,12 @@ impl MemtableMap {
         self.by_id.binary_search_by_key(&id, |(id, _)| *id).ok()
     }
 
+    /// The memtable of column family `id`.
+    #[inline]
+    pub fn get(&self, id: u32) -> Option<&Arc<Memtable>> {
+        self.position(id).map(|at| self.at(at))
+    }
+
     /// The memtable at a position.
     #[inline]
     pub fn at(&self, position: usize) -> &Arc<Memtable> {
@@ -175,6 +183,8 @@ impl WriteRequest {
 
 /// What the steps need of a database.
 pub(crate) trait CommitEnv: Sync {
+    /// What a write has ready for a generation before it has a place in it.
+    type Prepared;
     /// The generation that writes go to. Does first what must be done before a
     /// write takes numbers: refuses when writes have failed before, switches
     /// full memtables.
@@ -204,17 +214,25 @@ pub(crate) trait CommitEnv: Sync {
     fn renew(&self, generation: &Generation) -> Result<()>;
     /// Puts one record, the concatenation of `parts`, to its place.
     fn log(&self, generation: &Generation, place: &Place, parts: &[&[u8]]) -> Result<()>;
-    /// Inserts a batch whose first entry gets `first`.
+    /// Does all that can be done for inserting a batch before its numbers are
+    /// known.
+    fn prepare(&self, generation: &Generation, request: &WriteRequest) -> Result<Self::Prepared>;
+    /// Inserts a batch whose first entry gets `first`; `prepared`, if there is
+    /// something, was made for it and the same generation.
     fn apply(
         &self,
         generation: &Generation,
         request: &WriteRequest,
+        prepared: Option<Self::Prepared>,
         first: SequenceNumber,
     ) -> Result<()>;
     /// Told how many writes are committed together, for statistics.
     fn grouped(&self, writes: usize);
     /// Measures a step until what it returns is dropped.
     fn step(&self, step: Step) -> StepTimer<'_>;
+    /// Told that a write has reached a point of its way.
+    #[inline]
+    fn reached(&self, _: Point, _: SequenceNumber) {}
     /// What is visible.
     fn publication(&self) -> &Publication;
     /// Returns when all writes up to `last` are durable. They are in the log.

@@ -11,7 +11,8 @@
 //! nobody sees it before. The first of those that are held syncs for all that
 //! are finished behind it.
 
-use super::steps::{Record, Window, acknowledge, carry_out, reserve};
+use super::points::Point;
+use super::steps::{Record, Window, acknowledge, carry_out, reserve_prepared};
 use super::{CommitEnv, WriteRequest};
 use whitewater_storage::Result;
 
@@ -23,10 +24,11 @@ use whitewater_storage::Result;
 pub(crate) fn commit<E: CommitEnv>(env: &E, request: &WriteRequest) -> Result<()> {
     let record = Record::prepare(env, request)?;
     let payload = record.as_ref().map(Record::len);
-    let (generation, place) = reserve(env, request.numbers(), payload)?;
+    let (generation, place, prepared) = reserve_prepared(env, request, payload)?;
     let window = Window::open(env, place);
+    env.reached(Point::Reserved, place.first);
     env.grouped(1);
-    match carry_out(env, &generation, &place, request, record.as_ref()) {
+    match carry_out(env, &generation, &place, request, record.as_ref(), prepared) {
         Ok(()) => window.finish(request.sync)?,
         Err(e) => {
             window.fail(&e);

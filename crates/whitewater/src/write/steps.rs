@@ -1,6 +1,7 @@
 //! The steps that all protocols share: [`reserve`], [`Window`], [`acknowledge`].
 
 use super::generation::{Generation, Place, Refusal};
+use super::points::Point;
 use super::{CommitEnv, WriteRequest};
 use crate::perf::Step;
 use arc_swap::Guard;
@@ -26,14 +27,48 @@ pub(super) fn reserve<E: CommitEnv>(
         let generation = env.enter()?;
         match generation.reserve(count, payload) {
             Ok(place) => return Ok((generation, place)),
-            Err(Refusal::Closed) => {
-                // The guard would keep the old memtables alive for nothing.
-                drop(generation);
-                env.await_switch();
-            }
-            Err(Refusal::NoRoom { upto }) => env.make_room(&generation, upto)?,
-            Err(Refusal::Full) => env.renew(&generation)?,
+            Err(refusal) => overcome(env, generation, refusal)?,
         }
+    }
+}
+
+/// [`reserve`] for one write, with what can be prepared for the generation in
+/// which it gets its place.
+#[inline]
+pub(super) fn reserve_prepared<E: CommitEnv>(
+    env: &E,
+    request: &WriteRequest,
+    payload: Option<usize>,
+) -> Result<(Guard<Arc<Generation>>, Place, Option<E::Prepared>)> {
+    let generation = env.enter()?;
+    let prepared = env.prepare(&generation, request)?;
+    let timer = env.step(Step::Reserve);
+    match generation.reserve(request.numbers(), payload) {
+        Ok(place) => return Ok((generation, place, Some(prepared))),
+        Err(refusal) => overcome(env, generation, refusal)?,
+    }
+    drop(timer);
+    // Seldom, so what was prepared is left behind.
+    let (generation, place) = reserve(env, request.numbers(), payload)?;
+    Ok((generation, place, None))
+}
+
+/// Sees to it that there may be a place next time.
+#[cold]
+fn overcome<E: CommitEnv>(
+    env: &E,
+    generation: Guard<Arc<Generation>>,
+    refusal: Refusal,
+) -> Result<()> {
+    match refusal {
+        Refusal::Closed => {
+            // The guard would keep the old memtables alive for nothing.
+            drop(generation);
+            env.await_switch();
+            Ok(())
+        }
+        Refusal::NoRoom { upto } => env.make_room(&generation, upto),
+        Refusal::Full => env.renew(&generation),
     }
 }
 
@@ -161,8 +196,14 @@ impl<E: CommitEnv> Drop for Window<'_, E> {
 #[inline]
 pub(super) fn acknowledge<E: CommitEnv>(env: &E, last: SequenceNumber) -> Result<()> {
     let _timer = env.step(Step::PublishWait);
-    let visible = env.publication().wait(last);
-    visible.map_err(|_| env.failure())
+    env.reached(Point::Finished, last);
+    if env.publication().visible() < last {
+        env.reached(Point::Waiting, last);
+        let visible = env.publication().wait(last);
+        visible.map_err(|_| env.failure())?;
+    }
+    env.reached(Point::Visible, last);
+    Ok(())
 }
 
 /// Logs and inserts one batch at its place.
@@ -172,10 +213,11 @@ pub(super) fn carry_out<E: CommitEnv>(
     place: &Place,
     request: &WriteRequest,
     record: Option<&Record<'_>>,
+    prepared: Option<E::Prepared>,
 ) -> Result<()> {
     if let Some(record) = record {
         let header = header(place.first, request.batch.count());
         record.log(env, generation, place, &header)?;
     }
-    env.apply(generation, request, place.first)
+    env.apply(generation, request, prepared, place.first)
 }

@@ -1,31 +1,31 @@
 //! A writing process is killed at random, again and again.
 //!
 //! The test binary starts itself as a child that writes batches from several
-//! threads over several column families and acknowledges each over a pipe. The
-//! parent kills it, opens the same database and checks that nothing
+//! threads over several column families; some writers are held up by chance
+//! in the middle of a write, so that the log has holes when the child dies.
+//! Acknowledgements go into a file, whose pages outlive the child. The parent
+//! kills it, mostly opens the same database, and checks that nothing
 //! acknowledged is missing, that batches are whole, and that each writer's
 //! state and the state of all together are prefixes of what was written.
 
-use crate::harness::walk::collect;
-use crate::harness::{Db, campaign, open_all, open_named, tiny};
+use crate::harness::parallel::{self, NUMBERS, batch, progress};
+use crate::harness::{campaign, open_all, open_named, points, protocols, tiny};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
-use whitewater::{DBCompressionType, Options, WriteBatch, WriteOptions};
+use whitewater::{CommitProtocol, DBCompressionType, Options, WriteOptions};
 
-const FAMILIES: [&str; 3] = ["default", "one", "two"];
-const WRITERS: u64 = 3;
+const WRITERS: usize = 8;
 const CHILD: &str = "WHITEWATER_CRASH_CHILD";
 
-fn options(seed: u64) -> Options {
+fn options(protocol: CommitProtocol, seed: u64) -> Options {
     let mut o = tiny();
+    o.set_commit_protocol(protocol);
     o.set_recycle_log_file_num([0, 2][(seed % 2) as usize]);
     o.set_max_manifest_file_size([2_000, 1 << 30][(seed / 2 % 2) as usize]);
     if seed.is_multiple_of(3) {
@@ -36,41 +36,36 @@ fn options(seed: u64) -> Options {
     o
 }
 
-/// What writer `w` stores about its batch `n` in every column family, the key
-/// to find its progress and a key that moves.
-fn entries(w: u64, n: u64) -> [(String, String); 2] {
-    let pad = "x".repeat((n * 37 % 400) as usize);
-    [
-        (format!("last-{w}"), format!("{n}")),
-        (format!("key-{w}-{:03}", n % 97), format!("{n}-{pad}")),
-    ]
+/// How many writes are synced: few, none, many, all. The same for all kills of
+/// one database.
+fn sync_share(seed: u64) -> f64 {
+    [0.02, 0.0, 0.3, 1.0][(seed / 1_000 % 4) as usize]
 }
 
-/// One writer's batch: the same entries in every column family, and its number
-/// appended to a list of all writers, whose order is commit order.
-fn batch(db: &Db, w: u64, n: u64) -> WriteBatch {
-    let mut batch = WriteBatch::default();
-    for family in FAMILIES {
-        let cf = db.cf_handle(family).expect("opened with it");
-        for (key, value) in entries(w, n) {
-            batch.put_cf(&cf, key, value);
-        }
-        batch.merge_cf(&cf, format!("order-{}", n / 64), format!("{w}:{n}"));
+/// The last batch that each writer was told of, and the sequence number then.
+struct Acks(File);
+
+impl Acks {
+    fn open(db: &Path) -> Acks {
+        let mut open = File::options();
+        let open = open.read(true).write(true).create(true).truncate(false);
+        Acks(open.open(db.with_extension("acks")).expect("opens"))
     }
-    batch
-}
 
-/// The last batch of each writer in `db`.
-fn progress(db: &Db) -> [u64; WRITERS as usize] {
-    std::array::from_fn(|w| {
-        let text = db.get(format!("last-{w}")).expect("readable");
-        text.map_or(0, |t| {
-            String::from_utf8(t)
-                .expect("digits")
-                .parse()
-                .expect("a number")
-        })
-    })
+    /// One call, so that the two are of one acknowledgement.
+    fn put(&self, w: usize, n: u64, sequence: u64) {
+        let bytes = [n.to_le_bytes(), sequence.to_le_bytes()].concat();
+        self.0.write_all_at(&bytes, w as u64 * 16).expect("writes");
+    }
+
+    fn read(&self) -> ([u64; WRITERS], u64) {
+        let mut bytes = [0; WRITERS * 16];
+        let _shorter = self.0.read_at(&mut bytes, 0).expect("readable");
+        let number = |at| u64::from_le_bytes(*bytes[at..].first_chunk().expect("eight"));
+        let sequences = (0..WRITERS).map(|w| number(w * 16 + 8));
+        let sequence = sequences.max().expect("writers");
+        (std::array::from_fn(|w| number(w * 16)), sequence)
+    }
 }
 
 /// The child: writes until it is killed.
@@ -79,25 +74,25 @@ fn crash_child() {
     let Ok(task) = std::env::var(CHILD) else {
         return;
     };
-    let (seed, dir) = task.split_once(' ').expect("seed and directory");
-    let seed: u64 = seed.parse().expect("a number");
-    let names: Vec<String> = FAMILIES.iter().map(|f| (*f).to_owned()).collect();
-    let db = open_named(&options(seed), Path::new(dir), &names).expect("opens");
-    let first = progress(&db);
-    let out = Mutex::new(std::io::stdout());
+    let words: Vec<_> = task.splitn(3, ' ').collect();
+    let protocol = CommitProtocol::from_name(words[0]).expect("a protocol");
+    let seed: u64 = words[1].parse().expect("a number");
+    let dir = Path::new(words[2]);
+    let mut options = options(protocol, seed);
+    points::shake(&mut options, seed, 16);
+    let db = open_named(&options, dir, &parallel::names()).expect("opens");
+    let first = progress(&db, WRITERS);
+    let acks = Acks::open(dir);
     thread::scope(|scope| {
         for w in 0..WRITERS {
-            let (db, out, first) = (&db, &out, &first);
+            let (db, acks, first) = (&db, &acks, first[w]);
             scope.spawn(move || {
-                let mut rng = StdRng::seed_from_u64(seed ^ (w << 32));
-                for n in first[w as usize] + 1.. {
+                let mut rng = StdRng::seed_from_u64(seed ^ ((w as u64) << 32));
+                for n in first + 1.. {
                     let mut options = WriteOptions::default();
-                    options.set_sync(rng.random_bool(0.02));
+                    options.set_sync(rng.random_bool(sync_share(seed)));
                     db.write_opt(batch(db, w, n), &options).expect("writes");
-                    let sequence = db.latest_sequence_number();
-                    let mut out = out.lock().expect("no writer panics");
-                    writeln!(out, "ack {w} {n} {sequence}").expect("the parent reads");
-                    out.flush().expect("the parent reads");
+                    acks.put(w, n, db.latest_sequence_number());
                 }
             });
         }
@@ -119,9 +114,8 @@ fn crash_child() {
     });
 }
 
-/// Starts a child, kills it after `millis`, and returns the last batch
-/// acknowledged per writer and the largest sequence number told.
-fn crash(seed: u64, dir: &Path, millis: u64) -> ([u64; WRITERS as usize], u64) {
+/// Starts a child and kills it after `millis`.
+fn crash(protocol: CommitProtocol, seed: u64, dir: &Path, millis: u64) {
     let mut child = Command::new(std::env::current_exe().expect("this binary"))
         .args([
             "crash::crash_child",
@@ -129,137 +123,66 @@ fn crash(seed: u64, dir: &Path, millis: u64) -> ([u64; WRITERS as usize], u64) {
             "--nocapture",
             "--test-threads=1",
         ])
-        .env(CHILD, format!("{seed} {}", dir.display()))
-        .stdout(Stdio::piped())
+        .env(CHILD, format!("{protocol} {seed} {}", dir.display()))
+        .stdout(Stdio::null())
         .spawn()
         .expect("the child starts");
-    let pipe = BufReader::new(child.stdout.take().expect("piped"));
-    let (mut acked, mut sequence) = ([0; WRITERS as usize], 0);
-    let killed = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            thread::sleep(Duration::from_millis(millis));
-            killed.store(true, Ordering::Relaxed);
-            child.kill().expect("the child can be killed");
-        });
-        for line in pipe.lines() {
-            let Ok(line) = line else { break };
-            // The last line may be cut short: then it lacks its newline, and
-            // its numbers are not to be trusted.
-            let mut words = line.split(' ');
-            if words.next() != Some("ack") {
-                continue;
-            }
-            let numbers: Vec<u64> = words.filter_map(|w| w.parse().ok()).collect();
-            if let [w, n, s] = numbers[..] {
-                let last = &mut acked[w as usize];
-                *last = (*last).max(n);
-                sequence = sequence.max(s);
-            }
-        }
-        assert!(killed.load(Ordering::Relaxed), "the child ended by itself");
-    });
+    thread::sleep(Duration::from_millis(millis));
+    let ended = child.try_wait().expect("a child");
+    assert_eq!(ended, None, "the child ended by itself");
+    child.kill().expect("the child can be killed");
     child.wait().expect("the child was killed");
-    (acked, sequence)
 }
 
-/// What is left is whole, a prefix, and holds all that was acknowledged.
-fn check(db: &Db, acked: [u64; WRITERS as usize]) -> [u64; WRITERS as usize] {
-    let found = progress(db);
-    for w in 0..WRITERS as usize {
-        assert!(
-            found[w] >= acked[w],
-            "writer {w}: batch {} was acknowledged, {} is there",
-            acked[w],
-            found[w]
-        );
-    }
-    let mut wanted = BTreeMap::new();
-    for w in 0..WRITERS {
-        for n in found[w as usize].saturating_sub(97) + 1..=found[w as usize] {
-            wanted.extend(entries(w, n));
-        }
-    }
-    for family in FAMILIES {
-        let cf = db.cf_handle(family).expect("opened with it");
-        let content = collect(db.raw_iterator_cf(&cf)).expect("readable");
-        let mut lists = Vec::new();
-        let mut plain = BTreeMap::new();
-        for (key, value) in content {
-            let (key, value) = (String::from_utf8(key), String::from_utf8(value));
-            let (key, value) = (key.expect("ASCII"), value.expect("ASCII"));
-            match key.starts_with("order-") {
-                true => lists.push(value),
-                false => _ = plain.insert(key, value),
-            }
-        }
-        assert!(
-            plain == wanted,
-            "{family} is not the result of whole batches: {found:?}"
-        );
-        // Within a list each writer's numbers rise by one, none is missing.
-        let mut seen = vec![0u64; WRITERS as usize];
-        for list in &lists {
-            let mut last = vec![0u64; WRITERS as usize];
-            for item in list.split(',') {
-                let (w, n) = item.split_once(':').expect("writer and number");
-                let (w, n): (usize, u64) =
-                    (w.parse().expect("a number"), n.parse().expect("a number"));
-                assert!(
-                    last[w] == 0 || n == last[w] + 1,
-                    "{family}: {n} after {}",
-                    last[w]
-                );
-                last[w] = n;
-                seen[w] += 1;
-            }
-        }
-        assert_eq!(seen, found, "{family}: batches in the lists");
-    }
-    found
-}
-
-/// `rounds` kills of one database.
-fn campaign_on(dir: &Path, first_seed: u64, rounds: u64) {
+/// `kills` of one database; returns the batches in it at the end.
+fn campaign_on(protocol: CommitProtocol, dir: &Path, first_seed: u64, kills: u64) -> u64 {
     let mut sequence = 0;
-    let mut total = [0; WRITERS as usize];
-    for seed in first_seed..first_seed + rounds {
-        let millis = StdRng::seed_from_u64(seed).random_range(10..150);
-        let (acked, told) = crash(seed, dir, millis);
-        let db = open_all(&options(seed), dir).expect("opens after the crash");
+    let mut total = vec![0; WRITERS];
+    for seed in first_seed..first_seed + kills {
+        let mut rng = StdRng::seed_from_u64(seed);
+        // Short ones hit the recovery from the kill before.
+        crash(protocol, seed, dir, rng.random_range(4..90));
+        if rng.random_bool(0.2) && seed + 1 < first_seed + kills {
+            continue; // a second crash before anybody looks
+        }
+        let (acked, told) = Acks::open(dir).read();
+        let db = open_all(&options(protocol, seed), dir).expect("opens after the crash");
         assert!(
             db.latest_sequence_number() >= told.max(sequence),
-            "seed {seed}"
+            "{protocol}, seed {seed}"
         );
         // A child killed before its first write has acknowledged nothing.
-        let least = std::array::from_fn(|w| acked[w].max(total[w]));
+        let least: Vec<u64> = (0..WRITERS).map(|w| acked[w].max(total[w])).collect();
         if db.cf_handle("two").is_some() {
-            total = check(&db, least);
+            total = parallel::check(&db, &least)
+                .unwrap_or_else(|e| panic!("{protocol}, seed {seed}: {e}"));
         } else {
-            assert_eq!(
-                least, [0; WRITERS as usize],
-                "seed {seed}: families are gone"
-            );
+            let nothing = least.iter().all(|n| *n == 0);
+            assert!(nothing, "{protocol}, seed {seed}: families are gone");
         }
         sequence = db.latest_sequence_number();
-        // Nine operations per batch: a batch lost before one that is there
-        // would leave a gap.
-        assert_eq!(sequence, 9 * total.iter().sum::<u64>(), "seed {seed}");
+        // A batch lost before one that is there would leave a gap.
+        let batches = total.iter().sum::<u64>();
+        assert_eq!(sequence, NUMBERS * batches, "{protocol}, seed {seed}");
     }
-    eprintln!("{rounds} crashes, {} batches", total.iter().sum::<u64>());
+    total.iter().sum()
 }
 
+/// Each of the campaign's rounds is 20 kills of one database, with each
+/// protocol.
 #[test]
 fn killing_the_process_loses_nothing_acknowledged() {
-    // Each of the campaign's rounds is 20 kills of one database.
     campaign(
         "killing_the_process_loses_nothing_acknowledged",
         1,
-        5,
+        10,
         |seed| {
-            let dir = tempfile::tempdir().expect("a temporary directory");
-            let path: PathBuf = dir.path().join("db");
-            campaign_on(&path, seed * 1_000, 20);
+            for protocol in protocols() {
+                let dir = tempfile::tempdir().expect("a temporary directory");
+                let path = dir.path().join("db");
+                let batches = campaign_on(protocol, &path, seed * 1_000, 20);
+                println!("{protocol}, seed {seed}: 20 kills, {batches} batches");
+            }
         },
     );
 }

@@ -15,5 +15,6 @@ mod model;
 mod perf;
 mod power_cut;
 mod prefix;
+mod races;
 mod statistics;
 mod wal;

@@ -111,14 +111,22 @@ impl Options {
     }
 
     /// Log one group of writes while the one before it is inserted into the
-    /// memtables: [`CommitProtocol::Pipelined`]. Default: false.
+    /// memtables: [`CommitProtocol::Pipelined`], with the guarantees of the
+    /// default. Default: false.
+    ///
+    /// Opening fails with `InvalidArgument` together with
+    /// [`Options::set_unordered_write`].
     pub fn set_enable_pipelined_write(&mut self, enabled: bool) {
         self.db.enable_pipelined_write = enabled;
     }
 
     /// Publish writes when they are logged, and insert them after that:
-    /// [`CommitProtocol::Unordered`], which gives up immutable snapshots and
-    /// batches that are read whole. Default: false.
+    /// [`CommitProtocol::Unordered`]. Default: false.
+    ///
+    /// Gives up, while writes are under way, immutable snapshots (entries
+    /// with sequence numbers up to a snapshot's still arrive) and batches that
+    /// are read whole. A write that has returned is seen by its caller and
+    /// everybody the caller tells. See the protocol for the rest.
     ///
     /// Opening fails with `InvalidArgument` together with
     /// [`Options::set_enable_pipelined_write`], or without concurrent memtable
@@ -131,6 +139,13 @@ impl Options {
     /// Default: [`WalAccess::Auto`]. Cannot be changed at run time.
     pub fn set_wal_access(&mut self, access: WalAccess) {
         self.db.wal_access = access.into();
+    }
+
+    /// Calls `hook` at the points of a write's way, with a sequence number. For
+    /// tests: the hook may block whoever is there, or panic.
+    #[cfg(feature = "failpoints")]
+    pub fn set_failpoints(&mut self, hook: impl Fn(crate::Point, u64) + Send + Sync + 'static) {
+        self.db.hook = crate::write::points::Hook::new(Arc::new(hook));
     }
 
     /// How long a waiting writer yields at most. Microseconds, default 100.

@@ -2,7 +2,7 @@
 //! [`PROTOCOLS`].
 
 use crate::harness::tiny;
-use whitewater::Options;
+use whitewater::{CommitProtocol, Options};
 
 /// What histories of a protocol must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,16 +19,36 @@ pub enum Promise {
 pub struct Protocol {
     pub name: &'static str,
     pub promise: Promise,
+    /// Whether it can insert one batch at a time.
+    pub one_by_one: bool,
     set: fn(&mut Options),
 }
 
 /// All of them.
 const PROTOCOLS: &[Protocol] = &[
-    // The default.
+    Protocol {
+        name: "ordered",
+        promise: Promise::Everything,
+        one_by_one: false,
+        set: |o| o.set_commit_protocol(CommitProtocol::Ordered),
+    },
     Protocol {
         name: "grouped",
         promise: Promise::Everything,
-        set: |_| (),
+        one_by_one: true,
+        set: |o| o.set_commit_protocol(CommitProtocol::Grouped),
+    },
+    Protocol {
+        name: "pipelined",
+        promise: Promise::Everything,
+        one_by_one: true,
+        set: |o| o.set_commit_protocol(CommitProtocol::Pipelined),
+    },
+    Protocol {
+        name: "unordered",
+        promise: Promise::SlotsOnly,
+        one_by_one: false,
+        set: |o| o.set_commit_protocol(CommitProtocol::Unordered),
     },
 ];
 

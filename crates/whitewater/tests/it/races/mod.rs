@@ -1,0 +1,45 @@
+//! The races of the write path, one file for each kind: writers that are held
+//! up in the middle of a write, switches, failures, holes in the log, power
+//! cuts, stalls, more threads than cores. `docs/design/proof.md` has the list.
+//!
+//! All run with every commit protocol. What cannot happen with one of them
+//! (a leader leaves no hole in the log) is said where it is tested.
+
+mod causality;
+mod failures;
+mod frozen;
+mod full_disk;
+mod holes;
+mod mapped;
+mod mixed;
+mod power_cut;
+mod stalls;
+mod switches;
+mod threads;
+
+use crate::harness::parallel::names;
+use crate::harness::{DIR, Db, open_named, tiny};
+use std::path::Path;
+use std::sync::Arc;
+use whitewater::fs::Fs;
+use whitewater::{CommitProtocol, Options};
+
+/// Small options with a protocol, on `fs`.
+fn options(protocol: CommitProtocol, fs: impl Fs) -> Options {
+    let mut options = tiny();
+    options.set_commit_protocol(protocol);
+    options.set_fs(Arc::new(fs));
+    options
+}
+
+/// Opens the database of `options` with the column families of
+/// [`crate::harness::parallel`].
+fn open(options: &Options) -> Db {
+    open_named(options, Path::new(DIR), &names()).expect("opens")
+}
+
+/// Whether writers beside one that is held up get into the log: leaders do not
+/// let them.
+fn logs_side_by_side(protocol: CommitProtocol) -> bool {
+    protocol == CommitProtocol::Ordered
+}
