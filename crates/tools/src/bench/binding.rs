@@ -187,6 +187,7 @@ macro_rules! engine_binding {
                 if !flags.wal_dir.is_empty() {
                     options.set_wal_dir(&flags.wal_dir);
                 }
+                set_logs(&mut options, flags)?;
                 set_memtables(&mut options, flags);
                 if let prefix @ 1.. = usize::try_from(flags.prefix_size)? {
                     options.set_prefix_extractor(SliceTransform::create_fixed_prefix(prefix));
@@ -211,6 +212,20 @@ macro_rules! engine_binding {
                     }
                 }
                 Ok(options)
+            }
+
+            fn set_logs(options: &mut Options, flags: &Flags) -> Result<()> {
+                options.set_wal_ttl_seconds(flags.wal_ttl_seconds);
+                options.set_wal_size_limit_mb(flags.wal_size_limit_mb);
+                options.set_manual_wal_flush(flags.manual_wal_flush);
+                options.set_wal_bytes_per_sync(flags.wal_bytes_per_sync);
+                options.set_wal_compression_type(match flags.wal_compression()? {
+                    Compression::Zstd => DBCompressionType::Zstd,
+                    _ => DBCompressionType::None,
+                });
+                options
+                    .set_track_and_verify_wals_in_manifest(flags.track_and_verify_wals_in_manifest);
+                Ok(())
             }
 
             fn set_memtables(options: &mut Options, flags: &Flags) {

@@ -9,6 +9,7 @@
 //! Threads: callers' threads write and read; `jobs` runs flushes and
 //! compactions on threads of its own. Lock order: `docs/locks.md`.
 
+pub(crate) mod archive;
 mod budget;
 pub(crate) mod cf;
 mod counts;
@@ -28,6 +29,7 @@ pub(crate) mod state;
 mod switch;
 #[cfg(test)]
 mod tests;
+pub(crate) mod updates;
 pub(crate) mod writes;
 
 pub(crate) use cf::ColumnFamilyData;
@@ -45,12 +47,13 @@ use crate::write::group::WriteQueue;
 use crate::write::log::Wal;
 use crate::write::stall::StallGate;
 use arc_swap::ArcSwap;
+use archive::LastPurge;
 use info_log::InfoLog;
 use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 use snapshot::SnapshotList;
 use state::DbState;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
@@ -111,6 +114,7 @@ pub(crate) struct Engine {
     /// This database's part of a budget of memory, if there is one.
     pub(crate) tenant: Option<Arc<Tenant>>,
     pub(crate) wal: Wal,
+    pub(crate) last_purge: LastPurge,
     /// Where writes go at present.
     /// Written by: a switch. Read by: writers. Publishes: the generation.
     pub(crate) generation: ArcSwap<Generation>,
@@ -170,6 +174,11 @@ impl Engine {
             .values()
             .map(|cf| cf.data.clone())
             .collect()
+    }
+
+    /// The directory of the logs.
+    pub(crate) fn wal_dir(&self) -> &Path {
+        self.wal.dir()
     }
 
     /// The last visible sequence number.

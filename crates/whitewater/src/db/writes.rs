@@ -19,6 +19,7 @@ use std::sync::atomic::Ordering;
 use whitewater_concurrent::publish::Publication;
 use whitewater_storage::batch::{Batch, HEADER_SIZE, Op};
 use whitewater_storage::key::{SequenceNumber, ValueType};
+use whitewater_storage::wal::Packed;
 use whitewater_storage::{Error, ErrorKind, Result};
 
 thread_local! {
@@ -168,10 +169,19 @@ impl Engine {
         Ok(())
     }
 
-    /// Hands the log to the operating system, or makes it durable.
+    /// Hands the log to the operating system, or makes it durable: all writes
+    /// that were acknowledged before the call.
     pub fn flush_wal(&self, sync: bool) -> Result<()> {
         if !sync {
-            return Ok(()); // every record is handed over as it is written
+            if !self.options.manual_wal_flush {
+                return Ok(()); // every record is handed over as it is written
+            }
+            Self::check_healthy(&self.lock_state())?;
+            let _here = self.generation.load();
+            return self
+                .wal
+                .flush()
+                .inspect_err(|e| self.report(Source::Log, e, "writing the log"));
         }
         Self::check_healthy(&self.lock_state())?;
         // A resumption waits for this one, too, before it changes the log.
@@ -241,6 +251,16 @@ impl CommitEnv for Engine {
         if self.wal.keep_ahead(&generation.log, end) {
             self.tick(Ticker::WalExtendCalls, 1);
         }
+    }
+
+    #[inline]
+    fn packs(&self) -> bool {
+        self.wal.packs()
+    }
+
+    #[inline]
+    fn pack(&self, parts: &[&[u8]]) -> Result<Option<Packed>> {
+        self.wal.pack(parts)
     }
 
     #[cold]
@@ -334,6 +354,7 @@ impl CommitEnv for Engine {
             self.reached(Point::Syncing, upto);
             let timer = self.time(Histogram::WalFileSyncMicros);
             let synced = self.wal.sync(upto);
+            let synced = synced.and_then(|logs| self.track_synced(logs));
             drop(timer);
             match &synced {
                 Ok(()) => self.tick(Ticker::WalFileSynced, 1),

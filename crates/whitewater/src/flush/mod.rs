@@ -87,9 +87,11 @@ pub(crate) fn run(engine: &Engine, job: &FlushJob) -> Result<()> {
     job.memtables.iter().for_each(|m| m.seal());
     engine.settle_empty_memtables();
     // A power cut must not keep this family's newer writes and lose older ones
-    // of others that are only in the log.
-    if engine.state.lock().cfs.len() > 1 {
+    // of others that are only in the log. And what is archived must be there
+    // afterwards: nobody could tell what is missing from what was not logged.
+    if engine.state.lock().cfs.len() > 1 || engine.options.archives_logs() {
         let synced = engine.wal.sync_closed(engine.latest_sequence_number());
+        let synced = synced.and_then(|logs| engine.track_synced(logs));
         if let Err(e) = synced {
             engine.report(Source::Log, &e, "syncing the log before a flush");
             return Err(e);

@@ -29,6 +29,7 @@ use whitewater_storage::sst::{CompressionType, TableOptions};
 use whitewater_storage::wal::RecoveryMode;
 use whitewater_storage::{Error, Result};
 
+use crate::db::archive::Clock;
 use crate::memtable::MemtableKind;
 use crate::memtable::budget::Budget;
 use crate::read::merge::MergeOperator;
@@ -63,6 +64,19 @@ option_struct! {
         wal_recovery_mode: RecoveryMode = RecoveryMode::PointInTime;
         /// Log files kept for reuse. Files.
         recycle_log_file_num: usize = 0, in 0..=1024;
+        /// Age at which archived logs are deleted. Seconds; 0 is no limit.
+        wal_ttl_seconds: u64 = 0;
+        /// Size of the archived logs at which old ones are deleted. MiB; 0 is no limit.
+        wal_size_limit_mb: u64 = 0;
+        /// Keep log records in memory until they are flushed.
+        manual_wal_flush: bool = false;
+        /// Log bytes after which the system is asked to write them back. Bytes;
+        /// 0 is never.
+        wal_bytes_per_sync: u64 = 0;
+        /// Compression of log records.
+        wal_compression: CompressionType = CompressionType::None, check log_codec;
+        /// Record synced logs in the manifest, and check at open that they are there.
+        track_and_verify_wals_in_manifest: bool = false;
         /// Size of all live logs at which the oldest column family is flushed.
         /// Bytes; 0 is four times the write buffers.
         max_total_wal_size: u64 = 0;
@@ -104,6 +118,8 @@ option_struct! {
         fs: Arc<dyn Fs> = Arc::new(whitewater_storage::fs::os::OsFs);
         /// The budget of memtables' memory, shared with other databases.
         write_buffer_manager: Option<Arc<Budget>> = None;
+        /// What time it is, for the age of archived logs.
+        clock: Clock = Clock::default();
         /// Called at points of a write's way, in tests.
         hook: Hook = Hook::default();
         /// Collect tickers and histograms.
@@ -212,6 +228,15 @@ fn codec(name: &str, value: &CompressionType) -> Result<()> {
     }
 }
 
+fn log_codec(name: &str, value: &CompressionType) -> Result<()> {
+    match value {
+        CompressionType::None | CompressionType::Zstd => Ok(()),
+        other => Err(Error::not_supported(format_args!(
+            "option {name}: logs are not compressed with {other:?} (None and Zstd are supported)"
+        ))),
+    }
+}
+
 fn codecs<'a>(name: &str, values: impl IntoIterator<Item = &'a CompressionType>) -> Result<()> {
     values.into_iter().try_for_each(|value| codec(name, value))
 }
@@ -296,6 +321,11 @@ impl DbOptions {
             )));
         }
         Ok(())
+    }
+
+    /// Whether obsolete logs go to the archive.
+    pub(crate) fn archives_logs(&self) -> bool {
+        self.wal_ttl_seconds > 0 || self.wal_size_limit_mb > 0
     }
 
     /// How writes are committed.

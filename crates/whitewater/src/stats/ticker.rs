@@ -288,6 +288,7 @@ impl Ticker {
                 | Ticker::BytesWritten
                 | Ticker::BytesRead
                 | Ticker::NoIteratorCreated
+                | Ticker::GetUpdatesSinceCalls
                 | Ticker::StallMicros
                 | Ticker::WalFileSynced
                 | Ticker::WalFileBytes

@@ -51,6 +51,7 @@ use std::sync::Arc;
 use whitewater_concurrent::publish::Publication;
 use whitewater_storage::batch::{Batch, HEADER_SIZE};
 use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::wal::Packed;
 use whitewater_storage::{Error, Result};
 
 /// How concurrent writes are committed. Chosen at open.
@@ -199,6 +200,19 @@ pub(crate) trait CommitEnv: Sync {
     /// Extends the log ahead of need, if `end` is near the end of what is
     /// allocated. By a writer that has no place.
     fn keep_ahead(&self, generation: &Generation, end: u64);
+    /// Whether records are compressed.
+    fn packs(&self) -> bool {
+        false
+    }
+    /// Compresses a record that is to be logged, `parts` behind a header, if
+    /// records are compressed. Before it takes its place: that takes time, and
+    /// decides about the size.
+    ///
+    /// # Errors
+    /// Lack of memory. Nothing was done.
+    fn pack(&self, _parts: &[&[u8]]) -> Result<Option<Packed>> {
+        Ok(None)
+    }
     /// Puts another generation in the place of one that is full, which it lets
     /// go of first.
     fn renew(&self, full: Guard<Arc<Generation>>) -> Result<()>;

@@ -8,6 +8,7 @@ use arc_swap::Guard;
 use std::sync::Arc;
 use whitewater_storage::batch::HEADER_SIZE;
 use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::wal::Packed;
 use whitewater_storage::{Error, ErrorKind, Result};
 
 /// A place, and the generation it is in.
@@ -80,6 +81,48 @@ pub(super) fn header(first: SequenceNumber, count: u32) -> [u8; HEADER_SIZE] {
     header[..8].copy_from_slice(&first.to_le_bytes());
     header[8..].copy_from_slice(&count.to_le_bytes());
     header
+}
+
+/// A record for the log but for its header, of one batch.
+pub(super) enum Record<'a> {
+    Plain(&'a [u8]),
+    Packed(Packed),
+}
+
+impl<'a> Record<'a> {
+    /// The record of `request`; none if it is not to be logged.
+    #[inline]
+    pub fn prepare<E: CommitEnv>(env: &E, request: &'a WriteRequest) -> Result<Option<Self>> {
+        if request.disable_wal {
+            return Ok(None);
+        }
+        let body = request.body();
+        let packed = env.pack(&[body])?;
+        Ok(Some(packed.map_or(Record::Plain(body), Record::Packed)))
+    }
+
+    /// Bytes, the header included.
+    #[inline]
+    pub fn len(&self) -> usize {
+        match self {
+            Record::Plain(body) => HEADER_SIZE + body.len(),
+            Record::Packed(packed) => packed.len(),
+        }
+    }
+
+    #[inline]
+    fn log<E: CommitEnv>(
+        &self,
+        env: &E,
+        generation: &Generation,
+        place: &Place,
+        header: &[u8; HEADER_SIZE],
+    ) -> Result<()> {
+        match self {
+            Record::Plain(body) => env.log(generation, place, &[header, body]),
+            Record::Packed(packed) => env.log(generation, place, &packed.with_header(header)),
+        }
+    }
 }
 
 /// The time between taking a place and being finished with it. Whoever leaves
@@ -172,11 +215,12 @@ pub(super) fn carry_out<E: CommitEnv>(
     generation: &Generation,
     place: &Place,
     request: &WriteRequest,
+    record: Option<&Record<'_>>,
     prepared: Option<E::Prepared>,
 ) -> Result<()> {
-    if !request.disable_wal {
+    if let Some(record) = record {
         let header = header(place.first, request.batch.count());
-        env.log(generation, place, &[&header, request.body()])?;
+        record.log(env, generation, place, &header)?;
     }
     env.apply(generation, request, prepared, place.first)
 }

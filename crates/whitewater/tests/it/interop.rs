@@ -7,6 +7,6 @@
 mod alternate;
 mod db_bench;
 mod python;
-mod tools;
+pub mod tools;
 mod workload;
 mod written;

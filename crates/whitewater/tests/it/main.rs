@@ -18,3 +18,4 @@ mod prefix;
 mod races;
 mod resume;
 mod statistics;
+mod wal;

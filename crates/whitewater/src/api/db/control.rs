@@ -10,7 +10,9 @@ use whitewater_storage::Error;
 /// Flushes, compactions and background work.
 impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// Hands logged bytes to the operating system, and makes them durable when
-    /// `sync` is set: all writes so far then survive a power cut.
+    /// `sync` is set: all writes so far then survive a power cut. Without
+    /// `sync` there is something to do only with
+    /// [`Options::set_manual_wal_flush`](crate::Options::set_manual_wal_flush).
     ///
     /// # Errors
     /// `IOError` when the log cannot be written.
