@@ -23,6 +23,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fs::SharedFile;
 use std::cell::Cell;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const BLOCK: u64 = BLOCK_SIZE as u64;
 
@@ -47,6 +48,9 @@ pub struct Segment {
     /// The first failure (I2). Written once, by whichever call failed first;
     /// read by all later ones. The cell publishes the error.
     failed: OnceLock<Error>,
+    /// Written by: [`Segment::close`] (Release). Read by: whoever is about to
+    /// extend it (Acquire). Publishes nothing: the callers take turns.
+    closed: AtomicBool,
 }
 
 impl Segment {
@@ -61,6 +65,7 @@ impl Segment {
                 recyclable,
             },
             failed: OnceLock::new(),
+            closed: AtomicBool::new(false),
         }
     }
 
@@ -194,13 +199,23 @@ impl Segment {
     }
 
     /// Cuts the file at `len`, the end of the last record, without syncing it.
-    /// No record is put any more, nor is one being put.
+    /// No place is handed out any more; records below `len` may still be put.
+    /// From one thread at a time, and not beside [`Segment::extend`], nor
+    /// before it.
     ///
     /// # Errors
     /// Those of the file, or this segment's first failure.
     pub fn close(&self, len: u64) -> Result<()> {
+        self.closed.store(true, Ordering::Release);
         self.check_not_failed()?;
         self.file.truncate(len)
+    }
+
+    /// Whether [`Segment::close`] was called: it is not to be extended then,
+    /// for its file may be another log's.
+    #[inline]
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
     }
 
     /// The number given to [`Segment::new`].

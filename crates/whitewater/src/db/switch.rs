@@ -339,7 +339,7 @@ impl Engine {
 
     /// Gives back what was allocated beyond the end of a log.
     fn trim(&self, log: &Segment, end: u64) {
-        if let Err(e) = log.close(end) {
+        if let Err(e) = self.wal.trim(log, end) {
             self.poison(&e, "closing a log");
         }
     }

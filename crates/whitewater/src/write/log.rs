@@ -20,12 +20,12 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use whitewater_storage::Result;
 use whitewater_storage::batch::{self, Batch, Op};
 use whitewater_storage::filename;
 use whitewater_storage::fs::{Fs, SharedOptions};
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::Segment;
+use whitewater_storage::{Error, Result};
 
 /// What a log says about the log before it: a batch without operations whose
 /// log data is this. Other engines skip it.
@@ -88,7 +88,8 @@ impl WalOptions {
 
 /// The logs of an open database.
 ///
-/// Lock order: `extending` before `logs`; no lock is held during a sync.
+/// Lock order: `extending` before `logs`; `naming` is a leaf. No other lock is
+/// held during a sync.
 #[derive(Debug)]
 pub(crate) struct Wal {
     fs: Arc<dyn Fs>,
@@ -97,6 +98,9 @@ pub(crate) struct Wal {
     logs: Mutex<Logs>,
     /// Held by whoever extends the current log.
     extending: Mutex<()>,
+    /// The first failure to make the directory durable. Held while that is
+    /// tried: the system reports an error once, so it is never tried again (C4).
+    naming: Mutex<Option<Error>>,
     /// Bytes of the logs in `Logs::older`.
     /// Written by: under the lock. Read by: writers that keep to a limit
     /// (relaxed). Publishes nothing.
@@ -140,6 +144,7 @@ impl Wal {
                 recyclable: VecDeque::new(),
             }),
             extending: Mutex::new(()),
+            naming: Mutex::new(None),
             older_bytes: AtomicU64::new(0),
         }
     }
@@ -191,13 +196,15 @@ impl Wal {
     }
 
     /// Extends `log`, if it is not there yet, to `upto` and a good way beyond.
+    /// A closed log stays what it is: nobody gets a place in it, and its file
+    /// may be another log's by now.
     ///
     /// # Errors
     /// A full disk, for one. The log is what it was, and the next writer tries
     /// again.
     pub fn make_room(&self, log: &Segment, upto: u64) -> Result<()> {
         let _one_at_a_time = self.extending.lock();
-        if upto <= log.allocated() {
+        if upto <= log.allocated() || log.is_closed() {
             return Ok(());
         }
         log.extend(upto + self.options.step())
@@ -217,7 +224,17 @@ impl Wal {
         let Some(_one_at_a_time) = self.extending.try_lock() else {
             return false;
         };
-        log.allocated() == allocated && log.extend(allocated + self.options.step()).is_ok()
+        !log.is_closed()
+            && log.allocated() == allocated
+            && log.extend(allocated + self.options.step()).is_ok()
+    }
+
+    /// Gives back what was allocated beyond `end`, where `log` ends for good.
+    /// Writes below it may be under way.
+    pub fn trim(&self, log: &Segment, end: u64) -> Result<()> {
+        // Not beside an extension: a file that was recycled is not ours.
+        let _one_at_a_time = self.extending.lock();
+        log.close(end)
     }
 
     /// Makes everything durable that is in the logs, oldest log first. All
@@ -232,7 +249,7 @@ impl Wal {
             return Ok(());
         };
         if !dir_synced {
-            self.fs.sync_dir(&self.dir)?;
+            self.sync_names()?;
             let mut logs = self.logs.lock();
             // It may not be the current one any more.
             let same = |now: &Arc<Segment>| Arc::ptr_eq(now, &current);
@@ -250,7 +267,7 @@ impl Wal {
         if closed.is_empty() {
             return Ok(());
         }
-        self.fs.sync_dir(&self.dir)?;
+        self.sync_names()?;
         for one in &closed {
             one.log.sync()?;
         }
@@ -259,6 +276,16 @@ impl Wal {
             |one: &Closed| one.last <= upto && closed.iter().any(|c| Arc::ptr_eq(&c.log, &one.log));
         self.logs.lock().closed.retain(|one| !synced(one));
         Ok(())
+    }
+
+    /// Makes the names of all logs durable.
+    fn sync_names(&self) -> Result<()> {
+        let mut failed = self.naming.lock();
+        if let Some(first) = &*failed {
+            return Err(first.clone());
+        }
+        let synced = self.fs.sync_dir(&self.dir);
+        synced.inspect_err(|e| *failed = Some(e.clone()))
     }
 
     /// Forgets logs below `min_needed`, keeping some for reuse; returns the
@@ -292,8 +319,51 @@ impl Wal {
             logs.current.take()
         };
         match current {
-            Some(log) => log.close(len),
+            Some(log) => self.trim(&log, len),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+    use whitewater_storage::fs::fault::{FaultFs, FaultOp, OpSet, Rule};
+    use whitewater_storage::fs::mem::MemFs;
+
+    fn wal(fs: Arc<dyn Fs>) -> Wal {
+        let options = WalOptions {
+            recycle_limit: 1,
+            expected: 1 << 20,
+            shared: SharedOptions::default(),
+        };
+        fs.create_dir_all(Path::new("/wal")).unwrap();
+        Wal::new(fs, PathBuf::from("/wal"), options)
+    }
+
+    /// A writer that was slow since it finished, and one that waited for room.
+    #[test]
+    fn a_closed_log_is_not_extended() {
+        let wal = wal(Arc::new(MemFs::new()));
+        let log = wal.create(1).unwrap();
+        let end = Segment::end_of(0, 12, true);
+        log.put(0, &[&[0; 12]]).unwrap();
+        wal.trim(&log, end).unwrap();
+        assert_eq!(log.allocated(), end);
+        assert!(!wal.keep_ahead(&log, end));
+        wal.make_room(&log, 1 << 20).unwrap();
+        assert_eq!(log.allocated(), end);
+    }
+
+    #[test]
+    fn a_failed_sync_of_the_directory_is_not_tried_again() {
+        let faults = Arc::new(FaultFs::new(Arc::new(MemFs::new())));
+        let wal = wal(faults.clone());
+        let log = wal.create(1).unwrap();
+        wal.install(&log, End { last: 0, offset: 0 }).unwrap();
+        faults.add_rule(Rule::nth(OpSet::of(&[FaultOp::SyncDir]), 1));
+        let first = wal.sync(0).unwrap_err();
+        assert_eq!(wal.sync(0).unwrap_err().to_string(), first.to_string());
     }
 }
