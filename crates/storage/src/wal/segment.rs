@@ -241,6 +241,13 @@ impl Segment {
         }
     }
 
+    /// Whether [`Segment::close`] was called: it is not to be extended then,
+    /// for its file may be another log's.
+    #[inline]
+    pub fn is_closed(&self) -> bool {
+        self.ready() == CLOSED
+    }
+
     /// Records end at or below this.
     #[inline]
     pub fn allocated(&self) -> u64 {

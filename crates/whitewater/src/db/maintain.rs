@@ -413,6 +413,8 @@ impl Engine {
             cf.mem.retire(end.last);
         }
         drop(removed);
+        // Whoever waits for its flush need not.
+        self.done.notify_all();
         self.log
             .write(&format!("Dropped column family [{}]", cf.name));
         self.follow_families();

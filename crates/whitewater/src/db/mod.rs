@@ -128,8 +128,9 @@ pub(crate) struct Engine {
     /// for one to end.
     pub(crate) switching: RwLock<()>,
     /// Something needs a writer's attention: a full memtable, a failure, too
-    /// much log. Written by: anybody (relaxed). Read by: writers (relaxed); the
-    /// locks they then take order the rest.
+    /// much log. Written by: anybody, by read-modify-writes (Release), and
+    /// whoever attends to it (Acquire). Read by: writers (relaxed). Publishes:
+    /// what asked for it, which happened before.
     pub(crate) attention: AtomicBool,
     /// What is visible (C2, C3).
     pub(crate) publication: Publication,

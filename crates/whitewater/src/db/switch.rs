@@ -79,6 +79,14 @@ impl Engine {
         self.switching.write()
     }
 
+    /// Has the next writer look at what is due.
+    #[cold]
+    pub(crate) fn ask_for_attention(&self) {
+        // Release: pairs with `attend`. A read-modify-write, so that whoever
+        // clears it sees what all have asked for, not only the last of them.
+        self.attention.swap(true, Ordering::Release);
+    }
+
     /// Does what asked for the attention of a writer: switches full memtables,
     /// and those that hold on to too much log.
     #[cold]
@@ -90,7 +98,9 @@ impl Engine {
             Self::check_healthy(&state)?;
             // Cleared before looking, so that what comes up meanwhile is seen
             // by the next writer.
-            self.attention.store(false, Ordering::Relaxed);
+            // Acquire: pairs with `ask_for_attention`; what a memtable was
+            // counted and marked as is seen below, or asks again.
+            self.attention.swap(false, Ordering::Acquire);
             let log_bytes = self.log_bytes();
             let too_much_log = log_bytes > self.max_total_log_bytes(&state);
             let oldest = state.oldest_wal();

@@ -236,7 +236,7 @@ impl CommitEnv for Engine {
         drop(self.switching.read());
         if self.generation.load().end().is_none() {
             // The switch failed, or the database was closed: say so.
-            self.attention.store(true, Ordering::Relaxed);
+            self.ask_for_attention();
         }
     }
 
@@ -292,7 +292,7 @@ impl CommitEnv for Engine {
         // which asks for attention by itself.
         let limit = self.options.max_total_wal_size;
         if limit > 0 && self.wal.older_bytes() + place.end > limit {
-            self.attention.store(true, Ordering::Relaxed);
+            self.ask_for_attention();
         }
         self.tick(Ticker::WalWriteCalls, 1);
         self.tick(
@@ -397,7 +397,7 @@ impl Engine {
             &mut inserter,
         )?;
         if inserter.finish()? {
-            self.attention.store(true, Ordering::Relaxed);
+            self.ask_for_attention();
         }
         self.count_write(request, next - first);
         Ok(())

@@ -22,13 +22,13 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use whitewater_storage::Result;
 use whitewater_storage::batch::{self, Batch, HEADER_SIZE, Op};
 use whitewater_storage::filename;
 use whitewater_storage::fs::window::WindowFile;
 use whitewater_storage::fs::{Fs, SharedOptions};
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::{Packed, Segment};
+use whitewater_storage::{Error, Result};
 
 /// What a log says about the log before it: a batch without operations whose
 /// log data is this. Other engines skip it.
@@ -97,7 +97,8 @@ impl WalOptions {
 
 /// The logs of an open database.
 ///
-/// Lock order: `extending` before `logs`; no lock is held during a sync.
+/// Lock order: `extending` before `logs`; `naming` is a leaf. No other lock is
+/// held during a sync.
 #[derive(Debug)]
 pub(crate) struct Wal {
     fs: Arc<dyn Fs>,
@@ -106,6 +107,9 @@ pub(crate) struct Wal {
     logs: Mutex<Logs>,
     /// Held by whoever extends the current log.
     extending: Mutex<()>,
+    /// The first failure to make the directory durable. Held while that is
+    /// tried: the system reports an error once, so it is never tried again (C4).
+    naming: Mutex<Option<Error>>,
     /// Bytes of the logs in `Logs::older`.
     /// Written by: under the lock. Read by: writers that keep to a limit
     /// (relaxed). Publishes nothing.
@@ -155,6 +159,7 @@ impl Wal {
                 recyclable: VecDeque::new(),
             }),
             extending: Mutex::new(()),
+            naming: Mutex::new(None),
             older_bytes: AtomicU64::new(0),
         }
     }
@@ -274,13 +279,15 @@ impl Wal {
     }
 
     /// Extends `log`, if it is not there yet, to `upto` and a good way beyond.
+    /// A closed log stays what it is: nobody gets a place in it, and its file
+    /// may be another log's by now.
     ///
     /// # Errors
     /// A full disk, for one. The log is what it was, and the next writer tries
     /// again.
     pub fn make_room(&self, log: &Segment, upto: u64) -> Result<()> {
         let _one_at_a_time = self.extending.lock();
-        if upto <= log.allocated() {
+        if upto <= log.allocated() || log.is_closed() {
             return Ok(());
         }
         log.extend(upto + self.options.step())
@@ -344,7 +351,7 @@ impl Wal {
             return Ok(synced);
         };
         if !dir_synced {
-            self.fs.sync_dir(&self.dir)?;
+            self.sync_names()?;
             let mut logs = self.logs.lock();
             // It may not be the current one any more.
             let same = |now: &Arc<Segment>| Arc::ptr_eq(now, &current);
@@ -364,7 +371,7 @@ impl Wal {
         if closed.is_empty() {
             return Ok(Vec::new());
         }
-        self.fs.sync_dir(&self.dir)?;
+        self.sync_names()?;
         for one in &closed {
             one.log.sync()?;
         }
@@ -378,6 +385,16 @@ impl Wal {
         let synced = synced.collect();
         logs.closed.retain(|one| !whole(one));
         Ok(synced)
+    }
+
+    /// Makes the names of all logs durable.
+    fn sync_names(&self) -> Result<()> {
+        let mut failed = self.naming.lock();
+        if let Some(first) = &*failed {
+            return Err(first.clone());
+        }
+        let synced = self.fs.sync_dir(&self.dir);
+        synced.inspect_err(|e| *failed = Some(e.clone()))
     }
 
     /// Forgets logs below `min_needed`, keeping some for reuse; returns the
@@ -420,11 +437,16 @@ impl Wal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use whitewater_storage::fs::fault::{FaultFs, FaultOp, OpSet, Rule};
     use whitewater_storage::fs::mem::MemFs;
 
     const STEP: u64 = 64 << 10;
 
     fn wal(fs: &MemFs, packed: bool) -> Wal {
+        wal_on(Arc::new(fs.clone()), packed)
+    }
+
+    fn wal_on(fs: Arc<dyn Fs>, packed: bool) -> Wal {
         let options = WalOptions {
             recycle_limit: 1,
             expected: 16 * STEP,
@@ -433,7 +455,7 @@ mod tests {
             bytes_per_sync: 0,
             packed,
         };
-        Wal::new(Arc::new(fs.clone()), PathBuf::from("/"), options)
+        Wal::new(fs, PathBuf::from("/"), options)
     }
 
     /// Starts log `number`, where `last` is the last number before it and the
@@ -512,5 +534,16 @@ mod tests {
         assert_eq!(Link::decode(&record), Some(link));
         assert_eq!(batch::sequence(&record), 6);
         assert_eq!(reader.record_end(), start);
+    }
+
+    #[test]
+    fn a_failed_sync_of_the_directory_is_not_tried_again() {
+        let faults = Arc::new(FaultFs::new(Arc::new(MemFs::new())));
+        let wal = wal_on(faults.clone(), false);
+        let log = wal.create(1).unwrap();
+        wal.install(&log, End { last: 0, offset: 0 }).unwrap();
+        faults.add_rule(Rule::nth(OpSet::of(&[FaultOp::SyncDir]), 1));
+        let first = wal.sync(0).unwrap_err();
+        assert_eq!(wal.sync(0).unwrap_err().to_string(), first.to_string());
     }
 }
