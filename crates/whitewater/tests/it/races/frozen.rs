@@ -60,7 +60,9 @@ fn freeze(protocol: CommitProtocol, point: Point, synced: usize) {
                 options.set_sync(w < synced);
                 db.put_opt(format!("other-{w}"), "1", &options)
                     .expect("writes");
-                assert!(db.get("frozen").expect("readable").is_some(), "order");
+                let found = db.get("frozen").expect("readable").is_some();
+                // Unordered, it may be on its way into the memtable still.
+                assert!(found || protocol == CommitProtocol::Unordered, "order");
             });
         }
         let ids: Vec<u64> = ids.iter().take(OTHERS).collect();

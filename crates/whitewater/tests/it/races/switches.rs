@@ -29,6 +29,9 @@ fn flush_all(db: &Db, wait: bool) {
 fn a_writer_may_be_held_up_over_switches() {
     for protocol in protocols() {
         for point in [Point::Reserved, Point::Logged, Point::Inserted] {
+            if point == Point::Inserted && protocol == CommitProtocol::Unordered {
+                continue; // visible before that, and nobody waits for it
+            }
             for recycled in [0, 2] {
                 watched("a switch beside a frozen writer", 60, move || {
                     held_up(protocol, point, recycled);
