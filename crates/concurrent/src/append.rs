@@ -12,15 +12,14 @@
 //! * A1: a shard's head is null or a complete, published node of the arena
 //!   whose links (level 0) lead to the nodes that were pushed before it.
 
-use std::cell::Cell;
 use std::fmt;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 
 use crossbeam_utils::CachePadded;
 
 use crate::arena::{ArenaOptions, ConcurrentArena};
+use crate::counter::thread_number;
 use crate::skiplist::node::Node;
 use crate::skiplist::{KeyOrder, check_sizes};
 use crate::sorted::{Seal, Sorted, SortedIter};
@@ -66,7 +65,7 @@ impl<O: KeyOrder> AppendList<O> {
     /// # Panics
     /// If a key or value is longer than 4 GiB less a few bytes.
     pub fn extend<'a>(&self, entries: impl IntoIterator<Item = (&'a [u8], u64, &'a [u8])>) {
-        self.extend_shard(own_shard(), entries);
+        self.extend_shard(thread_number(), entries);
     }
 
     /// [`AppendList::extend`] in a given shard (modulo their number), for
@@ -197,24 +196,6 @@ impl<O: KeyOrder> AppendList<O> {
     pub fn allocated_bytes(&self) -> usize {
         self.arena.allocated_bytes()
     }
-}
-
-/// The shard of this thread, before it is reduced to the number of shards.
-fn own_shard() -> usize {
-    /// Threads that have inserted. Written and read by: threads at their first
-    /// insert. Publishes nothing.
-    static THREADS: AtomicUsize = AtomicUsize::new(0);
-    thread_local! {
-        /// The number of this thread, plus one; 0 until it first inserts.
-        static NUMBER: Cell<usize> = const { Cell::new(0) };
-    }
-    NUMBER.with(|number| {
-        if number.get() == 0 {
-            let before = THREADS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            number.set(before + 1);
-        }
-        number.get()
-    })
 }
 
 impl<O> fmt::Debug for AppendList<O> {

@@ -4,7 +4,8 @@
 //! that say what memory may be touched: nothing is ordered by them. They are
 //! std's atomics in every build, so they may be statics.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use crossbeam_utils::CachePadded;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// A statistics counter that wraps around at both ends.
 ///
@@ -34,9 +35,73 @@ impl Counter {
     }
 }
 
+/// A number of the calling thread's own, for picking a shard: threads are
+/// numbered as they first ask.
+#[inline]
+pub fn thread_number() -> usize {
+    /// Threads so far. Written and read by: threads at their first call.
+    /// Publishes nothing.
+    static THREADS: AtomicUsize = AtomicUsize::new(0);
+    thread_local!(static NUMBER: usize = THREADS.fetch_add(1, Ordering::Relaxed));
+    // A thread that is ending counts where the first one does.
+    NUMBER.try_with(|number| *number).unwrap_or(0)
+}
+
+/// Shards of a [`Sharded`]; a power of two.
+const SHARDS: usize = 16;
+
+/// `N` counters that many threads add to: each thread in a shard of its own,
+/// on cache lines of its own, as far as there are shards. Reading adds up.
+#[derive(Debug)]
+pub struct Sharded<const N: usize> {
+    shards: Box<[CachePadded<[Counter; N]>]>,
+}
+
+impl<const N: usize> Sharded<N> {
+    /// Counters at zero.
+    #[must_use]
+    pub fn new() -> Self {
+        let zeros = || CachePadded::new(std::array::from_fn(|_| Counter::new()));
+        Sharded {
+            shards: (0..SHARDS).map(|_| zeros()).collect(),
+        }
+    }
+
+    /// Adds `n` to counter `which`.
+    #[inline]
+    pub fn add(&self, which: usize, n: u64) {
+        self.shards[thread_number() % SHARDS][which].add(n);
+    }
+
+    /// The value of counter `which` at some recent moment; what happened
+    /// before the call, by whatever order, is in it.
+    #[must_use]
+    pub fn get(&self, which: usize) -> u64 {
+        let each = self.shards.iter().map(|shard| shard[which].get());
+        each.fold(0, u64::wrapping_add)
+    }
+}
+
+impl<const N: usize> Default for Sharded<N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use super::Counter;
+    use super::{Counter, Sharded};
+
+    #[test]
+    fn shards_add_up() {
+        let counters = Sharded::<2>::new();
+        std::thread::scope(|scope| {
+            for _ in 0..40 {
+                scope.spawn(|| (0..100).for_each(|_| counters.add(1, 2)));
+            }
+        });
+        assert_eq!((counters.get(0), counters.get(1)), (0, 8_000));
+    }
 
     #[test]
     fn counts_of_many_threads_add_up() {

@@ -5,6 +5,7 @@
 //! * [`relay`]: work that one thread does for all who wait for it.
 //! * [`skiplist`]: the inline skip list, concurrent inserts beside lock-free
 //!   readers (seed: RocksDB's `InlineSkipList`).
+//! * [`pending`]: work under way that somebody may have to wait out.
 //! * [`publish`]: a number that moves over a finished prefix, without a leader.
 //! * [`region`]: the memory of memtables, huge pages, and what is kept of it.
 //! * [`append`]: entries without order, sorted when read.
@@ -30,6 +31,7 @@ pub mod group;
 pub mod hash_list;
 pub mod heap;
 mod once;
+pub mod pending;
 pub mod publish;
 pub mod region;
 pub mod relay;

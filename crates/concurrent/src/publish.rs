@@ -23,8 +23,9 @@
 //! * P2: no lost advance. A finisher marks its slot, then looks at `visible`;
 //!   a mover raises `visible`, then looks at the next slot; a full fence lies
 //!   between the two steps on either side, so one of them sees the other.
-//! * P3: no lost wake-up. A sleeper counts itself, then looks at `visible`; a
-//!   mover raises `visible`, then looks at the count; fences as in P2.
+//! * P3: no lost wake-up. A sleeper sets the bit of its bed, then looks at
+//!   `visible`; a mover raises `visible`, then looks at the bits; fences as in
+//!   P2. Whoever clears a bit wakes the bed, once for all in it.
 //! * P4: a slot is marked for a number below `visible + slots` only, so that
 //!   two live marks never share one. Old marks need no clearing: they end at
 //!   or below `visible + 1`.
@@ -42,7 +43,7 @@
 //! [`visible`]: Publication::visible
 //! [`wait`]: Publication::wait
 
-use crate::sync::{AtomicU32, AtomicU64, MODELLED, Ordering, fence};
+use crate::sync::{AtomicU64, MODELLED, Ordering, fence};
 use crate::waiter::{self, CallSite, Turnstile, YieldPolicy};
 use crossbeam_utils::CachePadded;
 
@@ -50,9 +51,9 @@ use crossbeam_utils::CachePadded;
 /// before they mark; a power of two.
 const SLOTS: usize = if MODELLED { 4 } else { 1 << 15 };
 
-/// Places to sleep at, so that a mover wakes few who must sleep on; a power of
-/// two.
-const BEDS: usize = if MODELLED { 1 } else { 64 };
+/// Places to sleep at, so that a mover wakes few who must sleep on: the bits
+/// of a word.
+const BEDS: u64 = if MODELLED { 1 } else { 64 };
 
 /// In a mark: the range is held.
 const HELD: u64 = 1 << 63;
@@ -60,16 +61,6 @@ const HELD: u64 = 1 << 63;
 /// A range could not be published: one at or below it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Failed;
-
-/// Where waiters sleep whose numbers agree modulo [`BEDS`].
-#[derive(Debug)]
-struct Bed {
-    turnstile: Turnstile,
-    /// Sleepers here.
-    /// Written by: sleepers (relaxed; P3's fence orders it). Read by: movers,
-    /// after P3's fence.
-    sleepers: AtomicU32,
-}
 
 /// The number that is visible, and what is finished beyond it.
 #[derive(Debug)]
@@ -84,10 +75,13 @@ pub struct Publication {
     /// Written by: the range's owner (Release). Read by: movers (Acquire).
     /// Publishes: what was done for the range.
     slots: Box<[AtomicU64]>,
-    /// Sleepers in all beds.
-    /// Written by: sleepers (relaxed; P3). Read by: movers, after P3's fence.
-    sleepers: CachePadded<AtomicU32>,
-    beds: Box<[CachePadded<Bed>]>,
+    /// The beds that somebody may sleep in, a bit for each.
+    /// Written by: sleepers (setting, relaxed; P3's fence orders it) and
+    /// whoever wakes them (clearing, relaxed). Read by: movers, after P3's
+    /// fence. Publishes nothing.
+    occupied: CachePadded<AtomicU64>,
+    /// Where waiters sleep whose numbers agree modulo [`BEDS`].
+    beds: Box<[CachePadded<Turnstile>]>,
     /// The first number of the lowest range that failed; the maximum while
     /// none has.
     /// Written by: whoever fails (AcqRel). Read by: waiters (Acquire), before
@@ -104,14 +98,9 @@ impl Publication {
         Publication {
             visible: CachePadded::new(AtomicU64::new(last)),
             slots: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(),
-            sleepers: CachePadded::new(AtomicU32::new(0)),
+            occupied: CachePadded::new(AtomicU64::new(0)),
             beds: (0..BEDS)
-                .map(|_| {
-                    CachePadded::new(Bed {
-                        turnstile: Turnstile::new(),
-                        sleepers: AtomicU32::new(0),
-                    })
-                })
+                .map(|_| CachePadded::new(Turnstile::new()))
                 .collect(),
             failed_at: CachePadded::new(AtomicU64::new(u64::MAX)),
             policy,
@@ -284,43 +273,40 @@ impl Publication {
     }
 
     fn sleep(&self, last: u64) -> Result<(), Failed> {
-        let bed = self.bed(last);
-        bed.sleepers.fetch_add(1, Ordering::Relaxed);
-        self.sleepers.fetch_add(1, Ordering::Relaxed);
-        let outcome = loop {
-            let turn = bed.turnstile.turn();
+        let at = last % BEDS;
+        let bed = &self.beds[at as usize];
+        loop {
+            let turn = bed.turn();
+            // Each time: whoever wakes a bed takes the bit away.
+            self.occupied.fetch_or(1 << at, Ordering::Relaxed);
             fence(Ordering::SeqCst); // P3, with the one after a raise
             if let Some(outcome) = self.outcome(last) {
-                break outcome;
+                return outcome;
             }
-            bed.turnstile.sleep(turn);
-        };
-        self.sleepers.fetch_sub(1, Ordering::Relaxed);
-        bed.sleepers.fetch_sub(1, Ordering::Relaxed);
-        outcome
-    }
-
-    fn bed(&self, last: u64) -> &Bed {
-        &self.beds[last as usize % BEDS]
+            bed.sleep(turn);
+        }
     }
 
     /// Wakes whoever sleeps for a number above `from` and up to `to`. After a
     /// fence (P3).
     #[inline]
     fn wake(&self, from: u64, to: u64) {
-        if self.sleepers.load(Ordering::Relaxed) > 0 {
-            self.wake_beds(from, to);
+        let occupied = self.occupied.load(Ordering::Relaxed);
+        if occupied != 0 {
+            self.wake_beds(occupied & beds_of(from, to));
         }
     }
 
     #[cold]
-    fn wake_beds(&self, from: u64, to: u64) {
-        let first = to.saturating_sub(BEDS as u64).max(from) + 1;
-        for number in first..=to {
-            let bed = self.bed(number);
-            if bed.sleepers.load(Ordering::Relaxed) > 0 {
-                bed.turnstile.let_through();
-            }
+    fn wake_beds(&self, wanted: u64) {
+        if wanted == 0 {
+            return;
+        }
+        // Somebody else may be waking some of them.
+        let mut taken = wanted & self.occupied.fetch_and(!wanted, Ordering::Relaxed);
+        while taken != 0 {
+            self.beds[taken.trailing_zeros() as usize].let_through();
+            taken &= taken - 1;
         }
     }
 
@@ -331,7 +317,7 @@ impl Publication {
         self.failed_at.fetch_min(first, Ordering::AcqRel);
         fence(Ordering::SeqCst); // P3, for the failure in place of the number
         for bed in &self.beds {
-            bed.turnstile.let_through();
+            bed.let_through();
         }
     }
 
@@ -352,6 +338,15 @@ impl Publication {
         fence(Ordering::SeqCst);
         self.wake(from, last);
     }
+}
+
+/// The beds of the numbers above `from` and up to `to`.
+fn beds_of(from: u64, to: u64) -> u64 {
+    let count = to - from;
+    if count >= BEDS {
+        return u64::MAX;
+    }
+    ((1 << count) - 1u64).rotate_left(((from + 1) % BEDS) as u32)
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

@@ -125,6 +125,12 @@ impl StateWord {
         unsafe { StateWord::set_raw(self, state) }
     }
 
+    /// Makes it look as if the waiter slept.
+    #[cfg(all(test, not(any(loom, shuttle))))]
+    pub(crate) fn set_blocked(&self) {
+        self.word.store(BLOCKED, Ordering::Relaxed);
+    }
+
     /// Waits until the state is one of `goal`'s bits (`1 << state`), and
     /// returns it. `states` below 32.
     pub fn wait(&self, goal: u32, site: &CallSite, policy: YieldPolicy) -> u32 {

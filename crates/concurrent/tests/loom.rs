@@ -259,32 +259,37 @@ fn pieces_are_disjoint_and_counted() {
     });
 }
 
-/// Leader and followers: every interleaving of two commits. Three wait on one
-/// another by spinning, which outgrows the model; the stress tests have them.
+/// Leader and followers: every interleaving of two commits, and of three up to
+/// few preemptions. A group of three is set off and told by a caller.
 mod groups {
-    use super::model;
     use loom::sync::Arc;
     use loom::sync::atomic::{AtomicU64, Ordering};
     use loom::thread;
     use std::time::Duration;
-    use whitewater_concurrent::group::{GroupQueue, Members, Steps};
+    use whitewater_concurrent::group::{GroupQueue, Members, Prepare, Steps};
+    use whitewater_concurrent::sync::PublishedMark;
     use whitewater_concurrent::waiter::YieldPolicy;
+
+    type Queue = GroupQueue<u64, u64, (u64, bool)>;
 
     /// Tickets count up; groups follow one another; what was applied is
     /// visible to the finisher and to everybody acknowledged.
     struct Check {
         parallel: bool,
+        pipelined: bool,
         fail: Option<u64>,
         next: loom::cell::Cell<u64>,
         applied: AtomicU64,
         published: AtomicU64,
+        /// What applying each request writes, and publishing reads.
+        marks: [PublishedMark; 3],
     }
 
     // SAFETY: only the holder of the right to build a group touches `next`;
     // the model fails if that is not so.
     unsafe impl Sync for Check {}
 
-    impl Steps for Check {
+    impl Prepare for Check {
         type Request = u64;
         type Group = (u64, bool);
         type Error = u64;
@@ -297,9 +302,8 @@ mod groups {
         }
         fn prepare(&self, members: &mut Members<'_, u64>) -> Result<(u64, bool), u64> {
             let mut next = self.next.get();
-            assert_eq!(
-                self.published.load(Ordering::Relaxed),
-                next,
+            assert!(
+                self.pipelined || self.published.load(Ordering::Relaxed) == next,
                 "groups follow one another"
             );
             let mut failing = None;
@@ -314,15 +318,28 @@ mod groups {
             self.next.set(next);
             Ok((next, self.parallel))
         }
+    }
+
+    impl Steps for Check {
+        fn pipelined(&self) -> bool {
+            self.pipelined
+        }
         fn parallel(&self, group: &(u64, bool)) -> bool {
             group.1
         }
         fn apply(&self, group: &(u64, bool), _: &u64, ticket: u64) -> Result<(), u64> {
             assert!(ticket < group.0);
+            self.marks[ticket as usize].written();
             self.applied.fetch_add(1, Ordering::Relaxed);
             Ok(())
         }
         fn publish(&self, group: &(u64, bool), _: Option<&u64>) {
+            if self.pipelined {
+                // In any order: what puts that right is somebody else's.
+                self.published.fetch_add(1, Ordering::Relaxed);
+                return;
+            }
+            self.marks[..group.0 as usize].iter().for_each(|m| m.read());
             assert_eq!(
                 self.applied.load(Ordering::Relaxed),
                 group.0,
@@ -332,44 +349,73 @@ mod groups {
         }
     }
 
-    fn run(requests: &'static [u64], parallel: bool, fail: Option<u64>) {
-        model(move || {
-            let no_yield = YieldPolicy {
+    impl Check {
+        const fn waits() -> YieldPolicy {
+            YieldPolicy {
                 max_yield: Duration::ZERO,
                 slow_yield: Duration::ZERO,
-            };
-            let shared = Arc::new((
-                GroupQueue::<u64, u64, (u64, bool)>::new(no_yield),
-                Check {
-                    parallel,
-                    fail,
-                    next: loom::cell::Cell::new(0),
-                    applied: AtomicU64::new(0),
-                    published: AtomicU64::new(0),
-                },
-            ));
-            let commit = move |shared: &(GroupQueue<u64, u64, (u64, bool)>, Check),
-                               request: u64| {
-                let outcome = shared.0.commit(&shared.1, &request);
-                if fail.is_none() {
-                    assert_eq!(outcome, Ok(()));
-                    assert!(shared.1.published.load(Ordering::Relaxed) > 0);
-                } else if Some(request) == fail {
+            }
+        }
+
+        fn new(parallel: bool, pipelined: bool, fail: Option<u64>) -> Self {
+            Check {
+                parallel,
+                pipelined,
+                fail,
+                next: loom::cell::Cell::new(0),
+                applied: AtomicU64::new(0),
+                published: AtomicU64::new(0),
+                marks: [(); 3].map(|()| PublishedMark::new()),
+            }
+        }
+    }
+
+    /// Calls `commit` with each request on a thread of its own; returns what
+    /// all of them returned.
+    fn concurrently<T: Send + 'static>(
+        shared: &Arc<(Queue, Check)>,
+        requests: &'static [u64],
+        commit: fn(&(Queue, Check), u64) -> T,
+    ) -> Vec<T> {
+        let others: Vec<_> = requests[1..]
+            .iter()
+            .map(|&request| {
+                let shared = shared.clone();
+                thread::spawn(move || commit(&shared, request))
+            })
+            .collect();
+        let mut all = vec![commit(shared, requests[0])];
+        all.extend(others.into_iter().map(|other| other.join().unwrap()));
+        all
+    }
+
+    fn model(preemptions: usize, check: impl Fn() + Sync + Send + 'static) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound.get_or_insert(preemptions);
+        builder.max_branches = 20_000;
+        builder.check(check);
+    }
+
+    /// As few as let a caller, a member and a leader meet.
+    const THREE: usize = 2;
+
+    fn run(requests: &'static [u64], parallel: bool, fail: Option<u64>) {
+        let preemptions = if requests.len() > 2 { THREE } else { 5 };
+        model(preemptions, move || {
+            let check = Check::new(parallel, false, fail);
+            let shared = Arc::new((Queue::new(Check::waits()), check));
+            let outcomes = concurrently(&shared, requests, |(queue, check), request| {
+                let outcome = queue.commit(check, &request);
+                if check.fail.is_none() {
+                    let ticket = outcome.expect("nothing fails");
+                    check.marks[ticket as usize].read();
+                    assert!(check.published.load(Ordering::Relaxed) > ticket);
+                } else if Some(request) == check.fail {
                     assert_eq!(outcome, Err(request));
                 }
                 u64::from(outcome.is_ok())
-            };
-            let others: Vec<_> = requests[1..]
-                .iter()
-                .map(|&request| {
-                    let shared = shared.clone();
-                    thread::spawn(move || commit(&shared, request))
-                })
-                .collect();
-            let mut committed = commit(&shared, requests[0]);
-            for other in others {
-                committed += other.join().unwrap();
-            }
+            });
+            let committed: u64 = outcomes.into_iter().sum();
             assert_eq!(shared.1.published.load(Ordering::Relaxed), committed);
         });
     }
@@ -392,6 +438,127 @@ mod groups {
     #[test]
     fn a_failed_group_is_told() {
         run(&[1, 2], true, Some(2));
+    }
+
+    #[test]
+    fn three_members_are_set_off_and_told_by_a_caller() {
+        run(&[1, 2, 3], true, None);
+    }
+
+    /// Groups that overlap: each member's own effect is there when it returns.
+    fn pipelined(requests: &'static [u64]) {
+        let preemptions = if requests.len() > 2 { THREE } else { 5 };
+        model(preemptions, move || {
+            let shared = Arc::new((Queue::new(Check::waits()), Check::new(true, true, None)));
+            let mut tickets = concurrently(&shared, requests, |(queue, check), request| {
+                let ticket = queue.commit(check, &request).expect("nothing fails");
+                check.marks[ticket as usize].read();
+                ticket
+            });
+            tickets.sort_unstable();
+            assert!(tickets.into_iter().eq(0..requests.len() as u64));
+            assert!(shared.1.published.load(Ordering::Relaxed) > 0);
+        });
+    }
+
+    #[test]
+    fn a_group_is_prepared_beside_one_that_is_applied() {
+        pipelined(&[1, 11]);
+        pipelined(&[1, 2]);
+    }
+
+    #[test]
+    fn three_members_of_groups_that_overlap() {
+        pipelined(&[1, 2, 3]);
+    }
+
+    /// Members that get their tickets and go their own way.
+    fn prepared(requests: &'static [u64]) {
+        let preemptions = if requests.len() > 2 { THREE } else { 5 };
+        model(preemptions, move || {
+            let shared = Arc::new((Queue::new(Check::waits()), Check::new(true, true, None)));
+            let mut tickets = concurrently(&shared, requests, |(queue, check), request| {
+                let (ticket, group) = queue.prepare(check, &request).expect("nothing fails");
+                assert!(ticket < group.0);
+                ticket
+            });
+            tickets.sort_unstable();
+            assert!(tickets.into_iter().eq(0..requests.len() as u64));
+        });
+    }
+
+    #[test]
+    fn two_members_go_their_own_way() {
+        prepared(&[1, 2]);
+        prepared(&[1, 11]);
+    }
+
+    #[test]
+    fn three_members_go_their_own_way() {
+        prepared(&[1, 2, 3]);
+    }
+}
+
+/// Work that is waited out.
+mod pending {
+    use super::model;
+    use loom::sync::Arc;
+    use loom::thread;
+    use whitewater_concurrent::pending::{Failed, Pending};
+    use whitewater_concurrent::sync::PublishedMark;
+
+    fn work(fails: bool) {
+        model(move || {
+            let shared = Arc::new((Pending::new(), [(); 2].map(|()| PublishedMark::new())));
+            shared.0.begin(2);
+            let workers = [0, 1].map(|n: usize| {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    shared.1[n].written();
+                    if fails && n == 0 {
+                        shared.0.fail(1);
+                    } else {
+                        shared.0.end(1);
+                    }
+                })
+            });
+            let outcome = shared.0.wait();
+            shared.1.iter().for_each(|mark| mark.read());
+            assert_eq!(outcome, if fails { Err(Failed) } else { Ok(()) });
+            for worker in workers {
+                worker.join().unwrap();
+            }
+            assert_eq!(shared.0.is_settled(), !fails);
+        });
+    }
+
+    #[test]
+    fn a_waiter_sees_what_was_done() {
+        work(false);
+    }
+
+    #[test]
+    fn a_waiter_is_told_of_a_failure() {
+        work(true);
+    }
+
+    #[test]
+    fn who_finds_nothing_under_way_sees_what_was_done() {
+        model(|| {
+            let shared = Arc::new((Pending::new(), PublishedMark::new()));
+            shared.0.begin(1);
+            let worker = {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    shared.1.written();
+                    shared.0.end(1);
+                })
+            };
+            if shared.0.is_settled() {
+                shared.1.read();
+            }
+            worker.join().unwrap();
+        });
     }
 }
 

@@ -1,7 +1,7 @@
 //! Inserting in two steps: all that can be done before the tag is known, and
 //! then the linking of the version.
 
-use super::insert::Reached;
+use super::insert::{Place, Reached};
 use super::leaf::Version;
 use super::node::Ref;
 use super::versions::{Unlinked, Versions};
@@ -30,8 +30,19 @@ impl Art {
     /// # Panics
     /// As for [`Art::insert`].
     pub fn prepare(&self, user_key: &[u8], value: &[u8]) -> Prepared {
+        self.prepare_at(self.top(), user_key, value)
+    }
+
+    /// [`Art::prepare`] from a place on the way to the key.
+    #[inline]
+    pub(super) fn prepare_at<'t>(
+        &'t self,
+        place: Place<'t>,
+        user_key: &[u8],
+        value: &[u8],
+    ) -> Prepared {
         check_sizes(user_key, value);
-        let (leaf, version) = match self.reach(self.top(), user_key, None, value) {
+        let (leaf, version) = match self.reach(place, user_key, None, value) {
             Reached::Made(leaf) => (leaf, 0),
             Reached::Found(leaf) => (leaf, Version::create(&self.memory, value).unit()),
         };

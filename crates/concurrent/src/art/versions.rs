@@ -326,25 +326,38 @@ impl<'t> Versions<'t> {
             };
         }
         let below = self.version(next);
-        let jump = match below.jump() {
-            0 => below,
-            jump => {
-                let first = self.version(Link(jump));
-                let second = match first.jump() {
-                    0 => first,
-                    jump => self.version(Link(jump)),
-                };
-                let equal_spans = below.depth().wrapping_sub(first.depth())
-                    == first.depth().wrapping_sub(second.depth());
-                if equal_spans { second } else { below }
-            }
+        let depth = below.depth();
+        let jump = if jumps_are_paired(depth) {
+            // Both of these jumps are of one length; the new one spans them.
+            self.version(Link(below.jump())).jump()
+        } else {
+            below.unit()
         };
         Place {
             next: next.0,
-            jump: jump.unit(),
-            depth: below.depth() + 1,
+            jump,
+            depth: depth + 1,
         }
     }
+}
+
+/// Whether the version at `depth` jumps as far as the one it jumps to.
+///
+/// Jumps are of 1, 3, 7, ... versions, and those met on the way down from a
+/// version are what makes its depth up: the longest that fits at the bottom,
+/// then the longest that fits in the rest. (Skew binary numbers, in which at
+/// most the last length comes twice.) So the depth alone tells, and no other
+/// version has to be fetched for it.
+fn jumps_are_paired(mut depth: u32) -> bool {
+    while depth > 0 {
+        let longest = (1 << (depth + 1).ilog2()) - 1;
+        match depth - longest {
+            0 => return false,
+            rest if rest == longest => return true,
+            rest => depth = rest,
+        }
+    }
+    false
 }
 
 /// Publishes a version in a link, if the link is as it was.
@@ -353,4 +366,22 @@ fn swap(link: &AtomicU32, from: Link, to: Link) -> bool {
     // failure: the place is looked for again.
     link.compare_exchange(from.0, to.0, Ordering::Release, Ordering::Relaxed)
         .is_ok()
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::jumps_are_paired;
+
+    /// Builds the jumps of a list from the lengths themselves.
+    #[test]
+    fn the_depth_tells_what_the_lengths_of_jumps_say() {
+        let mut jumps: Vec<u32> = vec![0];
+        for depth in 0..5000u32 {
+            let first = jumps[depth as usize];
+            let second = jumps[first as usize];
+            let paired = depth > 0 && depth - first == first - second;
+            assert_eq!(jumps_are_paired(depth), paired, "{depth}");
+            jumps.push(if paired { second } else { depth });
+        }
+    }
 }

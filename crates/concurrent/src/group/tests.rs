@@ -1,6 +1,7 @@
 //! Stress of the group queue with steps that check its promises.
 
 use super::*;
+use crate::publish::Publication;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
@@ -10,44 +11,68 @@ struct Request {
     fail: bool,
 }
 
-/// Tickets count up; publication must follow in order; one group at a time.
-#[derive(Default)]
+/// Tickets count up; publication must follow in order; one group at a time, or
+/// with `pipelined` one preparation at a time.
 struct Check {
+    pipelined: bool,
+    limit: u64,
+    preparing: AtomicU64,
     in_flight: AtomicU64,
     next: AtomicU64,
-    published: AtomicU64,
+    published: Publication,
     applied: AtomicU64,
-    groups: AtomicU64,
+    largest: AtomicU64,
 }
 
+#[derive(Clone)]
 struct Group {
     first: u64,
     len: u64,
 }
 
-impl Steps for Check {
+impl Check {
+    fn new(pipelined: bool, limit: u64) -> Self {
+        Check {
+            pipelined,
+            limit,
+            preparing: AtomicU64::new(0),
+            in_flight: AtomicU64::new(0),
+            next: AtomicU64::new(0),
+            published: Publication::new(0, YieldPolicy::default()),
+            applied: AtomicU64::new(0),
+            largest: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether applying this request fails.
+    fn fails(&self, id: u64) -> bool {
+        // Where groups overlap it would leave a gap in what is published.
+        !self.pipelined && id % 1009 == 7
+    }
+}
+
+impl Prepare for Check {
     type Request = Request;
     type Group = Group;
     type Error = String;
 
     fn admits(&self, leader: &Request, candidate: &Request, bytes: usize) -> bool {
-        leader.class == candidate.class && bytes < 8
+        leader.class == candidate.class && (bytes as u64) < self.limit
     }
     fn size(&self, _: &Request) -> usize {
         1
     }
     fn prepare(&self, members: &mut Members<'_, Request>) -> Result<Group, String> {
-        assert_eq!(
-            self.in_flight.fetch_add(1, SeqCst),
-            0,
-            "one group at a time"
-        );
+        assert_eq!(self.preparing.fetch_add(1, SeqCst), 0, "one at a time");
+        if self.limit > 8 {
+            // Let a queue form.
+            (0..50).for_each(|_| std::thread::yield_now());
+        }
+        let before = self.in_flight.fetch_add(1, SeqCst);
+        assert!(self.pipelined || before == 0, "one group at a time");
         let first = self.next.load(SeqCst);
-        assert_eq!(
-            self.published.load(SeqCst),
-            first,
-            "the group before is published"
-        );
+        let published = self.published.visible();
+        assert!(self.pipelined || published == first, "the group before is");
         let mut len = 0;
         let mut class = None;
         let mut fail = false;
@@ -58,14 +83,21 @@ impl Steps for Check {
             len += 1;
         });
         assert_eq!(len as usize, members.len());
-        assert!(len <= 8);
+        assert!(len <= self.limit);
+        self.largest.fetch_max(len, SeqCst);
+        self.preparing.fetch_sub(1, SeqCst);
         if fail {
             self.in_flight.fetch_sub(1, SeqCst);
             return Err(format!("group of {len}"));
         }
         self.next.fetch_add(len, SeqCst);
-        self.groups.fetch_add(1, SeqCst);
         Ok(Group { first, len })
+    }
+}
+
+impl Steps for Check {
+    fn pipelined(&self) -> bool {
+        self.pipelined
     }
     fn parallel(&self, group: &Group) -> bool {
         !group.first.is_multiple_of(3)
@@ -73,74 +105,187 @@ impl Steps for Check {
     fn apply(&self, group: &Group, request: &Request, ticket: u64) -> Result<(), String> {
         assert!((group.first..group.first + group.len).contains(&ticket));
         self.applied.fetch_add(1, SeqCst);
-        if request.id % 1009 == 7 {
+        if self.fails(request.id) {
             Err("apply".to_owned())
         } else {
             Ok(())
         }
     }
     fn publish(&self, group: &Group, _: Option<&String>) {
-        assert_eq!(
-            self.applied.load(SeqCst),
-            group.first + group.len,
-            "all applied"
-        );
-        self.published.store(group.first + group.len, SeqCst);
+        let end = group.first + group.len;
+        let applied = self.applied.load(SeqCst);
+        assert!(applied == end || self.pipelined && applied >= group.len);
         self.in_flight.fetch_sub(1, SeqCst);
+        self.published.finish(group.first + 1, end).unwrap();
     }
 }
 
-fn run(threads: u64, per_thread: u64, policy: YieldPolicy) {
-    let queue = GroupQueue::<Request, String, Group>::new(policy);
-    let check = Check::default();
+const SLEEPING: YieldPolicy = YieldPolicy {
+    max_yield: Duration::ZERO,
+    slow_yield: Duration::ZERO,
+};
+
+/// Calls `commit` with requests from many threads; it returns a ticket.
+fn storm(
+    threads: u64,
+    per_thread: u64,
+    commit: impl Fn(&Request) -> Result<u64, String> + Sync,
+) -> (u64, u64) {
     let failures = AtomicU64::new(0);
+    let expected = AtomicU64::new(0);
     std::thread::scope(|s| {
         for t in 0..threads {
-            let (queue, check, failures) = (&queue, &check, &failures);
+            let (failures, expected, commit) = (&failures, &expected, &commit);
             s.spawn(move || {
                 for i in 0..per_thread {
                     let id = t * per_thread + i;
                     let request = Request {
                         id,
-                        class: i % 5 / 4,
+                        class: i % 50 / 49,
                         fail: id % 997 == 3,
                     };
-                    let before = check.published.load(SeqCst);
-                    match queue.commit(check, &request) {
-                        Ok(_) => assert!(check.published.load(SeqCst) > before),
-                        Err(_) => drop(failures.fetch_add(1, SeqCst)),
-                    }
+                    expected.fetch_add(u64::from(request.fail), SeqCst);
+                    let outcome = commit(&request);
+                    failures.fetch_add(u64::from(outcome.is_err()), SeqCst);
+                    assert!(!request.fail || outcome.is_err());
                 }
             });
         }
     });
-    let expected = (0..threads * per_thread)
-        .filter(|id| id % 997 == 3 || id % 1009 == 7)
-        .count();
-    assert!(failures.load(SeqCst) >= expected as u64);
-    assert_eq!(check.published.load(SeqCst), check.next.load(SeqCst));
-    assert!(check.groups.load(SeqCst) <= threads * per_thread);
+    (failures.into_inner(), expected.into_inner())
+}
+
+fn run(check: Check, threads: u64, per_thread: u64, policy: YieldPolicy) {
+    let queue = GroupQueue::<Request, String, Group>::new(policy);
+    let (failures, expected) = storm(threads, per_thread, |request| {
+        let ticket = queue.commit(&check, request)?;
+        assert!(!check.fails(request.id));
+        check.published.wait(ticket + 1).unwrap();
+        Ok(ticket)
+    });
+    assert!(failures >= expected);
+    assert_eq!(check.published.visible(), check.next.load(SeqCst));
+    let unfailed = threads * per_thread - failures;
+    assert!(check.published.visible() >= unfailed);
+    assert_eq!(check.in_flight.load(SeqCst), 0);
     assert!(queue.newest.load(Ordering::SeqCst).is_null());
+    if threads > 40 {
+        let largest = check.largest.load(SeqCst);
+        assert!(largest >= deal::FAN_OUT as u64, "groups of {largest} only");
+    }
 }
 
 #[test]
 fn alone() {
-    run(1, 2_000, YieldPolicy::default());
+    for pipelined in [false, true] {
+        run(Check::new(pipelined, 8), 1, 2_000, YieldPolicy::default());
+    }
 }
 
 #[test]
 fn many_threads_yielding() {
-    run(8, 4_000, YieldPolicy::default());
+    for pipelined in [false, true] {
+        run(Check::new(pipelined, 8), 8, 4_000, YieldPolicy::default());
+    }
 }
 
 #[test]
 fn many_threads_sleeping() {
-    run(
-        16,
-        2_000,
-        YieldPolicy {
-            max_yield: Duration::ZERO,
-            slow_yield: Duration::ZERO,
-        },
-    );
+    for pipelined in [false, true] {
+        run(Check::new(pipelined, 8), 16, 2_000, SLEEPING);
+    }
+}
+
+#[test]
+fn large_groups_are_set_off_and_told_by_callers() {
+    for pipelined in [false, true] {
+        for policy in [YieldPolicy::default(), SLEEPING] {
+            run(Check::new(pipelined, 1 << 20), 64, 500, policy);
+        }
+    }
+}
+
+#[test]
+fn members_of_groups_that_are_only_prepared_go_their_own_way() {
+    for policy in [YieldPolicy::default(), SLEEPING] {
+        for threads in [1, 8, 64] {
+            let queue = GroupQueue::<Request, String, Group>::new(policy);
+            let check = Check::new(true, 1 << 20);
+            let tickets = AtomicU64::new(0);
+            let (failures, expected) = storm(threads, 16_000 / threads, |request| {
+                let (ticket, group) = queue.prepare(&check, request)?;
+                assert!((group.first..group.first + group.len).contains(&ticket));
+                tickets.fetch_add(ticket, SeqCst);
+                Ok(ticket)
+            });
+            assert!(failures >= expected);
+            let prepared = check.next.load(SeqCst);
+            assert_eq!(prepared, threads * (16_000 / threads) - failures);
+            let sum = prepared * prepared.saturating_sub(1) / 2;
+            assert_eq!(tickets.load(SeqCst), sum, "each ticket is somebody's");
+            assert!(queue.newest.load(Ordering::SeqCst).is_null());
+        }
+    }
+}
+
+/// Nodes for a crowd; `asleep` of them look as if they slept.
+fn nodes(requests: &[u64], asleep: usize) -> Vec<Node<u64, (), ()>> {
+    let nodes: Vec<_> = requests.iter().map(Node::new).collect();
+    for node in &nodes[..asleep] {
+        node.state.set_blocked();
+    }
+    nodes
+}
+
+fn list<R, E, G>(head: *mut Node<R, E, G>) -> Vec<*mut Node<R, E, G>> {
+    let step = |node: &*mut Node<R, E, G>| {
+        // SAFETY: nodes of the test, used by nobody else.
+        let next = unsafe { at(*node) }.next.get();
+        (!next.is_null()).then_some(next)
+    };
+    std::iter::successors((!head.is_null()).then_some(head), step).collect()
+}
+
+#[test]
+fn everybody_is_in_one_share_and_shares_are_even() {
+    for len in 1..200usize {
+        for asleep in [0, 1, 7, len / 2, len - 1] {
+            let asleep = asleep.min(len - 1);
+            let requests = vec![0; len - 1];
+            let nodes = nodes(&requests, asleep);
+            let sleeps = |node: &*mut Node<u64, (), ()>| {
+                // SAFETY: as in `list`.
+                unsafe { at(*node) }.state.get() == crate::waiter::BLOCKED
+            };
+            let mut crowd = deal::Crowd::EMPTY;
+            for node in &nodes {
+                // SAFETY: as in `list`.
+                unsafe { crowd.add(ptr::from_ref(node).cast_mut()) };
+            }
+            // SAFETY: as in `list`.
+            let dealt = unsafe { crowd.deal(len) };
+            let callers = list(dealt.callers);
+            // SAFETY: as in `list`.
+            let share = |node: &*mut _| list(unsafe { at(*node) }.share.get());
+            let mut shares: Vec<_> = callers.iter().map(share).collect();
+            shares.push(list(dealt.own));
+            let mut all: Vec<_> = shares.iter().flatten().chain(&callers).copied().collect();
+            all.sort_unstable();
+            let mut expected: Vec<_> = nodes.iter().map(|n| ptr::from_ref(n).cast_mut()).collect();
+            expected.sort_unstable();
+            assert_eq!(all, expected, "{len}");
+            let sizes = || shares.iter().map(Vec::len);
+            assert!(sizes().max().unwrap() <= sizes().min().unwrap() + 1);
+            if len >= deal::FAN_OUT {
+                assert_eq!(callers.len(), len.isqrt() - 1);
+                let awake = callers.iter().filter(|n| !sleeps(n)).count();
+                assert_eq!(awake, callers.len().min(len - 1 - asleep));
+            } else {
+                assert_eq!(callers.len(), 0);
+            }
+            for told in shares.iter().chain([&callers]) {
+                assert!(told.is_sorted_by_key(sleeps), "sleepers last");
+            }
+        }
+    }
 }

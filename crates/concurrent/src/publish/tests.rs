@@ -76,7 +76,6 @@ fn every_writer_returns_once_its_range_is_visible() {
             }
         });
         assert_eq!(run.publication.visible(), run.next.load(SeqCst) - 1);
-        assert_eq!(run.publication.sleepers.load(Relaxed), 0);
     }
 }
 
@@ -199,7 +198,7 @@ fn a_frozen_head_lets_the_others_sleep_until_it_moves() {
                     })
                 })
                 .collect();
-            while run.publication.sleepers.load(Relaxed) < 8 {
+            while run.publication.occupied.load(Relaxed).count_ones() < 8 {
                 std::thread::yield_now();
             }
             assert_eq!(run.publication.visible(), head.0 - 1);
@@ -210,4 +209,13 @@ fn a_frozen_head_lets_the_others_sleep_until_it_moves() {
         });
     }
     assert_eq!(run.publication.visible(), 50 * 9);
+}
+
+#[test]
+fn the_beds_of_a_range() {
+    assert_eq!(beds_of(0, 1), 0b10);
+    assert_eq!(beds_of(62, 65), 1 << 63 | 0b11);
+    assert_eq!(beds_of(5, 5 + 63), !(1 << 5));
+    assert_eq!(beds_of(7, 7 + 64), u64::MAX);
+    assert_eq!(beds_of(9, 9), 0);
 }

@@ -187,7 +187,8 @@ fn adversarial_keys_in_batches_and_prepared() {
             assert_eq!(tree.insert_batch(entries()), 0);
         } else {
             let before = tree.len();
-            let prepared: Vec<_> = entries().map(|e| tree.prepare(e.0, e.2)).collect();
+            let mut prepared = Vec::new();
+            tree.prepare_batch(entries().map(|e| (e.0, e.2)), |p| prepared.push(p));
             let twice: Vec<_> = entries().map(|e| tree.prepare(e.0, b"second")).collect();
             drop(tree.prepare(chunk[0].as_slice(), b"never published"));
             assert_eq!(tree.len(), before);

@@ -191,9 +191,12 @@ impl Outputs<'_> {
         {
             self.finish_table(Some(key::user_key(ikey)))?;
         }
-        let mut open = match self.open.take() {
-            Some(open) => open,
-            None => self.create_table()?,
+        if self.open.is_none() {
+            self.open = Some(self.create_table()?);
+        }
+        // In its place: a builder is large.
+        let Some(open) = &mut self.open else {
+            unreachable!("opened above");
         };
         open.builder.add(ikey, value)?;
         if open.last_key.is_empty() {
@@ -202,7 +205,6 @@ impl Outputs<'_> {
         open.last_key.clear();
         open.last_key.extend_from_slice(ikey);
         open.bounds.see_sequence(key::sequence(ikey));
-        self.open = Some(open);
         Ok(())
     }
 

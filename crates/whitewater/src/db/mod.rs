@@ -52,6 +52,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Instant;
+use switch::Unsettled;
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::relay::Relay;
 use whitewater_storage::fs::{FileLock, Fs};
@@ -110,6 +111,9 @@ pub(crate) struct Engine {
     /// Where writes go at present.
     /// Written by: a switch. Read by: writers. Publishes: the generation.
     pub(crate) generation: ArcSwap<Generation>,
+    /// Generations that were closed and may have inserts of published writes
+    /// pending, oldest first. A leaf lock.
+    pub(crate) unsettled: Mutex<Vec<Unsettled>>,
     /// Held by a switch of generations (exclusively), and by writers who wait
     /// for one to end.
     pub(crate) switching: RwLock<()>,

@@ -326,6 +326,7 @@ impl Opening<'_> {
                 0,
                 end,
             )),
+            unsettled: Mutex::default(),
             switching: RwLock::new(()),
             publication: Publication::new(end.last, policy),
             durable: Relay::new(end.last),

@@ -7,6 +7,10 @@
 //! waits for them: a flush starts when what is visible passes the end that
 //! [`Memtable::retire`] notes [I12].
 //!
+//! With unordered writes what is visible may not be inserted yet, so closed
+//! generations are kept account of until their pending inserts are made
+//! ([`Unsettled`]).
+//!
 //! One switch at a time: [`Switching`] is the proof.
 
 use super::Engine;
@@ -18,12 +22,24 @@ use crate::write::points::Point;
 use parking_lot::RwLockWriteGuard;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use whitewater_concurrent::pending::Pending;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::Segment;
 use whitewater_storage::{Error, Result};
 
 /// The right to switch. Taken before the manifest lock and the database mutex.
 pub(crate) type Switching<'a> = RwLockWriteGuard<'a, ()>;
+
+/// A generation that was closed. Not the generation itself, which would keep
+/// its memtables alive.
+#[derive(Debug)]
+pub(crate) struct Unsettled {
+    /// The last number handed out before it.
+    base: SequenceNumber,
+    /// The last number handed out in it.
+    last: SequenceNumber,
+    pending: Arc<Pending>,
+}
 
 /// The log that writes go to after a switch.
 enum NextLog {
@@ -267,9 +283,10 @@ impl Engine {
 
     /// Moves empty memtables on to log `number`, in which the generation began
     /// that follows the number `last`: if that is visible, nobody writes to
-    /// them on behalf of an older log any more. Otherwise a flush does so later.
+    /// them on behalf of an older log any more, unless an insert is pending.
+    /// Otherwise a flush does so later.
     fn settle_empty(&self, state: &DbState, last: SequenceNumber, number: u64) {
-        if self.publication.visible() >= last {
+        if self.is_inserted(last) {
             let empty = |cf: &&CfState| cf.mem.is_empty();
             for cf in state.cfs.values().filter(empty) {
                 cf.mem.advance_wal_number(number);
@@ -284,6 +301,38 @@ impl Engine {
         self.settle_empty(&state, now.base(), now.log.log_number());
     }
 
+    /// Whether everything up to `last` is in the memtables; a generation ends
+    /// there.
+    fn is_inserted(&self, last: SequenceNumber) -> bool {
+        // In this order: what is visible was counted as pending before.
+        self.publication.visible() >= last
+            && self
+                .unsettled
+                .lock()
+                .iter()
+                .all(|g| g.base >= last || g.pending.is_settled())
+    }
+
+    /// Closes a generation and keeps account of it until it is settled.
+    fn close_generation(&self, generation: &Generation) -> Result<End> {
+        self.options.hook.reached(Point::Closing, generation.base());
+        // Closed without a successor: a switch failed, or the database was
+        // closed.
+        let end = generation.close().ok_or_else(Engine::shutdown_error)?;
+        self.options.hook.reached(Point::Closed, end.last);
+        let visible = self.publication.visible();
+        let mut unsettled = self.unsettled.lock();
+        // Once all of a generation is visible, no more inserts come to pend. A
+        // failed one stays, for flushes to find.
+        unsettled.retain(|g| g.last > visible || !g.pending.is_settled());
+        unsettled.push(Unsettled {
+            base: generation.base(),
+            last: end.last,
+            pending: generation.pending.clone(),
+        });
+        Ok(end)
+    }
+
     /// Gives back what was allocated beyond the end of a log.
     fn trim(&self, log: &Segment, end: u64) {
         if let Err(e) = log.close(end) {
@@ -291,15 +340,27 @@ impl Engine {
         }
     }
 
-    /// The number up to which everything was handed out that `memtables` may
-    /// hold is visible: nobody inserts into them any more.
+    /// Waits until nobody inserts into `memtables` any more: the number is
+    /// visible up to which everything was handed out that they may hold, and
+    /// no insert of their generations is pending. Sleeps; writers in later
+    /// generations go on.
     ///
     /// # Errors
     /// A write in them failed.
     pub(crate) fn await_writers(&self, memtables: &[Arc<Memtable>]) -> Result<()> {
         let last = memtables.iter().map(|m| m.last_number()).max().unwrap_or(0);
         let waited = self.publication.wait(last);
-        waited.map_err(|_| self.first_error())
+        waited.map_err(|_| self.first_error())?;
+        // After that: what is visible was counted as pending before.
+        let pending: Vec<_> = {
+            let unsettled = self.unsettled.lock();
+            let theirs = unsettled.iter().filter(|g| g.base < last);
+            theirs.map(|g| g.pending.clone()).collect()
+        };
+        for inserts in pending {
+            inserts.wait().map_err(|_| self.first_error())?;
+        }
+        Ok(())
     }
 
     /// The failure that stopped writes.
@@ -308,16 +369,5 @@ impl Engine {
             Err(e) => e,
             Ok(()) => Self::shutdown_error(),
         }
-    }
-}
-
-impl Engine {
-    fn close_generation(&self, generation: &Generation) -> Result<End> {
-        self.options.hook.reached(Point::Closing, generation.base());
-        // Closed without a successor: a switch failed, or the database was
-        // closed.
-        let end = generation.close().ok_or_else(Engine::shutdown_error)?;
-        self.options.hook.reached(Point::Closed, end.last);
-        Ok(end)
     }
 }

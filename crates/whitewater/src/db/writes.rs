@@ -6,8 +6,9 @@ use crate::options::read::WriteSpec;
 use crate::perf::{Step, StepTimer};
 use crate::stats::{Histogram, Ticker};
 use crate::write::generation::{Generation, Place};
-use crate::write::group::{self, Grouped};
+use crate::write::group::{self, Grouped, Leader};
 use crate::write::points::Point;
+use crate::write::unordered::{self, Unordered};
 use crate::write::{CommitEnv, CommitProtocol, WriteRequest, ordered};
 use arc_swap::Guard;
 use std::cell::Cell;
@@ -98,16 +99,21 @@ impl Engine {
         if !stalled.is_zero() {
             self.count_stall(stalled);
         }
+        let leader = Leader {
+            env: self,
+            max_group_bytes: self.options.max_write_batch_group_size_bytes,
+        };
         match self.protocol {
             CommitProtocol::Ordered => ordered::commit(self, w),
-            _ => {
+            CommitProtocol::Grouped | CommitProtocol::Pipelined => {
                 let steps = Grouped {
-                    env: self,
+                    leader,
                     concurrent_inserts: self.options.allow_concurrent_memtable_write,
-                    max_group_bytes: self.options.max_write_batch_group_size_bytes,
+                    pipelined: self.protocol == CommitProtocol::Pipelined,
                 };
                 group::commit(&self.queue, &steps, w)
             }
+            CommitProtocol::Unordered => unordered::commit(&self.queue, &Unordered { leader }, w),
         }
     }
 

@@ -38,7 +38,6 @@ use crate::read::get::GetContext;
 use crate::read::rangedel::FragmentedTombstones;
 use budget::{Charge, Tenant};
 use bytes::Bytes;
-use crossbeam_utils::CachePadded;
 use filter::{Filtered, KeyFilter};
 use parking_lot::Mutex;
 use protection::{Protection, Verified};
@@ -46,6 +45,7 @@ use rep::{RepOptions, new_rep};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use whitewater_concurrent::arena::ArenaOptions;
+use whitewater_concurrent::counter::Sharded;
 use whitewater_concurrent::region::{HugePages, TRANSPARENT};
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, UserComparator, ValueType, pack_tag};
@@ -80,8 +80,9 @@ pub(crate) struct Memtable {
     /// Whether somebody has already asked to switch this memtable.
     /// Written by: the first writer that finds it full. Publishes nothing.
     full: AtomicBool,
-    /// On a line of its own: everybody reads the fields above all the time.
-    counters: CachePadded<Counters>,
+    /// [`ENTRIES`] and [`DELETES`]. Written by: writers, once per batch. Read
+    /// by: properties, switches and flush.
+    counters: Sharded<2>,
     /// The log that holds its oldest entry, or any later write.
     /// Written by: a switch or a flush, while it is empty. Read by: flush and
     /// log deletion. Under the database mutex, so relaxed.
@@ -94,13 +95,9 @@ pub(crate) struct Memtable {
     pub id: u64,
 }
 
-/// Written by: writers, once per batch (relaxed). Read by: properties and
-/// flush. Publish nothing.
-#[derive(Debug, Default)]
-struct Counters {
-    entries: AtomicU64,
-    deletes: AtomicU64,
-}
+/// The counters of a memtable.
+const ENTRIES: usize = 0;
+const DELETES: usize = 1;
 
 #[derive(Debug, Default)]
 struct Tombstones {
@@ -159,7 +156,7 @@ impl Memtable {
             range_tombstones: Mutex::default(),
             num_tombstones: AtomicUsize::new(0),
             full: AtomicBool::new(false),
-            counters: CachePadded::default(),
+            counters: Sharded::new(),
             wal_number: AtomicU64::new(wal_number),
             last_number: AtomicU64::new(0),
             id,
@@ -186,9 +183,9 @@ impl Memtable {
     /// it is twice as large. Whoever switches may be held up, and writers go on
     /// meanwhile; those who are asked then wait for the switch to end.
     fn count(&self, entries: u64, deletes: u64) -> bool {
-        self.counters.entries.fetch_add(entries, Ordering::Relaxed);
+        self.counters.add(ENTRIES, entries);
         if deletes > 0 {
-            self.counters.deletes.fetch_add(deletes, Ordering::Relaxed);
+            self.counters.add(DELETES, deletes);
         }
         // What is used would have to be summed up over the cores.
         let taken = self.rep.allocated_bytes() + self.memory_besides();
@@ -319,12 +316,12 @@ impl Memtable {
 
     /// Points and range tombstones.
     pub fn num_entries(&self) -> u64 {
-        self.counters.entries.load(Ordering::Relaxed)
+        self.counters.get(ENTRIES)
     }
 
     /// Point and range tombstones.
     pub fn num_deletes(&self) -> u64 {
-        self.counters.deletes.load(Ordering::Relaxed)
+        self.counters.get(DELETES)
     }
 
     /// Whether nothing was written.

@@ -26,8 +26,7 @@ use level::CurrentLevel;
 use std::array::from_fn;
 use std::fmt;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use whitewater_concurrent::counter::Counter;
+use whitewater_concurrent::counter::{Counter, thread_number};
 
 const SHARDS: usize = 16;
 
@@ -64,7 +63,7 @@ impl Statistics {
     pub fn add(&self, ticker: Ticker, n: u64) {
         debug_assert!(ticker.is_collected(), "{ticker} says that it stays 0");
         if self.level.includes(StatsLevel::ExceptHistogramOrTimers) {
-            self.shards[own_shard()].tickers[ticker as usize].add(n);
+            self.shards[thread_number() % SHARDS].tickers[ticker as usize].add(n);
         }
     }
 
@@ -79,7 +78,7 @@ impl Statistics {
     pub fn record(&self, histogram: Histogram, value: u64) {
         debug_assert!(histogram.is_collected(), "{histogram} says it stays empty");
         if self.wants(histogram) {
-            self.shards[own_shard()].histograms[histogram as usize]
+            self.shards[thread_number() % SHARDS].histograms[histogram as usize]
                 .get_or_init(Box::default)
                 .record(value);
         }
@@ -105,15 +104,6 @@ pub(crate) fn tick(statistics: Option<&Statistics>, ticker: Ticker, n: u64) {
     if let Some(s) = statistics {
         s.add(ticker, n);
     }
-}
-
-/// The shard of the calling thread: threads take them in turn.
-fn own_shard() -> usize {
-    /// Numbers threads. Written and read by: threads at their first count.
-    /// Publishes nothing.
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    thread_local!(static OWN: usize = NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS);
-    OWN.with(|s| *s)
 }
 
 /// One line for each ticker and histogram that is collected, as RocksDB prints

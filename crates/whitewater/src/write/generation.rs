@@ -16,6 +16,7 @@ use super::MemtableMap;
 use crossbeam_utils::CachePadded;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use whitewater_concurrent::pending::Pending;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::Segment;
 
@@ -68,6 +69,10 @@ pub(crate) struct End {
 pub(crate) struct Generation {
     pub memtables: MemtableMap,
     pub log: Arc<Segment>,
+    /// Inserts of published writes (`unordered`); zero for good once the
+    /// generation is closed, its end visible, and they are made. Held by who
+    /// may have to wait for them when the generation itself is gone.
+    pub pending: Arc<Pending>,
     /// The last sequence number handed out before it.
     base: SequenceNumber,
     /// Where the log begins to hold writes.
@@ -89,6 +94,7 @@ impl Generation {
         Generation {
             memtables,
             log,
+            pending: Arc::default(),
             base: end.last,
             start,
             tail: CachePadded::new(AtomicU64::new(end.offset << COUNT_BITS)),

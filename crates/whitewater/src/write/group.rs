@@ -1,8 +1,17 @@
-//! Grouped commit: one leader logs for all, members insert side by side.
+//! Grouped and pipelined commit: one leader logs for all, members insert side
+//! by side.
 //!
-//! RocksDB's protocol before pipelining (seed 000): a group is logged as one
+//! *Grouped* is RocksDB's protocol (seed 000): a group is logged as one
 //! record, inserted by its members in parallel, and published as a whole
-//! before the next group starts. The mechanism is `concurrent::group`.
+//! before the next group starts.
+//!
+//! *Pipelined* hands leadership on as soon as the group is logged, so that the
+//! log write of the next group goes on beside the inserts of this one. RocksDB
+//! has a second queue for what is logged; here places in the order are taken
+//! before the log is written, and the publication puts right that a group may
+//! be inserted before one in front of it: members wait for their own number.
+//!
+//! The mechanism is `concurrent::group`.
 
 use super::generation::{Generation, Place};
 use super::points::Point;
@@ -10,7 +19,7 @@ use super::steps::{acknowledge, header, reserve};
 use super::{CommitEnv, WriteRequest};
 use arc_swap::Guard;
 use std::sync::Arc;
-use whitewater_concurrent::group::{GroupQueue, Members, Steps};
+use whitewater_concurrent::group::{GroupQueue, Members, Prepare, Steps};
 use whitewater_storage::batch::HEADER_SIZE;
 use whitewater_storage::{Error, Result};
 
@@ -18,28 +27,38 @@ use whitewater_storage::{Error, Result};
 const SMALL_GROUP_SLACK: usize = 128 << 10;
 
 /// What a group's members share.
+#[derive(Clone)]
 pub(crate) struct WriteGroup {
-    generation: Arc<Generation>,
-    place: Place,
+    pub(super) generation: Arc<Generation>,
+    pub(super) place: Place,
 }
 
-/// The queue of a database's writers.
+/// The queue of a database's writers. All of them follow one protocol.
 pub(crate) type WriteQueue = GroupQueue<WriteRequest, Error, WriteGroup>;
 
-/// The grouped protocol over an environment.
-pub(crate) struct Grouped<'a, E> {
+/// What all leaders do: put a group together, reserve and log.
+#[derive(Debug)]
+pub(crate) struct Leader<'a, E> {
     pub env: &'a E,
-    /// Members may insert at the same time.
-    pub concurrent_inserts: bool,
     /// Bytes a group may reach.
     pub max_group_bytes: usize,
+}
+
+/// The grouped and the pipelined protocol over an environment.
+#[derive(Debug)]
+pub(crate) struct Grouped<'a, E> {
+    pub leader: Leader<'a, E>,
+    /// Members may insert at the same time.
+    pub concurrent_inserts: bool,
+    /// The next group is logged while this one is inserted.
+    pub pipelined: bool,
 }
 
 /// Commits `request` through `queue`.
 ///
 /// # Errors
-/// What the group's log write or inserts reported; then no part of the batch
-/// is visible.
+/// What the group's log write or inserts reported, or a group's before it;
+/// then no part of the batch is visible.
 pub(crate) fn commit<E: CommitEnv>(
     queue: &WriteQueue,
     steps: &Grouped<'_, E>,
@@ -47,7 +66,7 @@ pub(crate) fn commit<E: CommitEnv>(
 ) -> Result<()> {
     let first = queue.commit(steps, request)?;
     let last = first + u64::from(request.batch.count()) - 1;
-    acknowledge(steps.env, last)
+    acknowledge(steps.leader.env, last)
 }
 
 /// A group's totals.
@@ -59,37 +78,14 @@ struct Sum {
     disable_wal: bool,
 }
 
-impl<E: CommitEnv> Grouped<'_, E> {
-    /// Logs the group as one record and makes it durable if a member asks.
-    fn log(
+impl<E: CommitEnv> Leader<'_, E> {
+    /// Whether `candidate` may join the group of `leader`.
+    pub(super) fn admits(
         &self,
-        generation: &Generation,
-        place: &Place,
-        sum: &Sum,
-        members: &mut Members<'_, WriteRequest>,
-    ) -> Result<()> {
-        if sum.disable_wal {
-            return Ok(());
-        }
-        let header = header(place.first, sum.entries as u32);
-        let mut parts: Vec<&[u8]> = Vec::with_capacity(members.len() + 1);
-        parts.push(&header);
-        members.for_each(|request, _| parts.push(request.body()));
-        self.env.log(generation, place, &parts)?;
-        if sum.sync {
-            // Groups log one after the other, so all before it is in the log.
-            self.env.make_durable(place.last)?;
-        }
-        Ok(())
-    }
-}
-
-impl<E: CommitEnv> Steps for Grouped<'_, E> {
-    type Request = WriteRequest;
-    type Group = WriteGroup;
-    type Error = Error;
-
-    fn admits(&self, leader: &WriteRequest, candidate: &WriteRequest, bytes: usize) -> bool {
+        leader: &WriteRequest,
+        candidate: &WriteRequest,
+        bytes: usize,
+    ) -> bool {
         let own = leader.batch.bytes().len();
         let limit = if own <= SMALL_GROUP_SLACK {
             self.max_group_bytes.min(own + SMALL_GROUP_SLACK)
@@ -103,11 +99,8 @@ impl<E: CommitEnv> Steps for Grouped<'_, E> {
             && bytes + candidate.batch.bytes().len() <= limit
     }
 
-    fn size(&self, request: &WriteRequest) -> usize {
-        request.batch.bytes().len()
-    }
-
-    fn prepare(&self, members: &mut Members<'_, WriteRequest>) -> Result<WriteGroup> {
+    /// Reserves and logs.
+    pub(super) fn prepare(&self, members: &mut Members<'_, WriteRequest>) -> Result<WriteGroup> {
         let mut sum = Sum::default();
         members.for_each(|request, ticket| {
             *ticket = sum.entries;
@@ -133,21 +126,74 @@ impl<E: CommitEnv> Steps for Grouped<'_, E> {
         })
     }
 
+    /// Logs the group as one record and makes it durable if a member asks.
+    fn log(
+        &self,
+        generation: &Generation,
+        place: &Place,
+        sum: &Sum,
+        members: &mut Members<'_, WriteRequest>,
+    ) -> Result<()> {
+        if sum.disable_wal {
+            return Ok(());
+        }
+        let header = header(place.first, sum.entries as u32);
+        let mut parts: Vec<&[u8]> = Vec::with_capacity(members.len() + 1);
+        parts.push(&header);
+        members.for_each(|request, _| parts.push(request.body()));
+        self.env.log(generation, place, &parts)?;
+        if sum.sync {
+            // Groups log one after the other, so all before it is in the log.
+            self.env.make_durable(place.last)?;
+        }
+        Ok(())
+    }
+}
+
+impl<E: CommitEnv> Prepare for Grouped<'_, E> {
+    type Request = WriteRequest;
+    type Group = WriteGroup;
+    type Error = Error;
+
+    fn admits(&self, leader: &WriteRequest, candidate: &WriteRequest, bytes: usize) -> bool {
+        self.leader.admits(leader, candidate, bytes)
+    }
+
+    fn size(&self, request: &WriteRequest) -> usize {
+        request.batch.bytes().len()
+    }
+
+    fn prepare(&self, members: &mut Members<'_, WriteRequest>) -> Result<WriteGroup> {
+        self.leader.prepare(members)
+    }
+}
+
+impl<E: CommitEnv> Steps for Grouped<'_, E> {
+    fn pipelined(&self) -> bool {
+        self.pipelined
+    }
+
     fn parallel(&self, _: &WriteGroup) -> bool {
         self.concurrent_inserts
     }
 
     fn apply(&self, group: &WriteGroup, request: &WriteRequest, ticket: u64) -> Result<()> {
-        self.env.apply(&group.generation, request, ticket)
+        let env = self.leader.env;
+        if self.pipelined && !self.concurrent_inserts {
+            // One insert at a time, over all groups: the leader applies for
+            // all of its own, when the groups before are done.
+            acknowledge(env, group.place.first - 1)?;
+        }
+        env.apply(&group.generation, request, ticket)
     }
 
     fn publish(&self, group: &WriteGroup, failure: Option<&Error>) {
         let Place { first, last, .. } = group.place;
         match failure {
-            Some(e) => self.env.fail(first, e),
+            Some(e) => self.leader.env.fail(first, e),
             // An error means that a group before it failed; its members learn
             // so when they wait for their numbers.
-            None => drop(self.env.publication().finish(first, last)),
+            None => drop(self.leader.env.publication().finish(first, last)),
         }
     }
 }

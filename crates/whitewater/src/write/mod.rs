@@ -16,19 +16,20 @@
 //! The steps are written once: in [`steps`] over a [`CommitEnv`], which the
 //! database implements, and a fake in the protocols' tests. A protocol decides
 //! who does a step and who waits: [`ordered`] lets every writer do all of its
-//! own, [`group`] has leaders.
+//! own, [`group`] has leaders, and [`unordered`] leaders for the log alone.
 //!
 //! Invariants (numbers of the design memo in brackets):
 //! * C1 [I1]: sequence order is log order is publication order.
 //! * C2 [I2]: `visible = v` only if every entry with a number up to `v` is in
-//!   its memtable.
+//!   its memtable; not so in [`unordered`], which publishes before it inserts.
 //! * C3 [I4]: `visible` only takes values at ends of batches.
 //! * C4 [I8, I9]: a write is acknowledged only when its record and all before
 //!   it were handed to the operating system, with `sync` only after a
 //!   successful sync of its log and all logs before it.
 //! * C5 [I15]: the first failed log write or insert stops all later writes.
 //!   The failed write and those after it never become visible, and their
-//!   numbers are not used again.
+//!   numbers are not used again. (An insert in [`unordered`] is visible when it
+//!   fails; those under way beside it end as they may.)
 //! * C6 [I12]: a batch goes wholly to the generation that it has its place in.
 
 pub(crate) mod generation;
@@ -38,6 +39,7 @@ pub(crate) mod ordered;
 pub(crate) mod points;
 pub(crate) mod stall;
 pub(crate) mod steps;
+pub(crate) mod unordered;
 
 use crate::memtable::Memtable;
 use crate::perf::{Step, StepTimer};
@@ -71,9 +73,16 @@ pub enum CommitProtocol {
     /// RocksDB's `enable_pipelined_write`: the log write of one group goes on
     /// beside the inserts of the one before it.
     Pipelined,
-    /// RocksDB's `unordered_write`: a write is visible once it is logged, and
-    /// inserted after that. Snapshots may change, and readers may see a part
-    /// of a batch, while writes are under way.
+    /// RocksDB's `unordered_write`: a write's sequence numbers count as visible
+    /// once it is logged, and it is inserted after that, beside all others.
+    ///
+    /// Relaxed, while writes are under way: a snapshot may change, since
+    /// entries with numbers up to its own still arrive; a reader may see a part
+    /// of a batch; two readers may see two writes in different orders. Kept: a
+    /// write that has returned is seen by all reads that start then, each key
+    /// by itself is linearizable, the log is in order, and recovery restores
+    /// whole batches. An insert that fails leaves a part of its batch readable
+    /// and stops the database.
     Unordered,
 }
 

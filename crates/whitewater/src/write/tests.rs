@@ -3,11 +3,12 @@
 //! the log in flight, more threads than cores.
 
 use super::generation::End;
-use super::group::{self, Grouped, WriteQueue};
+use super::group::{self, Grouped, Leader, WriteQueue};
+use super::unordered::{self, Unordered};
 use super::*;
 use crate::perf;
 use arc_swap::ArcSwap;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Condvar, Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -21,7 +22,19 @@ use whitewater_storage::key::ValueType;
 use whitewater_storage::wal::{LogReader, ReadOutcome, Segment};
 
 /// The protocols that keep every promise.
-const STRICT: [CommitProtocol; 2] = [CommitProtocol::Ordered, CommitProtocol::Grouped];
+const STRICT: [CommitProtocol; 3] = [
+    CommitProtocol::Ordered,
+    CommitProtocol::Grouped,
+    CommitProtocol::Pipelined,
+];
+
+/// Those, and the one that relaxes what others see.
+const ALL: [CommitProtocol; 4] = [
+    CommitProtocol::Ordered,
+    CommitProtocol::Grouped,
+    CommitProtocol::Pipelined,
+    CommitProtocol::Unordered,
+];
 
 /// Where to fail.
 #[derive(Debug, Default, Clone, Copy)]
@@ -32,6 +45,8 @@ struct Plan {
     insert: u64,
     /// Panic at the insert of this sequence number.
     panic: u64,
+    /// Wait at the insert of this sequence number, until let go.
+    hold: u64,
     /// The n-th sync.
     sync: u64,
     /// Switch generations every so many entries; 0 never.
@@ -43,6 +58,8 @@ struct Plan {
 /// A log, a memtable and a visible number that check the invariants.
 struct FakeEnv {
     plan: Plan,
+    /// What is visible may not be inserted yet.
+    unordered: bool,
     fs: MemFs,
     generation: ArcSwap<Generation>,
     switching: RwLock<()>,
@@ -55,6 +72,36 @@ struct FakeEnv {
     log_writes: AtomicU64,
     syncs: AtomicU64,
     logs: AtomicU64,
+    /// Threads that insert at this moment, and the most there were.
+    inserting: AtomicU64,
+    most_inserting: AtomicU64,
+    held: Hold,
+}
+
+/// Where a writer is held.
+#[derive(Default)]
+struct Hold {
+    /// Whether it has come, and whether it was let go.
+    state: Mutex<(bool, bool)>,
+    changed: Condvar,
+}
+
+impl Hold {
+    fn come(&self) {
+        let mut state = self.state.lock();
+        state.0 = true;
+        self.changed.notify_all();
+        self.changed.wait_while(&mut state, |state| !state.1);
+    }
+    /// Waits until a writer has come.
+    fn await_writer(&self) {
+        let mut state = self.state.lock();
+        self.changed.wait_while(&mut state, |state| !state.0);
+    }
+    fn let_go(&self) {
+        self.state.lock().1 = true;
+        self.changed.notify_all();
+    }
 }
 
 fn segment(fs: &MemFs, number: u64, step: u64) -> Arc<Segment> {
@@ -66,7 +113,7 @@ fn segment(fs: &MemFs, number: u64, step: u64) -> Arc<Segment> {
 }
 
 impl FakeEnv {
-    fn new(plan: Plan) -> Self {
+    fn new(plan: Plan, unordered: bool) -> Self {
         let plan = Plan {
             step: plan.step.max(64),
             ..plan
@@ -77,6 +124,7 @@ impl FakeEnv {
         let first = Generation::new(MemtableMap::default(), log, 0, start);
         FakeEnv {
             plan,
+            unordered,
             fs,
             generation: ArcSwap::from_pointee(first),
             switching: RwLock::new(()),
@@ -88,7 +136,17 @@ impl FakeEnv {
             log_writes: AtomicU64::new(0),
             syncs: AtomicU64::new(0),
             logs: AtomicU64::new(1),
+            inserting: AtomicU64::new(0),
+            most_inserting: AtomicU64::new(0),
+            held: Hold::default(),
         }
+    }
+
+    /// The keys that a reader at `sequence` sees now.
+    fn seen_at(&self, sequence: SequenceNumber) -> Vec<String> {
+        let inserted = self.inserted.lock();
+        let keys = inserted.range(..=sequence).map(|(_, key)| key.clone());
+        keys.map(|key| String::from_utf8(key).unwrap()).collect()
     }
 
     /// Goes on in another generation with a log of its own.
@@ -138,6 +196,27 @@ impl FakeEnv {
     }
 }
 
+impl FakeEnv {
+    fn insert(&self, request: &WriteRequest, first: SequenceNumber) -> Result<()> {
+        for (i, op) in request.batch.ops().enumerate() {
+            let Op::Entry { key, .. } = op? else { continue };
+            let seq = first + i as u64;
+            let visible = self.publication.visible();
+            assert_eq!(seq <= visible, self.unordered, "C2: inserted, then visible");
+            if seq == self.plan.hold {
+                self.held.come();
+            }
+            if seq == self.plan.insert {
+                return Err(Error::invalid("planted insert failure"));
+            }
+            assert_ne!(seq, self.plan.panic, "planted panic");
+            let before = self.inserted.lock().insert(seq, key.to_vec());
+            assert_eq!(before, None, "each number is used once");
+        }
+        Ok(())
+    }
+}
+
 impl CommitEnv for FakeEnv {
     fn enter(&self) -> Result<Guard<Arc<Generation>>> {
         if let Some(e) = &*self.failure.lock() {
@@ -181,21 +260,11 @@ impl CommitEnv for FakeEnv {
         generation.log.put(place.at, parts)
     }
     fn apply(&self, _: &Generation, request: &WriteRequest, first: SequenceNumber) -> Result<()> {
-        for (i, op) in request.batch.ops().enumerate() {
-            let Op::Entry { key, .. } = op? else { continue };
-            let seq = first + i as u64;
-            assert!(
-                seq > self.publication.visible(),
-                "C2: not visible before inserted"
-            );
-            if seq == self.plan.insert {
-                return Err(Error::invalid("planted insert failure"));
-            }
-            assert_ne!(seq, self.plan.panic, "planted panic");
-            let before = self.inserted.lock().insert(seq, key.to_vec());
-            assert_eq!(before, None, "each number is used once");
-        }
-        Ok(())
+        let inserting = self.inserting.fetch_add(1, SeqCst) + 1;
+        self.most_inserting.fetch_max(inserting, SeqCst);
+        let inserted = self.insert(request, first);
+        self.inserting.fetch_sub(1, SeqCst);
+        inserted
     }
     fn grouped(&self, writes: usize) {
         assert!(writes > 0);
@@ -235,7 +304,7 @@ struct Db {
 impl Db {
     fn new(protocol: CommitProtocol, plan: Plan) -> Self {
         Db {
-            env: FakeEnv::new(plan),
+            env: FakeEnv::new(plan, protocol == CommitProtocol::Unordered),
             protocol,
             concurrent_inserts: true,
             queue: GroupQueue::new(YieldPolicy::default()),
@@ -243,15 +312,22 @@ impl Db {
     }
 
     fn commit(&self, request: &WriteRequest) -> Result<()> {
+        let leader = Leader {
+            env: &self.env,
+            max_group_bytes: 1 << 20,
+        };
         match self.protocol {
             CommitProtocol::Ordered => ordered::commit(&self.env, request),
-            _ => {
+            CommitProtocol::Grouped | CommitProtocol::Pipelined => {
                 let steps = Grouped {
-                    env: &self.env,
+                    leader,
                     concurrent_inserts: self.concurrent_inserts,
-                    max_group_bytes: 1 << 20,
+                    pipelined: self.protocol == CommitProtocol::Pipelined,
                 };
                 group::commit(&self.queue, &steps, request)
+            }
+            CommitProtocol::Unordered => {
+                unordered::commit(&self.queue, &Unordered { leader }, request)
             }
         }
     }
@@ -309,7 +385,8 @@ impl Db {
         assert_eq!(last - seqs[0], keys.len() as u64 - 1, "a batch is together");
         assert!(last <= visible, "C4: visible once acknowledged");
         let before = inserted.range(..=last).count() as u64;
-        assert_eq!(before, last, "C2: with all that is before it");
+        let whole = before == last || self.env.unordered;
+        assert!(whole, "C2: with all that is before it");
         drop(inserted);
         assert!(!sync || self.env.durable.done() >= last);
     }
@@ -347,7 +424,7 @@ impl Db {
 
 #[test]
 fn log_order_is_sequence_order_and_holds_what_was_acknowledged() {
-    for protocol in STRICT {
+    for protocol in ALL {
         for threads in [1, 2, 8, 64] {
             let db = Db::new(protocol, Plan::default());
             let acked = db.run_writers(threads, 960 / threads);
@@ -359,7 +436,7 @@ fn log_order_is_sequence_order_and_holds_what_was_acknowledged() {
 
 #[test]
 fn writers_go_on_over_switches_and_extensions_of_the_log() {
-    for protocol in STRICT {
+    for protocol in ALL {
         for switch_every in [1, 7, 100] {
             let plan = Plan {
                 switch_every,
@@ -375,15 +452,18 @@ fn writers_go_on_over_switches_and_extensions_of_the_log() {
 
 #[test]
 fn inserts_one_by_one_keep_the_same_order() {
-    let mut db = Db::new(CommitProtocol::Grouped, Plan::default());
-    db.concurrent_inserts = false;
-    let acked = db.run_writers(8, 100);
-    db.check_all(&acked);
+    for protocol in [CommitProtocol::Grouped, CommitProtocol::Pipelined] {
+        let mut db = Db::new(protocol, Plan::default());
+        db.concurrent_inserts = false;
+        let acked = db.run_writers(8, 100);
+        db.check_all(&acked);
+        assert_eq!(db.env.most_inserting.load(SeqCst), 1, "{protocol}");
+    }
 }
 
 #[test]
 fn after_a_failed_log_write_nothing_is_acknowledged_or_visible() {
-    for protocol in STRICT {
+    for protocol in ALL {
         for log in [1, 2, 17, 60] {
             let plan = Plan {
                 log,
@@ -413,36 +493,45 @@ fn after_a_failed_insert_it_and_what_follows_fails() {
     }
 }
 
-/// Grouped writers abort the process instead: what the others of the group
-/// point to is on the stack that unwinds.
+/// Grouped and pipelined writers abort the process instead: what the others of
+/// the group point to is on the stack that unwinds.
 #[test]
 fn a_panic_in_the_window_fails_the_write_and_hangs_nobody() {
-    let plan = Plan {
-        panic: 40,
-        ..Plan::default()
-    };
-    let db = Db::new(CommitProtocol::Ordered, plan);
-    let panicked = AtomicU64::new(0);
-    std::thread::scope(|s| {
-        for t in 0..8 {
-            let (db, panicked) = (&db, &panicked);
-            s.spawn(move || {
-                for i in 0..20 {
-                    let write = || db.write(&[format!("{t}-{i}")], false, false);
-                    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(write));
-                    panicked.fetch_add(u64::from(caught.is_err()), SeqCst);
-                }
-            });
+    for protocol in [CommitProtocol::Ordered, CommitProtocol::Unordered] {
+        let plan = Plan {
+            panic: 40,
+            ..Plan::default()
+        };
+        let db = Db::new(protocol, plan);
+        let panicked = AtomicU64::new(0);
+        std::thread::scope(|s| {
+            for t in 0..8 {
+                let (db, panicked) = (&db, &panicked);
+                s.spawn(move || {
+                    for i in 0..20 {
+                        let write = || db.write(&[format!("{t}-{i}")], false, false);
+                        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(write));
+                        panicked.fetch_add(u64::from(caught.is_err()), SeqCst);
+                    }
+                });
+            }
+        });
+        assert_eq!(panicked.load(SeqCst), 1);
+        let visible = db.env.publication.visible();
+        if db.env.unordered {
+            assert!(visible >= 40, "published before it was inserted");
+            let pending = &db.env.generation.load().pending;
+            assert!(pending.wait().is_err(), "nobody flushes what lacks it");
+        } else {
+            assert_eq!(visible, 39);
         }
-    });
-    assert_eq!(panicked.load(SeqCst), 1);
-    assert_eq!(db.env.publication.visible(), 39);
-    assert!(db.write(&["late".to_owned()], false, false).is_err());
+        assert!(db.write(&["late".to_owned()], false, false).is_err());
+    }
 }
 
 #[test]
 fn a_failed_sync_is_told_to_whoever_asked_and_stops_writes() {
-    for protocol in STRICT {
+    for protocol in ALL {
         let plan = Plan {
             sync: 3,
             ..Plan::default()
@@ -460,7 +549,7 @@ fn a_failed_sync_is_told_to_whoever_asked_and_stops_writes() {
 
 #[test]
 fn a_batch_of_log_data_alone_keeps_its_place_in_the_log() {
-    for protocol in STRICT {
+    for protocol in ALL {
         let db = Db::new(protocol, Plan::default());
         db.write(&["a".to_owned()], false, false).unwrap();
         let mut batch = Batch::default();
@@ -479,4 +568,135 @@ fn a_batch_of_log_data_alone_keeps_its_place_in_the_log() {
         assert_eq!(keys, [b"a", b"b"]);
         assert_eq!(db.env.publication.visible(), 3, "one number for the data");
     }
+}
+
+impl Db {
+    /// Calls `look` while a writer of `keys` is held at its insert; then lets
+    /// it go, and returns what it returned.
+    fn while_held(&self, keys: &[&str], look: impl FnOnce()) -> Result<()> {
+        let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+        std::thread::scope(|s| {
+            let writer = s.spawn(|| self.write(&keys, false, false));
+            self.env.held.await_writer();
+            look();
+            self.env.held.let_go();
+            writer.join().unwrap()
+        })
+    }
+}
+
+fn holding(protocol: CommitProtocol, hold: u64) -> Db {
+    let plan = Plan {
+        hold,
+        ..Plan::default()
+    };
+    Db::new(protocol, plan)
+}
+
+/// What only unordered writes do: the same snapshot, read twice.
+#[test]
+fn a_snapshot_of_unordered_writes_changes() {
+    let db = holding(CommitProtocol::Unordered, 1);
+    let mut snapshot = 0;
+    let written = db.while_held(&["a"], || {
+        snapshot = db.env.publication.visible();
+        assert_eq!(snapshot, 1, "published before it is inserted");
+        assert!(db.env.seen_at(snapshot).is_empty());
+        // Others do not wait for it, and see what they have written.
+        db.write(&["b".to_owned()], true, false).unwrap();
+        assert_eq!(db.env.seen_at(db.env.publication.visible()), ["b"]);
+    });
+    written.unwrap();
+    assert_eq!(db.env.seen_at(snapshot), ["a"]);
+}
+
+/// What only unordered writes do: half a batch is read.
+#[test]
+fn half_a_batch_of_unordered_writes_is_seen() {
+    let db = holding(CommitProtocol::Unordered, 2);
+    let written = db.while_held(&["a", "b", "c"], || {
+        let visible = db.env.publication.visible();
+        assert_eq!(visible, 3);
+        assert_eq!(db.env.seen_at(visible), ["a"]);
+    });
+    written.unwrap();
+    assert_eq!(db.env.seen_at(3), ["a", "b", "c"]);
+}
+
+/// The others do neither, at the same moments.
+#[test]
+fn snapshots_stay_and_batches_are_whole_with_strict_protocols() {
+    for protocol in STRICT {
+        let db = holding(protocol, 2);
+        let written = db.while_held(&["a", "b", "c"], || {
+            let visible = db.env.publication.visible();
+            assert_eq!(visible, 0, "{protocol}");
+            assert!(db.env.seen_at(visible).is_empty());
+        });
+        written.unwrap();
+        assert_eq!(db.env.publication.visible(), 3);
+        assert_eq!(db.env.seen_at(3), ["a", "b", "c"]);
+    }
+}
+
+/// A switch waits for nobody, and whoever flushes the generation before can
+/// tell that it is not complete.
+#[test]
+fn pending_inserts_are_waited_for_by_generation() {
+    let db = holding(CommitProtocol::Unordered, 1);
+    let before = db.env.generation.load_full();
+    std::thread::scope(|s| {
+        let mut flush = None;
+        let written = db.while_held(&["a"], || {
+            db.env.switch();
+            assert!(!before.pending.is_settled());
+            flush = Some(s.spawn(|| {
+                before.pending.wait().unwrap();
+                db.env.seen_at(1)
+            }));
+            db.write(&["b".to_owned()], false, false).unwrap();
+            assert!(db.env.generation.load().pending.is_settled());
+            assert!(!before.pending.is_settled());
+        });
+        written.unwrap();
+        assert_eq!(flush.unwrap().join().unwrap(), ["a"]);
+    });
+}
+
+#[test]
+fn an_unordered_insert_that_fails_stops_writes_and_flushes() {
+    let plan = Plan {
+        insert: 2,
+        ..Plan::default()
+    };
+    let db = Db::new(CommitProtocol::Unordered, plan);
+    let keys = ["a", "b", "c"].map(str::to_owned);
+    assert!(db.write(&keys, false, false).is_err());
+    assert_eq!(db.env.publication.visible(), 3, "as it was logged");
+    assert_eq!(db.env.seen_at(3), ["a"]);
+    assert!(db.write(&["late".to_owned()], false, false).is_err());
+    assert!(db.env.generation.load().pending.wait().is_err());
+    assert_eq!(db.env.logged().len(), 3, "recovery finds all of it");
+}
+
+/// What pipelining is for: a group is logged and inserted while the one before
+/// is inserted still. It is seen after it all the same.
+#[test]
+fn a_group_is_logged_beside_the_inserts_of_the_one_before() {
+    let db = holding(CommitProtocol::Pipelined, 1);
+    std::thread::scope(|s| {
+        let mut second = None;
+        let written = db.while_held(&["a"], || {
+            second = Some(s.spawn(|| db.write(&["b".to_owned()], true, false)));
+            while db.env.inserted.lock().get(&2).is_none() {
+                std::thread::yield_now();
+            }
+            assert_eq!(db.env.logged().len(), 2);
+            assert_eq!(db.env.publication.visible(), 0, "C2");
+            assert!(db.env.seen_at(0).is_empty());
+        });
+        written.unwrap();
+        second.unwrap().join().unwrap().unwrap();
+        assert_eq!(db.env.publication.visible(), 2);
+    });
 }

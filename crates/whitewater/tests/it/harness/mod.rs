@@ -108,12 +108,24 @@ pub fn tiny() -> Options {
 /// The commit protocols that tests of the write path run with: all that there
 /// are, or the one that WHITEWATER_PROTOCOL names.
 pub fn protocols() -> Vec<CommitProtocol> {
-    let all = [CommitProtocol::Ordered, CommitProtocol::Grouped];
+    let all = [
+        CommitProtocol::Ordered,
+        CommitProtocol::Grouped,
+        CommitProtocol::Pipelined,
+        CommitProtocol::Unordered,
+    ];
     let Ok(name) = std::env::var("WHITEWATER_PROTOCOL") else {
         return all.to_vec();
     };
     let one = all.into_iter().find(|p| p.name() == name);
     vec![one.unwrap_or_else(|| panic!("WHITEWATER_PROTOCOL={name}: {all:?} are known"))]
+}
+
+/// The protocols that make writes visible in order: all but one.
+pub fn strict_protocols() -> Vec<CommitProtocol> {
+    let mut protocols = protocols();
+    protocols.retain(|p| *p != CommitProtocol::Unordered);
+    protocols
 }
 
 /// The names that [`set_memtable`] knows.

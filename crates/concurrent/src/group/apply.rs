@@ -1,0 +1,267 @@
+//! Applying the requests of a prepared group, by its members side by side.
+
+use super::deal::{Crowd, Deal};
+use super::node::{Chain, Node, Outcome, at};
+use super::states::{APPLY, DONE};
+use super::{GroupQueue, Steps};
+use crate::sync::{AtomicUsize, Ordering};
+use crate::waiter::StateWord;
+use std::ptr;
+
+/// What the members of a group in flight share. Lives on the leader's stack
+/// until the leader has seen the group finished (G2).
+pub(super) struct Shared<R, E, G> {
+    group: G,
+    chain: Chain<R, E, G>,
+    /// Whether leadership was handed on already.
+    handed_over: bool,
+    /// Members that have not finished applying.
+    /// Written by: the leader, before it sets anybody off (relaxed; what sets
+    /// off releases it), and each applying member (one decrement, AcqRel).
+    /// Read by: the same; who takes it to zero finishes the group. Publishes:
+    /// everything the members applied, to the finisher.
+    running: AtomicUsize,
+    /// First failure of an apply step.
+    failure: parking_lot::Mutex<Option<E>>,
+}
+
+impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
+    /// The leader's part once its group is prepared.
+    pub(super) fn carry_out<S>(&self, steps: &S, chain: Chain<R, E, G>, group: G)
+    where
+        S: Steps<Request = R, Error = E, Group = G>,
+    {
+        let me = chain.first;
+        let handed_over = steps.pipelined();
+        if handed_over {
+            self.hand_over(chain.last);
+        }
+        let shared = Shared {
+            group,
+            chain,
+            handed_over,
+            running: AtomicUsize::new(1),
+            failure: parking_lot::Mutex::new(None),
+        };
+        self.launch(steps, &shared);
+        // SAFETY: the leader has its part in the group still.
+        if unsafe { self.leave(steps, &raw const shared, me) } {
+            return;
+        }
+        // SAFETY: the leader's own node.
+        let node = unsafe { at(me) };
+        node.state.wait(1 << DONE, &self.finishing, self.policy);
+    }
+
+    /// Sets members off and works alongside them.
+    fn launch<S>(&self, steps: &S, shared: &Shared<R, E, G>)
+    where
+        S: Steps<Request = R, Error = E, Group = G>,
+    {
+        let Shared { chain, group, .. } = shared;
+        if chain.len == 1 || !steps.parallel(group) {
+            // SAFETY: members are valid until the group is finished, and
+            // nobody is set off: links are the leader's.
+            unsafe { chain.for_each(|node| self.apply_own(steps, shared, at(node))) };
+            return;
+        }
+        // SAFETY (of each block here): members are valid until the group is
+        // finished, those set off too, since they wait for DONE after
+        // applying. Their cells are the leader's until the first is set off,
+        // and from then on those of a share's are its caller's.
+        let mut crowd = Crowd::EMPTY;
+        let mut set_off = 0;
+        let set_off_later = |node| {
+            // SAFETY: see above.
+            let member = unsafe { at(node) };
+            member.shared.set(ptr::from_ref(shared).cast());
+        };
+        // SAFETY: see above.
+        unsafe {
+            chain.for_each(|node| {
+                if node != chain.first && crowd.add(node) {
+                    set_off_later(node);
+                    set_off += 1;
+                }
+            });
+        }
+        // SAFETY: see above.
+        let Deal { callers, own } = unsafe { crowd.deal(chain.len) };
+        let mut caller = callers;
+        while !caller.is_null() {
+            // SAFETY: see above.
+            let member = unsafe { at(caller) };
+            if member.shared.get().is_null() {
+                // Asleep, but needed.
+                set_off_later(caller);
+                set_off += 1;
+            }
+            caller = member.next.get();
+        }
+        shared.running.store(1 + set_off, Ordering::Relaxed);
+        let mut caller = callers;
+        while !caller.is_null() {
+            // SAFETY: see above.
+            let member = unsafe { at(caller) };
+            // Before it runs: its cells are its own then.
+            caller = member.next.get();
+            member.state.set(APPLY);
+        }
+        // SAFETY: the leader's own node.
+        let me = unsafe { at(chain.first) };
+        self.work_through(steps, shared, me, own);
+    }
+
+    /// The part of a member that was set off.
+    pub(super) fn take_part<S>(&self, steps: &S, me: *mut Node<R, E, G>)
+    where
+        S: Steps<Request = R, Error = E, Group = G>,
+    {
+        // SAFETY: the caller's own node.
+        let node = unsafe { at(me) };
+        let shared = node.shared.get().cast::<Shared<R, E, G>>();
+        let share = node.share.replace(ptr::null_mut());
+        // SAFETY: the leader pointed `shared` at its group before APPLY (G3),
+        // and the group lives until it is finished (G2).
+        self.work_through(steps, unsafe { &*shared }, node, share);
+        // SAFETY: this thread has its part in the group still.
+        if !unsafe { self.leave(steps, shared, me) } {
+            node.state.wait(1 << DONE, &self.finishing, self.policy);
+        }
+    }
+
+    /// Sets off those of a share who are awake, applies the own request, and
+    /// then those of the sleepers.
+    fn work_through<S>(
+        &self,
+        steps: &S,
+        shared: &Shared<R, E, G>,
+        me: &Node<R, E, G>,
+        share: *mut Node<R, E, G>,
+    ) where
+        S: Steps<Request = R, Error = E, Group = G>,
+    {
+        let mut node = share;
+        while !node.is_null() {
+            // SAFETY: members are valid until the group is finished, and the
+            // cells of a share's are its caller's.
+            let member = unsafe { at(node) };
+            if member.shared.get().is_null() {
+                break;
+            }
+            node = member.next.get();
+            member.state.set(APPLY);
+        }
+        self.apply_own(steps, shared, me);
+        while !node.is_null() {
+            // SAFETY: as above.
+            let member = unsafe { at(node) };
+            self.apply_own(steps, shared, member);
+            node = member.next.get();
+        }
+    }
+
+    fn apply_own<S>(&self, steps: &S, shared: &Shared<R, E, G>, node: &Node<R, E, G>)
+    where
+        S: Steps<Request = R, Error = E, Group = G>,
+    {
+        let outcome = steps.apply(&shared.group, node.request(), node.ticket.get());
+        if let Err(e) = outcome {
+            shared.failure.lock().get_or_insert(e);
+        }
+    }
+
+    /// Ends one thread's part in applying. The last one finishes the group;
+    /// returns whether that was this thread.
+    ///
+    /// # Safety
+    /// The caller has a part in the group behind `shared` and ends it here: it
+    /// may not touch the group afterwards.
+    unsafe fn leave<S>(
+        &self,
+        steps: &S,
+        shared: *const Shared<R, E, G>,
+        me: *mut Node<R, E, G>,
+    ) -> bool
+    where
+        S: Steps<Request = R, Error = E, Group = G>,
+    {
+        // No reference to the group outlives this block: it may vanish as soon
+        // as the last member has left.
+        let is_last = {
+            // SAFETY: valid, since this thread has not left yet (G2).
+            let running = unsafe { &(*shared).running };
+            // AcqRel: releases what this thread applied to the last one's
+            // acquire.
+            running.fetch_sub(1, Ordering::AcqRel) == 1
+        };
+        if !is_last {
+            return false;
+        }
+        let (chain, failure) = {
+            // SAFETY: valid until the last member, this thread, finishes it.
+            let shared = unsafe { &*shared };
+            let failure = shared.failure.lock().take();
+            steps.publish(&shared.group, failure.as_ref());
+            if !shared.handed_over {
+                self.hand_over(shared.chain.last);
+            }
+            (shared.chain, failure)
+        };
+        // SAFETY: this thread is the last that works on the group.
+        unsafe {
+            self.finish(&chain, me, || {
+                failure.clone().map_or(Outcome::Done, Outcome::Failed)
+            });
+        }
+        true
+    }
+
+    /// Gives every member its outcome; `me` is the calling thread's own node,
+    /// which is not woken.
+    ///
+    /// # Safety
+    /// The caller is the only one that works on the group, and `me` is one of
+    /// its members. Other members are gone afterwards.
+    pub(super) unsafe fn finish(
+        &self,
+        chain: &Chain<R, E, G>,
+        me: *mut Node<R, E, G>,
+        outcome: impl Fn() -> Outcome<E, G>,
+    ) {
+        let mut crowd = Crowd::EMPTY;
+        // SAFETY: nodes are valid until DONE is set below, and their cells the
+        // finisher's until then.
+        unsafe {
+            chain.for_each(|node| {
+                at(node).outcome.set(outcome());
+                if node != me {
+                    crowd.add(node);
+                }
+            });
+        }
+        // SAFETY: as above.
+        let Deal { callers, own } = unsafe { crowd.deal(chain.len) };
+        // SAFETY: as above; whoever is told is not touched any more.
+        unsafe { tell(callers) };
+        // SAFETY: as above.
+        unsafe { tell(own) };
+    }
+}
+
+/// Sets the nodes of a list `DONE`.
+///
+/// # Safety
+/// They are valid until then, and the list the caller's.
+pub(super) unsafe fn tell<R, E, G>(list: *mut Node<R, E, G>) {
+    let mut node = list;
+    while !node.is_null() {
+        // SAFETY: the caller's promise.
+        let member = unsafe { at(node) };
+        let state = ptr::from_ref(&member.state);
+        // Before it is told: it is gone then (G2).
+        node = member.next.get();
+        // SAFETY: valid until the swap inside (W2), not touched after.
+        unsafe { StateWord::set_raw(state, DONE) };
+    }
+}

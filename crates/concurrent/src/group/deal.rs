@@ -1,0 +1,143 @@
+//! Who tells whom: telling many members in about two times the square root of
+//! their number (seed 002).
+//!
+//! To tell a member costs a transfer of its cache line, and a call of the
+//! operating system if it sleeps. In a group of [`FAN_OUT`] members and more,
+//! whoever has something to tell therefore tells about sqrt(n) *callers* only,
+//! and each of them its share of the others. RocksDB does so when members are
+//! to insert; here the outcome is told in the same way.
+//!
+//! Callers are members that are awake, as long as there are such, and in each
+//! share sleepers are the last: whoever is awake gets to know before it gives
+//! up and sleeps, too.
+
+use super::node::{Node, at};
+use crate::sync::MODELLED;
+use crate::waiter::BLOCKED;
+use std::ptr;
+
+/// Members of a group from which on callers help.
+pub(super) const FAN_OUT: usize = if MODELLED { 3 } else { 20 };
+
+/// Members to be told something.
+pub(super) struct Crowd<R, E, G> {
+    awake: List<R, E, G>,
+    asleep: List<R, E, G>,
+}
+
+/// Whom the dealer tells: the callers, each of which has its `share`, and then
+/// its own share. Both are linked by `next`.
+pub(super) struct Deal<R, E, G> {
+    pub callers: *mut Node<R, E, G>,
+    pub own: *mut Node<R, E, G>,
+}
+
+/// A stack of nodes, linked by `next`.
+struct List<R, E, G> {
+    head: *mut Node<R, E, G>,
+    len: usize,
+}
+
+impl<R, E, G> List<R, E, G> {
+    const EMPTY: Self = List {
+        head: ptr::null_mut(),
+        len: 0,
+    };
+
+    /// # Safety
+    /// The node is valid, and its `next` the caller's.
+    unsafe fn push(&mut self, node: *mut Node<R, E, G>) {
+        // SAFETY: the caller's promise.
+        unsafe { at(node) }.next.set(self.head);
+        self.head = node;
+        self.len += 1;
+    }
+
+    /// # Safety
+    /// The nodes are valid, and their `next` the caller's.
+    unsafe fn pop(&mut self) -> Option<*mut Node<R, E, G>> {
+        let node = self.head;
+        if node.is_null() {
+            return None;
+        }
+        // SAFETY: the caller's promise.
+        self.head = unsafe { at(node) }.next.get();
+        self.len -= 1;
+        Some(node)
+    }
+}
+
+impl<R, E, G> Crowd<R, E, G> {
+    pub const EMPTY: Self = Crowd {
+        awake: List::EMPTY,
+        asleep: List::EMPTY,
+    };
+
+    /// Adds a member; returns whether it is awake.
+    ///
+    /// # Safety
+    /// The node is valid until it is told, and `next` and `share` the caller's.
+    pub unsafe fn add(&mut self, node: *mut Node<R, E, G>) -> bool {
+        // SAFETY: the caller's promise.
+        let member = unsafe { at(node) };
+        member.share.set(ptr::null_mut());
+        let awake = member.state.get() != BLOCKED;
+        let list = if awake {
+            &mut self.awake
+        } else {
+            &mut self.asleep
+        };
+        // SAFETY: the caller's promise.
+        unsafe { list.push(node) };
+        awake
+    }
+
+    /// Chooses the callers of a group of `len` members and deals the others
+    /// out to them and the dealer.
+    ///
+    /// # Safety
+    /// As for [`Crowd::add`].
+    pub unsafe fn deal(mut self, len: usize) -> Deal<R, E, G> {
+        let wanted = if len < FAN_OUT {
+            0
+        } else {
+            (len.isqrt() - 1).max(1)
+        };
+        let mut callers = List::EMPTY;
+        while callers.len < wanted {
+            // Sleepers, where there must be some, are pushed first and so told
+            // last.
+            let list = if self.awake.len < wanted - callers.len && self.asleep.len > 0 {
+                &mut self.asleep
+            } else {
+                &mut self.awake
+            };
+            // SAFETY: the caller's promise.
+            let Some(caller) = (unsafe { list.pop() }) else {
+                break;
+            };
+            // SAFETY: as above.
+            unsafe { callers.push(caller) };
+        }
+        let mut own = List::EMPTY;
+        let mut turn = callers.head;
+        // SAFETY: the caller's promise. What is dealt last is told first.
+        while let Some(node) = unsafe { self.asleep.pop().or_else(|| self.awake.pop()) } {
+            if turn.is_null() {
+                // SAFETY: as above.
+                unsafe { own.push(node) };
+                turn = callers.head;
+            } else {
+                // SAFETY: as above; callers are members, too.
+                let (caller, member) = unsafe { (at(turn), at(node)) };
+                member.next.set(caller.share.get());
+                caller.share.set(node);
+                turn = caller.next.get();
+            }
+        }
+        Deal {
+            callers: callers.head,
+            own: own.head,
+        }
+    }
+}

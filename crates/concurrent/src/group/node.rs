@@ -1,0 +1,152 @@
+//! A caller's place in the queue, and the members of a group.
+
+use super::states::WAITING;
+use crate::sync::Cell;
+use crate::waiter::StateWord;
+use std::ptr;
+
+/// One caller's place in the queue. Lives on the caller's stack; other threads
+/// reach it through [`at`]. The cells are not atomic: G3 says whose they are.
+pub(super) struct Node<R, E, G> {
+    request: *const R,
+    pub state: StateWord,
+    /// The node pushed before this one; null at the bottom.
+    pub older: Cell<*mut Node<R, E, G>>,
+    /// The node pushed after this one, once somebody has looked.
+    pub newer: Cell<*mut Node<R, E, G>>,
+    /// The next one of a list of members that are to be told something.
+    pub next: Cell<*mut Node<R, E, G>>,
+    /// The members that this one is to tell.
+    pub share: Cell<*mut Node<R, E, G>>,
+    /// Given by the leader in `prepare`.
+    pub ticket: Cell<u64>,
+    /// The group's [`Shared`](super::apply::Shared), for members that apply
+    /// themselves.
+    pub shared: Cell<*const ()>,
+    /// Set before `DONE`.
+    pub outcome: Cell<Outcome<E, G>>,
+}
+
+/// What a member is told with `DONE`.
+pub(super) enum Outcome<E, G> {
+    /// The request was carried out.
+    Done,
+    /// It was prepared with this group.
+    Prepared(G),
+    Failed(E),
+}
+
+impl<R, E, G> Node<R, E, G> {
+    /// A node for `request`, which is kept borrowed while it waits.
+    pub fn new(request: &R) -> Self {
+        Node {
+            request,
+            state: StateWord::new(WAITING),
+            older: Cell::new(ptr::null_mut()),
+            newer: Cell::new(ptr::null_mut()),
+            next: Cell::new(ptr::null_mut()),
+            share: Cell::new(ptr::null_mut()),
+            ticket: Cell::new(0),
+            shared: Cell::new(ptr::null()),
+            outcome: Cell::new(Outcome::Done),
+        }
+    }
+
+    /// The request, which its owner keeps borrowed while it waits.
+    pub fn request<'a>(&self) -> &'a R {
+        // SAFETY: the node's owner borrows the request until the node is done,
+        // and nobody uses a node, or a request found through one, after that
+        // (G2).
+        unsafe { &*self.request }
+    }
+}
+
+/// The node behind a pointer.
+///
+/// # Safety
+/// The node is valid (G2), and the caller touches only cells that are its own
+/// at this moment (G3).
+pub(super) unsafe fn at<'a, R, E, G>(node: *mut Node<R, E, G>) -> &'a Node<R, E, G> {
+    // SAFETY: the caller's promise.
+    unsafe { &*node }
+}
+
+/// The members of a group, oldest first, linked by `newer`.
+pub(super) struct Chain<R, E, G> {
+    pub first: *mut Node<R, E, G>,
+    pub last: *mut Node<R, E, G>,
+    pub len: usize,
+}
+
+impl<R, E, G> Clone for Chain<R, E, G> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R, E, G> Copy for Chain<R, E, G> {}
+
+impl<R, E, G> Chain<R, E, G> {
+    /// Calls `f` with each member.
+    ///
+    /// # Safety
+    /// All members are valid, also after `f` was called with them, and their
+    /// links are the caller's.
+    pub unsafe fn for_each(&self, mut f: impl FnMut(*mut Node<R, E, G>)) {
+        let mut node = self.first;
+        loop {
+            f(node);
+            if node == self.last {
+                return;
+            }
+            // SAFETY: the caller's promise.
+            node = unsafe { at(node) }.newer.get();
+        }
+    }
+}
+
+/// Requests of a group, oldest first, as the leader sees them.
+pub struct Members<'a, R> {
+    pub(super) nodes: &'a mut dyn MemberList<'a, R>,
+}
+
+pub(super) trait MemberList<'a, R> {
+    fn visit(&mut self, f: &mut dyn FnMut(&'a R, &mut u64));
+    fn len(&self) -> usize;
+}
+
+impl<'a, R> Members<'a, R> {
+    /// Number of members; at least 1.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Never true: a group has its leader.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Calls `f` with each request and its ticket, oldest first.
+    pub fn for_each(&mut self, mut f: impl FnMut(&'a R, &mut u64)) {
+        self.nodes.visit(&mut f);
+    }
+}
+
+impl<'a, R: 'a, E, G> MemberList<'a, R> for Chain<R, E, G> {
+    fn visit(&mut self, f: &mut dyn FnMut(&'a R, &mut u64)) {
+        // SAFETY: members of a group in preparation are valid, and their
+        // links and tickets are the leader's.
+        unsafe {
+            self.for_each(|node| {
+                let member = at(node);
+                let mut ticket = member.ticket.get();
+                f(member.request(), &mut ticket);
+                member.ticket.set(ticket);
+            });
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.len
+    }
+}
