@@ -6,6 +6,7 @@
 
 mod alternate;
 mod db_bench;
+mod killed;
 mod python;
 mod tools;
 mod workload;
