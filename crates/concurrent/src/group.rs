@@ -236,7 +236,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         // nobody else's.
         unsafe { apply::tell(node.share.replace(ptr::null_mut())) };
         std::mem::forget(abort);
-        (node.ticket.get(), node.outcome.replace(Outcome::Done))
+        (node.ticket.get(), node.leave())
     }
 
     /// Pushes `node`; returns whether the stack was empty, so that it leads.

@@ -392,6 +392,7 @@ mod groups {
     fn model(preemptions: usize, check: impl Fn() + Sync + Send + 'static) {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound.get_or_insert(preemptions);
+        // Waiting is a loop to the checker.
         builder.max_branches = 20_000;
         builder.check(check);
     }
@@ -446,8 +447,7 @@ mod groups {
     }
 
     /// Groups that overlap: each member's own effect is there when it returns.
-    fn pipelined(requests: &'static [u64]) {
-        let preemptions = if requests.len() > 2 { THREE } else { 5 };
+    fn pipelined(requests: &'static [u64], preemptions: usize) {
         model(preemptions, move || {
             let shared = Arc::new((Queue::new(Check::waits()), Check::new(true, true, None)));
             let mut tickets = concurrently(&shared, requests, |(queue, check), request| {
@@ -463,13 +463,13 @@ mod groups {
 
     #[test]
     fn a_group_is_prepared_beside_one_that_is_applied() {
-        pipelined(&[1, 11]);
-        pipelined(&[1, 2]);
+        pipelined(&[1, 11], 5);
+        pipelined(&[1, 2], 5);
     }
 
     #[test]
     fn three_members_of_groups_that_overlap() {
-        pipelined(&[1, 2, 3]);
+        pipelined(&[1, 2, 3], 1);
     }
 
     /// Members that get their tickets and go their own way.

@@ -15,6 +15,7 @@ use std::env;
 // Schedules switch threads only within the crate's own operations, so what
 // the tests note for themselves needs no checked lock.
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::sync::atomic::{AtomicU64, Ordering};
@@ -24,7 +25,9 @@ use support::order::{By, Bytewise, Place, ReverseBytewise};
 use support::set::{Cursor, Set, Tree};
 use whitewater_concurrent::arena::ConcurrentArena;
 use whitewater_concurrent::art::{Art, Options};
+use whitewater_concurrent::group::{GroupQueue, Members, Prepare, Steps};
 use whitewater_concurrent::skiplist::{SkipList, Splice};
+use whitewater_concurrent::waiter::YieldPolicy;
 
 fn number(variable: &str, default: u64) -> u64 {
     match env::var(variable) {
@@ -450,4 +453,124 @@ fn skip_list_splices() {
         }
         assert_eq!((list.check(), list.len()), (Ok(18), 18));
     });
+}
+
+/// Tickets count up; groups are prepared one at a time.
+struct Commits {
+    pipelined: bool,
+    preparing: AtomicU64,
+    next: AtomicU64,
+    applied: AtomicU64,
+    published: AtomicU64,
+}
+
+impl Commits {
+    fn new(pipelined: bool) -> Self {
+        Commits {
+            pipelined,
+            preparing: AtomicU64::new(0),
+            next: AtomicU64::new(0),
+            applied: AtomicU64::new(0),
+            published: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Prepare for Commits {
+    type Request = u64;
+    /// The tickets from the first on, and how many.
+    type Group = (u64, u64);
+    type Error = ();
+
+    fn admits(&self, leader: &u64, candidate: &u64, _: usize) -> bool {
+        // Some groups end before the newest member.
+        *leader < 100 && *candidate < 100
+    }
+    fn size(&self, _: &u64) -> usize {
+        1
+    }
+    fn prepare(&self, members: &mut Members<'_, u64>) -> Result<(u64, u64), ()> {
+        assert_eq!(self.preparing.fetch_add(1, Ordering::SeqCst), 0);
+        let first = self.next.load(Ordering::SeqCst);
+        let published = self.published.load(Ordering::SeqCst);
+        assert!(self.pipelined || published == first, "one after the other");
+        let mut len = 0;
+        members.for_each(|_, ticket| {
+            *ticket = first + len;
+            len += 1;
+        });
+        self.next.store(first + len, Ordering::SeqCst);
+        self.preparing.fetch_sub(1, Ordering::SeqCst);
+        Ok((first, len))
+    }
+}
+
+impl Steps for Commits {
+    fn pipelined(&self) -> bool {
+        self.pipelined
+    }
+    fn parallel(&self, group: &(u64, u64)) -> bool {
+        !group.0.is_multiple_of(4)
+    }
+    fn apply(&self, group: &(u64, u64), _: &u64, ticket: u64) -> Result<(), ()> {
+        assert!((group.0..group.0 + group.1).contains(&ticket));
+        self.applied.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+    fn publish(&self, group: &(u64, u64), _: Option<&()>) {
+        let published = self.published.fetch_add(group.1, Ordering::SeqCst) + group.1;
+        assert!(self.applied.load(Ordering::SeqCst) >= published);
+    }
+}
+
+/// Five callers, so that groups have callers of their own and shares of
+/// several members.
+fn commit_many(
+    commits: fn() -> Commits,
+    commit: fn(&GroupQueue<u64, (), (u64, u64)>, &Commits, u64) -> u64,
+) {
+    model(move || {
+        let no_yield = YieldPolicy {
+            max_yield: Duration::ZERO,
+            slow_yield: Duration::ZERO,
+        };
+        let shared = Arc::new((GroupQueue::new(no_yield), commits()));
+        let threads = [0, 1, 2, 3, 4].map(|thread: u64| {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let requests = [thread, 10 + thread, 99 + thread];
+                requests.map(|request| commit(&shared.0, &shared.1, request))
+            })
+        });
+        let mut tickets = threads
+            .into_iter()
+            .flat_map(|thread| thread.join().unwrap())
+            .collect::<Vec<_>>();
+        tickets.sort_unstable();
+        assert!(tickets.into_iter().eq(0..15));
+    });
+}
+
+#[test]
+fn groups_of_many_members() {
+    for commits in [|| Commits::new(false), || Commits::new(true)] {
+        commit_many(commits, |queue, commits, request| {
+            let ticket = queue.commit(commits, &request).unwrap();
+            let published = commits.published.load(Ordering::SeqCst);
+            assert!(commits.pipelined || published > ticket);
+            ticket
+        });
+    }
+}
+
+#[test]
+fn groups_whose_members_go_their_own_way() {
+    commit_many(
+        || Commits::new(true),
+        |queue, commits, request| {
+            let (ticket, group) = queue.prepare(commits, &request).unwrap();
+            assert!((group.0..group.0 + group.1).contains(&ticket));
+            ticket
+        },
+    );
 }

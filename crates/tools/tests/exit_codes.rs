@@ -24,13 +24,10 @@ fn wrong_command_lines_exit_with_1_and_say_why() {
         "unknown flag --thread; the nearest known one is --threads",
     );
     assert_refused(
-        &["--unordered_write"],
-        "--unordered_write=true: RocksDB's db_bench knows this flag",
+        &["--manual_wal_flush"],
+        "--manual_wal_flush=true: RocksDB's db_bench knows this flag",
     );
-    assert_refused(
-        &["--enable_pipelined_write=true"],
-        "--enable_pipelined_write=true",
-    );
+    assert_refused(&["--transaction_db=true"], "--transaction_db=true");
     assert_refused(&["--memtablerep=cuckoo"], "--memtablerep=cuckoo");
     assert_refused(&["--num=x"], "--num: 'x' is not an integer");
     assert_refused(

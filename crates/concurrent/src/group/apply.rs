@@ -61,8 +61,9 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         let Shared { chain, group, .. } = shared;
         if chain.len == 1 || !steps.parallel(group) {
             // SAFETY: members are valid until the group is finished, and
-            // nobody is set off: links are the leader's.
-            unsafe { chain.for_each(|node| self.apply_own(steps, shared, at(node))) };
+            // nobody is set off: their cells are the leader's.
+            let members = unsafe { chain.members() };
+            members.for_each(|member| self.apply_own(steps, shared, member));
             return;
         }
         // SAFETY (of each block here): members are valid until the group is
@@ -71,19 +72,16 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         // and from then on those of a share's are its caller's.
         let mut crowd = Crowd::EMPTY;
         let mut set_off = 0;
-        let set_off_later = |node| {
-            // SAFETY: see above.
-            let member = unsafe { at(node) };
+        let mut set_off_later = |member: &Node<R, E, G>| {
             member.shared.set(ptr::from_ref(shared).cast());
+            set_off += 1;
         };
         // SAFETY: see above.
-        unsafe {
-            chain.for_each(|node| {
-                if node != chain.first && crowd.add(node) {
-                    set_off_later(node);
-                    set_off += 1;
-                }
-            });
+        for member in unsafe { chain.members() }.skip(1) {
+            // SAFETY: see above.
+            if unsafe { crowd.add(ptr::from_ref(member).cast_mut()) } {
+                set_off_later(member);
+            }
         }
         // SAFETY: see above.
         let Deal { callers, own } = unsafe { crowd.deal(chain.len) };
@@ -93,10 +91,9 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
             let member = unsafe { at(caller) };
             if member.shared.get().is_null() {
                 // Asleep, but needed.
-                set_off_later(caller);
-                set_off += 1;
+                set_off_later(member);
             }
-            caller = member.next.get();
+            caller = member.next();
         }
         shared.running.store(1 + set_off, Ordering::Relaxed);
         let mut caller = callers;
@@ -104,7 +101,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
             // SAFETY: see above.
             let member = unsafe { at(caller) };
             // Before it runs: its cells are its own then.
-            caller = member.next.get();
+            caller = member.next();
             member.state.set(APPLY);
         }
         // SAFETY: the leader's own node.
@@ -149,7 +146,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
             if member.shared.get().is_null() {
                 break;
             }
-            node = member.next.get();
+            node = member.next();
             member.state.set(APPLY);
         }
         self.apply_own(steps, shared, me);
@@ -157,7 +154,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
             // SAFETY: as above.
             let member = unsafe { at(node) };
             self.apply_own(steps, shared, member);
-            node = member.next.get();
+            node = member.next();
         }
     }
 
@@ -208,12 +205,9 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
             }
             (shared.chain, failure)
         };
+        let outcome = || failure.clone().map_or(Outcome::Done, Outcome::Failed);
         // SAFETY: this thread is the last that works on the group.
-        unsafe {
-            self.finish(&chain, me, || {
-                failure.clone().map_or(Outcome::Done, Outcome::Failed)
-            });
-        }
+        unsafe { self.finish(&chain, me, outcome) };
         true
     }
 
@@ -232,13 +226,13 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         let mut crowd = Crowd::EMPTY;
         // SAFETY: nodes are valid until DONE is set below, and their cells the
         // finisher's until then.
-        unsafe {
-            chain.for_each(|node| {
-                at(node).outcome.set(outcome());
-                if node != me {
-                    crowd.add(node);
-                }
-            });
+        for member in unsafe { chain.members() } {
+            member.outcome.set(outcome());
+            let node = ptr::from_ref(member).cast_mut();
+            if node != me {
+                // SAFETY: as above.
+                unsafe { crowd.add(node) };
+            }
         }
         // SAFETY: as above.
         let Deal { callers, own } = unsafe { crowd.deal(chain.len) };
@@ -260,7 +254,7 @@ pub(super) unsafe fn tell<R, E, G>(list: *mut Node<R, E, G>) {
         let member = unsafe { at(node) };
         let state = ptr::from_ref(&member.state);
         // Before it is told: it is gone then (G2).
-        node = member.next.get();
+        node = member.next();
         // SAFETY: valid until the swap inside (W2), not touched after.
         unsafe { StateWord::set_raw(state, DONE) };
     }

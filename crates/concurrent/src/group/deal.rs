@@ -48,7 +48,7 @@ impl<R, E, G> List<R, E, G> {
     /// The node is valid, and its `next` the caller's.
     unsafe fn push(&mut self, node: *mut Node<R, E, G>) {
         // SAFETY: the caller's promise.
-        unsafe { at(node) }.next.set(self.head);
+        unsafe { at(node) }.set_next(self.head);
         self.head = node;
         self.len += 1;
     }
@@ -61,7 +61,7 @@ impl<R, E, G> List<R, E, G> {
             return None;
         }
         // SAFETY: the caller's promise.
-        self.head = unsafe { at(node) }.next.get();
+        self.head = unsafe { at(node) }.next();
         self.len -= 1;
         Some(node)
     }
@@ -90,6 +90,19 @@ impl<R, E, G> Crowd<R, E, G> {
         // SAFETY: the caller's promise.
         unsafe { list.push(node) };
         awake
+    }
+
+    /// Takes a sleeper, or if there is none one who is awake.
+    ///
+    /// # Safety
+    /// As for [`Crowd::add`].
+    unsafe fn take(&mut self) -> Option<*mut Node<R, E, G>> {
+        // SAFETY: the caller's promise.
+        if let Some(sleeper) = unsafe { self.asleep.pop() } {
+            return Some(sleeper);
+        }
+        // SAFETY: as above.
+        unsafe { self.awake.pop() }
     }
 
     /// Chooses the callers of a group of `len` members and deals the others
@@ -121,18 +134,21 @@ impl<R, E, G> Crowd<R, E, G> {
         }
         let mut own = List::EMPTY;
         let mut turn = callers.head;
-        // SAFETY: the caller's promise. What is dealt last is told first.
-        while let Some(node) = unsafe { self.asleep.pop().or_else(|| self.awake.pop()) } {
+        // Sleepers first: what is dealt last is told first.
+        // SAFETY: the caller's promise.
+        while let Some(node) = unsafe { self.take() } {
             if turn.is_null() {
                 // SAFETY: as above.
                 unsafe { own.push(node) };
                 turn = callers.head;
             } else {
                 // SAFETY: as above; callers are members, too.
-                let (caller, member) = unsafe { (at(turn), at(node)) };
-                member.next.set(caller.share.get());
+                let caller = unsafe { at(turn) };
+                // SAFETY: as above.
+                let member = unsafe { at(node) };
+                member.set_next(caller.share.get());
                 caller.share.set(node);
-                turn = caller.next.get();
+                turn = caller.next();
             }
         }
         Deal {

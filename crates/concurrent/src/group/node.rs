@@ -1,7 +1,7 @@
 //! A caller's place in the queue, and the members of a group.
 
 use super::states::WAITING;
-use crate::sync::Cell;
+use crate::sync::{Cell, PublishedMark};
 use crate::waiter::StateWord;
 use std::ptr;
 
@@ -15,7 +15,7 @@ pub(super) struct Node<R, E, G> {
     /// The node pushed after this one, once somebody has looked.
     pub newer: Cell<*mut Node<R, E, G>>,
     /// The next one of a list of members that are to be told something.
-    pub next: Cell<*mut Node<R, E, G>>,
+    next: Cell<*mut Node<R, E, G>>,
     /// The members that this one is to tell.
     pub share: Cell<*mut Node<R, E, G>>,
     /// Given by the leader in `prepare`.
@@ -25,6 +25,9 @@ pub(super) struct Node<R, E, G> {
     pub shared: Cell<*const ()>,
     /// Set before `DONE`.
     pub outcome: Cell<Outcome<E, G>>,
+    /// Written by its owner when the node goes, read by others with `next`:
+    /// models find a look at a node that may be gone (G2).
+    gone: PublishedMark,
 }
 
 /// What a member is told with `DONE`.
@@ -49,7 +52,27 @@ impl<R, E, G> Node<R, E, G> {
             ticket: Cell::new(0),
             shared: Cell::new(ptr::null()),
             outcome: Cell::new(Outcome::Done),
+            gone: PublishedMark::new(),
         }
+    }
+
+    /// The next one of its list.
+    pub fn next(&self) -> *mut Self {
+        self.gone.read();
+        self.next.get()
+    }
+
+    /// Puts it in front of `next` in a list.
+    pub fn set_next(&self, next: *mut Self) {
+        self.gone.read();
+        self.next.set(next);
+    }
+
+    /// Takes the outcome, which nobody but the owner has an interest in, nor
+    /// in the node.
+    pub fn leave(&self) -> Outcome<E, G> {
+        self.gone.written();
+        self.outcome.replace(Outcome::Done)
     }
 
     /// The request, which its owner keeps borrowed while it waits.
@@ -87,21 +110,26 @@ impl<R, E, G> Clone for Chain<R, E, G> {
 impl<R, E, G> Copy for Chain<R, E, G> {}
 
 impl<R, E, G> Chain<R, E, G> {
-    /// Calls `f` with each member.
+    /// The members.
     ///
     /// # Safety
-    /// All members are valid, also after `f` was called with them, and their
-    /// links are the caller's.
-    pub unsafe fn for_each(&self, mut f: impl FnMut(*mut Node<R, E, G>)) {
-        let mut node = self.first;
-        loop {
-            f(node);
-            if node == self.last {
-                return;
-            }
+    /// All of them are valid while the iterator is used, and their cells the
+    /// caller's.
+    pub unsafe fn members<'a>(&self) -> impl Iterator<Item = &'a Node<R, E, G>> + use<'a, R, E, G>
+    where
+        R: 'a,
+        E: 'a,
+        G: 'a,
+    {
+        let last = self.last;
+        let mut next = Some(self.first);
+        std::iter::from_fn(move || {
+            let node = next?;
             // SAFETY: the caller's promise.
-            node = unsafe { at(node) }.newer.get();
-        }
+            let member = unsafe { at(node) };
+            next = (node != last).then(|| member.newer.get());
+            Some(member)
+        })
     }
 }
 
@@ -136,13 +164,10 @@ impl<'a, R: 'a, E, G> MemberList<'a, R> for Chain<R, E, G> {
     fn visit(&mut self, f: &mut dyn FnMut(&'a R, &mut u64)) {
         // SAFETY: members of a group in preparation are valid, and their
         // links and tickets are the leader's.
-        unsafe {
-            self.for_each(|node| {
-                let member = at(node);
-                let mut ticket = member.ticket.get();
-                f(member.request(), &mut ticket);
-                member.ticket.set(ticket);
-            });
+        for member in unsafe { self.members() } {
+            let mut ticket = member.ticket.get();
+            f(member.request(), &mut ticket);
+            member.ticket.set(ticket);
         }
     }
 

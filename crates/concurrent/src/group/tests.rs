@@ -240,7 +240,7 @@ fn nodes(requests: &[u64], asleep: usize) -> Vec<Node<u64, (), ()>> {
 fn list<R, E, G>(head: *mut Node<R, E, G>) -> Vec<*mut Node<R, E, G>> {
     let step = |node: &*mut Node<R, E, G>| {
         // SAFETY: nodes of the test, used by nobody else.
-        let next = unsafe { at(*node) }.next.get();
+        let next = unsafe { at(*node) }.next();
         (!next.is_null()).then_some(next)
     };
     std::iter::successors((!head.is_null()).then_some(head), step).collect()

@@ -3,6 +3,7 @@
 
 mod arena;
 mod art;
+mod art_prepared;
 mod oracle;
 mod order;
 mod skiplist_model;

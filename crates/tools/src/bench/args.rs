@@ -251,9 +251,9 @@ mod tests {
     #[test]
     fn flags_that_only_rocksdb_honours_are_refused_by_name() {
         for (line, name) in [
-            ("--unordered_write", "unordered_write"),
-            ("--unordered_write=true", "unordered_write"),
-            ("--enable_pipelined_write=1", "enable_pipelined_write"),
+            ("--manual_wal_flush", "manual_wal_flush"),
+            ("--manual_wal_flush=true", "manual_wal_flush"),
+            ("--transaction_db=1", "transaction_db"),
             ("--compaction_style 1", "compaction_style"),
             ("--noadvise_random_on_open", "advise_random_on_open"),
             ("--num_column_families=4", "num_column_families"),
@@ -269,8 +269,9 @@ mod tests {
     #[test]
     fn features_that_are_explicitly_unused_pass() {
         for line in [
+            "--manual_wal_flush=false",
+            "--nomanual_wal_flush",
             "--unordered_write=false",
-            "--nounordered_write",
             "--enable_pipelined_write=false",
             "--memtablerep=auto",
             "--prefix_size=0",

@@ -347,6 +347,16 @@ fn whitewater_options(options: &mut whitewater::Options, flags: &Flags) -> Resul
     }
     let bytes = u32::try_from(flags.memtable_protection_bytes_per_key)?;
     options.set_memtable_protection_bytes_per_key(bytes);
+    options.set_enable_pipelined_write(flags.enable_pipelined_write);
+    options.set_unordered_write(flags.unordered_write);
+    if let Some(protocol) = flags.protocol()? {
+        options.set_commit_protocol(protocol);
+    }
+    options.set_max_write_batch_group_size_bytes(usize::try_from(
+        flags.max_write_batch_group_size_bytes,
+    )?);
+    options.set_write_thread_max_yield_usec(flags.write_thread_max_yield_usec);
+    options.set_write_thread_slow_yield_usec(flags.write_thread_slow_yield_usec);
     Ok(())
 }
 
@@ -359,18 +369,49 @@ engine_binding!(
     false
 );
 
-/// The peer has the memtable asked for where it knows it, else its skip list.
+/// The peer has the memtable asked for where it knows it, else its skip list,
+/// and the commit protocol; its default for one it does not know.
 ///
 /// # Errors
-/// For memtable checksums, which its crate does not offer.
+/// For memtable checksums and bounds of groups and yields, which its crate does
+/// not offer.
 #[cfg(feature = "peer-rocksdb")]
 fn rocksdb_options(options: &mut rocksdb::Options, flags: &Flags) -> Result<()> {
-    use whitewater::MemtableFactory;
-    if flags.memtable_protection_bytes_per_key != 0 {
-        return Err(super::engine::Failure(
-            "--memtable_protection_bytes_per_key: the rocksdb crate cannot set it".to_owned(),
-        ));
+    use whitewater::{CommitProtocol, MemtableFactory};
+    let own = Flags::default();
+    for (name, differs) in [
+        (
+            "memtable_protection_bytes_per_key",
+            flags.memtable_protection_bytes_per_key != own.memtable_protection_bytes_per_key,
+        ),
+        (
+            "max_write_batch_group_size_bytes",
+            flags.max_write_batch_group_size_bytes != own.max_write_batch_group_size_bytes,
+        ),
+        (
+            "write_thread_max_yield_usec",
+            flags.write_thread_max_yield_usec != own.write_thread_max_yield_usec,
+        ),
+        (
+            "write_thread_slow_yield_usec",
+            flags.write_thread_slow_yield_usec != own.write_thread_slow_yield_usec,
+        ),
+    ] {
+        if differs {
+            return Err(super::engine::Failure(format!(
+                "--{name}: the rocksdb crate cannot set it"
+            )));
+        }
     }
+    let (pipelined, unordered) = match flags.protocol()? {
+        None => (flags.enable_pipelined_write, flags.unordered_write),
+        Some(protocol) => (
+            protocol == CommitProtocol::Pipelined,
+            protocol == CommitProtocol::Unordered,
+        ),
+    };
+    options.set_enable_pipelined_write(pipelined);
+    options.set_unordered_write(unordered);
     let factory = match flags.memtable_factory()? {
         None | Some(MemtableFactory::SkipList | MemtableFactory::Art) => return Ok(()),
         Some(MemtableFactory::Vector) => rocksdb::MemtableFactory::Vector,

@@ -274,6 +274,13 @@ flags! {
         memtable_protection_bytes_per_key: i32 = 0, "Bytes of the checksum of each memtable entry: 0 (none), 1, 2, 4 or 8.";
         allow_concurrent_memtable_write: bool = true, "Let several writers insert into the memtable at once.";
         enable_write_thread_adaptive_yield: bool = true, "Let waiting writers yield for a while before they block.";
+        write_thread_max_yield_usec: u64 = 100u64, "Microseconds that a waiting writer yields at most.";
+        write_thread_slow_yield_usec: u64 = 3u64, "Microseconds of a yield which say that cores are busy.";
+        enable_pipelined_write: bool = false, "Log one group of writes while the one before it is inserted.";
+        unordered_write: bool = false, "Publish writes when they are logged, and insert them after that: snapshots may change.";
+        commit_protocol: String = "",
+            "How writes are committed: ordered, grouped, pipelined or unordered. Empty: by the two flags before, else ordered. RocksDB takes its own for ordered. (Not a RocksDB flag.)";
+        max_write_batch_group_size_bytes: u64 = 1u64 << 20, "Bytes of batches committed as one group, at most. (Not a RocksDB flag.)";
     }
     "Background work" {
         max_background_jobs: i32 = 2, "Flushes and compactions at the same time.";
@@ -369,6 +376,12 @@ impl Flags {
             self.memtable_protection_bytes_per_key.into(),
             0,
         )?;
+        at_least(
+            "max_write_batch_group_size_bytes",
+            i64::try_from(self.max_write_batch_group_size_bytes).unwrap_or(i64::MAX),
+            1,
+        )?;
+        self.protocol()?;
         at_least("target_file_size_base", self.target_file_size_base, 1)?;
         at_least("block_size", self.block_size.into(), 1)?;
         at_least(
@@ -459,6 +472,22 @@ impl Flags {
             )));
         }
         Ok(Some(factory))
+    }
+
+    /// `commit_protocol`, read; `None` leaves the choice to the engine and
+    /// `enable_pipelined_write` and `unordered_write`.
+    ///
+    /// # Errors
+    /// A protocol that is unknown.
+    pub fn protocol(&self) -> Result<Option<whitewater::CommitProtocol>> {
+        let name = self.commit_protocol.as_str();
+        let found = whitewater::CommitProtocol::from_name(name);
+        if found.is_none() && !name.is_empty() {
+            return Err(Failure(format!(
+                "--commit_protocol={name}: unknown; there are ordered, grouped, pipelined and unordered"
+            )));
+        }
+        Ok(found)
     }
 
     /// The memtable as RocksDB's db_bench names it.
@@ -611,6 +640,8 @@ mod tests {
             ("db_write_buffer_size", "-1"),
             ("memtable_protection_bytes_per_key", "-1"),
             ("memtablerep", "tree"),
+            ("commit_protocol", "leaderless"),
+            ("max_write_batch_group_size_bytes", "0"),
             ("prefix_size", "17"),
             ("keys_per_prefix", "5"),
             ("hash_bucket_count", "0"),

@@ -106,7 +106,7 @@ mod tests {
             assert!(text.contains(benchmark.name), "{}", benchmark.name);
         }
         assert!(text.lines().all(|line| line.len() <= WIDTH));
-        assert!(text.contains("unordered_write"));
+        assert!(text.contains("manual_wal_flush"));
         assert!(text.is_ascii());
     }
 }

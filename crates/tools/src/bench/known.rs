@@ -3,7 +3,7 @@
 //! than was asked for.
 //!
 //! A flag is let through when its value says that the feature is not used,
-//! which changes nothing here (`--unordered_write=false`,
+//! which changes nothing here (`--use_direct_reads=false`,
 //! `--row_cache_size=0`).
 
 use super::flags::Kind;
@@ -16,7 +16,7 @@ const OFF_SWITCHES: &str = "\
     charge_compression_dictionary_building_buffer charge_file_metadata \
     charge_filter_construction charge_table_reader \
     enable_blob_files enable_blob_garbage_collection enable_cpu_prio enable_io_prio \
-    enable_numa enable_pipelined_write expand_range_tombstones file_checksum \
+    enable_numa expand_range_tombstones file_checksum \
     finish_after_writes identity_as_first_hash index_with_first_key inplace_update_support \
     manual_wal_flush mmap_read mmap_write \
     multiread_batched optimistic_transaction_db optimize_filters_for_hits \
@@ -27,7 +27,7 @@ const OFF_SWITCHES: &str = "\
     readonly report_bg_io_stats report_file_operations report_open_timing seek_missing_prefix \
     show_table_properties simulate_hdd sine_mix_rate sine_write_rate \
     track_and_verify_wals_in_manifest transaction_db transaction_set_snapshot \
-    universal_allow_trivial_move universal_incremental unordered_write use_adaptive_mutex \
+    universal_allow_trivial_move universal_incremental use_adaptive_mutex \
     use_blob_cache use_blob_db use_cache_jemalloc_no_dump_allocator \
     use_cache_memkind_kmem_allocator use_compressed_secondary_cache use_cuckoo_table \
     use_data_block_hash_index use_direct_io_for_flush_and_compaction use_direct_reads \
@@ -104,7 +104,7 @@ const VALUES: &str = "\
     value_size_distribution_type=fixed value_size_max value_size_min value_theta=0 \
     wal_bytes_per_sync=0 wal_compression=none wal_size_limit_MB=0 wal_ttl_seconds=0 \
     writable_file_max_buffer_size write_batch_protection_bytes_per_key=0 \
-    write_thread_max_yield_usec write_thread_slow_yield_usec writes_before_delete_range=0 \
+    writes_before_delete_range=0 \
     writes_per_range_tombstone=0 flagfile fromenv tryfromenv undefok";
 
 /// Benchmarks of RocksDB's db_bench that this program does not run.
@@ -190,16 +190,13 @@ mod tests {
 
     #[test]
     fn flags_of_later_work_are_refused_unless_unused() {
-        for (name, unused) in [
-            ("unordered_write", "false"),
-            ("enable_pipelined_write", "false"),
-        ] {
+        for (name, unused) in [("transaction_db", "false"), ("manual_wal_flush", "false")] {
             assert_eq!(
                 flag(name).and_then(|known| known.unused),
                 Some(unused),
                 "{name}"
             );
         }
-        assert!(flags().count() > 280);
+        assert!(flags().count() > 275);
     }
 }

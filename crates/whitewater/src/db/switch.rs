@@ -136,15 +136,14 @@ impl Engine {
         if due.is_empty() {
             return Ok(());
         }
-        let mut log = match before.log_is_empty() {
-            true => NextLog::Same(before.log.clone()),
-            false => self.new_log()?,
-        };
+        let mut log = self.next_log(&before)?;
         let fresh = self.fresh_memtables(&due, log.segment().log_number());
+        #[cfg(test)]
+        super::tests::switches::pause();
         let end = self.close_generation(&before)?;
-        if matches!(log, NextLog::Same(_)) && end.offset != before.start() {
-            // Not empty any more: it belongs to the full memtables, and would
-            // be replayed on top of what they were flushed to.
+        if matches!(log, NextLog::Same(_)) && end.offset > before.start() {
+            // Writes came into the empty log meanwhile, and with them entries
+            // of the old memtables: it would be replayed for the new ones, too.
             log = self.new_log()?;
             let number = log.segment().log_number();
             fresh.iter().for_each(|(_, m)| m.advance_wal_number(number));
@@ -209,12 +208,17 @@ impl Engine {
         due
     }
 
+    fn next_log(&self, before: &Generation) -> Result<NextLog> {
+        if before.log_is_empty() {
+            return Ok(NextLog::Same(before.log.clone()));
+        }
+        self.new_log()
+    }
+
     fn new_log(&self) -> Result<NextLog> {
         let number = self.versions.new_file_number();
-        let log = self.wal.create(number).inspect_err(|e| {
-            self.poison(e, "starting a new log");
-        })?;
-        Ok(NextLog::New(log))
+        let log = self.wal.create(number).map(NextLog::New);
+        log.inspect_err(|e| self.poison(e, "starting a new log"))
     }
 
     fn fresh_memtables(&self, ids: &[u32], wal_number: u64) -> Vec<(u32, Arc<Memtable>)> {

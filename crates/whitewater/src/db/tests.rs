@@ -1,5 +1,8 @@
 //! What only shows with a hand inside the engine.
 
+pub(super) mod switches;
+mod unordered;
+
 use crate::memtable::{Home, Inserter, Memtable};
 use crate::options::CfOptions;
 use crate::{DB, IteratorMode, MemtableFactory, Options, WriteBatch};

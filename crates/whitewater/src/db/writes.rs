@@ -1,7 +1,7 @@
 //! Writing: the database as the commit sequence's environment.
 
 use super::Engine;
-use crate::memtable::Inserter;
+use crate::memtable::{Inserter, PreparedBatch};
 use crate::options::read::WriteSpec;
 use crate::perf::{Step, StepTimer};
 use crate::stats::{Histogram, Ticker};
@@ -184,6 +184,8 @@ fn is_writable(ty: ValueType) -> bool {
 }
 
 impl CommitEnv for Engine {
+    type Prepared = Option<PreparedBatch>;
+
     #[inline]
     fn enter(&self) -> Result<Guard<Arc<Generation>>> {
         if self.attention.load(Ordering::Relaxed) {
@@ -252,21 +254,25 @@ impl CommitEnv for Engine {
         Ok(())
     }
 
+    #[inline]
+    fn prepare(
+        &self,
+        generation: &Generation,
+        request: &WriteRequest,
+    ) -> Result<Option<PreparedBatch>> {
+        let _timer = self.step(Step::Prepare);
+        let memtable_of = |cf| generation.memtables.get(cf);
+        caught(|| Ok(PreparedBatch::new(&request.batch, memtable_of)))
+    }
+
     fn apply(
         &self,
         generation: &Generation,
         request: &WriteRequest,
+        prepared: Option<Option<PreparedBatch>>,
         first: SequenceNumber,
     ) -> Result<()> {
-        // A comparator or prefix extractor of the user may panic; the protocol
-        // must not see that.
-        let inserted = catch_unwind(AssertUnwindSafe(|| self.insert(generation, request, first)))
-            .unwrap_or_else(|_| {
-                Err(Error::new(
-                    ErrorKind::Aborted,
-                    "a comparator or prefix extractor panicked during an insert",
-                ))
-            });
+        let inserted = caught(|| self.insert(generation, request, prepared.flatten(), first));
         if inserted.is_ok() {
             self.reached(Point::Inserted, first);
         }
@@ -324,32 +330,41 @@ impl Engine {
         &self,
         generation: &Generation,
         request: &WriteRequest,
+        prepared: Option<PreparedBatch>,
         first: SequenceNumber,
     ) -> Result<()> {
-        let memtables = &generation.memtables;
+        let _timer = self.step(Step::Insert);
         if request.disable_wal && !self.unlogged.load(Ordering::Relaxed) {
             self.unlogged.store(true, Ordering::Relaxed);
         }
-        let _timer = self.step(Step::Insert);
-        let mut seq = first;
         let mut inserter = Inserter::new(request.insert_hint);
-        for op in request.batch.ops() {
-            let Op::Entry { cf, ty, key, value } = op? else {
-                continue;
-            };
-            // A column family may have been dropped since the check: its
-            // entries take their numbers and go nowhere, as at recovery.
-            if let Some(position) = memtables.position(cf) {
-                inserter.add(memtables.at(position), ty, key, value, seq)?;
-            }
-            seq += 1;
-        }
+        // A column family may have been dropped since the check: its entries
+        // take their numbers and go nowhere, as at recovery.
+        let memtable_of = |cf| generation.memtables.get(cf);
+        let next = prepared.unwrap_or_default().insert(
+            &request.batch,
+            first,
+            memtable_of,
+            &mut inserter,
+        )?;
         if inserter.finish()? {
             self.attention.store(true, Ordering::Relaxed);
         }
-        self.count_write(request, seq - first);
+        self.count_write(request, next - first);
         Ok(())
     }
+}
+
+/// Runs `work`, in which a comparator or prefix extractor of the user may
+/// panic; the protocol must not see that.
+#[inline]
+fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        Err(Error::new(
+            ErrorKind::Aborted,
+            "a comparator or prefix extractor panicked during an insert",
+        ))
+    })
 }
 
 /// Refuses a batch that would take too much memory.

@@ -4,7 +4,7 @@
 use super::rep::{Entry, MemtableRep, Visit, cursor_as_iterator};
 use std::fmt;
 use std::sync::Arc;
-use whitewater_concurrent::art::{Art, Iter, Options, Sweep};
+use whitewater_concurrent::art::{Art, Iter, Options, Prepared, Sweep};
 use whitewater_concurrent::region::HugePages;
 use whitewater_storage::iter::{BoxedIterator, KeyCursor};
 use whitewater_storage::key::UserComparator;
@@ -53,6 +53,18 @@ impl MemtableRep for ArtRep {
     fn insert_batch(&self, entries: &[Entry<'_>]) -> usize {
         self.tree
             .insert_batch(entries.iter().map(|e| (e.user_key, e.tag, e.value)))
+    }
+    fn prepares(&self) -> bool {
+        true
+    }
+    fn prepare(&self, entries: &[(&[u8], &[u8])], take: &mut dyn FnMut(Prepared)) {
+        match entries {
+            [(key, value)] => take(self.tree.prepare(key, value)),
+            entries => self.tree.prepare_batch(entries.iter().copied(), take),
+        }
+    }
+    fn link(&self, entry: Prepared, tag: u64) -> bool {
+        self.tree.publish(entry, tag)
     }
     fn get(&self, user_key: &[u8], tag: u64, visit: &mut Visit<'_>) {
         self.tree.get(user_key, tag, visit);

@@ -16,7 +16,6 @@
 //! * F3: entries of every other type are: a deletion or a merge operand hides
 //!   what is older, and must not be passed over.
 
-use super::rep::Entry;
 use crate::options::CfOptions;
 use crate::options::prefix::PrefixExtractor;
 use crate::perf::{self, PerfMetric};
@@ -69,16 +68,20 @@ impl KeyFilter {
         self.prefix.is_some()
     }
 
-    /// Adds the keys of `entries` (F1: before they are inserted).
-    pub fn add(&self, entries: &[Entry<'_>]) {
+    /// Adds keys (F1: before they are inserted).
+    pub fn add<'k>(&self, keys: impl IntoIterator<Item = &'k [u8]>) {
+        let mut keys = keys.into_iter();
         let mut hashes = SmallVec::<[u64; 2 * AT_ONCE]>::new();
-        for some in entries.chunks(AT_ONCE) {
+        loop {
             hashes.clear();
-            for entry in some {
+            for key in keys.by_ref().take(AT_ONCE) {
                 if self.whole_key {
-                    hashes.push(key_hash(entry.user_key));
+                    hashes.push(key_hash(key));
                 }
-                hashes.extend(self.prefix_hash(entry.user_key));
+                hashes.extend(self.prefix_hash(key));
+            }
+            if hashes.is_empty() {
+                return;
             }
             if hashes.len() > 2 {
                 hashes.iter().for_each(|hash| self.bloom.prefetch(*hash));

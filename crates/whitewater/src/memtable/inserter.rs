@@ -4,6 +4,7 @@ use super::Memtable;
 use super::rep::Entry;
 use smallvec::SmallVec;
 use std::{mem, ptr};
+use whitewater_concurrent::art::Prepared;
 use whitewater_storage::key::{SequenceNumber, ValueType, pack_tag};
 use whitewater_storage::{Error, Result};
 
@@ -63,10 +64,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
         value: &'e [u8],
         seq: SequenceNumber,
     ) -> Result<()> {
-        if !self.memtable.is_some_and(|last| ptr::eq(last, memtable)) {
-            self.leave()?;
-            self.memtable = Some(memtable);
-        }
+        self.turn_to(memtable)?;
         self.entries += 1;
         if ty == ValueType::RangeDeletion {
             self.deletes += 1;
@@ -87,6 +85,41 @@ impl<'m, 'e> Inserter<'m, 'e> {
         self.pending.push(entry);
         if self.pending.len() == AT_ONCE {
             self.flush(memtable)?;
+        }
+        Ok(())
+    }
+
+    /// Adds an entry that `memtable` has prepared.
+    ///
+    /// # Errors
+    /// As for [`Inserter::add`].
+    #[inline]
+    pub fn link(
+        &mut self,
+        memtable: &'m Memtable,
+        ty: ValueType,
+        entry: Prepared,
+        seq: SequenceNumber,
+    ) -> Result<()> {
+        self.turn_to(memtable)?;
+        self.entries += 1;
+        if matches!(ty, ValueType::Deletion | ValueType::SingleDeletion) {
+            self.deletes += 1;
+        }
+        if memtable.rep.link(entry, pack_tag(seq, ty as u8)) {
+            return Ok(());
+        }
+        Err(Error::corruption(format_args!(
+            "the sequence number {seq} is already used for its key in the memtable"
+        )))
+    }
+
+    /// Goes on with `memtable`.
+    #[inline]
+    fn turn_to(&mut self, memtable: &'m Memtable) -> Result<()> {
+        if !self.memtable.is_some_and(|last| ptr::eq(last, memtable)) {
+            self.leave()?;
+            self.memtable = Some(memtable);
         }
         Ok(())
     }
@@ -154,7 +187,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
     fn insert(&self, memtable: &Memtable, entries: &[Entry<'_>]) -> usize {
         // Before the entries: upholds F1 of the filter.
         if let Some(filter) = &memtable.filter {
-            filter.add(entries);
+            filter.add(entries.iter().map(|e| e.user_key));
         }
         match entries {
             [] => 0,

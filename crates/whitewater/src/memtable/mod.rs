@@ -22,6 +22,7 @@ mod hash_link_list;
 mod hash_skip_list;
 mod inserter;
 mod order;
+mod prepared;
 mod protection;
 mod rep;
 mod skip_list;
@@ -31,6 +32,7 @@ mod vector;
 
 pub(crate) use art::MAX_CAPACITY as MAX_TREE_CAPACITY;
 pub(crate) use inserter::Inserter;
+pub(crate) use prepared::PreparedBatch;
 pub(crate) use rep::{MemtableKind, MemtableRep};
 
 use crate::options::CfOptions;
@@ -45,6 +47,7 @@ use rep::{RepOptions, new_rep};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use whitewater_concurrent::arena::ArenaOptions;
+use whitewater_concurrent::art::Prepared;
 use whitewater_concurrent::counter::Sharded;
 use whitewater_concurrent::region::{HugePages, TRANSPARENT};
 use whitewater_storage::iter::BoxedIterator;
@@ -195,6 +198,23 @@ impl Memtable {
         taken > self.limit
             && (!self.full.load(Ordering::Relaxed) && !self.full.swap(true, Ordering::Relaxed)
                 || taken / 2 > self.limit)
+    }
+
+    /// Whether entries can be [prepared](Self::prepare). Not those with a
+    /// checksum, which covers the number.
+    #[inline]
+    fn prepares(&self) -> bool {
+        self.rep.prepares() && !self.protection.is_on()
+    }
+
+    /// Does for entries `(user key, value)` all that can be done before their
+    /// numbers are known; `take` gets them in their order.
+    fn prepare(&self, entries: &[(&[u8], &[u8])], take: &mut dyn FnMut(Prepared)) {
+        // Before the entries: upholds F1 of the filter.
+        if let Some(filter) = &self.filter {
+            filter.add(entries.iter().map(|(key, _)| *key));
+        }
+        self.rep.prepare(entries, take);
     }
 
     /// Whether it has reached its size limit.

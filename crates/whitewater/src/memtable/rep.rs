@@ -5,6 +5,7 @@ use crate::options::prefix::PrefixExtractor;
 use std::fmt::Debug;
 use std::sync::Arc;
 use whitewater_concurrent::arena::ArenaOptions;
+use whitewater_concurrent::art::Prepared;
 use whitewater_concurrent::hash_list::SkipListOptions;
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::UserComparator;
@@ -90,6 +91,20 @@ pub(crate) trait MemtableRep: Debug + Send + Sync {
     /// entries that follow each other to be near each other.
     fn insert_batch_hinted(&self, entries: &[Entry<'_>]) -> usize {
         self.insert_batch(entries)
+    }
+    /// Whether entries can be prepared.
+    fn prepares(&self) -> bool {
+        false
+    }
+    /// Does for entries `(user_key, value)` all that can be done before their
+    /// tags are known; `take` gets them in their order. Only if it
+    /// [`prepares`](Self::prepares).
+    fn prepare(&self, _entries: &[(&[u8], &[u8])], _take: &mut dyn FnMut(Prepared)) {
+        unreachable!("a representation that prepares says how");
+    }
+    /// Adds a prepared entry; `false` if key and tag are already there.
+    fn link(&self, _entry: Prepared, _tag: u64) -> bool {
+        unreachable!("a representation that prepares says how");
     }
     /// Visits the entries of `user_key` at or below `tag`, newest first, until
     /// `visit` returns `false`.

@@ -13,6 +13,8 @@ use whitewater_storage::perf;
 /// A step of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
+    /// What is done for inserting before the numbers are known.
+    Prepare,
     /// Taking sequence numbers and a place in the log.
     Reserve,
     /// Writing the log, syncs left out.
@@ -31,7 +33,7 @@ impl Step {
     const fn metric(self) -> PerfMetric {
         match self {
             Step::Log => PerfMetric::WriteWalTime,
-            Step::Insert => PerfMetric::WriteMemtableTime,
+            Step::Prepare | Step::Insert => PerfMetric::WriteMemtableTime,
             Step::SyncWait => PerfMetric::WriteWalTime,
             Step::Reserve | Step::PublishWait => PerfMetric::WritePreAndPostProcessTime,
         }
@@ -40,6 +42,7 @@ impl Step {
     #[inline]
     const fn histogram(self) -> Histogram {
         match self {
+            Step::Prepare => Histogram::WritePrepareNanos,
             Step::Reserve => Histogram::WriteReserveNanos,
             Step::Log => Histogram::WriteLogNanos,
             Step::Insert => Histogram::WriteInsertNanos,

@@ -75,6 +75,7 @@ named_enum! {
         AsyncPrefetchAbortMicros = "rocksdb.async.prefetch.abort.micros",
         TableOpenPrefetchTailReadBytes = "rocksdb.table.open.prefetch.tail.read.bytes",
         // Only this engine's.
+        WritePrepareNanos = "whitewater.write.prepare.nanos",
         WriteReserveNanos = "whitewater.write.reserve.nanos",
         WriteLogNanos = "whitewater.write.log.nanos",
         WriteInsertNanos = "whitewater.write.insert.nanos",
@@ -108,7 +109,8 @@ impl Histogram {
             | Histogram::WalFileSyncMicros
             | Histogram::FlushTime
             | Histogram::CompactionTime => Some(Kind::Micros),
-            Histogram::WriteReserveNanos
+            Histogram::WritePrepareNanos
+            | Histogram::WriteReserveNanos
             | Histogram::WriteLogNanos
             | Histogram::WriteInsertNanos
             | Histogram::WritePublishWaitNanos

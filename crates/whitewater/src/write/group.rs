@@ -184,7 +184,7 @@ impl<E: CommitEnv> Steps for Grouped<'_, E> {
             // all of its own, when the groups before are done.
             acknowledge(env, group.place.first - 1)?;
         }
-        env.apply(&group.generation, request, ticket)
+        env.apply(&group.generation, request, None, ticket)
     }
 
     fn publish(&self, group: &WriteGroup, failure: Option<&Error>) {

@@ -141,6 +141,12 @@ impl MemtableMap {
         self.by_id.binary_search_by_key(&id, |(id, _)| *id).ok()
     }
 
+    /// The memtable of column family `id`.
+    #[inline]
+    pub fn get(&self, id: u32) -> Option<&Arc<Memtable>> {
+        self.position(id).map(|at| self.at(at))
+    }
+
     /// The memtable at a position.
     #[inline]
     pub fn at(&self, position: usize) -> &Arc<Memtable> {
@@ -176,6 +182,8 @@ impl WriteRequest {
 
 /// What the steps need of a database.
 pub(crate) trait CommitEnv: Sync {
+    /// What a write has ready for a generation before it has a place in it.
+    type Prepared;
     /// The generation that writes go to. Does first what must be done before a
     /// write takes numbers: refuses when writes have failed before, switches
     /// full memtables.
@@ -192,11 +200,16 @@ pub(crate) trait CommitEnv: Sync {
     fn renew(&self, generation: &Generation) -> Result<()>;
     /// Puts one record, the concatenation of `parts`, to its place.
     fn log(&self, generation: &Generation, place: &Place, parts: &[&[u8]]) -> Result<()>;
-    /// Inserts a batch whose first entry gets `first`.
+    /// Does all that can be done for inserting a batch before its numbers are
+    /// known.
+    fn prepare(&self, generation: &Generation, request: &WriteRequest) -> Result<Self::Prepared>;
+    /// Inserts a batch whose first entry gets `first`; `prepared`, if there is
+    /// something, was made for it and the same generation.
     fn apply(
         &self,
         generation: &Generation,
         request: &WriteRequest,
+        prepared: Option<Self::Prepared>,
         first: SequenceNumber,
     ) -> Result<()>;
     /// Told how many writes are committed together, for statistics.

@@ -12,7 +12,7 @@
 //! are finished behind it.
 
 use super::points::Point;
-use super::steps::{Window, acknowledge, carry_out, reserve};
+use super::steps::{Window, acknowledge, carry_out, reserve_prepared};
 use super::{CommitEnv, WriteRequest};
 use whitewater_storage::Result;
 use whitewater_storage::batch::HEADER_SIZE;
@@ -24,11 +24,11 @@ use whitewater_storage::batch::HEADER_SIZE;
 /// order. No part of the batch is visible then, now or later.
 pub(crate) fn commit<E: CommitEnv>(env: &E, request: &WriteRequest) -> Result<()> {
     let payload = (!request.disable_wal).then(|| HEADER_SIZE + request.body().len());
-    let (generation, place) = reserve(env, request.numbers(), payload)?;
+    let (generation, place, prepared) = reserve_prepared(env, request, payload)?;
     let window = Window::open(env, place);
     env.reached(Point::Reserved, place.first);
     env.grouped(1);
-    match carry_out(env, &generation, &place, request) {
+    match carry_out(env, &generation, &place, request, prepared) {
         Ok(()) => window.finish(request.sync)?,
         Err(e) => {
             window.fail(&e);

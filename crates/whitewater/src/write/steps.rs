@@ -26,14 +26,48 @@ pub(super) fn reserve<E: CommitEnv>(
         let generation = env.enter()?;
         match generation.reserve(count, payload) {
             Ok(place) => return Ok((generation, place)),
-            Err(Refusal::Closed) => {
-                // The guard would keep the old memtables alive for nothing.
-                drop(generation);
-                env.await_switch();
-            }
-            Err(Refusal::NoRoom { upto }) => env.make_room(&generation, upto)?,
-            Err(Refusal::Full) => env.renew(&generation)?,
+            Err(refusal) => overcome(env, generation, refusal)?,
         }
+    }
+}
+
+/// [`reserve`] for one write, with what can be prepared for the generation in
+/// which it gets its place.
+#[inline]
+pub(super) fn reserve_prepared<E: CommitEnv>(
+    env: &E,
+    request: &WriteRequest,
+    payload: Option<usize>,
+) -> Result<(Guard<Arc<Generation>>, Place, Option<E::Prepared>)> {
+    let generation = env.enter()?;
+    let prepared = env.prepare(&generation, request)?;
+    let timer = env.step(Step::Reserve);
+    match generation.reserve(request.numbers(), payload) {
+        Ok(place) => return Ok((generation, place, Some(prepared))),
+        Err(refusal) => overcome(env, generation, refusal)?,
+    }
+    drop(timer);
+    // Seldom, so what was prepared is left behind.
+    let (generation, place) = reserve(env, request.numbers(), payload)?;
+    Ok((generation, place, None))
+}
+
+/// Sees to it that there may be a place next time.
+#[cold]
+fn overcome<E: CommitEnv>(
+    env: &E,
+    generation: Guard<Arc<Generation>>,
+    refusal: Refusal,
+) -> Result<()> {
+    match refusal {
+        Refusal::Closed => {
+            // The guard would keep the old memtables alive for nothing.
+            drop(generation);
+            env.await_switch();
+            Ok(())
+        }
+        Refusal::NoRoom { upto } => env.make_room(&generation, upto),
+        Refusal::Full => env.renew(&generation),
     }
 }
 
@@ -135,10 +169,11 @@ pub(super) fn carry_out<E: CommitEnv>(
     generation: &Generation,
     place: &Place,
     request: &WriteRequest,
+    prepared: Option<E::Prepared>,
 ) -> Result<()> {
     if !request.disable_wal {
         let header = header(place.first, request.batch.count());
         env.log(generation, place, &[&header, request.body()])?;
     }
-    env.apply(generation, request, place.first)
+    env.apply(generation, request, prepared, place.first)
 }

@@ -218,6 +218,12 @@ impl FakeEnv {
 }
 
 impl CommitEnv for FakeEnv {
+    /// The generation it was prepared for, by its base.
+    type Prepared = SequenceNumber;
+
+    fn prepare(&self, generation: &Generation, _: &WriteRequest) -> Result<SequenceNumber> {
+        Ok(generation.base())
+    }
     fn enter(&self) -> Result<Guard<Arc<Generation>>> {
         if let Some(e) = &*self.failure.lock() {
             return Err(e.clone());
@@ -259,7 +265,14 @@ impl CommitEnv for FakeEnv {
         }
         generation.log.put(place.at, parts)
     }
-    fn apply(&self, _: &Generation, request: &WriteRequest, first: SequenceNumber) -> Result<()> {
+    fn apply(
+        &self,
+        generation: &Generation,
+        request: &WriteRequest,
+        prepared: Option<SequenceNumber>,
+        first: SequenceNumber,
+    ) -> Result<()> {
+        assert!(prepared.is_none_or(|base| base == generation.base()), "C6");
         let inserting = self.inserting.fetch_add(1, SeqCst) + 1;
         self.most_inserting.fetch_max(inserting, SeqCst);
         let inserted = self.insert(request, first);

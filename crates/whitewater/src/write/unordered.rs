@@ -55,7 +55,7 @@ pub(crate) fn commit<E: CommitEnv>(
         first,
         open: true,
     };
-    let inserted = env.apply(&group.generation, request, first);
+    let inserted = env.apply(&group.generation, request, None, first);
     late.end(inserted.as_ref().err());
     inserted
 }

@@ -1,6 +1,7 @@
 //! The public surface in both thread modes: what the `rocksdb` crate's users
 //! rely on.
 
+use crate::harness::set_protocol;
 use rand::prelude::*;
 use rand::rngs::StdRng;
 use std::collections::BTreeMap;
@@ -92,6 +93,7 @@ fn creating() -> Options {
     let mut opts = Options::default();
     opts.create_if_missing(true);
     opts.create_missing_column_families(true);
+    set_protocol(&mut opts);
     opts
 }
 

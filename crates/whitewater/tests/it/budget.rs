@@ -1,6 +1,6 @@
 //! The write buffer manager: what counts, who flushes, who waits.
 
-use crate::harness::{campaign, watched};
+use crate::harness::{campaign, set_protocol, watched};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::sync::Arc;
@@ -21,6 +21,7 @@ fn options(factory: MemtableFactory) -> Options {
     let mut o = Options::default();
     o.create_if_missing(true);
     o.create_missing_column_families(true);
+    set_protocol(&mut o);
     o.set_fs(Arc::new(MemFs::new()));
     o.set_memtable_factory(factory);
     // Charges grow by 4 KiB.

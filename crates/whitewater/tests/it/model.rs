@@ -6,7 +6,9 @@
 //! read is compared. A failing script is cut down and printed.
 
 use crate::harness::walk::{Bounds, Content, Walk};
-use crate::harness::{DIR, Db, MEMTABLES, campaign, open_named, set_memtable, show, tiny};
+use crate::harness::{
+    DIR, Db, MEMTABLES, campaign, open_named, set_concurrent_inserts, set_memtable, show, tiny,
+};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
@@ -221,7 +223,7 @@ fn harmless(variant: u64, fs: &MemFs) -> Options {
     o.set_max_background_jobs(one_of(&[2, 4]) as i32);
     o.set_max_write_buffer_number(one_of(&[2, 4]) as i32);
     o.set_min_write_buffer_number_to_merge(one_of(&[1, 3]) as i32);
-    o.set_allow_concurrent_memtable_write(one_of(&[0, 1]) == 1);
+    set_concurrent_inserts(&mut o, one_of(&[0, 1]) == 1);
     o.set_disable_auto_compactions(one_of(&[0, 0, 0, 1]) == 1);
     o.set_num_levels(7);
     o

@@ -1,5 +1,6 @@
 //! Statistics of a database, through the options that enable them.
 
+use crate::harness::set_protocol;
 use tempfile::TempDir;
 use whitewater::statistics::{Histogram, StatsLevel, Ticker};
 use whitewater::{CompactOptions, DB, Options, WriteBatch, WriteOptions, properties};
@@ -9,6 +10,7 @@ fn open(change: impl FnOnce(&mut Options)) -> (TempDir, DB, Options) {
     let mut opts = Options::default();
     opts.create_if_missing(true);
     opts.enable_statistics();
+    set_protocol(&mut opts);
     change(&mut opts);
     let db = DB::open(&opts, dir.path()).unwrap();
     (dir, db, opts)

@@ -109,14 +109,22 @@ impl Options {
     }
 
     /// Log one group of writes while the one before it is inserted into the
-    /// memtables: [`CommitProtocol::Pipelined`]. Default: false.
+    /// memtables: [`CommitProtocol::Pipelined`], with the guarantees of the
+    /// default. Default: false.
+    ///
+    /// Opening fails with `InvalidArgument` together with
+    /// [`Options::set_unordered_write`].
     pub fn set_enable_pipelined_write(&mut self, enabled: bool) {
         self.db.enable_pipelined_write = enabled;
     }
 
     /// Publish writes when they are logged, and insert them after that:
-    /// [`CommitProtocol::Unordered`], which gives up immutable snapshots and
-    /// batches that are read whole. Default: false.
+    /// [`CommitProtocol::Unordered`]. Default: false.
+    ///
+    /// Gives up, while writes are under way, immutable snapshots (entries
+    /// with sequence numbers up to a snapshot's still arrive) and batches that
+    /// are read whole. A write that has returned is seen by its caller and
+    /// everybody the caller tells. See the protocol for the rest.
     ///
     /// Opening fails with `InvalidArgument` together with
     /// [`Options::set_enable_pipelined_write`], or without concurrent memtable

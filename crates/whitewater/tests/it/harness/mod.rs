@@ -81,8 +81,8 @@ pub fn watched<T: Send + 'static>(
 /// Options that make tiny tables, many of them, and many levels. The memtable
 /// is the one that WHITEWATER_MEMTABLE names, with the Bloom filter and the
 /// checksums that WHITEWATER_MEMTABLE_BLOOM (per cent of the buffer) and
-/// WHITEWATER_PROTECTION (bytes) ask for, so that a run can be repeated with
-/// others.
+/// WHITEWATER_PROTECTION (bytes) ask for, and the commit protocol that of
+/// WHITEWATER_PROTOCOL, so that a run can be repeated with others.
 pub fn tiny() -> Options {
     let mut o = Options::default();
     o.create_if_missing(true);
@@ -97,6 +97,7 @@ pub fn tiny() -> Options {
     let percent = number("WHITEWATER_MEMTABLE_BLOOM").unwrap_or(0);
     o.set_memtable_prefix_bloom_ratio(percent as f64 / 100.0);
     o.set_memtable_whole_key_filtering(true);
+    set_protocol(&mut o);
     let protection = number("WHITEWATER_PROTECTION").unwrap_or(0);
     o.set_memtable_protection_bytes_per_key(protection as u32);
     if let Ok(name) = std::env::var("WHITEWATER_MEMTABLE") {
@@ -105,20 +106,44 @@ pub fn tiny() -> Options {
     o
 }
 
+/// The commit protocol that WHITEWATER_PROTOCOL names.
+pub fn protocol() -> Option<CommitProtocol> {
+    let name = std::env::var("WHITEWATER_PROTOCOL").ok()?;
+    let found = CommitProtocol::from_name(&name);
+    assert!(found.is_some(), "WHITEWATER_PROTOCOL={name} is no protocol");
+    found
+}
+
+/// Sets [`protocol`], if it is named.
+pub fn set_protocol(o: &mut Options) {
+    if let Some(protocol) = protocol() {
+        o.set_commit_protocol(protocol);
+    }
+}
+
+/// Whether batches are seen whole and snapshots stay, with the protocol that
+/// WHITEWATER_PROTOCOL names. Where they are not, unit tests of the protocol
+/// and `linearizability` show that.
+pub fn views_hold() -> bool {
+    protocol() != Some(CommitProtocol::Unordered)
+}
+
+/// Sets whether writers insert beside each other, unless the protocol that
+/// WHITEWATER_PROTOCOL names needs that.
+pub fn set_concurrent_inserts(o: &mut Options, concurrent: bool) {
+    use CommitProtocol::{Ordered, Unordered};
+    let needed = matches!(protocol(), Some(Ordered | Unordered));
+    o.set_allow_concurrent_memtable_write(concurrent || needed);
+}
+
 /// The commit protocols that tests of the write path run with: all that there
 /// are, or the one that WHITEWATER_PROTOCOL names.
 pub fn protocols() -> Vec<CommitProtocol> {
-    let all = [
-        CommitProtocol::Ordered,
-        CommitProtocol::Grouped,
-        CommitProtocol::Pipelined,
-        CommitProtocol::Unordered,
-    ];
-    let Ok(name) = std::env::var("WHITEWATER_PROTOCOL") else {
-        return all.to_vec();
-    };
-    let one = all.into_iter().find(|p| p.name() == name);
-    vec![one.unwrap_or_else(|| panic!("WHITEWATER_PROTOCOL={name}: {all:?} are known"))]
+    use CommitProtocol::{Grouped, Ordered, Pipelined, Unordered};
+    match protocol() {
+        Some(one) => vec![one],
+        None => vec![Ordered, Grouped, Pipelined, Unordered],
+    }
 }
 
 /// The protocols that make writes visible in order: all but one.

@@ -82,8 +82,8 @@ impl Setup {
             options.set_memtable_factory(MemtableFactory::SkipList);
             options.set_comparator("slow", comparator(dice));
         }
-        options
-            .set_allow_concurrent_memtable_write(self.concurrent_inserts || !protocol.one_by_one);
+        let one_by_one = protocol.one_by_one && !self.concurrent_inserts;
+        options.set_allow_concurrent_memtable_write(!one_by_one);
         options.set_enable_write_thread_adaptive_yield(self.adaptive_yield);
         options.set_max_write_batch_group_size_bytes(self.group_bytes);
         let names = FAMILIES.map(str::to_owned);

@@ -19,7 +19,7 @@ pub enum Promise {
 pub struct Protocol {
     pub name: &'static str,
     pub promise: Promise,
-    /// Whether it can do without concurrent inserts.
+    /// Whether it can insert one batch at a time.
     pub one_by_one: bool,
     set: fn(&mut Options),
 }
@@ -37,6 +37,18 @@ const PROTOCOLS: &[Protocol] = &[
         promise: Promise::Everything,
         one_by_one: true,
         set: |o| o.set_commit_protocol(CommitProtocol::Grouped),
+    },
+    Protocol {
+        name: "pipelined",
+        promise: Promise::Everything,
+        one_by_one: true,
+        set: |o| o.set_commit_protocol(CommitProtocol::Pipelined),
+    },
+    Protocol {
+        name: "unordered",
+        promise: Promise::SlotsOnly,
+        one_by_one: false,
+        set: |o| o.set_commit_protocol(CommitProtocol::Unordered),
     },
 ];
 

@@ -1,0 +1,83 @@
+//! Entries that are prepared by many threads and get their tags afterwards.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use whitewater_concurrent::art::{Art, Options};
+
+fn split(key: &[u8]) -> (Vec<u8>, u64) {
+    let (user_key, tag) = key.split_last_chunk::<8>().unwrap();
+    (user_key.to_vec(), u64::from_le_bytes(*tag))
+}
+
+/// Hot keys: every key ends up with all its versions, newest first, whichever
+/// way one looks.
+#[test]
+fn versions_are_in_order_however_late_they_are_linked() {
+    for round in 0..30u64 {
+        let tree = Arc::new(Art::new(Options::default()));
+        let next = AtomicU64::new(1);
+        let keys: Vec<Vec<u8>> = (0..1 + round % 3).map(|k| vec![b'k', k as u8]).collect();
+        std::thread::scope(|scope| {
+            for t in 0..8u64 {
+                let (tree, next, keys) = (&tree, &next, &keys);
+                scope.spawn(move || {
+                    for i in 0..200u64 {
+                        let key = &keys[((t + i) % keys.len() as u64) as usize];
+                        let value = format!("{t}-{i}");
+                        let prepared = tree.prepare(key, value.as_bytes());
+                        if (t + i) % 5 == 0 {
+                            std::thread::yield_now();
+                        }
+                        let tag = next.fetch_add(1, SeqCst);
+                        if (t * i) % 7 == 0 {
+                            std::thread::yield_now();
+                        }
+                        assert!(tree.publish(prepared, tag));
+                    }
+                });
+            }
+        });
+        let total = 8 * 200;
+        let walk = |tags: Vec<(Vec<u8>, u64)>, what: &str| {
+            assert_eq!(tags.len(), total, "{what}, round {round}");
+            assert!(
+                tags.windows(2)
+                    .all(|w| w[0].0 < w[1].0 || (w[0].0 == w[1].0 && w[0].1 > w[1].1)),
+                "{what}, round {round}"
+            );
+        };
+        let mut iter = tree.iter();
+        iter.seek_to_first();
+        let mut tags = Vec::new();
+        while iter.valid() {
+            tags.push(split(iter.key()));
+            iter.next();
+        }
+        walk(tags, "iter");
+        let mut sweep = tree.sweep();
+        sweep.seek_to_first();
+        let mut tags = Vec::new();
+        while sweep.valid() {
+            tags.push(split(sweep.key()));
+            sweep.next();
+        }
+        walk(tags, "sweep");
+        let mut tags = Vec::new();
+        for key in &keys {
+            tree.get(key, u64::MAX, &mut |tag, _| {
+                tags.push((key.clone(), tag));
+                true
+            });
+            for tag in 1..=total as u64 {
+                let mut found = None;
+                tree.get(key, tag, &mut |tag, _| {
+                    found = Some(tag);
+                    false
+                });
+                let newest = tags.iter().filter(|(k, t)| k == key && *t <= tag);
+                assert_eq!(found, newest.map(|(_, t)| *t).max(), "at {tag}");
+            }
+        }
+        walk(tags, "get");
+    }
+}

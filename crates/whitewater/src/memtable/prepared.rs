@@ -1,0 +1,107 @@
+//! Entries that have their places in memtables before their numbers are known.
+//!
+//! What takes time about an insert is finding the place of a key and copying
+//! the value. A memtable that can does both before a writer takes its
+//! sequence numbers; under them the entries are then only linked. That keeps
+//! the time short in which other writers may have to wait for this one.
+//!
+//! Entries that are prepared and never linked are seen by nobody.
+
+use super::{Inserter, Memtable};
+use smallvec::SmallVec;
+use std::sync::Arc;
+use whitewater_concurrent::art::Prepared;
+use whitewater_storage::Result;
+use whitewater_storage::batch::{Batch, Op};
+use whitewater_storage::key::{SequenceNumber, ValueType};
+
+/// A batch of more operations is not prepared: what is kept for each would
+/// add up.
+const MOST: u32 = 1024;
+
+/// The entries of a batch, as far as their memtables could prepare them.
+#[derive(Debug, Default)]
+pub(crate) struct PreparedBatch {
+    /// By the batch's operations, those that take no number left out.
+    entries: SmallVec<[Option<Prepared>; 1]>,
+}
+
+/// Entries that follow each other and go to one memtable.
+type Run<'b> = SmallVec<[(&'b [u8], &'b [u8]); 1]>;
+
+impl PreparedBatch {
+    /// Prepares what `batch` holds for the memtables that `memtable_of` finds
+    /// by column family. `None` when there is nothing to gain.
+    pub fn new<'m>(
+        batch: &Batch,
+        memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
+    ) -> Option<Self> {
+        if batch.count() > MOST {
+            return None;
+        }
+        let mut prepared = PreparedBatch::default();
+        let mut run = Run::new();
+        let mut run_of: Option<&Memtable> = None;
+        for op in batch.ops() {
+            let Ok(Op::Entry { cf, ty, key, value }) = op else {
+                continue;
+            };
+            let memtable =
+                memtable_of(cf).filter(|m| m.prepares() && ty != ValueType::RangeDeletion);
+            let same = match (memtable, run_of) {
+                (Some(a), Some(b)) => std::ptr::eq(&raw const **a, b),
+                (None, None) => true,
+                _ => false,
+            };
+            if !same {
+                prepared.end_run(run_of, &mut run);
+                run_of = memtable.map(|m| &**m);
+            }
+            match memtable {
+                Some(_) => run.push((key, value)),
+                None => prepared.entries.push(None),
+            }
+        }
+        prepared.end_run(run_of, &mut run);
+        let any = prepared.entries.iter().any(Option::is_some);
+        any.then_some(prepared)
+    }
+
+    fn end_run(&mut self, memtable: Option<&Memtable>, run: &mut Run<'_>) {
+        if let Some(memtable) = memtable {
+            memtable.prepare(run, &mut |entry| self.entries.push(Some(entry)));
+        }
+        run.clear();
+    }
+
+    /// Inserts `batch`, whose first entry gets `first`: links what is
+    /// prepared, and inserts the rest. The memtables are those it was prepared
+    /// for.
+    ///
+    /// # Errors
+    /// As for [`Inserter::add`].
+    pub fn insert<'m, 'b>(
+        self,
+        batch: &'b Batch,
+        first: SequenceNumber,
+        memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
+        inserter: &mut Inserter<'m, 'b>,
+    ) -> Result<SequenceNumber> {
+        let mut seq = first;
+        let mut entries = self.entries.into_iter();
+        for op in batch.ops() {
+            let Op::Entry { cf, ty, key, value } = op? else {
+                continue;
+            };
+            let entry = entries.next().flatten();
+            if let Some(memtable) = memtable_of(cf) {
+                match entry {
+                    Some(entry) => inserter.link(memtable, ty, entry, seq)?,
+                    None => inserter.add(memtable, ty, key, value, seq)?,
+                }
+            }
+            seq += 1;
+        }
+        Ok(seq)
+    }
+}
