@@ -92,7 +92,7 @@ fn mixed(protocol: CommitProtocol, seed: u64) {
                     let mut batch = WriteBatch::default();
                     batch.put(key(w, n), value);
                     match db.write_opt(batch, &options) {
-                        Ok(()) => _ = acked[w].store(n, Ordering::SeqCst),
+                        Ok(()) => acked[w].store(n, Ordering::SeqCst),
                         Err(e) => {
                             assert_eq!((kind(w), e.kind()), ("hurried", ErrorKind::Incomplete));
                             assert_eq!(db.get(key(w, n)).expect("readable"), None);
