@@ -38,12 +38,15 @@
 //! * P6: `visible` passes a held range only after its owner, or that of a held
 //!   range before it, has settled for it.
 //!
+//! * P7: after a restart, numbers that it gave up are at or below `visible`,
+//!   and whoever asks for one of them is still told that it failed.
+//!
 //! [`finish`]: Publication::finish
 //! [`finish_held`]: Publication::finish_held
 //! [`visible`]: Publication::visible
 //! [`wait`]: Publication::wait
 
-use crate::sync::{AtomicU64, MODELLED, Ordering, fence};
+use crate::sync::{AtomicU64, MODELLED, Mutex, Ordering, fence};
 use crate::waiter::{self, CallSite, Turnstile, YieldPolicy};
 use crossbeam_utils::CachePadded;
 
@@ -87,6 +90,13 @@ pub struct Publication {
     /// Written by: whoever fails (AcqRel). Read by: waiters (Acquire), before
     /// they sleep. Publishes: the reason, which its writer stored before.
     failed_at: CachePadded<AtomicU64>,
+    /// The largest number that a restart gave up; 0 when there was none.
+    /// Written by: a restart, before it raises `visible` (relaxed). Read by:
+    /// waiters, after they loaded that (relaxed). Publishes nothing: the
+    /// release of `visible` does.
+    given_up_to: AtomicU64,
+    /// The ranges that restarts gave up, ascending, both ends inclusive (P7).
+    given_up: Mutex<Vec<(u64, u64)>>,
     policy: YieldPolicy,
     site: CallSite,
 }
@@ -103,6 +113,8 @@ impl Publication {
                 .map(|_| CachePadded::new(Turnstile::new()))
                 .collect(),
             failed_at: CachePadded::new(AtomicU64::new(u64::MAX)),
+            given_up_to: AtomicU64::new(0),
+            given_up: Mutex::new(Vec::new()),
             policy,
             site: CallSite::new(),
         }
@@ -154,6 +166,7 @@ impl Publication {
             self.mark(first, (last + 1) | HELD)?;
             self.wait(before)?;
             if self.visible() >= last {
+                self.kept(last)?;
                 return Ok(Ok(())); // settled by another
             }
         }
@@ -251,7 +264,7 @@ impl Publication {
     /// A range at or below `last` failed, and `last` will never be visible.
     pub fn wait(&self, last: u64) -> Result<(), Failed> {
         if self.visible() >= last {
-            return Ok(());
+            return self.kept(last);
         }
         let reached = || self.outcome(last);
         if let Some(outcome) = waiter::spin(reached) {
@@ -266,10 +279,23 @@ impl Publication {
     /// How waiting for `last` ends, if that is clear.
     fn outcome(&self, last: u64) -> Option<Result<(), Failed>> {
         if self.visible() >= last {
-            return Some(Ok(()));
+            return Some(self.kept(last));
         }
         // Acquire: pairs with `fail`.
         (self.failed_at.load(Ordering::Acquire) <= last).then_some(Err(Failed))
+    }
+
+    /// Whether `last`, which is visible, is so because it was finished.
+    #[inline]
+    fn kept(&self, last: u64) -> Result<(), Failed> {
+        if last > self.given_up_to.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let given_up = self.given_up.lock();
+        match given_up.iter().any(|(f, l)| (*f..=*l).contains(&last)) {
+            true => Err(Failed),
+            false => Ok(()),
+        }
     }
 
     fn sleep(&self, last: u64) -> Result<(), Failed> {
@@ -326,12 +352,18 @@ impl Publication {
         self.failed_at.load(Ordering::Acquire) != u64::MAX
     }
 
-    /// Makes `last` visible and forgets a failure: every number handed out is
-    /// at most `last`, and nothing is in flight. For a store that has dealt
-    /// with what failed.
+    /// Gives up the numbers from what is visible to `last`, and forgets a
+    /// failure: the next range starts behind `last`. Every number handed out is
+    /// at most `last`, and nobody is going to [`finish`](Self::finish) one of
+    /// them; whoever still waits for one, or does so later, is told that it
+    /// failed. For a store that has hidden what was done for them.
     pub fn restart(&self, last: u64) {
-        debug_assert!(last >= self.visible());
         let from = self.visible();
+        debug_assert!(last >= from);
+        if last > from {
+            self.given_up.lock().push((from + 1, last));
+            self.given_up_to.store(last, Ordering::Relaxed);
+        }
         // Release: pairs with `visible` and `outcome`.
         self.visible.store(last, Ordering::Release);
         self.failed_at.store(u64::MAX, Ordering::Release);

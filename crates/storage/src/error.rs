@@ -74,6 +74,43 @@ impl ErrorKind {
     }
 }
 
+/// How much of a database a failure of it stops, in RocksDB's grades.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[non_exhaustive]
+pub enum Severity {
+    /// Only the call that met it.
+    #[default]
+    NoError,
+    /// Nothing: flushes or compactions are tried again by themselves.
+    SoftError,
+    /// Writes, flushes and compactions, until the database is resumed.
+    HardError,
+    /// The same, until the database is opened anew.
+    FatalError,
+    /// The same, and opening it anew may not help: stored data are damaged.
+    UnrecoverableError,
+}
+
+impl Severity {
+    /// RocksDB's words.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::NoError => "No Error",
+            Severity::SoftError => "Soft Error",
+            Severity::HardError => "Hard Error",
+            Severity::FatalError => "Fatal Error",
+            Severity::UnrecoverableError => "Unrecoverable Error",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// An error of the storage engine. Cheap to clone: one background failure is
 /// handed to every writer it concerns.
 #[derive(Clone, PartialEq, Eq)]
@@ -86,6 +123,7 @@ struct Repr {
     file: Option<PathBuf>,
     offset: Option<u64>,
     io: Option<io::ErrorKind>,
+    severity: Severity,
 }
 
 impl Error {
@@ -97,6 +135,7 @@ impl Error {
             file: None,
             offset: None,
             io: None,
+            severity: Severity::NoError,
         }))
     }
 
@@ -111,6 +150,7 @@ impl Error {
             file: Some(file.to_path_buf()),
             offset: Some(offset),
             io: None,
+            severity: Severity::NoError,
         }))
     }
 
@@ -138,6 +178,7 @@ impl Error {
             file: Some(path.to_path_buf()),
             offset: None,
             io: Some(source.kind()),
+            severity: Severity::NoError,
         }))
     }
 
@@ -175,6 +216,39 @@ impl Error {
     /// The operating system's class of an I/O failure.
     pub fn io_kind(&self) -> Option<io::ErrorKind> {
         self.0.io
+    }
+
+    /// The same error, known to be of this severity.
+    #[must_use]
+    pub fn with_severity(mut self, severity: Severity) -> Self {
+        Arc::make_mut(&mut self.0).severity = severity;
+        self
+    }
+
+    /// How much of the database the failure stopped that a call reports:
+    /// [`Severity::NoError`] when it concerns that call alone.
+    pub fn severity(&self) -> Severity {
+        self.0.severity
+    }
+
+    /// Whether there was no room on the device, or in a quota.
+    pub fn is_no_space(&self) -> bool {
+        use io::ErrorKind::{QuotaExceeded, StorageFull};
+        matches!(self.0.io, Some(StorageFull | QuotaExceeded))
+    }
+
+    /// Whether the same call may succeed later, without the database being
+    /// resumed or opened anew: it met a stall (`Incomplete`), a conflict
+    /// (`Busy`, `TryAgain`), a deadline, or a failure of the file system that
+    /// stopped nothing but this call, or that is being retried.
+    pub fn is_retryable(&self) -> bool {
+        match self.0.kind {
+            ErrorKind::Incomplete | ErrorKind::Busy | ErrorKind::TryAgain | ErrorKind::TimedOut => {
+                true
+            }
+            ErrorKind::IOError => self.0.severity <= Severity::SoftError,
+            _ => false,
+        }
     }
 
     /// Whether a file or directory did not exist.

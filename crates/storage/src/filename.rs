@@ -69,6 +69,11 @@ pub fn wal(dir: &Path, number: u64) -> PathBuf {
     dir.join(format!("{number:06}.log"))
 }
 
+/// The directory of logs that were archived, in that of the logs.
+pub fn archive(wal_dir: &Path) -> PathBuf {
+    wal_dir.join("archive")
+}
+
 /// Path of the table `number`.
 pub fn table(dir: &Path, number: u64) -> PathBuf {
     dir.join(format!("{number:06}.sst"))

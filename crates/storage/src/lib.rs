@@ -29,4 +29,4 @@ pub mod rangedel;
 pub mod sst;
 pub mod wal;
 
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Result, Severity};

@@ -52,6 +52,8 @@
 //!   [`perf::set_perf_stats`]. Metrics, tickers and histograms of what this
 //!   engine does not have, or does not count, stay 0; their documentation says
 //!   so, or `is_collected`.
+//! * [`DBCommon::get_updates_since`] fails where logs it needs were deleted, and
+//!   [`DBWALIterator`] returns the error that ends it.
 //! * [`Error`] knows its kind, the file and the offset, besides the text.
 //! * Beside it there are: [`Options::set_fs`] and the [`fs`] module,
 //!   [`DBCommon::try_compact_range_opt`], and setters of write-path options
@@ -79,10 +81,10 @@ pub use api::{
     Cache, ChecksumType, ColumnFamily, ColumnFamilyDescriptor, ColumnFamilyHandle,
     ColumnFamilyMetaData, ColumnFamilyRef, CompactOptions, DB, DBAccess, DBCommon,
     DBCompressionType, DBIterator, DBIteratorWithThreadMode, DBPinnableSlice, DBRawIterator,
-    DBRawIteratorWithThreadMode, DBRecoveryMode, DBWithThreadMode, DEFAULT_COLUMN_FAMILY_NAME,
-    Direction, FlushOptions, IterateBounds, IteratorMode, LiveFile, LruCacheOptions,
-    MemtableFactory, MergeOperands, MultiThreaded, Options, PrefixRange, Range, ReadOptions,
-    SingleThreaded, SliceTransform, Snapshot, SnapshotWithThreadMode, ThreadMode,
+    DBRawIteratorWithThreadMode, DBRecoveryMode, DBWALIterator, DBWithThreadMode,
+    DEFAULT_COLUMN_FAMILY_NAME, Direction, FlushOptions, IterateBounds, IteratorMode, LiveFile,
+    LruCacheOptions, MemtableFactory, MergeOperands, MultiThreaded, Options, PrefixRange, Range,
+    ReadOptions, SingleThreaded, SliceTransform, Snapshot, SnapshotWithThreadMode, ThreadMode,
     WaitForCompactOptions, WalAccess, WriteBatch, WriteBatchIterator, WriteBatchIteratorCf,
     WriteBatchWithTransaction, WriteBufferManager, WriteOptions,
 };
@@ -94,4 +96,4 @@ pub use write::points::Point;
 
 /// File systems a database can live in; see [`Options::set_fs`].
 pub use whitewater_storage::fs;
-pub use whitewater_storage::{Error, ErrorKind};
+pub use whitewater_storage::{Error, ErrorKind, Severity};

@@ -131,9 +131,19 @@ fn a_failed_range_fails_those_behind_it_and_no_others() {
     let p = &run.publication;
     p.restart(beyond.1);
     assert!(!p.has_failed());
+    assert_eq!(p.wait(early.1), Ok(()));
+    for given_up in [failing, late, far, beyond] {
+        assert_eq!(p.wait(given_up.1), Err(Failed), "P7");
+    }
     let next = run.reserve(1);
     p.finish(next.0, next.1).unwrap();
     assert_eq!(p.visible(), next.1, "old marks mean nothing");
+    let again = run.reserve(2);
+    p.fail(again.0);
+    p.restart(again.1);
+    assert_eq!(p.wait(late.1), Err(Failed), "given up by the first restart");
+    assert_eq!(p.wait(again.1), Err(Failed));
+    assert_eq!(p.wait(next.1), Ok(()));
 }
 
 #[test]

@@ -429,6 +429,10 @@ impl Fs for FaultFs {
         self.gate(FaultOp::FileSize, path)?;
         self.inner.file_size(path)
     }
+    fn modified(&self, path: &Path) -> Result<u64> {
+        self.gate(FaultOp::FileSize, path)?;
+        self.inner.modified(path)
+    }
     fn list(&self, path: &Path) -> Result<Vec<String>> {
         self.gate(FaultOp::List, path)?;
         self.inner.list(path)

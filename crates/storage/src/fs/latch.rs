@@ -112,6 +112,9 @@ impl Fs for LatchFs {
     fn file_size(&self, path: &Path) -> Result<u64> {
         self.inner.file_size(path)
     }
+    fn modified(&self, path: &Path) -> Result<u64> {
+        self.inner.modified(path)
+    }
     fn list(&self, path: &Path) -> Result<Vec<String>> {
         self.inner.list(path)
     }
@@ -196,6 +199,12 @@ impl SharedFile for LatchShared {
     }
     fn sync(&self) -> Result<()> {
         self.latch.guard(|| self.inner.sync())
+    }
+    fn flush(&self) -> Result<()> {
+        self.latch.guard(|| self.inner.flush())
+    }
+    fn start_writeback(&self, from: u64, to: u64) {
+        self.inner.start_writeback(from, to);
     }
     fn truncate(&self, len: u64) -> Result<()> {
         self.latch.guard(|| self.inner.truncate(len))

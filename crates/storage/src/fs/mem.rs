@@ -29,7 +29,7 @@ mod content;
 mod shared;
 mod tree;
 
-use self::content::{Content, MemFile};
+use self::content::MemFile;
 use self::shared::MemShared;
 use self::tree::{DirOp, Names, Node, Tree};
 use super::{
@@ -122,9 +122,9 @@ impl MemFs {
                     copies
                         .entry(Arc::as_ptr(file))
                         .or_insert_with(|| {
-                            let data = file.content.read().after_crash(keep, &mut rng);
+                            let left = file.content.read().after_crash(keep, &mut rng);
                             Arc::new(MemFile {
-                                content: RwLock::new(Content::durable(data)),
+                                content: RwLock::new(left),
                             })
                         })
                         .clone(),
@@ -294,6 +294,13 @@ impl Fs for MemFs {
         let file = named("get the size of a file", path, file)?;
         let len = file.content.read().data.len();
         Ok(len as u64)
+    }
+
+    fn modified(&self, path: &Path) -> Result<u64> {
+        let file = self.shared.names.read().file(&normal(path));
+        let file = named("get the time of a file", path, file)?;
+        let modified = file.content.read().modified();
+        Ok(modified)
     }
 
     fn list(&self, path: &Path) -> Result<Vec<String>> {

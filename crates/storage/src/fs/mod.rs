@@ -10,6 +10,8 @@
 //! * [`latch::LatchFs`]: wraps another one and lets the first write or sync
 //!   failure stick.
 //!
+//! * [`window::WindowFile`]: keeps what is written to a shared file in memory.
+//!
 //! Files are written by one owner front to back ([`WritableFile`]), or by many
 //! threads at once ([`shared::SharedFile`]).
 //!
@@ -22,6 +24,7 @@ mod map;
 pub mod mem;
 pub mod os;
 pub mod shared;
+pub mod window;
 
 pub use self::shared::{SharedAccess, SharedFile, SharedOptions};
 
@@ -64,6 +67,13 @@ pub trait Fs: Debug + Send + Sync + 'static {
     fn exists(&self, path: &Path) -> Result<bool>;
     /// The length of the file at `path` in bytes.
     fn file_size(&self, path: &Path) -> Result<u64>;
+    /// When the file at `path` was written to last. Seconds since 1970.
+    ///
+    /// # Errors
+    /// Those of the file system; `NotSupported` from one that keeps no times.
+    fn modified(&self, path: &Path) -> Result<u64> {
+        Err(Error::not_supported("times of files").in_file(path, None))
+    }
     /// The names (not paths) of the entries of the directory `path`.
     fn list(&self, path: &Path) -> Result<Vec<String>>;
     /// Creates the directory `path` and its parents; fine when it exists.

@@ -112,6 +112,11 @@ impl Fs for OsFs {
         Ok(named("get the size of a file", path, fs::metadata(path))?.len())
     }
 
+    fn modified(&self, path: &Path) -> Result<u64> {
+        let meta = named("get the time of a file", path, fs::metadata(path))?;
+        Ok(u64::try_from(meta.mtime()).unwrap_or(0))
+    }
+
     fn list(&self, path: &Path) -> Result<Vec<String>> {
         let read = || -> io::Result<Vec<String>> {
             let mut names = Vec::new();

@@ -92,6 +92,21 @@ pub trait SharedFile: Debug + Send + Sync {
     /// write fails with the first one's error.
     fn sync(&self) -> Result<()>;
 
+    /// Hands buffered bytes to the operating system; only a
+    /// [`super::window::WindowFile`] has any.
+    ///
+    /// # Errors
+    /// Those of [`SharedFile::write_at`].
+    fn flush(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Asks the system to begin writing back what was written between `from`
+    /// and `to`, so that a later sync has less to do. A pure hint: nothing is
+    /// waited for, nothing becomes durable, and where there is no such call,
+    /// nothing happens.
+    fn start_writeback(&self, _from: u64, _to: u64) {}
+
     /// Cuts the file at `len` bytes, which is how a log is closed. Nothing
     /// happens when it is shorter. Not synced.
     ///

@@ -89,6 +89,11 @@ pub struct VersionEdit {
     /// Whether the edit adds or retires blob files (tags 400, 401, 8194,
     /// 8195): the engine refuses such databases by name.
     pub has_blob_files: bool,
+    /// Logs that exist (tag 8199): number and, once it was synced, the size in
+    /// bytes that was.
+    pub wal_additions: Vec<(u64, Option<u64>)>,
+    /// Logs with smaller numbers were deleted (tag 8200).
+    pub wal_deletion: Option<u64>,
 }
 
 impl VersionEdit {
@@ -120,6 +125,23 @@ impl VersionEdit {
                 put_varint64(&mut dst, number);
             }
         }
+        for (number, synced) in &self.wal_additions {
+            let mut body = Vec::new();
+            put_varint64(&mut body, *number);
+            if let Some(size) = synced {
+                put_varint32(&mut body, WAL_SYNCED_SIZE);
+                put_varint64(&mut body, *size);
+            }
+            put_varint32(&mut body, WAL_END);
+            put_varint32(&mut dst, tags::WAL_ADDITION);
+            put_length_prefixed(&mut dst, &body);
+        }
+        if let Some(number) = self.wal_deletion {
+            let mut body = Vec::new();
+            put_varint64(&mut body, number);
+            put_varint32(&mut dst, tags::WAL_DELETION);
+            put_length_prefixed(&mut dst, &body);
+        }
         for (level, key) in &self.compact_cursors {
             put_varint32(&mut dst, tags::COMPACT_CURSOR);
             put_varint32(&mut dst, *level);
@@ -149,6 +171,12 @@ impl VersionEdit {
             put_varint32(&mut dst, remaining);
         }
         dst
+    }
+
+    /// Whether it adds or deletes logs. Such an edit changes nothing about
+    /// column families and their files.
+    pub fn is_about_logs(&self) -> bool {
+        !self.wal_additions.is_empty() || self.wal_deletion.is_some()
     }
 
     /// Decodes a record; an empty one is legal.
@@ -219,8 +247,16 @@ impl VersionEdit {
                 self.has_blob_files = true;
             }
             tags::DB_ID => self.db_id = Some(f.text("database id")?),
-            tags::OLD_WAL_ADDITION => f.skip_wal_addition()?,
-            tags::OLD_WAL_DELETION => f.skip_varints(1, "log deletion")?,
+            tags::OLD_WAL_ADDITION => self.wal_additions.push(f.wal_addition()?),
+            tags::OLD_WAL_DELETION => self.wal_deletion = Some(f.varint64("log deletion")?),
+            tags::WAL_ADDITION => {
+                let addition = f.inside("log addition", Fields::wal_addition)?;
+                self.wal_additions.push(addition);
+            }
+            tags::WAL_DELETION => {
+                let number = f.inside("log deletion", |f| f.varint64("log number"))?;
+                self.wal_deletion = Some(number);
+            }
             tag if tag & tags::IGNORABLE_BIT != 0 => {
                 f.string("payload of a field to skip")?;
             }
@@ -326,6 +362,10 @@ impl FileMetaData {
     }
 }
 
+/// Fields of a log addition.
+const WAL_END: u32 = 1;
+const WAL_SYNCED_SIZE: u32 = 2;
+
 fn put_new_file(dst: &mut Vec<u8>, level: u32, file: &FileMetaData) {
     put_varint32(dst, tags::NEW_FILE_4);
     put_varint32(dst, level);
@@ -428,15 +468,25 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Skips a log addition in its old form: number, synced size, end.
-    fn skip_wal_addition(&mut self) -> Result<()> {
-        self.varint64("log number")?;
+    /// Takes a length-prefixed string apart with `take`; what it leaves is
+    /// ignored, as RocksDB does.
+    fn inside<T>(
+        &mut self,
+        what: &str,
+        take: impl FnOnce(&mut Fields<'a>) -> Result<T>,
+    ) -> Result<T> {
+        let src = self.string(what)?;
+        take(&mut Fields { src, tag: self.tag })
+    }
+
+    /// A log addition: number, synced size, end.
+    fn wal_addition(&mut self) -> Result<(u64, Option<u64>)> {
+        let number = self.varint64("log number")?;
+        let mut synced = None;
         loop {
             match self.varint32("tag of a log's field")? {
-                1 => return Ok(()),
-                2 => {
-                    self.varint64("synced log size")?;
-                }
+                WAL_END => return Ok((number, synced)),
+                WAL_SYNCED_SIZE => synced = Some(self.varint64("synced log size")?),
                 tag => return Err(self.bad(&format!("unknown field {tag} of a log"))),
             }
         }
@@ -497,6 +547,8 @@ mod tests {
             remaining_in_group: Some(2),
             db_id: Some("an id".into()),
             has_blob_files: false,
+            wal_additions: vec![(40, Some(1 << 34)), (41, None)],
+            wal_deletion: Some(39),
         }
     }
 
@@ -524,7 +576,7 @@ mod tests {
             }
         }
         // One per field boundary.
-        assert_eq!(decoded, 17);
+        assert_eq!(decoded, 20);
     }
 
     #[test]
@@ -601,7 +653,7 @@ mod tests {
         };
         for (tag, payload) in [
             (8692, &b"\x03abc"[..]),
-            (8199, &[3, 7, 1, 1]),
+            (8199, &[2, 7, 1]),
             (8200, &[1, 5]),
             (tags::OLD_WAL_ADDITION, &[7, 2, 100, 1]),
             (tags::OLD_WAL_DELETION, &[7]),
@@ -609,6 +661,17 @@ mod tests {
             let edit = tagged(tag, payload).unwrap();
             assert_eq!(edit.last_sequence, Some(8), "{tag}");
             assert!(!edit.has_blob_files);
+            let (additions, deletion) = match tag {
+                8199 => (vec![(7, None)], None),
+                8200 => (vec![], Some(5)),
+                tags::OLD_WAL_ADDITION => (vec![(7, Some(100))], None),
+                tags::OLD_WAL_DELETION => (vec![], Some(7)),
+                _ => (vec![], None),
+            };
+            assert_eq!(
+                (edit.wal_additions, edit.wal_deletion),
+                (additions, deletion)
+            );
         }
         for (tag, payload) in [
             (

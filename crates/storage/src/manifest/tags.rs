@@ -28,6 +28,8 @@ pub(super) const OLD_BLOB_FILE_ADDITION: u32 = 8194;
 pub(super) const OLD_BLOB_FILE_GARBAGE: u32 = 8195;
 pub(super) const OLD_WAL_ADDITION: u32 = 8196;
 pub(super) const OLD_WAL_DELETION: u32 = 8197;
+pub(super) const WAL_ADDITION: u32 = 8199;
+pub(super) const WAL_DELETION: u32 = 8200;
 
 /// Fields of a file in form 103: a tag and a length-prefixed string each.
 pub(super) mod custom {

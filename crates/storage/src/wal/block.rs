@@ -28,6 +28,9 @@ use crate::fs::SequentialFile;
 use std::ops::Range;
 use std::path::Path;
 
+/// What a writer copies at a time, at least.
+const WORD: usize = 8;
+
 /// What a disk writes atomically.
 const SECTOR: usize = 512;
 
@@ -81,6 +84,11 @@ pub(super) struct BlockReader {
     started: bool,
     ended: bool,
     lost_tail: bool,
+    hole: bool,
+    /// Where [`BlockReader::resume`] goes on.
+    resume_at: u64,
+    /// `recycled`, `plain` and `started` there.
+    kind: (bool, bool, bool),
 }
 
 impl BlockReader {
@@ -101,7 +109,24 @@ impl BlockReader {
             started: false,
             ended: false,
             lost_tail: false,
+            hole: false,
+            resume_at: 0,
+            kind: (false, false, false),
         }
+    }
+
+    /// Goes on at the [mark](BlockReader::mark), the file's start if there is
+    /// none, by reading `file`, which begins with the block that the mark is
+    /// in. What was found out about the bytes behind it is forgotten.
+    pub fn resume(&mut self, file: Box<dyn SequentialFile>) -> Result<()> {
+        let at = self.resume_at;
+        self.file = file;
+        (self.recycled, self.plain, self.started) = self.kind;
+        (self.ended, self.lost_tail, self.hole) = (false, false, false);
+        self.next_block_start = at - at % BLOCK_SIZE as u64;
+        self.load_block()?;
+        self.pos = (at - self.block_start) as usize;
+        Ok(())
     }
 
     pub fn path(&self) -> &Path {
@@ -116,6 +141,17 @@ impl BlockReader {
     /// The offset of the read position: right behind the record last returned.
     pub fn offset(&self) -> u64 {
         self.block_start + self.pos as u64
+    }
+
+    /// [`BlockReader::resume`] is to go on here: behind the record last returned.
+    pub fn mark(&mut self) {
+        self.resume_at = self.offset();
+        self.kind = (self.recycled, self.plain, self.started);
+    }
+
+    /// Where the mark is.
+    pub fn marked(&self) -> u64 {
+        self.resume_at
     }
 
     /// The end of what was loaded; the file's end once reading has ended.
@@ -155,6 +191,7 @@ impl BlockReader {
 
     /// The next physical record.
     pub fn next(&mut self) -> Result<Physical> {
+        self.hole = false;
         while !self.ended {
             let rest = &self.block[self.pos..self.len];
             let Some(header) = Header::parse(rest) else {
@@ -273,7 +310,9 @@ impl BlockReader {
                 self.ended = true;
                 return Ok(Physical::Torn { offset });
             }
+            self.hole = true;
         } else {
+            self.hole = self.is_unfinished();
             self.lost_tail = self.has_lost_sector() && self.find_record(self.pos + 1).is_none();
             self.pos = self.len; // upholds I4
         }
@@ -298,6 +337,25 @@ impl BlockReader {
         last + 1 < size
             && size <= BLOCK_SIZE - self.pos
             && (size < rest.len() || !self.in_last_block())
+    }
+
+    /// Whether the record at the read position looks like one that its writer
+    /// did not finish copying: there is nothing of it, or nothing of its last
+    /// bytes, and a valid one begins where it ends.
+    fn is_unfinished(&self) -> bool {
+        let Some(next) = self.find_record(self.pos + 1) else {
+            return false;
+        };
+        let place = &self.block[self.pos..next];
+        let copied = place
+            .iter()
+            .rposition(|&b| b != 0)
+            .map_or(0, |last| last + 1);
+        let fits = match Header::parse(place) {
+            Some(header) if copied > TYPE_OFFSET => header.record_size() == place.len(),
+            _ => true,
+        };
+        fits && (copied == 0 || place.len() - copied >= WORD)
     }
 
     /// Moves on to the next block that holds something; false when there is
@@ -329,6 +387,13 @@ impl BlockReader {
     /// follows it, and a sector of it is zero.
     pub fn lost_tail(&self) -> bool {
         self.lost_tail
+    }
+
+    /// Whether the damage last returned looks like a hole: a record that was
+    /// not, or not wholly, copied to its place when its writer died, with later
+    /// ones behind it.
+    pub fn is_hole(&self) -> bool {
+        self.hole
     }
 
     /// Whether the log ends in this block and some sector of it is zero from
@@ -426,6 +491,7 @@ impl BlockReader {
                 None => return Ok(Some(self.end())),
             }
         }
+        self.hole = true;
         Ok(Some(Physical::Damage { offset, what: WHAT }))
     }
 

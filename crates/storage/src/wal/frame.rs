@@ -3,7 +3,7 @@
 //! The one place that lays out headers, for the writer that appends and for
 //! the one that puts records at reserved places.
 
-use super::format::{HEADER_SIZE, RECYCLABLE_HEADER_SIZE, TYPE_OFFSET, record_crc, types};
+use super::format::{HEADER_SIZE, RECYCLABLE_HEADER_SIZE, TYPE_OFFSET, ZSTD, record_crc, types};
 
 /// What all physical records of a log have in common.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +53,17 @@ impl Framing {
         let crc = record_crc(&dst[start + TYPE_OFFSET..]);
         dst[start..start + 4].copy_from_slice(&crc.to_le_bytes());
     }
+}
+
+/// Assembles the record that says that all records after it are compressed.
+/// Its header is a plain one in every kind of log.
+pub(super) fn put_compression_note(dst: &mut Vec<u8>) {
+    let payload = ZSTD.to_le_bytes();
+    let mut covered = vec![types::SET_COMPRESSION];
+    covered.extend_from_slice(&payload);
+    dst.extend_from_slice(&record_crc(&covered).to_le_bytes());
+    dst.extend_from_slice(&(payload.len() as u16).to_le_bytes());
+    dst.extend_from_slice(&covered);
 }
 
 /// Bytes before each payload of a log of that kind.

@@ -7,11 +7,13 @@
 mod block;
 mod format;
 mod frame;
+mod pack;
 mod reader;
 mod segment;
 mod unpack;
 mod writer;
 
+pub use pack::{PACKED_HEADER, Packed};
 pub use reader::{LogReader, Predecessor, ReadOutcome, RecoveryMode};
 pub use segment::Segment;
 pub use writer::LogWriter;

@@ -236,6 +236,39 @@ impl LogReader {
         self.blocks.lost_tail()
     }
 
+    /// Whether the damage reported last looks like a record that was not, or
+    /// not wholly, copied when its writer died, with later ones behind it:
+    /// [`super::Segment`] says how that comes about.
+    pub fn is_hole(&self) -> bool {
+        self.blocks.is_hole()
+    }
+
+    /// [`LogReader::resume`] is to go on behind the last record read.
+    pub fn mark(&mut self) {
+        self.blocks.mark();
+    }
+
+    /// Where the mark is, 0 when there is none: the end of a record.
+    pub fn marked(&self) -> u64 {
+        self.blocks.marked()
+    }
+
+    /// Goes on at the [mark](LogReader::mark), in a file that has been written
+    /// to since. `file` begins at [`LogReader::resume_from`].
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn resume(&mut self, file: Box<dyn SequentialFile>) -> Result<()> {
+        self.resync = false;
+        self.blocks.resume(file)
+    }
+
+    /// Where the block begins that the mark is in.
+    pub fn resume_from(&self) -> u64 {
+        let mark = self.marked();
+        mark - mark % super::format::BLOCK_SIZE as u64
+    }
+
     /// The offset at which the last record read starts.
     pub fn record_offset(&self) -> u64 {
         self.record_offset

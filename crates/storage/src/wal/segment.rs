@@ -16,13 +16,16 @@
 //!   every later call but the cheap questions fails with the first error. A
 //!   failed extension, and a record beyond what is allocated, change nothing
 //!   and may be tried again.
+//! * I3: a closed segment is not extended any more: its file may be another
+//!   log's by then.
 
-use super::format::BLOCK_SIZE;
-use super::frame::{Framing, Parts, header_size};
+use super::format::{BLOCK_SIZE, HEADER_SIZE};
+use super::frame::{Framing, Parts, header_size, put_compression_note};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::SharedFile;
 use std::cell::Cell;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const BLOCK: u64 = BLOCK_SIZE as u64;
 
@@ -47,7 +50,18 @@ pub struct Segment {
     /// The first failure (I2). Written once, by whichever call failed first;
     /// read by all later ones. The cell publishes the error.
     failed: OnceLock<Error>,
+    /// The end of what [`Segment::extend`] has made ready; [`CLOSED`] after
+    /// [`Segment::close`]. Written by: those two, from one thread at a time.
+    /// Read by: writers (relaxed), to see when it is time to extend. Publishes
+    /// nothing.
+    ready: AtomicU64,
+    /// Where the system was asked to write back to. Written and read by
+    /// whoever asks (relaxed; two at once ask for less). Publishes nothing.
+    written_back: AtomicU64,
 }
+
+/// `ready` of a closed segment (I3): no end comes near it.
+const CLOSED: u64 = u64::MAX;
 
 impl Segment {
     /// Writes to `file`, which is new or being recycled. `log_number` goes into
@@ -61,7 +75,22 @@ impl Segment {
                 recyclable,
             },
             failed: OnceLock::new(),
+            ready: AtomicU64::new(0),
+            written_back: AtomicU64::new(0),
         }
+    }
+
+    /// Begins a log whose records are [`super::Packed`]: says so in its first
+    /// bytes, and returns where the first record begins.
+    ///
+    /// # Errors
+    /// As [`Segment::put`].
+    pub fn begin_packed(&self) -> Result<u64> {
+        self.check_not_failed()?;
+        let mut note = Vec::with_capacity(HEADER_SIZE + 4);
+        put_compression_note(&mut note);
+        self.remember(self.file.write_at(0, &note))?;
+        Ok(note.len() as u64)
     }
 
     /// Where a record of `payload_len` bytes ends whose predecessor ended at
@@ -168,13 +197,48 @@ impl Segment {
     }
 
     /// Makes the first `len` bytes of the file usable; see
-    /// [`SharedFile::extend`]. From one thread at a time.
+    /// [`SharedFile::extend`]. Does nothing when the segment was closed. From
+    /// one thread at a time, and not beside [`Segment::close`].
     ///
     /// # Errors
     /// Those of the file, or this segment's first failure.
     pub fn extend(&self, len: u64) -> Result<()> {
         self.check_not_failed()?;
-        self.file.extend(len)
+        let ready = self.ready.load(Ordering::Relaxed);
+        if ready < len {
+            self.file.extend(len)?;
+            self.ready.store(len, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// The end of what [`Segment::extend`] was asked for. In a recycled file
+    /// that is less than [`Segment::allocated`] at first: records may be put
+    /// beyond it, but the memory behind them is not ready there.
+    #[inline]
+    pub fn ready(&self) -> u64 {
+        self.ready.load(Ordering::Relaxed)
+    }
+
+    /// Hands records that the file keeps in memory to the operating system, as
+    /// many as have no gap before them.
+    ///
+    /// # Errors
+    /// Those of the file, or this segment's first failure.
+    pub fn flush(&self) -> Result<()> {
+        self.check_not_failed()?;
+        self.remember(self.file.flush())
+    }
+
+    /// Asks the system to write back what comes before `to`, unless that is
+    /// less than `least` bytes since the last time. A hint.
+    #[inline]
+    pub fn write_back(&self, to: u64, least: u64) {
+        let from = self.written_back.load(Ordering::Relaxed);
+        if to >= from + least {
+            self.written_back.store(to, Ordering::Relaxed);
+            self.file.start_writeback(from, to);
+        }
     }
 
     /// Records end at or below this.
@@ -193,12 +257,13 @@ impl Segment {
         self.remember(self.file.sync())
     }
 
-    /// Cuts the file at `len`, the end of the last record, without syncing it.
-    /// No record is put any more, nor is one being put.
+    /// Cuts the file at `len`, the end of the last place, without syncing it.
+    /// Places below it may still be written to.
     ///
     /// # Errors
     /// Those of the file, or this segment's first failure.
     pub fn close(&self, len: u64) -> Result<()> {
+        self.ready.store(CLOSED, Ordering::Relaxed); // upholds I3
         self.check_not_failed()?;
         self.file.truncate(len)
     }
@@ -232,5 +297,167 @@ impl Segment {
                 self.failed.get_or_init(|| e.clone());
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{LogReader, ReadOutcome};
+    use super::*;
+    use crate::fs::mem::MemFs;
+    use crate::fs::{Fs, SharedOptions};
+    use rand::rngs::StdRng;
+    use rand::{Rng, SeedableRng};
+    use std::path::Path;
+    use std::sync::{Arc, Mutex};
+
+    const PATH: &str = "/000001.log";
+
+    fn segment(fs: &MemFs) -> Segment {
+        let file = fs
+            .open_shared(Path::new(PATH), None, SharedOptions::default())
+            .unwrap();
+        let segment = Segment::new(file, 1, false);
+        segment.extend(1 << 20).unwrap();
+        segment
+    }
+
+    /// Puts records of `sizes` one behind the other, but for those in `holes`,
+    /// of which the first `copied` bytes are there; returns where they begin.
+    fn put_all(segment: &Segment, sizes: &[usize], holes: &[usize], copied: usize) -> Vec<u64> {
+        let mut at = 0;
+        let mut starts = Vec::new();
+        for (i, size) in sizes.iter().enumerate() {
+            let record: Vec<u8> = (0..*size).map(|n| (n % 251 + 1) as u8).collect();
+            if holes.contains(&i) {
+                let whole = MemFs::new();
+                self::segment(&whole).put(at, &[&record]).unwrap();
+                let file = whole.open_random(Path::new(PATH)).unwrap();
+                let framed = file.read_at(at, copied).unwrap();
+                segment.file.write_at(at, &framed).unwrap();
+            } else {
+                segment.put(at, &[&record]).unwrap();
+            }
+            starts.push(at);
+            at = Segment::end_of(at, *size, false);
+        }
+        starts
+    }
+
+    /// The number of records read before the end or damage, and whether that
+    /// is a hole; `None` for an end.
+    fn read(fs: &MemFs) -> (usize, Option<bool>) {
+        let file = fs.open_sequential(Path::new(PATH)).unwrap();
+        let mut reader = LogReader::new(file, 1);
+        let mut record = Vec::new();
+        for n in 0.. {
+            match reader.read_record(&mut record).unwrap() {
+                ReadOutcome::Record => {}
+                ReadOutcome::Corrupt(_) => return (n, Some(reader.is_hole())),
+                _ => return (n, None),
+            }
+        }
+        unreachable!("a log ends")
+    }
+
+    #[test]
+    fn holes_are_told_from_damage() {
+        // All in one block, and over several.
+        for size in [100, 9_000, 31_000] {
+            for copied in [0, 3, 7, 16, size - 8] {
+                let fs = MemFs::new();
+                put_all(&segment(&fs), &[size; 5], &[2], copied);
+                assert_eq!(read(&fs), (2, Some(true)), "{size} {copied}");
+            }
+        }
+        for (sizes, holes, expected) in [
+            (vec![100; 4], vec![2, 3], (2, None)),
+            (vec![100; 5], vec![1, 2], (1, Some(true))),
+        ] {
+            let fs = MemFs::new();
+            put_all(&segment(&fs), &sizes, &holes, 0);
+            assert_eq!(read(&fs), expected);
+        }
+        // A byte that differs.
+        let fs = MemFs::new();
+        let segment = segment(&fs);
+        let starts = put_all(&segment, &[100; 5], &[], 0);
+        segment.file.write_at(starts[2] + 50, &[0]).unwrap();
+        assert_eq!(read(&fs), (2, Some(false)));
+    }
+
+    #[test]
+    fn reading_goes_on_where_it_was_marked() {
+        let fs = MemFs::new();
+        let segment = segment(&fs);
+        let from = |at: u64| {
+            let mut file = fs.open_sequential(Path::new(PATH)).unwrap();
+            let mut before = vec![0; at as usize];
+            let mut read = 0;
+            while read < before.len() {
+                read += file.read(&mut before[read..]).unwrap();
+            }
+            file
+        };
+        let mut reader = LogReader::new(from(0), 1);
+        let mut record = Vec::new();
+        let mut rng = StdRng::seed_from_u64(1);
+        let mut at = segment.begin_packed().unwrap();
+        for n in 0..40u8 {
+            // Nothing there yet: the reader has looked, and loaded the block.
+            assert_eq!(reader.read_record(&mut record).unwrap(), ReadOutcome::Eof);
+            let noise: Vec<u8> = (0..3_000).map(|_| rng.random()).collect();
+            let packed = super::super::Packed::new(&noise).unwrap();
+            segment.put(at, &packed.with_header(&[n; 12])).unwrap();
+            at = Segment::end_of(at, packed.len(), false);
+            for _ in 0..2 {
+                // Twice: without a mark in between it is read again.
+                reader.resume(from(reader.resume_from())).unwrap();
+                assert_eq!(
+                    reader.read_record(&mut record).unwrap(),
+                    ReadOutcome::Record
+                );
+                assert_eq!(record[..12], [n; 12]);
+                assert_eq!(record[12..], noise);
+            }
+            reader.mark();
+            assert_eq!(reader.marked(), at);
+        }
+        assert!(at > 2 * BLOCK);
+    }
+
+    #[derive(Debug, Default)]
+    struct Hints(Arc<Mutex<Vec<(u64, u64)>>>);
+
+    impl SharedFile for Hints {
+        fn write_at(&self, _: u64, _: &[u8]) -> Result<()> {
+            Ok(())
+        }
+        fn extend(&self, _: u64) -> Result<()> {
+            Ok(())
+        }
+        fn allocated(&self) -> u64 {
+            u64::MAX
+        }
+        fn sync(&self) -> Result<()> {
+            Ok(())
+        }
+        fn start_writeback(&self, from: u64, to: u64) {
+            self.0.lock().unwrap().push((from, to));
+        }
+        fn truncate(&self, _: u64) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn writing_back_is_asked_for_in_steps() {
+        let hints = Hints::default();
+        let asked = hints.0.clone();
+        let segment = Segment::new(Box::new(hints), 1, false);
+        for to in [50, 99, 100, 150, 199, 230, 200, 330] {
+            segment.write_back(to, 100);
+        }
+        assert_eq!(*asked.lock().unwrap(), [(0, 100), (100, 230), (230, 330)]);
     }
 }

@@ -221,6 +221,24 @@ mod tests {
     }
 
     #[test]
+    fn flags_of_the_log_are_taken() {
+        let flags = run(
+            "--wal_size_limit_MB=7 --wal_ttl_seconds=8 --manual_wal_flush --wal_bytes_per_sync=9 \
+             --wal_compression=ZSTD --track_and_verify_wals_in_manifest",
+        );
+        assert_eq!(
+            (
+                flags.wal_size_limit_mb,
+                flags.wal_ttl_seconds,
+                flags.wal_bytes_per_sync
+            ),
+            (7, 8, 9)
+        );
+        assert!(flags.manual_wal_flush && flags.track_and_verify_wals_in_manifest);
+        assert!(refused("--wal_compression=snappy").contains("none and zstd"));
+    }
+
+    #[test]
     fn a_switch_does_not_take_the_next_argument() {
         let flags = run("--disable_wal --num 5");
         assert!(flags.disable_wal);

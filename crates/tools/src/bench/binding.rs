@@ -187,6 +187,7 @@ macro_rules! engine_binding {
                 if !flags.wal_dir.is_empty() {
                     options.set_wal_dir(&flags.wal_dir);
                 }
+                set_logs(&mut options, flags)?;
                 set_memtables(&mut options, flags);
                 if let prefix @ 1.. = usize::try_from(flags.prefix_size)? {
                     options.set_prefix_extractor(SliceTransform::create_fixed_prefix(prefix));
@@ -211,6 +212,20 @@ macro_rules! engine_binding {
                     }
                 }
                 Ok(options)
+            }
+
+            fn set_logs(options: &mut Options, flags: &Flags) -> Result<()> {
+                options.set_wal_ttl_seconds(flags.wal_ttl_seconds);
+                options.set_wal_size_limit_mb(flags.wal_size_limit_mb);
+                options.set_manual_wal_flush(flags.manual_wal_flush);
+                options.set_wal_bytes_per_sync(flags.wal_bytes_per_sync);
+                options.set_wal_compression_type(match flags.wal_compression()? {
+                    Compression::Zstd => DBCompressionType::Zstd,
+                    _ => DBCompressionType::None,
+                });
+                options
+                    .set_track_and_verify_wals_in_manifest(flags.track_and_verify_wals_in_manifest);
+                Ok(())
             }
 
             fn set_memtables(options: &mut Options, flags: &Flags) {
@@ -355,6 +370,7 @@ fn whitewater_options(options: &mut whitewater::Options, flags: &Flags) -> Resul
     options.set_max_write_batch_group_size_bytes(usize::try_from(
         flags.max_write_batch_group_size_bytes,
     )?);
+    options.set_delayed_write_rate(flags.delayed_write_rate);
     options.set_write_thread_max_yield_usec(flags.write_thread_max_yield_usec);
     options.set_write_thread_slow_yield_usec(flags.write_thread_slow_yield_usec);
     Ok(())
@@ -373,8 +389,8 @@ engine_binding!(
 /// and the commit protocol; its default for one it does not know.
 ///
 /// # Errors
-/// For memtable checksums and bounds of groups and yields, which its crate does
-/// not offer.
+/// For memtable checksums, bounds of groups and yields, and the rate of delayed
+/// writes, which its crate does not offer.
 #[cfg(feature = "peer-rocksdb")]
 fn rocksdb_options(options: &mut rocksdb::Options, flags: &Flags) -> Result<()> {
     use whitewater::{CommitProtocol, MemtableFactory};
@@ -383,6 +399,10 @@ fn rocksdb_options(options: &mut rocksdb::Options, flags: &Flags) -> Result<()> 
         (
             "memtable_protection_bytes_per_key",
             flags.memtable_protection_bytes_per_key != own.memtable_protection_bytes_per_key,
+        ),
+        (
+            "delayed_write_rate",
+            flags.delayed_write_rate != own.delayed_write_rate,
         ),
         (
             "max_write_batch_group_size_bytes",

@@ -289,6 +289,7 @@ flags! {
         disable_auto_compactions: bool = false, "Compact only when asked to.";
         level0_file_num_compaction_trigger: i32 = 4, "Level 0 files that start a compaction.";
         level0_slowdown_writes_trigger: i32 = 20, "Level 0 files that slow writes down.";
+        delayed_write_rate: u64 = 0_u64, "Bytes per second at which writes begin to be slowed down; 0: 16 MiB.";
         level0_stop_writes_trigger: i32 = 36, "Level 0 files that stop writes.";
         num_levels: i32 = 7, "Levels of the tree.";
         max_bytes_for_level_base: u64 = 256u64 << 20, "Bytes of level 1.";
@@ -310,6 +311,12 @@ flags! {
         cache_size: i64 = 8 << 20, "Bytes of the block cache; 0 or less: no cache.";
         open_files: i32 = -1, "Table files kept open; -1: all.";
         wal_dir: String = "", "Directory of the log files; empty: the database's.";
+        wal_ttl_seconds: u64 = 0u64, "Age in seconds at which archived logs are deleted; 0: no limit.";
+        wal_size_limit_mb: u64 = 0u64, "Size in MiB of the archived logs at which old ones are deleted; 0: no limit. RocksDB's wal_size_limit_MB.";
+        manual_wal_flush: bool = false, "Keep log records in memory until something flushes them.";
+        wal_bytes_per_sync: u64 = 0u64, "Log bytes after which the system is asked to write them back; 0: never.";
+        wal_compression: String = "none", "Compression of log records: none or zstd.";
+        track_and_verify_wals_in_manifest: bool = false, "Record synced logs in the manifest, and check them at open.";
     }
 }
 
@@ -332,6 +339,10 @@ impl FlagSet for Flags {
 
     fn validate(&self) -> Result<()> {
         self.validate()
+    }
+
+    fn alias(name: &str) -> Option<&'static str> {
+        (name == "wal_size_limit_MB").then_some("wal_size_limit_mb")
     }
 
     const PEER: &'static str = "RocksDB's db_bench";
@@ -414,6 +425,7 @@ impl Flags {
             )));
         }
         self.compression()?;
+        self.wal_compression()?;
         self.merge()?;
         for (name, level, levels) in [
             ("perf_level", self.perf_level, levels::PERF_LEVELS),
@@ -526,6 +538,20 @@ impl Flags {
             ))),
             name => Err(Failure(format!(
                 "--compression_type={name}: unknown; this build has none, snappy, lz4 and zstd"
+            ))),
+        }
+    }
+
+    /// `wal_compression`, read.
+    ///
+    /// # Errors
+    /// A compression that is unknown, or that logs do not have.
+    pub fn wal_compression(&self) -> Result<Compression> {
+        match self.wal_compression.to_ascii_lowercase().as_str() {
+            "none" => Ok(Compression::None),
+            "zstd" => Ok(Compression::Zstd),
+            name => Err(Failure(format!(
+                "--wal_compression={name}: logs have none and zstd"
             ))),
         }
     }

@@ -18,7 +18,7 @@ const OFF_SWITCHES: &str = "\
     enable_blob_files enable_blob_garbage_collection enable_cpu_prio enable_io_prio \
     enable_numa expand_range_tombstones file_checksum \
     finish_after_writes identity_as_first_hash index_with_first_key inplace_update_support \
-    manual_wal_flush mmap_read mmap_write \
+    mmap_read mmap_write \
     multiread_batched optimistic_transaction_db optimize_filters_for_hits \
     optimize_filters_for_memory partition_index partition_index_and_filters \
     persist_stats_to_disk pin_l0_filter_and_index_blocks_in_cache \
@@ -26,7 +26,7 @@ const OFF_SWITCHES: &str = "\
     rate_limit_auto_wal_flush rate_limit_bg_reads rate_limit_user_ops rate_limiter_auto_tuned \
     readonly report_bg_io_stats report_file_operations report_open_timing seek_missing_prefix \
     show_table_properties simulate_hdd sine_mix_rate sine_write_rate \
-    track_and_verify_wals_in_manifest transaction_db transaction_set_snapshot \
+    transaction_db transaction_set_snapshot \
     universal_allow_trivial_move universal_incremental use_adaptive_mutex \
     use_blob_cache use_blob_db use_cache_jemalloc_no_dump_allocator \
     use_cache_memkind_kmem_allocator use_compressed_secondary_cache use_cuckoo_table \
@@ -63,7 +63,7 @@ const VALUES: &str = "\
     compressed_secondary_cache_size compression_level compression_max_dict_buffer_bytes=0 \
     compression_max_dict_bytes=0 compression_parallel_threads \
     compression_zstd_max_train_bytes=0 cuckoo_hash_ratio data_block_hash_table_util_ratio \
-    delayed_write_rate delete_obsolete_files_period_micros=0 \
+    delete_obsolete_files_period_micros=0 \
     deletepercent disable_seek_compaction=0 disposable_entries_batch_size=0 \
     disposable_entries_delete_delay=0 disposable_entries_value_size env_uri= \
     experimental_mempurge_threshold=0 expire_style fifo_age_for_warm=0 \
@@ -102,7 +102,6 @@ const VALUES: &str = "\
     universal_max_size_amplification_percent=0 universal_min_merge_width=0 \
     universal_size_ratio=0 user_timestamp_size=0 value_k value_sigma \
     value_size_distribution_type=fixed value_size_max value_size_min value_theta=0 \
-    wal_bytes_per_sync=0 wal_compression=none wal_size_limit_MB=0 wal_ttl_seconds=0 \
     writable_file_max_buffer_size write_batch_protection_bytes_per_key=0 \
     writes_before_delete_range=0 \
     writes_per_range_tombstone=0 flagfile fromenv tryfromenv undefok";

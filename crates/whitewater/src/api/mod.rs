@@ -17,6 +17,7 @@ pub mod properties;
 pub(crate) mod slice_transform;
 pub(crate) mod snapshot;
 pub mod statistics;
+pub(crate) mod wal_iterator;
 pub(crate) mod write_batch;
 
 pub use c_str::CStrLike;
@@ -42,6 +43,7 @@ pub use options::{
 pub use pinnable::DBPinnableSlice;
 pub use slice_transform::SliceTransform;
 pub use snapshot::{Snapshot, SnapshotWithThreadMode};
+pub use wal_iterator::DBWALIterator;
 pub use write_batch::{
     WriteBatch, WriteBatchIterator, WriteBatchIteratorCf, WriteBatchWithTransaction,
 };

@@ -71,7 +71,7 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
         }
     }
 
-    fn of(batch: Batch) -> Self {
+    pub(crate) fn of(batch: Batch) -> Self {
         WriteBatchWithTransaction {
             batch,
             damaged: None,

@@ -21,6 +21,14 @@ impl Engine {
         }
     }
 
+    /// A writer of low priority gave way to compactions.
+    pub(crate) fn count_low_pri(&self, waited: Duration) {
+        if !waited.is_zero() {
+            let nanos = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
+            perf::add_nanos(PerfMetric::WriteDelayTime, nanos);
+        }
+    }
+
     /// A batch with `keys` operations was inserted.
     #[inline]
     pub(crate) fn count_write(&self, request: &WriteRequest, keys: u64) {
@@ -40,7 +48,8 @@ impl Engine {
 mod tests {
     use crate::perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats};
     use crate::stats::{Histogram, Ticker};
-    use crate::write::stall::Pressure;
+    use crate::write::stall::rate::DelayRate;
+    use crate::write::stall::{Demand, Pressure};
     use crate::{DB, Options};
     use std::sync::Arc;
     use whitewater_storage::fs::mem::MemFs;
@@ -50,7 +59,6 @@ mod tests {
         let mut options = Options::default();
         options.create_if_missing(true);
         options.set_fs(Arc::new(MemFs::new()));
-        options.set_delayed_write_rate(100 << 10);
         options.enable_statistics();
         let db = DB::open(&options, "/db").unwrap();
         let mut context = PerfContext::default();
@@ -58,7 +66,12 @@ mod tests {
         set_perf_stats(PerfStatsLevel::EnableTime);
         db.put(b"a", b"1").unwrap();
         assert_eq!(context.metric(PerfMetric::WriteDelayTime), 0);
-        db.engine().gate.set(Pressure::Delayed);
+        db.engine().gate.set(Demand {
+            pressure: Pressure::Delayed,
+            behind: false,
+            rate: DelayRate::new(100 << 10),
+            hopeless: None,
+        });
         // 20 ms at that rate.
         db.put(b"a", vec![0; 2 << 10]).unwrap();
         set_perf_stats(PerfStatsLevel::Disable);

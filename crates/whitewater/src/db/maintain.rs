@@ -1,6 +1,7 @@
 //! Flush, compaction and column families on request.
 
 use super::cf::ColumnFamilyData;
+use super::failure::Source;
 use super::state::CfState;
 use super::{Bottommost, Engine, LiveTable};
 use crate::compact::job;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use whitewater_storage::key::{SequenceNumber, user_key};
 use whitewater_storage::manifest::VersionEdit;
-use whitewater_storage::{Error, ErrorKind, Result};
+use whitewater_storage::{Error, ErrorKind, Result, Severity};
 
 impl Engine {
     /// What table writers of column family `cf` need.
@@ -51,6 +52,9 @@ impl Engine {
             return Ok(());
         }
         let mut state = self.lock_state();
+        let failures = state.failure.totals();
+        state.failure.flush.hurry();
+        self.work.notify_all();
         // Only the memtables switched out by now matter, not later ones.
         let goal: Vec<(u32, u64)> = ids
             .iter()
@@ -67,6 +71,11 @@ impl Engine {
                 return Ok(());
             }
             Self::check_healthy(&state)?;
+            if let Some(e) = state.failure.lasting_flush()
+                && state.failure.totals().0 > failures.0
+            {
+                return Err(e);
+            }
             self.wait_for_job(&mut state, None);
         }
     }
@@ -98,8 +107,9 @@ impl Engine {
                     old.push(cf.set_version(new.current.clone()));
                     cf.publish();
                 }
-                self.gate.set(state.pressure());
-            })?;
+                self.weigh(&mut state, changed.iter().map(|new| new.id));
+            })
+            .inspect_err(|e| self.report(Source::Manifest, e, "recording a compaction"))?;
         self.tick(Ticker::CompactReadBytes, done.bytes_read);
         self.tick(Ticker::CompactWriteBytes, done.bytes_written);
         let levels: Vec<String> = compaction
@@ -125,10 +135,11 @@ impl Engine {
         drop(compaction);
         if let Some(cf) = state.cfs.get_mut(&cf.id) {
             cf.score_levels();
-            self.gate.set(state.pressure());
         }
+        self.weigh(&mut state, [cf.id]);
         drop(state);
         drop(old);
+        self.tell_stalls();
         Ok(())
     }
 
@@ -145,14 +156,11 @@ impl Engine {
         self.lock_state().manual_compactions += 1;
         let outcome = guarded(|| self.compact_levels(cf, begin, end, bottommost));
         self.lock_state().manual_compactions -= 1;
-        let harmless = [
-            ErrorKind::ShutdownInProgress,
-            ErrorKind::ColumnFamilyDropped,
-        ];
+        // A failure that a background job would only try again is the caller's.
         if let Err(e) = &outcome
-            && !harmless.contains(&e.kind())
+            && self.severity(Source::Compaction, e) > Severity::SoftError
         {
-            self.poison(e, "a manual compaction");
+            self.report(Source::Compaction, e, "a manual compaction");
         }
         self.work.notify_all();
         self.done.notify_all();
@@ -259,8 +267,15 @@ impl Engine {
             self.flush(&self.column_families(), true)?;
         }
         let mut state = self.lock_state();
+        let failures = state.failure.totals();
+        state.failure.flush.hurry();
+        state.failure.compaction.hurry();
+        self.work.notify_all();
         while state.busy() {
             Self::check_healthy(&state)?;
+            if let Some(e) = state.failure.lasting_since(failures) {
+                return Err(e);
+            }
             if self.wait_for_job(&mut state, deadline) {
                 return Err(Error::new(ErrorKind::TimedOut, "background work goes on"));
             }
@@ -341,7 +356,7 @@ impl Engine {
                     }
                 });
         if let Err(e) = &added {
-            self.poison(e, "creating a column family");
+            self.report(Source::Manifest, e, "creating a column family");
             return added;
         }
         self.renew_generation(&switching)?;
@@ -378,14 +393,18 @@ impl Engine {
             .versions
             .log_and_apply(vec![edit], last, None, &mut |_| {});
         if let Err(e) = &dropped {
-            self.poison(e, "dropping a column family");
+            self.report(Source::Manifest, e, "dropping a column family");
             return dropped;
         }
         let removed = {
             let mut state = self.lock_state();
             cf.set_dropped();
             let removed = state.cfs.remove(&cf.id);
-            self.gate.set(state.pressure());
+            if let Some(cf) = &removed {
+                state.dropped.retain(|mem| mem.strong_count() > 0);
+                state.dropped.push(Arc::downgrade(&cf.mem));
+            }
+            self.weigh(&mut state, []);
             removed
         };
         let end = self.renew_generation(&switching)?;

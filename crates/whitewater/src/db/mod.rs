@@ -3,15 +3,17 @@
 //! [`Engine`] is the whole of it behind the public API, which only converts
 //! types and keeps lifetimes. Its methods are spread over the files below by
 //! stage: [`open`], `recover`, `writes`, `reads`, `maintain` (flush, compaction,
-//! column families), `budget`, `properties`, [`files`] (deleting what is obsolete), and
+//! column families), `stalls`, `failure`, `resume`, `budget`, `properties`, [`files`] (deleting what is obsolete), and
 //! `close` here.
 //!
 //! Threads: callers' threads write and read; `jobs` runs flushes and
 //! compactions on threads of its own. Lock order: `docs/locks.md`.
 
+pub(crate) mod archive;
 mod budget;
 pub(crate) mod cf;
 mod counts;
+pub(crate) mod failure;
 pub(crate) mod files;
 pub(crate) mod info_log;
 mod maintain;
@@ -20,11 +22,14 @@ mod options_file;
 mod properties;
 mod reads;
 mod recover;
+mod resume;
 pub(crate) mod snapshot;
+mod stalls;
 pub(crate) mod state;
 mod switch;
 #[cfg(test)]
 mod tests;
+pub(crate) mod updates;
 pub(crate) mod writes;
 
 pub(crate) use cf::ColumnFamilyData;
@@ -42,14 +47,15 @@ use crate::write::group::WriteQueue;
 use crate::write::log::Wal;
 use crate::write::stall::StallGate;
 use arc_swap::ArcSwap;
+use archive::LastPurge;
 use info_log::InfoLog;
 use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 use snapshot::SnapshotList;
 use state::DbState;
 use std::fmt;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Instant;
 use switch::Unsettled;
@@ -108,9 +114,13 @@ pub(crate) struct Engine {
     /// This database's part of a budget of memory, if there is one.
     pub(crate) tenant: Option<Arc<Tenant>>,
     pub(crate) wal: Wal,
+    pub(crate) last_purge: LastPurge,
     /// Where writes go at present.
     /// Written by: a switch. Read by: writers. Publishes: the generation.
     pub(crate) generation: ArcSwap<Generation>,
+    /// Generations before the current one in which somebody may still write,
+    /// for [`resume`].
+    pub(crate) retired: Mutex<Vec<Weak<Generation>>>,
     /// Generations that were closed and may have inserts of published writes
     /// pending, oldest first. A leaf lock.
     pub(crate) unsettled: Mutex<Vec<Unsettled>>,
@@ -166,31 +176,14 @@ impl Engine {
             .collect()
     }
 
+    /// The directory of the logs.
+    pub(crate) fn wal_dir(&self) -> &Path {
+        self.wal.dir()
+    }
+
     /// The last visible sequence number.
     pub fn latest_sequence_number(&self) -> u64 {
         self.publication.visible()
-    }
-
-    /// Records a failure that stops writes and background work for good; the
-    /// first one wins.
-    pub(crate) fn poison(&self, error: &Error, what: &str) {
-        let first = {
-            let mut state = self.state.lock();
-            let first = state.error.is_none();
-            if first {
-                state.error = Some(error.clone());
-            }
-            first
-        };
-        self.attention.store(true, Ordering::Relaxed);
-        self.let_writers_through();
-        self.work.notify_all();
-        self.done.notify_all();
-        if first {
-            self.log.write(&format!(
-                "{what} failed, writes are refused from now on: {error}"
-            ));
-        }
     }
 
     /// Ends background work. Writes that bypassed the log are flushed first,
@@ -204,7 +197,7 @@ impl Engine {
         }
         self.state.lock().closing = true;
         self.cancel.store(true, Ordering::Relaxed);
-        self.let_writers_through();
+        self.let_writers_through(true);
         self.work.notify_all();
         self.done.notify_all();
         if wait {
@@ -240,11 +233,12 @@ impl Engine {
         }
     }
 
-    /// Ends all stalls for good: the database is closing or failed.
-    fn let_writers_through(&self) {
-        self.gate.open_for_good();
+    /// Ends all stalls, for the database is closing or has failed; or lets
+    /// writers be stalled again.
+    fn let_writers_through(&self, open: bool) {
+        self.gate.set_open(open);
         if let Some(tenant) = &self.tenant {
-            tenant.leave();
+            tenant.set_out(open);
         }
     }
 
@@ -298,15 +292,6 @@ impl Engine {
                 false
             }
             Some(deadline) => self.done.wait_until(state, deadline).timed_out(),
-        }
-    }
-
-    /// The failure that stopped the database, if any.
-    pub(crate) fn check_healthy(state: &DbState) -> Result<()> {
-        match &state.error {
-            Some(e) => Err(e.clone()),
-            None if state.closing => Err(Self::shutdown_error()),
-            None => Ok(()),
         }
     }
 }

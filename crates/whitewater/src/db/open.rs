@@ -1,11 +1,13 @@
 //! Opening, listing and destroying databases.
 
 use super::Engine;
+use super::archive::{self, LastPurge};
 use super::cf::ColumnFamilyData;
-use super::files::remove_leftovers;
+use super::files::{Needed, remove_leftovers};
 use super::info_log::InfoLog;
 use super::recover::{LogReplay, Replayed};
 use super::snapshot::SnapshotList;
+use super::stalls::DbStall;
 use super::state::{CfState, DbState};
 use crate::jobs;
 use crate::memtable::budget::{Flusher, Tenant};
@@ -31,6 +33,7 @@ use whitewater_concurrent::waiter::YieldPolicy;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, read_file, write_file_atomically};
 use whitewater_storage::manifest::VersionEdit;
+use whitewater_storage::sst::CompressionType;
 use whitewater_storage::wal::Segment;
 use whitewater_storage::{Error, Result};
 
@@ -73,6 +76,9 @@ impl Engine {
         }
 
         let obsolete = Arc::new(ObsoleteFiles::default());
+        if options.archives_logs() {
+            fs.create_dir_all(&filename::archive(&wal_dir))?;
+        }
         let (versions, recovered) = VersionSet::recover(
             fs.clone(),
             dir.to_path_buf(),
@@ -81,6 +87,9 @@ impl Engine {
             &|name| wanted.get(name).cloned(),
         )?;
         check_tables_present(&*fs, dir, &recovered)?;
+        if options.track_and_verify_wals_in_manifest {
+            recovered.tracked.verify(&*fs, &wal_dir)?;
+        }
         let missing = missing_families(&options, &wanted, &recovered)?;
         // The manifest's id is the authority; IDENTITY is a copy for people.
         let db_id = recovered.db_id.clone().unwrap_or(db_id);
@@ -134,6 +143,7 @@ impl Engine {
         let mut dirs = vec![dir.to_path_buf()];
         dirs.extend(options.wal_dir.clone().filter(|d| d != dir));
         for place in &dirs {
+            archive::destroy(fs, place)?;
             for name in fs.list(place).unwrap_or_default() {
                 match filename::parse(&name) {
                     None | Some(FileType::Lock) => {}
@@ -198,18 +208,31 @@ impl Opening<'_> {
                 recycle_limit: self.options.recycle_log_file_num,
                 expected: buffer + buffer / 10,
                 shared: self.options.wal_access.into(),
+                manual_flush: self.options.manual_wal_flush,
+                bytes_per_sync: self.options.wal_bytes_per_sync,
+                packed: self.options.wal_compression == CompressionType::Zstd,
             },
         );
+        if self.options.archives_logs() {
+            // As a flush does, before logs become obsolete.
+            for log in &replayed.logs {
+                let path = filename::wal(&self.wal_dir, *log);
+                self.fs.open_append(&path)?.sync()?;
+            }
+        }
         let wal_number = self.versions.new_file_number();
         let log = wal.create(wal_number)?;
-        let end = End {
+        let mut end = End {
             last: replayed.last_sequence,
             offset: 0,
         };
-        wal.install(&log, end)?;
+        end.offset = wal.install(&log, end)?;
         let current = self.record_recovery(&recovered, &replayed, wal_number)?;
 
-        let mut state = DbState::default();
+        let mut state = DbState {
+            stalls: DbStall::new(self.options.delayed_write_rate),
+            ..DbState::default()
+        };
         for cf in current.values() {
             let options = self.wanted[&cf.name].clone();
             let mem = Memtable::new(
@@ -233,7 +256,7 @@ impl Opening<'_> {
                 .cfs
                 .insert(cf.id, CfState::new(data, mem, cf.current.clone()));
         }
-        self.clean_up(&state, wal_number);
+        self.clean_up(&state, wal_number, &replayed.cut_logs);
         let default_cf =
             state.cfs.get(&0).map(|cf| cf.data.clone()).ok_or_else(|| {
                 Error::corruption("the manifest dropped the default column family")
@@ -271,10 +294,20 @@ impl Opening<'_> {
                 }
             },
         )?;
+        if !recovered.tracked.is_empty() {
+            // Before they go.
+            let edit = VersionEdit {
+                wal_deletion: Some(wal_number),
+                ..VersionEdit::default()
+            };
+            let last = replayed.last_sequence;
+            self.versions
+                .log_and_apply(vec![edit], last, None, &mut |_| ())?;
+        }
         Ok(current)
     }
 
-    fn clean_up(&self, state: &DbState, wal_number: u64) {
+    fn clean_up(&self, state: &DbState, wal_number: u64, cut: &BTreeMap<u64, u64>) {
         let live: BTreeSet<u64> = state
             .cfs
             .values()
@@ -285,9 +318,13 @@ impl Opening<'_> {
             &*self.fs,
             self.dir,
             &self.wal_dir,
-            &live,
-            self.versions.manifest_number(),
-            wal_number,
+            &Needed {
+                live_tables: &live,
+                manifest: self.versions.manifest_number(),
+                min_log: wal_number,
+                archive: self.options.archives_logs(),
+                cut,
+            },
         );
         if !removed.is_empty() {
             self.log
@@ -314,8 +351,7 @@ impl Opening<'_> {
             slow_yield: Duration::from_micros(o.write_thread_slow_yield_usec),
         };
         let tables = TableCache::new(self.fs.clone(), self.dir.to_path_buf(), o.max_open_files);
-        let gate = StallGate::new(o.delayed_write_rate);
-        gate.set(state.pressure());
+        let ids: Vec<u32> = state.cfs.keys().copied().collect();
         let tenant = self.tenant.clone();
         let engine = Arc::new(Engine {
             dir: self.dir.to_path_buf(),
@@ -323,7 +359,7 @@ impl Opening<'_> {
             generation: ArcSwap::from_pointee(Generation::new(
                 state.memtable_map(),
                 first_log,
-                0,
+                end.offset,
                 end,
             )),
             unsettled: Mutex::default(),
@@ -332,7 +368,8 @@ impl Opening<'_> {
             durable: Relay::new(end.last),
             protocol: self.options.protocol(),
             queue: GroupQueue::new(policy),
-            gate,
+            gate: StallGate::new(),
+            retired: Mutex::default(),
             tenant: self.tenant,
             options: self.options,
             fs: self.fs,
@@ -346,6 +383,7 @@ impl Opening<'_> {
             work: Condvar::new(),
             done: Condvar::new(),
             wal,
+            last_purge: LastPurge::default(),
             attention: AtomicBool::new(false),
             unlogged: AtomicBool::new(false),
             default_cf,
@@ -353,6 +391,8 @@ impl Opening<'_> {
             threads: Mutex::default(),
             lock: Mutex::new(Some(lock)),
         });
+        engine.weigh(&mut engine.state.lock(), ids);
+        engine.tell_stalls();
         if let Some(tenant) = tenant {
             let flusher: Arc<dyn Flusher> = engine.clone();
             tenant.set_flusher(Arc::downgrade(&flusher));

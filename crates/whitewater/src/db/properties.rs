@@ -4,6 +4,7 @@ use super::Engine;
 use super::cf::ColumnFamilyData;
 use super::state::CfState;
 use crate::write::stall::Pressure;
+use crate::write::stall::cause::counts_text;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -18,6 +19,8 @@ impl Engine {
                 .then(|| view.version.num_files(level).to_string());
         }
         match name {
+            "cf-write-stall-stats" => self.with_cf(cf, |c| counts_text(&c.stall.counts.entries())),
+            "db-write-stall-stats" => Some(counts_text(&self.stall_counts())),
             "levelstats" => self.with_cf(cf, level_stats),
             "stats" | "cfstats" | "CFSTATS" | "cfstats-no-file-histogram" => {
                 let mut text = self.with_cf(cf, cf_stats)?;
@@ -86,7 +89,7 @@ impl Engine {
             ),
             "num-running-flushes" => Some(self.lock_state().running_flushes as u64),
             "num-running-compactions" => Some(self.lock_state().running_compactions as u64),
-            "background-errors" => Some(u64::from(self.lock_state().error.is_some())),
+            "background-errors" => Some(self.lock_state().failure.count),
             "min-log-number-to-keep" => Some(self.lock_state().oldest_wal()),
             "num-snapshots" => Some(self.snapshots.count() as u64),
             "oldest-snapshot-time" => Some(self.snapshots.oldest_time()),
@@ -125,11 +128,12 @@ impl Engine {
         let wal_bytes = self.log_bytes();
         format!(
             "\n** DB Stats **\nLast sequence: {}\nLive log bytes: {wal_bytes}\n\
-             Writes stalled: {} us\nSnapshots: {}\n",
+             Writes stalled: {} us\nWriters waiting: {}\nSnapshots: {}\n",
             self.latest_sequence_number(),
             self.gate.stall_micros(),
+            self.gate.waiting(),
             self.snapshots.count(),
-        )
+        ) + &counts_text(&self.stall_counts())
     }
 }
 
@@ -173,6 +177,7 @@ fn cf_stats(cf: &CfState) -> String {
         cf.imm.len(),
         cf.levels.pending_bytes
     );
+    out.push_str(&counts_text(&cf.stall.counts.entries()));
     out
 }
 

@@ -31,7 +31,7 @@ impl Engine {
         let choosing = perf::timer(PerfMetric::GetSnapshotTime);
         // Pin first, then load the number: V1.
         let view = cf.pin();
-        let seq = spec.sequence(self.latest_sequence_number());
+        let seq = self.sequence_in(&view, spec);
         choosing.stop();
         let found = self.get_in(cf, &view, key, seq, spec);
         if let Ok(Some(value)) = &found {
@@ -114,7 +114,8 @@ impl Engine {
         let views: Vec<Arc<SuperVersion>> = cfs.iter().map(|cf| cf.pin_owned()).collect();
         let seq = match &snapshot {
             Some(s) => s.sequence(),
-            None => spec.sequence(self.latest_sequence_number()),
+            // Without a snapshot there is one view at most.
+            None => views.first().map_or(0, |view| self.sequence_in(view, spec)),
         };
         let found: Vec<Result<Option<Bytes>>> = keys
             .iter()
@@ -141,7 +142,7 @@ impl Engine {
         spec: &ReadSpec,
     ) -> (bool, Option<Bytes>) {
         let view = cf.pin();
-        let seq = spec.sequence(self.latest_sequence_number());
+        let seq = self.sequence_in(&view, spec);
         let mut ctx = GetContext::new(key, cf.options.merge_operator.as_deref());
         for mem in std::iter::once(&view.mem).chain(&view.imm) {
             if mem.get(key, seq, &mut ctx).is_err() {
@@ -164,7 +165,7 @@ impl Engine {
     pub fn iter(&self, cf: &Arc<ColumnFamilyData>, spec: &ReadSpec) -> DbIter {
         self.tick(Ticker::NoIteratorCreated, 1);
         let view = cf.pin_owned();
-        let sequence = spec.sequence(self.latest_sequence_number());
+        let sequence = self.sequence_in(&view, spec);
         let prefix_mode = prefix_mode(&cf.options, spec);
         let mut sources = Vec::new();
         let mut tombstones = Vec::new();
@@ -214,6 +215,17 @@ impl Engine {
             statistics: self.options.statistics.clone(),
             pins,
         })
+    }
+
+    /// The number to read `view` at, which was pinned before.
+    ///
+    /// A view from before a resumption may hold entries of writes that failed,
+    /// with numbers below those visible after it. The older memtables of a view
+    /// have none above the horizon of the active one.
+    #[inline]
+    fn sequence_in(&self, view: &SuperVersion, spec: &ReadSpec) -> SequenceNumber {
+        let visible = self.latest_sequence_number();
+        spec.sequence(visible).min(view.mem.horizon())
     }
 
     /// A snapshot of the state now.

@@ -49,6 +49,10 @@ pub(crate) struct Replayed {
     /// Level-0 tables by column family.
     pub tables: BTreeMap<u32, Vec<FileMetaData>>,
     pub last_sequence: SequenceNumber,
+    /// Logs that were read.
+    pub logs: Vec<u64>,
+    /// Logs whose records from some offset on are no part of the database.
+    pub cut_logs: BTreeMap<u64, u64>,
 }
 
 /// State while replaying.
@@ -58,6 +62,9 @@ struct Progress {
     /// The log in which point-in-time recovery met damage: later logs count only if
     /// they go on exactly where the intact part ended.
     cut: Option<u64>,
+    /// An unfinished write that recovery took for the end of the log, in the
+    /// mode that tolerates nothing else. No write may come behind it.
+    hole: Option<Error>,
     /// The last sequence number read from the logs. The manifest may know of
     /// later ones, of column families that were flushed.
     read_to: SequenceNumber,
@@ -65,6 +72,15 @@ struct Progress {
     ends: BTreeMap<u64, u64>,
     /// Logs below this are not needed.
     first_log: u64,
+}
+
+impl Progress {
+    /// What comes behind the records read of log `number` is no part of the
+    /// database.
+    fn cut_here(&mut self, number: u64) {
+        let end = self.ends.get(&number).copied().unwrap_or(0);
+        self.out.cut_logs.insert(number, end);
+    }
 }
 
 impl LogReplay<'_> {
@@ -77,12 +93,14 @@ impl LogReplay<'_> {
             },
             memtables: BTreeMap::new(),
             cut: None,
+            hole: None,
             read_to: 0,
             ends: BTreeMap::new(),
             first_log: self.first_log(),
         };
         for number in self.logs()? {
             self.versions.mark_file_number_used(number);
+            progress.out.logs.push(number);
             self.replay(number, &mut progress)?;
         }
         self.check_tables_behind_cut(&progress)?;
@@ -171,12 +189,31 @@ impl LogReplay<'_> {
                     progress.cut = (self.mode == RecoveryMode::PointInTime).then_some(number);
                     break;
                 }
+                ReadOutcome::Corrupt(e)
+                    if reader.is_hole()
+                        && self.mode == RecoveryMode::TolerateCorruptedTailRecords =>
+                {
+                    self.log.write(&format!(
+                        "Recovery: unfinished write in the tail of {}, what is behind it is dropped: {e}",
+                        path.display()
+                    ));
+                    progress.cut_here(number);
+                    progress.hole.get_or_insert(e);
+                    break;
+                }
                 ReadOutcome::Corrupt(e) => {
                     if self.damaged(e, number, size, progress)? {
                         break;
                     }
                     continue;
                 }
+            }
+            if let Some(hole) = &progress.hole {
+                // A log that was begun before the crash, with nothing in it.
+                if Link::decode(&record).is_some() {
+                    continue;
+                }
+                return Err(hole.clone());
             }
             if progress.cut.is_some() {
                 if batch::sequence(&record) != progress.read_to + 1 {
@@ -185,6 +222,7 @@ impl LogReplay<'_> {
                          intact part before the damage",
                         path.display()
                     ));
+                    progress.cut_here(number);
                     break;
                 }
                 progress.cut = None;
@@ -238,6 +276,7 @@ impl LogReplay<'_> {
                     "Recovery: cut at damage, {rest} bytes dropped: {e}"
                 ));
                 progress.cut = Some(log_number);
+                progress.cut_here(log_number);
                 Ok(true)
             }
             RecoveryMode::SkipAnyCorruptedRecord => {

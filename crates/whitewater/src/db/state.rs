@@ -1,15 +1,15 @@
 //! What the database mutex guards.
 
 use super::cf::ColumnFamilyData;
+use super::failure::Failure;
+use super::stalls::{CfStall, DbStall};
 use crate::compact::pick::{self, CompactCursor, LevelState};
 use crate::memtable::Memtable;
 use crate::options::CfOptions;
 use crate::version::Version;
 use crate::write::MemtableMap;
-use crate::write::stall::Pressure;
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use whitewater_storage::Error;
+use std::sync::{Arc, Weak};
 
 /// The mutable state of an open database.
 ///
@@ -18,8 +18,7 @@ use whitewater_storage::Error;
 #[derive(Debug, Default)]
 pub(crate) struct DbState {
     pub cfs: BTreeMap<u32, CfState>,
-    /// The failure that stopped writes and background work.
-    pub error: Option<Error>,
+    pub failure: Failure,
     /// Background threads are to end.
     pub closing: bool,
     pub running_flushes: usize,
@@ -29,6 +28,10 @@ pub(crate) struct DbState {
     pub next_memtable_id: u64,
     /// A flush for the budget of memory was asked for.
     pub budget_asks: bool,
+    pub stalls: DbStall,
+    /// Active memtables of column families that were dropped while something
+    /// held on to them.
+    pub dropped: Vec<Weak<Memtable>>,
 }
 
 /// One column family's mutable state.
@@ -45,6 +48,8 @@ pub(crate) struct CfState {
     pub flushing: bool,
     /// Flush whatever is in `imm`, however little.
     pub flush_requested: bool,
+    /// How it holds writers back.
+    pub stall: CfStall,
 }
 
 impl CfState {
@@ -60,6 +65,7 @@ impl CfState {
             cursor: CompactCursor::default(),
             flushing: false,
             flush_requested: false,
+            stall: CfStall::default(),
         }
     }
 
@@ -109,48 +115,9 @@ impl CfState {
     pub fn oldest_wal(&self) -> u64 {
         self.imm.first().unwrap_or(&self.mem).wal_number()
     }
-
-    /// How this column family holds writers back.
-    pub fn pressure(&self) -> Pressure {
-        let o = self.options();
-        let memtables = self.imm.len() as i32 + 1;
-        let l0 = self.version.num_files(0) as i32;
-        let pending = self.levels.pending_bytes;
-        let auto = !o.disable_auto_compactions;
-        let over = |limit: i32| auto && limit >= 0 && l0 >= limit;
-        let pending_over = |limit: u64| auto && limit > 0 && pending >= limit;
-        if memtables > o.max_write_buffer_number.max(1) {
-            return Pressure::Stopped;
-        }
-        if over(o.level0_stop_writes_trigger) || pending_over(o.hard_pending_compaction_bytes_limit)
-        {
-            return Pressure::Stopped;
-        }
-        // RocksDB slows down on the last free memtable only where there are
-        // more than three, so that two or three buffers are used to the full.
-        if o.max_write_buffer_number > 3 && memtables >= o.max_write_buffer_number {
-            return Pressure::Delayed;
-        }
-        if over(o.level0_slowdown_writes_trigger)
-            || pending_over(o.soft_pending_compaction_bytes_limit)
-        {
-            return Pressure::Delayed;
-        }
-        Pressure::None
-    }
 }
 
 impl DbState {
-    /// The strictest pressure of any column family.
-    pub fn pressure(&self) -> Pressure {
-        let level = |p: &Pressure| *p as u8;
-        self.cfs
-            .values()
-            .map(CfState::pressure)
-            .max_by_key(level)
-            .unwrap_or_default()
-    }
-
     /// The memtables that writes go to.
     pub fn memtable_map(&self) -> MemtableMap {
         MemtableMap::new(

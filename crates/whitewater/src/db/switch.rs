@@ -14,6 +14,7 @@
 //! One switch at a time: [`Switching`] is the proof.
 
 use super::Engine;
+use super::failure::Source;
 use super::state::{CfState, DbState};
 use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
@@ -25,7 +26,7 @@ use std::sync::atomic::Ordering;
 use whitewater_concurrent::pending::Pending;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::Segment;
-use whitewater_storage::{Error, Result};
+use whitewater_storage::{Error, ErrorKind, Result};
 
 /// The right to switch. Taken before the manifest lock and the database mutex.
 pub(crate) type Switching<'a> = RwLockWriteGuard<'a, ()>;
@@ -39,6 +40,22 @@ pub(crate) struct Unsettled {
     /// The last number handed out in it.
     last: SequenceNumber,
     pending: Arc<Pending>,
+}
+
+impl Unsettled {
+    /// For `generation`, which ended at `end`.
+    pub(super) fn new(generation: &Generation, end: End) -> Self {
+        Unsettled {
+            base: generation.base(),
+            last: end.last,
+            pending: generation.pending.clone(),
+        }
+    }
+
+    /// Whether no published insert of it is pending, and none has failed.
+    pub(super) fn is_settled(&self) -> bool {
+        self.pending.is_settled()
+    }
 }
 
 /// The log that writes go to after a switch.
@@ -67,16 +84,14 @@ impl Engine {
     #[cold]
     pub(super) fn attend(&self) -> Result<()> {
         let switching = self.switching();
-        // Cleared before looking, so that what comes up meanwhile is seen by
-        // the next writer.
-        self.attention.store(false, Ordering::Relaxed);
-        let log_bytes = self.log_bytes();
         let full: Vec<u32> = {
             let mut state = self.lock_state();
-            if let Err(e) = Self::check_healthy(&state) {
-                self.attention.store(true, Ordering::Relaxed);
-                return Err(e);
-            }
+            // While it fails, nobody may find the attention cleared and pass.
+            Self::check_healthy(&state)?;
+            // Cleared before looking, so that what comes up meanwhile is seen
+            // by the next writer.
+            self.attention.store(false, Ordering::Relaxed);
+            let log_bytes = self.log_bytes();
             let too_much_log = log_bytes > self.max_total_log_bytes(&state);
             let oldest = state.oldest_wal();
             if too_much_log {
@@ -165,9 +180,10 @@ impl Engine {
         }
         self.settle_empty(&state, end.last, number);
         self.install(&state, log.segment(), start, end);
-        self.gate.set(state.pressure());
+        self.weigh(&mut state, ids.iter().copied());
         drop(state);
         self.work.notify_all();
+        self.tell_stalls();
         if let NextLog::New(_) = log {
             self.trim(&before.log, end.offset);
         }
@@ -218,10 +234,14 @@ impl Engine {
     fn new_log(&self) -> Result<NextLog> {
         let number = self.versions.new_file_number();
         let log = self.wal.create(number).map(NextLog::New);
-        log.inspect_err(|e| self.poison(e, "starting a new log"))
+        log.inspect_err(|e| self.report(Source::Log, e, "starting a new log"))
     }
 
-    fn fresh_memtables(&self, ids: &[u32], wal_number: u64) -> Vec<(u32, Arc<Memtable>)> {
+    pub(super) fn fresh_memtables(
+        &self,
+        ids: &[u32],
+        wal_number: u64,
+    ) -> Vec<(u32, Arc<Memtable>)> {
         let wanted: Vec<_> = {
             let mut state = self.lock_state();
             let DbState {
@@ -251,7 +271,7 @@ impl Engine {
         match log {
             NextLog::Same(_) => Ok(before.start()),
             NextLog::New(log) => self.wal.install(log, end).inspect_err(|e| {
-                self.poison(e, "starting a new log");
+                self.report(Source::Log, e, "starting a new log");
             }),
         }
     }
@@ -259,7 +279,7 @@ impl Engine {
     /// Installs the generation after the one that ended at `end`, for the
     /// memtables that `state` holds now. Readers have them already: what is
     /// written to them is seen by whoever sees its number.
-    fn install(&self, state: &DbState, log: &Arc<Segment>, start: u64, end: End) {
+    pub(super) fn install(&self, state: &DbState, log: &Arc<Segment>, start: u64, end: End) {
         let same_log = self.generation.load().log.log_number() == log.log_number();
         let offset = if same_log { end.offset } else { start };
         let next = Generation::new(
@@ -271,7 +291,11 @@ impl Engine {
                 offset,
             },
         );
-        self.generation.store(Arc::new(next));
+        // A swap, not a store: it turns what writers have borrowed into counts.
+        let before = self.generation.swap(Arc::new(next));
+        let mut retired = self.retired.lock();
+        retired.retain(|generation| generation.strong_count() > 0);
+        retired.push(Arc::downgrade(&before));
         self.options.hook.reached(Point::Switched, end.last);
     }
 
@@ -329,18 +353,14 @@ impl Engine {
         // Once all of a generation is visible, no more inserts come to pend. A
         // failed one stays, for flushes to find.
         unsettled.retain(|g| g.last > visible || !g.pending.is_settled());
-        unsettled.push(Unsettled {
-            base: generation.base(),
-            last: end.last,
-            pending: generation.pending.clone(),
-        });
+        unsettled.push(Unsettled::new(generation, end));
         Ok(end)
     }
 
     /// Gives back what was allocated beyond the end of a log.
     fn trim(&self, log: &Segment, end: u64) {
-        if let Err(e) = log.close(end) {
-            self.poison(&e, "closing a log");
+        if let Err(e) = self.wal.trim(log, end) {
+            self.report(Source::Log, &e, "closing a log");
         }
     }
 
@@ -371,7 +391,8 @@ impl Engine {
     pub(crate) fn first_error(&self) -> Error {
         match Self::check_healthy(&self.lock_state()) {
             Err(e) => e,
-            Ok(()) => Self::shutdown_error(),
+            // Resumed in the meantime.
+            Ok(()) => Error::new(ErrorKind::Aborted, "a write at or before this one failed"),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Writing: the database as the commit sequence's environment.
 
 use super::Engine;
+use super::failure::Source;
 use crate::memtable::{Inserter, PreparedBatch};
 use crate::options::read::WriteSpec;
 use crate::perf::{Step, StepTimer};
@@ -18,6 +19,7 @@ use std::sync::atomic::Ordering;
 use whitewater_concurrent::publish::Publication;
 use whitewater_storage::batch::{Batch, HEADER_SIZE, Op};
 use whitewater_storage::key::{SequenceNumber, ValueType};
+use whitewater_storage::wal::Packed;
 use whitewater_storage::{Error, ErrorKind, Result};
 
 thread_local! {
@@ -92,13 +94,7 @@ impl Engine {
             // Nothing to write, but perhaps something to make durable.
             return if w.sync { self.flush_wal(true) } else { Ok(()) };
         }
-        let mut stalled = self.gate.pass(w.batch.bytes().len(), spec.no_slowdown)?;
-        if let Some(tenant) = &self.tenant {
-            stalled += tenant.pass(spec.no_slowdown)?;
-        }
-        if !stalled.is_zero() {
-            self.count_stall(stalled);
-        }
+        self.admit(w.batch.bytes().len(), spec)?;
         let leader = Leader {
             env: self,
             max_group_bytes: self.options.max_write_batch_group_size_bytes,
@@ -115,6 +111,31 @@ impl Engine {
             }
             CommitProtocol::Unordered => unordered::commit(&self.queue, &Unordered { leader }, w),
         }
+    }
+
+    /// Waits until a write of `bytes` may go ahead, whatever the protocol. It
+    /// holds nothing meanwhile.
+    #[inline]
+    fn admit(&self, bytes: usize, spec: &WriteSpec) -> Result<()> {
+        if spec.low_pri {
+            let waited = self.gate.pass_low_pri(bytes, spec.no_slowdown)?;
+            self.count_low_pri(waited);
+        }
+        let mut stalled = self.gate.pass(bytes, spec.no_slowdown)?;
+        if let Some(tenant) = &self.tenant {
+            let waited = tenant.pass(spec.no_slowdown)?;
+            if !waited.is_zero() {
+                self.gate.count_budget_stop();
+            }
+            if tenant.budget().should_stall() && tenant.is_out() {
+                self.why_no_budget()?;
+            }
+            stalled += waited;
+        }
+        if !stalled.is_zero() {
+            self.count_stall(stalled);
+        }
+        Ok(())
     }
 
     /// Refuses a batch that could not be applied, before it takes numbers.
@@ -148,12 +169,23 @@ impl Engine {
         Ok(())
     }
 
-    /// Hands the log to the operating system, or makes it durable.
+    /// Hands the log to the operating system, or makes it durable: all writes
+    /// that were acknowledged before the call.
     pub fn flush_wal(&self, sync: bool) -> Result<()> {
         if !sync {
-            return Ok(()); // every record is handed over as it is written
+            if !self.options.manual_wal_flush {
+                return Ok(()); // every record is handed over as it is written
+            }
+            Self::check_healthy(&self.lock_state())?;
+            let _here = self.generation.load();
+            return self
+                .wal
+                .flush()
+                .inspect_err(|e| self.report(Source::Log, e, "writing the log"));
         }
         Self::check_healthy(&self.lock_state())?;
+        // A resumption waits for this one, too, before it changes the log.
+        let _here = self.generation.load();
         self.make_durable(self.publication.visible())
     }
 }
@@ -221,13 +253,29 @@ impl CommitEnv for Engine {
         }
     }
 
+    #[inline]
+    fn packs(&self) -> bool {
+        self.wal.packs()
+    }
+
+    #[inline]
+    fn pack(&self, parts: &[&[u8]]) -> Result<Option<Packed>> {
+        self.wal.pack(parts)
+    }
+
     #[cold]
-    fn renew(&self, generation: &Generation) -> Result<()> {
+    fn renew(&self, full: Guard<Arc<Generation>>) -> Result<()> {
+        let base = full.base();
+        // Whoever holds a generation must not wait for a switch.
+        drop(full);
         let switching = self.switching();
-        if generation.end().is_none() {
+        let generation = self.generation.load();
+        if generation.base() != base || generation.end().is_none() {
             return Ok(()); // somebody else has
         }
-        if generation.log_is_empty() {
+        let log_is_empty = generation.log_is_empty();
+        drop(generation);
+        if log_is_empty {
             return self.renew_generation(&switching).map(drop);
         }
         // Its log may be full, too.
@@ -306,17 +354,18 @@ impl CommitEnv for Engine {
             self.reached(Point::Syncing, upto);
             let timer = self.time(Histogram::WalFileSyncMicros);
             let synced = self.wal.sync(upto);
+            let synced = synced.and_then(|logs| self.track_synced(logs));
             drop(timer);
             match &synced {
                 Ok(()) => self.tick(Ticker::WalFileSynced, 1),
-                Err(e) => self.poison(e, "syncing the log"),
+                Err(e) => self.report(Source::Log, e, "syncing the log"),
             }
             synced.map(|()| upto)
         })
     }
 
     fn fail(&self, first: SequenceNumber, error: &Error) {
-        self.poison(error, "a write");
+        self.report(Source::Write, error, "a write");
         self.publication.fail(first);
     }
 

@@ -1,16 +1,25 @@
 //! Flush: memtables become level-0 tables.
+//!
+//! A flush waits until all writes in its memtables are visible, so nothing of
+//! a failed one gets into a table. A resumption (`db::resume`) flushes
+//! memtables that hold failed writes, up to their horizon.
+
+mod below;
 
 use crate::compact::output::{OutputContext, OutputSpec, write_tables};
 use crate::db::Engine;
 use crate::db::cf::ColumnFamilyData;
+use crate::db::failure::Source;
 use crate::db::state::DbState;
 use crate::memtable::Memtable;
 use crate::read::merging::merging_iterator;
 use crate::stats::{Histogram, Ticker};
 use crate::write::points::Point;
+use below::Below;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use whitewater_storage::Result;
+use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
 
 /// Memtables of one column family to be flushed together.
@@ -46,10 +55,16 @@ pub(crate) fn write_level0(
     ctx: &OutputContext<'_>,
     memtables: &[Arc<Memtable>],
 ) -> Result<Vec<FileMetaData>> {
-    let sources = memtables.iter().rev().map(|m| m.sweep()).collect();
+    let sweep = |memtable: &Arc<Memtable>| match memtable.horizon() {
+        SequenceNumber::MAX => memtable.sweep(),
+        horizon => Box::new(Below::new(memtable.sweep(), horizon)),
+    };
+    let sources = memtables.iter().rev().map(sweep).collect();
     let mut tombstones = Vec::new();
     for memtable in memtables {
-        tombstones.extend(memtable.raw_tombstones()?);
+        let mut all = memtable.raw_tombstones()?;
+        all.retain(|t| t.seq <= memtable.horizon());
+        tombstones.extend(all);
     }
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -72,11 +87,13 @@ pub(crate) fn run(engine: &Engine, job: &FlushJob) -> Result<()> {
     job.memtables.iter().for_each(|m| m.seal());
     engine.settle_empty_memtables();
     // A power cut must not keep this family's newer writes and lose older ones
-    // of others that are only in the log.
-    if engine.state.lock().cfs.len() > 1 {
+    // of others that are only in the log. And what is archived must be there
+    // afterwards: nobody could tell what is missing from what was not logged.
+    if engine.state.lock().cfs.len() > 1 || engine.options.archives_logs() {
         let synced = engine.wal.sync_closed(engine.latest_sequence_number());
+        let synced = synced.and_then(|logs| engine.track_synced(logs));
         if let Err(e) = synced {
-            engine.poison(&e, "syncing the log before a flush");
+            engine.report(Source::Log, &e, "syncing the log before a flush");
             return Err(e);
         }
     }
@@ -137,7 +154,9 @@ fn install(engine: &Engine, job: &FlushJob, tables: Vec<FileMetaData>) -> Result
                 }
                 cf.publish();
             }
-            engine.gate.set(state.pressure());
-        })?;
+            engine.weigh(&mut state, changed.iter().map(|new| new.id));
+        })
+        .inspect_err(|e| engine.report(Source::Manifest, e, "recording a flush"))?;
+    engine.tell_stalls();
     Ok(min_log)
 }

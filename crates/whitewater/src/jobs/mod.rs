@@ -1,17 +1,20 @@
 //! Background threads: flushes and compactions.
 //!
 //! Flush threads and compaction threads wait on the database mutex's `work`
-//! condition; each takes one job at a time. A failed job poisons the database:
-//! what it was about to record may be half on disk, so nothing more is written
-//! until it is reopened; reads go on.
+//! condition; each takes one job at a time. A job that failed with an I/O error
+//! leaves its inputs as they were and nothing of its output, and is tried again
+//! after a while; other failures stop the database (`db::failure`).
 
 use crate::compact::pick::{self, Compaction};
 use crate::db::Engine;
 use crate::db::cf::ColumnFamilyData;
+use crate::db::failure::Source;
 use crate::db::state::DbState;
 use crate::flush;
+use parking_lot::MutexGuard;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Instant;
 use whitewater_storage::{Error, ErrorKind, Result};
 
 /// How many threads flush and how many compact: RocksDB's split of
@@ -67,17 +70,20 @@ fn flush_one(engine: &Arc<Engine>) -> bool {
             if state.closing {
                 return false;
             }
-            if state.error.is_none()
+            let not_before = state.failure.flush.not_before(Instant::now());
+            let may_start = state.failure.stop().is_none();
+            if may_start
+                && not_before.is_none()
                 && let Some(job) = flush::pick(&mut state)
             {
                 break job;
             }
-            if state.error.is_none() && engine.budget_asks(&mut state) {
+            if may_start && engine.budget_asks(&mut state) {
                 drop(state);
                 engine.flush_for_budget();
                 return true;
             }
-            engine.work.wait(&mut state);
+            wait(engine, &mut state, not_before);
         }
     };
     let outcome = guarded(|| flush::run(engine, &job));
@@ -92,7 +98,7 @@ fn flush_one(engine: &Arc<Engine>) -> bool {
             cf.flushing = false;
         }
     }
-    finish(engine, outcome, "a flush");
+    finish(engine, outcome, Source::Flush);
     true
 }
 
@@ -104,7 +110,9 @@ fn compact_one(engine: &Arc<Engine>) -> bool {
             if state.closing {
                 return false;
             }
-            if state.error.is_none() && state.manual_compactions == 0 {
+            let not_before = state.failure.compaction.not_before(Instant::now());
+            let may_start = state.failure.stop().is_none() && not_before.is_none();
+            if may_start && state.manual_compactions == 0 {
                 // A custom comparator may panic here.
                 match catch_unwind(AssertUnwindSafe(|| pick_compaction(&mut state))) {
                     Ok(Some(job)) => break job,
@@ -112,17 +120,17 @@ fn compact_one(engine: &Arc<Engine>) -> bool {
                     Err(_) => {
                         drop(state);
                         let e = Error::new(ErrorKind::Aborted, "a comparator panicked");
-                        engine.poison(&e, "picking a compaction");
+                        engine.report(Source::Compaction, &e, "picking a compaction");
                         return true;
                     }
                 }
             }
-            engine.work.wait(&mut state);
+            wait(engine, &mut state, not_before);
         }
     };
     let outcome = guarded(|| engine.run_compaction(&cf, compaction));
     engine.state.lock().running_compactions -= 1;
-    finish(engine, outcome, "a compaction");
+    finish(engine, outcome, Source::Compaction);
     true
 }
 
@@ -157,13 +165,23 @@ pub(crate) fn guarded(work: impl FnOnce() -> Result<()>) -> Result<()> {
         .unwrap_or_else(|_| Err(Error::new(ErrorKind::Aborted, "a background job panicked")))
 }
 
-fn finish(engine: &Engine, outcome: Result<()>, what: &str) {
+/// Waits for work, or until a job that failed may be tried again.
+fn wait(engine: &Engine, state: &mut MutexGuard<'_, DbState>, not_before: Option<Instant>) {
+    match not_before {
+        None => engine.work.wait(state),
+        Some(due) => drop(engine.work.wait_until(state, due)),
+    }
+}
+
+fn finish(engine: &Engine, outcome: Result<()>, source: Source) {
     match outcome {
         // What was made for a column family dropped meanwhile is obsolete.
         Err(e) if e.kind() == ErrorKind::ColumnFamilyDropped => engine.purge_obsolete_files(),
-        Ok(()) => engine.purge_obsolete_files(),
-        Err(e) if e.kind() == ErrorKind::ShutdownInProgress => {}
-        Err(e) => engine.poison(&e, what),
+        Ok(()) => {
+            engine.report_success(source);
+            engine.purge_obsolete_files();
+        }
+        Err(e) => engine.report(source, &e, "a background job"),
     }
     engine.work.notify_all();
     engine.done.notify_all();

@@ -198,7 +198,7 @@ pub(crate) struct Tenant {
     /// memtable. Read by: [`Budget::heaviest`]. Publishes nothing.
     active: AtomicUsize,
     /// The database has failed or is closing: it flushes nothing more.
-    /// Written by: [`Tenant::leave`]. Read by: [`Budget::heaviest`] and stalled
+    /// Written by: [`Tenant::set_out`]. Read by: [`Budget::heaviest`] and stalled
     /// writers, which look again after the epoch has changed. Publishes nothing.
     out: AtomicBool,
     flusher: OnceLock<Weak<dyn Flusher>>,
@@ -228,11 +228,17 @@ impl Tenant {
         &self.budget
     }
 
-    /// The database has failed or is closing: nobody waits in its name, and
-    /// nothing is expected of it.
-    pub fn leave(&self) {
-        self.out.store(true, Ordering::Relaxed);
+    /// The database has failed or is closing, or its flushes fail again and
+    /// again: nobody waits in its name, and nothing is expected of it. Or it
+    /// goes on.
+    pub fn set_out(&self, out: bool) {
+        self.out.store(out, Ordering::Relaxed);
         self.budget.wake();
+    }
+
+    /// Whether the database flushes nothing more.
+    pub fn is_out(&self) -> bool {
+        self.out.load(Ordering::Relaxed)
     }
 
     /// Has the database flush a memtable.
@@ -476,7 +482,7 @@ mod tests {
         assert!(Arc::ptr_eq(&budget.heaviest().unwrap(), &two));
         b.seal();
         assert!(Arc::ptr_eq(&budget.heaviest().unwrap(), &one));
-        one.leave();
+        one.set_out(true);
         assert!(Arc::ptr_eq(&budget.heaviest().unwrap(), &two));
         drop((b, two));
         assert!(budget.heaviest().is_none());
@@ -512,7 +518,7 @@ mod tests {
         budget.set_limit(KIB);
         stalled(&one, &bell, || budget.set_allow_stall(false));
         budget.set_allow_stall(true);
-        stalled(&one, &bell, || one.leave());
+        stalled(&one, &bell, || one.set_out(true));
         assert!(one.pass(false).is_ok(), "nobody waits in its name");
         drop(a);
     }

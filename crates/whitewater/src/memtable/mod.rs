@@ -94,6 +94,11 @@ pub(crate) struct Memtable {
     /// Written by: the switch. Read by: flush. Under the database mutex, so
     /// relaxed.
     last_number: AtomicU64,
+    /// Numbers above this belong to writes that failed: nobody sees them.
+    /// Written by: a resumption (relaxed), before it publishes a number above
+    /// it. Read by: readers, after they loaded the visible number, which is
+    /// what makes this store seen by all whom it concerns (relaxed).
+    horizon: AtomicU64,
     /// Order of creation within the database.
     pub id: u64,
 }
@@ -162,6 +167,7 @@ impl Memtable {
             counters: Sharded::new(),
             wal_number: AtomicU64::new(wal_number),
             last_number: AtomicU64::new(0),
+            horizon: AtomicU64::new(SequenceNumber::MAX),
             id,
         })
     }
@@ -388,6 +394,19 @@ impl Memtable {
     /// The number given to [`Memtable::retire`].
     pub fn last_number(&self) -> SequenceNumber {
         self.last_number.load(Ordering::Relaxed)
+    }
+
+    /// Hides entries with numbers above `last`: their writes failed. Nobody
+    /// writes to it any more, and no number above `last` is visible yet.
+    pub fn hide_above(&self, last: SequenceNumber) {
+        self.horizon.fetch_min(last, Ordering::Relaxed);
+    }
+
+    /// The number above which nothing of it is to be seen. To be asked after
+    /// the visible number was loaded.
+    #[inline]
+    pub fn horizon(&self) -> SequenceNumber {
+        self.horizon.load(Ordering::Relaxed)
     }
 
     /// Says that no insert is in flight or follows.

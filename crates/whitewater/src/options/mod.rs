@@ -29,6 +29,7 @@ use whitewater_storage::sst::{CompressionType, TableOptions};
 use whitewater_storage::wal::RecoveryMode;
 use whitewater_storage::{Error, Result};
 
+use crate::db::archive::Clock;
 use crate::memtable::MemtableKind;
 use crate::memtable::budget::Budget;
 use crate::read::merge::MergeOperator;
@@ -63,6 +64,19 @@ option_struct! {
         wal_recovery_mode: RecoveryMode = RecoveryMode::PointInTime;
         /// Log files kept for reuse. Files.
         recycle_log_file_num: usize = 0, in 0..=1024;
+        /// Age at which archived logs are deleted. Seconds; 0 is no limit.
+        wal_ttl_seconds: u64 = 0;
+        /// Size of the archived logs at which old ones are deleted. MiB; 0 is no limit.
+        wal_size_limit_mb: u64 = 0;
+        /// Keep log records in memory until they are flushed.
+        manual_wal_flush: bool = false;
+        /// Log bytes after which the system is asked to write them back. Bytes;
+        /// 0 is never.
+        wal_bytes_per_sync: u64 = 0;
+        /// Compression of log records.
+        wal_compression: CompressionType = CompressionType::None, check log_codec;
+        /// Record synced logs in the manifest, and check at open that they are there.
+        track_and_verify_wals_in_manifest: bool = false;
         /// Size of all live logs at which the oldest column family is flushed.
         /// Bytes; 0 is four times the write buffers.
         max_total_wal_size: u64 = 0;
@@ -91,6 +105,11 @@ option_struct! {
         max_write_batch_group_size_bytes: usize = 1 << 20, in 1..=usize::MAX;
         /// Rate of writes while they are slowed down. Bytes per second; 0 is 16 MiB.
         delayed_write_rate: u64 = 0;
+        /// Retries in a row of a failed flush or compaction before writes are
+        /// refused. 0 is none.
+        max_bgerror_resume_count: u32 = i32::MAX as u32;
+        /// Longest wait before such a retry. Microseconds.
+        bgerror_resume_retry_interval: u64 = 1_000_000;
         /// Old info logs kept. Files.
         keep_log_file_num: usize = 1000, in 1..=usize::MAX;
     }
@@ -99,6 +118,8 @@ option_struct! {
         fs: Arc<dyn Fs> = Arc::new(whitewater_storage::fs::os::OsFs);
         /// The budget of memtables' memory, shared with other databases.
         write_buffer_manager: Option<Arc<Budget>> = None;
+        /// What time it is, for the age of archived logs.
+        clock: Clock = Clock::default();
         /// Called at points of a write's way, in tests.
         hook: Hook = Hook::default();
         /// Collect tickers and histograms.
@@ -207,6 +228,15 @@ fn codec(name: &str, value: &CompressionType) -> Result<()> {
     }
 }
 
+fn log_codec(name: &str, value: &CompressionType) -> Result<()> {
+    match value {
+        CompressionType::None | CompressionType::Zstd => Ok(()),
+        other => Err(Error::not_supported(format_args!(
+            "option {name}: logs are not compressed with {other:?} (None and Zstd are supported)"
+        ))),
+    }
+}
+
 fn codecs<'a>(name: &str, values: impl IntoIterator<Item = &'a CompressionType>) -> Result<()> {
     values.into_iter().try_for_each(|value| codec(name, value))
 }
@@ -291,6 +321,11 @@ impl DbOptions {
             )));
         }
         Ok(())
+    }
+
+    /// Whether obsolete logs go to the archive.
+    pub(crate) fn archives_logs(&self) -> bool {
+        self.wal_ttl_seconds > 0 || self.wal_size_limit_mb > 0
     }
 
     /// How writes are committed.

@@ -67,6 +67,8 @@ pub(crate) struct WriteSpec {
     pub disable_wal: bool,
     /// Fail with `Incomplete` instead of waiting while writes are stalled.
     pub no_slowdown: bool,
+    /// Give way to compactions when they are behind.
+    pub low_pri: bool,
     /// Ignore operations on column families that do not exist.
     pub ignore_missing_column_families: bool,
     /// Expect keys that follow each other in a batch to be near each other.

@@ -15,6 +15,10 @@ impl DbOptions {
             self.max_open_files = self.max_open_files.max(20);
         }
         self.max_background_jobs = self.max_background_jobs.max(1);
+        // Archived logs are kept as they are.
+        if self.archives_logs() {
+            self.recycle_log_file_num = 0;
+        }
         // The two modes read a reused file's old tail as damage.
         if matches!(
             self.wal_recovery_mode,
@@ -86,6 +90,12 @@ mod tests {
         .sanitized();
         assert_eq!((db.max_open_files, db.recycle_log_file_num), (20, 0));
         db.validate().unwrap();
+        let db = DbOptions {
+            recycle_log_file_num: 4,
+            wal_size_limit_mb: 1,
+            ..DbOptions::default()
+        };
+        assert_eq!(db.sanitized().recycle_log_file_num, 0);
 
         let cf = CfOptions {
             write_buffer_size: 10,

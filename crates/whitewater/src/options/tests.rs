@@ -7,7 +7,7 @@ fn another(name: &str, old: &str) -> String {
     match name {
         "wal_dir" => "/elsewhere/wal".into(),
         "wal_recovery_mode" => "kAbsoluteConsistency".into(),
-        "compression" | "bottommost_compression" => "kZSTD".into(),
+        "compression" | "bottommost_compression" | "wal_compression" => "kZSTD".into(),
         "compression_per_level" => "kNoCompression:kLZ4Compression".into(),
         "compression_level" => "7".into(),
         "commit_protocol" => "grouped".into(),
@@ -105,6 +105,13 @@ fn a_value_out_of_range_is_refused_by_name() {
 
 #[test]
 fn what_is_not_built_is_refused_by_name() {
+    let db = DbOptions {
+        wal_compression: CompressionType::Snappy,
+        ..DbOptions::default()
+    };
+    let err = db.validate().unwrap_err();
+    assert_eq!(err.kind(), ErrorKind::NotSupported);
+    assert!(err.to_string().contains("option wal_compression"), "{err}");
     let refused = [
         (
             "compression",

@@ -101,6 +101,7 @@ impl Histogram {
             Histogram::BytesPerRead
             | Histogram::BytesPerWrite
             | Histogram::BytesPerMultiget
+            | Histogram::ErrorHandlerAutoresumeRetryCount
             | Histogram::WriteStall => Some(Kind::Plain),
             Histogram::DbGet
             | Histogram::DbWrite

@@ -288,6 +288,7 @@ impl Ticker {
                 | Ticker::BytesWritten
                 | Ticker::BytesRead
                 | Ticker::NoIteratorCreated
+                | Ticker::GetUpdatesSinceCalls
                 | Ticker::StallMicros
                 | Ticker::WalFileSynced
                 | Ticker::WalFileBytes
@@ -297,6 +298,12 @@ impl Ticker {
                 | Ticker::CompactReadBytes
                 | Ticker::CompactWriteBytes
                 | Ticker::FlushWriteBytes
+                | Ticker::ErrorHandlerBgErrorCount
+                | Ticker::ErrorHandlerBgIoErrorCount
+                | Ticker::ErrorHandlerBgRetryableIoErrorCount
+                | Ticker::ErrorHandlerAutoresumeCount
+                | Ticker::ErrorHandlerAutoresumeRetryTotalCount
+                | Ticker::ErrorHandlerAutoresumeSuccessCount
                 | Ticker::WalWriteCalls
                 | Ticker::WalExtendCalls
         )

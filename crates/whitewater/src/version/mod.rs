@@ -12,6 +12,7 @@ mod replay;
 pub(crate) mod set;
 #[cfg(test)]
 pub(crate) mod testing;
+pub(crate) mod tracked;
 
 use range::KeyRange;
 use std::cmp::Ordering::Greater;

@@ -4,6 +4,7 @@
 //! Nothing is created here but values; [`super::set`] turns them into versions.
 
 use super::builder::VersionBuilder;
+use super::tracked::TrackedLogs;
 use crate::options::CfOptions;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -49,6 +50,7 @@ pub(super) struct Replay {
     pub db_id: Option<String>,
     pub min_log_number_to_keep: u64,
     pub max_column_family: u32,
+    pub tracked: TrackedLogs,
     next_file_number: Option<u64>,
     last_sequence: Option<SequenceNumber>,
     any_log_number: bool,
@@ -77,6 +79,7 @@ impl Replay {
             db_id: None,
             min_log_number_to_keep: 0,
             max_column_family: 0,
+            tracked: TrackedLogs::default(),
             next_file_number: None,
             last_sequence: None,
             any_log_number: false,
@@ -153,6 +156,7 @@ impl Replay {
         if let Some(id) = &edit.db_id {
             self.db_id = Some(id.clone());
         }
+        self.tracked.apply(edit);
         self.next_file_number = self.next_file_number.max(edit.next_file_number);
         self.last_sequence = self.last_sequence.max(edit.last_sequence);
         self.any_log_number |= edit.log_number.is_some();

@@ -14,6 +14,7 @@
 
 use super::builder::VersionBuilder;
 use super::replay::{self, Replay};
+use super::tracked::TrackedLogs;
 use super::{FileHold, ObsoleteFiles, Version};
 use crate::options::CfOptions;
 use parking_lot::Mutex;
@@ -49,6 +50,7 @@ pub(crate) struct Recovered {
     pub last_sequence: SequenceNumber,
     pub min_log_number_to_keep: u64,
     pub db_id: Option<String>,
+    pub tracked: TrackedLogs,
 }
 
 /// The current versions and the manifest.
@@ -90,6 +92,7 @@ struct Manifest {
     families: BTreeMap<u32, Family>,
     last_sequence: SequenceNumber,
     db_id: Option<String>,
+    tracked: TrackedLogs,
     /// Manifests to delete once a newer one is in force (upholds I2).
     stale: Vec<u64>,
     /// Tables named by writes that failed (upholds I2).
@@ -165,6 +168,7 @@ impl VersionSet {
             last_sequence,
             min_log_number_to_keep: replay.min_log_number_to_keep,
             db_id: replay.db_id.clone(),
+            tracked: replay.tracked.clone(),
         };
         let set = VersionSet {
             fs,
@@ -186,6 +190,7 @@ impl VersionSet {
                 families,
                 last_sequence,
                 db_id: replay.db_id,
+                tracked: replay.tracked,
                 stale: Vec::new(),
                 quarantine: Vec::new(),
             }),
@@ -292,6 +297,11 @@ impl VersionSet {
         for edit in &mut edits {
             let id = edit.column_family;
             edit.last_sequence = Some(last_sequence);
+            if edit.is_about_logs() {
+                edit.wal_additions
+                    .retain(|(number, _)| manifest.tracked.counts(*number));
+                continue; // readers do not look for anything else in it
+            }
             if edit.column_family_add.is_some() || edit.column_family_drop {
                 if grouped {
                     return Err(Error::invalid("column family change in an atomic group"));
@@ -390,6 +400,9 @@ impl VersionSet {
             };
             writer.add_record(&[&id.encode()])?;
         }
+        for edit in manifest.tracked.snapshot().iter().flatten() {
+            writer.add_record(&[&edit.encode()])?;
+        }
         let keep = self.min_log_number_to_keep();
         for family in manifest.families.values() {
             for edit in family.snapshot(keep, manifest.last_sequence) {
@@ -413,6 +426,7 @@ impl VersionSet {
     fn adopt(&self, manifest: &mut Manifest, change: Change) -> Vec<CfVersion> {
         manifest.last_sequence = change.last_sequence;
         for edit in &change.edits {
+            manifest.tracked.apply(edit);
             if let Some(keep) = edit.min_log_number_to_keep {
                 self.min_log_number_to_keep.fetch_max(keep, Relaxed);
             }

@@ -14,8 +14,8 @@
 
 use super::MemtableMap;
 use crossbeam_utils::CachePadded;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use whitewater_concurrent::pending::Pending;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::Segment;
@@ -84,6 +84,9 @@ pub(crate) struct Generation {
     /// published with the generation, and what is put there is published by
     /// the publication.
     tail: CachePadded<AtomicU64>,
+    /// Where it ended, once it was closed. Written by: whoever closed it. Read
+    /// by: a resumption, if no next generation was installed.
+    ended: OnceLock<End>,
 }
 
 impl Generation {
@@ -98,6 +101,7 @@ impl Generation {
             base: end.last,
             start,
             tail: CachePadded::new(AtomicU64::new(end.offset << COUNT_BITS)),
+            ended: OnceLock::new(),
         }
     }
 
@@ -141,7 +145,13 @@ impl Generation {
 
     /// Hands out no more places. `None` when it was closed before.
     pub fn close(&self) -> Option<End> {
-        self.decode(self.tail.swap(CLOSED, Ordering::Relaxed))
+        let end = self.decode(self.tail.swap(CLOSED, Ordering::Relaxed))?;
+        Some(*self.ended.get_or_init(|| end))
+    }
+
+    /// Where it ended, if it was closed.
+    pub fn ended(&self) -> Option<End> {
+        self.ended.get().copied()
     }
 
     /// Where it ends at present; `None` when it was closed.
@@ -208,6 +218,7 @@ mod tests {
         assert_eq!((end.last, end.offset), (15, 115));
         assert_eq!(g.reserve(1, None), Err(Refusal::Closed));
         assert_eq!((g.close(), g.end()), (None, None));
+        assert_eq!(g.ended(), Some(end));
     }
 
     #[test]

@@ -21,6 +21,7 @@ use arc_swap::Guard;
 use std::sync::Arc;
 use whitewater_concurrent::group::{GroupQueue, Members, Prepare, Steps};
 use whitewater_storage::batch::HEADER_SIZE;
+use whitewater_storage::wal::Packed;
 use whitewater_storage::{Error, Result};
 
 /// A small leader does not wait for a megabyte of followers: RocksDB's limits.
@@ -109,14 +110,16 @@ impl<E: CommitEnv> Leader<'_, E> {
             sum.sync |= request.sync;
             sum.disable_wal |= request.disable_wal;
         });
-        let payload = (!sum.disable_wal).then_some(HEADER_SIZE + sum.bytes);
+        let packed = self.pack(&sum, members)?;
+        let size = packed.as_ref().map_or(HEADER_SIZE + sum.bytes, Packed::len);
+        let payload = (!sum.disable_wal).then_some(size);
         let (generation, place) = reserve(self.env, sum.entries.max(1), payload)?;
         self.env.reached(Point::Reserved, place.first);
         self.env.grouped(members.len());
         // The next leader waits for this one anyhow.
         self.env.keep_ahead(&generation, place.end);
         members.for_each(|_, ticket| *ticket += place.first);
-        if let Err(e) = self.log(&generation, &place, &sum, members) {
+        if let Err(e) = self.log(&generation, &place, &sum, packed.as_ref(), members) {
             self.env.fail(place.first, &e);
             return Err(e);
         }
@@ -126,22 +129,38 @@ impl<E: CommitEnv> Leader<'_, E> {
         })
     }
 
+    /// Compresses the group's record, if records are compressed.
+    fn pack(&self, sum: &Sum, members: &mut Members<'_, WriteRequest>) -> Result<Option<Packed>> {
+        if sum.disable_wal || !self.env.packs() {
+            return Ok(None);
+        }
+        let mut bodies: Vec<&[u8]> = Vec::with_capacity(members.len());
+        members.for_each(|request, _| bodies.push(request.body()));
+        self.env.pack(&bodies)
+    }
+
     /// Logs the group as one record and makes it durable if a member asks.
     fn log(
         &self,
         generation: &Generation,
         place: &Place,
         sum: &Sum,
+        packed: Option<&Packed>,
         members: &mut Members<'_, WriteRequest>,
     ) -> Result<()> {
         if sum.disable_wal {
             return Ok(());
         }
         let header = header(place.first, sum.entries as u32);
-        let mut parts: Vec<&[u8]> = Vec::with_capacity(members.len() + 1);
-        parts.push(&header);
-        members.for_each(|request, _| parts.push(request.body()));
-        self.env.log(generation, place, &parts)?;
+        if let Some(packed) = packed {
+            let parts = packed.with_header(&header);
+            self.env.log(generation, place, &parts)?;
+        } else {
+            let mut parts: Vec<&[u8]> = Vec::with_capacity(members.len() + 1);
+            parts.push(&header);
+            members.for_each(|request, _| parts.push(request.body()));
+            self.env.log(generation, place, &parts)?;
+        }
         if sum.sync {
             // Groups log one after the other, so all before it is in the log.
             self.env.make_durable(place.last)?;

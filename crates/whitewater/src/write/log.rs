@@ -13,19 +13,22 @@
 //! * L3: the first record of a log that follows another one is a [`Link`] to
 //!   it. Logs are not synced when they are switched out, so a power cut may
 //!   lose the tail of one and keep the next; recovery sees the hole by the link.
+//! * L4: a log is extended and closed under `extending`, and not extended after
+//!   it was closed: a writer that is late to look after it touches nothing.
 
 use super::generation::End;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use whitewater_storage::Result;
-use whitewater_storage::batch::{self, Batch, Op};
+use whitewater_storage::batch::{self, Batch, HEADER_SIZE, Op};
 use whitewater_storage::filename;
+use whitewater_storage::fs::window::WindowFile;
 use whitewater_storage::fs::{Fs, SharedOptions};
 use whitewater_storage::key::SequenceNumber;
-use whitewater_storage::wal::Segment;
+use whitewater_storage::wal::{Packed, Segment};
 
 /// What a log says about the log before it: a batch without operations whose
 /// log data is this. Other engines skip it.
@@ -77,6 +80,12 @@ pub(crate) struct WalOptions {
     /// Expected size of a log. Bytes.
     pub expected: u64,
     pub shared: SharedOptions,
+    /// Keep records in memory until [`Wal::flush`] or a sync.
+    pub manual_flush: bool,
+    /// Bytes after which the system is asked to write a log back; 0 is never.
+    pub bytes_per_sync: u64,
+    /// Records are [`Packed`].
+    pub packed: bool,
 }
 
 impl WalOptions {
@@ -106,6 +115,9 @@ pub(crate) struct Wal {
 #[derive(Debug)]
 struct Logs {
     current: Option<Arc<Segment>>,
+    /// The first log since the database was opened, and the last number before
+    /// it.
+    first: Option<(u64, SequenceNumber)>,
     /// Whether the current log's directory entry is durable.
     dir_synced: bool,
     /// L1.
@@ -120,10 +132,12 @@ struct Logs {
 #[derive(Debug, Clone)]
 struct Closed {
     log: Arc<Segment>,
-    /// The last number handed out in it: it has all its records when this is
-    /// visible.
-    last: SequenceNumber,
+    /// Where it ended.
+    end: End,
 }
+
+/// A log that is durable to its end: number and size in bytes.
+pub(crate) type Synced = (u64, u64);
 
 impl Wal {
     /// No log yet.
@@ -134,6 +148,7 @@ impl Wal {
             options,
             logs: Mutex::new(Logs {
                 current: None,
+                first: None,
                 dir_synced: false,
                 closed: Vec::new(),
                 older: VecDeque::new(),
@@ -142,6 +157,17 @@ impl Wal {
             extending: Mutex::new(()),
             older_bytes: AtomicU64::new(0),
         }
+    }
+
+    /// The first log since the database was opened, and the last number before
+    /// it. Others begin with a [`Link`].
+    pub fn first(&self) -> Option<(u64, SequenceNumber)> {
+        self.logs.lock().first
+    }
+
+    /// Where the logs are.
+    pub fn dir(&self) -> &Path {
+        &self.dir
     }
 
     /// Bytes of the logs before the current one that may be needed for
@@ -156,9 +182,12 @@ impl Wal {
         let path = filename::wal(&self.dir, number);
         let old = self.logs.lock().recyclable.pop_front();
         let old = old.map(|old| filename::wal(&self.dir, old));
-        let file = self
+        let mut file = self
             .fs
             .open_shared(&path, old.as_deref(), self.options.shared)?;
+        if self.options.manual_flush {
+            file = Box::new(WindowFile::new(file, path));
+        }
         let log = Segment::new(file, number, self.options.recycle_limit > 0);
         log.extend(self.options.step())?;
         Ok(Arc::new(log))
@@ -168,11 +197,16 @@ impl Wal {
     /// numbers up to `end.last` were handed out; returns where its first write
     /// begins. Places in it may be handed out afterwards.
     pub fn install(&self, log: &Arc<Segment>, end: End) -> Result<u64> {
+        let start = match self.options.packed {
+            true => log.begin_packed()?,
+            false => 0,
+        };
         let mut logs = self.logs.lock();
         let before = logs.current.replace(log.clone());
         logs.dir_synced = false;
         let Some(before) = before else {
-            return Ok(0);
+            logs.first = Some((log.log_number(), end.last));
+            return Ok(start);
         };
         logs.older.push_back((before.log_number(), end.offset));
         self.older_bytes.fetch_add(end.offset, Ordering::Relaxed);
@@ -180,14 +214,63 @@ impl Wal {
             log_number: before.log_number(),
             size: end.offset,
         };
-        logs.closed.push(Closed {
-            log: before,
-            last: end.last,
-        });
+        logs.closed.push(Closed { log: before, end });
         drop(logs);
         let record = link.encode(end.last);
-        log.put(0, &[&record])?;
-        Ok(Segment::end_of(0, record.len(), log.is_recyclable()))
+        let len = match self.pack(&[&record[HEADER_SIZE..]])? {
+            Some(packed) => {
+                let header = record.first_chunk().unwrap_or(&[0; HEADER_SIZE]);
+                log.put(start, &packed.with_header(header))?;
+                packed.len()
+            }
+            None => {
+                log.put(start, &[&record])?;
+                record.len()
+            }
+        };
+        Ok(Segment::end_of(start, len, log.is_recyclable()))
+    }
+
+    /// Whether records are compressed.
+    #[inline]
+    pub fn packs(&self) -> bool {
+        self.options.packed
+    }
+
+    /// Compresses a record, the concatenation of `parts` behind a header, if
+    /// records are to be compressed.
+    #[inline]
+    pub fn pack(&self, parts: &[&[u8]]) -> Result<Option<Packed>> {
+        if !self.options.packed {
+            return Ok(None);
+        }
+        match parts {
+            [one] => Packed::new(one),
+            many => Packed::new(&many.concat()),
+        }
+        .map(Some)
+    }
+
+    /// Makes `log` the current one, which follows none: what the logs before
+    /// held is elsewhere, and the manifest says so. Returns their files, to be
+    /// deleted; none is used again, for a write or sync of it may have failed.
+    #[must_use]
+    pub fn restart(&self, log: &Arc<Segment>) -> Vec<PathBuf> {
+        let mut logs = self.logs.lock();
+        let older = logs.older.drain(..).map(|(number, _)| number);
+        let mut numbers: Vec<u64> = older.collect();
+        numbers.extend(logs.current.replace(log.clone()).map(|l| l.log_number()));
+        logs.dir_synced = false;
+        logs.closed.clear();
+        self.older_bytes.store(0, Ordering::Relaxed);
+        let path = |number| filename::wal(&self.dir, number);
+        numbers.into_iter().map(path).collect()
+    }
+
+    /// Deletes a log that was [created](Wal::create) and not used.
+    pub fn discard(&self, log: &Segment) {
+        // A leftover is empty, which recovery does not mind.
+        let _ = self.fs.remove(&filename::wal(&self.dir, log.log_number()));
     }
 
     /// Extends `log`, if it is not there yet, to `upto` and a good way beyond.
@@ -203,33 +286,62 @@ impl Wal {
         log.extend(upto + self.options.step())
     }
 
-    /// The same ahead of need, by one writer, if `end` is near the end of what
-    /// is allocated; returns whether it was this one. A failure is left to
-    /// whoever will need the room.
+    /// Looks after `log`, in which a write has ended at `end`. Extends it ahead
+    /// of need, by one writer, if that is near the end of what is ready; returns
+    /// whether it was this one. A failure is left to whoever will need the room.
+    /// Asks the system to write it back, if that is due.
     #[inline]
     pub fn keep_ahead(&self, log: &Segment, end: u64) -> bool {
-        let allocated = log.allocated();
-        end + self.options.step() / 2 > allocated && self.extend_ahead(log, allocated)
+        if self.options.bytes_per_sync > 0 {
+            log.write_back(end, self.options.bytes_per_sync);
+        }
+        self.is_near_end(log, end) && self.extend_ahead(log, end)
+    }
+
+    #[inline]
+    fn is_near_end(&self, log: &Segment, end: u64) -> bool {
+        end + self.options.step() / 2 > log.ready()
     }
 
     #[cold]
-    fn extend_ahead(&self, log: &Segment, allocated: u64) -> bool {
+    fn extend_ahead(&self, log: &Segment, end: u64) -> bool {
         let Some(_one_at_a_time) = self.extending.try_lock() else {
             return false;
         };
-        log.allocated() == allocated && log.extend(allocated + self.options.step()).is_ok()
+        self.is_near_end(log, end) && log.extend(log.ready() + self.options.step()).is_ok()
+    }
+
+    /// Closes a log that was switched out and that ends at `len`, without
+    /// syncing it. Writes to places in it may be under way.
+    pub fn trim(&self, log: &Segment, len: u64) -> Result<()> {
+        let _not_extended_meanwhile = self.extending.lock(); // upholds L4
+        log.close(len)
+    }
+
+    /// Hands records that are kept in memory to the operating system, oldest
+    /// log first: all that have none before them that is still being written.
+    pub fn flush(&self) -> Result<()> {
+        let (closed, current) = {
+            let logs = self.logs.lock();
+            (logs.closed.clone(), logs.current.clone())
+        };
+        for one in &closed {
+            one.log.flush()?;
+        }
+        current.map_or(Ok(()), |log| log.flush())
     }
 
     /// Makes everything durable that is in the logs, oldest log first. All
-    /// records up to the number `upto` are.
-    pub fn sync(&self, upto: SequenceNumber) -> Result<()> {
+    /// records up to the number `upto` are. Returns the logs that are durable to
+    /// their end now and were not before.
+    pub fn sync(&self, upto: SequenceNumber) -> Result<Vec<Synced>> {
         let (current, dir_synced) = {
             let logs = self.logs.lock();
             (logs.current.clone(), logs.dir_synced)
         };
-        self.sync_closed(upto)?;
+        let synced = self.sync_closed(upto)?;
         let Some(current) = current else {
-            return Ok(());
+            return Ok(synced);
         };
         if !dir_synced {
             self.fs.sync_dir(&self.dir)?;
@@ -238,34 +350,41 @@ impl Wal {
             let same = |now: &Arc<Segment>| Arc::ptr_eq(now, &current);
             logs.dir_synced |= logs.current.as_ref().is_some_and(same);
         }
-        current.sync()
+        current.sync()?;
+        Ok(synced)
     }
 
     /// Makes the logs before the current one durable, in which all records up
     /// to the number `upto` are. A flush of one column family calls this first
     /// when there are others, or a power cut could keep the flushed family's
-    /// later writes and lose the others' earlier ones.
-    pub fn sync_closed(&self, upto: SequenceNumber) -> Result<()> {
+    /// later writes and lose the others' earlier ones. Returns the logs that are
+    /// durable to their end now.
+    pub fn sync_closed(&self, upto: SequenceNumber) -> Result<Vec<Synced>> {
         let closed = self.logs.lock().closed.clone();
         if closed.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         self.fs.sync_dir(&self.dir)?;
         for one in &closed {
             one.log.sync()?;
         }
         // One that still gets records has to be synced again for them.
-        let synced =
-            |one: &Closed| one.last <= upto && closed.iter().any(|c| Arc::ptr_eq(&c.log, &one.log));
-        self.logs.lock().closed.retain(|one| !synced(one));
-        Ok(())
+        let whole = |one: &Closed| {
+            one.end.last <= upto && closed.iter().any(|c| Arc::ptr_eq(&c.log, &one.log))
+        };
+        let mut logs = self.logs.lock();
+        let done = logs.closed.iter().filter(|one| whole(one));
+        let synced = done.map(|one| (one.log.log_number(), one.end.offset));
+        let synced = synced.collect();
+        logs.closed.retain(|one| !whole(one));
+        Ok(synced)
     }
 
     /// Forgets logs below `min_needed`, keeping some for reuse; returns the
-    /// files to be deleted. Upholds L2 if the number is from the manifest, and
+    /// numbers of the others, to be deleted. Upholds L2 if the number is from the manifest, and
     /// nobody writes to them: what they held was flushed.
     #[must_use]
-    pub fn forget_below(&self, min_needed: u64) -> Vec<PathBuf> {
+    pub fn forget_below(&self, min_needed: u64) -> Vec<u64> {
         let mut logs = self.logs.lock();
         logs.closed.retain(|one| one.log.log_number() >= min_needed);
         let mut obsolete = Vec::new();
@@ -277,7 +396,7 @@ impl Wal {
             if logs.recyclable.len() < self.options.recycle_limit {
                 logs.recyclable.push_back(number);
             } else {
-                obsolete.push(filename::wal(&self.dir, number));
+                obsolete.push(number);
             }
         }
         obsolete
@@ -292,8 +411,106 @@ impl Wal {
             logs.current.take()
         };
         match current {
-            Some(log) => log.close(len),
+            Some(log) => self.trim(&log, len),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use whitewater_storage::fs::mem::MemFs;
+
+    const STEP: u64 = 64 << 10;
+
+    fn wal(fs: &MemFs, packed: bool) -> Wal {
+        let options = WalOptions {
+            recycle_limit: 1,
+            expected: 16 * STEP,
+            shared: SharedOptions::default(),
+            manual_flush: false,
+            bytes_per_sync: 0,
+            packed,
+        };
+        Wal::new(Arc::new(fs.clone()), PathBuf::from("/"), options)
+    }
+
+    /// Starts log `number`, where `last` is the last number before it and the
+    /// log before ends at `offset`.
+    fn next(wal: &Wal, number: u64, last: SequenceNumber, offset: u64) -> (Arc<Segment>, u64) {
+        let log = wal.create(number).unwrap();
+        let start = wal.install(&log, End { last, offset }).unwrap();
+        (log, start)
+    }
+
+    #[test]
+    fn a_recycled_log_is_made_ready_step_by_step() {
+        let fs = MemFs::new();
+        let wal = wal(&fs, false);
+        let (old, _) = next(&wal, 1, 0, 0);
+        wal.make_room(&old, 9 * STEP).unwrap();
+        next(&wal, 2, 5, 9 * STEP);
+        wal.trim(&old, 9 * STEP).unwrap();
+        assert_eq!(wal.forget_below(2), [0; 0], "kept for reuse");
+        let (log, _) = next(&wal, 3, 5, 50);
+        assert_eq!(log.allocated(), 9 * STEP, "the old file");
+        assert_eq!(log.ready(), STEP);
+        // Not yet, and then once.
+        assert!(!wal.keep_ahead(&log, STEP / 2));
+        assert!(wal.keep_ahead(&log, STEP / 2 + 1));
+        assert_eq!(log.ready(), 2 * STEP);
+        assert!(!wal.keep_ahead(&log, STEP / 2 + 1));
+        // Beyond what the old file had.
+        wal.make_room(&log, 9 * STEP + 1).unwrap();
+        assert_eq!(log.allocated(), log.ready());
+        assert!(log.ready() > 9 * STEP);
+    }
+
+    #[test]
+    fn a_closed_log_is_not_extended_by_a_late_writer() {
+        let fs = MemFs::new();
+        let wal = wal(&fs, false);
+        let (old, _) = next(&wal, 1, 0, 0);
+        next(&wal, 2, 5, 1_000);
+        wal.trim(&old, 1_000).unwrap();
+        let size = || fs.file_size(Path::new("/000001.log")).unwrap();
+        assert_eq!(size(), 1_000);
+        assert!(!wal.keep_ahead(&old, 1_000));
+        wal.make_room(&old, 5_000).unwrap();
+        assert_eq!(size(), 1_000);
+    }
+
+    #[test]
+    fn logs_that_were_synced_to_their_end_are_told_once() {
+        let fs = MemFs::new();
+        let wal = wal(&fs, false);
+        next(&wal, 1, 0, 0);
+        next(&wal, 2, 5, 100);
+        next(&wal, 3, 9, 200);
+        assert_eq!(wal.first(), Some((1, 0)));
+        assert_eq!(wal.sync(6).unwrap(), [(1, 100)], "9 may still come");
+        assert_eq!(wal.sync_closed(6).unwrap(), []);
+        assert_eq!(wal.sync_closed(9).unwrap(), [(2, 200)]);
+    }
+
+    #[test]
+    fn a_compressed_log_begins_by_saying_so_and_its_link_is_read() {
+        let fs = MemFs::new();
+        let wal = wal(&fs, true);
+        let (_, first) = next(&wal, 1, 0, 0);
+        assert_eq!(first, 11);
+        let (_, start) = next(&wal, 2, 5, 1_234);
+        let file = fs.open_sequential(Path::new("/000002.log")).unwrap();
+        let mut reader = whitewater_storage::wal::LogReader::new(file, 2);
+        let mut record = Vec::new();
+        reader.read_record(&mut record).unwrap();
+        let link = Link {
+            log_number: 1,
+            size: 1_234,
+        };
+        assert_eq!(Link::decode(&record), Some(link));
+        assert_eq!(batch::sequence(&record), 6);
+        assert_eq!(reader.record_end(), start);
     }
 }

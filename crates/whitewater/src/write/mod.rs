@@ -51,6 +51,7 @@ use std::sync::Arc;
 use whitewater_concurrent::publish::Publication;
 use whitewater_storage::batch::{Batch, HEADER_SIZE};
 use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::wal::Packed;
 use whitewater_storage::{Error, Result};
 
 /// How concurrent writes are committed. Chosen at open.
@@ -187,6 +188,9 @@ pub(crate) trait CommitEnv: Sync {
     /// The generation that writes go to. Does first what must be done before a
     /// write takes numbers: refuses when writes have failed before, switches
     /// full memtables.
+    ///
+    /// Whoever has the generation may be writing, so he lets go of it when he
+    /// is done, and does not wait for a switch before.
     fn enter(&self) -> Result<Guard<Arc<Generation>>>;
     /// A generation was found closed: returns when the next one is there, or
     /// writes have failed.
@@ -196,8 +200,22 @@ pub(crate) trait CommitEnv: Sync {
     /// Extends the log ahead of need, if `end` is near the end of what is
     /// allocated. By a writer that has no place.
     fn keep_ahead(&self, generation: &Generation, end: u64);
-    /// Puts another generation in the place of one that is full.
-    fn renew(&self, generation: &Generation) -> Result<()>;
+    /// Whether records are compressed.
+    fn packs(&self) -> bool {
+        false
+    }
+    /// Compresses a record that is to be logged, `parts` behind a header, if
+    /// records are compressed. Before it takes its place: that takes time, and
+    /// decides about the size.
+    ///
+    /// # Errors
+    /// Lack of memory. Nothing was done.
+    fn pack(&self, _parts: &[&[u8]]) -> Result<Option<Packed>> {
+        Ok(None)
+    }
+    /// Puts another generation in the place of one that is full, which it lets
+    /// go of first.
+    fn renew(&self, full: Guard<Arc<Generation>>) -> Result<()>;
     /// Puts one record, the concatenation of `parts`, to its place.
     fn log(&self, generation: &Generation, place: &Place, parts: &[&[u8]]) -> Result<()>;
     /// Does all that can be done for inserting a batch before its numbers are

@@ -12,10 +12,9 @@
 //! are finished behind it.
 
 use super::points::Point;
-use super::steps::{Window, acknowledge, carry_out, reserve_prepared};
+use super::steps::{Record, Window, acknowledge, carry_out, reserve_prepared};
 use super::{CommitEnv, WriteRequest};
 use whitewater_storage::Result;
-use whitewater_storage::batch::HEADER_SIZE;
 
 /// Commits `request`.
 ///
@@ -23,12 +22,13 @@ use whitewater_storage::batch::HEADER_SIZE;
 /// What its log write, insert or sync reported, or a failure before it in the
 /// order. No part of the batch is visible then, now or later.
 pub(crate) fn commit<E: CommitEnv>(env: &E, request: &WriteRequest) -> Result<()> {
-    let payload = (!request.disable_wal).then(|| HEADER_SIZE + request.body().len());
-    let (generation, place, prepared) = reserve_prepared(env, request, payload)?;
+    let record = Record::prepare(env, request)?;
+    let payload = record.as_ref().map(Record::len);
+    let ((generation, place), prepared) = reserve_prepared(env, request, payload)?;
     let window = Window::open(env, place);
     env.reached(Point::Reserved, place.first);
     env.grouped(1);
-    match carry_out(env, &generation, &place, request, prepared) {
+    match carry_out(env, &generation, &place, request, record.as_ref(), prepared) {
         Ok(()) => window.finish(request.sync)?,
         Err(e) => {
             window.fail(&e);

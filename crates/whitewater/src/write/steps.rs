@@ -8,7 +8,11 @@ use arc_swap::Guard;
 use std::sync::Arc;
 use whitewater_storage::batch::HEADER_SIZE;
 use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::wal::Packed;
 use whitewater_storage::{Error, ErrorKind, Result};
+
+/// A place, and the generation it is in.
+type Reserved = (Guard<Arc<Generation>>, Place);
 
 /// Takes `count` sequence numbers and, for a record of `payload` bytes, a
 /// place in the log.
@@ -20,7 +24,7 @@ pub(super) fn reserve<E: CommitEnv>(
     env: &E,
     count: u64,
     payload: Option<usize>,
-) -> Result<(Guard<Arc<Generation>>, Place)> {
+) -> Result<Reserved> {
     let _timer = env.step(Step::Reserve);
     loop {
         let generation = env.enter()?;
@@ -38,18 +42,18 @@ pub(super) fn reserve_prepared<E: CommitEnv>(
     env: &E,
     request: &WriteRequest,
     payload: Option<usize>,
-) -> Result<(Guard<Arc<Generation>>, Place, Option<E::Prepared>)> {
+) -> Result<(Reserved, Option<E::Prepared>)> {
     let generation = env.enter()?;
     let prepared = env.prepare(&generation, request)?;
     let timer = env.step(Step::Reserve);
     match generation.reserve(request.numbers(), payload) {
-        Ok(place) => return Ok((generation, place, Some(prepared))),
+        Ok(place) => return Ok(((generation, place), Some(prepared))),
         Err(refusal) => overcome(env, generation, refusal)?,
     }
     drop(timer);
     // Seldom, so what was prepared is left behind.
-    let (generation, place) = reserve(env, request.numbers(), payload)?;
-    Ok((generation, place, None))
+    let reserved = reserve(env, request.numbers(), payload)?;
+    Ok((reserved, None))
 }
 
 /// Sees to it that there may be a place next time.
@@ -67,7 +71,7 @@ fn overcome<E: CommitEnv>(
             Ok(())
         }
         Refusal::NoRoom { upto } => env.make_room(&generation, upto),
-        Refusal::Full => env.renew(&generation),
+        Refusal::Full => env.renew(generation),
     }
 }
 
@@ -77,6 +81,48 @@ pub(super) fn header(first: SequenceNumber, count: u32) -> [u8; HEADER_SIZE] {
     header[..8].copy_from_slice(&first.to_le_bytes());
     header[8..].copy_from_slice(&count.to_le_bytes());
     header
+}
+
+/// A record for the log but for its header, of one batch.
+pub(super) enum Record<'a> {
+    Plain(&'a [u8]),
+    Packed(Packed),
+}
+
+impl<'a> Record<'a> {
+    /// The record of `request`; none if it is not to be logged.
+    #[inline]
+    pub fn prepare<E: CommitEnv>(env: &E, request: &'a WriteRequest) -> Result<Option<Self>> {
+        if request.disable_wal {
+            return Ok(None);
+        }
+        let body = request.body();
+        let packed = env.pack(&[body])?;
+        Ok(Some(packed.map_or(Record::Plain(body), Record::Packed)))
+    }
+
+    /// Bytes, the header included.
+    #[inline]
+    pub fn len(&self) -> usize {
+        match self {
+            Record::Plain(body) => HEADER_SIZE + body.len(),
+            Record::Packed(packed) => packed.len(),
+        }
+    }
+
+    #[inline]
+    fn log<E: CommitEnv>(
+        &self,
+        env: &E,
+        generation: &Generation,
+        place: &Place,
+        header: &[u8; HEADER_SIZE],
+    ) -> Result<()> {
+        match self {
+            Record::Plain(body) => env.log(generation, place, &[header, body]),
+            Record::Packed(packed) => env.log(generation, place, &packed.with_header(header)),
+        }
+    }
 }
 
 /// The time between taking a place and being finished with it. Whoever leaves
@@ -169,11 +215,12 @@ pub(super) fn carry_out<E: CommitEnv>(
     generation: &Generation,
     place: &Place,
     request: &WriteRequest,
+    record: Option<&Record<'_>>,
     prepared: Option<E::Prepared>,
 ) -> Result<()> {
-    if !request.disable_wal {
+    if let Some(record) = record {
         let header = header(place.first, request.batch.count());
-        env.log(generation, place, &[&header, request.body()])?;
+        record.log(env, generation, place, &header)?;
     }
     env.apply(generation, request, prepared, place.first)
 }

@@ -75,6 +75,7 @@ struct FakeEnv {
     /// Threads that insert at this moment, and the most there were.
     inserting: AtomicU64,
     most_inserting: AtomicU64,
+    most_grouped: AtomicU64,
     held: Hold,
 }
 
@@ -138,6 +139,7 @@ impl FakeEnv {
             logs: AtomicU64::new(1),
             inserting: AtomicU64::new(0),
             most_inserting: AtomicU64::new(0),
+            most_grouped: AtomicU64::new(0),
             held: Hold::default(),
         }
     }
@@ -255,7 +257,8 @@ impl CommitEnv for FakeEnv {
             generation.log.extend(end + self.plan.step).unwrap();
         }
     }
-    fn renew(&self, _: &Generation) -> Result<()> {
+    fn renew(&self, full: Guard<Arc<Generation>>) -> Result<()> {
+        drop(full);
         self.switch();
         Ok(())
     }
@@ -281,6 +284,7 @@ impl CommitEnv for FakeEnv {
     }
     fn grouped(&self, writes: usize) {
         assert!(writes > 0);
+        self.most_grouped.fetch_max(writes as u64, SeqCst);
     }
     fn step(&self, step: Step) -> StepTimer<'_> {
         perf::step(None, step)
@@ -311,6 +315,7 @@ struct Db {
     env: FakeEnv,
     protocol: CommitProtocol,
     concurrent_inserts: bool,
+    max_group_bytes: usize,
     queue: WriteQueue,
 }
 
@@ -320,6 +325,7 @@ impl Db {
             env: FakeEnv::new(plan, protocol == CommitProtocol::Unordered),
             protocol,
             concurrent_inserts: true,
+            max_group_bytes: 1 << 20,
             queue: GroupQueue::new(YieldPolicy::default()),
         }
     }
@@ -327,7 +333,7 @@ impl Db {
     fn commit(&self, request: &WriteRequest) -> Result<()> {
         let leader = Leader {
             env: &self.env,
-            max_group_bytes: 1 << 20,
+            max_group_bytes: self.max_group_bytes,
         };
         match self.protocol {
             CommitProtocol::Ordered => ordered::commit(&self.env, request),
@@ -471,6 +477,21 @@ fn inserts_one_by_one_keep_the_same_order() {
         let acked = db.run_writers(8, 100);
         db.check_all(&acked);
         assert_eq!(db.env.most_inserting.load(SeqCst), 1, "{protocol}");
+    }
+}
+
+/// Groups of one batch where two would pass the bound.
+#[test]
+fn groups_keep_to_their_bound_of_bytes() {
+    for protocol in ALL {
+        for (max_group_bytes, most) in [(1, 1), (1 << 20, 64)] {
+            let mut db = Db::new(protocol, Plan::default());
+            db.max_group_bytes = max_group_bytes;
+            let acked = db.run_writers(64, 15);
+            db.check_all(&acked);
+            let grouped = db.env.most_grouped.load(SeqCst);
+            assert!((1..=most).contains(&grouped), "{protocol}: {grouped}");
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
-use whitewater::{CommitProtocol, Options, WriteOptions};
+use whitewater::{CommitProtocol, DBCompressionType, Options, WriteOptions};
 
 pub const WRITERS: usize = 8;
 const CHILD: &str = "WHITEWATER_CRASH_CHILD";
@@ -28,6 +28,11 @@ pub fn options(protocol: CommitProtocol, seed: u64) -> Options {
     o.set_commit_protocol(protocol);
     o.set_recycle_log_file_num([0, 2][(seed % 2) as usize]);
     o.set_max_manifest_file_size([2_000, 1 << 30][(seed / 2 % 2) as usize]);
+    if seed.is_multiple_of(3) {
+        o.set_wal_compression_type(DBCompressionType::Zstd);
+    }
+    o.set_wal_size_limit_mb([0, 1][(seed / 5 % 2) as usize]);
+    o.set_track_and_verify_wals_in_manifest(seed % 7 < 3);
     o
 }
 

@@ -8,6 +8,6 @@ mod alternate;
 mod db_bench;
 mod killed;
 mod python;
-mod tools;
+pub mod tools;
 mod workload;
 mod written;

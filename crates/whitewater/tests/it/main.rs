@@ -16,4 +16,6 @@ mod perf;
 mod power_cut;
 mod prefix;
 mod races;
+mod resume;
 mod statistics;
+mod wal;

@@ -55,6 +55,13 @@ impl SharedFile for FaultShared {
         }
         self.inner.sync()
     }
+    fn flush(&self) -> Result<()> {
+        self.failed.check()?;
+        self.inner.flush()
+    }
+    fn start_writeback(&self, from: u64, to: u64) {
+        self.inner.start_writeback(from, to);
+    }
     fn truncate(&self, len: u64) -> Result<()> {
         self.failed.check()?;
         self.fs.gate(FaultOp::Truncate, &self.path)?;

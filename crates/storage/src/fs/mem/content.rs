@@ -4,6 +4,7 @@ use parking_lot::RwLock;
 use rand::{Rng, rngs::StdRng};
 use std::collections::BTreeSet;
 use std::fmt;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What is written back, or lost, together.
 const BLOCK: usize = 4096;
@@ -32,6 +33,8 @@ pub(super) struct Content {
     dirty: BTreeSet<usize>,
     /// The file was cut to this length since the last sync.
     cut_to: Option<usize>,
+    /// The last write.
+    modified: Option<SystemTime>,
 }
 
 impl Content {
@@ -47,6 +50,7 @@ impl Content {
     /// Writes `bytes` at `pos`, extending the file with zeros to there.
     pub fn write(&mut self, pos: usize, bytes: &[u8]) {
         let end = pos + bytes.len();
+        self.modified = Some(SystemTime::now());
         if end > self.data.len() {
             self.data.resize(end, 0);
         }
@@ -72,6 +76,12 @@ impl Content {
         }
     }
 
+    /// When bytes were written last. Seconds since 1970; 0 is never.
+    pub fn modified(&self) -> u64 {
+        let since = |t: SystemTime| t.duration_since(UNIX_EPOCH).ok();
+        self.modified.and_then(since).map_or(0, |d| d.as_secs())
+    }
+
     /// Forgets which bytes are unsynced: no sync makes them durable any more.
     pub fn forget_unsynced(&mut self) {
         self.dirty.clear();
@@ -90,7 +100,14 @@ impl Content {
     }
 
     /// What a crash leaves, each unsynced part kept by chance.
-    pub fn after_crash(&self, keep: f64, rng: &mut StdRng) -> Vec<u8> {
+    pub fn after_crash(&self, keep: f64, rng: &mut StdRng) -> Content {
+        Content {
+            modified: self.modified,
+            ..Content::durable(self.bytes_after_crash(keep, rng))
+        }
+    }
+
+    fn bytes_after_crash(&self, keep: f64, rng: &mut StdRng) -> Vec<u8> {
         let mut left = self.synced.clone();
         if let Some(len) = self.cut_to
             && rng.random_bool(keep)

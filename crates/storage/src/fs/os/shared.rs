@@ -19,9 +19,10 @@ use super::super::shared::{FailedSync, SharedAccess, SharedFile, SharedOptions, 
 use super::named;
 use crate::error::{Error, Result};
 use parking_lot::Mutex;
-use rustix::fs::FallocateFlags;
+use rustix::fs::{Advice, FallocateFlags};
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -289,6 +290,15 @@ impl SharedFile for OsShared {
         self.failed.check()?;
         let result = named("fdatasync", &self.path, self.file.sync_data());
         self.failed.remember(result)
+    }
+
+    /// By the call that gives up cached pages: before Linux looks for clean
+    /// ones in the range, it starts writing back the dirty ones, and waits for
+    /// none. Mapped pages stay.
+    fn start_writeback(&self, from: u64, to: u64) {
+        if let Some(len) = NonZeroU64::new(to.saturating_sub(from)) {
+            let _ = rustix::fs::fadvise(&self.file, from, Some(len), Advice::DontNeed);
+        }
     }
 
     fn truncate(&self, len: u64) -> Result<()> {

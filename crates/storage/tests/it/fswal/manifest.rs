@@ -55,6 +55,8 @@ prop_compose! {
         column_family_add in of(".{0,20}"),
         column_family_drop: bool,
         db_id in of(".{0,40}"),
+        wal_additions in prop::collection::vec((any::<u64>(), of(any::<u64>())), 0..3),
+        wal_deletion in of(any::<u64>()),
     ) -> VersionEdit {
         VersionEdit {
             comparator,
@@ -68,6 +70,7 @@ prop_compose! {
             remaining_in_group: None,
             db_id,
             has_blob_files: false,
+            wal_additions, wal_deletion,
         }
     }
 }

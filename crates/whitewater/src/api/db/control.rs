@@ -10,7 +10,9 @@ use whitewater_storage::Error;
 /// Flushes, compactions and background work.
 impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// Hands logged bytes to the operating system, and makes them durable when
-    /// `sync` is set: all writes so far then survive a power cut.
+    /// `sync` is set: all writes so far then survive a power cut. Without
+    /// `sync` there is something to do only with
+    /// [`Options::set_manual_wal_flush`](crate::Options::set_manual_wal_flush).
     ///
     /// # Errors
     /// `IOError` when the log cannot be written.
@@ -153,6 +155,41 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
             end.map(AsRef::as_ref),
             opts.bottommost,
         )
+    }
+
+    /// Goes on after a failure that stopped writes, in place of opening the
+    /// database anew. Writes that were reported as failed are gone for good
+    /// then: they are not visible, now or after opening the database anew. What
+    /// is in memtables is flushed, which takes that long, and writers wait.
+    /// Reads go on. Does nothing if nothing has failed; a flush or compaction
+    /// that is going to be tried again is tried at once.
+    ///
+    /// Not in the `rocksdb` crate; RocksDB's name. RocksDB also resumes by
+    /// itself after some failures of the log; here, only flushes and
+    /// compactions are tried again unasked.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), whitewater::Error> {
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// let db = whitewater::DB::open_default(dir.path())?;
+    /// if let Err(e) = db.put(b"key", b"value") {
+    ///     eprintln!("{e}, {}", e.severity());
+    ///     // Once there is room on the disk again:
+    ///     db.resume()?;
+    ///     db.put(b"key", b"value")?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The failure itself when it is fatal or unrecoverable
+    /// ([`Error::severity`]), as after a failed manifest write, the failed sync
+    /// of a directory, or damage to stored data; `IOError` when the disk still
+    /// fails. The database is as it was before then. `ShutdownInProgress` after
+    /// [`cancel_all_background_work`](Self::cancel_all_background_work).
+    pub fn resume(&self) -> Result<(), Error> {
+        self.engine().resume()
     }
 
     /// Waits until no flush or compaction is running or due.

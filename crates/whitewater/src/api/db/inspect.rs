@@ -4,6 +4,7 @@ use super::{DBCommon, DBInner, ThreadMode};
 use crate::api::c_str::CStrLike;
 use crate::api::column_family::AsColumnFamilyRef;
 use crate::db::ColumnFamilyData;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use whitewater_storage::{Error, ErrorKind};
 
@@ -142,6 +143,33 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
                 format_args!("Failed to convert property value {text} to int: {e}"),
             )
         })
+    }
+
+    /// The values of the property `name` that is a map, such as
+    /// `rocksdb.cf-write-stall-stats`, for the default column family; `None`
+    /// for others. Not in the `rocksdb` crate; RocksDB's `GetMapProperty`.
+    ///
+    /// # Errors
+    /// As [`property_value`](Self::property_value).
+    pub fn property_map_value(
+        &self,
+        name: impl CStrLike,
+    ) -> Result<Option<BTreeMap<String, String>>, Error> {
+        let engine = self.engine();
+        Ok(engine.property_map(engine.default_cf(), &property_name(name)?))
+    }
+
+    /// [`property_map_value`](Self::property_map_value) for `cf`.
+    ///
+    /// # Errors
+    /// As [`property_value`](Self::property_value).
+    pub fn property_map_value_cf(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        name: impl CStrLike,
+    ) -> Result<Option<BTreeMap<String, String>>, Error> {
+        let cf = cf.inner().data();
+        Ok(self.engine().property_map(cf, &property_name(name)?))
     }
 
     /// The sequence number of the last write.

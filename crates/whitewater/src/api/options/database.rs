@@ -1,12 +1,14 @@
 //! Setters of database options.
 
 use super::Options;
-use super::enums::{DBRecoveryMode, WalAccess};
+use super::enums::{DBCompressionType, DBRecoveryMode, WalAccess};
 use super::write_buffer_manager::WriteBufferManager;
+use crate::db::archive::Clock;
 use crate::stats::{Histogram, HistogramData, Statistics, StatsLevel, Ticker};
 use crate::write::CommitProtocol;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 use whitewater_storage::fs::Fs;
 
 /// Options of the whole database. When a database is opened with column
@@ -179,10 +181,30 @@ impl Options {
         self.db.db_write_buffer_size = size;
     }
 
-    /// Rate of writes while they are slowed down. Bytes per second; 0, the
-    /// default, is 16 MiB.
+    /// Rate of writes when they begin to be slowed down, and the highest one
+    /// while they are. By RocksDB's rules it falls by a fifth whenever a flush
+    /// or compaction ends and left more to be compacted, by two fifths when
+    /// writes were stopped or nearly are, but not below 16 KiB, and rises when
+    /// less is left or a slowdown has ended. Bytes per second; 0, the default,
+    /// is 16 MiB.
     pub fn set_delayed_write_rate(&mut self, bytes_per_second: u64) {
         self.db.delayed_write_rate = bytes_per_second;
+    }
+
+    /// How often in a row a flush or compaction is tried again that failed
+    /// with an I/O error, such as a full disk; after that, writes are refused
+    /// until [`resume`](crate::DBCommon::resume). 0 to 2^31-1, default 2^31-1.
+    /// Not in the `rocksdb` crate; RocksDB's name.
+    pub fn set_max_bgerror_resume_count(&mut self, count: i32) {
+        // A negative number is none, as in RocksDB.
+        self.db.max_bgerror_resume_count = u32::try_from(count).unwrap_or(0);
+    }
+
+    /// How long to wait before such a retry, at most: the first comes after a
+    /// sixty-fourth of it, and each one after that waits twice as long.
+    /// Microseconds, default 1 s. Not in the `rocksdb` crate; RocksDB's name.
+    pub fn set_bgerror_resume_retry_interval(&mut self, micros: u64) {
+        self.db.bgerror_resume_retry_interval = micros;
     }
 
     /// Size at which a new manifest is begun. Bytes, default 1 GiB.
@@ -214,6 +236,88 @@ impl Options {
     /// `SkipAnyCorruptedRecord`; 0 with others.
     pub fn set_recycle_log_file_num(&mut self, num: usize) {
         self.db.recycle_log_file_num = num;
+    }
+
+    /// Age at which archived logs are deleted. Seconds; 0, the default, is no
+    /// limit. Cannot be changed while the database is open.
+    ///
+    /// With this or [`set_wal_size_limit_mb`](Self::set_wal_size_limit_mb),
+    /// logs that recovery does not need any more are moved to the directory
+    /// `archive` beside the logs, where
+    /// [`get_updates_since`](crate::DBCommon::get_updates_since) finds them,
+    /// and not recycled. As in RocksDB, the archive is looked at after flushes
+    /// and compactions, at most every half of this time, or every ten minutes
+    /// if that is less, and a log's age is counted from the last write to its
+    /// file.
+    pub fn set_wal_ttl_seconds(&mut self, secs: u64) {
+        self.db.wal_ttl_seconds = secs;
+    }
+
+    /// Size of the archived logs at which the oldest are deleted. MiB; 0, the
+    /// default, is no limit. Cannot be changed while the database is open.
+    ///
+    /// As in RocksDB, so many of the newest logs stay as would fit if all were
+    /// as large as the largest one, and the archive is looked at every ten
+    /// minutes at most (see [`set_wal_ttl_seconds`](Self::set_wal_ttl_seconds)).
+    pub fn set_wal_size_limit_mb(&mut self, size: u64) {
+        self.db.wal_size_limit_mb = size;
+    }
+
+    /// What time it is when archived logs are looked at; not in the `rocksdb`
+    /// crate. Default the system's clock. The age of a file is the difference
+    /// to the time that the file system has noted.
+    pub fn set_clock<F>(&mut self, now: F)
+    where
+        F: Fn() -> SystemTime + Send + Sync + 'static,
+    {
+        self.db.clock = Clock::new(now);
+    }
+
+    /// Keep log records in the memory of the process. Default false. Cannot be
+    /// changed while the database is open.
+    ///
+    /// They are handed to the operating system by
+    /// [`flush_wal`](crate::DBCommon::flush_wal), by synced writes, when a log
+    /// is switched (a full memtable, a flush) or the database closed, and when
+    /// there is more than 1 MiB of them. If the process dies before, it loses
+    /// them, though they were acknowledged: what is recovered is a prefix of
+    /// the writes, as always.
+    pub fn set_manual_wal_flush(&mut self, is_enabled: bool) {
+        self.db.manual_wal_flush = is_enabled;
+    }
+
+    /// Log bytes after which the system is asked to begin writing them back, so
+    /// that a sync finds less to do. Bytes; 0, the default, is never. Cannot be
+    /// changed while the database is open.
+    ///
+    /// A pure hint: it makes nothing durable, and where there is no such call
+    /// (it is `posix_fadvise` on Linux) it does nothing. It is given by a writer
+    /// that is done, while others go on, or, where there are leaders, by one of
+    /// them.
+    pub fn set_wal_bytes_per_sync(&mut self, nbytes: u64) {
+        self.db.wal_bytes_per_sync = nbytes;
+    }
+
+    /// Compression of log records: `None`, the default, or `Zstd`. Others are
+    /// refused at open, as `NotSupported`. Cannot be changed while the database
+    /// is open; logs are read whatever they were written with. RocksDB reads
+    /// compressed logs from version 7.2 on.
+    pub fn set_wal_compression_type(&mut self, t: DBCompressionType) {
+        self.db.wal_compression = t.into();
+    }
+
+    /// Record logs that were synced to their end in the manifest, and refuse to
+    /// open the database, as `Corruption` naming the log, when one of them is
+    /// missing or shorter. Default false. Cannot be changed while the database
+    /// is open.
+    pub fn set_track_and_verify_wals_in_manifest(&mut self, val: bool) {
+        self.db.track_and_verify_wals_in_manifest = val;
+    }
+
+    /// What [`set_track_and_verify_wals_in_manifest`](Self::set_track_and_verify_wals_in_manifest)
+    /// was given.
+    pub fn get_track_and_verify_wals_in_manifest(&self) -> bool {
+        self.db.track_and_verify_wals_in_manifest
     }
 
     /// Info logs kept. 1 or more, default 1000.

@@ -116,6 +116,11 @@ impl From<MemtableFactory> for MemtableKind {
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 pub enum DBRecoveryMode {
     /// An unfinished record at the end is dropped; other damage is an error.
+    ///
+    /// Many writers fill a log side by side, so a process that dies leaves
+    /// holes, with records behind them that were not acknowledged: in the last
+    /// log that holds writes, a hole is the end. Zeros that a device returns
+    /// instead of a record look the same.
     TolerateCorruptedTailRecords = 0,
     /// Any damage is an error, an unfinished record at the end too.
     AbsoluteConsistency = 1,

@@ -139,9 +139,11 @@ impl Options {
     }
 
     fn set_text(&mut self, name: &str, value: &str) -> Result<()> {
-        // RocksDB has two names for it.
+        // RocksDB has other names for these.
         let name = match name {
             "memtable_factory" => "memtable",
+            "WAL_ttl_seconds" => "wal_ttl_seconds",
+            "WAL_size_limit_MB" => "wal_size_limit_mb",
             name => name,
         };
         let is_in = |table: &dyn Fn() -> Vec<(&'static str, String)>| {
@@ -188,10 +190,13 @@ mod tests {
         let opts = Options::default()
             .get_options_from_string(
                 "max_open_files=77;write_buffer_size=1048576;\
+                 WAL_ttl_seconds=5;WAL_size_limit_MB=6;\
                  block_based_table_factory={block_size=8192;no_block_cache=true}",
             )
             .unwrap();
-        assert_eq!(opts.db_options().unwrap().max_open_files, 77);
+        let db = opts.db_options().unwrap();
+        assert_eq!(db.max_open_files, 77);
+        assert_eq!((db.wal_ttl_seconds, db.wal_size_limit_mb), (5, 6));
         let cf = opts.cf_options().unwrap();
         assert_eq!(cf.write_buffer_size, 1 << 20);
         assert_eq!(cf.table.block_size, 8192);
@@ -228,6 +233,16 @@ mod tests {
             ("recycle_log_file_num", "3", |o| {
                 o.set_recycle_log_file_num(3)
             }),
+            ("wal_ttl_seconds", "3", |o| o.set_wal_ttl_seconds(3)),
+            ("wal_size_limit_mb", "3", |o| o.set_wal_size_limit_mb(3)),
+            ("manual_wal_flush", "true", |o| o.set_manual_wal_flush(true)),
+            ("wal_bytes_per_sync", "3", |o| o.set_wal_bytes_per_sync(3)),
+            ("wal_compression", "kZSTD", |o| {
+                o.set_wal_compression_type(DBCompressionType::Zstd);
+            }),
+            ("track_and_verify_wals_in_manifest", "true", |o| {
+                o.set_track_and_verify_wals_in_manifest(true);
+            }),
             ("keep_log_file_num", "3", |o| o.set_keep_log_file_num(3)),
             ("max_total_wal_size", "3", |o| o.set_max_total_wal_size(3)),
             ("max_manifest_file_size", "3", |o| {
@@ -260,6 +275,12 @@ mod tests {
             }),
             ("db_write_buffer_size", "3", |o| {
                 o.set_db_write_buffer_size(3)
+            }),
+            ("max_bgerror_resume_count", "3", |o| {
+                o.set_max_bgerror_resume_count(3)
+            }),
+            ("bgerror_resume_retry_interval", "3", |o| {
+                o.set_bgerror_resume_retry_interval(3);
             }),
             ("delayed_write_rate", "3", |o| o.set_delayed_write_rate(3)),
             ("write_buffer_size", "3", |o| o.set_write_buffer_size(3)),

@@ -167,9 +167,18 @@ impl WriteOptions {
     }
 
     /// Whether a write that would have to wait for flushes or compactions
-    /// fails at once with `Incomplete`. Default false.
+    /// fails at once with `Incomplete`, whoever else waits. Default false.
     pub fn set_no_slowdown(&mut self, no_slowdown: bool) {
         self.spec.no_slowdown = no_slowdown;
+    }
+
+    /// Whether a write gives way when compactions are behind, which is before
+    /// other writes are slowed down: such writes together then get 1 MiB per
+    /// second, or a quarter of the rate at which the last slowdown ended. With
+    /// [`set_no_slowdown`](Self::set_no_slowdown) it fails with `Incomplete`
+    /// instead. Default false.
+    pub fn set_low_pri(&mut self, v: bool) {
+        self.spec.low_pri = v;
     }
 
     /// Whether each entry of a batch is looked for in the memtable from the

@@ -15,7 +15,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use whitewater::fs::Fs;
-use whitewater::{Error, ErrorKind, FlushOptions, Options, WriteBatch, WriteOptions};
+use whitewater::{
+    DBCompressionType, Error, ErrorKind, FlushOptions, Options, WriteBatch, WriteOptions,
+};
 
 /// One entry of a batch.
 #[derive(Debug, Clone)]
@@ -182,6 +184,11 @@ impl Driver {
         options.set_max_manifest_file_size([400, 1_500][rng.random_range(0..2)]);
         options.set_recycle_log_file_num([0, 2][rng.random_range(0..2)]);
         options.set_max_background_jobs(2);
+        options.set_wal_ttl_seconds([0, 0, 1_000_000][rng.random_range(0..3)]);
+        if rng.random_bool(0.4) {
+            options.set_wal_compression_type(DBCompressionType::Zstd);
+        }
+        options.set_track_and_verify_wals_in_manifest(rng.random_bool(0.5));
         Driver {
             journal,
             errors: Vec::new(),

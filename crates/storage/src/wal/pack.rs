@@ -1,0 +1,154 @@
+//! Packing records of compressed logs.
+//!
+//! A record of a compressed log is one zstd frame. The first bytes of what it
+//! holds, a batch's header, carry the sequence number, which is known only
+//! with the record's place, and a place needs the record's size. So the rest
+//! is compressed first, and the header stands in the frame as it is:
+//!
+//! ```text
+//! frame header | raw block of 12 bytes | the blocks of the compressed rest
+//! ```
+//!
+//! That is a valid frame: blocks refer back by distance, and a few bytes more
+//! in front of everything change no distance. The frame header promises no
+//! size and no checksum, which the header's bytes would have part in. A block
+//! needs no larger window than without them: no distance reaches into them.
+
+use crate::error::{Error, ErrorKind, Result};
+use std::cell::RefCell;
+use zstd::bulk::Compressor;
+
+/// Bytes of a record that are not compressed: a batch's header.
+pub const PACKED_HEADER: usize = 12;
+
+/// Frame header: magic number, descriptor, window.
+const FRAME_HEADER: usize = 6;
+
+/// Where the descriptor is. Zero says: a window follows, and no dictionary, no
+/// size and no checksum.
+const DESCRIPTOR: usize = 4;
+
+/// A block's header: 1 bit for the last one, 2 for the kind (0 is raw), 21 for
+/// the size.
+const RAW_BLOCK: [u8; 3] = [(PACKED_HEADER << 3) as u8, 0, 0];
+
+/// Where a record's first bytes go.
+const HOLE: usize = FRAME_HEADER + RAW_BLOCK.len();
+
+thread_local! {
+    /// This thread's compressor: making one takes longer than most records.
+    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+}
+
+/// A record but for its first [`PACKED_HEADER`] bytes, compressed.
+#[derive(Debug)]
+pub struct Packed {
+    /// The frame up to the hole, then from there on.
+    frame: Vec<u8>,
+}
+
+impl Packed {
+    /// Compresses `rest`, at zstd's default level.
+    ///
+    /// # Errors
+    /// `Unknown` with zstd's reason, where it has one: lack of memory.
+    pub fn new(rest: &[u8]) -> Result<Self> {
+        let mut frame = Vec::with_capacity(zstd::zstd_safe::compress_bound(rest.len()));
+        COMPRESSOR.with_borrow_mut(|kept| {
+            let compressor = match kept {
+                Some(compressor) => compressor,
+                None => kept.insert(compressor().map_err(failed)?),
+            };
+            compressor
+                .compress_to_buffer(rest, &mut frame)
+                .map_err(failed)
+        })?;
+        if frame.len() < FRAME_HEADER || frame[DESCRIPTOR] != 0 {
+            return Err(failed("unexpected frame header"));
+        }
+        frame.splice(FRAME_HEADER..FRAME_HEADER, RAW_BLOCK);
+        Ok(Packed { frame })
+    }
+
+    /// Bytes of the whole record.
+    #[expect(clippy::len_without_is_empty, reason = "never empty")]
+    pub fn len(&self) -> usize {
+        self.frame.len() + PACKED_HEADER
+    }
+
+    /// The record that begins with `header`, in parts.
+    pub fn with_header<'a>(&'a self, header: &'a [u8; PACKED_HEADER]) -> [&'a [u8]; 3] {
+        let (before, behind) = self.frame.split_at(HOLE);
+        [before, header, behind]
+    }
+}
+
+fn compressor() -> std::io::Result<Compressor<'static>> {
+    let mut compressor = Compressor::new(zstd::DEFAULT_COMPRESSION_LEVEL)?;
+    compressor.include_contentsize(false)?;
+    compressor.include_checksum(false)?;
+    compressor.include_dictid(false)?;
+    Ok(compressor)
+}
+
+fn failed(e: impl std::fmt::Display) -> Error {
+    Error::new(
+        ErrorKind::Unknown,
+        format_args!("compressing a log record: {e}"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::unpack::unpack;
+    use super::*;
+    use rand::rngs::StdRng;
+    use rand::{Rng, SeedableRng};
+
+    /// What may be in a batch: repetition near and far, and noise.
+    fn rest(rng: &mut StdRng, len: usize) -> Vec<u8> {
+        let mut out = Vec::with_capacity(len);
+        while out.len() < len {
+            let n = rng.random_range(1..200).min(len - out.len());
+            if !out.is_empty() && rng.random_bool(0.5) {
+                let from = rng.random_range(0..out.len());
+                let copy: Vec<u8> = out[from..].iter().copied().cycle().take(n).collect();
+                out.extend_from_slice(&copy);
+            } else if rng.random_bool(0.5) {
+                out.extend((0..n).map(|_| rng.random::<u8>()));
+            } else {
+                out.extend(std::iter::repeat_n(rng.random::<u8>(), n));
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn a_frame_with_a_hole_decodes_at_every_size() {
+        let mut rng = StdRng::seed_from_u64(7);
+        let sizes = (1..300)
+            .chain([1011, 1012, 1013, 1023, 1024, 1025, 2047, 2049])
+            .chain([65_535, 131_060, 131_071, 131_072, 131_073, 131_085])
+            .chain([262_144, 1 << 20, 9_000_000]);
+        for size in sizes {
+            let rest = rest(&mut rng, size);
+            let header: [u8; PACKED_HEADER] = std::array::from_fn(|i| (i + size) as u8);
+            let packed = Packed::new(&rest).unwrap();
+            let frame = packed.with_header(&header).concat();
+            assert_eq!(frame.len(), packed.len());
+            let mut out = Vec::new();
+            unpack(&frame, &mut out).unwrap_or_else(|e| panic!("{size}: {e}"));
+            assert_eq!(out[..PACKED_HEADER], header, "{size}");
+            assert!(out[PACKED_HEADER..] == rest, "{size}");
+            // And as others read it: all at once.
+            let all = zstd::decode_all(&frame[..]).unwrap();
+            assert!(all == out, "{size}");
+        }
+    }
+
+    #[test]
+    fn what_repeats_gets_small() {
+        let packed = Packed::new(&[b'x'; 10_000]).unwrap();
+        assert!(packed.len() < 60, "{}", packed.len());
+    }
+}

@@ -1,0 +1,407 @@
+//! Failures of the database: how bad they are, and what still goes on.
+//!
+//! | severity | reads | writes | flushes, compactions | ends by |
+//! |---|---|---|---|---|
+//! | none | yes | yes | yes | - |
+//! | soft | yes | yes, but none waits for work that keeps failing | tried again, with back-off | success |
+//! | hard | yes | no | no | [`Engine::resume`], or opening anew |
+//! | fatal | yes | no | no | opening anew |
+//! | unrecoverable | yes | no | no | repairing what is damaged |
+//!
+//! [`severity`] has the table of who gives which; RocksDB's with
+//! `paranoid_checks`, where an I/O error of a file that is never written again
+//! counts as one of that file alone, as in RocksDB: a failed log is replaced by
+//! a resumption, a failed table is deleted and written anew from inputs that
+//! were kept. No file is synced again after a sync of it has failed.
+//!
+//! The worst failure counts; of equals, the first. It is what refused writes
+//! report.
+
+use super::Engine;
+use super::state::DbState;
+use crate::stats::{Histogram, Ticker};
+use std::fmt;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use whitewater_storage::{Error, ErrorKind, Severity};
+
+/// What failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// Writing, syncing, beginning or ending a log.
+    Log,
+    /// A write that had its place: its log record or its insert.
+    Write,
+    Flush,
+    Compaction,
+    /// Recording a change in the manifest.
+    Manifest,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Source::Log => "log",
+            Source::Write => "write",
+            Source::Flush => "flush",
+            Source::Compaction => "compaction",
+            Source::Manifest => "manifest write",
+        })
+    }
+}
+
+/// How bad it is that `source` met `error`. `is_own_dir` knows the database's
+/// directories.
+pub(crate) fn severity(
+    source: Source,
+    error: &Error,
+    is_own_dir: impl FnOnce(&Path) -> bool,
+) -> Severity {
+    match error.kind() {
+        // The job ends because something else does.
+        ErrorKind::ShutdownInProgress | ErrorKind::ColumnFamilyDropped => Severity::NoError,
+        // What a manifest write checks before it begins is not on disk.
+        ErrorKind::Corruption if source != Source::Manifest => Severity::UnrecoverableError,
+        // A directory whose sync failed is not to be synced again, and cannot
+        // be replaced.
+        ErrorKind::IOError if error.file().is_some_and(is_own_dir) => Severity::FatalError,
+        ErrorKind::IOError => match source {
+            Source::Flush | Source::Compaction => Severity::SoftError,
+            Source::Log | Source::Write => Severity::HardError,
+            // What is on disk is unknown, but for a full disk the next write
+            // begins another manifest.
+            Source::Manifest if error.is_no_space() => Severity::HardError,
+            Source::Manifest => Severity::FatalError,
+        },
+        _ => match source {
+            Source::Log | Source::Write => Severity::HardError,
+            Source::Flush | Source::Compaction | Source::Manifest => Severity::FatalError,
+        },
+    }
+}
+
+/// Failures in a row after which those who wait for a job are told.
+const LASTING: u32 = 4;
+
+/// A kind of job that is tried again after it has failed.
+#[derive(Debug, Default)]
+pub(crate) struct Retry {
+    /// The failures since the last success, and the last of them.
+    row: u32,
+    last: Option<Error>,
+    /// When the next try is due; none while nothing has failed.
+    next: Option<Instant>,
+    /// Failures ever.
+    pub total: u64,
+}
+
+impl Retry {
+    /// Notes a failure; the next try is due after a sixty-fourth of `interval`
+    /// at first, then each time after twice as long, up to `interval`.
+    fn fail(&mut self, error: &Error, now: Instant, interval: Duration) {
+        let wait = interval.saturating_mul(1 << self.row.min(6)) / 64;
+        self.row = self.row.saturating_add(1);
+        self.total += 1;
+        self.last = Some(error.clone());
+        self.next = now.checked_add(wait);
+    }
+
+    /// Notes a success; returns after how many failures.
+    fn succeed(&mut self) -> u32 {
+        (self.last, self.next) = (None, None);
+        std::mem::take(&mut self.row)
+    }
+
+    /// When the next try is due, if that is after `now`.
+    pub fn not_before(&self, now: Instant) -> Option<Instant> {
+        self.next.filter(|next| *next > now)
+    }
+
+    /// The next try is due now.
+    pub fn hurry(&mut self) {
+        self.next = self.next.map(|next| next.min(Instant::now()));
+    }
+
+    fn lasting(&self) -> Option<Error> {
+        self.last.clone().filter(|_| self.row >= LASTING)
+    }
+}
+
+/// What has failed in a database.
+#[derive(Debug, Default)]
+pub(crate) struct Failure {
+    /// The failure that stopped the database: hard or worse.
+    stop: Option<Error>,
+    pub flush: Retry,
+    pub compaction: Retry,
+    /// Background failures so far.
+    pub count: u64,
+}
+
+impl Failure {
+    /// The failure that stopped the database: hard or worse.
+    pub fn stop(&self) -> Option<&Error> {
+        self.stop.as_ref()
+    }
+
+    /// How bad it is now.
+    pub fn severity(&self) -> Severity {
+        let soft = self.flush.row > 0 || self.compaction.row > 0;
+        match &self.stop {
+            Some(e) => e.severity(),
+            None if soft => Severity::SoftError,
+            None => Severity::NoError,
+        }
+    }
+
+    /// Why flushes fail, if they do so again and again.
+    pub fn lasting_flush(&self) -> Option<Error> {
+        self.flush.lasting()
+    }
+
+    /// Why compactions fail, if they do so again and again.
+    pub fn lasting_compaction(&self) -> Option<Error> {
+        self.compaction.lasting()
+    }
+
+    /// Why background jobs fail, if one has failed since there were `before`
+    /// failures, and it was not the first in a row.
+    pub fn lasting_since(&self, before: (u64, u64)) -> Option<Error> {
+        let flush = self.lasting_flush().filter(|_| self.flush.total > before.0);
+        let compaction = || {
+            self.lasting_compaction()
+                .filter(|_| self.compaction.total > before.1)
+        };
+        flush.or_else(compaction)
+    }
+
+    /// Failures so far, for [`Failure::lasting_since`].
+    pub fn totals(&self) -> (u64, u64) {
+        (self.flush.total, self.compaction.total)
+    }
+
+    /// What stopped the database turns out to need that it is opened anew.
+    pub fn make_fatal(&mut self) {
+        let stop = self.stop.take();
+        self.stop = stop.map(|e| {
+            let severity = e.severity().max(Severity::FatalError);
+            e.with_severity(severity)
+        });
+    }
+
+    /// The database goes on.
+    pub fn clear(&mut self) {
+        self.stop = None;
+        self.flush.succeed();
+        self.compaction.succeed();
+    }
+
+    fn retry(&mut self, source: Source) -> &mut Retry {
+        match source {
+            Source::Flush => &mut self.flush,
+            _ => &mut self.compaction,
+        }
+    }
+}
+
+impl Engine {
+    /// How bad it is that `source` met `error`.
+    pub(crate) fn severity(&self, source: Source, error: &Error) -> Severity {
+        severity(source, error, |path| self.is_own_dir(path))
+    }
+
+    fn is_own_dir(&self, path: &Path) -> bool {
+        path == self.dir || self.options.wal_dir.as_deref() == Some(path)
+    }
+
+    /// Notes that `source` met `error` while it was at `what`, and stops what
+    /// has to be stopped.
+    pub(crate) fn report(&self, source: Source, error: &Error, what: &str) {
+        let mut severity = self.severity(source, error);
+        // One that has a severity already is the failure that was reported.
+        if severity == Severity::NoError || error.severity() > Severity::NoError {
+            return;
+        }
+        let mut state = self.state.lock();
+        if severity == Severity::SoftError && state.failure.stop.is_some() {
+            return; // less severe, and perhaps a consequence
+        }
+        state.failure.count += 1;
+        let mut tried = 0;
+        if severity == Severity::SoftError {
+            let interval = Duration::from_micros(self.options.bgerror_resume_retry_interval);
+            let limit = self.options.max_bgerror_resume_count;
+            let retry = state.failure.retry(source);
+            retry.fail(error, Instant::now(), interval);
+            tried = retry.row;
+            if tried > limit {
+                severity = Severity::HardError;
+            }
+        }
+        if severity >= Severity::HardError && severity > state.failure.severity() {
+            state.failure.stop = Some(error.clone().with_severity(severity));
+        }
+        self.weigh(&mut state, []);
+        let worst = state.failure.severity();
+        drop(state);
+        if severity >= Severity::HardError {
+            self.attention.store(true, Ordering::Relaxed);
+            self.let_writers_through(true);
+        }
+        self.work.notify_all();
+        self.done.notify_all();
+        self.count_failure(error, tried);
+        let stops = if severity >= Severity::HardError {
+            "writes are refused"
+        } else {
+            "it is tried again"
+        };
+        self.log.write(&format!(
+            "Background IO error {error}, reason {source} ({what}), severity {severity}, worst {worst}: {stops}"
+        ));
+    }
+
+    fn count_failure(&self, error: &Error, tried: u32) {
+        self.tick(Ticker::ErrorHandlerBgErrorCount, 1);
+        if error.kind() == ErrorKind::IOError {
+            self.tick(Ticker::ErrorHandlerBgIoErrorCount, 1);
+        }
+        if tried > 0 {
+            self.tick(Ticker::ErrorHandlerBgRetryableIoErrorCount, 1);
+        }
+        if tried == 1 {
+            self.tick(Ticker::ErrorHandlerAutoresumeCount, 1);
+        }
+        if tried > 1 {
+            self.tick(Ticker::ErrorHandlerAutoresumeRetryTotalCount, 1);
+        }
+    }
+
+    /// Notes that a job of `source` was done.
+    pub(crate) fn report_success(&self, source: Source) {
+        let failures = {
+            let mut state = self.state.lock();
+            let failures = state.failure.retry(source).succeed();
+            if failures > 0 {
+                self.weigh(&mut state, []);
+            }
+            failures
+        };
+        if failures > 0 {
+            self.tick(Ticker::ErrorHandlerAutoresumeRetryTotalCount, 1);
+            self.tick(Ticker::ErrorHandlerAutoresumeSuccessCount, 1);
+            if let Some(statistics) = self.statistics() {
+                statistics.record(
+                    Histogram::ErrorHandlerAutoresumeRetryCount,
+                    u64::from(failures),
+                );
+            }
+            self.log.write(&format!(
+                "Successfully resumed: a {source} succeeded after {failures} failures"
+            ));
+        }
+    }
+
+    /// The failure that stopped the database, if any.
+    pub(crate) fn check_healthy(state: &DbState) -> Result<(), Error> {
+        match state.failure.stop() {
+            Some(e) => Err(e.clone()),
+            None if state.closing => Err(Self::shutdown_error()),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    fn io_error(path: &str, errno: io::ErrorKind) -> Error {
+        Error::io("writing", Path::new(path), &errno.into())
+    }
+
+    #[test]
+    fn each_source_has_its_severity() {
+        use Severity::*;
+        use Source::*;
+        let eio = io_error("/db/1.x", io::ErrorKind::Other);
+        let full = io_error("/db/1.x", io::ErrorKind::StorageFull);
+        let dir = io_error("/db", io::ErrorKind::Other);
+        let damage = Error::corruption("bad block");
+        let panic = Error::new(ErrorKind::Aborted, "a panic");
+        let closing = Engine::shutdown_error();
+        let of = |source, e: &Error| severity(source, e, |path| path == Path::new("/db"));
+        for (source, wanted) in [
+            (
+                Log,
+                [
+                    HardError,
+                    HardError,
+                    FatalError,
+                    UnrecoverableError,
+                    HardError,
+                ],
+            ),
+            (
+                Write,
+                [
+                    HardError,
+                    HardError,
+                    FatalError,
+                    UnrecoverableError,
+                    HardError,
+                ],
+            ),
+            (
+                Flush,
+                [
+                    SoftError,
+                    SoftError,
+                    FatalError,
+                    UnrecoverableError,
+                    FatalError,
+                ],
+            ),
+            (
+                Compaction,
+                [
+                    SoftError,
+                    SoftError,
+                    FatalError,
+                    UnrecoverableError,
+                    FatalError,
+                ],
+            ),
+            (
+                Manifest,
+                [FatalError, HardError, FatalError, FatalError, FatalError],
+            ),
+        ] {
+            let found = [&eio, &full, &dir, &damage, &panic].map(|e| of(source, e));
+            assert_eq!(found, wanted, "{source}");
+            assert_eq!(of(source, &closing), NoError);
+        }
+    }
+
+    #[test]
+    fn retries_back_off_and_are_told_when_they_last() {
+        let (e, start) = (io_error("/db/1.sst", io::ErrorKind::Other), Instant::now());
+        let mut retry = Retry::default();
+        assert_eq!(retry.not_before(start), None);
+        let interval = Duration::from_millis(640);
+        let mut waits = Vec::new();
+        for row in 1..=8 {
+            retry.fail(&e, start, interval);
+            let due = retry.not_before(start).unwrap();
+            waits.push((due - start).as_millis());
+            assert_eq!(retry.lasting().is_some(), row >= LASTING);
+        }
+        assert_eq!(waits, [10, 20, 40, 80, 160, 320, 640, 640]);
+        retry.hurry();
+        assert_eq!(retry.not_before(Instant::now()), None);
+        assert_eq!((retry.succeed(), retry.total), (8, 8));
+        assert!(retry.lasting().is_none() && retry.next.is_none());
+    }
+}

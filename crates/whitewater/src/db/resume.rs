@@ -1,0 +1,301 @@
+//! Going on after a failure that stopped writes.
+//!
+//! When a write fails that has its place, the visible number stays below it
+//! for good, while writes above it may be in the log and in memtables, whole or
+//! in part. They must never be seen: not in this process, not in a table, and
+//! not at the next open, for their writers were told that they failed. So a
+//! resumption drops them with what they are in:
+//!
+//! 1. *Keep everybody out*: it holds the right to switch, and puts a closed
+//!    generation in the place of the current one. Writers that come wait for
+//!    the switch to end; flushes do not start while the failure stands.
+//! 2. *Wait until nobody is inside*: a writer holds its generation from taking
+//!    its place until it is done with log, memtables and acknowledgement, so
+//!    what counts are references. Writers pay nothing for this: they borrow the
+//!    generation, and the swap that retires it turns loans into counts.
+//! 3. *Hide* what is above the visible number, in all memtables, behind their
+//!    horizon ([`Memtable::hide_above`](crate::memtable::Memtable::hide_above)).
+//! 4. *Flush* all memtables up to their horizon, of all column families, and
+//!    record the tables in one atomic group of edits, together with a new log:
+//!    no older log is needed. This is the point at which it has succeeded; a
+//!    crash before leaves what the failure left, one after never sees it again.
+//! 5. *Give up* the numbers of the failed writes (they are not used again), and
+//!    let writers into a generation with the new log and new memtables.
+//!
+//! Nothing is written to a log, or synced, that has failed before; old logs are
+//! deleted and not recycled. A failure on the way leaves the database stopped,
+//! reads as they were, and a further resumption free to try.
+
+use super::Engine;
+use super::failure::Source;
+use super::state::DbState;
+use super::switch::Unsettled;
+use crate::flush::write_level0;
+use crate::jobs::guarded;
+use crate::memtable::Memtable;
+use crate::write::generation::{End, Generation};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+use std::time::Duration;
+use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::manifest::{FileMetaData, VersionEdit};
+use whitewater_storage::wal::Segment;
+use whitewater_storage::{Error, Result, Severity, filename};
+
+/// How often to look whether writers have left.
+const LOOK: Duration = Duration::from_micros(100);
+
+/// A column family to be flushed: its data and its memtables, oldest first.
+type Due = (Arc<super::ColumnFamilyData>, Vec<Arc<Memtable>>);
+
+impl Engine {
+    /// Ends a failure that stopped writes, if that is safe; see the module.
+    /// Work that failed and is to be tried again anyway is tried at once.
+    ///
+    /// # Errors
+    /// The failure itself when it is fatal or worse; `ShutdownInProgress`; what
+    /// went wrong on the way. The database is as stopped as before then.
+    pub fn resume(&self) -> Result<()> {
+        self.log.write("Resuming DB");
+        let outcome = self.try_resume();
+        match &outcome {
+            Ok(()) => self.log.write("Successfully resumed DB"),
+            Err(e) => self.log.write(&format!("Failed to resume DB [{e}]")),
+        }
+        self.work.notify_all();
+        self.done.notify_all();
+        self.tell_stalls();
+        outcome
+    }
+
+    fn try_resume(&self) -> Result<()> {
+        let _one_at_a_time = self.switching();
+        let failures = {
+            let mut state = self.lock_state();
+            match state.failure.severity() {
+                Severity::HardError if !state.closing => {}
+                Severity::NoError | Severity::SoftError => {
+                    state.failure.flush.hurry();
+                    state.failure.compaction.hurry();
+                    return Self::check_healthy(&state);
+                }
+                _ => return Self::check_healthy(&state),
+            }
+            while state.running_flushes > 0 {
+                self.wait_for_job(&mut state, None);
+            }
+            state.failure.count
+        };
+        let end = self.stand_in();
+        self.await_nobody()?;
+        self.check_published()?;
+        // What the writers who left did is seen from here on.
+        let last = self.publication.visible();
+        let due = self.hide_failed(last, end);
+        let number = self.versions.new_file_number();
+        let log = self.wal.create(number)?;
+        if let Err(e) = self.begin_anew(&due, &log, end) {
+            self.wal.discard(&log);
+            return Err(e);
+        }
+        drop(due);
+        self.let_writers_in(&log, end, failures)
+    }
+
+    /// Puts a closed generation in the place of the current one; returns where
+    /// that ended.
+    fn stand_in(&self) -> End {
+        let before = self.generation.load_full();
+        // A switch that failed may have closed it.
+        let end = before.close().or_else(|| before.ended());
+        let end = end.unwrap_or(End {
+            last: before.base(),
+            offset: before.start(),
+        });
+        let stand_in = Generation::new(
+            before.memtables.clone(),
+            before.log.clone(),
+            before.start(),
+            end,
+        );
+        stand_in.close();
+        self.unsettled.lock().push(Unsettled::new(&before, end));
+        drop(before);
+        let before = self.generation.swap(Arc::new(stand_in));
+        self.retired.lock().push(Arc::downgrade(&before));
+        end
+    }
+
+    /// Waits until nobody writes in a generation that was retired.
+    fn await_nobody(&self) -> Result<()> {
+        loop {
+            let inside = {
+                let mut retired = self.retired.lock();
+                retired.retain(|generation| generation.strong_count() > 0);
+                !retired.is_empty()
+            };
+            if !inside {
+                // The counts were read relaxed. Acquire: pairs with the release
+                // with which each writer has given its reference back.
+                fence(Ordering::Acquire);
+                return Ok(());
+            }
+            if self.lock_state().closing {
+                return Err(Self::shutdown_error());
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Refuses if a write was published whose insert failed (`write::unordered`):
+    /// the log has all of it, memtables only a part.
+    fn check_published(&self) -> Result<()> {
+        if self.unsettled.lock().iter().all(Unsettled::is_settled) {
+            return Ok(());
+        }
+        let mut state = self.lock_state();
+        state.failure.make_fatal();
+        Self::check_healthy(&state)
+    }
+
+    /// Hides what is above `last`, the visible number; returns all memtables.
+    fn hide_failed(&self, last: SequenceNumber, end: End) -> Vec<Due> {
+        let mut state = self.lock_state();
+        let mut due = Vec::new();
+        for cf in state.cfs.values() {
+            let memtables: Vec<_> = cf.imm.iter().chain([&cf.mem]).cloned().collect();
+            for memtable in &memtables {
+                if end.last > last {
+                    memtable.hide_above(last);
+                }
+            }
+            cf.mem.retire(end.last);
+            due.push((cf.data.clone(), memtables));
+        }
+        for dropped in state.dropped.drain(..) {
+            if let Some(memtable) = dropped.upgrade().filter(|_| end.last > last) {
+                memtable.hide_above(last);
+            }
+        }
+        drop(state);
+        due.iter().flat_map(|(_, m)| m).for_each(|m| m.seal());
+        due
+    }
+
+    /// Makes tables of all memtables, and records that no log before `log` is
+    /// needed.
+    fn begin_anew(&self, due: &[Due], log: &Arc<Segment>, end: End) -> Result<()> {
+        let mut tables = BTreeMap::new();
+        let mut written = guarded(|| self.write_tables(due, &mut tables));
+        if written.is_ok() {
+            written = self.fs.sync_dir(&self.dir);
+        }
+        if let Err(e) = written {
+            for table in tables.values().flatten() {
+                // What cannot be deleted is deleted at the next open.
+                let _ = self.fs.remove(&filename::table(&self.dir, table.number));
+            }
+            if self.severity(Source::Flush, &e) > Severity::HardError {
+                self.report(Source::Flush, &e, "resuming");
+            }
+            return Err(e);
+        }
+        let recorded = self.record(&tables, log.log_number(), end);
+        recorded.inspect_err(|e| self.report(Source::Manifest, e, "resuming"))
+    }
+
+    fn write_tables(
+        &self,
+        due: &[Due],
+        tables: &mut BTreeMap<u32, Vec<FileMetaData>>,
+    ) -> Result<()> {
+        let snapshots = self.snapshots.sequences();
+        for (cf, memtables) in due {
+            let ctx = self.output_context(cf, &snapshots);
+            tables.insert(cf.id, write_level0(&ctx, memtables)?);
+        }
+        Ok(())
+    }
+
+    /// Records `tables` and the number of the first log that is needed, and
+    /// shows them to readers, with new memtables.
+    fn record(
+        &self,
+        tables: &BTreeMap<u32, Vec<FileMetaData>>,
+        first_log: u64,
+        end: End,
+    ) -> Result<()> {
+        let ids: Vec<u32> = tables.keys().copied().collect();
+        let mut fresh: BTreeMap<_, _> = self.fresh_memtables(&ids, first_log).into_iter().collect();
+        let edits = tables.iter().map(|(id, tables)| VersionEdit {
+            column_family: *id,
+            log_number: Some(first_log),
+            prev_log_number: Some(0),
+            min_log_number_to_keep: Some(first_log),
+            new_files: tables.iter().map(|t| (0, t.clone())).collect(),
+            ..VersionEdit::default()
+        });
+        // Numbers of failed writes are not used again after a crash either.
+        let last = end.last;
+        self.versions
+            .log_and_apply(edits.collect(), last, None, &mut |changed| {
+                // Declared first, so dropped after the mutex is free.
+                let mut old = Vec::new();
+                let mut state = self.state.lock();
+                for new in changed {
+                    let (Some(cf), Some(mem)) = (state.cfs.get_mut(&new.id), fresh.remove(&new.id))
+                    else {
+                        continue;
+                    };
+                    let mem = std::mem::replace(&mut cf.mem, mem);
+                    let imm = std::mem::take(&mut cf.imm);
+                    cf.flush_requested = false;
+                    old.push((cf.set_version(new.current.clone()), imm, mem));
+                    cf.publish();
+                }
+                self.weigh(&mut state, changed.iter().map(|new| new.id));
+            })
+    }
+
+    /// Gives up the numbers of failed writes, and lets writers into a
+    /// generation that goes on behind them in `log`, unless something else has
+    /// failed meanwhile.
+    fn let_writers_in(&self, log: &Arc<Segment>, end: End, failures: u64) -> Result<()> {
+        let obsolete = self.wal.restart(log);
+        self.unlogged.store(false, Ordering::Relaxed);
+        // Before anybody gets a number behind them.
+        self.publication.restart(end.last);
+        let cleared = {
+            let mut state = self.lock_state();
+            let next = End { offset: 0, ..end };
+            self.install(&state, log, 0, next);
+            self.clear(&mut state, failures)
+        };
+        for path in obsolete {
+            if let Err(e) = self.fs.remove(&path) {
+                self.log.write(&format!("deleting an old log failed: {e}"));
+            }
+        }
+        self.purge_obsolete_files();
+        cleared
+    }
+
+    /// Forgets the failure, if there were no more than `failures`.
+    fn clear(&self, state: &mut DbState, failures: u64) -> Result<()> {
+        if state.failure.count > failures {
+            return Err(match state.failure.stop() {
+                Some(e) => e.clone(),
+                None => Error::corruption("a failure was forgotten"),
+            });
+        }
+        if state.closing {
+            return Err(Self::shutdown_error());
+        }
+        state.failure.clear();
+        self.attention.store(false, Ordering::Relaxed);
+        self.let_writers_through(false);
+        self.weigh(state, []);
+        Ok(())
+    }
+}

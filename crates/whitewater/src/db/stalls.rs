@@ -1,0 +1,199 @@
+//! Which column family holds writers back, and what that makes of admission.
+//!
+//! Whoever installs a view of a column family (a switch, a flush, a
+//! compaction) calls [`Engine::weigh`] for it, under the database mutex: the
+//! family's condition is found anew, the rate of delayed writes moves by
+//! RocksDB's rules, and the gate gets what all families together ask for.
+//! What LOG is to say waits until the mutex is free ([`Engine::tell_stalls`]).
+
+use super::Engine;
+use super::state::{CfState, DbState};
+use crate::write::stall::cause::{Cause, Load, Stall, StallCounts, pressure};
+use crate::write::stall::rate::{Debt, DelayRate};
+use crate::write::stall::{Demand, Pressure};
+use std::collections::BTreeMap;
+use whitewater_storage::Error;
+
+/// A column family's part.
+#[derive(Debug, Default)]
+pub(crate) struct CfStall {
+    /// Its condition, when it was last weighed.
+    pub now: Stall,
+    /// Its compactions are behind.
+    behind: bool,
+    /// Bytes that its compactions had to rewrite then.
+    owed: u64,
+    pub counts: StallCounts,
+}
+
+/// The database's part.
+#[derive(Debug)]
+pub(crate) struct DbStall {
+    rate: DelayRate,
+    /// Lines for LOG.
+    lines: Vec<String>,
+}
+
+impl DbStall {
+    /// `max_rate` in bytes per second, 0 for the default.
+    pub fn new(max_rate: u64) -> Self {
+        DbStall {
+            rate: DelayRate::new(max_rate),
+            lines: Vec::new(),
+        }
+    }
+}
+
+impl Default for DbStall {
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
+impl CfState {
+    fn load(&self) -> Load {
+        let levels = &self.version.levels;
+        let deepest = (0..levels.len()).rev().find(|&l| !levels[l].is_empty());
+        Load {
+            memtables: self.imm.len() as i32,
+            level0: self.version.num_files(0) as i32,
+            pending: self.levels.pending_bytes,
+            bottom: deepest.map_or(0, |l| self.version.level_bytes(l)),
+        }
+    }
+}
+
+impl DbState {
+    /// The strictest pressure of any column family.
+    pub fn pressure(&self) -> Pressure {
+        let all = self.cfs.values().map(|cf| pressure(cf.stall.now));
+        all.max().unwrap_or_default()
+    }
+
+    /// Finds the conditions of the column families `ids` anew.
+    fn weigh(&mut self, ids: impl IntoIterator<Item = u32>) {
+        for id in ids {
+            let before = self.pressure();
+            let delayed = |cf: &CfState| pressure(cf.stall.now) == Pressure::Delayed;
+            let any_delayed = self.cfs.values().any(delayed);
+            let compacting = self.running_compactions > 0;
+            let Some(cf) = self.cfs.get_mut(&id) else {
+                continue;
+            };
+            let options = cf.data.options.clone();
+            let load = cf.load();
+            let stall = load.stall(&options);
+            let rate = self.stalls.rate;
+            let rates = &mut self.stalls.rate;
+            match stall {
+                Some((cause, Pressure::Delayed)) => {
+                    let debt = Debt {
+                        before: cf.stall.owed,
+                        now: load.pending,
+                    };
+                    let stopped = before == Pressure::Stopped;
+                    let penalize = stopped || load.near_stop(cause, &options);
+                    rates.delay(
+                        debt,
+                        any_delayed,
+                        penalize,
+                        options.disable_auto_compactions,
+                    );
+                }
+                None if any_delayed => rates.recover(),
+                _ => {}
+            }
+            if let Some((cause, pressure)) = stall {
+                let level0 = compacting && cf.version.levels[0].iter().any(|f| f.being_compacted());
+                cf.stall.counts.count(cause, pressure, level0);
+            }
+            let other_rate = pressure(stall) == Pressure::Delayed && rate.now != rates.now;
+            if stall != cf.stall.now || other_rate {
+                let text = load.describe(stall, &options, rates.now);
+                self.stalls.lines.push(format!("[{}] {text}", cf.data.name));
+            }
+            cf.stall.now = stall;
+            cf.stall.owed = load.pending;
+            cf.stall.behind = load.is_behind(&options);
+        }
+    }
+
+    /// What to tell a stopped writer instead of letting it wait: whatever it
+    /// would wait for fails again and again.
+    fn hopeless(&self) -> Option<Error> {
+        let stopped = self.cfs.values().filter_map(|cf| match cf.stall.now {
+            Some((cause, Pressure::Stopped)) => Some(cause),
+            _ => None,
+        });
+        stopped.fold(None, |found, cause| {
+            found.or_else(|| match cause {
+                Cause::Memtables => self.failure.lasting_flush(),
+                Cause::Level0Files | Cause::PendingBytes => self.failure.lasting_compaction(),
+            })
+        })
+    }
+}
+
+impl Engine {
+    /// After the column families `ids` changed; see the module.
+    pub(crate) fn weigh(&self, state: &mut DbState, ids: impl IntoIterator<Item = u32>) {
+        state.weigh(ids);
+        self.gate.set(Demand {
+            pressure: state.pressure(),
+            behind: state.cfs.values().any(|cf| cf.stall.behind),
+            rate: state.stalls.rate,
+            hopeless: state.hopeless(),
+        });
+        // A failure that stopped the database has done so for good.
+        if let Some(tenant) = &self.tenant
+            && Self::check_healthy(state).is_ok()
+        {
+            let out = state.failure.lasting_flush().is_some();
+            if tenant.is_out() != out {
+                tenant.set_out(out);
+            }
+        }
+    }
+
+    /// By a writer that passed a budget of memory which is used up, since this
+    /// database frees none: the reason.
+    #[cold]
+    pub(super) fn why_no_budget(&self) -> Result<(), Error> {
+        self.lock_state()
+            .failure
+            .lasting_flush()
+            .map_or(Ok(()), Err)
+    }
+
+    /// Writes to LOG what changed. Without the database mutex.
+    pub(crate) fn tell_stalls(&self) {
+        let lines = std::mem::take(&mut self.state.lock().stalls.lines);
+        for line in lines {
+            self.log.write(&line);
+        }
+    }
+
+    /// Counts of stalls that concern the whole database, by RocksDB's names.
+    pub(super) fn stall_counts(&self) -> Vec<(String, u64)> {
+        let name = "write-buffer-manager-limit-stops".to_owned();
+        vec![(name, self.gate.budget_stops())]
+    }
+
+    /// A property that is a map, by RocksDB's name; `None` for others.
+    pub fn property_map(
+        &self,
+        cf: &std::sync::Arc<super::ColumnFamilyData>,
+        name: &str,
+    ) -> Option<BTreeMap<String, String>> {
+        let entries = match name.strip_prefix("rocksdb.")? {
+            "cf-write-stall-stats" => {
+                let state = self.lock_state();
+                state.cfs.get(&cf.id)?.stall.counts.entries()
+            }
+            "db-write-stall-stats" => self.stall_counts(),
+            _ => return None,
+        };
+        let text = |(k, n): (String, u64)| (k, n.to_string());
+        Some(entries.into_iter().map(text).collect())
+    }
+}

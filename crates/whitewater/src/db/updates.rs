@@ -1,0 +1,343 @@
+//! Reading back what was logged since a sequence number, from archived logs
+//! and live ones, beside writers.
+//!
+//! * U1: only batches up to the visible number are shown. Whatever has such a
+//!   number is wholly in its log; bytes beyond may be half copied, and are
+//!   never judged.
+//! * U2: what is read of a log that is written to goes stale: the reader is
+//!   given the bytes anew ([`OpenLog::refresh`]) before it is believed that
+//!   there is no more.
+//! * U3: a log is left for the next one only when it was closed before its
+//!   bytes were given, so that there can be no more in it. Where the next one
+//!   tells how long it was ([`Link`]), all of that must have been read.
+//! * U4: nothing is passed over in silence but numbers that were never logged.
+//!
+//! A file stays open while it is read, so archiving and deleting it do no
+//! harm. A log that was recycled under the reader no longer holds its records,
+//! as every record tells: that is an error by U3, as are logs that were deleted
+//! before their turn.
+
+use super::{Engine, archive};
+use crate::stats::Ticker;
+use crate::write::generation::Generation;
+use crate::write::log::Link;
+use std::path::Path;
+use std::sync::Arc;
+use whitewater_storage::batch::{self, Batch};
+use whitewater_storage::filename;
+use whitewater_storage::fs::{RandomAccessFile, SequentialFile};
+use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::wal::{LogReader, ReadOutcome};
+use whitewater_storage::{Error, ErrorKind, Result};
+
+/// A batch and the number of its first entry.
+pub(crate) type Update = (SequenceNumber, Batch);
+
+/// Reads logged batches in order.
+pub(crate) struct Updates {
+    engine: Arc<Engine>,
+    log: OpenLog,
+    /// The last number read.
+    last: SequenceNumber,
+}
+
+/// The log that is being read.
+struct OpenLog {
+    number: u64,
+    file: Arc<dyn RandomAccessFile>,
+    reader: LogReader,
+    /// What was visible when the reader was given its bytes.
+    seen: SequenceNumber,
+    /// It was closed then.
+    closed: bool,
+    /// All its records were visible then, as far as there were any.
+    whole: bool,
+}
+
+/// What a step came to.
+enum Step {
+    Update(Update),
+    /// Nothing more in what the reader was given.
+    Nothing,
+}
+
+impl Engine {
+    /// The batches logged since `seq`, from the one on that has it or comes
+    /// next.
+    ///
+    /// # Errors
+    /// `NotFound` for a number not written yet, `Corruption` when logs after it
+    /// are not there any more; those of reading.
+    pub(crate) fn updates_since(self: &Arc<Self>, seq: SequenceNumber) -> Result<Updates> {
+        self.tick(Ticker::GetUpdatesSinceCalls, 1);
+        if seq > self.publication.visible() {
+            return Err(Error::new(
+                ErrorKind::NotFound,
+                "Requested sequence not yet written in the db",
+            ));
+        }
+        let logs = self.readable_logs(0)?;
+        for number in logs.iter().rev() {
+            let log = OpenLog::open(self, *number);
+            let log = match log {
+                // Deleted meanwhile, as older ones will be.
+                Err(e) if e.kind() == ErrorKind::NotFound => break,
+                log => log?,
+            };
+            let first = self.first_in(log)?;
+            if first.is_some_and(|first| first <= seq + 1) {
+                return Ok(Updates {
+                    log: OpenLog::open(self, *number)?,
+                    engine: self.clone(),
+                    last: 0,
+                });
+            }
+        }
+        Err(Error::corruption(
+            "Gap in sequence number. Could not seek to required sequence number",
+        ))
+    }
+
+    /// Numbers of the logs after `after`, archived ones too, ascending, up to
+    /// the current one.
+    fn readable_logs(&self, after: u64) -> Result<Vec<u64>> {
+        let current = self.generation.load().log.log_number();
+        // Live ones first: one that is moved meanwhile is found twice.
+        let mut logs = archive::logs_in(&*self.fs, self.wal_dir())?;
+        let archive = filename::archive(self.wal_dir());
+        logs.extend(archive::logs_in(&*self.fs, &archive)?);
+        logs.retain(|number| (after + 1..=current).contains(number));
+        logs.sort_unstable();
+        logs.dedup();
+        Ok(logs)
+    }
+
+    /// The number at which a log begins; `None` when it holds nothing.
+    fn first_in(&self, mut log: OpenLog) -> Result<Option<SequenceNumber>> {
+        if let Some((first_log, base)) = self.wal.first()
+            && first_log == log.number
+        {
+            return Ok(Some(base + 1));
+        }
+        let mut record = Vec::new();
+        match log.reader.read_record(&mut record)? {
+            ReadOutcome::Record => {
+                log.check(&record)?;
+                Ok(Some(batch::sequence(&record)))
+            }
+            ReadOutcome::Corrupt(e) if log.whole => Err(e),
+            _ => Ok(None),
+        }
+    }
+
+    fn open_log(&self, number: u64) -> Result<Arc<dyn RandomAccessFile>> {
+        let live = filename::wal(self.wal_dir(), number);
+        match self.fs.open_random(&live) {
+            Err(e) if e.is_missing_file() => {}
+            opened => return opened,
+        }
+        let archived = filename::wal(&filename::archive(self.wal_dir()), number);
+        match self.fs.open_random(&archived) {
+            Err(e) if e.is_missing_file() => Err(gap()),
+            opened => opened,
+        }
+    }
+}
+
+fn gap() -> Error {
+    Error::new(ErrorKind::NotFound, "Gap in sequence numbers")
+}
+
+impl OpenLog {
+    fn open(engine: &Engine, number: u64) -> Result<OpenLog> {
+        let file = engine.open_log(number)?;
+        let empty = Box::new(Part::new(&file, 0, 0));
+        let mut log = OpenLog {
+            number,
+            reader: LogReader::new(empty, number),
+            file,
+            seen: 0,
+            closed: false,
+            whole: false,
+        };
+        log.refresh(engine)?;
+        Ok(log)
+    }
+
+    /// Gives the reader the bytes that are there now.
+    fn refresh(&mut self, engine: &Engine) -> Result<()> {
+        if engine.options.manual_wal_flush {
+            engine.flush_wal(false)?;
+        }
+        let generation = engine.generation.load();
+        let seen = engine.publication.visible();
+        let end = self.end_in(&generation);
+        self.seen = seen;
+        self.closed = self.number < generation.log.log_number();
+        let (to, last) = match end {
+            // The pair was taken after the visible number: all that is visible
+            // is before it.
+            Some(end) => end,
+            None => (self.file.len()?, generation.base()),
+        };
+        self.whole = self.closed_or(end.is_some()) && seen >= last;
+        let from = self.reader.resume_from();
+        self.reader
+            .resume(Box::new(Part::new(&self.file, from, to)))
+    }
+
+    /// A log that is neither closed nor current has just been switched out.
+    fn closed_or(&self, current: bool) -> bool {
+        self.closed || current
+    }
+
+    /// Where the log ends, and the last number in it, if it is current.
+    fn end_in(&self, generation: &Generation) -> Option<(u64, SequenceNumber)> {
+        let end = generation.end()?;
+        (generation.log.log_number() == self.number).then_some((end.offset, end.last))
+    }
+
+    /// Checks that a record is a batch.
+    fn check(&self, record: &[u8]) -> Result<()> {
+        batch::check(record)
+            .map_err(|e| e.in_file(self.file.path(), Some(self.reader.record_offset())))
+    }
+
+    /// The next batch of those that were visible when the bytes were given.
+    fn step(&mut self, record: &mut Vec<u8>) -> Result<Step> {
+        loop {
+            match self.reader.read_record(record)? {
+                ReadOutcome::Record => {}
+                // Half copied, unless all was there.
+                ReadOutcome::Corrupt(e) if self.whole => return Err(e),
+                ReadOutcome::TornTail { offset, .. } if self.whole && !self.closed => {
+                    return Err(Error::corruption_in(
+                        self.file.path(),
+                        offset,
+                        "truncated record",
+                    ));
+                }
+                _ => return Ok(Step::Nothing),
+            }
+            self.check(record)?;
+            let first = batch::sequence(record);
+            if Link::decode(record).is_some() {
+                self.reader.mark();
+                continue;
+            }
+            if first > self.seen {
+                return Ok(Step::Nothing); // upholds U1
+            }
+            self.reader.mark();
+            let batch = Batch::from_bytes(std::mem::take(record))?;
+            return Ok(Step::Update((first, batch)));
+        }
+    }
+}
+
+impl Updates {
+    /// The next batch. `None` when all that is visible was read.
+    ///
+    /// # Errors
+    /// `NotFound` when logs that come next are not there any more, `Corruption`
+    /// for damage; those of the file system.
+    pub(crate) fn next(&mut self) -> Result<Option<Update>> {
+        let mut record = Vec::new();
+        let mut fresh = false;
+        loop {
+            if let Step::Update((first, batch)) = self.log.step(&mut record)? {
+                // Log data alone takes a number, too.
+                self.last = first + u64::from(batch.count().max(1)) - 1;
+                return Ok(Some((first, batch)));
+            }
+            if !fresh {
+                fresh = true;
+                self.log.refresh(&self.engine)?; // upholds U2
+                continue;
+            }
+            if self.last >= self.log.seen {
+                return Ok(None);
+            }
+            let Some(next) = self.next_log()? else {
+                return Ok(None);
+            };
+            if !self.log.closed {
+                self.log.refresh(&self.engine)?; // upholds U3
+                continue;
+            }
+            let read_to = self.log.reader.marked();
+            let before = std::mem::replace(&mut self.log, OpenLog::open(&self.engine, next)?);
+            if !self.continues(&before, read_to)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn next_log(&self) -> Result<Option<u64>> {
+        let logs = self.engine.readable_logs(self.log.number)?;
+        Ok(logs.first().copied())
+    }
+
+    /// Whether the log begins where `before` was read to. False when writes
+    /// before it are still under way (U3).
+    fn continues(&self, before: &OpenLog, read_to: u64) -> Result<bool> {
+        let mut peek = OpenLog::open(&self.engine, self.log.number)?;
+        let mut record = Vec::new();
+        let ReadOutcome::Record = peek.reader.read_record(&mut record)? else {
+            return Ok(true);
+        };
+        let Some(link) = Link::decode(&record) else {
+            return Ok(true);
+        };
+        if link.log_number == before.number && link.size <= read_to {
+            return Ok(true);
+        }
+        if before.seen + 1 < batch::sequence(&record) {
+            return Ok(false);
+        }
+        Err(gap())
+    }
+}
+
+/// A part of a file, read front to back.
+#[derive(Debug)]
+struct Part {
+    file: Arc<dyn RandomAccessFile>,
+    at: u64,
+    end: u64,
+}
+
+impl Part {
+    fn new(file: &Arc<dyn RandomAccessFile>, at: u64, end: u64) -> Self {
+        Part {
+            file: file.clone(),
+            at,
+            end,
+        }
+    }
+}
+
+impl SequentialFile for Part {
+    fn read(&mut self, buf: &mut [u8]) -> Result<usize> {
+        loop {
+            let n = self.end.saturating_sub(self.at).min(buf.len() as u64) as usize;
+            if n == 0 {
+                return Ok(0);
+            }
+            match self.file.read_at(self.at, n) {
+                Ok(bytes) => {
+                    buf[..n].copy_from_slice(&bytes);
+                    self.at += n as u64;
+                    return Ok(n);
+                }
+                // Cut at its end meanwhile.
+                Err(_) if self.file.len()? < self.end => self.end = self.file.len()?,
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    fn path(&self) -> &Path {
+        self.file.path()
+    }
+}

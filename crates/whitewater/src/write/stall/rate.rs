@@ -1,0 +1,185 @@
+//! The rate that delayed writers get, by RocksDB's rules.
+//!
+//! It starts at the rate the user gave, falls while what compactions owe
+//! grows, falls faster close to a stop and after one, rises when debt is paid,
+//! and rises once more when a delay ends. It is kept from one delay to the
+//! next, so that writes settle at what the database can take.
+
+use std::time::{Duration, Instant};
+
+/// Bytes per second while writes are delayed, when no rate is given.
+const DEFAULT_RATE: u64 = 16 << 20;
+
+/// A rate that falls by itself stays at or above this. Bytes per second.
+const MIN_RATE: u64 = 16 << 10;
+
+/// Bytes per second of low-priority writes while compaction is behind, before
+/// a delay has taught better.
+const LOW_PRI_RATE: u64 = 1 << 20;
+
+const DEBT_GREW: f64 = 0.8;
+const NEAR_STOP: f64 = 0.6;
+const DEBT_FELL: f64 = 1.0 / DEBT_GREW;
+const DELAY_ENDED: f64 = 1.4;
+
+/// Bytes that compactions have to rewrite, before a change and after it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Debt {
+    pub before: u64,
+    pub now: u64,
+}
+
+/// The rates at present. Bytes per second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DelayRate {
+    /// What the user gave; never exceeded.
+    max: u64,
+    /// Of delayed writes.
+    pub now: u64,
+    /// Of low-priority writes while compaction is behind.
+    pub low_pri: u64,
+}
+
+impl DelayRate {
+    /// Starts at `max`, 0 for the default.
+    pub fn new(max: u64) -> Self {
+        let max = if max == 0 { DEFAULT_RATE } else { max };
+        DelayRate {
+            max,
+            now: max,
+            low_pri: LOW_PRI_RATE,
+        }
+    }
+
+    /// A column family is found delayed. `again`: some was before; `penalize`:
+    /// writes were stopped, or nearly are; `fixed`: without automatic
+    /// compactions, debt says nothing.
+    pub fn delay(&mut self, debt: Debt, again: bool, penalize: bool, fixed: bool) {
+        if fixed {
+            self.now = self.max;
+        } else if again && self.max > MIN_RATE {
+            if penalize {
+                self.now = scale(self.now, NEAR_STOP).max(MIN_RATE);
+            } else if debt.before > debt.now {
+                self.now = scale(self.now, DEBT_FELL).min(self.max);
+            } else if debt.before > 0 {
+                self.now = scale(self.now, DEBT_GREW).max(MIN_RATE);
+            }
+        }
+    }
+
+    /// A column family is found free while some was delayed.
+    pub fn recover(&mut self) {
+        // The limit of low-priority writes stays when the delay has ended.
+        self.low_pri = (self.now / 4).max(1);
+        self.now = scale(self.now, DELAY_ENDED).min(self.max);
+    }
+}
+
+fn scale(rate: u64, by: f64) -> u64 {
+    (rate as f64 * by) as u64
+}
+
+/// Writes paid for by time: each pays for its bytes, at the rate of its time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Account {
+    /// When all that was let in is paid for.
+    paid_until: Instant,
+}
+
+impl Account {
+    /// Nothing is owed.
+    pub fn new(now: Instant) -> Self {
+        Account { paid_until: now }
+    }
+
+    /// When `bytes` more would be paid for.
+    pub fn due(&self, now: Instant, bytes: usize, rate: u64) -> Instant {
+        let nanos = (bytes as u128 * 1_000_000_000) / u128::from(rate.max(1));
+        let nanos = u64::try_from(nanos).unwrap_or(u64::MAX);
+        let from = self.paid_until.max(now);
+        // A century is for good.
+        let century = Duration::from_secs(100 * 365 * 86_400);
+        from + Duration::from_nanos(nanos).min(century)
+    }
+
+    /// Puts what is due then on the books.
+    pub fn charge(&mut self, due: Instant) {
+        self.paid_until = due;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn debt(before: u64, now: u64) -> Debt {
+        Debt { before, now }
+    }
+
+    #[test]
+    fn the_rate_follows_the_debt() {
+        let mut rate = DelayRate::new(1_000_000);
+        rate.delay(debt(10, 20), false, true, false);
+        assert_eq!(
+            rate.now, 1_000_000,
+            "a first delay starts at what was given"
+        );
+        rate.delay(debt(10, 20), true, false, false);
+        assert_eq!(rate.now, 800_000);
+        rate.delay(debt(20, 20), true, false, false);
+        assert_eq!(rate.now, 640_000, "as much as before is too much");
+        rate.delay(debt(20, 10), true, false, false);
+        assert_eq!(rate.now, 800_000);
+        rate.delay(debt(20, 10), true, true, false);
+        assert_eq!(rate.now, 480_000, "close to a stop");
+        rate.delay(debt(0, 10), true, false, false);
+        assert_eq!(rate.now, 480_000, "nothing to compare with");
+        rate.delay(debt(10, 20), true, true, true);
+        assert_eq!(rate.now, 1_000_000, "without compactions");
+    }
+
+    #[test]
+    fn the_rate_keeps_its_bounds() {
+        let mut rate = DelayRate::new(1 << 20);
+        for _ in 0..100 {
+            rate.delay(debt(1, 2), true, false, false);
+        }
+        assert_eq!(rate.now, 16 << 10);
+        for _ in 0..100 {
+            rate.delay(debt(2, 1), true, false, false);
+        }
+        assert_eq!(rate.now, 1 << 20);
+        let mut low = DelayRate::new(100);
+        low.delay(debt(1, 2), true, true, false);
+        assert_eq!(low.now, 100, "below the least rate it is left alone");
+        assert_eq!(DelayRate::new(0).now, 16 << 20);
+    }
+
+    #[test]
+    fn the_end_of_a_delay_is_rewarded() {
+        let mut rate = DelayRate::new(1_000_000);
+        rate.delay(debt(1, 2), true, true, false);
+        rate.recover();
+        assert_eq!((rate.now, rate.low_pri), (840_000, 150_000));
+        rate.recover();
+        assert_eq!(rate.now, 1_000_000);
+    }
+
+    #[test]
+    fn bytes_are_paid_by_time() {
+        let now = Instant::now();
+        let mut account = Account::new(now);
+        let due = account.due(now, 500, 1000);
+        assert_eq!(due, now + Duration::from_millis(500));
+        account.charge(due);
+        let later = account.due(now, 250, 500);
+        assert_eq!(later, now + Duration::from_secs(1));
+        assert_eq!(
+            account.due(later, 0, 1000),
+            later,
+            "time that passed without writes is not saved up"
+        );
+        assert!(account.due(now, usize::MAX, 1) > now);
+    }
+}

@@ -1,0 +1,451 @@
+//! Failures of writes with many in flight, and going on after them.
+//!
+//! Writers write batches over three column families. Whatever fails, every
+//! call returns; a batch whose write failed is nowhere, before a resumption,
+//! after it, and at the next open; one that was acknowledged is everywhere.
+
+use crate::harness::{DIR, Db, open_all, tiny, watched};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
+use whitewater::fs::mem::MemFs;
+use whitewater::{CommitProtocol, ErrorKind, Options, Severity, WriteBatch, WriteOptions};
+
+const FAMILIES: [&str; 3] = ["default", "one", "two"];
+const WRITERS: usize = 16;
+
+fn options(fs: Arc<FaultFs>, protocol: CommitProtocol) -> Options {
+    let mut options = tiny();
+    options.set_fs(fs);
+    options.set_commit_protocol(protocol);
+    options.set_bgerror_resume_retry_interval(64);
+    options
+}
+
+fn open(options: &Options) -> Db {
+    let db = open_all(options, Path::new(DIR)).unwrap();
+    for family in FAMILIES {
+        if db.cf_handle(family).is_none() {
+            db.create_cf(family, options).unwrap();
+        }
+    }
+    db
+}
+
+/// Writes batch `n`: an entry in each family, and a range deletion of nothing.
+fn write(db: &Db, n: u64, sync: bool) -> Result<(), whitewater::Error> {
+    let mut batch = WriteBatch::default();
+    for family in FAMILIES {
+        let cf = db.cf_handle(family).unwrap();
+        batch.put_cf(&cf, n.to_be_bytes(), vec![n as u8; 100]);
+        let mut end = n.to_be_bytes().to_vec();
+        end.push(1);
+        let mut start = n.to_be_bytes().to_vec();
+        start.push(0);
+        batch.delete_range_cf(&cf, start, end);
+    }
+    let mut options = WriteOptions::default();
+    options.set_sync(sync);
+    db.write_opt(batch, &options)
+}
+
+/// The batches that are there, each of which must be whole.
+fn batches(db: &Db) -> BTreeSet<u64> {
+    let snapshot = db.snapshot();
+    let of = |family: &str| -> BTreeSet<u64> {
+        let cf = db.cf_handle(family).unwrap();
+        let mut it = snapshot.raw_iterator_cf(&cf);
+        let mut found = BTreeSet::new();
+        it.seek_to_first();
+        while it.valid() {
+            found.insert(u64::from_be_bytes(it.key().unwrap().try_into().unwrap()));
+            it.next();
+        }
+        it.status().unwrap();
+        found
+    };
+    let found = of(FAMILIES[0]);
+    for family in &FAMILIES[1..] {
+        assert_eq!(of(family), found, "half a batch");
+    }
+    for n in &found {
+        assert!(db.get(n.to_be_bytes()).unwrap().is_some(), "batch {n}");
+    }
+    found
+}
+
+/// What writers were told.
+#[derive(Default)]
+struct Told {
+    next: AtomicU64,
+    acked: Mutex<BTreeSet<u64>>,
+    failed: Mutex<BTreeSet<u64>>,
+}
+
+impl Told {
+    fn tell(&self, n: u64, result: &Result<(), whitewater::Error>) {
+        let list = match result {
+            Ok(()) => &self.acked,
+            Err(_) => &self.failed,
+        };
+        list.lock().unwrap().insert(n);
+    }
+
+    fn write(&self, db: &Db, sync: bool) -> Result<(), whitewater::Error> {
+        let n = self.next.fetch_add(1, Ordering::Relaxed);
+        let result = write(db, n, sync);
+        self.tell(n, &result);
+        result
+    }
+
+    fn check(&self, db: &Db, what: &str) {
+        assert_eq!(batches(db), *self.acked.lock().unwrap(), "{what}");
+    }
+
+    /// Writers that go on until they meet a failure, and once more.
+    fn storm(&self, db: &Db, sync: impl Fn(usize, u64) -> bool + Sync) {
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for t in 0..WRITERS {
+                let (stop, sync) = (&stop, &sync);
+                scope.spawn(move || {
+                    let mut i = 0;
+                    while !stop.load(Ordering::Relaxed) {
+                        if self.write(db, sync(t, i)).is_err() {
+                            stop.store(true, Ordering::Relaxed);
+                        }
+                        i += 1;
+                    }
+                    let _ = self.write(db, false);
+                });
+            }
+        });
+    }
+}
+
+fn rule(op: FaultOp, end: &str, n: u64, fault: Fault, sticky: bool) -> Rule {
+    Rule {
+        ops: OpSet::of(&[op]),
+        path: PathMatch::EndsWith(end.to_owned()),
+        when: When::Nth(n),
+        fault,
+        sticky,
+    }
+}
+
+/// Fails something of the log under 16 writers; resumes, twice; reopens.
+fn fail_and_resume(protocol: CommitProtocol, op: FaultOp, fault: Fault, n: u64) {
+    let mem = MemFs::new();
+    let faulty = FaultFs::new(Arc::new(mem.clone()));
+    let options = options(Arc::new(faulty.clone()), protocol);
+    let db = open(&options);
+    let told = Told::default();
+    let syncs = op == FaultOp::Sync;
+    for round in 0..2 {
+        let what = format!("{protocol} {op:?} {fault:?} {n}, round {round}");
+        faulty.add_rule(rule(op, ".log", n, fault, true));
+        told.storm(&db, |t, i| syncs && t == 0 && i % 3 == 0);
+        let met = !faulty.injected().is_empty();
+        assert!(met, "{what}");
+        told.check(&db, &format!("{what}: frozen"));
+        let frozen = db.latest_sequence_number();
+        let refused = told.write(&db, false).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::IOError, "{what}");
+        if refused.severity() == Severity::HardError {
+            assert!(db.flush().is_err(), "{what}: no flush before");
+            assert!(!refused.is_retryable());
+        }
+        assert_eq!(db.latest_sequence_number(), frozen, "{what}");
+        let count = db.property_int_value("rocksdb.background-errors");
+        assert!(count.unwrap() >= Some(u64::from(refused.severity() >= Severity::HardError)));
+
+        faulty.clear_rules();
+        db.resume().unwrap_or_else(|e| panic!("{what}: {e}"));
+        told.check(&db, &format!("{what}: resumed"));
+        assert!(db.latest_sequence_number() >= frozen);
+        for sync in [false, true] {
+            told.write(&db, sync)
+                .unwrap_or_else(|e| panic!("{what}: writing on: {e}"));
+        }
+        told.check(&db, &format!("{what}: written on"));
+        db.flush().unwrap();
+        told.check(&db, &format!("{what}: flushed"));
+    }
+    // The last write was synced.
+    let after_cut = Arc::new(FaultFs::new(Arc::new(mem.crash_clone(0.0, 1))));
+    let acked = told.acked.lock().unwrap().clone();
+    let cut = open(&self::options(after_cut, protocol));
+    assert_eq!(batches(&cut), acked, "after a power cut");
+    drop(db);
+    let db = open(&options);
+    told.check(&db, "reopened");
+    told.write(&db, true).unwrap();
+}
+
+const PROTOCOLS: [CommitProtocol; 3] = [
+    CommitProtocol::Ordered,
+    CommitProtocol::Grouped,
+    CommitProtocol::Pipelined,
+];
+
+#[test]
+fn writes_go_on_after_a_failed_append() {
+    for protocol in PROTOCOLS {
+        for fault in [Fault::Eio, Fault::Enospc, Fault::ShortWrite] {
+            for n in [1, 20, 300] {
+                watched("append", 60, move || {
+                    fail_and_resume(protocol, FaultOp::Append, fault, n);
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn writes_go_on_after_a_failed_sync() {
+    for protocol in PROTOCOLS {
+        for n in [1, 7] {
+            watched("sync", 60, move || {
+                fail_and_resume(protocol, FaultOp::Sync, Fault::Eio, n);
+            });
+        }
+    }
+}
+
+#[test]
+fn writes_go_on_after_a_log_could_not_grow_or_be_made() {
+    for protocol in PROTOCOLS {
+        for op in [FaultOp::Extend, FaultOp::Create, FaultOp::Truncate] {
+            watched("room", 60, move || {
+                fail_and_resume(protocol, op, Fault::Enospc, 1);
+            });
+        }
+    }
+}
+
+/// A resumption that fails leaves the database as it was, and the next one
+/// finishes it.
+#[test]
+fn a_resumption_may_fail_anywhere_and_be_repeated() {
+    watched("resumptions", 120, || {
+        let mut met = 0;
+        for n in 1..200 {
+            let mem = MemFs::new();
+            let faulty = FaultFs::new(Arc::new(mem.clone()));
+            let options = options(Arc::new(faulty.clone()), CommitProtocol::Ordered);
+            let db = open(&options);
+            let told = Told::default();
+            faulty.add_rule(rule(FaultOp::Append, ".log", 30, Fault::Eio, false));
+            told.storm(&db, |_, _| false);
+            faulty.clear_rules();
+            let before = faulty.injected().len();
+            faulty.add_rule(Rule {
+                ops: OpSet::WRITES,
+                path: PathMatch::Any,
+                when: When::Nth(n),
+                fault: Fault::Enospc,
+                sticky: false,
+            });
+            let first = db.resume();
+            faulty.clear_rules();
+            let hit = faulty.injected().len() > before;
+            told.check(&db, &format!("after operation {n}: {first:?}"));
+            match db.resume() {
+                Ok(()) => told.write(&db, true).unwrap(),
+                Err(e) => assert!(e.severity() >= Severity::FatalError, "{n}: {e}"),
+            }
+            told.check(&db, &format!("after operation {n}, twice"));
+            // What happens to unsynced writes at a power cut is not said here.
+            drop(db);
+            let db = open(&options);
+            let found = batches(&db);
+            let acked = told.acked.lock().unwrap();
+            assert!(found.is_superset(&acked), "operation {n}");
+            if first.is_ok() {
+                assert_eq!(found, *acked, "operation {n}: a failed write came back");
+            }
+            if !hit {
+                break;
+            }
+            met += 1;
+        }
+        assert!(met > 10, "only {met}");
+    });
+}
+
+/// Views from before a resumption do not show failed writes after it.
+#[test]
+fn old_views_and_snapshots_keep_to_what_they_saw() {
+    let faulty = FaultFs::new(Arc::new(MemFs::new()));
+    let db = open(&options(Arc::new(faulty.clone()), CommitProtocol::Ordered));
+    let told = Told::default();
+    for _ in 0..10 {
+        told.write(&db, false).unwrap();
+    }
+    faulty.add_rule(rule(FaultOp::Append, ".log", 50, Fault::Eio, false));
+    told.storm(&db, |_, _| false);
+    let acked = told.acked.lock().unwrap().clone();
+    let snapshot = db.snapshot();
+    let mut it = db.raw_iterator();
+    it.seek_to_first();
+    db.resume().unwrap();
+    for _ in 0..100 {
+        told.write(&db, false).unwrap();
+    }
+    db.flush().unwrap();
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    let mut found = BTreeSet::new();
+    while it.valid() {
+        found.insert(u64::from_be_bytes(it.key().unwrap().try_into().unwrap()));
+        it.next();
+    }
+    assert_eq!(found, acked);
+    let keys = snapshot.iterator(whitewater::IteratorMode::Start);
+    let seen: BTreeSet<u64> = keys
+        .map(|kv| u64::from_be_bytes((*kv.unwrap().0).try_into().unwrap()))
+        .collect();
+    assert_eq!(seen, acked);
+}
+
+/// Full disks do not stop the database: flushes are tried again; a writer that
+/// would have to wait for them is told.
+#[test]
+fn flushes_are_tried_again_when_there_is_room() {
+    watched("retries", 60, || {
+        let mem = MemFs::new();
+        let faulty = FaultFs::new(Arc::new(mem.clone()));
+        let mut options = options(Arc::new(faulty.clone()), CommitProtocol::Ordered);
+        options.enable_statistics();
+        let db = open(&options);
+        let told = Told::default();
+        faulty.add_rule(rule(FaultOp::Append, ".sst", 1, Fault::Enospc, true));
+        let e = loop {
+            if let Err(e) = told.write(&db, false) {
+                break e;
+            }
+        };
+        assert_eq!(e.kind(), ErrorKind::IOError);
+        assert!(e.is_no_space() && e.is_retryable(), "{e}");
+        assert!(db.flush().unwrap_err().is_no_space());
+        told.check(&db, "full");
+        let tables = |fs: &MemFs| {
+            let names = whitewater::fs::Fs::list(fs, Path::new(DIR)).unwrap();
+            names.iter().filter(|name| name.ends_with(".sst")).count()
+        };
+        let live = db.live_files().unwrap().len();
+        faulty.clear_rules();
+        db.resume().unwrap();
+        db.flush().unwrap();
+        told.write(&db, true).unwrap();
+        told.check(&db, "room");
+        let ticker = whitewater::statistics::Ticker::ErrorHandlerAutoresumeSuccessCount;
+        assert!(options.get_ticker_count(ticker) > 0);
+        let more = db.live_files().unwrap().len();
+        assert!(more > live);
+        db.wait_for_compact(&Default::default()).unwrap();
+        drop(db);
+        let db = open(&options);
+        told.check(&db, "reopened");
+        let live = db.live_files().unwrap().len();
+        assert_eq!(tables(&mem), live, "no partial output");
+    });
+}
+
+#[test]
+fn too_many_retries_stop_writes_until_a_resumption() {
+    watched("retries", 60, || {
+        let faulty = FaultFs::new(Arc::new(MemFs::new()));
+        let mut options = options(Arc::new(faulty.clone()), CommitProtocol::Ordered);
+        options.set_max_bgerror_resume_count(2);
+        let db = open(&options);
+        let told = Told::default();
+        told.write(&db, false).unwrap();
+        faulty.add_rule(rule(FaultOp::Append, ".sst", 1, Fault::Enospc, true));
+        assert!(db.flush().is_err());
+        let e = told.write(&db, false).unwrap_err();
+        assert_eq!(e.severity(), Severity::HardError);
+        assert!(db.resume().is_err(), "still full");
+        assert!(told.write(&db, false).is_err());
+        faulty.clear_rules();
+        db.resume().unwrap();
+        told.write(&db, false).unwrap();
+        told.check(&db, "resumed");
+    });
+}
+
+#[test]
+fn what_is_not_safe_is_refused_with_the_reason() {
+    let faulty = FaultFs::new(Arc::new(MemFs::new()));
+    let options = options(Arc::new(faulty.clone()), CommitProtocol::Ordered);
+    let db = open(&options);
+    let told = Told::default();
+    db.resume().unwrap();
+    told.write(&db, false).unwrap();
+    faulty.add_rule(Rule {
+        ops: OpSet::of(&[FaultOp::Sync]),
+        path: PathMatch::Contains("MANIFEST".into()),
+        when: When::Nth(1),
+        fault: Fault::Eio,
+        sticky: false,
+    });
+    assert!(db.flush().is_err());
+    let e = db.resume().unwrap_err();
+    assert_eq!(e.severity(), Severity::FatalError);
+    assert!(e.to_string().contains("MANIFEST"), "{e}");
+    assert!(told.write(&db, false).is_err());
+    told.check(&db, "refused");
+    drop(db);
+    let db = open(&options);
+    told.check(&db, "reopened");
+    db.cancel_all_background_work(true);
+    let e = db.resume().unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::ShutdownInProgress);
+}
+
+/// Writers are stalled, the log fails, the database is resumed or closed.
+#[test]
+fn stalled_writers_outlive_failures_resumptions_and_the_end() {
+    for resumes in [true, false] {
+        watched("stalled", 60, move || {
+            let faulty = FaultFs::new(Arc::new(MemFs::new()));
+            let mut options = options(Arc::new(faulty.clone()), CommitProtocol::Ordered);
+            options.set_disable_auto_compactions(false);
+            options.set_level_zero_file_num_compaction_trigger(100);
+            options.set_level_zero_slowdown_writes_trigger(100);
+            options.set_level_zero_stop_writes_trigger(100);
+            options.set_soft_pending_compaction_bytes_limit(0);
+            options.set_hard_pending_compaction_bytes_limit(0);
+            let db = open(&options);
+            let told = Told::default();
+            // Every flush fails for a while: memtables fill up, writers wait.
+            faulty.add_rule(rule(FaultOp::Create, ".sst", 1, Fault::Enospc, true));
+            told.storm(&db, |_, _| false);
+            assert_eq!(
+                db.property_int_value("rocksdb.is-write-stopped"),
+                Ok(Some(1))
+            );
+            let stats = db.property_map_value("rocksdb.cf-write-stall-stats");
+            let stats = stats.unwrap().unwrap();
+            assert_ne!(stats["memtable-limit-stops"], "0");
+            let mut impatient = WriteOptions::default();
+            impatient.set_no_slowdown(true);
+            let e = db.put_opt(b"12345678", b"v", &impatient).unwrap_err();
+            assert!(e.is_retryable(), "{e}");
+            faulty.add_rule(rule(FaultOp::Append, ".log", 1, Fault::Eio, true));
+            let _ = db.flush();
+            if resumes {
+                faulty.clear_rules();
+                db.resume().unwrap();
+                db.flush().unwrap();
+                told.write(&db, true).unwrap();
+                told.check(&db, "resumed");
+            }
+            drop(db);
+            faulty.clear_rules();
+            let db = open(&options);
+            told.check(&db, "reopened");
+        });
+    }
+}
