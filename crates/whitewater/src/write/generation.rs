@@ -185,6 +185,7 @@ impl Generation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arc_swap::ArcSwap;
     use std::collections::BTreeSet;
     use std::path::Path;
     use whitewater_storage::fs::mem::MemFs;
@@ -276,5 +277,64 @@ mod tests {
             (last, offset) = (its_last, end);
         }
         assert_eq!(g.close(), Some(End { last, offset }));
+    }
+
+    /// Generations are closed one after another under threads that reserve.
+    #[test]
+    fn a_place_is_before_or_after_a_close_and_none_is_lost() {
+        const PLACES: usize = 500;
+        let current = ArcSwap::from_pointee(generation(0, 1 << 20));
+        let running = AtomicU64::new(8);
+        let reserve = |t: usize| {
+            let mut places = Vec::new();
+            while places.len() < PLACES {
+                let payload = (places.len() % 5 != 0).then_some(1 + t * 50);
+                let g = current.load_full();
+                match g.reserve(1 + (t as u64) % 3, payload) {
+                    Ok(place) => places.push((g.base(), place)),
+                    Err(Refusal::Closed) => std::thread::yield_now(),
+                    Err(e) => panic!("{e:?}"),
+                }
+            }
+            running.fetch_sub(1, Ordering::SeqCst);
+            places
+        };
+        let reserve = &reserve;
+        let (places, ends) = std::thread::scope(|scope| {
+            let writers: Vec<_> = (0..8).map(|t| scope.spawn(move || reserve(t))).collect();
+            let mut ends = Vec::new();
+            while running.load(Ordering::SeqCst) > 0 {
+                let before = current.load_full();
+                if before.end().is_some_and(|end| end.last == before.base()) {
+                    std::thread::yield_now();
+                    continue; // bases tell generations apart
+                }
+                let end = before.close().expect("nobody else closes");
+                assert_eq!(before.reserve(1, None), Err(Refusal::Closed));
+                ends.push((before.base(), end));
+                current.store(Arc::new(generation(end.last, 1 << 20)));
+            }
+            let places = writers.into_iter().flat_map(|w| w.join().unwrap());
+            (places.collect::<Vec<_>>(), ends)
+        });
+        assert!(!ends.is_empty());
+        let last = current.load();
+        let ends = ends.into_iter().chain([(last.base(), last.end().unwrap())]);
+        let ordered: BTreeSet<_> = places
+            .iter()
+            .map(|(base, p)| (p.first, p.last, p.at, p.end, *base))
+            .collect();
+        assert_eq!(ordered.len(), 8 * PLACES, "no number twice");
+        let mut ordered = ordered.into_iter().peekable();
+        for (base, end) in ends {
+            // What was reserved in a generation fills it to its end.
+            let (mut last, mut offset) = (base, 0);
+            while let Some(place) = ordered.next_if(|place| place.4 == base) {
+                assert_eq!((place.0, place.2), (last + 1, offset));
+                (last, offset) = (place.1, place.3);
+            }
+            assert_eq!(End { last, offset }, end);
+        }
+        assert_eq!(ordered.next(), None);
     }
 }

@@ -8,7 +8,7 @@
 //! acknowledged is missing, that batches are whole, and that each writer's
 //! state and the state of all together are prefixes of what was written.
 
-use crate::harness::parallel::{self, NUMBERS, batch, progress};
+use crate::harness::parallel::{self, NUMBERS, progress};
 use crate::harness::{campaign, open_all, open_named, points, protocols, tiny};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -20,10 +20,10 @@ use std::thread;
 use std::time::Duration;
 use whitewater::{CommitProtocol, DBCompressionType, Options, WriteOptions};
 
-const WRITERS: usize = 8;
+pub const WRITERS: usize = 8;
 const CHILD: &str = "WHITEWATER_CRASH_CHILD";
 
-fn options(protocol: CommitProtocol, seed: u64) -> Options {
+pub fn options(protocol: CommitProtocol, seed: u64) -> Options {
     let mut o = tiny();
     o.set_commit_protocol(protocol);
     o.set_recycle_log_file_num([0, 2][(seed % 2) as usize]);
@@ -43,10 +43,10 @@ fn sync_share(seed: u64) -> f64 {
 }
 
 /// The last batch that each writer was told of, and the sequence number then.
-struct Acks(File);
+pub struct Acks(File);
 
 impl Acks {
-    fn open(db: &Path) -> Acks {
+    pub fn open(db: &Path) -> Acks {
         let mut open = File::options();
         let open = open.read(true).write(true).create(true).truncate(false);
         Acks(open.open(db.with_extension("acks")).expect("opens"))
@@ -58,7 +58,7 @@ impl Acks {
         self.0.write_all_at(&bytes, w as u64 * 16).expect("writes");
     }
 
-    fn read(&self) -> ([u64; WRITERS], u64) {
+    pub fn read(&self) -> ([u64; WRITERS], u64) {
         let mut bytes = [0; WRITERS * 16];
         let _shorter = self.0.read_at(&mut bytes, 0).expect("readable");
         let number = |at| u64::from_le_bytes(*bytes[at..].first_chunk().expect("eight"));
@@ -74,10 +74,14 @@ fn crash_child() {
     let Ok(task) = std::env::var(CHILD) else {
         return;
     };
-    let words: Vec<_> = task.splitn(3, ' ').collect();
+    let words: Vec<_> = task.splitn(4, ' ').collect();
     let protocol = CommitProtocol::from_name(words[0]).expect("a protocol");
     let seed: u64 = words[1].parse().expect("a number");
-    let dir = Path::new(words[2]);
+    let batch = match words[2] {
+        "listed" => parallel::batch,
+        _ => parallel::unlisted,
+    };
+    let dir = Path::new(words[3]);
     let mut options = options(protocol, seed);
     points::shake(&mut options, seed, 16);
     let db = open_named(&options, dir, &parallel::names()).expect("opens");
@@ -114,8 +118,9 @@ fn crash_child() {
     });
 }
 
-/// Starts a child and kills it after `millis`.
-fn crash(protocol: CommitProtocol, seed: u64, dir: &Path, millis: u64) {
+/// Starts a child and kills it after `millis`. Batches are in lists, or not.
+pub fn crash(protocol: CommitProtocol, seed: u64, listed: bool, dir: &Path, millis: u64) {
+    let listed = if listed { "listed" } else { "unlisted" };
     let mut child = Command::new(std::env::current_exe().expect("this binary"))
         .args([
             "crash::crash_child",
@@ -123,7 +128,10 @@ fn crash(protocol: CommitProtocol, seed: u64, dir: &Path, millis: u64) {
             "--nocapture",
             "--test-threads=1",
         ])
-        .env(CHILD, format!("{protocol} {seed} {}", dir.display()))
+        .env(
+            CHILD,
+            format!("{protocol} {seed} {listed} {}", dir.display()),
+        )
         .stdout(Stdio::null())
         .spawn()
         .expect("the child starts");
@@ -141,7 +149,7 @@ fn campaign_on(protocol: CommitProtocol, dir: &Path, first_seed: u64, kills: u64
     for seed in first_seed..first_seed + kills {
         let mut rng = StdRng::seed_from_u64(seed);
         // Short ones hit the recovery from the kill before.
-        crash(protocol, seed, dir, rng.random_range(4..90));
+        crash(protocol, seed, true, dir, rng.random_range(4..90));
         if rng.random_bool(0.2) && seed + 1 < first_seed + kills {
             continue; // a second crash before anybody looks
         }

@@ -6,6 +6,7 @@
 
 mod alternate;
 mod db_bench;
+mod killed;
 mod python;
 pub mod tools;
 mod workload;

@@ -147,6 +147,13 @@ pub fn protocols() -> Vec<CommitProtocol> {
     }
 }
 
+/// The protocols that make writes visible in order: all but one.
+pub fn strict_protocols() -> Vec<CommitProtocol> {
+    let mut protocols = protocols();
+    protocols.retain(|p| *p != CommitProtocol::Unordered);
+    protocols
+}
+
 /// The names that [`set_memtable`] knows.
 pub const MEMTABLES: [&str; 5] = [
     "skip_list",

@@ -36,13 +36,22 @@ fn entries(w: usize, n: u64) -> [(String, String); 2] {
 
 /// Batch `n` of writer `w`.
 pub fn batch(db: &Db, w: usize, n: u64) -> WriteBatch {
+    let mut batch = unlisted(db, w, n);
+    for family in FAMILIES {
+        let cf = db.cf_handle(family).expect("opened with it");
+        batch.merge_cf(&cf, format!("order-{}", n / IN_A_LIST), format!("{w}:{n}"));
+    }
+    batch
+}
+
+/// The same without the list, for readers who have no merge operator.
+pub fn unlisted(db: &Db, w: usize, n: u64) -> WriteBatch {
     let mut batch = WriteBatch::default();
     for family in FAMILIES {
         let cf = db.cf_handle(family).expect("opened with it");
         for (key, value) in entries(w, n) {
             batch.put_cf(&cf, key, value);
         }
-        batch.merge_cf(&cf, format!("order-{}", n / IN_A_LIST), format!("{w}:{n}"));
     }
     batch
 }

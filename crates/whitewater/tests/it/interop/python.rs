@@ -12,7 +12,7 @@ use whitewater::{BlockBasedOptions, DB, DBCompressionType, Options};
 
 const FAMILIES: [&str; 2] = ["default", "one"];
 
-fn python() -> Option<String> {
+pub fn python() -> Option<String> {
     let python = std::env::var("WHITEWATER_PYTHON").ok();
     if python.is_none() {
         let note = "WHITEWATER_PYTHON is not set";
@@ -42,7 +42,7 @@ fn script(python: &str, arguments: &[&str]) -> Content {
         .collect()
 }
 
-fn scan(python: &str, db: &Path) -> Content {
+pub fn scan(python: &str, db: &Path) -> Content {
     let copy = tools::copied(db);
     script(python, &["scan", tools::path(copy.path())])
 }

@@ -7,7 +7,7 @@ use super::threads::kernel;
 use super::{open, options};
 use crate::harness::points::Trap;
 use crate::harness::walk::collect;
-use crate::harness::{protocols, watched};
+use crate::harness::{strict_protocols, watched};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -24,7 +24,7 @@ const IDLE: u64 = 15;
 
 #[test]
 fn writers_sleep_while_one_is_held_up_and_readers_go_on() {
-    for protocol in protocols() {
+    for protocol in strict_protocols() {
         for point in [Point::Reserved, Point::Logged, Point::Inserted] {
             if point == Point::Inserted && protocol == CommitProtocol::Unordered {
                 continue; // visible before that, and nobody waits for it

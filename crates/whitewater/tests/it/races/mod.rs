@@ -2,8 +2,9 @@
 //! up in the middle of a write, switches, failures, holes in the log, power
 //! cuts, stalls, more threads than cores. `docs/design/proof.md` has the list.
 //!
-//! All run with every commit protocol. What cannot happen with one of them
-//! (a leader leaves no hole in the log) is said where it is tested.
+//! All run with every commit protocol, but where one of them promises less (an
+//! unordered write is visible before it is inserted). What cannot happen with
+//! one (a leader leaves no hole in the log) is said where it is tested.
 
 mod causality;
 mod failures;

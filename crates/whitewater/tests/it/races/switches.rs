@@ -8,7 +8,7 @@ use super::threads::kernel;
 use super::{logs_side_by_side, open, options};
 use crate::harness::parallel::{self, NUMBERS, batch, check};
 use crate::harness::points::{Trap, shake};
-use crate::harness::{Db, campaign, protocols, watched};
+use crate::harness::{Db, campaign, protocols, strict_protocols, watched};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
@@ -27,7 +27,7 @@ fn flush_all(db: &Db, wait: bool) {
 /// A switch does not wait for a writer that is held up; a flush does.
 #[test]
 fn a_writer_may_be_held_up_over_switches() {
-    for protocol in protocols() {
+    for protocol in strict_protocols() {
         for point in [Point::Reserved, Point::Logged, Point::Inserted] {
             if point == Point::Inserted && protocol == CommitProtocol::Unordered {
                 continue; // visible before that, and nobody waits for it

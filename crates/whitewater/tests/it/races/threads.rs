@@ -3,6 +3,7 @@
 
 use super::{open, options};
 use crate::harness::{protocols, watched};
+use std::sync::Barrier;
 use std::thread;
 use whitewater::fs::mem::MemFs;
 
@@ -71,10 +72,12 @@ fn any_number_of_threads_comes_to_an_end() {
                 let mut options = options(protocol, MemFs::new());
                 options.set_write_buffer_size(16 << 20);
                 let db = &open(&options);
+                let start = &Barrier::new(threads as usize);
                 let sleeps = thread::scope(|scope| {
                     let writers: Vec<_> = (0..threads)
                         .map(|t| {
                             scope.spawn(move || {
+                                start.wait();
                                 let before = kernel::sleeps();
                                 for n in 0..WRITES / threads {
                                     db.put(format!("{t}-{n}"), [0; 100]).expect("writes");

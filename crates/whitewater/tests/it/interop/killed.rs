@@ -1,0 +1,183 @@
+//! RocksDB on what a killed process left, whose threads were in the middle of
+//! writes: it opens it, and finds what was acknowledged.
+//!
+//! Where a writer was killed between taking its place in the log and filling
+//! it, the log has a hole of zeros. This engine stops there. RocksDB skips
+//! zeros to the end of the block, so it may show later writes, too, which
+//! nobody was told of.
+
+use super::{python, tools};
+use crate::content::{Content, Pairs};
+use crate::crash::{Acks, WRITERS, crash, options};
+use crate::harness::parallel::{self, FAMILIES, progress};
+use crate::harness::points::Trap;
+use crate::harness::walk::collect;
+use crate::harness::{Db, campaign, open_named, protocols, watched};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use whitewater::{CommitProtocol, Options, Point};
+
+/// What this engine shows of a copy of the database.
+fn ours(options: &Options, db: &Path) -> (Content, Vec<u64>) {
+    let copy = tools::copied(db);
+    let db = open_named(options, copy.path(), &parallel::names()).expect("opens");
+    (content(&db), progress(&db, WRITERS))
+}
+
+fn content(db: &Db) -> Content {
+    let family = |name: &str| {
+        let cf = db.cf_handle(name).expect("opened");
+        let pairs = collect(db.raw_iterator_cf(&cf)).expect("readable");
+        (name.to_owned(), pairs)
+    };
+    FAMILIES.into_iter().map(family).collect()
+}
+
+/// The writer and the batch of an entry: `last-W` = N, `key-W-K` = N-PAD.
+fn batch_of(key: &[u8], value: &[u8]) -> (usize, u64) {
+    let text = |bytes| std::str::from_utf8(bytes).expect("ASCII");
+    let number = |text: &str, at| text.split('-').nth(at).expect("a number").to_owned();
+    let w = number(text(key), 1).parse().expect("a number");
+    (w, number(text(value), 0).parse().expect("a number"))
+}
+
+/// Entries of `theirs` that are of batches beyond `ours`, of which there are
+/// `found` of each writer; all others must be the same.
+fn beyond(theirs: &Pairs, ours: &Pairs, found: &[u64]) -> Result<usize, String> {
+    for key in ours.keys() {
+        if !theirs.contains_key(key) {
+            return Err(format!("{} is missing", key.escape_ascii()));
+        }
+    }
+    let mut beyond = 0;
+    for (key, value) in theirs {
+        if ours.get(key) == Some(value) {
+            continue;
+        }
+        let (w, n) = batch_of(key, value);
+        if n <= found[w] {
+            return Err(format!("{} is of batch {n}", key.escape_ascii()));
+        }
+        beyond += 1;
+    }
+    Ok(beyond)
+}
+
+#[test]
+fn rocksdb_opens_what_a_killed_process_left() {
+    const TEST: &str = "rocksdb_opens_what_a_killed_process_left";
+    if !tools::available() {
+        return;
+    }
+    let python = python::python();
+    campaign(TEST, 1, 6, |seed| {
+        for protocol in protocols() {
+            let dir = tempfile::tempdir().expect("a temporary directory");
+            let db = dir.path().join("db");
+            // With its column families, however early it is killed.
+            let options = options(protocol, seed);
+            drop(open_named(&options, &db, &parallel::names()).expect("opens"));
+            let mut rng = StdRng::seed_from_u64(seed);
+            for kill in 0..3 {
+                let millis = rng.random_range(30..120);
+                crash(
+                    protocol,
+                    seed * 1_000 + kill * 2 + seed % 2,
+                    false,
+                    &db,
+                    millis,
+                );
+            }
+            let (ours, found) = ours(&options, &db);
+            let (acked, _) = Acks::open(&db).read();
+            assert!(acked.iter().zip(&found).all(|(a, f)| a <= f), "{protocol}");
+            tools::check(&db);
+            let mut readers = vec![("RocksDB's ldb", tools::scan(&db))];
+            if let Some(python) = &python {
+                readers.push(("rocksdict", python::scan(python, &db)));
+            }
+            for (who, theirs) in readers {
+                let what = format!("{protocol}, seed {seed}, {who}");
+                for family in FAMILIES {
+                    let more = beyond(&theirs[family], &ours[family], &found)
+                        .unwrap_or_else(|e| panic!("{what}, {family}: {e}"));
+                    if more > 0 {
+                        println!("{what}, {family}: {more} entries behind a hole");
+                    }
+                }
+            }
+        }
+    });
+}
+
+/// A hole, made on purpose: a writer stops before it has logged, others log
+/// behind it, one of them into the next block.
+#[test]
+fn rocksdb_shows_no_more_than_what_lies_behind_a_hole() {
+    if !tools::available() {
+        return;
+    }
+    for recycled in [0, 2] {
+        watched("a hole", 60, move || hole(recycled));
+    }
+}
+
+fn hole(recycled: usize) {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut options = options(CommitProtocol::Ordered, 0);
+    options.set_recycle_log_file_num(recycled);
+    options.set_write_buffer_size(1 << 20);
+    let trap = Trap::set(&mut options);
+    let db = &open_named(&options, dir.path(), &parallel::names()).expect("opens");
+    db.put("acked", "1").expect("writes");
+    trap.arm(Point::Reserved);
+    let logged = &AtomicUsize::new(0);
+    let left = thread::scope(|scope| {
+        scope.spawn(|| db.put("hole", "1").expect("writes"));
+        trap.wait();
+        // In this block, over its end, and behind that.
+        for (key, len) in [("behind-1", 10), ("behind-2", 40_000), ("behind-3", 10)] {
+            scope.spawn(move || {
+                db.put(key, vec![b'x'; len]).expect("writes");
+                logged.fetch_add(1, Ordering::Relaxed);
+            });
+            while !logs_hold(dir.path(), key) {
+                thread::yield_now();
+            }
+        }
+        assert_eq!(logged.load(Ordering::Relaxed), 0, "nobody was told");
+        let left = tools::copied(dir.path());
+        trap.release();
+        left
+    });
+    options.set_failpoints(|_, _| ());
+    let (ours, _) = ours(&options, left.path());
+    let keys = |content: &Content| -> Vec<String> {
+        let keys = content["default"].keys().cloned();
+        keys.map(|k| String::from_utf8(k).expect("ASCII")).collect()
+    };
+    assert_eq!(keys(&ours), ["acked"]);
+    let mut readers = vec![("ldb", tools::scan(left.path()))];
+    if let Some(python) = python::python() {
+        readers.push(("rocksdict", python::scan(&python, left.path())));
+    }
+    for (who, theirs) in readers {
+        let found = keys(&theirs);
+        println!("{recycled} recycled, {who}: {found:?}");
+        assert!(found.contains(&"acked".to_owned()), "{who}: {found:?}");
+        let known = |k: &String| k == "acked" || k.starts_with("behind-");
+        assert!(found.iter().all(known), "{who}: {found:?}");
+    }
+}
+
+/// Whether a log holds `text`.
+fn logs_hold(dir: &Path, text: &str) -> bool {
+    let logs = tools::files(dir, "log");
+    logs.iter().any(|log| {
+        let bytes = std::fs::read(log).expect("readable");
+        bytes.windows(text.len()).any(|p| p == text.as_bytes())
+    })
+}
