@@ -48,7 +48,7 @@
 //! A leader applies the requests of members that sleep, and wakes only those
 //! that are awake to apply their own: waking a sleeper costs more than its
 //! insert, and it must be woken once more for the outcome anyhow. In large
-//! groups it shares both with callers ([`deal`]).
+//! groups it shares both with callers (`group::deal`).
 //!
 //! A panic in a step would leave waiters behind; it aborts the process. Steps
 //! therefore catch panics of user code themselves.
