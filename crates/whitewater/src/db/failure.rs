@@ -22,7 +22,6 @@ use super::state::DbState;
 use crate::stats::{Histogram, Ticker};
 use std::fmt;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use whitewater_storage::{Error, ErrorKind, Severity};
 
@@ -246,7 +245,7 @@ impl Engine {
         let worst = state.failure.severity();
         drop(state);
         if severity >= Severity::HardError {
-            self.attention.store(true, Ordering::Relaxed);
+            self.ask_for_attention();
             self.let_writers_through(true);
         }
         self.work.notify_all();
