@@ -32,8 +32,13 @@ pub fn options(protocol: CommitProtocol, seed: u64) -> Options {
         o.set_wal_compression_type(DBCompressionType::Zstd);
     }
     o.set_wal_size_limit_mb([0, 1][(seed / 5 % 2) as usize]);
-    o.set_track_and_verify_wals_in_manifest(seed % 7 < 3);
+    o.set_track_and_verify_wals_in_manifest(tracks_logs(seed));
     o
+}
+
+/// Whether [`options`] has logs tracked in the manifest.
+pub fn tracks_logs(seed: u64) -> bool {
+    seed % 7 < 3
 }
 
 /// How many writes are synced: few, none, many, all. The same for all kills of

@@ -8,7 +8,7 @@
 
 use super::{python, tools};
 use crate::content::{Content, Pairs};
-use crate::crash::{Acks, WRITERS, crash, options};
+use crate::crash::{Acks, WRITERS, crash, options, tracks_logs};
 use crate::harness::parallel::{self, FAMILIES, progress};
 use crate::harness::points::Trap;
 use crate::harness::walk::collect;
@@ -78,14 +78,19 @@ fn rocksdb_opens_what_a_killed_process_left() {
             let dir = tempfile::tempdir().expect("a temporary directory");
             let db = dir.path().join("db");
             // With its column families, however early it is killed.
-            let options = options(protocol, seed);
+            // Without tracked logs: a read-only RocksDB of 7.8 stops at an
+            // assertion of its own when it meets some and was not told to track.
+            let mut options = options(protocol, seed);
+            options.set_track_and_verify_wals_in_manifest(false);
             drop(open_named(&options, &db, &parallel::names()).expect("opens"));
             let mut rng = StdRng::seed_from_u64(seed);
             for kill in 0..3 {
                 let millis = rng.random_range(30..120);
+                let seeds = (seed * 1_000 + kill * 20 + seed % 2..).step_by(2);
+                let untracked = seeds.into_iter().find(|s| !tracks_logs(*s));
                 crash(
                     protocol,
-                    seed * 1_000 + kill * 2 + seed % 2,
+                    untracked.expect("one of four"),
                     false,
                     &db,
                     millis,
