@@ -284,10 +284,14 @@ mod tests {
     fn a_place_is_before_or_after_a_close_and_none_is_lost() {
         const PLACES: usize = 500;
         let current = ArcSwap::from_pointee(generation(0, 1 << 20));
-        let running = AtomicU64::new(8);
+        let (running, closed) = (AtomicU64::new(8), AtomicU64::new(0));
         let reserve = |t: usize| {
             let mut places = Vec::new();
             while places.len() < PLACES {
+                // Nobody is done before a first generation was closed.
+                while places.len() == PLACES / 2 && closed.load(Ordering::SeqCst) == 0 {
+                    std::thread::yield_now();
+                }
                 let payload = (places.len() % 5 != 0).then_some(1 + t * 50);
                 let g = current.load_full();
                 match g.reserve(1 + (t as u64) % 3, payload) {
@@ -312,6 +316,7 @@ mod tests {
                 let end = before.close().expect("nobody else closes");
                 assert_eq!(before.reserve(1, None), Err(Refusal::Closed));
                 ends.push((before.base(), end));
+                closed.fetch_add(1, Ordering::SeqCst);
                 current.store(Arc::new(generation(end.last, 1 << 20)));
             }
             let places = writers.into_iter().flat_map(|w| w.join().unwrap());
