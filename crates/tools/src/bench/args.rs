@@ -269,8 +269,8 @@ mod tests {
     #[test]
     fn flags_that_only_rocksdb_honours_are_refused_by_name() {
         for (line, name) in [
-            ("--manual_wal_flush", "manual_wal_flush"),
-            ("--manual_wal_flush=true", "manual_wal_flush"),
+            ("--inplace_update_support", "inplace_update_support"),
+            ("--inplace_update_support=true", "inplace_update_support"),
             ("--transaction_db=1", "transaction_db"),
             ("--compaction_style 1", "compaction_style"),
             ("--noadvise_random_on_open", "advise_random_on_open"),
@@ -287,8 +287,8 @@ mod tests {
     #[test]
     fn features_that_are_explicitly_unused_pass() {
         for line in [
-            "--manual_wal_flush=false",
-            "--nomanual_wal_flush",
+            "--inplace_update_support=false",
+            "--noinplace_update_support",
             "--unordered_write=false",
             "--enable_pipelined_write=false",
             "--memtablerep=auto",

@@ -189,7 +189,10 @@ mod tests {
 
     #[test]
     fn flags_of_later_work_are_refused_unless_unused() {
-        for (name, unused) in [("transaction_db", "false"), ("manual_wal_flush", "false")] {
+        for (name, unused) in [
+            ("transaction_db", "false"),
+            ("inplace_update_support", "false"),
+        ] {
             assert_eq!(
                 flag(name).and_then(|known| known.unused),
                 Some(unused),
