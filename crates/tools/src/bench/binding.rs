@@ -242,6 +242,9 @@ macro_rules! engine_binding {
                 }
                 options.set_memtable_prefix_bloom_ratio(flags.memtable_bloom_size_ratio);
                 options.set_memtable_whole_key_filtering(flags.memtable_whole_key_filtering);
+                options.set_max_successive_merges(
+                    usize::try_from(flags.max_successive_merges).unwrap_or(0),
+                );
                 options.set_allow_concurrent_memtable_write(flags.allow_concurrent_memtable_write);
                 options.set_enable_write_thread_adaptive_yield(
                     flags.enable_write_thread_adaptive_yield,

@@ -272,6 +272,7 @@ flags! {
         memtable_bloom_size_ratio: f64 = 0.0, "Share of a memtable for a Bloom filter, up to 0.25; 0: none.";
         memtable_whole_key_filtering: bool = false, "Put whole keys into the memtable's Bloom filter.";
         memtable_protection_bytes_per_key: i32 = 0, "Bytes of the checksum of each memtable entry: 0 (none), 1, 2, 4 or 8.";
+        max_successive_merges: i32 = 0, "Merge operands of a key on each other in a memtable on which the next is stored as a value; 0: no limit.";
         allow_concurrent_memtable_write: bool = true, "Let several writers insert into the memtable at once.";
         enable_write_thread_adaptive_yield: bool = true, "Let waiting writers yield for a while before they block.";
         write_thread_max_yield_usec: u64 = 100u64, "Microseconds that a waiting writer yields at most.";
@@ -382,6 +383,11 @@ impl Flags {
         at_least("write_buffer_size", self.write_buffer_size, 1)?;
         at_least("arena_block_size", self.arena_block_size, 0)?;
         at_least("db_write_buffer_size", self.db_write_buffer_size, 0)?;
+        at_least(
+            "max_successive_merges",
+            self.max_successive_merges.into(),
+            0,
+        )?;
         at_least(
             "memtable_protection_bytes_per_key",
             self.memtable_protection_bytes_per_key.into(),
@@ -665,6 +671,7 @@ mod tests {
             ("memtablerep", "prefix_hash"),
             ("db_write_buffer_size", "-1"),
             ("memtable_protection_bytes_per_key", "-1"),
+            ("max_successive_merges", "-1"),
             ("memtablerep", "tree"),
             ("commit_protocol", "leaderless"),
             ("max_write_batch_group_size_bytes", "0"),

@@ -74,7 +74,7 @@ const VALUES: &str = "\
     keyrange_dist_b=0 keyrange_dist_c=0 keyrange_dist_d=0 keyrange_num \
     log_readahead_size=0 max_auto_readahead_size max_bytes_for_level_multiplier_additional= \
     max_compaction_bytes=0 max_num_range_tombstones=0 max_scan_distance=0 \
-    max_successive_merges=0 max_total_wal_size=0 max_write_buffer_number_to_maintain=0 \
+    max_total_wal_size=0 max_write_buffer_number_to_maintain=0 \
     max_write_buffer_size_to_maintain=0 \
     memtable_insert_with_hint_prefix_size=0 \
     mergereadpercent metadata_block_size min_blob_size=0 \

@@ -286,13 +286,15 @@ impl Engine {
     /// Creates a column family.
     ///
     /// # Errors
-    /// `InvalidArgument` when the name is taken or an option is out of range.
+    /// `InvalidArgument` when the name is taken, an option is out of range, or
+    /// the database's options rule one out.
     pub fn create_cf(
         self: &Arc<Self>,
         name: &str,
         options: CfOptions,
     ) -> Result<Arc<ColumnFamilyData>> {
         options.validate()?;
+        self.options.check_family(&options)?;
         self.create_cf_arc(name, Arc::new(options))
     }
 

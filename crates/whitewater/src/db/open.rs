@@ -407,6 +407,7 @@ fn check_wanted(options: &DbOptions, families: Vec<(String, CfOptions)>) -> Resu
     let mut wanted = Wanted::new();
     for (name, cf) in families {
         cf.validate()?;
+        options.check_family(&cf)?;
         if wanted.insert(name.clone(), Arc::new(cf)).is_some() {
             return Err(Error::invalid(format_args!(
                 "column family {name} is listed twice"

@@ -120,12 +120,8 @@ impl CfState {
 impl DbState {
     /// The memtables that writes go to.
     pub fn memtable_map(&self) -> MemtableMap {
-        MemtableMap::new(
-            self.cfs
-                .iter()
-                .map(|(id, cf)| (*id, cf.mem.clone()))
-                .collect(),
-        )
+        let families = self.cfs.values();
+        MemtableMap::new(families.map(|cf| (cf.data.clone(), cf.mem.clone())))
     }
 
     /// The oldest log that any column family may still need.

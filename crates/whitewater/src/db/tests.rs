@@ -1,5 +1,6 @@
 //! What only shows with a hand inside the engine.
 
+mod merges;
 pub(super) mod switches;
 mod unordered;
 

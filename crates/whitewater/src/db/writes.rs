@@ -2,6 +2,7 @@
 
 use super::Engine;
 use super::failure::Source;
+use super::fold::Folding;
 use crate::memtable::{Inserter, PreparedBatch};
 use crate::options::read::WriteSpec;
 use crate::perf::{Step, StepTimer};
@@ -73,23 +74,24 @@ impl Engine {
     }
 
     fn commit(&self, batch: Batch, spec: &WriteSpec) -> (Result<()>, Batch) {
-        let request = WriteRequest {
+        let mut request = WriteRequest {
             batch,
             sync: spec.sync,
             disable_wal: spec.disable_wal,
             ignore_missing_cf: spec.ignore_missing_column_families,
             insert_hint: spec.insert_hint,
+            in_order: false,
         };
-        let outcome = self.commit_request(&request, spec);
+        let outcome = self.commit_request(&mut request, spec);
         (outcome, request.batch)
     }
 
-    fn commit_request(&self, w: &WriteRequest, spec: &WriteSpec) -> Result<()> {
+    fn commit_request(&self, w: &mut WriteRequest, spec: &WriteSpec) -> Result<()> {
         if w.sync && w.disable_wal {
             return Err(Error::invalid("Sync writes has to enable WAL."));
         }
         let _timer = self.time(Histogram::DbWrite);
-        self.check_batch(w)?;
+        w.in_order = self.check_batch(w)?;
         if w.batch.bytes().len() == HEADER_SIZE {
             // Nothing to write, but perhaps something to make durable.
             return if w.sync { self.flush_wal(true) } else { Ok(()) };
@@ -139,10 +141,12 @@ impl Engine {
     }
 
     /// Refuses a batch that could not be applied, before it takes numbers.
-    fn check_batch(&self, w: &WriteRequest) -> Result<()> {
+    /// Returns whether it has merges that may be stored as values.
+    fn check_batch(&self, w: &WriteRequest) -> Result<bool> {
         check_size(w.batch.bytes().len() as u64, w.batch.count())?;
         let generation = self.generation.load();
         let mut found = 0u32;
+        let mut folds = false;
         for op in w.batch.ops() {
             let Op::Entry { cf, ty, key, value } = op? else {
                 continue;
@@ -159,6 +163,7 @@ impl Engine {
                     "writing entries of type {ty:?}"
                 )));
             }
+            folds |= ty == ValueType::Merge && generation.memtables.folds(cf);
         }
         if found != w.batch.count() {
             return Err(Error::corruption(format_args!(
@@ -166,7 +171,7 @@ impl Engine {
                 w.batch.count()
             )));
         }
-        Ok(())
+        Ok(folds)
     }
 
     /// Hands the log to the operating system, or makes it durable: all writes
@@ -386,7 +391,11 @@ impl Engine {
         if request.disable_wal && !self.unlogged.load(Ordering::Relaxed) {
             self.unlogged.store(true, Ordering::Relaxed);
         }
+        let folding = Folding::new(self, &generation.memtables);
         let mut inserter = Inserter::new(request.insert_hint);
+        if request.in_order {
+            inserter.fold_by(&folding);
+        }
         // A column family may have been dropped since the check: its entries
         // take their numbers and go nowhere, as at recovery.
         let memtable_of = |cf| generation.memtables.get(cf);

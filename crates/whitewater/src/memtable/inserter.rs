@@ -1,7 +1,8 @@
 //! Putting a batch's entries into memtables.
 
-use super::Memtable;
 use super::rep::Entry;
+use super::{Fold, Memtable};
+use bytes::Bytes;
 use smallvec::SmallVec;
 use std::{mem, ptr};
 use whitewater_concurrent::art::Prepared;
@@ -32,6 +33,8 @@ pub(crate) struct Inserter<'m, 'e> {
     full: bool,
     /// Entries that follow each other may be near each other.
     hint: bool,
+    /// Says what a merge comes to; without, merges stay what they are.
+    fold: Option<&'m dyn Fold>,
 }
 
 impl<'m, 'e> Inserter<'m, 'e> {
@@ -47,7 +50,14 @@ impl<'m, 'e> Inserter<'m, 'e> {
             deletes: 0,
             full: false,
             hint,
+            fold: None,
         }
+    }
+
+    /// Lets merges that are one too many be stored as the values that `fold`
+    /// finds. Everything before the batch is in the memtables.
+    pub fn fold_by(&mut self, fold: &'m dyn Fold) {
+        self.fold = Some(fold);
     }
 
     /// Adds an entry to `memtable`.
@@ -74,6 +84,11 @@ impl<'m, 'e> Inserter<'m, 'e> {
         if matches!(ty, ValueType::Deletion | ValueType::SingleDeletion) {
             self.deletes += 1;
         }
+        if ty == ValueType::Merge
+            && let Some(merged) = self.folded(memtable, user_key, value, seq)?
+        {
+            return self.add_at_once(memtable, ValueType::Value, user_key, &merged, seq);
+        }
         let entry = Entry {
             user_key,
             tag: pack_tag(seq, ty as u8),
@@ -87,6 +102,59 @@ impl<'m, 'e> Inserter<'m, 'e> {
             self.flush(memtable)?;
         }
         Ok(())
+    }
+
+    /// The value to store in place of a merge operand, if it is one too many
+    /// and the value can be told.
+    fn folded(
+        &mut self,
+        memtable: &'m Memtable,
+        user_key: &[u8],
+        operand: &[u8],
+        seq: SequenceNumber,
+    ) -> Result<Option<Bytes>> {
+        let Some(fold) = self.fold.filter(|_| memtable.max_successive_merges > 0) else {
+            return Ok(None);
+        };
+        // What is before it in the batch counts.
+        self.flush(memtable)?;
+        if !memtable.has_enough_merges(user_key, seq) {
+            return Ok(None);
+        }
+        Ok(fold.fold(memtable, user_key, operand, seq))
+    }
+
+    /// Puts in an entry behind all that was added. Nothing is pending.
+    fn add_at_once(
+        &mut self,
+        memtable: &Memtable,
+        ty: ValueType,
+        user_key: &[u8],
+        value: &[u8],
+        seq: SequenceNumber,
+    ) -> Result<()> {
+        debug_assert!(self.pending.is_empty());
+        let mut entry = Entry {
+            user_key,
+            tag: pack_tag(seq, ty as u8),
+            value,
+        };
+        let mut protected = Vec::new();
+        if memtable.protection.is_on() {
+            memtable.protection.append(&entry, &mut protected);
+            entry.value = &protected;
+        }
+        if self.insert(memtable, &[entry]) == 1 {
+            return Ok(());
+        }
+        Err(Self::used_already(seq))
+    }
+
+    #[cold]
+    fn used_already(seq: SequenceNumber) -> Error {
+        Error::corruption(format_args!(
+            "the sequence number {seq} is already used for its key in the memtable"
+        ))
     }
 
     /// Adds an entry that `memtable` has prepared.
@@ -109,9 +177,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
         if memtable.rep.link(entry, pack_tag(seq, ty as u8)) {
             return Ok(());
         }
-        Err(Error::corruption(format_args!(
-            "the sequence number {seq} is already used for its key in the memtable"
-        )))
+        Err(Self::used_already(seq))
     }
 
     /// Goes on with `memtable`.

@@ -3,7 +3,7 @@
 //! A [`Memtable`] is one generation of a column family: a representation that
 //! keeps entries ([`MemtableRep`]; `art` by default), its range tombstones,
 //! counters, and the number of the log that was current when it was made.
-//! Entries get in through an [`Inserter`]. Around the representation stand, where options ask for
+//! Entries get in through an [`Inserter`], merges perhaps as values (`fold`). Around the representation stand, where options ask for
 //! them, a Bloom filter of keys (`filter`) and checksums of entries
 //! (`protection`). Its memory may be charged to a [`budget`].
 //!
@@ -17,6 +17,7 @@
 mod art;
 pub(crate) mod budget;
 mod filter;
+mod fold;
 mod hash;
 mod hash_link_list;
 mod hash_skip_list;
@@ -31,6 +32,7 @@ mod tests;
 mod vector;
 
 pub(crate) use art::MAX_CAPACITY as MAX_TREE_CAPACITY;
+pub(crate) use fold::Fold;
 pub(crate) use inserter::Inserter;
 pub(crate) use prepared::PreparedBatch;
 pub(crate) use rep::{MemtableKind, MemtableRep};
@@ -69,6 +71,8 @@ pub(crate) struct Memtable {
     /// Which keys there may be, if that is known.
     filter: Option<Arc<KeyFilter>>,
     protection: Protection,
+    /// Merges of one key that may lie on each other; 0 is no limit.
+    max_successive_merges: usize,
     /// Its part of a budget of memory, given back after the memory itself:
     /// fields are dropped in their order.
     charge: Option<Charge>,
@@ -154,6 +158,7 @@ impl Memtable {
             family: home.family.into(),
             filter: KeyFilter::new(options),
             protection: Protection::new(options.memtable_protection_bytes_per_key),
+            max_successive_merges: options.max_successive_merges,
             charge: home
                 .tenant
                 .map(|tenant| Charge::new(tenant.clone(), options.write_buffer_size)),
@@ -206,11 +211,15 @@ impl Memtable {
                 || taken / 2 > self.limit)
     }
 
-    /// Whether entries can be [prepared](Self::prepare). Not those with a
-    /// checksum, which covers the number.
+    /// Whether entries of type `ty` can be [prepared](Self::prepare). Not those
+    /// with a checksum, which covers the number, nor those that may turn into
+    /// something else.
     #[inline]
-    fn prepares(&self) -> bool {
-        self.rep.prepares() && !self.protection.is_on()
+    fn prepares(&self, ty: ValueType) -> bool {
+        self.rep.prepares()
+            && !self.protection.is_on()
+            && ty != ValueType::RangeDeletion
+            && (ty != ValueType::Merge || self.max_successive_merges == 0)
     }
 
     /// Does for entries `(user key, value)` all that can be done before their

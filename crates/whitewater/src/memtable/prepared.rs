@@ -13,7 +13,7 @@ use std::sync::Arc;
 use whitewater_concurrent::art::Prepared;
 use whitewater_storage::Result;
 use whitewater_storage::batch::{Batch, Op};
-use whitewater_storage::key::{SequenceNumber, ValueType};
+use whitewater_storage::key::SequenceNumber;
 
 /// A batch of more operations is not prepared: what is kept for each would
 /// add up.
@@ -46,8 +46,7 @@ impl PreparedBatch {
             let Ok(Op::Entry { cf, ty, key, value }) = op else {
                 continue;
             };
-            let memtable =
-                memtable_of(cf).filter(|m| m.prepares() && ty != ValueType::RangeDeletion);
+            let memtable = memtable_of(cf).filter(|m| m.prepares(ty));
             let same = match (memtable, run_of) {
                 (Some(a), Some(b)) => std::ptr::eq(&raw const **a, b),
                 (None, None) => true,

@@ -150,6 +150,9 @@ option_struct! {
         memtable_whole_key_filtering: bool = false;
         /// Checksum of each entry of a memtable. Bytes: 0 (none), 1, 2, 4 or 8.
         memtable_protection_bytes_per_key: u32 = 0, check protection_bytes;
+        /// Merge operands of one key on top of each other in a memtable on which
+        /// the next one is stored as a value; 0 is no limit.
+        max_successive_merges: usize = 0;
         /// What part of a key is its prefix.
         prefix_extractor: Option<PrefixExtractor> = None;
         /// Memtables in memory before writes stop.
@@ -319,6 +322,20 @@ impl DbOptions {
                 self.unordered_write,
                 self.allow_concurrent_memtable_write
             )));
+        }
+        Ok(())
+    }
+
+    /// The options of a column family that the database's own rule out.
+    ///
+    /// # Errors
+    /// `InvalidArgument` naming both options.
+    pub(crate) fn check_family(&self, cf: &CfOptions) -> Result<()> {
+        if cf.max_successive_merges > 0 && self.protocol() == CommitProtocol::Unordered {
+            // What is visible may not be inserted, so no value can be read.
+            return Err(Error::invalid(
+                "max_successive_merges > 0 is incompatible with unordered_write",
+            ));
         }
         Ok(())
     }

@@ -11,11 +11,15 @@
 //! before the log is written, and the publication puts right that a group may
 //! be inserted before one in front of it: members wait for their own number.
 //!
+//! In a group with a member whose insert reads what is before it
+//! (`WriteRequest::in_order`), the leader inserts for all, in their order, when
+//! the groups before are done.
+//!
 //! The mechanism is `concurrent::group`.
 
 use super::generation::{Generation, Place};
 use super::points::Point;
-use super::steps::{acknowledge, header, reserve};
+use super::steps::{acknowledge, await_before, header, reserve};
 use super::{CommitEnv, WriteRequest};
 use arc_swap::Guard;
 use std::sync::Arc;
@@ -32,6 +36,8 @@ const SMALL_GROUP_SLACK: usize = 128 << 10;
 pub(crate) struct WriteGroup {
     pub(super) generation: Arc<Generation>,
     pub(super) place: Place,
+    /// A member's insert reads what is before it.
+    in_order: bool,
 }
 
 /// The queue of a database's writers. All of them follow one protocol.
@@ -77,6 +83,7 @@ struct Sum {
     bytes: usize,
     sync: bool,
     disable_wal: bool,
+    in_order: bool,
 }
 
 impl<E: CommitEnv> Leader<'_, E> {
@@ -109,6 +116,7 @@ impl<E: CommitEnv> Leader<'_, E> {
             sum.bytes += request.body().len();
             sum.sync |= request.sync;
             sum.disable_wal |= request.disable_wal;
+            sum.in_order |= request.in_order;
         });
         let packed = self.pack(&sum, members)?;
         let size = packed.as_ref().map_or(HEADER_SIZE + sum.bytes, Packed::len);
@@ -126,6 +134,7 @@ impl<E: CommitEnv> Leader<'_, E> {
         Ok(WriteGroup {
             generation: Guard::into_inner(generation),
             place,
+            in_order: sum.in_order,
         })
     }
 
@@ -192,16 +201,16 @@ impl<E: CommitEnv> Steps for Grouped<'_, E> {
         self.pipelined
     }
 
-    fn parallel(&self, _: &WriteGroup) -> bool {
-        self.concurrent_inserts
+    fn parallel(&self, group: &WriteGroup) -> bool {
+        self.concurrent_inserts && !group.in_order
     }
 
     fn apply(&self, group: &WriteGroup, request: &WriteRequest, ticket: u64) -> Result<()> {
         let env = self.leader.env;
-        if self.pipelined && !self.concurrent_inserts {
+        if self.pipelined && !self.parallel(group) {
             // One insert at a time, over all groups: the leader applies for
             // all of its own, when the groups before are done.
-            acknowledge(env, group.place.first - 1)?;
+            await_before(env, group.place.first)?;
         }
         env.apply(&group.generation, request, None, ticket)
     }

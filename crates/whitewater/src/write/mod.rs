@@ -18,6 +18,13 @@
 //! who does a step and who waits: [`ordered`] lets every writer do all of its
 //! own, [`group`] has leaders, and [`unordered`] leaders for the log alone.
 //!
+//! A batch whose insert reads the state before it (`WriteRequest::in_order`:
+//! merges under `max_successive_merges`) waits between *log* and *insert* until
+//! all before it is finished. It waits for lower numbers only, and nobody waits
+//! for higher ones, so nothing goes round in a circle; when one before it
+//! fails, it fails. A leader inserts for a group that has such a batch itself,
+//! in the group's order.
+//!
 //! Invariants (numbers of the design memo in brackets):
 //! * C1 [I1]: sequence order is log order is publication order.
 //! * C2 [I2]: `visible = v` only if every entry with a number up to `v` is in
@@ -41,6 +48,7 @@ pub(crate) mod stall;
 pub(crate) mod steps;
 pub(crate) mod unordered;
 
+use crate::db::cf::ColumnFamilyData;
 use crate::memtable::Memtable;
 use crate::perf::{Step, StepTimer};
 use arc_swap::Guard;
@@ -124,13 +132,34 @@ impl fmt::Display for CommitProtocol {
 #[derive(Debug, Default, Clone)]
 pub(crate) struct MemtableMap {
     by_id: Vec<(u32, Arc<Memtable>)>,
+    /// The column families that limit successive merges, ids ascending.
+    folding: Vec<Arc<ColumnFamilyData>>,
 }
 
 impl MemtableMap {
-    /// A map of `entries`, ids ascending.
-    pub fn new(by_id: Vec<(u32, Arc<Memtable>)>) -> Self {
-        debug_assert!(by_id.is_sorted_by_key(|(id, _)| *id));
-        MemtableMap { by_id }
+    /// The memtables of column families, ids ascending.
+    pub fn new(families: impl Iterator<Item = (Arc<ColumnFamilyData>, Arc<Memtable>)>) -> Self {
+        let mut map = MemtableMap::default();
+        for (family, memtable) in families {
+            map.by_id.push((family.id, memtable));
+            if family.options.max_successive_merges > 0 {
+                map.folding.push(family);
+            }
+        }
+        debug_assert!(map.by_id.is_sorted_by_key(|(id, _)| *id));
+        map
+    }
+
+    /// The column families that limit successive merges.
+    #[inline]
+    pub fn all_folding(&self) -> impl Iterator<Item = &Arc<ColumnFamilyData>> {
+        self.folding.iter()
+    }
+
+    /// Whether the column family `id` limits successive merges.
+    #[inline]
+    pub fn folds(&self, id: u32) -> bool {
+        self.all_folding().any(|family| family.id == id)
     }
 
     /// The position of column family `id`.
@@ -165,6 +194,9 @@ pub(crate) struct WriteRequest {
     pub ignore_missing_cf: bool,
     /// See [`WriteSpec`](crate::options::read::WriteSpec).
     pub insert_hint: bool,
+    /// Its insert reads what is before it (`db::fold`): it begins only when
+    /// all of that is in the memtables.
+    pub in_order: bool,
 }
 
 impl WriteRequest {
@@ -222,7 +254,8 @@ pub(crate) trait CommitEnv: Sync {
     /// known.
     fn prepare(&self, generation: &Generation, request: &WriteRequest) -> Result<Self::Prepared>;
     /// Inserts a batch whose first entry gets `first`; `prepared`, if there is
-    /// something, was made for it and the same generation.
+    /// something, was made for it and the same generation. If the request is
+    /// `in_order`, everything before `first` is in the memtables.
     fn apply(
         &self,
         generation: &Generation,

@@ -26,7 +26,8 @@ pub enum Point {
     /// It counts as finished, and may be visible. The number is its last one,
     /// as for the next two.
     Finished,
-    /// One before it is not finished, so it will wait, at last asleep.
+    /// One before it is not finished, so it will wait, at last asleep. One that
+    /// waits before it inserts gives the last number of those before it.
     Waiting,
     /// It is visible. Its caller has not been told.
     Visible,

@@ -209,6 +209,23 @@ pub(super) fn acknowledge<E: CommitEnv>(env: &E, last: SequenceNumber) -> Result
     Ok(())
 }
 
+/// Waits until everything before `first` is in the memtables; `first` belongs
+/// to a write that is finished after this.
+///
+/// # Errors
+/// One of the writes before failed.
+#[cold]
+pub(super) fn await_before<E: CommitEnv>(env: &E, first: SequenceNumber) -> Result<()> {
+    let before = first - 1;
+    let publication = env.publication();
+    if publication.visible() < before {
+        let _timer = env.step(Step::PublishWait);
+        env.reached(Point::Waiting, before);
+        publication.wait(before).map_err(|_| env.failure())?;
+    }
+    Ok(())
+}
+
 /// Logs and inserts one batch at its place.
 pub(super) fn carry_out<E: CommitEnv>(
     env: &E,
@@ -221,6 +238,9 @@ pub(super) fn carry_out<E: CommitEnv>(
     if let Some(record) = record {
         let header = header(place.first, request.batch.count());
         record.log(env, generation, place, &header)?;
+    }
+    if request.in_order {
+        await_before(env, place.first)?;
     }
     env.apply(generation, request, prepared, place.first)
 }

@@ -200,6 +200,10 @@ impl FakeEnv {
 
 impl FakeEnv {
     fn insert(&self, request: &WriteRequest, first: SequenceNumber) -> Result<()> {
+        if request.in_order {
+            let before = self.inserted.lock().range(..first).count() as u64;
+            assert_eq!(before, first - 1, "all before it is inserted");
+        }
         for (i, op) in request.batch.ops().enumerate() {
             let Op::Entry { key, .. } = op? else { continue };
             let seq = first + i as u64;
@@ -362,6 +366,8 @@ impl Db {
             sync,
             disable_wal,
             ignore_missing_cf: false,
+            // Some of them read what is before.
+            in_order: keys.len() == 2 && !self.env.unordered,
         })
     }
 
@@ -594,6 +600,7 @@ fn a_batch_of_log_data_alone_keeps_its_place_in_the_log() {
             sync: true,
             disable_wal: false,
             ignore_missing_cf: false,
+            in_order: false,
         };
         db.commit(&request).unwrap();
         db.write(&["b".to_owned()], false, false).unwrap();

@@ -19,9 +19,9 @@
 //! memtables that it should be in are not flushed any more, so that the log
 //! keeps what they lack.
 //!
-//! RocksDB refuses the protocol together with `max_successive_merges`, which
-//! reads what an insert may have missed. There is no such option here yet;
-//! when there is, it has to be refused in `DbOptions::check_protocol`.
+//! The protocol is refused together with `max_successive_merges`, as in
+//! RocksDB: that reads what may not be inserted yet
+//! (`DbOptions::check_family`).
 
 use super::generation::Generation;
 use super::group::{Leader, WriteGroup, WriteQueue};

@@ -8,6 +8,7 @@
 use crate::harness::walk::{Bounds, Content, Walk};
 use crate::harness::{
     DIR, Db, MEMTABLES, campaign, open_named, set_concurrent_inserts, set_memtable, show, tiny,
+    views_hold,
 };
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -208,6 +209,10 @@ fn harmless(variant: u64, fs: &MemFs) -> Options {
         len => o.set_prefix_extractor(SliceTransform::create_fixed_prefix(len)),
     }
     o.set_memtable_protection_bytes_per_key(one_of(&[0, 1, 2, 4, 8]) as u32);
+    if views_hold() {
+        // Refused with unordered commit.
+        o.set_max_successive_merges(one_of(&[0, 1, 3]));
+    }
     match one_of(&[0, 1, 2]) {
         0 => {}
         1 => o.set_db_write_buffer_size(100_000),

@@ -157,6 +157,31 @@ impl Options {
         self.cf.memtable_protection_bytes_per_key = bytes;
     }
 
+    /// Merge operands of one key that may lie on each other in the active
+    /// memtable. A merge that finds as many is stored as the value it comes to,
+    /// so that reads need not apply them all. Default 0, no limit.
+    ///
+    /// The value is read from memory only: where no memtable has it, and a
+    /// table may, the operand is stored as such, however many there are; so it
+    /// is when the operator fails, or there is none. (RocksDB also looks into
+    /// the block cache. Its `strict_max_successive_merges`, which reads from
+    /// disk, is not in the `rocksdb` crate and not here.) A table that is not
+    /// open may be opened to ask its filter.
+    ///
+    /// The log has the merge as it was written, and what replay makes of it is
+    /// not limited. A batch with merges in such a column family is inserted
+    /// when all writes before it are, and with grouped commit its group is
+    /// inserted by one thread, so that the outcome never depends on timing. The
+    /// operator then runs inside a write, and must not write to the database.
+    /// Every merge looks at the entries of its key, which takes longest with
+    /// `MemtableFactory::Vector`.
+    ///
+    /// With unordered commit the database is not opened: `InvalidArgument`.
+    /// Cannot be changed while the database is open (RocksDB can).
+    pub fn set_max_successive_merges(&mut self, num: usize) {
+        self.cf.max_successive_merges = num;
+    }
+
     /// Memtables in memory before writes stop. 2 or more, default 2.
     pub fn set_max_write_buffer_number(&mut self, nbuf: i32) {
         self.cf.max_write_buffer_number = nbuf;

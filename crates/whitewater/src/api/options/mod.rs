@@ -299,6 +299,9 @@ mod tests {
             ("memtable_protection_bytes_per_key", "4", |o| {
                 o.set_memtable_protection_bytes_per_key(4);
             }),
+            ("max_successive_merges", "3", |o| {
+                o.set_max_successive_merges(3)
+            }),
             ("arena_block_size", "3", |o| o.set_arena_block_size(3)),
             ("memtable_huge_page_size", "3", |o| {
                 o.set_memtable_huge_page_size(3)
