@@ -24,8 +24,8 @@ fn wrong_command_lines_exit_with_1_and_say_why() {
         "unknown flag --thread; the nearest known one is --threads",
     );
     assert_refused(
-        &["--inplace_update_support"],
-        "--inplace_update_support=true: RocksDB's db_bench knows this flag",
+        &["--use_plain_table"],
+        "--use_plain_table=true: RocksDB's db_bench knows this flag",
     );
     assert_refused(&["--transaction_db=true"], "--transaction_db=true");
     assert_refused(&["--memtablerep=cuckoo"], "--memtablerep=cuckoo");

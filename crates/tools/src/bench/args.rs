@@ -269,8 +269,8 @@ mod tests {
     #[test]
     fn flags_that_only_rocksdb_honours_are_refused_by_name() {
         for (line, name) in [
-            ("--inplace_update_support", "inplace_update_support"),
-            ("--inplace_update_support=true", "inplace_update_support"),
+            ("--use_plain_table", "use_plain_table"),
+            ("--use_plain_table=true", "use_plain_table"),
             ("--transaction_db=1", "transaction_db"),
             ("--compaction_style 1", "compaction_style"),
             ("--noadvise_random_on_open", "advise_random_on_open"),
@@ -289,6 +289,8 @@ mod tests {
         for line in [
             "--inplace_update_support=false",
             "--noinplace_update_support",
+            "--use_plain_table=false",
+            "--nouse_plain_table",
             "--unordered_write=false",
             "--enable_pipelined_write=false",
             "--memtablerep=auto",

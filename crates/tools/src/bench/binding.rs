@@ -242,6 +242,10 @@ macro_rules! engine_binding {
                 }
                 options.set_memtable_prefix_bloom_ratio(flags.memtable_bloom_size_ratio);
                 options.set_memtable_whole_key_filtering(flags.memtable_whole_key_filtering);
+                options.set_inplace_update_support(flags.inplace_update_support);
+                options.set_inplace_update_locks(
+                    usize::try_from(flags.inplace_update_num_locks).unwrap_or(usize::MAX),
+                );
                 options.set_max_successive_merges(
                     usize::try_from(flags.max_successive_merges).unwrap_or(0),
                 );

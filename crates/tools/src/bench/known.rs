@@ -17,7 +17,7 @@ const OFF_SWITCHES: &str = "\
     charge_filter_construction charge_table_reader \
     enable_blob_files enable_blob_garbage_collection enable_cpu_prio enable_io_prio \
     enable_numa expand_range_tombstones file_checksum \
-    finish_after_writes identity_as_first_hash index_with_first_key inplace_update_support \
+    finish_after_writes identity_as_first_hash index_with_first_key \
     mmap_read mmap_write \
     multiread_batched optimistic_transaction_db optimize_filters_for_hits \
     optimize_filters_for_memory partition_index partition_index_and_filters \
@@ -69,7 +69,7 @@ const VALUES: &str = "\
     experimental_mempurge_threshold=0 expire_style fifo_age_for_warm=0 \
     fifo_compaction_max_table_files_size_mb=0 fifo_compaction_ttl=0 file_opening_threads \
     fs_uri= hard_pending_compaction_bytes_limit index_block_restart_interval \
-    index_shortening_mode initial_auto_readahead_size inplace_update_num_locks iter_k \
+    index_shortening_mode initial_auto_readahead_size iter_k \
     iter_sigma iter_theta=0 key_dist_a=0 key_dist_b=0 key_id_range keyrange_dist_a=0 \
     keyrange_dist_b=0 keyrange_dist_c=0 keyrange_dist_d=0 keyrange_num \
     log_readahead_size=0 max_auto_readahead_size max_bytes_for_level_multiplier_additional= \
@@ -191,7 +191,7 @@ mod tests {
     fn flags_of_later_work_are_refused_unless_unused() {
         for (name, unused) in [
             ("transaction_db", "false"),
-            ("inplace_update_support", "false"),
+            ("optimistic_transaction_db", "false"),
         ] {
             assert_eq!(
                 flag(name).and_then(|known| known.unused),

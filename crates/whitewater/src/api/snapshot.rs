@@ -12,7 +12,10 @@ use whitewater_storage::Error;
 /// A snapshot of [`DB`].
 pub type Snapshot<'a> = SnapshotWithThreadMode<'a, DB>;
 
-/// A view of all column families as they were at one moment, until dropped.
+/// A view of all column families as they were at one moment, until dropped;
+/// but of those with
+/// [in-place updates](crate::Options::set_inplace_update_support), which
+/// refuse to be read at one.
 ///
 /// ```
 /// # fn main() -> Result<(), whitewater::Error> {

@@ -16,8 +16,8 @@ use bytes::Bytes;
 use std::any::Any;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
-use whitewater_storage::Result;
 use whitewater_storage::key::{SequenceNumber, seek_key};
+use whitewater_storage::{Error, Result};
 
 impl Engine {
     /// The newest value of `key` visible to `spec`.
@@ -28,6 +28,7 @@ impl Engine {
         spec: &ReadSpec,
     ) -> Result<Option<Bytes>> {
         let _timer = self.time(Histogram::DbGet);
+        check_snapshot(cf, spec)?;
         let choosing = perf::timer(PerfMetric::GetSnapshotTime);
         // Pin first, then load the number: V1.
         let view = cf.pin();
@@ -120,6 +121,7 @@ impl Engine {
         let found: Vec<Result<Option<Bytes>>> = keys
             .iter()
             .map(|(cf, key)| {
+                check_snapshot(cf, spec)?;
                 let at = cfs.partition_point(|c| c.id < cf.id);
                 self.get_in(cf, &views[at], key, seq, spec)
             })
@@ -141,6 +143,9 @@ impl Engine {
         key: &[u8],
         spec: &ReadSpec,
     ) -> (bool, Option<Bytes>) {
+        if check_snapshot(cf, spec).is_err() {
+            return (true, None);
+        }
         let view = cf.pin();
         let seq = self.sequence_in(&view, spec);
         let mut ctx = GetContext::new(key, cf.options.merge_operator.as_deref());
@@ -169,7 +174,7 @@ impl Engine {
         let prefix_mode = prefix_mode(&cf.options, spec);
         let mut sources = Vec::new();
         let mut tombstones = Vec::new();
-        let mut added = Ok(());
+        let mut added = check_snapshot(cf, spec);
         for mem in std::iter::once(&view.mem).chain(&view.imm) {
             sources.push(match prefix_mode {
                 PrefixMode::Never => mem.iter(),
@@ -235,6 +240,20 @@ impl Engine {
             .map_or(0, |d| d.as_secs());
         self.snapshots.take(now, || self.latest_sequence_number())
     }
+}
+
+/// Refuses to read at a snapshot what does not keep old values.
+///
+/// # Errors
+/// `NotSupported` for a column family that updates values in place.
+fn check_snapshot(cf: &ColumnFamilyData, spec: &ReadSpec) -> Result<()> {
+    if spec.snapshot.is_some() && cf.options.inplace_update_support {
+        return Err(Error::not_supported(format_args!(
+            "column family [{}] has no snapshots: it updates values in place (inplace_update_support)",
+            cf.name
+        )));
+    }
+    Ok(())
 }
 
 /// When an iterator keeps to a prefix.

@@ -1,5 +1,6 @@
 //! What only shows with a hand inside the engine.
 
+mod in_place;
 mod merges;
 pub(super) mod switches;
 mod unordered;

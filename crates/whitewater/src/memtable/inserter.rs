@@ -1,5 +1,6 @@
 //! Putting a batch's entries into memtables.
 
+use super::in_place::Handle;
 use super::rep::Entry;
 use super::{Fold, Memtable};
 use bytes::Bytes;
@@ -87,7 +88,10 @@ impl<'m, 'e> Inserter<'m, 'e> {
         if ty == ValueType::Merge
             && let Some(merged) = self.folded(memtable, user_key, value, seq)?
         {
-            return self.add_at_once(memtable, ValueType::Value, user_key, &merged, seq);
+            return self.add_value(memtable, user_key, &merged, seq);
+        }
+        if ty == ValueType::Value && memtable.values.is_some() {
+            return self.add_value(memtable, user_key, value, seq);
         }
         let entry = Entry {
             user_key,
@@ -124,25 +128,37 @@ impl<'m, 'e> Inserter<'m, 'e> {
         Ok(fold.fold(memtable, user_key, operand, seq))
     }
 
-    /// Puts in an entry behind all that was added. Nothing is pending.
-    fn add_at_once(
+    /// Puts in a value behind all that was added, or lets the key's newest
+    /// entry have it.
+    fn add_value(
         &mut self,
         memtable: &Memtable,
-        ty: ValueType,
         user_key: &[u8],
         value: &[u8],
         seq: SequenceNumber,
     ) -> Result<()> {
-        debug_assert!(self.pending.is_empty());
+        self.flush(memtable)?;
         let mut entry = Entry {
             user_key,
-            tag: pack_tag(seq, ty as u8),
+            tag: pack_tag(seq, ValueType::Value as u8),
             value,
         };
         let mut protected = Vec::new();
         if memtable.protection.is_on() {
             memtable.protection.append(&entry, &mut protected);
             entry.value = &protected;
+        }
+        let handle: Handle;
+        if let Some(values) = &memtable.values {
+            if memtable.overwrite(values, user_key, value, seq) {
+                self.entries -= 1; // there is no more than before
+                return Ok(());
+            }
+            handle = values.store(user_key, entry.value);
+            entry.value = &handle;
+            if self.entries.is_multiple_of(AT_ONCE as u64) {
+                memtable.charge(); // as in `flush`
+            }
         }
         if self.insert(memtable, &[entry]) == 1 {
             return Ok(());

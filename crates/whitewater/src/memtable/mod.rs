@@ -8,8 +8,9 @@
 //! (`protection`). Its memory may be charged to a [`budget`].
 //!
 //! Invariants:
-//! * M1: entries are only added, never changed or removed; a memtable that was
-//!   switched out gets no more entries.
+//! * M1: entries are only added, never changed or removed, but for values with
+//!   `inplace_update_support` (`in_place`); a memtable that was switched out
+//!   gets no more entries and stays as it is.
 //! * M2: range tombstones and counters of a batch are in place before its
 //!   sequence numbers are published, so a reader at a published number sees
 //!   them.
@@ -21,6 +22,7 @@ mod fold;
 mod hash;
 mod hash_link_list;
 mod hash_skip_list;
+mod in_place;
 mod inserter;
 mod order;
 mod prepared;
@@ -43,6 +45,7 @@ use crate::read::rangedel::FragmentedTombstones;
 use budget::{Charge, Tenant};
 use bytes::Bytes;
 use filter::{Filtered, KeyFilter};
+use in_place::{Copying, Values, has_handle};
 use parking_lot::Mutex;
 use protection::{Protection, Verified};
 use rep::{RepOptions, new_rep};
@@ -71,6 +74,8 @@ pub(crate) struct Memtable {
     /// Which keys there may be, if that is known.
     filter: Option<Arc<KeyFilter>>,
     protection: Protection,
+    /// Where values are, if they are overwritten in place.
+    values: Option<Arc<Values>>,
     /// Merges of one key that may lie on each other; 0 is no limit.
     max_successive_merges: usize,
     /// Its part of a budget of memory, given back after the memory itself:
@@ -158,6 +163,9 @@ impl Memtable {
             family: home.family.into(),
             filter: KeyFilter::new(options),
             protection: Protection::new(options.memtable_protection_bytes_per_key),
+            values: options
+                .inplace_update_support
+                .then(|| Arc::new(Values::new(options.inplace_update_num_locks))),
             max_successive_merges: options.max_successive_merges,
             charge: home
                 .tenant
@@ -218,6 +226,7 @@ impl Memtable {
     fn prepares(&self, ty: ValueType) -> bool {
         self.rep.prepares()
             && !self.protection.is_on()
+            && self.values.is_none()
             && ty != ValueType::RangeDeletion
             && (ty != ValueType::Merge || self.max_successive_merges == 0)
     }
@@ -258,6 +267,14 @@ impl Memtable {
         let mut outcome = Ok(());
         self.rep
             .get(user_key, pack_tag(seq, SEEK_TYPE), &mut |tag, stored| {
+                let copy;
+                let stored = match &self.values {
+                    Some(values) if has_handle(tag) => {
+                        copy = values.copy(stored);
+                        &copy[..]
+                    }
+                    _ => stored,
+                };
                 let Some(value) = self.protection.open(user_key, tag, stored) else {
                     outcome = Err(protection::mismatch(&self.family, user_key, tag >> 8));
                     return false;
@@ -291,6 +308,10 @@ impl Memtable {
     }
 
     fn verified(&self, points: BoxedIterator) -> BoxedIterator {
+        let points = match &self.values {
+            Some(values) => Box::new(Copying::new(points, values.clone())),
+            None => points,
+        };
         if self.protection.is_on() {
             return Box::new(Verified::new(points, self.protection, self.family.clone()));
         }
@@ -376,7 +397,8 @@ impl Memtable {
             _ => self.range_tombstones.lock().bytes,
         };
         let filter = self.filter.as_ref().map_or(0, |f| f.memory_bytes());
-        filter + tombstones
+        let values = self.values.as_ref().map_or(0, |v| v.memory_bytes());
+        filter + tombstones + values
     }
 
     /// Charges the memory taken so far to the budget, if there is one.

@@ -169,6 +169,11 @@ pub(super) fn check_fit(options: &CfOptions) -> Result<()> {
             "option write_buffer_size: a radix tree holds {MAX_TREE_CAPACITY} bytes at most"
         )));
     }
+    if options.inplace_update_support && options.inplace_update_num_locks == 0 {
+        return Err(Error::invalid(
+            "option inplace_update_num_locks = 0: in-place updates need a lock",
+        ));
+    }
     if kind.groups_by_prefix() && options.prefix_extractor.is_none() {
         return Err(Error::invalid(format_args!(
             "option memtable: {} keeps keys by prefix, set a prefix_extractor",

@@ -150,6 +150,10 @@ option_struct! {
         memtable_whole_key_filtering: bool = false;
         /// Checksum of each entry of a memtable. Bytes: 0 (none), 1, 2, 4 or 8.
         memtable_protection_bytes_per_key: u32 = 0, check protection_bytes;
+        /// Overwrite values in the active memtable instead of adding entries.
+        inplace_update_support: bool = false;
+        /// Locks that readers and the writer of such values share out.
+        inplace_update_num_locks: usize = 10_000, in 0..=1 << 24;
         /// Merge operands of one key on top of each other in a memtable on which
         /// the next one is stored as a value; 0 is no limit.
         max_successive_merges: usize = 0;
@@ -335,6 +339,12 @@ impl DbOptions {
             // What is visible may not be inserted, so no value can be read.
             return Err(Error::invalid(
                 "max_successive_merges > 0 is incompatible with unordered_write",
+            ));
+        }
+        if cf.inplace_update_support && self.allow_concurrent_memtable_write {
+            return Err(Error::invalid(
+                "In-place memtable updates (inplace_update_support) is not compatible with \
+                 concurrent writes (allow_concurrent_memtable_write)",
             ));
         }
         Ok(())

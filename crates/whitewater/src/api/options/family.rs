@@ -157,6 +157,43 @@ impl Options {
         self.cf.memtable_protection_bytes_per_key = bytes;
     }
 
+    /// Whether a put overwrites the value of its key in the active memtable, if
+    /// the newest entry of the key there is a value that is not shorter,
+    /// instead of adding an entry. For keys that are put again and again:
+    /// the memtable does not grow. Default false.
+    ///
+    /// It gives up what other column families keep:
+    ///
+    /// * There are no snapshots: reads of the column family that are given one
+    ///   fail with `NotSupported`. (RocksDB returns none for the whole
+    ///   database, and its `rocksdb` crate then reads what is newest.)
+    /// * An iterator shows each value as it is when it comes to it. Batches
+    ///   are not seen as a whole, and a value may be seen before its write has
+    ///   returned.
+    /// * A write that fails while it is inserted may have left values.
+    ///
+    /// A single value is always read whole. The log has all writes. One thread
+    /// inserts at a time: with
+    /// [`set_allow_concurrent_memtable_write`](Self::set_allow_concurrent_memtable_write),
+    /// which is on by default, or a commit protocol that needs it (ordered,
+    /// unordered), opening is refused as `InvalidArgument`. Cannot be changed
+    /// while the database is open. The callback that RocksDB can be given is
+    /// not in the `rocksdb` crate and not here.
+    pub fn set_inplace_update_support(&mut self, enabled: bool) {
+        self.cf.inplace_update_support = enabled;
+    }
+
+    /// Locks of a memtable with
+    /// [in-place updates](Self::set_inplace_update_support), by hash of the
+    /// key: who reads a value waits for who overwrites one of the same lock.
+    /// 1 to 16777216, default 10000; 32 bytes each, which do not count as the
+    /// memtable's size. Cannot be changed while the database is open (RocksDB
+    /// can, for memtables to come). The text form is RocksDB's
+    /// `inplace_update_num_locks`.
+    pub fn set_inplace_update_locks(&mut self, num: usize) {
+        self.cf.inplace_update_num_locks = num;
+    }
+
     /// Merge operands of one key that may lie on each other in the active
     /// memtable. A merge that finds as many is stored as the value it comes to,
     /// so that reads need not apply them all. Default 0, no limit.

@@ -299,6 +299,12 @@ mod tests {
             ("memtable_protection_bytes_per_key", "4", |o| {
                 o.set_memtable_protection_bytes_per_key(4);
             }),
+            ("inplace_update_support", "true", |o| {
+                o.set_inplace_update_support(true)
+            }),
+            ("inplace_update_num_locks", "3", |o| {
+                o.set_inplace_update_locks(3)
+            }),
             ("max_successive_merges", "3", |o| {
                 o.set_max_successive_merges(3)
             }),
