@@ -9,13 +9,14 @@ use crate::{
 };
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use whitewater_storage::ErrorKind;
 use whitewater_storage::batch::{self, Op};
 use whitewater_storage::filename;
 use whitewater_storage::fs::Fs;
+use whitewater_storage::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
 use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::key::{ValueType, tag, user_key};
 use whitewater_storage::wal::{LogReader, ReadOutcome};
@@ -416,4 +417,79 @@ fn unordered_commit_is_refused() {
     let e = db.create_cf("later", &refused).unwrap_err();
     assert_eq!(e.kind(), ErrorKind::InvalidArgument);
     db.create_cf("later", &fine).unwrap();
+}
+
+/// The writers' tokens in the value of "k".
+fn tokens(db: &Db) -> BTreeSet<String> {
+    let value = db.get("k").unwrap().unwrap_or_default();
+    let text = String::from_utf8(value).unwrap();
+    let tokens: Vec<String> = text.split(',').map(str::to_owned).collect();
+    let set: BTreeSet<String> = tokens.iter().cloned().collect();
+    assert_eq!(set.len(), tokens.len(), "nothing is applied twice");
+    set
+}
+
+/// A merge behind a write that fails fails, too, however far it had come; what
+/// is merged after a resumption is applied to what was acknowledged.
+#[test]
+fn nothing_is_folded_onto_a_write_that_failed() {
+    for protocol in [
+        CommitProtocol::Ordered,
+        CommitProtocol::Grouped,
+        CommitProtocol::Pipelined,
+    ] {
+        for (op, n) in [
+            (FaultOp::Sync, 3),
+            (FaultOp::Sync, 8),
+            (FaultOp::Append, 30),
+        ] {
+            let what = &format!("{protocol}, {op:?} {n}");
+            let mem = MemFs::new();
+            let faulty = FaultFs::new(Arc::new(mem.clone()));
+            let mut options = options(&mem, protocol, 2);
+            options.set_fs(Arc::new(faulty.clone()));
+            let db = open(&options);
+            db.put("k", "first").unwrap();
+            let acked = &Mutex::new(BTreeSet::from(["first".to_owned()]));
+            for round in 0..2 {
+                faulty.add_rule(Rule {
+                    ops: OpSet::of(&[op]),
+                    path: PathMatch::EndsWith(".log".to_owned()),
+                    when: When::Nth(n),
+                    fault: Fault::Eio,
+                    sticky: true,
+                });
+                thread::scope(|scope| {
+                    for t in 0..6 {
+                        let db = &db;
+                        scope.spawn(move || {
+                            let mut how = WriteOptions::default();
+                            how.set_sync(t < 3 && op == FaultOp::Sync);
+                            for i in 0..1_000 {
+                                let token = format!("{round}.{t}.{i}");
+                                if db.merge_opt("k", &token, &how).is_err() {
+                                    break;
+                                }
+                                acked.lock().unwrap().insert(token);
+                            }
+                        });
+                    }
+                });
+                assert!(!faulty.injected().is_empty(), "{what}");
+                assert_eq!(tokens(&db), *acked.lock().unwrap(), "{what}: failed");
+                faulty.clear_rules();
+                db.resume().unwrap_or_else(|e| panic!("{what}: {e}"));
+                assert_eq!(tokens(&db), *acked.lock().unwrap(), "{what}: resumed");
+                for i in 0..4 {
+                    let token = format!("{round}.after.{i}");
+                    db.merge("k", &token).unwrap();
+                    acked.lock().unwrap().insert(token);
+                }
+                assert_eq!(tokens(&db), *acked.lock().unwrap(), "{what}: went on");
+            }
+            drop(db);
+            let db = open(&options);
+            assert_eq!(tokens(&db), *acked.lock().unwrap(), "{what}: reopened");
+        }
+    }
 }
