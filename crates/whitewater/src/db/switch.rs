@@ -21,6 +21,7 @@ use super::state::{CfState, DbState};
 use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
 use crate::write::generation::{End, Generation};
+use crate::write::log::Wal;
 use crate::write::points::Point;
 use parking_lot::RwLockWriteGuard;
 use std::sync::Arc;
@@ -71,6 +72,13 @@ impl NextLog {
     fn segment(&self) -> &Arc<Segment> {
         match self {
             NextLog::Same(log) | NextLog::New(log) => log,
+        }
+    }
+
+    /// There is no switch: a new log is not needed.
+    fn discard(&self, wal: &Wal) {
+        if let NextLog::New(log) = self {
+            wal.discard(log);
         }
     }
 }
@@ -168,7 +176,8 @@ impl Engine {
         #[cfg(test)]
         super::tests::switches::pause();
         let mut gap = Gap::new(self);
-        let end = gap.begin(&before)?;
+        let begun = gap.begin(&before);
+        let end = begun.inspect_err(|_| log.discard(&self.wal))?;
         if matches!(log, NextLog::Same(_)) && end.offset > before.start() {
             // Writes came into the empty log meanwhile, and with them entries
             // of the old memtables: it would be replayed for the new ones, too.
@@ -210,7 +219,8 @@ impl Engine {
         let number = self.versions.new_file_number();
         let log = NextLog::New(self.wal.create(number)?);
         let mut gap = Gap::new(self);
-        let end = gap.begin(&before)?;
+        let begun = gap.begin(&before);
+        let end = begun.inspect_err(|_| log.discard(&self.wal))?;
         let start = self.continue_in(&log, &before, end)?;
         let state = self.lock_state();
         self.settle_empty(&state, end.last, number);
