@@ -243,11 +243,13 @@ impl Engine {
         }
         self.weigh(&mut state, []);
         let worst = state.failure.severity();
-        drop(state);
         if severity >= Severity::HardError {
+            // With the mutex, or a resumption that is done by then would have
+            // its gate opened for good.
             self.ask_for_attention();
             self.let_writers_through(true);
         }
+        drop(state);
         self.work.notify_all();
         self.done.notify_all();
         self.count_failure(error, tried);

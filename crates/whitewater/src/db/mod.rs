@@ -15,6 +15,7 @@ pub(crate) mod cf;
 mod counts;
 pub(crate) mod failure;
 pub(crate) mod files;
+mod gap;
 pub(crate) mod info_log;
 mod maintain;
 pub(crate) mod open;

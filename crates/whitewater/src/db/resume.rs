@@ -71,7 +71,7 @@ impl Engine {
 
     fn try_resume(&self) -> Result<()> {
         let _one_at_a_time = self.switching();
-        let failures = {
+        {
             let mut state = self.lock_state();
             match state.failure.severity() {
                 Severity::HardError if !state.closing => {}
@@ -85,11 +85,18 @@ impl Engine {
             while state.running_flushes > 0 {
                 self.wait_for_job(&mut state, None);
             }
-            state.failure.count
-        };
+        }
         let end = self.stand_in();
         self.await_nobody()?;
         self.check_published()?;
+        // Those of writers who have left are dealt with, too.
+        let failures = {
+            let state = self.lock_state();
+            if state.failure.severity() > Severity::HardError {
+                return Self::check_healthy(&state);
+            }
+            state.failure.count
+        };
         // What the writers who left did is seen from here on.
         let last = self.publication.visible();
         let due = self.hide_failed(last, end);
@@ -268,9 +275,12 @@ impl Engine {
         self.publication.restart(end.last);
         let cleared = {
             let mut state = self.lock_state();
+            // First, so that nothing is forgotten that the first writers ask
+            // for: they find a closed generation until the other is there.
+            let cleared = self.clear(&mut state, failures);
             let next = End { offset: 0, ..end };
             self.install(&state, log, 0, next);
-            self.clear(&mut state, failures)
+            cleared
         };
         for path in obsolete {
             if let Err(e) = self.fs.remove(&path) {
@@ -281,7 +291,8 @@ impl Engine {
         cleared
     }
 
-    /// Forgets the failure, if there were no more than `failures`.
+    /// Forgets the failure, if there were no more than `failures`. Nobody writes
+    /// yet.
     fn clear(&self, state: &mut DbState, failures: u64) -> Result<()> {
         if state.failure.count > failures {
             return Err(match state.failure.stop() {
@@ -293,7 +304,10 @@ impl Engine {
             return Err(Self::shutdown_error());
         }
         state.failure.clear();
-        self.attention.store(false, Ordering::Relaxed);
+        // Acquire: pairs with `ask_for_attention`. Whatever was asked for is
+        // done: the memtables and logs it was about are gone. A failure that is
+        // not forgotten here was not counted yet, and asks after it was.
+        self.attention.swap(false, Ordering::Acquire);
         self.let_writers_through(false);
         self.weigh(state, []);
         Ok(())

@@ -11,14 +11,17 @@
 //! generations are kept account of until their pending inserts are made
 //! ([`Unsettled`]).
 //!
-//! One switch at a time: [`Switching`] is the proof.
+//! One switch at a time: [`Switching`] is the proof. One that fails between the
+//! two stops the database ([`Gap`]).
 
 use super::Engine;
 use super::failure::Source;
+use super::gap::Gap;
 use super::state::{CfState, DbState};
 use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
 use crate::write::generation::{End, Generation};
+use crate::write::log::Wal;
 use crate::write::points::Point;
 use parking_lot::RwLockWriteGuard;
 use std::sync::Arc;
@@ -69,6 +72,13 @@ impl NextLog {
     fn segment(&self) -> &Arc<Segment> {
         match self {
             NextLog::Same(log) | NextLog::New(log) => log,
+        }
+    }
+
+    /// There is no switch: a new log is not needed.
+    fn discard(&self, wal: &Wal) {
+        if let NextLog::New(log) = self {
+            wal.discard(log);
         }
     }
 }
@@ -165,7 +175,9 @@ impl Engine {
         let fresh = self.fresh_memtables(&due, log.segment().log_number());
         #[cfg(test)]
         super::tests::switches::pause();
-        let end = self.close_generation(&before)?;
+        let mut gap = Gap::new(self);
+        let begun = gap.begin(&before);
+        let end = begun.inspect_err(|_| log.discard(&self.wal))?;
         if matches!(log, NextLog::Same(_)) && end.offset > before.start() {
             // Writes came into the empty log meanwhile, and with them entries
             // of the old memtables: it would be replayed for the new ones, too.
@@ -190,6 +202,7 @@ impl Engine {
         }
         self.settle_empty(&state, end.last, number);
         self.install(&state, log.segment(), start, end);
+        gap.end();
         self.weigh(&mut state, ids.iter().copied());
         drop(state);
         self.work.notify_all();
@@ -205,11 +218,14 @@ impl Engine {
         let before = self.generation.load_full();
         let number = self.versions.new_file_number();
         let log = NextLog::New(self.wal.create(number)?);
-        let end = self.close_generation(&before)?;
+        let mut gap = Gap::new(self);
+        let begun = gap.begin(&before);
+        let end = begun.inspect_err(|_| log.discard(&self.wal))?;
         let start = self.continue_in(&log, &before, end)?;
         let state = self.lock_state();
         self.settle_empty(&state, end.last, number);
         self.install(&state, log.segment(), start, end);
+        gap.end();
         drop(state);
         self.trim(&before.log, end.offset);
         Ok(())
@@ -312,10 +328,12 @@ impl Engine {
     /// Puts another generation in the place of the current one, for the
     /// memtables that there are now; returns where the one before ended.
     pub(crate) fn renew_generation(&self, _one_at_a_time: &Switching<'_>) -> Result<End> {
+        let mut gap = Gap::new(self);
         let state = self.lock_state();
         let before = self.generation.load_full();
-        let end = self.close_generation(&before)?;
+        let end = gap.begin(&before)?;
         self.install(&state, &before.log, before.start(), end);
+        gap.end();
         Ok(end)
     }
 
@@ -351,12 +369,18 @@ impl Engine {
                 .all(|g| g.base >= last || g.pending.is_settled())
     }
 
-    /// Closes a generation and keeps account of it until it is settled.
-    fn close_generation(&self, generation: &Generation) -> Result<End> {
+    /// Closes a generation and keeps account of it until it is settled. Sets
+    /// `closed` as soon as it is.
+    pub(super) fn close_generation(
+        &self,
+        generation: &Generation,
+        closed: &mut bool,
+    ) -> Result<End> {
         self.options.hook.reached(Point::Closing, generation.base());
         // Closed without a successor: a switch failed, or the database was
         // closed.
         let end = generation.close().ok_or_else(Engine::shutdown_error)?;
+        *closed = true;
         self.options.hook.reached(Point::Closed, end.last);
         let visible = self.publication.visible();
         let mut unsettled = self.unsettled.lock();

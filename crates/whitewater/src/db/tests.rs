@@ -1,5 +1,6 @@
 //! What only shows with a hand inside the engine.
 
+mod resumptions;
 pub(super) mod switches;
 mod unordered;
 

@@ -25,6 +25,9 @@ use whitewater_storage::wal::Segment;
 const COUNT_BITS: u32 = 28;
 const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
 
+/// Numbers that one place can have, in a generation that has handed out none.
+pub(super) const MAX_COUNT: u64 = COUNT_MASK;
+
 /// Log bytes that the other bits can count: 64 GiB.
 const MAX_OFFSET: u64 = (1 << (64 - COUNT_BITS)) - 1;
 

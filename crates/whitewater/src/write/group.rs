@@ -13,7 +13,7 @@
 //!
 //! The mechanism is `concurrent::group`.
 
-use super::generation::{Generation, Place};
+use super::generation::{Generation, MAX_COUNT, Place};
 use super::points::Point;
 use super::steps::{acknowledge, header, reserve};
 use super::{CommitEnv, WriteRequest};
@@ -26,6 +26,19 @@ use whitewater_storage::{Error, Result};
 
 /// A small leader does not wait for a megabyte of followers: RocksDB's limits.
 const SMALL_GROUP_SLACK: usize = 128 << 10;
+
+/// Bytes that a group may reach whatever the options say. Numbers of entries
+/// count in a generation's tail and in a record's header, so a group of any
+/// size could have too many for them, and for memory: one of this size takes
+/// about as much there as the largest batch.
+pub(crate) const MAX_GROUP_BYTES: usize = 64 << 20;
+
+/// Bytes of the smallest operation in a batch that takes a number: its type,
+/// and the length of an empty key.
+const MIN_ENTRY: usize = 2;
+
+// Only a leader's own batch can be larger, and it has a bound of its own.
+const _: () = assert!(((MAX_GROUP_BYTES / MIN_ENTRY) as u64) < MAX_COUNT);
 
 /// What a group's members share.
 #[derive(Clone)]
@@ -41,7 +54,7 @@ pub(crate) type WriteQueue = GroupQueue<WriteRequest, Error, WriteGroup>;
 #[derive(Debug)]
 pub(crate) struct Leader<'a, E> {
     pub env: &'a E,
-    /// Bytes a group may reach.
+    /// Bytes a group may reach, if that is less than [`MAX_GROUP_BYTES`].
     pub max_group_bytes: usize,
 }
 
@@ -88,16 +101,15 @@ impl<E: CommitEnv> Leader<'_, E> {
         bytes: usize,
     ) -> bool {
         let own = leader.batch.bytes().len();
-        let limit = if own <= SMALL_GROUP_SLACK {
-            self.max_group_bytes.min(own + SMALL_GROUP_SLACK)
-        } else {
-            self.max_group_bytes
-        };
+        let mut limit = self.max_group_bytes.min(MAX_GROUP_BYTES);
+        if own <= SMALL_GROUP_SLACK {
+            limit = limit.min(own + SMALL_GROUP_SLACK);
+        }
         // A synced write in an unsynced group would be acknowledged too early,
         // one without a log in a logged group would be logged.
         candidate.disable_wal == leader.disable_wal
             && (leader.sync || !candidate.sync)
-            && bytes + candidate.batch.bytes().len() <= limit
+            && bytes.saturating_add(candidate.batch.bytes().len()) <= limit
     }
 
     /// Reserves and logs.

@@ -183,15 +183,27 @@ impl Wal {
 
     /// Creates log `number`, with room for the first records. Nobody writes to
     /// it before it is [installed](Wal::install).
+    ///
+    /// # Errors
+    /// A full disk, for one. Then no file is left, neither the log's nor the
+    /// one that was to be reused: what state that is in is not known.
     pub fn create(&self, number: u64) -> Result<Arc<Segment>> {
         let path = filename::wal(&self.dir, number);
         let old = self.logs.lock().recyclable.pop_front();
         let old = old.map(|old| filename::wal(&self.dir, old));
-        let mut file = self
-            .fs
-            .open_shared(&path, old.as_deref(), self.options.shared)?;
+        let made = self.make(number, &path, old.as_deref());
+        made.inspect_err(|_| {
+            for leftover in [Some(path), old].into_iter().flatten() {
+                // One that stays is not needed, which the next open finds out.
+                let _ = self.fs.remove(&leftover);
+            }
+        })
+    }
+
+    fn make(&self, number: u64, path: &Path, old: Option<&Path>) -> Result<Arc<Segment>> {
+        let mut file = self.fs.open_shared(path, old, self.options.shared)?;
         if self.options.manual_flush {
-            file = Box::new(WindowFile::new(file, path));
+            file = Box::new(WindowFile::new(file, path.to_path_buf()));
         }
         let log = Segment::new(file, number, self.options.recycle_limit > 0);
         log.extend(self.options.step())?;
@@ -437,7 +449,7 @@ impl Wal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use whitewater_storage::fs::fault::{FaultFs, FaultOp, OpSet, Rule};
+    use whitewater_storage::fs::fault::{Fault, FaultFs, FaultOp, OpSet, Rule};
     use whitewater_storage::fs::mem::MemFs;
 
     const STEP: u64 = 64 << 10;
@@ -534,6 +546,42 @@ mod tests {
         assert_eq!(Link::decode(&record), Some(link));
         assert_eq!(batch::sequence(&record), 6);
         assert_eq!(reader.record_end(), start);
+    }
+
+    /// Neither a file of its own nor the one that was to be reused.
+    #[test]
+    fn a_log_that_could_not_be_made_leaves_no_file() {
+        for (op, reused) in [
+            (FaultOp::Create, false),
+            (FaultOp::Extend, false),
+            (FaultOp::Reuse, true),
+            (FaultOp::Extend, true),
+        ] {
+            let mem = MemFs::new();
+            let faults = Arc::new(FaultFs::new(Arc::new(mem.clone())));
+            let wal = wal_on(faults.clone(), false);
+            let files = || mem.list(Path::new("/")).unwrap();
+            let (old, _) = next(&wal, 1, 0, 0);
+            if reused {
+                next(&wal, 2, 5, 0);
+                wal.trim(&old, 0).unwrap();
+                assert_eq!(wal.forget_below(2), [0; 0], "kept for reuse");
+            }
+            let before = files().len();
+            faults.add_rule(Rule {
+                fault: Fault::Enospc,
+                ..Rule::nth(OpSet::of(&[op]), 1)
+            });
+            let e = wal.create(3).unwrap_err();
+            assert!(e.is_no_space(), "{op:?}: {e}");
+            let left = if reused { "000002.log" } else { "000001.log" };
+            assert_eq!(files(), [left], "{op:?}");
+            assert_eq!(before, 1 + usize::from(reused));
+            // The next one is a file of its own.
+            let (log, _) = next(&wal, 4, 5, 0);
+            assert_eq!(log.allocated(), STEP);
+            assert_eq!(files().len(), 2, "{op:?}");
+        }
     }
 
     #[test]

@@ -494,6 +494,38 @@ fn groups_keep_to_their_bound_of_bytes() {
     }
 }
 
+/// However large the option: a group's entries are always few enough for the
+/// tail of a generation and the header of a record.
+#[test]
+fn groups_have_a_bound_of_their_own() {
+    let env = FakeEnv::new(Plan::default(), false);
+    let leader = Leader {
+        env: &env,
+        max_group_bytes: usize::MAX,
+    };
+    let of_bytes = |bytes: usize| {
+        let mut batch = Batch::default();
+        batch.push(0, ValueType::Value, b"k", &vec![0; bytes]);
+        WriteRequest {
+            insert_hint: false,
+            batch,
+            sync: false,
+            disable_wal: false,
+            ignore_missing_cf: false,
+        }
+    };
+    let (large, small) = (of_bytes(1 << 20), of_bytes(10));
+    let room = group::MAX_GROUP_BYTES - small.batch.bytes().len();
+    assert!(leader.admits(&large, &small, room));
+    assert!(!leader.admits(&large, &small, room + 1));
+    assert!(!leader.admits(&large, &small, usize::MAX));
+    // One that is larger goes alone.
+    let huge = of_bytes(group::MAX_GROUP_BYTES);
+    assert!(!leader.admits(&huge, &small, huge.batch.bytes().len()));
+    // Small leaders have their bound as before.
+    assert!(!leader.admits(&small, &large, small.batch.bytes().len()));
+}
+
 #[test]
 fn after_a_failed_log_write_nothing_is_acknowledged_or_visible() {
     for protocol in ALL {
