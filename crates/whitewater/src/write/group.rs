@@ -27,7 +27,7 @@ use whitewater_storage::{Error, Result};
 /// A small leader does not wait for a megabyte of followers: RocksDB's limits.
 const SMALL_GROUP_SLACK: usize = 128 << 10;
 
-/// What a group's members share.
+/// What a group's members share: one place in one generation (C6).
 #[derive(Clone)]
 pub(crate) struct WriteGroup {
     pub(super) generation: Arc<Generation>,
@@ -93,8 +93,8 @@ impl<E: CommitEnv> Leader<'_, E> {
         } else {
             self.max_group_bytes
         };
-        // A synced write in an unsynced group would be acknowledged too early,
-        // one without a log in a logged group would be logged.
+        // A synced write in an unsynced group would be acknowledged too early
+        // (C4), one without a log in a logged group would be logged.
         candidate.disable_wal == leader.disable_wal
             && (leader.sync || !candidate.sync)
             && bytes + candidate.batch.bytes().len() <= limit
@@ -162,7 +162,8 @@ impl<E: CommitEnv> Leader<'_, E> {
             self.env.log(generation, place, &parts)?;
         }
         if sum.sync {
-            // Groups log one after the other, so all before it is in the log.
+            // Groups log one after the other (G1), so all before it is in the
+            // log: upholds C4.
             self.env.make_durable(place.last)?;
         }
         Ok(())
@@ -206,6 +207,7 @@ impl<E: CommitEnv> Steps for Grouped<'_, E> {
         env.apply(&group.generation, request, None, ticket)
     }
 
+    /// Once all members have inserted: upholds C2 and C3.
     fn publish(&self, group: &WriteGroup, failure: Option<&Error>) {
         let Place { first, last, .. } = group.place;
         match failure {
