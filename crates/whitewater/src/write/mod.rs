@@ -161,14 +161,13 @@ impl MemtableMap {
     }
 }
 
-/// A batch to commit.
+/// A batch to commit. Operations on column families that are not there take
+/// their numbers and go nowhere.
 #[derive(Debug)]
 pub(crate) struct WriteRequest {
     pub batch: Batch,
     pub sync: bool,
     pub disable_wal: bool,
-    /// Ignore operations on unknown column families.
-    pub ignore_missing_cf: bool,
     /// See [`WriteSpec`](crate::options::read::WriteSpec).
     pub insert_hint: bool,
 }

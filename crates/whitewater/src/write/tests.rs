@@ -361,7 +361,6 @@ impl Db {
             batch,
             sync,
             disable_wal,
-            ignore_missing_cf: false,
         })
     }
 
@@ -593,7 +592,6 @@ fn a_batch_of_log_data_alone_keeps_its_place_in_the_log() {
             batch,
             sync: true,
             disable_wal: false,
-            ignore_missing_cf: false,
         };
         db.commit(&request).unwrap();
         db.write(&["b".to_owned()], false, false).unwrap();
