@@ -233,7 +233,7 @@ impl CommitEnv for Engine {
     #[inline]
     fn enter(&self) -> Result<Guard<Arc<Generation>>> {
         if self.attention.load(Ordering::Relaxed) {
-            self.attend()?;
+            self.attend()?; // refuses after a failure (C5)
         }
         if let Some(tenant) = &self.tenant
             && tenant.budget().should_flush()
@@ -278,7 +278,8 @@ impl CommitEnv for Engine {
     #[cold]
     fn renew(&self, full: Guard<Arc<Generation>>) -> Result<()> {
         let base = full.base();
-        // Whoever holds a generation must not wait for a switch.
+        // Whoever holds a generation must not wait for a switch (S6 of
+        // `db::switch`).
         drop(full);
         let switching = self.switching();
         let generation = self.generation.load();
@@ -361,7 +362,7 @@ impl CommitEnv for Engine {
     fn make_durable(&self, last: SequenceNumber) -> Result<()> {
         let _step = self.step(Step::SyncWait);
         self.durable.reach(last, || {
-            // Whatever is visible is in the log.
+            // Whatever is visible is in the log (C4).
             let upto = self.publication.visible().max(last);
             self.reached(Point::Syncing, upto);
             let timer = self.time(Histogram::WalFileSyncMicros);
@@ -377,6 +378,7 @@ impl CommitEnv for Engine {
     }
 
     fn fail(&self, first: SequenceNumber, error: &Error) {
+        // In this order: C5, F1 of `failure`.
         self.report(Source::Write, error, "a write");
         self.publication.fail(first);
     }

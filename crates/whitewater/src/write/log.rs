@@ -231,8 +231,9 @@ impl Wal {
             log_number: before.log_number(),
             size: end.offset,
         };
-        logs.closed.push(Closed { log: before, end });
+        logs.closed.push(Closed { log: before, end }); // upholds L1
         drop(logs);
+        // Upholds L3: nobody has a place in the log before this returns.
         let record = link.encode(end.last);
         let len = match self.pack(&[&record[HEADER_SIZE..]])? {
             Some(packed) => {
@@ -268,7 +269,7 @@ impl Wal {
         .map(Some)
     }
 
-    /// Makes `log` the current one, which follows none: what the logs before
+    /// Makes `log` the current one, which follows none (L3): what the logs before
     /// held is elsewhere, and the manifest says so. Returns their files, to be
     /// deleted; none is used again, for a write or sync of it may have failed.
     #[must_use]
@@ -298,7 +299,7 @@ impl Wal {
     /// A full disk, for one. The log is what it was, and the next writer tries
     /// again.
     pub fn make_room(&self, log: &Segment, upto: u64) -> Result<()> {
-        let _one_at_a_time = self.extending.lock();
+        let _one_at_a_time = self.extending.lock(); // upholds L4
         if upto <= log.allocated() || log.is_closed() {
             return Ok(());
         }
@@ -358,7 +359,7 @@ impl Wal {
             let logs = self.logs.lock();
             (logs.current.clone(), logs.dir_synced)
         };
-        let synced = self.sync_closed(upto)?;
+        let synced = self.sync_closed(upto)?; // first, by L1
         let Some(current) = current else {
             return Ok(synced);
         };
@@ -387,7 +388,7 @@ impl Wal {
         for one in &closed {
             one.log.sync()?;
         }
-        // One that still gets records has to be synced again for them.
+        // One that still gets records has to be synced again for them (L1).
         let whole = |one: &Closed| {
             one.end.last <= upto && closed.iter().any(|c| Arc::ptr_eq(&c.log, &one.log))
         };
@@ -399,7 +400,7 @@ impl Wal {
         Ok(synced)
     }
 
-    /// Makes the names of all logs durable.
+    /// Makes the names of all logs durable; once it has failed, never (C4).
     fn sync_names(&self) -> Result<()> {
         let mut failed = self.naming.lock();
         if let Some(first) = &*failed {

@@ -511,7 +511,6 @@ fn groups_have_a_bound_of_their_own() {
             batch,
             sync: false,
             disable_wal: false,
-            ignore_missing_cf: false,
         }
     };
     let (large, small) = (of_bytes(1 << 20), of_bytes(10));
