@@ -2,12 +2,13 @@
 //! compression, tracking, recycling, and what a killed process leaves.
 
 use crate::harness::hold::{HOLD, gated};
+use crate::harness::hooked::{HookedLogs, LogHook};
 use crate::harness::{DIR, Db, open_all, tiny, tiny_on, watched};
 use crate::interop::tools;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, SystemTime};
 use whitewater::fs::Fs;
@@ -730,6 +731,43 @@ fn a_hole_that_a_killed_writer_left_is_the_end_of_the_log() {
             assert_eq!(keys, expected.map(|(n, i)| (n, format!("k{i:05}"))));
         }
     });
+}
+
+/// Whether each extension of a log was to be initialized.
+#[derive(Debug, Default)]
+struct Asked(Mutex<Vec<bool>>);
+
+impl LogHook for Asked {
+    fn initializing(&self, on: bool) {
+        self.0.lock().unwrap().push(on);
+    }
+}
+
+#[test]
+fn logs_are_initialized_while_writes_are_synced_one_by_one() {
+    let asked = Arc::new(Asked::default());
+    let mut o = tiny_on(HookedLogs::new(asked.clone()));
+    o.set_write_buffer_size(1 << 20); // 64 KiB at a time
+    let db = open_all(&o, Path::new(DIR)).unwrap();
+    let mut synced = WriteOptions::default();
+    synced.set_sync(true);
+    let unsynced = WriteOptions::default();
+    let write = |n: u32, options: &WriteOptions| {
+        asked.0.lock().unwrap().clear();
+        for i in 0..n {
+            db.put_opt(format!("{i}"), [b'v'; 1_000], options).unwrap();
+        }
+        asked.0.lock().unwrap().clone()
+    };
+    assert_eq!(*asked.0.lock().unwrap(), [false], "nothing is known yet");
+    assert_eq!(write(200, &synced), [true; 3]);
+    assert!(!write(200, &unsynced).last().unwrap());
+    assert!(write(200, &synced).last().unwrap());
+    drop(db);
+    assert_eq!(
+        open_all(&o, Path::new(DIR)).unwrap().get("199").unwrap(),
+        Some(vec![b'v'; 1_000])
+    );
 }
 
 /// The end of what was written to the last log.

@@ -17,6 +17,8 @@ pub trait LogHook: Debug + Send + Sync + 'static {
     fn writing(&self, _data: &[u8]) {}
     /// It was.
     fn written(&self) {}
+    /// Space that a log gets is to be initialized, or not.
+    fn initializing(&self, _on: bool) {}
     /// A log is about to be synced.
     fn syncing(&self) {}
     /// It was.
@@ -126,6 +128,10 @@ impl<H: LogHook> SharedFile for HookedLog<H> {
     }
     fn extend(&self, len: u64) -> Result<()> {
         self.file.extend(len)
+    }
+    fn initialize(&self, on: bool) {
+        self.hook.initializing(on);
+        self.file.initialize(on);
     }
     fn allocated(&self) -> u64 {
         self.file.allocated()
