@@ -25,9 +25,8 @@
 //!   of the table made of it.
 //! * S6: whoever holds a generation does not wait for a switch, for a
 //!   resumption has the right to switch while it waits for all to let go.
-//!
-//! One that fails between closing a generation and installing the next stops
-//! the database ([`Gap`]).
+//! * S7: a switch that does not get from the close to the next generation stops
+//!   the database ([`Gap`]), so nobody waits for one that never comes.
 
 use super::Engine;
 use super::failure::Source;
