@@ -20,6 +20,7 @@
 
 use memmap2::{Advice, MmapOptions, MmapRaw};
 use std::fs::File;
+use std::hint::black_box;
 use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -102,10 +103,7 @@ impl Mapping {
                     Err((io::ErrorKind::Interrupted, _)) => {}
                     // Unknown before Linux 5.14.
                     Err((io::ErrorKind::InvalidInput, _)) => {
-                        for page in (0..len).step_by(PAGE as usize) {
-                            word(window, (in_window + page) as usize)
-                                .fetch_or(0, Ordering::Relaxed);
-                        }
+                        touch(window, in_window, len);
                         break;
                     }
                     Err((_, e)) => return Err(e),
@@ -140,8 +138,25 @@ impl Mapping {
     /// the file, as the mapping has it; stored back unchanged.
     pub fn rewrite_word(&self, offset: u64) -> Option<[u8; WORD]> {
         let word = word(self.window(offset)?, (offset % WINDOW) as usize);
-        Some(word.fetch_or(0, Ordering::Relaxed).to_ne_bytes())
+        Some(rewrite(word).to_ne_bytes())
     }
+}
+
+/// Stores to each page of `len` bytes at `at`, a page's first, what is there.
+fn touch(window: &MmapRaw, at: u64, len: u64) {
+    for page in (0..len).step_by(PAGE as usize) {
+        rewrite(word(window, (at + page) as usize));
+    }
+}
+
+/// Stores what is in `word`, and returns it: so the page can be written to, and
+/// has taken its write fault.
+///
+/// The compiler must not know that nothing changes: of `fetch_or(0)` it makes a
+/// fence and a load, and nothing at all where the result is not used, and a
+/// load takes a read fault and works in pages that cannot be written to.
+fn rewrite(word: &AtomicUsize) -> usize {
+    word.fetch_or(black_box(0), Ordering::Relaxed)
 }
 
 /// The word at `at`, a multiple of its size below the window's length.
@@ -217,3 +232,6 @@ fn store_part(word: &AtomicUsize, skip: usize, len: usize, bytes: usize) {
         old = now;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,7 @@
 
 use super::Engine;
 use super::state::{CfState, DbState};
+use crate::jobs::guarded;
 use crate::memtable::budget::{Flusher, Tenant};
 use std::sync::Arc;
 use whitewater_storage::Result;
@@ -28,7 +29,8 @@ impl Engine {
 
     /// By a flush thread, without locks: what was asked for.
     pub(crate) fn flush_for_budget(&self) {
-        if let Err(e) = self.switch_for_budget() {
+        // The thread has to live on, for the flushes of a resumed database.
+        if let Err(e) = guarded(|| self.switch_for_budget()) {
             self.log.write(&format!("no flush for the budget: {e}"));
         }
     }

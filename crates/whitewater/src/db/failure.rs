@@ -16,6 +16,14 @@
 //!
 //! The worst failure counts; of equals, the first. It is what refused writes
 //! report.
+//!
+//! Invariants (C5; F4 to F7 are in [`resume`](super::resume)):
+//! * F1: a failure is noted before anybody is told of it, so whoever is told
+//!   finds the reason.
+//! * F2: while the database is stopped, the request for attention stands, so
+//!   every writer that would take a place meets the failure.
+//! * F3: no log, table or manifest is written or synced again after a write or
+//!   sync of it has failed.
 
 use super::Engine;
 use super::state::DbState;
@@ -243,11 +251,13 @@ impl Engine {
         }
         self.weigh(&mut state, []);
         let worst = state.failure.severity();
-        drop(state);
         if severity >= Severity::HardError {
-            self.ask_for_attention();
+            // With the mutex, or a resumption that is done by then would have
+            // its gate opened for good.
+            self.ask_for_attention(); // upholds F2
             self.let_writers_through(true);
         }
+        drop(state);
         self.work.notify_all();
         self.done.notify_all();
         self.count_failure(error, tried);

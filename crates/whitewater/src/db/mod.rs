@@ -16,6 +16,7 @@ mod counts;
 pub(crate) mod failure;
 pub(crate) mod files;
 mod fold;
+mod gap;
 pub(crate) mod info_log;
 mod maintain;
 pub(crate) mod open;

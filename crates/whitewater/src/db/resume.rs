@@ -22,8 +22,17 @@
 //! 5. *Give up* the numbers of the failed writes (they are not used again), and
 //!    let writers into a generation with the new log and new memtables.
 //!
-//! Nothing is written to a log, or synced, that has failed before; old logs are
-//! deleted and not recycled. A failure on the way leaves the database stopped,
+//! Invariants:
+//! * F4: nobody is inside a generation when entries are hidden and tables made.
+//! * F5: a memtable's horizon is set before a number above it is visible, and
+//!   readers load the horizon after the visible number.
+//! * F6: the tables, and that no log before the new one is needed, are recorded
+//!   in one step, before a write can be acknowledged in the new log.
+//! * F7: numbers given up are not used again: the manifest has the last of them
+//!   before the new generation begins behind it (P7).
+//!
+//! Nothing is written to a log, or synced, that has failed before (F3); old
+//! logs are deleted, not recycled and not archived. A failure on the way leaves the database stopped,
 //! reads as they were, and a further resumption free to try.
 
 use super::Engine;
@@ -71,7 +80,7 @@ impl Engine {
 
     fn try_resume(&self) -> Result<()> {
         let _one_at_a_time = self.switching();
-        let failures = {
+        {
             let mut state = self.lock_state();
             match state.failure.severity() {
                 Severity::HardError if !state.closing => {}
@@ -85,11 +94,18 @@ impl Engine {
             while state.running_flushes > 0 {
                 self.wait_for_job(&mut state, None);
             }
+        }
+        let end = self.stand_in();
+        self.await_nobody()?; // upholds F4
+        self.check_published()?;
+        // Those of writers who have left are dealt with, too.
+        let failures = {
+            let state = self.lock_state();
+            if state.failure.severity() > Severity::HardError {
+                return Self::check_healthy(&state);
+            }
             state.failure.count
         };
-        let end = self.stand_in();
-        self.await_nobody()?;
-        self.check_published()?;
         // What the writers who left did is seen from here on.
         let last = self.publication.visible();
         let due = self.hide_failed(last, end);
@@ -159,7 +175,8 @@ impl Engine {
         Self::check_healthy(&state)
     }
 
-    /// Hides what is above `last`, the visible number; returns all memtables.
+    /// Hides what is above `last`, the visible number (F5); returns all
+    /// memtables.
     fn hide_failed(&self, last: SequenceNumber, end: End) -> Vec<Due> {
         let mut state = self.lock_state();
         let mut due = Vec::new();
@@ -184,7 +201,7 @@ impl Engine {
     }
 
     /// Makes tables of all memtables, and records that no log before `log` is
-    /// needed.
+    /// needed (F6).
     fn begin_anew(&self, due: &[Due], log: &Arc<Segment>, end: End) -> Result<()> {
         let mut tables = BTreeMap::new();
         let mut written = guarded(|| self.write_tables(due, &mut tables));
@@ -236,7 +253,8 @@ impl Engine {
             new_files: tables.iter().map(|t| (0, t.clone())).collect(),
             ..VersionEdit::default()
         });
-        // Numbers of failed writes are not used again after a crash either.
+        // Numbers of failed writes are not used again after a crash either
+        // (F7).
         let last = end.last;
         self.versions
             .log_and_apply(edits.collect(), last, None, &mut |changed| {
@@ -268,9 +286,12 @@ impl Engine {
         self.publication.restart(end.last);
         let cleared = {
             let mut state = self.lock_state();
+            // First, so that nothing is forgotten that the first writers ask
+            // for: they find a closed generation until the other is there.
+            let cleared = self.clear(&mut state, failures);
             let next = End { offset: 0, ..end };
             self.install(&state, log, 0, next);
-            self.clear(&mut state, failures)
+            cleared
         };
         for path in obsolete {
             if let Err(e) = self.fs.remove(&path) {
@@ -281,7 +302,8 @@ impl Engine {
         cleared
     }
 
-    /// Forgets the failure, if there were no more than `failures`.
+    /// Forgets the failure, if there were no more than `failures`. Nobody writes
+    /// yet.
     fn clear(&self, state: &mut DbState, failures: u64) -> Result<()> {
         if state.failure.count > failures {
             return Err(match state.failure.stop() {
@@ -293,7 +315,10 @@ impl Engine {
             return Err(Self::shutdown_error());
         }
         state.failure.clear();
-        self.attention.store(false, Ordering::Relaxed);
+        // Acquire: pairs with `ask_for_attention`. Whatever was asked for is
+        // done: the memtables and logs it was about are gone. A failure that is
+        // not forgotten here was not counted yet, and asks after it was.
+        self.attention.swap(false, Ordering::Acquire);
         self.let_writers_through(false);
         self.weigh(state, []);
         Ok(())

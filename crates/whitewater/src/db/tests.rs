@@ -2,6 +2,7 @@
 
 mod in_place;
 mod merges;
+mod resumptions;
 pub(super) mod switches;
 mod unordered;
 

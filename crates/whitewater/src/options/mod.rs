@@ -101,7 +101,8 @@ option_struct! {
         /// Memory of all memtables at which one is flushed; without effect with a
         /// write buffer manager. Bytes; 0 is no limit.
         db_write_buffer_size: usize = 0;
-        /// Most bytes of batches committed as one group. Bytes.
+        /// Most bytes of batches committed as one group, up to 64 MiB; more counts
+        /// as that. Bytes.
         max_write_batch_group_size_bytes: usize = 1 << 20, in 1..=usize::MAX;
         /// Rate of writes while they are slowed down. Bytes per second; 0 is 16 MiB.
         delayed_write_rate: u64 = 0;

@@ -17,7 +17,7 @@
 //!
 //! The mechanism is `concurrent::group`.
 
-use super::generation::{Generation, Place};
+use super::generation::{Generation, MAX_COUNT, Place};
 use super::points::Point;
 use super::steps::{acknowledge, await_before, header, reserve};
 use super::{CommitEnv, WriteRequest};
@@ -31,7 +31,20 @@ use whitewater_storage::{Error, Result};
 /// A small leader does not wait for a megabyte of followers: RocksDB's limits.
 const SMALL_GROUP_SLACK: usize = 128 << 10;
 
-/// What a group's members share.
+/// Bytes that a group may reach whatever the options say. Numbers of entries
+/// count in a generation's tail and in a record's header, so a group of any
+/// size could have too many for them, and for memory: one of this size takes
+/// about as much there as the largest batch.
+pub(crate) const MAX_GROUP_BYTES: usize = 64 << 20;
+
+/// Bytes of the smallest operation in a batch that takes a number: its type,
+/// and the length of an empty key.
+const MIN_ENTRY: usize = 2;
+
+// Only a leader's own batch can be larger, and it has a bound of its own.
+const _: () = assert!(((MAX_GROUP_BYTES / MIN_ENTRY) as u64) < MAX_COUNT);
+
+/// What a group's members share: one place in one generation (C6).
 #[derive(Clone)]
 pub(crate) struct WriteGroup {
     pub(super) generation: Arc<Generation>,
@@ -47,7 +60,7 @@ pub(crate) type WriteQueue = GroupQueue<WriteRequest, Error, WriteGroup>;
 #[derive(Debug)]
 pub(crate) struct Leader<'a, E> {
     pub env: &'a E,
-    /// Bytes a group may reach.
+    /// Bytes a group may reach, if that is less than [`MAX_GROUP_BYTES`].
     pub max_group_bytes: usize,
 }
 
@@ -95,16 +108,15 @@ impl<E: CommitEnv> Leader<'_, E> {
         bytes: usize,
     ) -> bool {
         let own = leader.batch.bytes().len();
-        let limit = if own <= SMALL_GROUP_SLACK {
-            self.max_group_bytes.min(own + SMALL_GROUP_SLACK)
-        } else {
-            self.max_group_bytes
-        };
-        // A synced write in an unsynced group would be acknowledged too early,
-        // one without a log in a logged group would be logged.
+        let mut limit = self.max_group_bytes.min(MAX_GROUP_BYTES);
+        if own <= SMALL_GROUP_SLACK {
+            limit = limit.min(own + SMALL_GROUP_SLACK);
+        }
+        // A synced write in an unsynced group would be acknowledged too early
+        // (C4), one without a log in a logged group would be logged.
         candidate.disable_wal == leader.disable_wal
             && (leader.sync || !candidate.sync)
-            && bytes + candidate.batch.bytes().len() <= limit
+            && bytes.saturating_add(candidate.batch.bytes().len()) <= limit
     }
 
     /// Reserves and logs.
@@ -171,7 +183,8 @@ impl<E: CommitEnv> Leader<'_, E> {
             self.env.log(generation, place, &parts)?;
         }
         if sum.sync {
-            // Groups log one after the other, so all before it is in the log.
+            // Groups log one after the other (G1), so all before it is in the
+            // log: upholds C4.
             self.env.make_durable(place.last)?;
         }
         Ok(())
@@ -202,7 +215,7 @@ impl<E: CommitEnv> Steps for Grouped<'_, E> {
     }
 
     fn parallel(&self, group: &WriteGroup) -> bool {
-        self.concurrent_inserts && !group.in_order
+        self.concurrent_inserts && !group.in_order // C7
     }
 
     fn apply(&self, group: &WriteGroup, request: &WriteRequest, ticket: u64) -> Result<()> {
@@ -215,6 +228,7 @@ impl<E: CommitEnv> Steps for Grouped<'_, E> {
         env.apply(&group.generation, request, None, ticket)
     }
 
+    /// Once all members have inserted: upholds C2 and C3.
     fn publish(&self, group: &WriteGroup, failure: Option<&Error>) {
         let Place { first, last, .. } = group.place;
         match failure {

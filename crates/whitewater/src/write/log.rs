@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use whitewater_storage::batch::{self, Batch, HEADER_SIZE, Op};
 use whitewater_storage::filename;
 use whitewater_storage::fs::window::WindowFile;
@@ -88,10 +88,23 @@ pub(crate) struct WalOptions {
     pub packed: bool,
 }
 
+/// A log begins with that much room, and is doubled from there: how it is best
+/// made ready shows by then.
+const FIRST_STEP: u64 = 256 << 10;
+
+/// When syncs are less than this many bytes apart, the space for the log is
+/// initialized, which makes each of them cheaper.
+const INITIALIZED_PER_SYNC: u64 = 64 << 10;
+
 impl WalOptions {
-    /// Bytes by which a log is extended.
+    /// Bytes by which a log is extended at most.
     fn step(&self) -> u64 {
         (self.expected / 16).clamp(64 << 10, 4 << 20)
+    }
+
+    /// Bytes by which a log is extended that has `ready`.
+    fn step_from(&self, ready: u64) -> u64 {
+        ready.max(FIRST_STEP).min(self.step())
     }
 }
 
@@ -114,6 +127,14 @@ pub(crate) struct Wal {
     /// Written by: under the lock. Read by: writers that keep to a limit
     /// (relaxed). Publishes nothing.
     older_bytes: AtomicU64,
+    /// Syncs since the current log was last extended.
+    /// Written by: whoever syncs, and whoever extends (relaxed). Read by: the
+    /// latter. Publishes nothing.
+    syncs: AtomicU64,
+    /// Whether logs are initialized at present.
+    /// Written by: whoever extends, under `extending` (relaxed). Read by:
+    /// whoever creates a log. Publishes nothing.
+    initializes: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -149,7 +170,6 @@ impl Wal {
         Wal {
             fs,
             dir,
-            options,
             logs: Mutex::new(Logs {
                 current: None,
                 first: None,
@@ -161,6 +181,9 @@ impl Wal {
             extending: Mutex::new(()),
             naming: Mutex::new(None),
             older_bytes: AtomicU64::new(0),
+            syncs: AtomicU64::new(0),
+            initializes: AtomicBool::new(options.shared.initialize),
+            options,
         }
     }
 
@@ -183,18 +206,31 @@ impl Wal {
 
     /// Creates log `number`, with room for the first records. Nobody writes to
     /// it before it is [installed](Wal::install).
+    ///
+    /// # Errors
+    /// A full disk, for one. Then no file is left, neither the log's nor the
+    /// one that was to be reused: what state that is in is not known.
     pub fn create(&self, number: u64) -> Result<Arc<Segment>> {
         let path = filename::wal(&self.dir, number);
         let old = self.logs.lock().recyclable.pop_front();
         let old = old.map(|old| filename::wal(&self.dir, old));
-        let mut file = self
-            .fs
-            .open_shared(&path, old.as_deref(), self.options.shared)?;
+        let made = self.make(number, &path, old.as_deref());
+        made.inspect_err(|_| {
+            for leftover in [Some(path), old].into_iter().flatten() {
+                // One that stays is not needed, which the next open finds out.
+                let _ = self.fs.remove(&leftover);
+            }
+        })
+    }
+
+    fn make(&self, number: u64, path: &Path, old: Option<&Path>) -> Result<Arc<Segment>> {
+        let mut file = self.fs.open_shared(path, old, self.options.shared)?;
         if self.options.manual_flush {
-            file = Box::new(WindowFile::new(file, path));
+            file = Box::new(WindowFile::new(file, path.to_path_buf()));
         }
         let log = Segment::new(file, number, self.options.recycle_limit > 0);
-        log.extend(self.options.step())?;
+        log.initialize(self.initializes.load(Ordering::Relaxed));
+        log.extend(self.options.step_from(0))?;
         Ok(Arc::new(log))
     }
 
@@ -219,8 +255,9 @@ impl Wal {
             log_number: before.log_number(),
             size: end.offset,
         };
-        logs.closed.push(Closed { log: before, end });
+        logs.closed.push(Closed { log: before, end }); // upholds L1
         drop(logs);
+        // Upholds L3: nobody has a place in the log before this returns.
         let record = link.encode(end.last);
         let len = match self.pack(&[&record[HEADER_SIZE..]])? {
             Some(packed) => {
@@ -256,7 +293,7 @@ impl Wal {
         .map(Some)
     }
 
-    /// Makes `log` the current one, which follows none: what the logs before
+    /// Makes `log` the current one, which follows none (L3): what the logs before
     /// held is elsewhere, and the manifest says so. Returns their files, to be
     /// deleted; none is used again, for a write or sync of it may have failed.
     #[must_use]
@@ -286,11 +323,12 @@ impl Wal {
     /// A full disk, for one. The log is what it was, and the next writer tries
     /// again.
     pub fn make_room(&self, log: &Segment, upto: u64) -> Result<()> {
-        let _one_at_a_time = self.extending.lock();
+        let _one_at_a_time = self.extending.lock(); // upholds L4
         if upto <= log.allocated() || log.is_closed() {
             return Ok(());
         }
-        log.extend(upto + self.options.step())
+        let ready = log.ready().max(upto);
+        self.extend(log, upto + self.options.step_from(ready))
     }
 
     /// Looks after `log`, in which a write has ended at `end`. Extends it ahead
@@ -307,7 +345,9 @@ impl Wal {
 
     #[inline]
     fn is_near_end(&self, log: &Segment, end: u64) -> bool {
-        end + self.options.step() / 2 > log.ready()
+        let ready = log.ready();
+        // Half of the last step is left, or less.
+        end + self.options.step_from(ready / 2) / 2 > ready
     }
 
     #[cold]
@@ -315,7 +355,21 @@ impl Wal {
         let Some(_one_at_a_time) = self.extending.try_lock() else {
             return false;
         };
-        self.is_near_end(log, end) && log.extend(log.ready() + self.options.step()).is_ok()
+        let ready = log.ready();
+        self.is_near_end(log, end)
+            && self
+                .extend(log, ready + self.options.step_from(ready))
+                .is_ok()
+    }
+
+    /// Extends `log` to `len`. Under `extending`.
+    fn extend(&self, log: &Segment, len: u64) -> Result<()> {
+        let apart = self.options.step_from(log.ready() / 2);
+        let syncs = self.syncs.swap(0, Ordering::Relaxed);
+        let initialize = syncs.saturating_mul(INITIALIZED_PER_SYNC) >= apart;
+        self.initializes.store(initialize, Ordering::Relaxed);
+        log.initialize(initialize);
+        log.extend(len)
     }
 
     /// Closes a log that was switched out and that ends at `len`, without
@@ -346,7 +400,7 @@ impl Wal {
             let logs = self.logs.lock();
             (logs.current.clone(), logs.dir_synced)
         };
-        let synced = self.sync_closed(upto)?;
+        let synced = self.sync_closed(upto)?; // first, by L1
         let Some(current) = current else {
             return Ok(synced);
         };
@@ -358,6 +412,7 @@ impl Wal {
             logs.dir_synced |= logs.current.as_ref().is_some_and(same);
         }
         current.sync()?;
+        self.syncs.fetch_add(1, Ordering::Relaxed);
         Ok(synced)
     }
 
@@ -375,7 +430,7 @@ impl Wal {
         for one in &closed {
             one.log.sync()?;
         }
-        // One that still gets records has to be synced again for them.
+        // One that still gets records has to be synced again for them (L1).
         let whole = |one: &Closed| {
             one.end.last <= upto && closed.iter().any(|c| Arc::ptr_eq(&c.log, &one.log))
         };
@@ -387,7 +442,7 @@ impl Wal {
         Ok(synced)
     }
 
-    /// Makes the names of all logs durable.
+    /// Makes the names of all logs durable; once it has failed, never (C4).
     fn sync_names(&self) -> Result<()> {
         let mut failed = self.naming.lock();
         if let Some(first) = &*failed {
@@ -437,7 +492,7 @@ impl Wal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use whitewater_storage::fs::fault::{FaultFs, FaultOp, OpSet, Rule};
+    use whitewater_storage::fs::fault::{Fault, FaultFs, FaultOp, OpSet, Rule};
     use whitewater_storage::fs::mem::MemFs;
 
     const STEP: u64 = 64 << 10;
@@ -534,6 +589,42 @@ mod tests {
         assert_eq!(Link::decode(&record), Some(link));
         assert_eq!(batch::sequence(&record), 6);
         assert_eq!(reader.record_end(), start);
+    }
+
+    /// Neither a file of its own nor the one that was to be reused.
+    #[test]
+    fn a_log_that_could_not_be_made_leaves_no_file() {
+        for (op, reused) in [
+            (FaultOp::Create, false),
+            (FaultOp::Extend, false),
+            (FaultOp::Reuse, true),
+            (FaultOp::Extend, true),
+        ] {
+            let mem = MemFs::new();
+            let faults = Arc::new(FaultFs::new(Arc::new(mem.clone())));
+            let wal = wal_on(faults.clone(), false);
+            let files = || mem.list(Path::new("/")).unwrap();
+            let (old, _) = next(&wal, 1, 0, 0);
+            if reused {
+                next(&wal, 2, 5, 0);
+                wal.trim(&old, 0).unwrap();
+                assert_eq!(wal.forget_below(2), [0; 0], "kept for reuse");
+            }
+            let before = files().len();
+            faults.add_rule(Rule {
+                fault: Fault::Enospc,
+                ..Rule::nth(OpSet::of(&[op]), 1)
+            });
+            let e = wal.create(3).unwrap_err();
+            assert!(e.is_no_space(), "{op:?}: {e}");
+            let left = if reused { "000002.log" } else { "000001.log" };
+            assert_eq!(files(), [left], "{op:?}");
+            assert_eq!(before, 1 + usize::from(reused));
+            // The next one is a file of its own.
+            let (log, _) = next(&wal, 4, 5, 0);
+            assert_eq!(log.allocated(), STEP);
+            assert_eq!(files().len(), 2, "{op:?}");
+        }
     }
 
     #[test]

@@ -202,7 +202,7 @@ impl FakeEnv {
     fn insert(&self, request: &WriteRequest, first: SequenceNumber) -> Result<()> {
         if request.in_order {
             let before = self.inserted.lock().range(..first).count() as u64;
-            assert_eq!(before, first - 1, "all before it is inserted");
+            assert_eq!(before, first - 1, "C7: all before it is inserted");
         }
         for (i, op) in request.batch.ops().enumerate() {
             let Op::Entry { key, .. } = op? else { continue };
@@ -365,7 +365,6 @@ impl Db {
             batch,
             sync,
             disable_wal,
-            ignore_missing_cf: false,
             // Some of them read what is before.
             in_order: keys.len() == 2 && !self.env.unordered,
         })
@@ -501,6 +500,38 @@ fn groups_keep_to_their_bound_of_bytes() {
     }
 }
 
+/// However large the option: a group's entries are always few enough for the
+/// tail of a generation and the header of a record.
+#[test]
+fn groups_have_a_bound_of_their_own() {
+    let env = FakeEnv::new(Plan::default(), false);
+    let leader = Leader {
+        env: &env,
+        max_group_bytes: usize::MAX,
+    };
+    let of_bytes = |bytes: usize| {
+        let mut batch = Batch::default();
+        batch.push(0, ValueType::Value, b"k", &vec![0; bytes]);
+        WriteRequest {
+            insert_hint: false,
+            batch,
+            sync: false,
+            disable_wal: false,
+            in_order: false,
+        }
+    };
+    let (large, small) = (of_bytes(1 << 20), of_bytes(10));
+    let room = group::MAX_GROUP_BYTES - small.batch.bytes().len();
+    assert!(leader.admits(&large, &small, room));
+    assert!(!leader.admits(&large, &small, room + 1));
+    assert!(!leader.admits(&large, &small, usize::MAX));
+    // One that is larger goes alone.
+    let huge = of_bytes(group::MAX_GROUP_BYTES);
+    assert!(!leader.admits(&huge, &small, huge.batch.bytes().len()));
+    // Small leaders have their bound as before.
+    assert!(!leader.admits(&small, &large, small.batch.bytes().len()));
+}
+
 #[test]
 fn after_a_failed_log_write_nothing_is_acknowledged_or_visible() {
     for protocol in ALL {
@@ -599,7 +630,6 @@ fn a_batch_of_log_data_alone_keeps_its_place_in_the_log() {
             batch,
             sync: true,
             disable_wal: false,
-            ignore_missing_cf: false,
             in_order: false,
         };
         db.commit(&request).unwrap();

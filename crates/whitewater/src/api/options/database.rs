@@ -159,7 +159,9 @@ impl Options {
         self.db.write_thread_slow_yield_usec = usec;
     }
 
-    /// Most bytes of batches that are committed as one group. Default 1 MiB.
+    /// Most bytes of batches that are committed as one group, up to 64 MiB;
+    /// more counts as that. One larger batch is a group by itself. Default
+    /// 1 MiB.
     pub fn set_max_write_batch_group_size_bytes(&mut self, size: usize) {
         self.db.max_write_batch_group_size_bytes = size;
     }

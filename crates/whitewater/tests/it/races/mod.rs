@@ -10,6 +10,7 @@ mod causality;
 mod failures;
 mod frozen;
 mod full_disk;
+mod gaps;
 mod holes;
 mod mapped;
 mod mixed;
