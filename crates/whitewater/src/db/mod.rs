@@ -129,6 +129,8 @@ pub(crate) struct Engine {
     /// Held by a switch of generations (exclusively), and by writers who wait
     /// for one to end.
     pub(crate) switching: RwLock<()>,
+    /// See [`CommitEnv::turns`](crate::write::CommitEnv::turns).
+    turns: Mutex<()>,
     /// Something needs a writer's attention: a full memtable, a failure, too
     /// much log. Written by: anybody, by read-modify-writes (Release), and
     /// whoever attends to it (Acquire). Read by: writers (relaxed). Publishes:

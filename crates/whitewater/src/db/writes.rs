@@ -13,6 +13,7 @@ use crate::write::points::Point;
 use crate::write::unordered::{self, Unordered};
 use crate::write::{CommitEnv, CommitProtocol, WriteRequest, ordered};
 use arc_swap::Guard;
+use parking_lot::Mutex;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -345,6 +346,10 @@ impl CommitEnv for Engine {
             self.reached(Point::Inserted, first);
         }
         inserted
+    }
+
+    fn turns(&self) -> &Mutex<()> {
+        &self.turns
     }
 
     fn grouped(&self, writes: usize) {

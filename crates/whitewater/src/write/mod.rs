@@ -61,6 +61,7 @@ use crate::memtable::Memtable;
 use crate::perf::{Step, StepTimer};
 use arc_swap::Guard;
 use generation::{Generation, Place};
+use parking_lot::Mutex;
 use points::Point;
 use std::fmt;
 use std::sync::Arc;
@@ -271,6 +272,9 @@ pub(crate) trait CommitEnv: Sync {
         prepared: Option<Self::Prepared>,
         first: SequenceNumber,
     ) -> Result<()>;
+    /// Whose turn it is among the writes that are `in_order`, where no leader
+    /// says so. Nothing is guarded by it: C7 holds without.
+    fn turns(&self) -> &Mutex<()>;
     /// Told how many writes are committed together, for statistics.
     fn grouped(&self, writes: usize);
     /// Measures a step until what it returns is dropped.

@@ -10,6 +10,11 @@
 //! With `sync`, a write is held until the log is durable: as with a leader,
 //! nobody sees it before. The first of those that are held syncs for all that
 //! are finished behind it.
+//!
+//! Writes that are *in order* (`WriteRequest::in_order`) wait, in the middle, for
+//! those before them. They could not go side by side anyhow, so they take turns
+//! before they have a place: whoever has a core does several in a row, and no
+//! two threads wake each other for every write.
 
 use super::points::Point;
 use super::steps::{Record, Window, acknowledge, carry_out, reserve_prepared};
@@ -24,6 +29,8 @@ use whitewater_storage::Result;
 pub(crate) fn commit<E: CommitEnv>(env: &E, request: &WriteRequest) -> Result<()> {
     let record = Record::prepare(env, request)?;
     let payload = record.as_ref().map(Record::len);
+    // Held by who has no place yet, so it comes before all other locks.
+    let turn = request.in_order.then(|| env.turns().lock());
     let ((generation, place), prepared) = reserve_prepared(env, request, payload)?;
     let window = Window::open(env, place);
     env.reached(Point::Reserved, place.first);
@@ -35,6 +42,7 @@ pub(crate) fn commit<E: CommitEnv>(env: &E, request: &WriteRequest) -> Result<()
             return Err(e);
         }
     }
+    drop(turn);
     acknowledge(env, place.last)?;
     env.keep_ahead(&generation, place.end);
     Ok(())

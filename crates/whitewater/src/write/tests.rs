@@ -63,6 +63,7 @@ struct FakeEnv {
     fs: MemFs,
     generation: ArcSwap<Generation>,
     switching: RwLock<()>,
+    turns: Mutex<()>,
     extending: Mutex<()>,
     publication: Publication,
     durable: Relay,
@@ -129,6 +130,7 @@ impl FakeEnv {
             fs,
             generation: ArcSwap::from_pointee(first),
             switching: RwLock::new(()),
+            turns: Mutex::new(()),
             extending: Mutex::new(()),
             publication: Publication::new(0, YieldPolicy::default()),
             durable: Relay::new(0),
@@ -285,6 +287,9 @@ impl CommitEnv for FakeEnv {
         let inserted = self.insert(request, first);
         self.inserting.fetch_sub(1, SeqCst);
         inserted
+    }
+    fn turns(&self) -> &Mutex<()> {
+        &self.turns
     }
     fn grouped(&self, writes: usize) {
         assert!(writes > 0);

@@ -208,7 +208,9 @@ impl Options {
     /// The log has the merge as it was written, and what replay makes of it is
     /// not limited. A batch with merges in such a column family is inserted
     /// when all writes before it are, and with grouped commit its group is
-    /// inserted by one thread, so that the outcome never depends on timing. The
+    /// inserted by one thread, so that the outcome never depends on timing. With
+    /// ordered commit each synced write of that kind waits for the sync of the
+    /// one before; grouped commit shares syncs. The
     /// operator then runs inside a write, and must not write to the database.
     /// Every merge looks at the entries of its key, which takes longest with
     /// `MemtableFactory::Vector`.
