@@ -281,7 +281,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         }
     }
 
-    /// Builds the group that starts at `leader`.
+    /// Builds the group that starts at `leader`, which has G1's right.
     fn gather<S>(&self, steps: &S, leader: *mut Node<R, E, G>) -> Chain<R, E, G>
     where
         S: Prepare<Request = R, Error = E, Group = G>,
@@ -333,7 +333,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
     }
 
     /// Empties the stack if `last` is its newest node; otherwise makes the
-    /// node after `last` a leader.
+    /// node after `last` a leader. Before any of the group is `DONE` (G5).
     fn hand_over(&self, last: *mut Node<R, E, G>) {
         // AcqRel: releases this group's effects to the next leader's push
         // (G4). Acquire on failure: publishes the newer nodes.

@@ -90,8 +90,9 @@ impl Pending {
     pub fn wait(&self) -> Result<(), Failed> {
         loop {
             let turn = self.turnstile.turn();
-            // Acquire: pairs with `end`. The announcement stays: a needless
-            // wake-up costs less than taking it back.
+            // Acquire: pairs with `end` (N1). Announced in the word itself
+            // (N2). The announcement stays: a needless wake-up costs less than
+            // taking it back.
             if self.count.fetch_or(AWAITED, Ordering::Acquire) & !AWAITED == 0 {
                 return self.outcome();
             }

@@ -30,16 +30,14 @@
 //!   two live marks never share one. Old marks need no clearing: they end at
 //!   or below `visible + 1`.
 //! * P5: a range that failed is never finished, so `visible` stays below it
-//!   for good; those at or above it are told, those below go on.
+//!   until a restart; those at or above it are told, those below go on.
+//! * P6: `visible` passes a held range only after its owner, or that of a held
+//!   range before it, has settled for it.
+//! * P7: after a restart, numbers that it gave up are at or below `visible`,
+//!   and whoever asks for one of them is still told that it failed.
 //!
 //! The idea of a ring of marks is InnoDB's `recent_written`; that the visible
 //! number moves over a finished prefix is Pebble's and RocksDB issue 14627's.
-//!
-//! * P6: `visible` passes a held range only after its owner, or that of a held
-//!   range before it, has settled for it.
-//!
-//! * P7: after a restart, numbers that it gave up are at or below `visible`,
-//!   and whoever asks for one of them is still told that it failed.
 //!
 //! [`finish`]: Publication::finish
 //! [`finish_held`]: Publication::finish_held
@@ -135,7 +133,7 @@ impl Publication {
         debug_assert!(first <= last);
         let before = first - 1;
         if self.visible() == before {
-            // Not marked: nobody else may move from `before`.
+            // Not marked: nobody else may move from `before` (P1).
             self.raise(before, last);
             return Ok(());
         }
@@ -170,11 +168,12 @@ impl Publication {
                 return Ok(Ok(())); // settled by another
             }
         }
-        // The first in line, and nobody else moves over a held range.
+        // The first in line, and nobody else moves over a held range (P6).
         let mut to = last;
         while let Some((end, _)) = self.mark_after(to) {
             to = end;
         }
+        // Before the number moves, for all that it moves over: upholds P6.
         if let Err(e) = settle(to) {
             return Ok(Err(e));
         }
@@ -193,7 +192,8 @@ impl Publication {
         Ok(())
     }
 
-    /// Moves `visible` from `from` to `to`, and on over what is marked.
+    /// Moves `visible` from `from` to `to`, and on over what is marked and not
+    /// held (P1, P6).
     ///
     /// The caller has the right to move from `from`.
     fn raise(&self, from: u64, mut to: u64) {
@@ -285,7 +285,7 @@ impl Publication {
         (self.failed_at.load(Ordering::Acquire) <= last).then_some(Err(Failed))
     }
 
-    /// Whether `last`, which is visible, is so because it was finished.
+    /// Whether `last`, which is visible, is so because it was finished (P7).
     #[inline]
     fn kept(&self, last: u64) -> Result<(), Failed> {
         if last > self.given_up_to.load(Ordering::Relaxed) {
@@ -361,6 +361,7 @@ impl Publication {
         let from = self.visible();
         debug_assert!(last >= from);
         if last > from {
+            // Before `visible` is raised: upholds P7.
             self.given_up.lock().push((from + 1, last));
             self.given_up_to.store(last, Ordering::Relaxed);
         }

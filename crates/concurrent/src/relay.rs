@@ -92,7 +92,7 @@ impl Relay {
     }
 
     fn take_role(&self) -> Option<Role<'_>> {
-        // Acquire: pairs with the Release of the worker before.
+        // Acquire: pairs with the Release of the worker before. Upholds R1.
         let free = !self.busy.load(Ordering::Relaxed) && !self.busy.swap(true, Ordering::Acquire);
         free.then(|| Role(self))
     }

@@ -200,6 +200,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
             let shared = unsafe { &*shared };
             let failure = shared.failure.lock().take();
             steps.publish(&shared.group, failure.as_ref());
+            // After the publication (G4), before anybody is `DONE` (G5).
             if !shared.handed_over {
                 self.hand_over(shared.chain.last);
             }

@@ -194,6 +194,9 @@ impl SharedFile for LatchShared {
         self.latch.check()?;
         self.inner.extend(len)
     }
+    fn initialize(&self, on: bool) {
+        self.inner.initialize(on);
+    }
     fn allocated(&self) -> u64 {
         self.inner.allocated()
     }

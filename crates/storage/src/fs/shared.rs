@@ -32,7 +32,7 @@ pub struct SharedOptions {
     /// How bytes get into the file. Default: [`SharedAccess::Auto`].
     pub access: SharedAccess,
     /// Whether [`SharedFile::extend`] writes zeros to new space and makes them
-    /// durable. That costs as much as writing that much data, and spares the
+    /// durable, until [`SharedFile::initialize`] says otherwise. That costs as much as writing that much data, and spares the
     /// `sync` calls from it: the first one need not write back memory that was
     /// made ready, and none has to note that space is in use now. For logs
     /// whose writes are synced one by one. Default: false.
@@ -79,6 +79,10 @@ pub trait SharedFile: Debug + Send + Sync {
     /// Those of the file system, a full disk first of all. What was allocated
     /// before stays usable, and the call may be tried again.
     fn extend(&self, len: u64) -> Result<()>;
+
+    /// Changes [`SharedOptions::initialize`] for extensions from now on. A pure
+    /// hint.
+    fn initialize(&self, _on: bool) {}
 
     /// How many bytes can be written to, from the start of the file; this is
     /// also its length.

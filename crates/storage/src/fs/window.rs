@@ -111,6 +111,9 @@ impl SharedFile for WindowFile {
     fn extend(&self, len: u64) -> Result<()> {
         self.inner.extend(len)
     }
+    fn initialize(&self, on: bool) {
+        self.inner.initialize(on);
+    }
     fn allocated(&self) -> u64 {
         self.inner.allocated()
     }

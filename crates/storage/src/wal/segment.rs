@@ -212,6 +212,12 @@ impl Segment {
         Ok(())
     }
 
+    /// Whether extensions from now on initialize; see
+    /// [`SharedFile::initialize`].
+    pub fn initialize(&self, on: bool) {
+        self.file.initialize(on);
+    }
+
     /// The end of what [`Segment::extend`] was asked for. In a recycled file
     /// that is less than [`Segment::allocated`] at first: records may be put
     /// beyond it, but the memory behind them is not ready there.

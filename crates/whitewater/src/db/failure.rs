@@ -16,6 +16,14 @@
 //!
 //! The worst failure counts; of equals, the first. It is what refused writes
 //! report.
+//!
+//! Invariants (C5; F4 to F7 are in [`resume`](super::resume)):
+//! * F1: a failure is noted before anybody is told of it, so whoever is told
+//!   finds the reason.
+//! * F2: while the database is stopped, the request for attention stands, so
+//!   every writer that would take a place meets the failure.
+//! * F3: no log, table or manifest is written or synced again after a write or
+//!   sync of it has failed.
 
 use super::Engine;
 use super::state::DbState;
@@ -246,7 +254,7 @@ impl Engine {
         if severity >= Severity::HardError {
             // With the mutex, or a resumption that is done by then would have
             // its gate opened for good.
-            self.ask_for_attention();
+            self.ask_for_attention(); // upholds F2
             self.let_writers_through(true);
         }
         drop(state);

@@ -5,7 +5,8 @@
 //! look for the next generation. If there is none they ask for attention, so
 //! somebody has to have said why, or they would look for ever: whoever leaves
 //! a [`Gap`] without ending it has failed, and what has not been reported yet
-//! was a panic (of a file system, say, or for want of memory).
+//! was a panic (of a file system, say, or for want of memory). This upholds S7
+//! of [`switch`](super::switch).
 //!
 //! The report is a hard failure: writes are refused, [`Engine::resume`] finds
 //! where the generation ended and goes on from there.

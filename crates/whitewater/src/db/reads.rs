@@ -221,7 +221,7 @@ impl Engine {
     ///
     /// A view from before a resumption may hold entries of writes that failed,
     /// with numbers below those visible after it. The older memtables of a view
-    /// have none above the horizon of the active one.
+    /// have none above the horizon of the active one (F5 of `resume`).
     #[inline]
     pub(super) fn sequence_in(&self, view: &SuperVersion, spec: &ReadSpec) -> SequenceNumber {
         let visible = self.latest_sequence_number();

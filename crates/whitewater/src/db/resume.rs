@@ -22,8 +22,17 @@
 //! 5. *Give up* the numbers of the failed writes (they are not used again), and
 //!    let writers into a generation with the new log and new memtables.
 //!
-//! Nothing is written to a log, or synced, that has failed before; old logs are
-//! deleted and not recycled. A failure on the way leaves the database stopped,
+//! Invariants:
+//! * F4: nobody is inside a generation when entries are hidden and tables made.
+//! * F5: a memtable's horizon is set before a number above it is visible, and
+//!   readers load the horizon after the visible number.
+//! * F6: the tables, and that no log before the new one is needed, are recorded
+//!   in one step, before a write can be acknowledged in the new log.
+//! * F7: numbers given up are not used again: the manifest has the last of them
+//!   before the new generation begins behind it (P7).
+//!
+//! Nothing is written to a log, or synced, that has failed before (F3); old
+//! logs are deleted, not recycled and not archived. A failure on the way leaves the database stopped,
 //! reads as they were, and a further resumption free to try.
 
 use super::Engine;
@@ -87,7 +96,7 @@ impl Engine {
             }
         }
         let end = self.stand_in();
-        self.await_nobody()?;
+        self.await_nobody()?; // upholds F4
         self.check_published()?;
         // Those of writers who have left are dealt with, too.
         let failures = {
@@ -166,7 +175,8 @@ impl Engine {
         Self::check_healthy(&state)
     }
 
-    /// Hides what is above `last`, the visible number; returns all memtables.
+    /// Hides what is above `last`, the visible number (F5); returns all
+    /// memtables.
     fn hide_failed(&self, last: SequenceNumber, end: End) -> Vec<Due> {
         let mut state = self.lock_state();
         let mut due = Vec::new();
@@ -191,7 +201,7 @@ impl Engine {
     }
 
     /// Makes tables of all memtables, and records that no log before `log` is
-    /// needed.
+    /// needed (F6).
     fn begin_anew(&self, due: &[Due], log: &Arc<Segment>, end: End) -> Result<()> {
         let mut tables = BTreeMap::new();
         let mut written = guarded(|| self.write_tables(due, &mut tables));
@@ -243,7 +253,8 @@ impl Engine {
             new_files: tables.iter().map(|t| (0, t.clone())).collect(),
             ..VersionEdit::default()
         });
-        // Numbers of failed writes are not used again after a crash either.
+        // Numbers of failed writes are not used again after a crash either
+        // (F7).
         let last = end.last;
         self.versions
             .log_and_apply(edits.collect(), last, None, &mut |changed| {

@@ -11,8 +11,22 @@
 //! generations are kept account of until their pending inserts are made
 //! ([`Unsettled`]).
 //!
-//! One switch at a time: [`Switching`] is the proof. One that fails between the
-//! two stops the database ([`Gap`]).
+//! Invariants:
+//! * S1: one switch at a time: [`Switching`] is the proof.
+//! * S2: readers have the new memtables before writers get the generation that
+//!   writes to them, so whoever sees a number has the memtable that it is in.
+//! * S3: a memtable becomes a table only when all is visible that was handed
+//!   out in the generations it belonged to, and no insert of them is pending;
+//!   or when what is not visible has failed and is hidden (`db::resume`).
+//! * S4: an empty memtable moves on to a newer log only when no entry that an
+//!   older log has is still on the way into it.
+//! * S5: a log stays the current one over a switch of memtables only if it was
+//!   empty when its generation was closed, so that no record is replayed on top
+//!   of the table made of it.
+//! * S6: whoever holds a generation does not wait for a switch, for a
+//!   resumption has the right to switch while it waits for all to let go.
+//! * S7: a switch that does not get from the close to the next generation stops
+//!   the database ([`Gap`]), so nobody waits for one that never comes.
 
 use super::Engine;
 use super::failure::Source;
@@ -31,7 +45,7 @@ use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::Segment;
 use whitewater_storage::{Error, ErrorKind, Result};
 
-/// The right to switch. Taken before the manifest lock and the database mutex.
+/// The right to switch (S1). Taken before the manifest lock and the database mutex.
 pub(crate) type Switching<'a> = RwLockWriteGuard<'a, ()>;
 
 /// A generation that was closed. Not the generation itself, which would keep
@@ -104,7 +118,8 @@ impl Engine {
         let switching = self.switching();
         let full: Vec<u32> = {
             let mut state = self.lock_state();
-            // While it fails, nobody may find the attention cleared and pass.
+            // While it fails, nobody may find the attention cleared and pass
+            // (F2).
             Self::check_healthy(&state)?;
             // Cleared before looking, so that what comes up meanwhile is seen
             // by the next writer.
@@ -178,6 +193,7 @@ impl Engine {
         let mut gap = Gap::new(self);
         let begun = gap.begin(&before);
         let end = begun.inspect_err(|_| log.discard(&self.wal))?;
+        // Upholds S5.
         if matches!(log, NextLog::Same(_)) && end.offset > before.start() {
             // Writes came into the empty log meanwhile, and with them entries
             // of the old memtables: it would be replayed for the new ones, too.
@@ -198,7 +214,7 @@ impl Engine {
             let full = std::mem::replace(&mut cf.mem, mem);
             full.retire(end.last);
             cf.imm.push(full);
-            cf.publish();
+            cf.publish(); // before `install`: upholds S2
         }
         self.settle_empty(&state, end.last, number);
         self.install(&state, log.segment(), start, end);
@@ -303,8 +319,9 @@ impl Engine {
     }
 
     /// Installs the generation after the one that ended at `end`, for the
-    /// memtables that `state` holds now. Readers have them already: what is
-    /// written to them is seen by whoever sees its number.
+    /// memtables that `state` holds now. Readers have them already (S2): what
+    /// is written to them is seen by whoever sees its number. Numbers go on
+    /// where the last one ended (T3).
     pub(super) fn install(&self, state: &DbState, log: &Arc<Segment>, start: u64, end: End) {
         let same_log = self.generation.load().log.log_number() == log.log_number();
         let offset = if same_log { end.offset } else { start };
@@ -317,7 +334,8 @@ impl Engine {
                 offset,
             },
         );
-        // A swap, not a store: it turns what writers have borrowed into counts.
+        // A swap, not a store: it turns what writers have borrowed into counts
+        // (F4 of `resume`).
         let before = self.generation.swap(Arc::new(next));
         let mut retired = self.retired.lock();
         retired.retain(|generation| generation.strong_count() > 0);
@@ -339,8 +357,8 @@ impl Engine {
 
     /// Moves empty memtables on to log `number`, in which the generation began
     /// that follows the number `last`: if that is visible, nobody writes to
-    /// them on behalf of an older log any more, unless an insert is pending.
-    /// Otherwise a flush does so later.
+    /// them on behalf of an older log any more, unless an insert is pending
+    /// (S4). Otherwise a flush does so later.
     fn settle_empty(&self, state: &DbState, last: SequenceNumber, number: u64) {
         if self.is_inserted(last) {
             let empty = |cf: &&CfState| cf.mem.is_empty();
@@ -398,7 +416,7 @@ impl Engine {
         }
     }
 
-    /// Waits until nobody inserts into `memtables` any more: the number is
+    /// Waits until nobody inserts into `memtables` any more (S3): the number is
     /// visible up to which everything was handed out that they may hold, and
     /// no insert of their generations is pending. Sleeps; writers in later
     /// generations go on.

@@ -52,6 +52,10 @@ impl Engine {
         spec: &WriteSpec,
     ) -> Result<()> {
         check_lengths(key, value)?;
+        // The default family is always there.
+        if cf != 0 && !spec.ignore_missing_column_families {
+            check_family(&self.generation.load(), cf)?;
+        }
         let mut batch = SPARE.take().unwrap_or_default();
         batch.clear();
         batch.push(cf, ty, key, value);
@@ -69,15 +73,16 @@ impl Engine {
     /// Then no part of the batch is visible, now or later in this process.
     /// After `IOError` it may turn out durable when the database is reopened.
     pub fn write(&self, batch: Batch, spec: &WriteSpec) -> Result<()> {
+        self.check_batch(&batch, spec.ignore_missing_column_families)?;
         self.commit(batch, spec).0
     }
 
+    /// Commits a batch that was checked.
     fn commit(&self, batch: Batch, spec: &WriteSpec) -> (Result<()>, Batch) {
         let request = WriteRequest {
             batch,
             sync: spec.sync,
             disable_wal: spec.disable_wal,
-            ignore_missing_cf: spec.ignore_missing_column_families,
             insert_hint: spec.insert_hint,
         };
         let outcome = self.commit_request(&request, spec);
@@ -89,7 +94,6 @@ impl Engine {
             return Err(Error::invalid("Sync writes has to enable WAL."));
         }
         let _timer = self.time(Histogram::DbWrite);
-        self.check_batch(w)?;
         if w.batch.bytes().len() == HEADER_SIZE {
             // Nothing to write, but perhaps something to make durable.
             return if w.sync { self.flush_wal(true) } else { Ok(()) };
@@ -139,19 +143,17 @@ impl Engine {
     }
 
     /// Refuses a batch that could not be applied, before it takes numbers.
-    fn check_batch(&self, w: &WriteRequest) -> Result<()> {
-        check_size(w.batch.bytes().len() as u64, w.batch.count())?;
+    fn check_batch(&self, batch: &Batch, ignore_missing_cf: bool) -> Result<()> {
+        check_size(batch.bytes().len() as u64, batch.count())?;
         let generation = self.generation.load();
         let mut found = 0u32;
-        for op in w.batch.ops() {
+        for op in batch.ops() {
             let Op::Entry { cf, ty, key, value } = op? else {
                 continue;
             };
             found += 1;
-            if generation.memtables.position(cf).is_none() && !w.ignore_missing_cf {
-                return Err(Error::invalid(format_args!(
-                    "Invalid column family specified in write batch: id {cf}"
-                )));
+            if !ignore_missing_cf {
+                check_family(&generation, cf)?;
             }
             check_lengths(key, value)?;
             if !is_writable(ty) {
@@ -160,10 +162,10 @@ impl Engine {
                 )));
             }
         }
-        if found != w.batch.count() {
+        if found != batch.count() {
             return Err(Error::corruption(format_args!(
                 "write batch holds {found} operations but says {}",
-                w.batch.count()
+                batch.count()
             )));
         }
         Ok(())
@@ -204,6 +206,16 @@ pub(crate) fn check_lengths(key: &[u8], value: &[u8]) -> Result<()> {
     Ok(())
 }
 
+/// Refuses an operation on a column family that is not there.
+fn check_family(generation: &Generation, cf: u32) -> Result<()> {
+    match generation.memtables.position(cf) {
+        Some(_) => Ok(()),
+        None => Err(Error::invalid(format_args!(
+            "Invalid column family specified in write batch: id {cf}"
+        ))),
+    }
+}
+
 fn is_writable(ty: ValueType) -> bool {
     matches!(
         ty,
@@ -221,7 +233,7 @@ impl CommitEnv for Engine {
     #[inline]
     fn enter(&self) -> Result<Guard<Arc<Generation>>> {
         if self.attention.load(Ordering::Relaxed) {
-            self.attend()?;
+            self.attend()?; // refuses after a failure (C5)
         }
         if let Some(tenant) = &self.tenant
             && tenant.budget().should_flush()
@@ -266,7 +278,8 @@ impl CommitEnv for Engine {
     #[cold]
     fn renew(&self, full: Guard<Arc<Generation>>) -> Result<()> {
         let base = full.base();
-        // Whoever holds a generation must not wait for a switch.
+        // Whoever holds a generation must not wait for a switch (S6 of
+        // `db::switch`).
         drop(full);
         let switching = self.switching();
         let generation = self.generation.load();
@@ -349,7 +362,7 @@ impl CommitEnv for Engine {
     fn make_durable(&self, last: SequenceNumber) -> Result<()> {
         let _step = self.step(Step::SyncWait);
         self.durable.reach(last, || {
-            // Whatever is visible is in the log.
+            // Whatever is visible is in the log (C4).
             let upto = self.publication.visible().max(last);
             self.reached(Point::Syncing, upto);
             let timer = self.time(Histogram::WalFileSyncMicros);
@@ -365,6 +378,7 @@ impl CommitEnv for Engine {
     }
 
     fn fail(&self, first: SequenceNumber, error: &Error) {
+        // In this order: C5, F1 of `failure`.
         self.report(Source::Write, error, "a write");
         self.publication.fail(first);
     }

@@ -83,7 +83,7 @@ pub(crate) fn write_level0(
 /// Runs `job` and installs its table.
 pub(crate) fn run(engine: &Engine, job: &FlushJob) -> Result<()> {
     let start = Instant::now();
-    engine.await_writers(&job.memtables)?;
+    engine.await_writers(&job.memtables)?; // upholds S3 of `db::switch`
     job.memtables.iter().for_each(|m| m.seal());
     engine.settle_empty_memtables();
     // A power cut must not keep this family's newer writes and lose older ones

@@ -409,7 +409,8 @@ impl Memtable {
         self.horizon.load(Ordering::Relaxed)
     }
 
-    /// Says that no insert is in flight or follows.
+    /// Says that no insert is in flight or follows. A writer that is about to
+    /// find its generation closed may still be preparing one.
     pub fn seal(&self) {
         self.rep.seal();
         if let Some(charge) = &self.charge {

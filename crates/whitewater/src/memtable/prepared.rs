@@ -23,7 +23,17 @@ const MOST: u32 = 1024;
 #[derive(Debug, Default)]
 pub(crate) struct PreparedBatch {
     /// By the batch's operations, those that take no number left out.
-    entries: SmallVec<[Option<Prepared>; 1]>,
+    entries: SmallVec<[Slot; 1]>,
+    /// Some have to be inserted from the batch.
+    gaps: bool,
+}
+
+/// An operation that takes a number.
+#[derive(Debug)]
+struct Slot {
+    cf: u32,
+    ty: ValueType,
+    entry: Option<Prepared>,
 }
 
 /// Entries that follow each other and go to one memtable.
@@ -57,19 +67,29 @@ impl PreparedBatch {
                 prepared.end_run(run_of, &mut run);
                 run_of = memtable.map(|m| &**m);
             }
+            prepared.entries.push(Slot {
+                cf,
+                ty,
+                entry: None,
+            });
             match memtable {
                 Some(_) => run.push((key, value)),
-                None => prepared.entries.push(None),
+                None => prepared.gaps = true,
             }
         }
         prepared.end_run(run_of, &mut run);
-        let any = prepared.entries.iter().any(Option::is_some);
+        let any = prepared.entries.iter().any(|slot| slot.entry.is_some());
         any.then_some(prepared)
     }
 
+    /// Prepares `run`, the last operations so far.
     fn end_run(&mut self, memtable: Option<&Memtable>, run: &mut Run<'_>) {
         if let Some(memtable) = memtable {
-            memtable.prepare(run, &mut |entry| self.entries.push(Some(entry)));
+            let start = self.entries.len() - run.len();
+            let mut slots = self.entries[start..].iter_mut();
+            memtable.prepare(run, &mut |entry| {
+                slots.next().expect("one for each").entry = Some(entry);
+            });
         }
         run.clear();
     }
@@ -87,13 +107,34 @@ impl PreparedBatch {
         memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
         inserter: &mut Inserter<'m, 'b>,
     ) -> Result<SequenceNumber> {
+        if self.gaps || self.entries.is_empty() {
+            return self.insert_mixed(batch, first, memtable_of, inserter);
+        }
         let mut seq = first;
-        let mut entries = self.entries.into_iter();
+        for Slot { cf, ty, entry } in self.entries {
+            if let (Some(memtable), Some(entry)) = (memtable_of(cf), entry) {
+                inserter.link(memtable, ty, entry, seq)?;
+            }
+            seq += 1;
+        }
+        Ok(seq)
+    }
+
+    /// [`PreparedBatch::insert`] where some are not prepared.
+    fn insert_mixed<'m, 'b>(
+        self,
+        batch: &'b Batch,
+        first: SequenceNumber,
+        memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
+        inserter: &mut Inserter<'m, 'b>,
+    ) -> Result<SequenceNumber> {
+        let mut seq = first;
+        let mut slots = self.entries.into_iter();
         for op in batch.ops() {
             let Op::Entry { cf, ty, key, value } = op? else {
                 continue;
             };
-            let entry = entries.next().flatten();
+            let entry = slots.next().and_then(|slot| slot.entry);
             if let Some(memtable) = memtable_of(cf) {
                 match entry {
                     Some(entry) => inserter.link(memtable, ty, entry, seq)?,

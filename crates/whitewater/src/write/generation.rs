@@ -8,6 +8,14 @@
 //! one, which continues where this one ended; writers that have a place finish
 //! in it, and nobody waits for them.
 //!
+//! Invariants:
+//! * T1: one compare-exchange hands out numbers and log together, so no place
+//!   has the one and lacks the other (C1).
+//! * T2: nothing is handed out beyond what is allocated, nor after the close.
+//!   So no place is ever given back, skipped or filled by another.
+//! * T3: the close says where the generation ended, once; the next one hands
+//!   out numbers from there, without gap or overlap.
+//!
 //! The tail is a compare-exchange and not an addition because where a record
 //! ends depends on where it starts (a log has blocks), and because a place
 //! that is never handed out beyond what is allocated needs no way back.
@@ -124,9 +132,11 @@ impl Generation {
             if taken + count > COUNT_MASK || end >= MAX_OFFSET {
                 return Err(Refusal::Full);
             }
+            // Upholds T2.
             if end > self.log.allocated() {
                 return Err(Refusal::NoRoom { upto: end });
             }
+            // Upholds T1.
             let next = (end << COUNT_BITS) | (taken + count);
             match self
                 .tail
@@ -148,6 +158,7 @@ impl Generation {
 
     /// Hands out no more places. `None` when it was closed before.
     pub fn close(&self) -> Option<End> {
+        // Upholds T2 and T3: a place is before the swap or there is none.
         let end = self.decode(self.tail.swap(CLOSED, Ordering::Relaxed))?;
         Some(*self.ended.get_or_init(|| end))
     }

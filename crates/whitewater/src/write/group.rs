@@ -40,7 +40,7 @@ const MIN_ENTRY: usize = 2;
 // Only a leader's own batch can be larger, and it has a bound of its own.
 const _: () = assert!(((MAX_GROUP_BYTES / MIN_ENTRY) as u64) < MAX_COUNT);
 
-/// What a group's members share.
+/// What a group's members share: one place in one generation (C6).
 #[derive(Clone)]
 pub(crate) struct WriteGroup {
     pub(super) generation: Arc<Generation>,
@@ -105,8 +105,8 @@ impl<E: CommitEnv> Leader<'_, E> {
         if own <= SMALL_GROUP_SLACK {
             limit = limit.min(own + SMALL_GROUP_SLACK);
         }
-        // A synced write in an unsynced group would be acknowledged too early,
-        // one without a log in a logged group would be logged.
+        // A synced write in an unsynced group would be acknowledged too early
+        // (C4), one without a log in a logged group would be logged.
         candidate.disable_wal == leader.disable_wal
             && (leader.sync || !candidate.sync)
             && bytes.saturating_add(candidate.batch.bytes().len()) <= limit
@@ -174,7 +174,8 @@ impl<E: CommitEnv> Leader<'_, E> {
             self.env.log(generation, place, &parts)?;
         }
         if sum.sync {
-            // Groups log one after the other, so all before it is in the log.
+            // Groups log one after the other (G1), so all before it is in the
+            // log: upholds C4.
             self.env.make_durable(place.last)?;
         }
         Ok(())
@@ -218,6 +219,7 @@ impl<E: CommitEnv> Steps for Grouped<'_, E> {
         env.apply(&group.generation, request, None, ticket)
     }
 
+    /// Once all members have inserted: upholds C2 and C3.
     fn publish(&self, group: &WriteGroup, failure: Option<&Error>) {
         let Place { first, last, .. } = group.place;
         match failure {

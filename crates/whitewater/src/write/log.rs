@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use whitewater_storage::Result;
 use whitewater_storage::batch::{self, Batch, HEADER_SIZE, Op};
 use whitewater_storage::filename;
@@ -88,10 +88,23 @@ pub(crate) struct WalOptions {
     pub packed: bool,
 }
 
+/// A log begins with that much room, and is doubled from there: how it is best
+/// made ready shows by then.
+const FIRST_STEP: u64 = 256 << 10;
+
+/// When syncs are less than this many bytes apart, the space for the log is
+/// initialized, which makes each of them cheaper.
+const INITIALIZED_PER_SYNC: u64 = 64 << 10;
+
 impl WalOptions {
-    /// Bytes by which a log is extended.
+    /// Bytes by which a log is extended at most.
     fn step(&self) -> u64 {
         (self.expected / 16).clamp(64 << 10, 4 << 20)
+    }
+
+    /// Bytes by which a log is extended that has `ready`.
+    fn step_from(&self, ready: u64) -> u64 {
+        ready.max(FIRST_STEP).min(self.step())
     }
 }
 
@@ -110,6 +123,14 @@ pub(crate) struct Wal {
     /// Written by: under the lock. Read by: writers that keep to a limit
     /// (relaxed). Publishes nothing.
     older_bytes: AtomicU64,
+    /// Syncs since the current log was last extended.
+    /// Written by: whoever syncs, and whoever extends (relaxed). Read by: the
+    /// latter. Publishes nothing.
+    syncs: AtomicU64,
+    /// Whether logs are initialized at present.
+    /// Written by: whoever extends, under `extending` (relaxed). Read by:
+    /// whoever creates a log. Publishes nothing.
+    initializes: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -145,7 +166,6 @@ impl Wal {
         Wal {
             fs,
             dir,
-            options,
             logs: Mutex::new(Logs {
                 current: None,
                 first: None,
@@ -156,6 +176,9 @@ impl Wal {
             }),
             extending: Mutex::new(()),
             older_bytes: AtomicU64::new(0),
+            syncs: AtomicU64::new(0),
+            initializes: AtomicBool::new(options.shared.initialize),
+            options,
         }
     }
 
@@ -201,7 +224,8 @@ impl Wal {
             file = Box::new(WindowFile::new(file, path.to_path_buf()));
         }
         let log = Segment::new(file, number, self.options.recycle_limit > 0);
-        log.extend(self.options.step())?;
+        log.initialize(self.initializes.load(Ordering::Relaxed));
+        log.extend(self.options.step_from(0))?;
         Ok(Arc::new(log))
     }
 
@@ -226,8 +250,9 @@ impl Wal {
             log_number: before.log_number(),
             size: end.offset,
         };
-        logs.closed.push(Closed { log: before, end });
+        logs.closed.push(Closed { log: before, end }); // upholds L1
         drop(logs);
+        // Upholds L3: nobody has a place in the log before this returns.
         let record = link.encode(end.last);
         let len = match self.pack(&[&record[HEADER_SIZE..]])? {
             Some(packed) => {
@@ -263,7 +288,7 @@ impl Wal {
         .map(Some)
     }
 
-    /// Makes `log` the current one, which follows none: what the logs before
+    /// Makes `log` the current one, which follows none (L3): what the logs before
     /// held is elsewhere, and the manifest says so. Returns their files, to be
     /// deleted; none is used again, for a write or sync of it may have failed.
     #[must_use]
@@ -293,11 +318,12 @@ impl Wal {
     /// A full disk, for one. The log is what it was, and the next writer tries
     /// again.
     pub fn make_room(&self, log: &Segment, upto: u64) -> Result<()> {
-        let _one_at_a_time = self.extending.lock();
+        let _one_at_a_time = self.extending.lock(); // upholds L4
         if upto <= log.allocated() || log.is_closed() {
             return Ok(());
         }
-        log.extend(upto + self.options.step())
+        let ready = log.ready().max(upto);
+        self.extend(log, upto + self.options.step_from(ready))
     }
 
     /// Looks after `log`, in which a write has ended at `end`. Extends it ahead
@@ -314,7 +340,9 @@ impl Wal {
 
     #[inline]
     fn is_near_end(&self, log: &Segment, end: u64) -> bool {
-        end + self.options.step() / 2 > log.ready()
+        let ready = log.ready();
+        // Half of the last step is left, or less.
+        end + self.options.step_from(ready / 2) / 2 > ready
     }
 
     #[cold]
@@ -322,7 +350,21 @@ impl Wal {
         let Some(_one_at_a_time) = self.extending.try_lock() else {
             return false;
         };
-        self.is_near_end(log, end) && log.extend(log.ready() + self.options.step()).is_ok()
+        let ready = log.ready();
+        self.is_near_end(log, end)
+            && self
+                .extend(log, ready + self.options.step_from(ready))
+                .is_ok()
+    }
+
+    /// Extends `log` to `len`. Under `extending`.
+    fn extend(&self, log: &Segment, len: u64) -> Result<()> {
+        let apart = self.options.step_from(log.ready() / 2);
+        let syncs = self.syncs.swap(0, Ordering::Relaxed);
+        let initialize = syncs.saturating_mul(INITIALIZED_PER_SYNC) >= apart;
+        self.initializes.store(initialize, Ordering::Relaxed);
+        log.initialize(initialize);
+        log.extend(len)
     }
 
     /// Closes a log that was switched out and that ends at `len`, without
@@ -353,7 +395,7 @@ impl Wal {
             let logs = self.logs.lock();
             (logs.current.clone(), logs.dir_synced)
         };
-        let synced = self.sync_closed(upto)?;
+        let synced = self.sync_closed(upto)?; // first, by L1
         let Some(current) = current else {
             return Ok(synced);
         };
@@ -365,6 +407,7 @@ impl Wal {
             logs.dir_synced |= logs.current.as_ref().is_some_and(same);
         }
         current.sync()?;
+        self.syncs.fetch_add(1, Ordering::Relaxed);
         Ok(synced)
     }
 
@@ -382,7 +425,7 @@ impl Wal {
         for one in &closed {
             one.log.sync()?;
         }
-        // One that still gets records has to be synced again for them.
+        // One that still gets records has to be synced again for them (L1).
         let whole = |one: &Closed| {
             one.end.last <= upto && closed.iter().any(|c| Arc::ptr_eq(&c.log, &one.log))
         };

@@ -25,12 +25,18 @@
 //! * C3 [I4]: `visible` only takes values at ends of batches.
 //! * C4 [I8, I9]: a write is acknowledged only when its record and all before
 //!   it were handed to the operating system, with `sync` only after a
-//!   successful sync of its log and all logs before it.
+//!   successful sync of its log and all logs before it. (With
+//!   `manual_wal_flush` records wait in the process: what dies with it is a
+//!   suffix of the order.)
 //! * C5 [I15]: the first failed log write or insert stops all later writes.
 //!   The failed write and those after it never become visible, and their
-//!   numbers are not used again. (An insert in [`unordered`] is visible when it
-//!   fails; those under way beside it end as they may.)
+//!   numbers are not used again, not after a resumption either. (An insert in
+//!   [`unordered`] is visible when it fails; those under way beside it end as
+//!   they may.)
 //! * C6 [I12]: a batch goes wholly to the generation that it has its place in.
+//!
+//! Why they hold, what shows it, and the invariants of the parts that they are
+//! made of are in `docs/design/write-path.md`.
 
 pub(crate) mod generation;
 pub(crate) mod group;
@@ -155,14 +161,13 @@ impl MemtableMap {
     }
 }
 
-/// A batch to commit.
+/// A batch to commit. Operations on column families that are not there take
+/// their numbers and go nowhere.
 #[derive(Debug)]
 pub(crate) struct WriteRequest {
     pub batch: Batch,
     pub sync: bool,
     pub disable_wal: bool,
-    /// Ignore operations on unknown column families.
-    pub ignore_missing_cf: bool,
     /// See [`WriteSpec`](crate::options::read::WriteSpec).
     pub insert_hint: bool,
 }
@@ -190,7 +195,7 @@ pub(crate) trait CommitEnv: Sync {
     /// full memtables.
     ///
     /// Whoever has the generation may be writing, so he lets go of it when he
-    /// is done, and does not wait for a switch before.
+    /// is done, and does not wait for a switch before (S6 of `db::switch`).
     fn enter(&self) -> Result<Guard<Arc<Generation>>>;
     /// A generation was found closed: returns when the next one is there, or
     /// writes have failed.
@@ -198,7 +203,8 @@ pub(crate) trait CommitEnv: Sync {
     /// Extends the log of `generation` to `upto` at least.
     fn make_room(&self, generation: &Generation, upto: u64) -> Result<()>;
     /// Extends the log ahead of need, if `end` is near the end of what is
-    /// allocated. By a writer that has no place.
+    /// allocated. By a writer that has no place, or by a leader, whom others
+    /// wait for anyhow.
     fn keep_ahead(&self, generation: &Generation, end: u64);
     /// Whether records are compressed.
     fn packs(&self) -> bool {

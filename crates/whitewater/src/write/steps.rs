@@ -11,7 +11,8 @@ use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::Packed;
 use whitewater_storage::{Error, ErrorKind, Result};
 
-/// A place, and the generation it is in.
+/// A place, and the generation it is in: held until the write is done, which
+/// is all that C6 takes.
 type Reserved = (Guard<Arc<Generation>>, Place);
 
 /// Takes `count` sequence numbers and, for a record of `payload` bytes, a
@@ -51,7 +52,8 @@ pub(super) fn reserve_prepared<E: CommitEnv>(
         Err(refusal) => overcome(env, generation, refusal)?,
     }
     drop(timer);
-    // Seldom, so what was prepared is left behind.
+    // Seldom, so what was prepared, for another generation perhaps, is left
+    // behind (C6).
     let reserved = reserve(env, request.numbers(), payload)?;
     Ok((reserved, None))
 }
@@ -127,7 +129,7 @@ impl<'a> Record<'a> {
 
 /// The time between taking a place and being finished with it. Whoever leaves
 /// it in any way but [`Window::finish`] or [`Window::fail`] has panicked: the
-/// place is lost, and with it every later write.
+/// place is lost, and with it every later write (C5).
 pub(super) struct Window<'a, E: CommitEnv> {
     env: &'a E,
     place: Place,
@@ -151,8 +153,9 @@ impl<'a, E: CommitEnv> Window<'a, E> {
     pub fn finish(mut self, sync: bool) -> Result<()> {
         let Place { first, last, .. } = self.place;
         let publication = self.env.publication();
+        // All of the batch at once: upholds C2 and C3.
         let finished = if sync {
-            // What is finished is in the log.
+            // What is finished is in the log: C4.
             let durable = |upto| self.env.make_durable(upto);
             publication.finish_held(first, last, durable)
         } else {
@@ -192,7 +195,8 @@ impl<E: CommitEnv> Drop for Window<'_, E> {
     }
 }
 
-/// Waits until a finished write up to `last` is visible.
+/// Waits until a finished write up to `last` is visible, and so all before it
+/// is in the log: upholds C4.
 ///
 /// # Errors
 /// This write or one before it failed.
@@ -209,7 +213,7 @@ pub(super) fn acknowledge<E: CommitEnv>(env: &E, last: SequenceNumber) -> Result
     Ok(())
 }
 
-/// Logs and inserts one batch at its place.
+/// Logs and inserts one batch at its place, in one generation (C6).
 pub(super) fn carry_out<E: CommitEnv>(
     env: &E,
     generation: &Generation,

@@ -361,7 +361,6 @@ impl Db {
             batch,
             sync,
             disable_wal,
-            ignore_missing_cf: false,
         })
     }
 
@@ -512,7 +511,6 @@ fn groups_have_a_bound_of_their_own() {
             batch,
             sync: false,
             disable_wal: false,
-            ignore_missing_cf: false,
         }
     };
     let (large, small) = (of_bytes(1 << 20), of_bytes(10));
@@ -625,7 +623,6 @@ fn a_batch_of_log_data_alone_keeps_its_place_in_the_log() {
             batch,
             sync: true,
             disable_wal: false,
-            ignore_missing_cf: false,
         };
         db.commit(&request).unwrap();
         db.write(&["b".to_owned()], false, false).unwrap();

@@ -78,7 +78,7 @@ impl<E: CommitEnv> Prepare for Unordered<'_, E> {
         let (pending, place) = (&group.generation.pending, group.place);
         let inserts = members.len() as u64;
         // Before they are published: whoever sees the number finds them
-        // counted.
+        // counted (S3, S4 of `db::switch`).
         pending.begin(inserts);
         let publication = self.leader.env.publication();
         let published = publication.finish(place.first, place.last);
@@ -110,7 +110,7 @@ impl<E: CommitEnv> Late<'_, E> {
     }
 
     /// Stops the database first, so that whoever waited for the insert finds
-    /// the reason.
+    /// the reason (F1 of `db::failure`).
     #[cold]
     fn fail(&self, error: &Error) {
         self.env.fail(self.first, error);

@@ -1,13 +1,14 @@
 //! The log's options: the archive, updates since a number, manual flushes,
 //! compression, tracking, recycling, and what a killed process leaves.
 
-use crate::harness::hold::{HOLD, HoldFs};
+use crate::harness::hold::{HOLD, gated};
+use crate::harness::hooked::{HookedLogs, LogHook};
 use crate::harness::{DIR, Db, open_all, tiny, tiny_on, watched};
 use crate::interop::tools;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, SystemTime};
 use whitewater::fs::Fs;
@@ -307,12 +308,12 @@ fn a_log_recycled_under_an_iterator_ends_it_with_an_error() {
 #[test]
 fn what_is_not_visible_is_not_shown() {
     watched("a writer held up", 60, || {
-        let fs = HoldFs::default();
+        let fs = gated();
         let db = open_all(&archiving(fs.clone()), Path::new(DIR)).unwrap();
         put_all(&db, 0..3);
         thread::scope(|scope| {
             scope.spawn(|| db.put("held", HOLD).unwrap());
-            fs.gate.await_writer();
+            fs.hook.await_writer();
             let before = db.latest_sequence_number();
             scope.spawn(|| put_all(&db, 3..4));
             scope.spawn(|| put_all(&db, 4..5));
@@ -322,7 +323,7 @@ fn what_is_not_visible_is_not_shown() {
                 thread::sleep(Duration::from_millis(1));
             }
             assert_eq!(db.latest_sequence_number(), before);
-            fs.gate.open();
+            fs.hook.open();
         });
         // A leader may have logged the two as one batch.
         let operations: usize = updates(&db, 0).iter().map(|(_, ops)| ops.len()).sum();
@@ -688,7 +689,7 @@ fn tracked_logs_must_be_there() {
 #[test]
 fn a_hole_that_a_killed_writer_left_is_the_end_of_the_log() {
     watched("a writer held up", 60, || {
-        let fs = HoldFs::default();
+        let fs = gated();
         let mut o = tiny_on(fs.clone());
         // A leader that is held up holds up all behind it, and leaves no hole.
         o.set_commit_protocol(CommitProtocol::Ordered);
@@ -696,15 +697,15 @@ fn a_hole_that_a_killed_writer_left_is_the_end_of_the_log() {
         put_all(&db, 0..3);
         let killed = thread::scope(|scope| {
             scope.spawn(|| db.put("held", HOLD).unwrap());
-            fs.gate.await_writer();
-            let end = fs.file_end();
+            fs.hook.await_writer();
+            let end = log_end(&fs);
             scope.spawn(|| put_all(&db, 3..4));
             // Until its record is behind the hole.
-            while fs.file_end() == end {
+            while log_end(&fs) == end {
                 thread::yield_now();
             }
             let killed = fs.files.crash_clone(1.0, 0);
-            fs.gate.open();
+            fs.hook.open();
             killed
         });
         drop(db);
@@ -732,13 +733,48 @@ fn a_hole_that_a_killed_writer_left_is_the_end_of_the_log() {
     });
 }
 
-impl HoldFs {
-    /// The end of what was written to the last log.
-    fn file_end(&self) -> usize {
-        let last = Path::new(DIR).join(logs(self, DIR).pop().unwrap());
-        let bytes = whitewater::fs::read_file(self, &last, 1 << 30).unwrap();
-        bytes.iter().rposition(|b| *b != 0).unwrap_or(0)
+/// Whether each extension of a log was to be initialized.
+#[derive(Debug, Default)]
+struct Asked(Mutex<Vec<bool>>);
+
+impl LogHook for Asked {
+    fn initializing(&self, on: bool) {
+        self.0.lock().unwrap().push(on);
     }
+}
+
+#[test]
+fn logs_are_initialized_while_writes_are_synced_one_by_one() {
+    let asked = Arc::new(Asked::default());
+    let mut o = tiny_on(HookedLogs::new(asked.clone()));
+    o.set_write_buffer_size(1 << 20); // 64 KiB at a time
+    let db = open_all(&o, Path::new(DIR)).unwrap();
+    let mut synced = WriteOptions::default();
+    synced.set_sync(true);
+    let unsynced = WriteOptions::default();
+    let write = |n: u32, options: &WriteOptions| {
+        asked.0.lock().unwrap().clear();
+        for i in 0..n {
+            db.put_opt(format!("{i}"), [b'v'; 1_000], options).unwrap();
+        }
+        asked.0.lock().unwrap().clone()
+    };
+    assert_eq!(*asked.0.lock().unwrap(), [false], "nothing is known yet");
+    assert_eq!(write(200, &synced), [true; 3]);
+    assert!(!write(200, &unsynced).last().unwrap());
+    assert!(write(200, &synced).last().unwrap());
+    drop(db);
+    assert_eq!(
+        open_all(&o, Path::new(DIR)).unwrap().get("199").unwrap(),
+        Some(vec![b'v'; 1_000])
+    );
+}
+
+/// The end of what was written to the last log.
+fn log_end(fs: &impl Fs) -> usize {
+    let last = Path::new(DIR).join(logs(fs, DIR).pop().unwrap());
+    let bytes = whitewater::fs::read_file(fs, &last, 1 << 30).unwrap();
+    bytes.iter().rposition(|b| *b != 0).unwrap_or(0)
 }
 
 #[test]

@@ -44,6 +44,9 @@ impl SharedFile for FaultShared {
         self.fs.gate(FaultOp::Extend, &self.path)?;
         self.inner.extend(len)
     }
+    fn initialize(&self, on: bool) {
+        self.inner.initialize(on);
+    }
     fn allocated(&self) -> u64 {
         self.inner.allocated()
     }

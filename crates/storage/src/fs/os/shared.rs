@@ -25,7 +25,7 @@ use std::io;
 use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Zeros written at a time. A page and no more: Linux caches what comes in one
 /// call as one large folio where it can, and then looks through all of that at
@@ -60,6 +60,9 @@ pub(super) struct OsShared {
     /// under `growth`, read by every write. Publishes, to the writes, the
     /// windows and the space below it.
     allocated: AtomicU64,
+    /// Whether extensions write zeros. Written by whoever extends or lets
+    /// extend, read by `extend` (relaxed). Publishes nothing.
+    initialize: AtomicBool,
     growth: Mutex<Growth>,
     syncing: Mutex<()>,
     failed: FailedSync,
@@ -89,6 +92,7 @@ impl OsShared {
             #[cfg(target_os = "linux")]
             map: None,
             options,
+            initialize: AtomicBool::new(options.initialize),
             allocated: AtomicU64::new(0),
             growth: Mutex::new(Growth { warmed: 0 }),
             syncing: Mutex::new(()),
@@ -256,10 +260,11 @@ impl SharedFile for OsShared {
     fn extend(&self, len: u64) -> Result<()> {
         let mut growth = self.growth.lock();
         self.failed.check()?;
+        let initialize = self.initialize.load(Ordering::Relaxed);
         let old = self.allocated.load(Ordering::Relaxed); // only we write it
         if len > old {
             let reserved = self.reserve(old, len)?;
-            if !reserved || (self.options.initialize && !self.is_mapped()) {
+            if !reserved || (initialize && !self.is_mapped()) {
                 self.write_zeros(old, len)?;
             }
         }
@@ -267,11 +272,11 @@ impl SharedFile for OsShared {
         self.cover(growth.warmed, warm_to)?;
         // Warming makes pages dirty. Where each write is synced, a fault costs
         // less than writing back what is there already.
-        let cool = if self.options.initialize { old } else { 0 };
+        let cool = if initialize { old } else { 0 };
         self.warm(growth.warmed.max(cool), warm_to)?;
         growth.warmed = warm_to;
         if len > old {
-            if self.options.initialize {
+            if initialize {
                 // Warm pages are dirty: this writes their zeros.
                 self.sync()?;
             }
@@ -279,6 +284,10 @@ impl SharedFile for OsShared {
             self.allocated.store(len, Ordering::Release);
         }
         Ok(())
+    }
+
+    fn initialize(&self, on: bool) {
+        self.initialize.store(on, Ordering::Relaxed);
     }
 
     fn allocated(&self) -> u64 {

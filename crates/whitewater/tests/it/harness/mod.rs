@@ -6,6 +6,7 @@
 //! the last one), so a failure is replayed with the printed seed and one round.
 
 pub mod hold;
+pub mod hooked;
 pub mod parallel;
 pub mod points;
 pub mod script;

@@ -1,18 +1,13 @@
-//! Ways to be slow at bad moments: files whose log writes and syncs let other
+//! Ways to be slow at bad moments: logs whose writes and syncs let other
 //! threads go first, and a comparator that does so in the middle of inserts
 //! and look-ups. On few cores threads otherwise meet only where they block.
 
+use crate::harness::hooked::LogHook;
 use std::cmp::Ordering as Order;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
-use whitewater::Error;
-use whitewater::fs::mem::MemFs;
-use whitewater::fs::{
-    FileLock, Fs, RandomAccessFile, SequentialFile, SharedFile, SharedOptions, WritableFile,
-};
 
 /// Lets others go first, at random.
 #[derive(Debug)]
@@ -58,149 +53,18 @@ pub fn comparator(dice: Arc<Dice>) -> Box<Compare> {
     })
 }
 
-/// An in-memory file system whose log files throw dice.
-#[derive(Debug)]
-pub struct SlowLogs {
-    pub files: MemFs,
-    pub dice: Arc<Dice>,
-}
-
-type Result<T> = std::result::Result<T, Error>;
-
-impl SlowLogs {
-    fn slow(&self, path: &Path, file: Box<dyn WritableFile>) -> Box<dyn WritableFile> {
-        if is_log(path) {
-            let dice = self.dice.clone();
-            return Box::new(SlowFile { file, dice });
-        }
-        file
+/// On logs: before and after each write and sync.
+impl LogHook for Dice {
+    fn writing(&self, _: &[u8]) {
+        self.throw();
     }
-}
-
-fn is_log(path: &Path) -> bool {
-    path.extension().is_some_and(|e| e == "log")
-}
-
-impl Fs for SlowLogs {
-    fn create(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
-        Ok(self.slow(path, self.files.create(path)?))
+    fn written(&self) {
+        self.throw();
     }
-    fn open_append(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
-        Ok(self.slow(path, self.files.open_append(path)?))
+    fn syncing(&self) {
+        self.throw();
     }
-    fn reuse(&self, old: &Path, new: &Path) -> Result<Box<dyn WritableFile>> {
-        Ok(self.slow(new, self.files.reuse(old, new)?))
-    }
-    fn open_shared(
-        &self,
-        path: &Path,
-        from: Option<&Path>,
-        options: SharedOptions,
-    ) -> Result<Box<dyn SharedFile>> {
-        let file = self.files.open_shared(path, from, options)?;
-        if is_log(path) {
-            let dice = self.dice.clone();
-            return Ok(Box::new(SlowFile { file, dice }));
-        }
-        Ok(file)
-    }
-    fn open_random(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
-        self.files.open_random(path)
-    }
-    fn open_sequential(&self, path: &Path) -> Result<Box<dyn SequentialFile>> {
-        self.files.open_sequential(path)
-    }
-    fn exists(&self, path: &Path) -> Result<bool> {
-        self.files.exists(path)
-    }
-    fn file_size(&self, path: &Path) -> Result<u64> {
-        self.files.file_size(path)
-    }
-    fn list(&self, path: &Path) -> Result<Vec<String>> {
-        self.files.list(path)
-    }
-    fn create_dir_all(&self, path: &Path) -> Result<()> {
-        self.files.create_dir_all(path)
-    }
-    fn remove(&self, path: &Path) -> Result<()> {
-        self.files.remove(path)
-    }
-    fn remove_dir(&self, path: &Path) -> Result<()> {
-        self.files.remove_dir(path)
-    }
-    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        self.files.rename(from, to)
-    }
-    fn link(&self, from: &Path, to: &Path) -> Result<()> {
-        self.files.link(from, to)
-    }
-    fn sync_dir(&self, path: &Path) -> Result<()> {
-        self.files.sync_dir(path)
-    }
-    fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>> {
-        self.files.lock(path)
-    }
-}
-
-#[derive(Debug)]
-struct SlowFile<F: ?Sized> {
-    file: Box<F>,
-    dice: Arc<Dice>,
-}
-
-impl WritableFile for SlowFile<dyn WritableFile> {
-    fn append(&mut self, data: &[u8]) -> Result<()> {
-        self.dice.throw();
-        self.file.append(data)?;
-        self.dice.throw();
-        Ok(())
-    }
-    fn flush(&mut self) -> Result<()> {
-        self.file.flush()
-    }
-    fn sync(&mut self) -> Result<()> {
-        self.dice.throw();
-        self.file.sync()?;
-        self.dice.throw();
-        Ok(())
-    }
-    fn len(&self) -> u64 {
-        self.file.len()
-    }
-    fn preallocate(&mut self, len: u64) {
-        self.file.preallocate(len);
-    }
-    fn truncate_to_len(&mut self) -> Result<()> {
-        self.file.truncate_to_len()
-    }
-    fn forget_unsynced(&mut self) {
-        self.file.forget_unsynced();
-    }
-}
-
-impl SharedFile for SlowFile<dyn SharedFile> {
-    fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {
-        self.dice.throw();
-        self.file.write_at(offset, data)?;
-        self.dice.throw();
-        Ok(())
-    }
-    fn extend(&self, len: u64) -> Result<()> {
-        self.file.extend(len)
-    }
-    fn allocated(&self) -> u64 {
-        self.file.allocated()
-    }
-    fn sync(&self) -> Result<()> {
-        self.dice.throw();
-        self.file.sync()?;
-        self.dice.throw();
-        Ok(())
-    }
-    fn truncate(&self, len: u64) -> Result<()> {
-        self.file.truncate(len)
-    }
-    fn forget_unsynced(&self) {
-        self.file.forget_unsynced();
+    fn synced(&self) {
+        self.throw();
     }
 }

@@ -22,8 +22,9 @@ mod search;
 mod store;
 mod workload;
 
+use crate::harness::hooked::HookedLogs;
 use crate::harness::{DIR, Db, campaign, open_named, seeds, watched};
-use delay::{Dice, SlowLogs, comparator};
+use delay::{Dice, comparator};
 use history::{History, Violation};
 use protocol::{Promise, Protocol, options_for, protocols};
 use rand::rngs::StdRng;
@@ -71,12 +72,10 @@ impl Setup {
     fn open(&self, protocol: Protocol, seed: u64) -> Db {
         let dice = Dice::new(seed, self.one_in);
         let mut options = options_for(protocol);
-        let files = MemFs::new();
         if self.slow_logs {
-            let dice = dice.clone();
-            options.set_fs(Arc::new(SlowLogs { files, dice }));
+            options.set_fs(Arc::new(HookedLogs::new(dice.clone())));
         } else {
-            options.set_fs(Arc::new(files));
+            options.set_fs(Arc::new(MemFs::new()));
         }
         if self.slow_inserts {
             options.set_memtable_factory(MemtableFactory::SkipList);

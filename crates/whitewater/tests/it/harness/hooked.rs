@@ -1,0 +1,151 @@
+//! An in-memory file system that calls a hook where writers of a log are.
+
+use std::fmt::Debug;
+use std::path::Path;
+use std::sync::Arc;
+use whitewater::Error;
+use whitewater::fs::mem::MemFs;
+use whitewater::fs::{
+    FileLock, Fs, RandomAccessFile, SequentialFile, SharedFile, SharedOptions, WritableFile,
+};
+
+type Result<T> = std::result::Result<T, Error>;
+
+/// Called by whoever is at the point in question; may take its time.
+pub trait LogHook: Debug + Send + Sync + 'static {
+    /// `data` is about to be written to a log.
+    fn writing(&self, _data: &[u8]) {}
+    /// It was.
+    fn written(&self) {}
+    /// Space that a log gets is to be initialized, or not.
+    fn initializing(&self, _on: bool) {}
+    /// A log is about to be synced.
+    fn syncing(&self) {}
+    /// It was.
+    fn synced(&self) {}
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct HookedLogs<H> {
+    pub files: MemFs,
+    pub hook: Arc<H>,
+}
+
+impl<H> HookedLogs<H> {
+    pub fn new(hook: Arc<H>) -> Self {
+        HookedLogs {
+            files: MemFs::new(),
+            hook,
+        }
+    }
+}
+
+impl<H> Clone for HookedLogs<H> {
+    fn clone(&self) -> Self {
+        HookedLogs {
+            files: self.files.clone(),
+            hook: self.hook.clone(),
+        }
+    }
+}
+
+impl<H: LogHook> Fs for HookedLogs<H> {
+    // Logs are the shared files.
+    fn open_shared(
+        &self,
+        path: &Path,
+        from: Option<&Path>,
+        options: SharedOptions,
+    ) -> Result<Box<dyn SharedFile>> {
+        Ok(Box::new(HookedLog {
+            file: self.files.open_shared(path, from, options)?,
+            hook: self.hook.clone(),
+        }))
+    }
+    fn create(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
+        self.files.create(path)
+    }
+    fn open_append(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
+        self.files.open_append(path)
+    }
+    fn reuse(&self, old: &Path, new: &Path) -> Result<Box<dyn WritableFile>> {
+        self.files.reuse(old, new)
+    }
+    fn open_random(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
+        self.files.open_random(path)
+    }
+    fn open_sequential(&self, path: &Path) -> Result<Box<dyn SequentialFile>> {
+        self.files.open_sequential(path)
+    }
+    fn exists(&self, path: &Path) -> Result<bool> {
+        self.files.exists(path)
+    }
+    fn file_size(&self, path: &Path) -> Result<u64> {
+        self.files.file_size(path)
+    }
+    fn modified(&self, path: &Path) -> Result<u64> {
+        self.files.modified(path)
+    }
+    fn list(&self, path: &Path) -> Result<Vec<String>> {
+        self.files.list(path)
+    }
+    fn create_dir_all(&self, path: &Path) -> Result<()> {
+        self.files.create_dir_all(path)
+    }
+    fn remove(&self, path: &Path) -> Result<()> {
+        self.files.remove(path)
+    }
+    fn remove_dir(&self, path: &Path) -> Result<()> {
+        self.files.remove_dir(path)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.files.rename(from, to)
+    }
+    fn link(&self, from: &Path, to: &Path) -> Result<()> {
+        self.files.link(from, to)
+    }
+    fn sync_dir(&self, path: &Path) -> Result<()> {
+        self.files.sync_dir(path)
+    }
+    fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>> {
+        self.files.lock(path)
+    }
+}
+
+#[derive(Debug)]
+struct HookedLog<H> {
+    file: Box<dyn SharedFile>,
+    hook: Arc<H>,
+}
+
+impl<H: LogHook> SharedFile for HookedLog<H> {
+    fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {
+        self.hook.writing(data);
+        self.file.write_at(offset, data)?;
+        self.hook.written();
+        Ok(())
+    }
+    fn extend(&self, len: u64) -> Result<()> {
+        self.file.extend(len)
+    }
+    fn initialize(&self, on: bool) {
+        self.hook.initializing(on);
+        self.file.initialize(on);
+    }
+    fn allocated(&self) -> u64 {
+        self.file.allocated()
+    }
+    fn sync(&self) -> Result<()> {
+        self.hook.syncing();
+        self.file.sync()?;
+        self.hook.synced();
+        Ok(())
+    }
+    fn truncate(&self, len: u64) -> Result<()> {
+        self.file.truncate(len)
+    }
+    fn forget_unsynced(&self) {
+        self.file.forget_unsynced();
+    }
+}
