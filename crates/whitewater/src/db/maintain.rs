@@ -402,7 +402,9 @@ impl Engine {
             let removed = state.cfs.remove(&cf.id);
             if let Some(cf) = &removed {
                 state.dropped.retain(|mem| mem.strong_count() > 0);
-                state.dropped.push(Arc::downgrade(&cf.mem));
+                // Older ones, too: a view may be from when they were active.
+                let all = cf.imm.iter().chain([&cf.mem]);
+                state.dropped.extend(all.map(Arc::downgrade));
             }
             self.weigh(&mut state, []);
             removed
