@@ -70,7 +70,8 @@ impl Engine {
     /// Commits `batch`.
     ///
     /// # Errors
-    /// Then no part of the batch is visible, now or later in this process.
+    /// Then no part of the batch is visible, now or later in this process; but
+    /// where an insert failed with [`CommitProtocol::Unordered`], a part may be.
     /// After `IOError` it may turn out durable when the database is reopened.
     pub fn write(&self, batch: Batch, spec: &WriteSpec) -> Result<()> {
         self.check_batch(&batch, spec.ignore_missing_column_families)?;

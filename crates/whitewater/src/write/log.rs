@@ -233,27 +233,49 @@ impl Wal {
     /// numbers up to `end.last` were handed out; returns where its first write
     /// begins. Places in it may be handed out afterwards.
     pub fn install(&self, log: &Arc<Segment>, end: End) -> Result<u64> {
-        let start = match self.options.packed {
-            true => log.begin_packed()?,
-            false => 0,
-        };
         let mut logs = self.logs.lock();
         let before = logs.current.replace(log.clone());
         logs.dir_synced = false;
         let Some(before) = before else {
             logs.first = Some((log.log_number(), end.last));
-            return Ok(start);
+            drop(logs);
+            return self.begin(log, None, end.last);
         };
-        logs.older.push_back((before.log_number(), end.offset));
-        self.older_bytes.fetch_add(end.offset, Ordering::Relaxed);
         let link = Link {
             log_number: before.log_number(),
             size: end.offset,
         };
+        logs.older.push_back((before.log_number(), end.offset));
+        self.older_bytes.fetch_add(end.offset, Ordering::Relaxed);
         logs.closed.push(Closed { log: before, end }); // upholds L1
         drop(logs);
-        // Upholds L3: nobody has a place in the log before this returns.
-        let record = link.encode(end.last);
+        self.begin(log, Some(link), end.last)
+    }
+
+    /// Begins `log`, which is to follow a current one that failed: nothing
+    /// behind the number `last` is part of the database, and that log ended at
+    /// `size`. Returns where the first write begins. [`Wal::restart`] comes next.
+    pub fn begin_anew(&self, log: &Segment, last: SequenceNumber, size: u64) -> Result<u64> {
+        let current = self.logs.lock().current.clone();
+        let link = current.map(|before| Link {
+            log_number: before.log_number(),
+            size,
+        });
+        self.begin(log, link, last)
+    }
+
+    /// Writes what a log begins with; nobody has a place in it. Upholds L3, if
+    /// `link` leads to the log before, whose last number is `last`. Returns
+    /// where the first write begins.
+    fn begin(&self, log: &Segment, link: Option<Link>, last: SequenceNumber) -> Result<u64> {
+        let start = match self.options.packed {
+            true => log.begin_packed()?,
+            false => 0,
+        };
+        let Some(link) = link else {
+            return Ok(start);
+        };
+        let record = link.encode(last);
         let len = match self.pack(&[&record[HEADER_SIZE..]])? {
             Some(packed) => {
                 let header = record.first_chunk().unwrap_or(&[0; HEADER_SIZE]);
@@ -288,8 +310,8 @@ impl Wal {
         .map(Some)
     }
 
-    /// Makes `log` the current one, which follows none (L3): what the logs before
-    /// held is elsewhere, and the manifest says so. Returns their files, to be
+    /// Makes `log` the current one, which was [begun anew](Wal::begin_anew): what
+    /// the logs before held is elsewhere, and the manifest says so. Returns their files, to be
     /// deleted; none is used again, for a write or sync of it may have failed.
     #[must_use]
     pub fn restart(&self, log: &Arc<Segment>) -> Vec<PathBuf> {

@@ -571,3 +571,67 @@ fn stalled_writers_outlive_failures_resumptions_and_the_end() {
         });
     }
 }
+
+#[test]
+fn compressed_logs_go_on_after_a_failure() {
+    for protocol in PROTOCOLS {
+        let mem = MemFs::new();
+        let faulty = FaultFs::new(Arc::new(mem.clone()));
+        let options = |fs| {
+            let mut options = options(fs, protocol);
+            options.set_wal_compression_type(whitewater::DBCompressionType::Zstd);
+            options
+        };
+        let db = open(&options(Arc::new(faulty.clone())));
+        let told = Told::default();
+        faulty.add_rule(rule(FaultOp::Append, ".log", 30, Fault::Eio, false));
+        told.storm(&db, |_, _| false);
+        faulty.clear_rules();
+        db.resume().unwrap();
+        for _ in 0..10 {
+            told.write(&db, true).unwrap();
+        }
+        let cut = FaultFs::new(Arc::new(mem.crash_clone(0.0, 1)));
+        told.check(&open(&options(Arc::new(cut))), "after a power cut");
+    }
+}
+
+/// Whoever follows the logs over a resumption misses nothing in silence, and
+/// sees nothing of failed writes.
+#[test]
+fn updates_over_a_resumption_go_on_or_say_that_some_are_missing() {
+    let mem = MemFs::new();
+    let faulty = FaultFs::new(Arc::new(mem.clone()));
+    let mut options = options(Arc::new(faulty.clone()), CommitProtocol::Ordered);
+    options.set_wal_ttl_seconds(1_000_000);
+    let db = whitewater::DB::open(&options, Path::new(DIR)).unwrap();
+    let put = |n: u8| db.put([n], b"v");
+    let since = |n: u64| db.get_updates_since(n).unwrap();
+    let numbers = |it: &mut whitewater::DBWALIterator| -> Result<Vec<u64>, _> {
+        it.map(|update| update.map(|(number, _)| number)).collect()
+    };
+    (0..10).for_each(|n| put(n).unwrap());
+    db.flush().unwrap();
+    (10..20).for_each(|n| put(n).unwrap());
+    let mut late = since(1);
+    late.next().unwrap().unwrap();
+    let mut prompt = since(1);
+    for n in 2..20 {
+        assert_eq!(prompt.next().unwrap().unwrap().0, n);
+    }
+    faulty.add_rule(rule(FaultOp::Sync, ".log", 1, Fault::Eio, false));
+    let mut synced = WriteOptions::default();
+    synced.set_sync(true);
+    db.put_opt("failed", b"v", &synced).unwrap_err();
+    faulty.clear_rules();
+    assert_eq!(db.latest_sequence_number(), 20);
+    db.resume().unwrap();
+    (30..33).for_each(|n| put(n).unwrap());
+    // The log that it has open holds 21, which failed.
+    assert_eq!(numbers(&mut prompt).unwrap(), [20, 22, 23, 24]);
+    assert_eq!(numbers(&mut since(20)).unwrap(), [22, 23, 24]);
+    for mut it in [late, since(1), since(10)] {
+        let e = numbers(&mut it).unwrap_err();
+        assert!(e.to_string().contains("Gap in sequence"), "{e}");
+    }
+}
