@@ -52,7 +52,8 @@ impl Engine {
             return Ok(());
         }
         let mut state = self.lock_state();
-        let failures = state.failure.totals();
+        // What is under way may fail yet for a reason that is gone.
+        let failures = state.failure.totals().0 + state.running_flushes as u64;
         state.failure.flush.hurry();
         self.work.notify_all();
         // Only the memtables switched out by now matter, not later ones.
@@ -72,7 +73,7 @@ impl Engine {
             }
             Self::check_healthy(&state)?;
             if let Some(e) = state.failure.lasting_flush()
-                && state.failure.totals().0 > failures.0
+                && state.failure.totals().0 > failures
             {
                 return Err(e);
             }
