@@ -298,6 +298,11 @@ impl Publication {
         }
     }
 
+    /// Whether a restart gave up `number`, which is visible.
+    pub fn gave_up(&self, number: u64) -> bool {
+        self.kept(number).is_err()
+    }
+
     fn sleep(&self, last: u64) -> Result<(), Failed> {
         let at = last % BEDS;
         let bed = &self.beds[at as usize];

@@ -9,6 +9,8 @@
 //! * [`fault::FaultFs`]: wraps another one and fails operations by rule.
 //! * [`latch::LatchFs`]: wraps another one and lets the first write or sync
 //!   failure stick.
+//! * [`names::NamesFs`]: wraps another one and never syncs a directory again
+//!   after that has failed.
 //!
 //! * [`window::WindowFile`]: keeps what is written to a shared file in memory.
 //!
@@ -22,6 +24,7 @@ pub mod latch;
 #[cfg(target_os = "linux")]
 mod map;
 pub mod mem;
+pub mod names;
 pub mod os;
 pub mod shared;
 pub mod window;

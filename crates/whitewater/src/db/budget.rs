@@ -35,6 +35,14 @@ impl Engine {
         }
     }
 
+    /// By a flush thread, when a flush has ended and its references to memtables
+    /// are gone: memory or not, stalled writers look whom to ask next.
+    pub(crate) fn tell_budget(&self) {
+        if let Some(tenant) = &self.tenant {
+            tenant.budget().wake();
+        }
+    }
+
     /// Switches the memtable that does the budget most good, if one does.
     fn switch_for_budget(&self) -> Result<()> {
         let switching = self.switching();

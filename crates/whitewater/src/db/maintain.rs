@@ -52,7 +52,8 @@ impl Engine {
             return Ok(());
         }
         let mut state = self.lock_state();
-        let failures = state.failure.totals();
+        // What is under way may fail yet for a reason that is gone.
+        let failures = state.failure.totals().0 + state.running_flushes as u64;
         state.failure.flush.hurry();
         self.work.notify_all();
         // Only the memtables switched out by now matter, not later ones.
@@ -72,7 +73,7 @@ impl Engine {
             }
             Self::check_healthy(&state)?;
             if let Some(e) = state.failure.lasting_flush()
-                && state.failure.totals().0 > failures.0
+                && state.failure.totals().0 > failures
             {
                 return Err(e);
             }
@@ -404,7 +405,9 @@ impl Engine {
             let removed = state.cfs.remove(&cf.id);
             if let Some(cf) = &removed {
                 state.dropped.retain(|mem| mem.strong_count() > 0);
-                state.dropped.push(Arc::downgrade(&cf.mem));
+                // Older ones, too: a view may be from when they were active.
+                let all = cf.imm.iter().chain([&cf.mem]);
+                state.dropped.extend(all.map(Arc::downgrade));
             }
             self.weigh(&mut state, []);
             removed

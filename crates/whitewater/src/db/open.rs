@@ -31,6 +31,7 @@ use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::relay::Relay;
 use whitewater_concurrent::waiter::YieldPolicy;
 use whitewater_storage::filename::{self, FileType};
+use whitewater_storage::fs::names::NamesFs;
 use whitewater_storage::fs::{Fs, read_file, write_file_atomically};
 use whitewater_storage::manifest::VersionEdit;
 use whitewater_storage::sst::CompressionType;
@@ -58,7 +59,8 @@ impl Engine {
         column_families: Vec<(String, CfOptions)>,
     ) -> Result<Arc<Engine>> {
         let wanted = check_wanted(&options, column_families)?;
-        let fs = options.fs.clone();
+        // Of this opening: what has failed in the one before is over.
+        let fs: Arc<dyn Fs> = Arc::new(NamesFs::new(options.fs.clone()));
         // Asked before anything is created, and again under the lock, since
         // another process may have created the database meanwhile.
         check_existence(&*fs, dir, &options)?;

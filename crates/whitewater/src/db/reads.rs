@@ -45,7 +45,7 @@ impl Engine {
         found
     }
 
-    fn get_in(
+    pub(super) fn get_in(
         &self,
         cf: &ColumnFamilyData,
         view: &SuperVersion,
@@ -228,7 +228,7 @@ impl Engine {
     /// with numbers below those visible after it. The older memtables of a view
     /// have none above the horizon of the active one (F5 of `resume`).
     #[inline]
-    fn sequence_in(&self, view: &SuperVersion, spec: &ReadSpec) -> SequenceNumber {
+    pub(super) fn sequence_in(&self, view: &SuperVersion, spec: &ReadSpec) -> SequenceNumber {
         let visible = self.latest_sequence_number();
         spec.sequence(visible).min(view.mem.horizon())
     }

@@ -32,8 +32,10 @@
 //!   before the new generation begins behind it (P7).
 //!
 //! Nothing is written to a log, or synced, that has failed before (F3); old
-//! logs are deleted, not recycled and not archived. A failure on the way leaves the database stopped,
-//! reads as they were, and a further resumption free to try.
+//! logs are deleted, not recycled and not archived; the new one begins with a
+//! link to them, so that whoever reads updates notices what is missing. A failure
+//! on the way leaves the database stopped, reads as they were, and a further
+//! resumption free to try.
 
 use super::Engine;
 use super::failure::Source;
@@ -111,12 +113,18 @@ impl Engine {
         let due = self.hide_failed(last, end);
         let number = self.versions.new_file_number();
         let log = self.wal.create(number)?;
-        if let Err(e) = self.begin_anew(&due, &log, end) {
-            self.wal.discard(&log);
-            return Err(e);
-        }
+        let begun = self.wal.begin_anew(&log, last, end.offset);
+        let start = begun.and_then(|start| {
+            self.begin_anew(&due, &log, end)?;
+            Ok(start)
+        });
+        let start = start.inspect_err(|_| self.wal.discard(&log))?;
         drop(due);
-        self.let_writers_in(&log, end, failures)
+        let next = End {
+            offset: start,
+            ..end
+        };
+        self.let_writers_in(&log, next, failures)
     }
 
     /// Puts a closed generation in the place of the current one; returns where
@@ -277,20 +285,19 @@ impl Engine {
     }
 
     /// Gives up the numbers of failed writes, and lets writers into a
-    /// generation that goes on behind them in `log`, unless something else has
-    /// failed meanwhile.
-    fn let_writers_in(&self, log: &Arc<Segment>, end: End, failures: u64) -> Result<()> {
+    /// generation that goes on behind them, at `next` in `log`, unless something
+    /// else has failed meanwhile.
+    fn let_writers_in(&self, log: &Arc<Segment>, next: End, failures: u64) -> Result<()> {
         let obsolete = self.wal.restart(log);
         self.unlogged.store(false, Ordering::Relaxed);
         // Before anybody gets a number behind them.
-        self.publication.restart(end.last);
+        self.publication.restart(next.last);
         let cleared = {
             let mut state = self.lock_state();
             // First, so that nothing is forgotten that the first writers ask
             // for: they find a closed generation until the other is there.
             let cleared = self.clear(&mut state, failures);
-            let next = End { offset: 0, ..end };
-            self.install(&state, log, 0, next);
+            self.install(&state, log, next.offset, next);
             cleared
         };
         for path in obsolete {

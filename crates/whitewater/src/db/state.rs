@@ -29,7 +29,7 @@ pub(crate) struct DbState {
     /// A flush for the budget of memory was asked for.
     pub budget_asks: bool,
     pub stalls: DbStall,
-    /// Active memtables of column families that were dropped while something
+    /// Memtables of column families that were dropped while something
     /// held on to them.
     pub dropped: Vec<Weak<Memtable>>,
 }

@@ -1,9 +1,9 @@
 //! Reading back what was logged since a sequence number, from archived logs
 //! and live ones, beside writers.
 //!
-//! * U1: only batches up to the visible number are shown. Whatever has such a
-//!   number is wholly in its log; bytes beyond may be half copied, and are
-//!   never judged.
+//! * U1: only batches up to the visible number are shown, and none that a
+//!   resumption gave up. Whatever else has such a number is wholly in its log;
+//!   bytes beyond may be half copied, and are never judged.
 //! * U2: what is read of a log that is written to goes stale: the reader is
 //!   given the bytes anew ([`OpenLog::refresh`]) before it is believed that
 //!   there is no more.
@@ -204,7 +204,7 @@ impl OpenLog {
     }
 
     /// The next batch of those that were visible when the bytes were given.
-    fn step(&mut self, record: &mut Vec<u8>) -> Result<Step> {
+    fn step(&mut self, engine: &Engine, record: &mut Vec<u8>) -> Result<Step> {
         loop {
             match self.reader.read_record(record)? {
                 ReadOutcome::Record => {}
@@ -225,7 +225,7 @@ impl OpenLog {
                 self.reader.mark();
                 continue;
             }
-            if first > self.seen {
+            if first > self.seen || engine.publication.gave_up(first) {
                 return Ok(Step::Nothing); // upholds U1
             }
             self.reader.mark();
@@ -245,7 +245,7 @@ impl Updates {
         let mut record = Vec::new();
         let mut fresh = false;
         loop {
-            if let Step::Update((first, batch)) = self.log.step(&mut record)? {
+            if let Step::Update((first, batch)) = self.log.step(&self.engine, &mut record)? {
                 // Log data alone takes a number, too.
                 self.last = first + u64::from(batch.count().max(1)) - 1;
                 return Ok(Some((first, batch)));
@@ -289,7 +289,8 @@ impl Updates {
         let Some(link) = Link::decode(&record) else {
             return Ok(true);
         };
-        if link.log_number == before.number && link.size <= read_to {
+        let all_numbers = batch::sequence(&record) <= self.last + 1;
+        if all_numbers || link.log_number == before.number && link.size <= read_to {
             return Ok(true);
         }
         if before.seen + 1 < batch::sequence(&record) {

@@ -73,7 +73,8 @@ impl Engine {
     /// Commits `batch`.
     ///
     /// # Errors
-    /// Then no part of the batch is visible, now or later in this process.
+    /// Then no part of the batch is visible, now or later in this process; but
+    /// where an insert failed with [`CommitProtocol::Unordered`], a part may be.
     /// After `IOError` it may turn out durable when the database is reopened.
     pub fn write(&self, batch: Batch, spec: &WriteSpec) -> Result<()> {
         let in_order = self.check_batch(&batch, spec.ignore_missing_column_families)?;

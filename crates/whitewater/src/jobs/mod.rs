@@ -99,6 +99,7 @@ fn flush_one(engine: &Arc<Engine>) -> bool {
         }
     }
     finish(engine, outcome, Source::Flush);
+    engine.tell_budget();
     true
 }
 

@@ -25,7 +25,9 @@
 //!   a tenant's `active` is its part of it.
 //! * B2: a stalled writer holds no lock and no place in a queue.
 //! * B3: whatever may end a stall (memory freed, another limit, the end of a
-//!   database) changes the epoch after it has taken effect.
+//!   database) changes the epoch after it has taken effect. So does the end of a
+//!   flush that has freed nothing, because a reader holds what was flushed or
+//!   because it failed: another database has to be asked then.
 //!
 //! Locks: `tenants`, `epoch` and a cache's charge are leaves. The engine's
 //! own lock is taken by [`Flusher::flush_soon`], so nobody calls that with a
@@ -149,7 +151,7 @@ impl Budget {
     }
 
     /// Lets stalled writers look again (B3).
-    fn wake(&self) {
+    pub fn wake(&self) {
         *self.epoch.lock() += 1;
         self.changed.notify_all();
     }

@@ -48,7 +48,7 @@ option_struct! {
         create_missing_column_families: bool = false;
         /// Refuse to open a database that exists.
         error_if_exists: bool = false;
-        /// Check more and stop earlier: a failed background job stops writes.
+        /// Check more and stop earlier. Always so: `false` is refused.
         paranoid_checks: bool = true;
         /// Threads of background flushes and compactions together.
         max_background_jobs: i32 = 2, in 1..=1024;

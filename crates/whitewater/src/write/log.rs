@@ -22,13 +22,13 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use whitewater_storage::Result;
 use whitewater_storage::batch::{self, Batch, HEADER_SIZE, Op};
 use whitewater_storage::filename;
 use whitewater_storage::fs::window::WindowFile;
 use whitewater_storage::fs::{Fs, SharedOptions};
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::{Packed, Segment};
-use whitewater_storage::{Error, Result};
 
 /// What a log says about the log before it: a batch without operations whose
 /// log data is this. Other engines skip it.
@@ -110,8 +110,7 @@ impl WalOptions {
 
 /// The logs of an open database.
 ///
-/// Lock order: `extending` before `logs`; `naming` is a leaf. No other lock is
-/// held during a sync.
+/// Lock order: `extending` before `logs`. No lock is held during a sync.
 #[derive(Debug)]
 pub(crate) struct Wal {
     fs: Arc<dyn Fs>,
@@ -120,9 +119,6 @@ pub(crate) struct Wal {
     logs: Mutex<Logs>,
     /// Held by whoever extends the current log.
     extending: Mutex<()>,
-    /// The first failure to make the directory durable. Held while that is
-    /// tried: the system reports an error once, so it is never tried again (C4).
-    naming: Mutex<Option<Error>>,
     /// Bytes of the logs in `Logs::older`.
     /// Written by: under the lock. Read by: writers that keep to a limit
     /// (relaxed). Publishes nothing.
@@ -179,7 +175,6 @@ impl Wal {
                 recyclable: VecDeque::new(),
             }),
             extending: Mutex::new(()),
-            naming: Mutex::new(None),
             older_bytes: AtomicU64::new(0),
             syncs: AtomicU64::new(0),
             initializes: AtomicBool::new(options.shared.initialize),
@@ -238,27 +233,49 @@ impl Wal {
     /// numbers up to `end.last` were handed out; returns where its first write
     /// begins. Places in it may be handed out afterwards.
     pub fn install(&self, log: &Arc<Segment>, end: End) -> Result<u64> {
-        let start = match self.options.packed {
-            true => log.begin_packed()?,
-            false => 0,
-        };
         let mut logs = self.logs.lock();
         let before = logs.current.replace(log.clone());
         logs.dir_synced = false;
         let Some(before) = before else {
             logs.first = Some((log.log_number(), end.last));
-            return Ok(start);
+            drop(logs);
+            return self.begin(log, None, end.last);
         };
-        logs.older.push_back((before.log_number(), end.offset));
-        self.older_bytes.fetch_add(end.offset, Ordering::Relaxed);
         let link = Link {
             log_number: before.log_number(),
             size: end.offset,
         };
+        logs.older.push_back((before.log_number(), end.offset));
+        self.older_bytes.fetch_add(end.offset, Ordering::Relaxed);
         logs.closed.push(Closed { log: before, end }); // upholds L1
         drop(logs);
-        // Upholds L3: nobody has a place in the log before this returns.
-        let record = link.encode(end.last);
+        self.begin(log, Some(link), end.last)
+    }
+
+    /// Begins `log`, which is to follow a current one that failed: nothing
+    /// behind the number `last` is part of the database, and that log ended at
+    /// `size`. Returns where the first write begins. [`Wal::restart`] comes next.
+    pub fn begin_anew(&self, log: &Segment, last: SequenceNumber, size: u64) -> Result<u64> {
+        let current = self.logs.lock().current.clone();
+        let link = current.map(|before| Link {
+            log_number: before.log_number(),
+            size,
+        });
+        self.begin(log, link, last)
+    }
+
+    /// Writes what a log begins with; nobody has a place in it. Upholds L3, if
+    /// `link` leads to the log before, whose last number is `last`. Returns
+    /// where the first write begins.
+    fn begin(&self, log: &Segment, link: Option<Link>, last: SequenceNumber) -> Result<u64> {
+        let start = match self.options.packed {
+            true => log.begin_packed()?,
+            false => 0,
+        };
+        let Some(link) = link else {
+            return Ok(start);
+        };
+        let record = link.encode(last);
         let len = match self.pack(&[&record[HEADER_SIZE..]])? {
             Some(packed) => {
                 let header = record.first_chunk().unwrap_or(&[0; HEADER_SIZE]);
@@ -293,8 +310,8 @@ impl Wal {
         .map(Some)
     }
 
-    /// Makes `log` the current one, which follows none (L3): what the logs before
-    /// held is elsewhere, and the manifest says so. Returns their files, to be
+    /// Makes `log` the current one, which was [begun anew](Wal::begin_anew): what
+    /// the logs before held is elsewhere, and the manifest says so. Returns their files, to be
     /// deleted; none is used again, for a write or sync of it may have failed.
     #[must_use]
     pub fn restart(&self, log: &Arc<Segment>) -> Vec<PathBuf> {
@@ -442,14 +459,11 @@ impl Wal {
         Ok(synced)
     }
 
-    /// Makes the names of all logs durable; once it has failed, never (C4).
+    /// Makes the names of all logs durable. After that has failed, to whomever
+    /// syncs the directory, nobody succeeds (C4): upheld by
+    /// [`NamesFs`](whitewater_storage::fs::names::NamesFs).
     fn sync_names(&self) -> Result<()> {
-        let mut failed = self.naming.lock();
-        if let Some(first) = &*failed {
-            return Err(first.clone());
-        }
-        let synced = self.fs.sync_dir(&self.dir);
-        synced.inspect_err(|e| *failed = Some(e.clone()))
+        self.fs.sync_dir(&self.dir)
     }
 
     /// Forgets logs below `min_needed`, keeping some for reuse; returns the
@@ -625,16 +639,5 @@ mod tests {
             assert_eq!(log.allocated(), STEP);
             assert_eq!(files().len(), 2, "{op:?}");
         }
-    }
-
-    #[test]
-    fn a_failed_sync_of_the_directory_is_not_tried_again() {
-        let faults = Arc::new(FaultFs::new(Arc::new(MemFs::new())));
-        let wal = wal_on(faults.clone(), false);
-        let log = wal.create(1).unwrap();
-        wal.install(&log, End { last: 0, offset: 0 }).unwrap();
-        faults.add_rule(Rule::nth(OpSet::of(&[FaultOp::SyncDir]), 1));
-        let first = wal.sync(0).unwrap_err();
-        assert_eq!(wal.sync(0).unwrap_err().to_string(), first.to_string());
     }
 }

@@ -217,6 +217,143 @@ fn writers_wait_until_a_reader_lets_go() {
     });
 }
 
+/// What was flushed is held by a reader; the memory of another database goes
+/// instead, although nobody but the stalled writer is there to ask for it.
+#[test]
+fn a_flush_that_frees_nothing_is_followed_by_another() {
+    for writes_to_held in [true, false] {
+        watched("the stall", 60, move || {
+            let (manager, o, db) = held(Arc::new(MemFs::new()));
+            let other = open(&o, "/other", &["default"]);
+            fill(&other, "default", 150_000);
+            let iterator = db.raw_iterator();
+            manager.set_allow_stall(true);
+            // The first has most, and would be enough.
+            manager.set_buffer_size(400 * KIB);
+            let writer = if writes_to_held { &db } else { &other };
+            writer.put("stalled", "v").unwrap();
+            assert!(manager.get_usage() < 400 * KIB);
+            assert_eq!((tables(&db, "default"), tables(&other, "default")), (1, 1));
+            drop(iterator);
+        });
+    }
+}
+
+/// Many writers of several databases.
+struct Crowd {
+    stalled: AtomicUsize,
+    woken: AtomicUsize,
+}
+
+/// Stalls four writers of each of `dbs`, calls `end`, and returns how many of
+/// them were refused. None goes on before.
+fn crowd(dbs: &[&DB], end: impl FnOnce()) -> usize {
+    const WRITERS: usize = 4;
+    let crowd = Crowd {
+        stalled: AtomicUsize::new(0),
+        woken: AtomicUsize::new(0),
+    };
+    std::thread::scope(|scope| {
+        let mut impatient = WriteOptions::default();
+        impatient.set_no_slowdown(true);
+        for db in dbs {
+            let e = db.put_opt("k", "v", &impatient).expect_err("a stall");
+            assert_eq!(e.kind(), ErrorKind::Incomplete, "{e}");
+        }
+        let writers: Vec<_> = (0..WRITERS * dbs.len())
+            .map(|n| {
+                let (db, crowd) = (dbs[n % dbs.len()], &crowd);
+                scope.spawn(move || {
+                    crowd.stalled.fetch_add(1, Ordering::SeqCst);
+                    let outcome = db.put(format!("crowd{n}"), "v");
+                    crowd.woken.fetch_add(1, Ordering::SeqCst);
+                    outcome
+                })
+            })
+            .collect();
+        until(|| crowd.stalled.load(Ordering::SeqCst) == writers.len());
+        assert_eq!(crowd.woken.load(Ordering::SeqCst), 0, "nobody passes");
+        end();
+        let outcomes = writers.into_iter().map(|w| w.join().unwrap());
+        outcomes.filter(Result::is_err).count()
+    })
+}
+
+/// The memory is one database's; the writers of all wait for it.
+#[test]
+fn all_writers_of_all_databases_go_on_when_memory_is_freed() {
+    watched("the crowd", 60, || {
+        let (manager, o, db) = held(Arc::new(MemFs::new()));
+        let others = ["/one", "/two"].map(|dir| DB::open(&o, dir).unwrap());
+        manager.set_allow_stall(true);
+        for _ in 0..5 {
+            manager.set_buffer_size(0);
+            fill(&db, "default", 300_000);
+            let iterator = db.raw_iterator();
+            db.flush().unwrap();
+            manager.set_buffer_size(256 * KIB);
+            let refused = crowd(&[&db, &others[0], &others[1]], || drop(iterator));
+            assert_eq!(refused, 0);
+            assert!(manager.get_usage() < 256 * KIB);
+        }
+        for n in 0..12 {
+            let of = [&db, &others[0], &others[1]][n % 3];
+            assert_eq!(of.get(format!("crowd{n}")).unwrap().unwrap(), b"v");
+        }
+    });
+}
+
+/// The same when its database is closed, or fails: its own writers are told,
+/// those of others go on once its memory is gone.
+#[test]
+fn all_writers_go_on_when_a_database_with_the_memory_ends_or_fails() {
+    watched("the crowd", 60, || {
+        let faulty = FaultFs::new(Arc::new(MemFs::new()));
+        let (manager, o, db) = held(Arc::new(faulty.clone()));
+        let mut other = o.clone();
+        other.set_fs(Arc::new(MemFs::new()));
+        let others = ["/one", "/two"].map(|dir| DB::open(&other, dir).unwrap());
+        let iterator = db.raw_iterator();
+        db.flush().unwrap();
+        fill(&db, "default", 100_000);
+        manager.set_allow_stall(true);
+        manager.set_buffer_size(256 * KIB);
+        // It fails: flushes nothing more, and stalls nobody of its own.
+        let refused = crowd(&[&db], || {
+            faulty.add_rule(Rule {
+                ops: OpSet::of(&[FaultOp::Sync]),
+                path: PathMatch::EndsWith(".log".to_owned()),
+                when: When::Nth(1),
+                fault: Fault::Eio,
+                sticky: false,
+            });
+            db.flush_wal(true).unwrap_err();
+        });
+        assert_eq!(refused, 4, "the failure is told");
+        // It is resumed: stalls count again, for all.
+        let refused = crowd(&[&others[0], &others[1]], || {
+            db.resume().unwrap();
+            drop(iterator);
+        });
+        assert_eq!(refused, 0);
+        manager.set_buffer_size(0);
+        fill(&db, "default", 300_000);
+        let rule = Rule {
+            ops: OpSet::of(&[FaultOp::Create]),
+            path: PathMatch::EndsWith(".sst".to_owned()),
+            when: When::Nth(1),
+            fault: Fault::Eio,
+            sticky: true,
+        };
+        faulty.add_rule(rule);
+        manager.set_buffer_size(256 * KIB);
+        // It is closed with what it could not flush.
+        let refused = crowd(&[&others[0], &others[1]], || drop(db));
+        assert_eq!(refused, 0);
+        assert!(manager.get_usage() < 256 * KIB);
+    });
+}
+
 #[test]
 fn a_stall_ends_with_another_limit_and_without_stalls() {
     watched("the stall", 60, || {

@@ -4,6 +4,7 @@
 //! call returns; a batch whose write failed is nowhere, before a resumption,
 //! after it, and at the next open; one that was acknowledged is everywhere.
 
+use crate::harness::points::shake;
 use crate::harness::{DIR, Db, open_all, tiny, watched};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +12,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
 use whitewater::fs::mem::MemFs;
-use whitewater::{CommitProtocol, ErrorKind, Options, Severity, WriteBatch, WriteOptions};
+use whitewater::{
+    CommitProtocol, DBRawIteratorWithThreadMode as DBRawIterator, ErrorKind, Options, Severity,
+    WriteBatch, WriteOptions,
+};
 
 const FAMILIES: [&str; 3] = ["default", "one", "two"];
 const WRITERS: usize = 16;
@@ -187,10 +191,13 @@ fn fail_and_resume(protocol: CommitProtocol, op: FaultOp, fault: Fault, n: u64) 
     told.write(&db, true).unwrap();
 }
 
-const PROTOCOLS: [CommitProtocol; 3] = [
+/// All of them: with unordered writes, too, nothing of a write is seen whose
+/// log write failed, and no write is under way when the tests look.
+const PROTOCOLS: [CommitProtocol; 4] = [
     CommitProtocol::Ordered,
     CommitProtocol::Grouped,
     CommitProtocol::Pipelined,
+    CommitProtocol::Unordered,
 ];
 
 #[test]
@@ -312,6 +319,118 @@ fn old_views_and_snapshots_keep_to_what_they_saw() {
     assert_eq!(seen, acked);
 }
 
+/// What a reader saw, and what had been acknowledged before it looked.
+struct Seen {
+    before: BTreeSet<u64>,
+    found: BTreeSet<u64>,
+}
+
+/// The batches that an iterator shows from where it is.
+fn rest(it: &mut DBRawIterator<'_, Db>) -> BTreeSet<u64> {
+    let mut found = BTreeSet::new();
+    while it.valid() {
+        found.insert(u64::from_be_bytes(it.key().unwrap().try_into().unwrap()));
+        it.next();
+    }
+    it.status().unwrap();
+    found
+}
+
+/// Readers pin views all the time while writes fail, are hidden and given up,
+/// and later ones take numbers above theirs; some use their views only then.
+/// None shows a failed write, or lacks an earlier one.
+#[test]
+fn no_view_from_before_a_failure_shows_it_later() {
+    for protocol in PROTOCOLS {
+        // Half an unordered batch may be seen while it is written.
+        let whole = protocol != CommitProtocol::Unordered;
+        for seed in 0..3 {
+            watched("views", 120, move || views(protocol, seed, whole));
+        }
+    }
+}
+
+fn views(protocol: CommitProtocol, seed: u64, whole: bool) {
+    const ROUNDS: u64 = 5;
+    let what = format!("{protocol}, seed {seed}");
+    let faulty = FaultFs::new(Arc::new(MemFs::new()));
+    let mut options = options(Arc::new(faulty.clone()), protocol);
+    shake(&mut options, seed, 16);
+    let db = &open(&options);
+    let told = &Told::default();
+    let over = &AtomicBool::new(false);
+    let looks: Vec<Seen> = std::thread::scope(|scope| {
+        let acked = || told.acked.lock().unwrap().clone();
+        let reader = move |n: u64| {
+            let mut seen = Vec::new();
+            let mut held = Vec::new();
+            while !over.load(Ordering::SeqCst) {
+                let before = acked();
+                match n {
+                    // Kept for later, each over one of the families.
+                    0 | 1 if held.len() < 60 => {
+                        let family = FAMILIES[held.len() % 3];
+                        let cf = db.cf_handle(family).unwrap();
+                        let mut it = db.raw_iterator_cf(&cf);
+                        it.seek_to_first();
+                        let snapshot = (n == 1).then(|| db.snapshot());
+                        held.push((before, it, snapshot));
+                    }
+                    2 if whole => {
+                        let found = batches(db);
+                        seen.push(Seen { before, found });
+                    }
+                    // The newest ones, failed or not: pinned, then looked for.
+                    _ => {
+                        let next = told.next.load(Ordering::Relaxed);
+                        let newest = next.saturating_sub(20)..next;
+                        let before = newest.clone().filter(|n| before.contains(n)).collect();
+                        let found = newest.filter(|n| db.get(n.to_be_bytes()).unwrap().is_some());
+                        let found = found.collect();
+                        seen.push(Seen { before, found });
+                    }
+                }
+            }
+            for (before, mut it, snapshot) in held {
+                if let Some(snapshot) = snapshot {
+                    let mut later = snapshot.raw_iterator();
+                    later.seek_to_first();
+                    let found = rest(&mut later);
+                    let before = before.clone();
+                    seen.push(Seen { before, found });
+                }
+                let found = rest(&mut it);
+                seen.push(Seen { before, found });
+            }
+            seen
+        };
+        let readers: Vec<_> = (0..4).map(|n| scope.spawn(move || reader(n))).collect();
+        for round in 0..ROUNDS {
+            let n = 20 + (seed * 41 + round * 67) % 150;
+            faulty.add_rule(rule(FaultOp::Append, ".log", n, Fault::Eio, true));
+            told.storm(db, |_, _| false);
+            faulty.clear_rules();
+            db.resume().unwrap_or_else(|e| panic!("{what}: {e}"));
+            for _ in 0..50 {
+                told.write(db, false).unwrap();
+            }
+        }
+        over.store(true, Ordering::SeqCst);
+        let looks = readers.into_iter().map(|r| r.join().unwrap());
+        looks.flatten().collect()
+    });
+    let failed = told.failed.lock().unwrap();
+    assert!(failed.len() as u64 >= ROUNDS, "{what}");
+    assert!(looks.len() > 100, "{what}: {} looks", looks.len());
+    for Seen { before, found } in &looks {
+        let ghosts: Vec<_> = found.intersection(&failed).collect();
+        assert!(ghosts.is_empty(), "{what}: failed {ghosts:?} are seen");
+        let lost: Vec<_> = before.difference(found).collect();
+        assert!(lost.is_empty(), "{what}: {lost:?} are not seen");
+    }
+    told.check(db, &what);
+}
+
 /// Full disks do not stop the database: flushes are tried again; a writer that
 /// would have to wait for them is told.
 #[test]
@@ -340,7 +459,10 @@ fn flushes_are_tried_again_when_there_is_room() {
         let live = db.live_files().unwrap().len();
         faulty.clear_rules();
         db.resume().unwrap();
-        db.flush().unwrap();
+        // A family whose flush has just failed once more would stall the write.
+        for family in FAMILIES {
+            db.flush_cf(&db.cf_handle(family).unwrap()).unwrap();
+        }
         told.write(&db, true).unwrap();
         told.check(&db, "room");
         let ticker = whitewater::statistics::Ticker::ErrorHandlerAutoresumeSuccessCount;
@@ -450,5 +572,69 @@ fn stalled_writers_outlive_failures_resumptions_and_the_end() {
             let db = open(&options);
             told.check(&db, "reopened");
         });
+    }
+}
+
+#[test]
+fn compressed_logs_go_on_after_a_failure() {
+    for protocol in PROTOCOLS {
+        let mem = MemFs::new();
+        let faulty = FaultFs::new(Arc::new(mem.clone()));
+        let options = |fs| {
+            let mut options = options(fs, protocol);
+            options.set_wal_compression_type(whitewater::DBCompressionType::Zstd);
+            options
+        };
+        let db = open(&options(Arc::new(faulty.clone())));
+        let told = Told::default();
+        faulty.add_rule(rule(FaultOp::Append, ".log", 30, Fault::Eio, false));
+        told.storm(&db, |_, _| false);
+        faulty.clear_rules();
+        db.resume().unwrap();
+        for _ in 0..10 {
+            told.write(&db, true).unwrap();
+        }
+        let cut = FaultFs::new(Arc::new(mem.crash_clone(0.0, 1)));
+        told.check(&open(&options(Arc::new(cut))), "after a power cut");
+    }
+}
+
+/// Whoever follows the logs over a resumption misses nothing in silence, and
+/// sees nothing of failed writes.
+#[test]
+fn updates_over_a_resumption_go_on_or_say_that_some_are_missing() {
+    let mem = MemFs::new();
+    let faulty = FaultFs::new(Arc::new(mem.clone()));
+    let mut options = options(Arc::new(faulty.clone()), CommitProtocol::Ordered);
+    options.set_wal_ttl_seconds(1_000_000);
+    let db = whitewater::DB::open(&options, Path::new(DIR)).unwrap();
+    let put = |n: u8| db.put([n], b"v");
+    let since = |n: u64| db.get_updates_since(n).unwrap();
+    let numbers = |it: &mut whitewater::DBWALIterator| -> Result<Vec<u64>, _> {
+        it.map(|update| update.map(|(number, _)| number)).collect()
+    };
+    (0..10).for_each(|n| put(n).unwrap());
+    db.flush().unwrap();
+    (10..20).for_each(|n| put(n).unwrap());
+    let mut late = since(1);
+    late.next().unwrap().unwrap();
+    let mut prompt = since(1);
+    for n in 2..20 {
+        assert_eq!(prompt.next().unwrap().unwrap().0, n);
+    }
+    faulty.add_rule(rule(FaultOp::Sync, ".log", 1, Fault::Eio, false));
+    let mut synced = WriteOptions::default();
+    synced.set_sync(true);
+    db.put_opt("failed", b"v", &synced).unwrap_err();
+    faulty.clear_rules();
+    assert_eq!(db.latest_sequence_number(), 20);
+    db.resume().unwrap();
+    (30..33).for_each(|n| put(n).unwrap());
+    // The log that it has open holds 21, which failed.
+    assert_eq!(numbers(&mut prompt).unwrap(), [20, 22, 23, 24]);
+    assert_eq!(numbers(&mut since(20)).unwrap(), [22, 23, 24]);
+    for mut it in [late, since(1), since(10)] {
+        let e = numbers(&mut it).unwrap_err();
+        assert!(e.to_string().contains("Gap in sequence"), "{e}");
     }
 }

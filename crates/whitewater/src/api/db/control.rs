@@ -185,7 +185,10 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// # Errors
     /// The failure itself when it is fatal or unrecoverable
     /// ([`Error::severity`]), as after a failed manifest write, the failed sync
-    /// of a directory, or damage to stored data; `IOError` when the disk still
+    /// of a directory, or damage to stored data, and, with
+    /// [`CommitProtocol::Unordered`](crate::CommitProtocol::Unordered), after a
+    /// comparator or prefix extractor panicked in an insert: the write was
+    /// visible by then, and only opening anew brings back all of it; `IOError` when the disk still
     /// fails. The database is as it was before then. `ShutdownInProgress` after
     /// [`cancel_all_background_work`](Self::cancel_all_background_work).
     pub fn resume(&self) -> Result<(), Error> {

@@ -1,7 +1,10 @@
 //! Resumptions beside failures that are reported at the same time: what one of
 //! them has set, the other does not undo.
 
+use super::shown;
 use crate::db::failure::Source;
+use crate::options::read::ReadSpec;
+use crate::write::points::Point;
 use crate::write::stall::rate::DelayRate;
 use crate::write::stall::{Demand, Pressure};
 use crate::{CommitProtocol, DB, Options};
@@ -13,6 +16,63 @@ use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::{Error, ErrorKind};
 
 const ROUNDS: usize = 300;
+
+/// A reader that has pinned its view, and not chosen its number, when a write
+/// fails in front of one that is inserted already.
+#[test]
+fn a_view_pinned_before_a_failure_does_not_show_it() {
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.set_fs(Arc::new(MemFs::new()));
+    options.set_commit_protocol(CommitProtocol::Ordered);
+    let armed = Arc::new(AtomicBool::new(false));
+    let behind = Arc::new(AtomicBool::new(false));
+    let (trap, inserted) = (armed.clone(), behind.clone());
+    options.set_failpoints(move |point, _| match point {
+        Point::Reserved if trap.swap(false, Ordering::SeqCst) => {
+            while !inserted.load(Ordering::SeqCst) {
+                thread::yield_now();
+            }
+            panic!("planted panic");
+        }
+        Point::Waiting => inserted.store(true, Ordering::SeqCst),
+        _ => {}
+    });
+    let db = &DB::open(&options, "/db").unwrap();
+    let engine = db.engine();
+    db.put("before", "1").unwrap();
+    let family = engine.default_cf();
+    let view = family.pin_owned();
+    armed.store(true, Ordering::SeqCst);
+    thread::scope(|scope| {
+        let panics = scope.spawn(|| db.put("panics", "2"));
+        while armed.load(Ordering::SeqCst) {
+            thread::yield_now();
+        }
+        assert!(db.put("behind", "3").is_err());
+        assert!(panics.join().is_err());
+    });
+    let frozen = db.latest_sequence_number();
+    db.resume().unwrap();
+    for n in 0..10 {
+        db.put(format!("later {n}"), "4").unwrap();
+    }
+    // It is there, at a number that is visible now.
+    let all = shown(&view.mem);
+    assert!(all.iter().any(|(key, _)| key.starts_with(b"behind")));
+    assert!(db.latest_sequence_number() > frozen + 10);
+    let spec = ReadSpec::default();
+    let seq = engine.sequence_in(&view, &spec);
+    assert_eq!(seq, frozen);
+    let get = |key: &str| {
+        let found = engine.get_in(family, &view, key.as_bytes(), seq, &spec);
+        found.unwrap().is_some()
+    };
+    let found = ["before", "panics", "behind", "later 3"].map(get);
+    assert_eq!(found, [true, false, false, false]);
+    let found = ["before", "panics", "behind", "later 3"].map(|key| db.get(key).unwrap().is_some());
+    assert_eq!(found, [true, false, false, true]);
+}
 
 /// A hard failure is reported again and again, and ended again and again, while
 /// each write fills a memtable.

@@ -3,7 +3,7 @@
 
 use crate::{
     ColumnFamilyDescriptor, CommitProtocol, DBWithThreadMode, FlushOptions, MultiThreaded, Options,
-    SliceTransform, WriteOptions,
+    Severity, SliceTransform, WriteOptions,
 };
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
@@ -171,4 +171,13 @@ fn a_pending_insert_that_fails_is_never_flushed_over() {
     assert!(db.put("c", "3").is_err());
     assert_eq!(db.get("a").unwrap().unwrap(), b"1");
     assert_eq!(db.live_files().unwrap().len(), 0);
+    // Nor is it resumed over, however often that is tried.
+    for _ in 0..2 {
+        let e = db.resume().unwrap_err();
+        assert_eq!(e.severity(), Severity::FatalError, "{e}");
+        assert!(e.to_string().contains("panicked during an insert"), "{e}");
+        let refused = db.put("c", "3").unwrap_err();
+        assert_eq!(refused.severity(), Severity::FatalError, "{refused}");
+        assert_eq!(db.get("a").unwrap().unwrap(), b"1", "reads go on");
+    }
 }

@@ -1,0 +1,161 @@
+//! Directories are made durable by one caller at a time, until that fails.
+//!
+//! The system reports a failed sync of a directory once: a later call, by
+//! whomever and of whatever file's name, succeeds although names are lost. A
+//! database has several who sync its directory: logs (before a synced write is
+//! acknowledged), flushes and compactions (before the manifest mentions a
+//! table), new manifests. One that comes between the failure of another and
+//! the end that this puts to all writing would promise what is not so. So of
+//! each directory the first failure is remembered before the next call, and is
+//! what all later ones get, until the database is opened anew on a new
+//! [`NamesFs`].
+//!
+//! Everything else goes to the wrapped file system as it is.
+
+use super::{
+    FileLock, Fs, RandomAccessFile, SequentialFile, SharedFile, SharedOptions, WritableFile,
+};
+use crate::error::{Error, Result};
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// See the [module](self).
+///
+/// Lock order: `dirs` is let go of before a directory's lock is taken, which
+/// is held while the directory is synced.
+#[derive(Debug)]
+pub struct NamesFs {
+    inner: Arc<dyn Fs>,
+    dirs: Mutex<HashMap<PathBuf, Arc<Dir>>>,
+}
+
+/// The first failure to make a directory durable. Held while that is tried.
+type Dir = Mutex<Option<Error>>;
+
+impl NamesFs {
+    /// Wraps `inner`. Nothing has failed.
+    pub fn new(inner: Arc<dyn Fs>) -> Self {
+        NamesFs {
+            inner,
+            dirs: Mutex::default(),
+        }
+    }
+}
+
+impl Fs for NamesFs {
+    fn create(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
+        self.inner.create(path)
+    }
+    fn open_append(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
+        self.inner.open_append(path)
+    }
+    fn reuse(&self, old: &Path, new: &Path) -> Result<Box<dyn WritableFile>> {
+        self.inner.reuse(old, new)
+    }
+    fn open_shared(
+        &self,
+        path: &Path,
+        from: Option<&Path>,
+        options: SharedOptions,
+    ) -> Result<Box<dyn SharedFile>> {
+        self.inner.open_shared(path, from, options)
+    }
+    fn open_random(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
+        self.inner.open_random(path)
+    }
+    fn open_sequential(&self, path: &Path) -> Result<Box<dyn SequentialFile>> {
+        self.inner.open_sequential(path)
+    }
+    fn exists(&self, path: &Path) -> Result<bool> {
+        self.inner.exists(path)
+    }
+    fn file_size(&self, path: &Path) -> Result<u64> {
+        self.inner.file_size(path)
+    }
+    fn modified(&self, path: &Path) -> Result<u64> {
+        self.inner.modified(path)
+    }
+    fn list(&self, path: &Path) -> Result<Vec<String>> {
+        self.inner.list(path)
+    }
+    fn create_dir_all(&self, path: &Path) -> Result<()> {
+        self.inner.create_dir_all(path)
+    }
+    fn remove(&self, path: &Path) -> Result<()> {
+        self.inner.remove(path)
+    }
+    fn remove_dir(&self, path: &Path) -> Result<()> {
+        self.inner.remove_dir(path)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.inner.rename(from, to)
+    }
+    fn link(&self, from: &Path, to: &Path) -> Result<()> {
+        self.inner.link(from, to)
+    }
+    fn sync_dir(&self, path: &Path) -> Result<()> {
+        let dir = {
+            let mut dirs = self.dirs.lock();
+            dirs.entry(path.to_path_buf()).or_default().clone()
+        };
+        let mut failed = dir.lock();
+        if let Some(first) = &*failed {
+            return Err(first.clone());
+        }
+        let synced = self.inner.sync_dir(path);
+        synced.inspect_err(|e| *failed = Some(e.clone()))
+    }
+    fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>> {
+        self.inner.lock(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs::fault::{FaultFs, FaultOp, OpSet, Rule};
+    use crate::fs::mem::MemFs;
+    use std::thread;
+
+    #[test]
+    fn a_failed_sync_of_a_directory_is_not_tried_again() {
+        let faults = Arc::new(FaultFs::new(Arc::new(MemFs::new())));
+        let fs = NamesFs::new(faults.clone());
+        for dir in ["/a", "/b"] {
+            fs.create_dir_all(Path::new(dir)).unwrap();
+        }
+        let sync = |dir: &str| fs.sync_dir(Path::new(dir));
+        sync("/a").unwrap();
+        faults.add_rule(Rule::nth(OpSet::of(&[FaultOp::SyncDir]), 1));
+        let first = sync("/a").unwrap_err();
+        assert_eq!(first.file(), Some(Path::new("/a")));
+        assert_eq!(sync("/a").unwrap_err().to_string(), first.to_string());
+        sync("/b").unwrap();
+        assert_eq!(faults.injected().len(), 1);
+        // Opened anew.
+        NamesFs::new(faults.clone())
+            .sync_dir(Path::new("/a"))
+            .unwrap();
+    }
+
+    /// Whoever waits for one that fails does not succeed after it.
+    #[test]
+    fn of_many_at_once_none_succeeds_after_one_that_failed() {
+        for round in 1..50 {
+            let faults = Arc::new(FaultFs::new(Arc::new(MemFs::new())));
+            let fs = NamesFs::new(faults.clone());
+            fs.create_dir_all(Path::new("/a")).unwrap();
+            faults.add_rule(Rule::nth(OpSet::of(&[FaultOp::SyncDir]), round % 5 + 1));
+            let outcomes: Vec<bool> = thread::scope(|scope| {
+                let sync = || fs.sync_dir(Path::new("/a")).is_ok();
+                let threads: Vec<_> = (0..8).map(|_| scope.spawn(sync)).collect();
+                threads.into_iter().map(|t| t.join().unwrap()).collect()
+            });
+            let succeeded = outcomes.iter().filter(|ok| **ok).count() as u64;
+            assert_eq!(succeeded, round % 5, "those before it");
+            assert!(fs.sync_dir(Path::new("/a")).is_err());
+        }
+    }
+}
