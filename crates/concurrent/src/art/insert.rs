@@ -86,10 +86,7 @@ impl Art {
     ) -> bool {
         check_sizes(user_key, value);
         let leaf = match self.reach(place, user_key, Some(tag), value) {
-            Reached::Made(_) => {
-                self.memory.count_entry();
-                return true;
-            }
+            Reached::Made(_) => return true,
             Reached::Found(leaf) => leaf,
         };
         let versions = Versions::new(&self.memory, leaf);
@@ -99,9 +96,7 @@ impl Art {
         let version = Version::create(&self.memory, value);
         // SAFETY: just made, and not linked yet.
         let linked = unsafe { versions.link(Unlinked::Piece(version), tag) };
-        if linked {
-            self.memory.count_entry();
-        } else {
+        if !linked {
             self.add_garbage(version.size());
         }
         linked

@@ -108,9 +108,7 @@ struct Shard {
     /// them and by `used_bytes`. Publishes that the range's region is there;
     /// pieces are published by whoever fills them.
     rest: AtomicU64,
-    /// Entries counted by [`Memory::count_entry`], and bytes counted by
-    /// [`Memory::count_garbage`]. Publish nothing.
-    entries: AtomicUsize,
+    /// Bytes counted by [`Memory::count_garbage`]. Publishes nothing.
     garbage: AtomicUsize,
 }
 
@@ -347,18 +345,6 @@ impl Memory {
         &self.shards[thread & (self.shards.len() - 1)]
     }
 
-    /// Counts one entry.
-    #[inline]
-    pub(super) fn count_entry(&self) {
-        self.shard().entries.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Entries counted.
-    pub(super) fn entries(&self) -> usize {
-        let each = self.shards.iter();
-        each.map(|s| s.entries.load(Ordering::Relaxed)).sum()
-    }
-
     /// Counts bytes that serve no purpose any more. By shard, as growing nodes
     /// leave some behind all the time.
     pub(super) fn count_garbage(&self, bytes: usize) {
@@ -409,7 +395,6 @@ impl Shard {
     fn new() -> Self {
         Shard {
             rest: AtomicU64::new(0),
-            entries: AtomicUsize::new(0),
             garbage: AtomicUsize::new(0),
         }
     }

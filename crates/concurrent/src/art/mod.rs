@@ -198,17 +198,6 @@ impl Art {
         Sweep::new(self.iter_falling())
     }
 
-    /// Number of entries. Exact when no insert is in flight. Sums up some
-    /// counters, so not quite free.
-    pub fn len(&self) -> usize {
-        self.memory.entries()
-    }
-
-    /// Whether there are no entries.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Bytes handed out: entries, nodes, and what has become garbage.
     pub fn used_bytes(&self) -> usize {
         self.memory.used_bytes()

@@ -74,9 +74,9 @@ impl Art {
         // SAFETY: what is prepared owns the version or the place inside the
         // leaf, and is used up here.
         let linked = unsafe { versions.link(new, tag) };
-        if linked {
-            self.memory.count_entry();
-        } else if let Unlinked::Piece(vain) = new {
+        if let Unlinked::Piece(vain) = new
+            && !linked
+        {
             self.add_garbage(vain.size());
         }
         linked

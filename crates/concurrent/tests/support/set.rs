@@ -183,7 +183,7 @@ macro_rules! tree {
                 self.0.$iter()
             }
             fn len(&self) -> usize {
-                self.0.len()
+                self.0.check().expect("no insert is in flight")
             }
             fn check(&self) -> Result<usize, String> {
                 self.0.check()

@@ -3,7 +3,7 @@
 use super::Engine;
 use super::failure::Source;
 use super::fold::Folding;
-use crate::memtable::{Inserter, PreparedBatch};
+use crate::memtable::{Inserter, PreparedBatch, PreparedMany};
 use crate::options::read::WriteSpec;
 use crate::perf::{Step, StepTimer};
 use crate::stats::{Histogram, Ticker};
@@ -413,20 +413,26 @@ impl Engine {
         if request.disable_wal && !self.unlogged.load(Ordering::Relaxed) {
             self.unlogged.store(true, Ordering::Relaxed);
         }
+        // A column family may have been dropped since the check: its entries
+        // take their numbers and go nowhere, as at recovery.
+        let memtable_of = |cf| generation.memtables.get(cf);
+        let prepared = match prepared {
+            Some(PreparedBatch::One(one)) => {
+                if one.link(first, memtable_of)? {
+                    self.ask_for_attention();
+                }
+                self.count_write(request, 1);
+                return Ok(());
+            }
+            Some(PreparedBatch::Many(many)) => many,
+            None => PreparedMany::default(),
+        };
         let folding = Folding::new(self, &generation.memtables);
         let mut inserter = Inserter::new(request.insert_hint);
         if request.in_order {
             inserter.fold_by(&folding);
         }
-        // A column family may have been dropped since the check: its entries
-        // take their numbers and go nowhere, as at recovery.
-        let memtable_of = |cf| generation.memtables.get(cf);
-        let next = prepared.unwrap_or_default().insert(
-            &request.batch,
-            first,
-            memtable_of,
-            &mut inserter,
-        )?;
+        let next = prepared.insert(&request.batch, first, memtable_of, &mut inserter)?;
         if inserter.finish()? {
             self.ask_for_attention();
         }

@@ -41,8 +41,8 @@ struct ArtRep {
 impl fmt::Debug for ArtRep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ArtRep")
-            .field("entries", &self.tree.len())
-            .finish()
+            .field("used_bytes", &self.tree.used_bytes())
+            .finish_non_exhaustive()
     }
 }
 
@@ -62,6 +62,9 @@ impl MemtableRep for ArtRep {
             [(key, value)] => take(self.tree.prepare(key, value)),
             entries => self.tree.prepare_batch(entries.iter().copied(), take),
         }
+    }
+    fn prepare_one(&self, user_key: &[u8], value: &[u8]) -> Prepared {
+        self.tree.prepare(user_key, value)
     }
     fn link(&self, entry: Prepared, tag: u64) -> bool {
         self.tree.publish(entry, tag)

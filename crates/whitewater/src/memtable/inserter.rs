@@ -82,7 +82,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
             memtable.add_tombstone(user_key, value, seq);
             return Ok(());
         }
-        if matches!(ty, ValueType::Deletion | ValueType::SingleDeletion) {
+        if is_delete(ty) {
             self.deletes += 1;
         }
         if ty == ValueType::Merge
@@ -163,14 +163,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
         if self.insert(memtable, &[entry]) == 1 {
             return Ok(());
         }
-        Err(Self::used_already(seq))
-    }
-
-    #[cold]
-    fn used_already(seq: SequenceNumber) -> Error {
-        Error::corruption(format_args!(
-            "the sequence number {seq} is already used for its key in the memtable"
-        ))
+        Err(used_already(seq))
     }
 
     /// Adds an entry that `memtable` has prepared.
@@ -187,13 +180,10 @@ impl<'m, 'e> Inserter<'m, 'e> {
     ) -> Result<()> {
         self.turn_to(memtable)?;
         self.entries += 1;
-        if matches!(ty, ValueType::Deletion | ValueType::SingleDeletion) {
+        if is_delete(ty) {
             self.deletes += 1;
         }
-        if memtable.rep.link(entry, pack_tag(seq, ty as u8)) {
-            return Ok(());
-        }
-        Err(Self::used_already(seq))
+        memtable.link(ty, entry, seq)
     }
 
     /// Goes on with `memtable`.
@@ -278,4 +268,16 @@ impl<'m, 'e> Inserter<'m, 'e> {
             entries => memtable.rep.insert_batch(entries),
         }
     }
+}
+
+/// Whether an entry of type `ty` deletes one key.
+pub(super) fn is_delete(ty: ValueType) -> bool {
+    matches!(ty, ValueType::Deletion | ValueType::SingleDeletion)
+}
+
+#[cold]
+pub(super) fn used_already(seq: SequenceNumber) -> Error {
+    Error::corruption(format_args!(
+        "the sequence number {seq} is already used for its key in the memtable"
+    ))
 }

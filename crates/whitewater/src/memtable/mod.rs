@@ -36,7 +36,7 @@ mod vector;
 pub(crate) use art::MAX_CAPACITY as MAX_TREE_CAPACITY;
 pub(crate) use fold::Fold;
 pub(crate) use inserter::Inserter;
-pub(crate) use prepared::PreparedBatch;
+pub(crate) use prepared::{PreparedBatch, PreparedMany};
 pub(crate) use rep::{MemtableKind, MemtableRep};
 
 use crate::options::CfOptions;
@@ -239,6 +239,28 @@ impl Memtable {
             filter.add(entries.iter().map(|(key, _)| *key));
         }
         self.rep.prepare(entries, take);
+    }
+
+    /// [`Memtable::prepare`] for one entry.
+    #[inline]
+    fn prepare_one(&self, user_key: &[u8], value: &[u8]) -> Prepared {
+        // Before the entry: upholds F1 of the filter.
+        if let Some(filter) = &self.filter {
+            filter.add(std::iter::once(user_key));
+        }
+        self.rep.prepare_one(user_key, value)
+    }
+
+    /// Adds an entry of type `ty` that was prepared.
+    ///
+    /// # Errors
+    /// `Corruption` if its key and sequence number are already there.
+    #[inline]
+    fn link(&self, ty: ValueType, entry: Prepared, seq: SequenceNumber) -> Result<()> {
+        if self.rep.link(entry, pack_tag(seq, ty as u8)) {
+            return Ok(());
+        }
+        Err(inserter::used_already(seq))
     }
 
     /// Whether it has reached its size limit.

@@ -7,6 +7,7 @@
 //!
 //! Entries that are prepared and never linked are seen by nobody.
 
+use super::inserter::is_delete;
 use super::{Inserter, Memtable};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -20,10 +21,26 @@ use whitewater_storage::key::{SequenceNumber, ValueType};
 const MOST: u32 = 1024;
 
 /// The entries of a batch, as far as their memtables could prepare them.
+#[derive(Debug)]
+pub(crate) enum PreparedBatch {
+    /// The only one, which goes its way without the machinery for many.
+    One(PreparedOne),
+    Many(PreparedMany),
+}
+
+/// An entry that was prepared.
+#[derive(Debug)]
+pub(crate) struct PreparedOne {
+    cf: u32,
+    ty: ValueType,
+    entry: Prepared,
+}
+
+/// See [`PreparedBatch`].
 #[derive(Debug, Default)]
-pub(crate) struct PreparedBatch {
+pub(crate) struct PreparedMany {
     /// By the batch's operations, those that take no number left out.
-    entries: SmallVec<[Slot; 1]>,
+    entries: Vec<Slot>,
     /// Some have to be inserted from the batch.
     gaps: bool,
 }
@@ -46,10 +63,55 @@ impl PreparedBatch {
         batch: &Batch,
         memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
     ) -> Option<Self> {
-        if batch.count() > MOST {
-            return None;
+        match batch.count() {
+            1 => PreparedOne::new(batch, memtable_of).map(PreparedBatch::One),
+            n if n <= MOST => PreparedMany::new(batch, memtable_of).map(PreparedBatch::Many),
+            _ => None,
         }
-        let mut prepared = PreparedBatch::default();
+    }
+}
+
+impl PreparedOne {
+    #[inline]
+    fn new<'m>(
+        batch: &Batch,
+        memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
+    ) -> Option<Self> {
+        for op in batch.ops() {
+            if let Op::Entry { cf, ty, key, value } = op.ok()? {
+                let memtable = memtable_of(cf).filter(|m| m.prepares(ty))?;
+                let entry = memtable.prepare_one(key, value);
+                return Some(PreparedOne { cf, ty, entry });
+            }
+        }
+        None
+    }
+
+    /// Links it under `seq` and counts it; the memtables are those it was
+    /// prepared for. Returns whether to ask for a switch.
+    ///
+    /// # Errors
+    /// As for [`Inserter::add`].
+    #[inline]
+    pub fn link<'m>(
+        self,
+        seq: SequenceNumber,
+        memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
+    ) -> Result<bool> {
+        let Some(memtable) = memtable_of(self.cf) else {
+            return Ok(false);
+        };
+        memtable.link(self.ty, self.entry, seq)?;
+        Ok(memtable.count(1, u64::from(is_delete(self.ty))))
+    }
+}
+
+impl PreparedMany {
+    fn new<'m>(
+        batch: &Batch,
+        memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
+    ) -> Option<Self> {
+        let mut prepared = PreparedMany::default();
         let mut run = Run::new();
         let mut run_of: Option<&Memtable> = None;
         for op in batch.ops() {
@@ -119,7 +181,7 @@ impl PreparedBatch {
         Ok(seq)
     }
 
-    /// [`PreparedBatch::insert`] where some are not prepared.
+    /// [`PreparedMany::insert`] where some are not prepared.
     fn insert_mixed<'m, 'b>(
         self,
         batch: &'b Batch,

@@ -102,6 +102,10 @@ pub(crate) trait MemtableRep: Debug + Send + Sync {
     fn prepare(&self, _entries: &[(&[u8], &[u8])], _take: &mut dyn FnMut(Prepared)) {
         unreachable!("a representation that prepares says how");
     }
+    /// [`prepare`](Self::prepare) for one entry.
+    fn prepare_one(&self, _user_key: &[u8], _value: &[u8]) -> Prepared {
+        unreachable!("a representation that prepares says how");
+    }
     /// Adds a prepared entry; `false` if key and tag are already there.
     fn link(&self, _entry: Prepared, _tag: u64) -> bool {
         unreachable!("a representation that prepares says how");
