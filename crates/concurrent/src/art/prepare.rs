@@ -44,7 +44,13 @@ impl Art {
         check_sizes(user_key, value);
         let (leaf, version) = match self.reach(place, user_key, None, value) {
             Reached::Made(leaf) => (leaf, 0),
-            Reached::Found(leaf) => (leaf, Version::create(&self.memory, value).unit()),
+            Reached::Found(leaf) => {
+                let versions = Versions::new(&self.memory, leaf);
+                let newest = versions.prefetch_newest();
+                let version = Version::create(&self.memory, value);
+                versions.prefetch_jump(newest);
+                (leaf, version.unit())
+            }
         };
         Prepared {
             tree: self.id,

@@ -31,7 +31,7 @@
 
 use super::leaf::{Leaf, Link, Place, Version};
 use super::memory::Memory;
-use crate::sync::{AtomicU32, Ordering};
+use crate::sync::{AtomicU32, MODELLED, Ordering};
 
 /// The versions of a leaf.
 #[derive(Clone, Copy)]
@@ -315,6 +315,31 @@ impl<'t> Versions<'t> {
         // SAFETY: just made.
         unsafe { proxy.set(self.leaf.tag(), place) };
         swap(link, Link::INSIDE, Link(proxy.unit()))
+    }
+
+    /// Asks the processor for the newest version, which [`Versions::link`] is
+    /// going to read if nothing gets on top of it; returns its link.
+    #[inline]
+    pub(super) fn prefetch_newest(self) -> Link {
+        if MODELLED {
+            return Link::END;
+        }
+        let newest = self.newest();
+        if newest.is_version() {
+            self.memory.prefetch(newest.0, 0);
+        }
+        newest
+    }
+
+    /// Asks for what [`Versions::link`] then reads beside `newest`.
+    #[inline]
+    pub(super) fn prefetch_jump(self, newest: Link) {
+        if newest.is_version() {
+            let newest = self.version(newest);
+            if jumps_are_paired(newest.depth()) {
+                self.memory.prefetch(newest.jump(), 0);
+            }
+        }
     }
 
     /// The links of a version that comes before `next`.
