@@ -162,7 +162,11 @@ impl Publication {
         let before = first - 1;
         if self.visible() != before {
             self.mark(first, (last + 1) | HELD)?;
-            self.wait(before)?;
+            if self.visible() < before {
+                // For something slow: nothing is gained by asking again and
+                // again, and somebody else may need the core.
+                self.sleep(before)?;
+            }
             if self.visible() >= last {
                 self.kept(last)?;
                 return Ok(Ok(())); // settled by another
