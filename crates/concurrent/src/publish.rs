@@ -295,16 +295,20 @@ impl Publication {
         if last > self.given_up_to.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let given_up = self.given_up.lock();
-        match given_up.iter().any(|(f, l)| (*f..=*l).contains(&last)) {
+        match self.gave_up(last, last) {
             true => Err(Failed),
             false => Ok(()),
         }
     }
 
-    /// Whether a restart gave up `number`, which is visible.
-    pub fn gave_up(&self, number: u64) -> bool {
-        self.kept(number).is_err()
+    /// Whether restarts gave up a number from `first` to `last`, inclusive,
+    /// which are visible.
+    pub fn gave_up(&self, first: u64, last: u64) -> bool {
+        if first > self.given_up_to.load(Ordering::Relaxed) {
+            return false;
+        }
+        let given_up = self.given_up.lock();
+        given_up.iter().any(|(f, l)| *f <= last && first <= *l)
     }
 
     fn sleep(&self, last: u64) -> Result<(), Failed> {

@@ -235,8 +235,16 @@ impl LogReplay<'_> {
                 }
                 continue;
             }
-            if let Err(e) = check_link(&record, progress) {
+            if let Some((before, e)) = broken_link(&record, progress) {
                 let e = e.in_file(&path, Some(reader.record_offset()));
+                if self.mode == RecoveryMode::TolerateCorruptedTailRecords {
+                    // Writers that had the last places there were killed.
+                    self.log
+                        .write(&format!("Recovery: the end of a log is missing: {e}"));
+                    progress.cut_here(before);
+                    progress.hole.get_or_insert(e);
+                    continue;
+                }
                 if self.damaged(e, number, size, progress)? {
                     break;
                 }
@@ -369,18 +377,17 @@ impl LogReplay<'_> {
     }
 }
 
-/// Checks, where `record` says how the log before this one ended, that all of
-/// that was read.
-fn check_link(record: &[u8], progress: &Progress) -> Result<()> {
-    let Some(link) = Link::decode(record) else {
-        return Ok(());
-    };
+/// Where `record` says how the log before this one ended, and not all of that
+/// was read: that log's number, and what is wrong.
+fn broken_link(record: &[u8], progress: &Progress) -> Option<(u64, Error)> {
+    let link = Link::decode(record)?;
     let read = progress.ends.get(&link.log_number).copied().unwrap_or(0);
     if link.log_number < progress.first_log || read >= link.size {
-        return Ok(());
+        return None;
     }
-    Err(Error::corruption(format_args!(
+    let e = Error::corruption(format_args!(
         "log {:06} before this one should hold {} bytes of records and holds {read}",
         link.log_number, link.size
-    )))
+    ));
+    Some((link.log_number, e))
 }

@@ -203,11 +203,22 @@ impl OpenLog {
             .map_err(|e| e.in_file(self.file.path(), Some(self.reader.record_offset())))
     }
 
-    /// The next batch of those that were visible when the bytes were given.
-    fn step(&mut self, engine: &Engine, record: &mut Vec<u8>) -> Result<Step> {
+    /// The next batch of those that were visible when the bytes were given;
+    /// `last` is the last number read.
+    fn step(
+        &mut self,
+        engine: &Engine,
+        last: SequenceNumber,
+        record: &mut Vec<u8>,
+    ) -> Result<Step> {
+        let publication = &engine.publication;
         loop {
             match self.reader.read_record(record)? {
                 ReadOutcome::Record => {}
+                // Writes that were given up may have left a hole.
+                ReadOutcome::Corrupt(_) if publication.gave_up(last + 1, self.seen) => {
+                    return Ok(Step::Nothing);
+                }
                 // Half copied, unless all was there.
                 ReadOutcome::Corrupt(e) if self.whole => return Err(e),
                 ReadOutcome::TornTail { offset, .. } if self.whole && !self.closed => {
@@ -225,7 +236,7 @@ impl OpenLog {
                 self.reader.mark();
                 continue;
             }
-            if first > self.seen || engine.publication.gave_up(first) {
+            if first > self.seen || publication.gave_up(first, first) {
                 return Ok(Step::Nothing); // upholds U1
             }
             self.reader.mark();
@@ -245,7 +256,9 @@ impl Updates {
         let mut record = Vec::new();
         let mut fresh = false;
         loop {
-            if let Step::Update((first, batch)) = self.log.step(&self.engine, &mut record)? {
+            if let Step::Update((first, batch)) =
+                self.log.step(&self.engine, self.last, &mut record)?
+            {
                 // Log data alone takes a number, too.
                 self.last = first + u64::from(batch.count().max(1)) - 1;
                 return Ok(Some((first, batch)));
@@ -268,6 +281,7 @@ impl Updates {
             let read_to = self.log.reader.marked();
             let before = std::mem::replace(&mut self.log, OpenLog::open(&self.engine, next)?);
             if !self.continues(&before, read_to)? {
+                self.log = before;
                 return Ok(None);
             }
         }

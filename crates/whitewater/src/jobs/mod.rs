@@ -91,14 +91,14 @@ fn flush_one(engine: &Arc<Engine>) -> bool {
     // thread's own references go before the next wait.
     let id = job.cf.id;
     drop(job);
-    {
-        let mut state = engine.state.lock();
-        state.running_flushes -= 1;
-        if let Some(cf) = state.cfs.get_mut(&id) {
-            cf.flushing = false;
-        }
+    if let Some(cf) = engine.state.lock().cfs.get_mut(&id) {
+        cf.flushing = false;
     }
     finish(engine, outcome, Source::Flush);
+    // Once its failure is counted, for those who ask which failures are to come
+    // from what runs.
+    engine.state.lock().running_flushes -= 1;
+    engine.done.notify_all();
     engine.tell_budget();
     true
 }

@@ -36,7 +36,8 @@ use whitewater_storage::wal::{Packed, Segment};
 pub(crate) struct Link {
     /// Number of the log before.
     pub log_number: u64,
-    /// Where its last record ends. Bytes.
+    /// Where its last record ends, or 0 if that log failed: then nothing is
+    /// promised of it. Bytes.
     pub size: u64,
 }
 
@@ -110,7 +111,8 @@ impl WalOptions {
 
 /// The logs of an open database.
 ///
-/// Lock order: `extending` before `logs`. No lock is held during a sync.
+/// Lock order: `extending` before `logs`. No lock is held during a sync, but
+/// `extending` while an extension is initialized.
 #[derive(Debug)]
 pub(crate) struct Wal {
     fs: Arc<dyn Fs>,
@@ -253,13 +255,14 @@ impl Wal {
     }
 
     /// Begins `log`, which is to follow a current one that failed: nothing
-    /// behind the number `last` is part of the database, and that log ended at
-    /// `size`. Returns where the first write begins. [`Wal::restart`] comes next.
-    pub fn begin_anew(&self, log: &Segment, last: SequenceNumber, size: u64) -> Result<u64> {
+    /// behind the number `last` is part of the database. Returns where the first
+    /// write begins. [`Wal::restart`] comes next, or a crash, after which both
+    /// logs may be there.
+    pub fn begin_anew(&self, log: &Segment, last: SequenceNumber) -> Result<u64> {
         let current = self.logs.lock().current.clone();
         let link = current.map(|before| Link {
             log_number: before.log_number(),
-            size,
+            size: 0,
         });
         self.begin(log, link, last)
     }

@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex};
 use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
 use whitewater::fs::mem::MemFs;
 use whitewater::{
-    CommitProtocol, DBRawIteratorWithThreadMode as DBRawIterator, ErrorKind, Options, Severity,
-    WriteBatch, WriteOptions,
+    CommitProtocol, DBRawIteratorWithThreadMode as DBRawIterator, DBRecoveryMode, ErrorKind,
+    Options, Point, Severity, WriteBatch, WriteOptions,
 };
 
 const FAMILIES: [&str; 3] = ["default", "one", "two"];
@@ -637,4 +637,72 @@ fn updates_over_a_resumption_go_on_or_say_that_some_are_missing() {
         let e = numbers(&mut it).unwrap_err();
         assert!(e.to_string().contains("Gap in sequence"), "{e}");
     }
+}
+
+/// A resumption that is killed when its log is there, but not yet recorded,
+/// leaves what opens as it did without it.
+#[test]
+fn a_killed_resumption_is_no_obstacle() {
+    for mode in MODES {
+        let mem = MemFs::new();
+        let faulty = FaultFs::new(Arc::new(mem.clone()));
+        let db = open(&options(Arc::new(faulty.clone()), CommitProtocol::Ordered));
+        let told = Told::default();
+        (0..5).for_each(|_| told.write(&db, false).unwrap());
+        faulty.add_rule(rule(FaultOp::Append, ".log", 1, Fault::Eio, false));
+        told.write(&db, false).unwrap_err();
+        faulty.clear_rules();
+        faulty.add_rule(rule(FaultOp::Create, ".sst", 1, Fault::Eio, true));
+        faulty.add_rule(rule(FaultOp::Remove, ".log", 1, Fault::Eio, true));
+        db.resume().unwrap_err();
+        let left = Arc::new(FaultFs::new(Arc::new(mem.crash_clone(1.0, 0))));
+        let mut options = options(left, CommitProtocol::Ordered);
+        options.set_wal_recovery_mode(mode);
+        told.check(&open(&options), &format!("{mode:?}"));
+    }
+}
+
+const MODES: [DBRecoveryMode; 4] = [
+    DBRecoveryMode::TolerateCorruptedTailRecords,
+    DBRecoveryMode::AbsoluteConsistency,
+    DBRecoveryMode::PointInTime,
+    DBRecoveryMode::SkipAnyCorruptedRecord,
+];
+
+/// Updates are read on behind a hole that a writer who panicked has left.
+#[test]
+fn updates_go_on_over_a_hole_that_was_given_up() {
+    watched("a writer that panics", 60, || {
+        let mem = Arc::new(FaultFs::new(Arc::new(MemFs::new())));
+        let mut options = options(mem, CommitProtocol::Ordered);
+        let (armed, behind) = (AtomicBool::new(false), AtomicBool::new(false));
+        let flags = Arc::new((armed, behind));
+        let seen = flags.clone();
+        options.set_failpoints(move |point, _| match point {
+            Point::Reserved if seen.0.swap(false, Ordering::SeqCst) => {
+                while !seen.1.load(Ordering::SeqCst) {
+                    std::thread::yield_now();
+                }
+                panic!("planted");
+            }
+            Point::Waiting => seen.1.store(true, Ordering::SeqCst),
+            _ => {}
+        });
+        let db = &whitewater::DB::open(&options, Path::new(DIR)).unwrap();
+        (0..5).for_each(|n| db.put([n], b"v").unwrap());
+        let updates = db.get_updates_since(0).unwrap();
+        flags.0.store(true, Ordering::SeqCst);
+        std::thread::scope(|scope| {
+            let panics = scope.spawn(|| db.put("panics", "v"));
+            while flags.0.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+            db.put("behind", "v").unwrap_err();
+            panics.join().unwrap_err();
+        });
+        db.resume().unwrap();
+        db.put("later", "v").unwrap();
+        let numbers: Vec<u64> = updates.map(|update| update.unwrap().0).collect();
+        assert_eq!(numbers, [1, 2, 3, 4, 5, 8]);
+    });
 }

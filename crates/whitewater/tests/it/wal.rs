@@ -16,8 +16,8 @@ use whitewater::fs::mem::MemFs;
 use whitewater::fs::os::OsFs;
 use whitewater::statistics::Ticker;
 use whitewater::{
-    CommitProtocol, DBCompressionType, DBRecoveryMode, ErrorKind, Options, WriteBatch,
-    WriteBatchIterator, WriteOptions,
+    CommitProtocol, DBCompressionType, DBRecoveryMode, ErrorKind, FlushOptions, Options,
+    WriteBatch, WriteBatchIterator, WriteOptions,
 };
 
 /// The names of the files in a directory that end with `.log`.
@@ -730,6 +730,43 @@ fn a_hole_that_a_killed_writer_left_is_the_end_of_the_log() {
             let expected = [(1, 0), (2, 1), (3, 2), (4, 7), (5, 8)];
             assert_eq!(keys, expected.map(|(n, i)| (n, format!("k{i:05}"))));
         }
+    });
+}
+
+#[test]
+fn a_writer_killed_behind_a_switch_leaves_the_end_of_its_log_missing() {
+    watched("a writer held up", 60, || {
+        let fs = gated();
+        let mut o = tiny_on(fs.clone());
+        o.set_commit_protocol(CommitProtocol::Ordered);
+        let db = open_all(&o, Path::new(DIR)).unwrap();
+        put_all(&db, 0..3);
+        let killed = thread::scope(|scope| {
+            scope.spawn(|| db.put("held", HOLD).unwrap());
+            fs.hook.await_writer();
+            let mut at_once = FlushOptions::default();
+            at_once.set_wait(false);
+            db.flush_opt(&at_once).unwrap();
+            let killed = fs.files.crash_clone(1.0, 0);
+            fs.hook.open();
+            killed
+        });
+        assert_eq!(logs(&killed, DIR).len(), 2);
+        for mode in [
+            DBRecoveryMode::TolerateCorruptedTailRecords,
+            DBRecoveryMode::PointInTime,
+        ] {
+            let mut o = tiny_on(killed.crash_clone(1.0, 0));
+            o.set_wal_recovery_mode(mode);
+            let db = open_all(&o, Path::new(DIR)).unwrap();
+            check_all(&db, 0..3);
+            assert_eq!(db.get("held").unwrap(), None);
+            put_all(&db, 7..9);
+        }
+        let mut o = tiny_on(killed);
+        o.set_wal_recovery_mode(DBRecoveryMode::AbsoluteConsistency);
+        let e = open_all(&o, Path::new(DIR)).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Corruption);
     });
 }
 
