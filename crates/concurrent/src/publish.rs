@@ -56,6 +56,11 @@ const SLOTS: usize = if MODELLED { 4 } else { 1 << 15 };
 /// of a word.
 const BEDS: u64 = if MODELLED { 1 } else { 64 };
 
+/// Neighbouring numbers that share a bed. They are mostly passed together, and
+/// then one system call wakes all that sleep there; who is woken too early
+/// sleeps on.
+const BED: u64 = 8;
+
 /// In a mark: the range is held.
 const HELD: u64 = 1 << 63;
 
@@ -81,7 +86,8 @@ pub struct Publication {
     /// whoever wakes them (clearing, relaxed). Read by: movers, after P3's
     /// fence. Publishes nothing.
     occupied: CachePadded<AtomicU64>,
-    /// Where waiters sleep whose numbers agree modulo [`BEDS`].
+    /// Where waiters sleep, by number: [`BED`] neighbours in each, modulo
+    /// [`BEDS`].
     beds: Box<[CachePadded<Turnstile>]>,
     /// The first number of the lowest range that failed; the maximum while
     /// none has.
@@ -312,7 +318,7 @@ impl Publication {
     }
 
     fn sleep(&self, last: u64) -> Result<(), Failed> {
-        let at = last % BEDS;
+        let at = last / BED % BEDS;
         let bed = &self.beds[at as usize];
         loop {
             let turn = bed.turn();
@@ -388,11 +394,12 @@ impl Publication {
 
 /// The beds of the numbers above `from` and up to `to`.
 fn beds_of(from: u64, to: u64) -> u64 {
-    let count = to - from;
+    let first = (from + 1) / BED;
+    let count = to / BED + 1 - first;
     if count >= BEDS {
         return u64::MAX;
     }
-    ((1 << count) - 1u64).rotate_left(((from + 1) % BEDS) as u32)
+    ((1 << count) - 1u64).rotate_left((first % BEDS) as u32)
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

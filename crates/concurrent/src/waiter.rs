@@ -172,19 +172,32 @@ impl StateWord {
     }
 }
 
-/// Asks `reached` for about a microsecond: long enough for somebody who is
-/// just about to finish, short enough to cost nothing against a sleep.
+/// How long to ask before anything else: long enough for somebody who is just
+/// about to finish, short enough to cost nothing against a sleep. By the clock,
+/// as what a pause takes differs tenfold between processors.
+const SPIN: Duration = Duration::from_micros(1);
+
+/// Asks `reached` for the time of [`SPIN`].
 pub(crate) fn spin<T>(reached: impl Fn() -> Option<T>) -> Option<T> {
     // A checker lets a thread that spins wait for the others: it would never
     // see one go to sleep.
-    let tries = if MODELLED { 0 } else { 200 };
-    for _ in 0..tries {
-        if let Some(found) = reached() {
-            return Some(found);
-        }
-        hint::spin_loop();
+    if MODELLED {
+        return None;
     }
-    None
+    let mut start = None;
+    loop {
+        for _ in 0..16 {
+            if let Some(found) = reached() {
+                return Some(found);
+            }
+            hint::spin_loop();
+        }
+        // Most waits are over before the clock is asked, which takes longer
+        // than they do.
+        if start.get_or_insert_with(Instant::now).elapsed() >= SPIN {
+            return None;
+        }
+    }
 }
 
 /// Yields until `reached` says so, where that has paid off before at `site`.

@@ -202,7 +202,8 @@ fn a_frozen_head_lets_the_others_sleep_until_it_moves() {
             let waiters: Vec<_> = (0..8)
                 .map(|_| {
                     scope.spawn(|| {
-                        let (first, last) = run.reserve(1);
+                        // Each sleeps in a bed of its own.
+                        let (first, last) = run.reserve(BED);
                         run.publication.finish(first, last).unwrap();
                         run.publication.wait(last)
                     })
@@ -218,14 +219,17 @@ fn a_frozen_head_lets_the_others_sleep_until_it_moves() {
             }
         });
     }
-    assert_eq!(run.publication.visible(), 50 * 9);
+    assert_eq!(run.publication.visible(), 50 * (1 + 8 * BED));
 }
 
 #[test]
 fn the_beds_of_a_range() {
-    assert_eq!(beds_of(0, 1), 0b10);
-    assert_eq!(beds_of(62, 65), 1 << 63 | 0b11);
-    assert_eq!(beds_of(5, 5 + 63), !(1 << 5));
-    assert_eq!(beds_of(7, 7 + 64), u64::MAX);
-    assert_eq!(beds_of(9, 9), 0);
+    let blocks = |from: u64, to: u64| beds_of(from * BED - 1, to * BED);
+    assert_eq!(beds_of(0, 1), 0b1);
+    assert_eq!(beds_of(BED - 2, BED), 0b11);
+    assert_eq!(blocks(62, 65), 0b11 << 62 | 0b11);
+    assert_eq!(blocks(6, 5 + 63), !(1 << 5));
+    assert_eq!(blocks(1, 64), u64::MAX);
+    assert_eq!(blocks(1, 100), u64::MAX);
+    assert_eq!(beds_of(BED - 1, BED - 1), 0);
 }
