@@ -32,10 +32,11 @@ pub struct SharedOptions {
     /// How bytes get into the file. Default: [`SharedAccess::Auto`].
     pub access: SharedAccess,
     /// Whether [`SharedFile::extend`] writes zeros to new space and makes them
-    /// durable, until [`SharedFile::initialize`] says otherwise. That costs as much as writing that much data, and spares the
-    /// `sync` calls from it: the first one need not write back memory that was
-    /// made ready, and none has to note that space is in use now. For logs
-    /// whose writes are synced one by one. Default: false.
+    /// durable, until [`SharedFile::initialize`] says otherwise. That costs as
+    /// much as writing that much data, and spares the `sync` calls from it: the
+    /// first one need not write back memory that was made ready, and none has to
+    /// note that space is in use now. For logs whose writes are synced one by
+    /// one. Default: false.
     pub initialize: bool,
 }
 
