@@ -14,6 +14,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
+use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -81,6 +82,11 @@ impl BlockCache {
         }))
     }
 
+    /// Whether both stand for the same cache.
+    pub fn is_same(&self, other: &BlockCache) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// A number no other file of this cache uses, to key its blocks by.
     pub fn new_id(&self) -> u64 {
         self.0.next_id.fetch_add(1, Ordering::Relaxed)
@@ -104,6 +110,20 @@ impl BlockCache {
         self.0.blocks.weight() as usize + self.charged()
     }
 
+    /// Bytes that eviction would not make free: those charged, and those of
+    /// blocks that somebody is using beside the cache, an estimate of the
+    /// bookkeeping included. Looks at every block.
+    pub fn pinned_usage(&self) -> usize {
+        let pinned = Cell::new(0);
+        self.0.blocks.retain(|key, block| {
+            if !block.is_unique() {
+                pinned.set(pinned.get() + ByBytes.weight(key, block));
+            }
+            true
+        });
+        pinned.get() as usize + self.charged()
+    }
+
     /// Bytes charged for memory used elsewhere.
     pub fn charged(&self) -> usize {
         self.0.room.lock().charged as usize
@@ -118,6 +138,15 @@ impl BlockCache {
         self.0.blocks.set_capacity(room.for_blocks());
     }
 
+    /// Charges `bytes` for as long as the result exists.
+    pub(crate) fn reserve(&self, bytes: usize) -> Charge {
+        self.charge(bytes, 0);
+        Charge {
+            cache: self.clone(),
+            bytes,
+        }
+    }
+
     /// Bytes the cache may hold.
     pub fn capacity(&self) -> usize {
         self.0.room.lock().capacity as usize
@@ -128,6 +157,25 @@ impl BlockCache {
         let mut room = self.0.room.lock();
         room.capacity = capacity as u64;
         self.0.blocks.set_capacity(room.for_blocks());
+    }
+}
+
+/// Bytes charged to a cache, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Charge {
+    cache: BlockCache,
+    bytes: usize,
+}
+
+impl Charge {
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.cache.charge(0, self.bytes);
     }
 }
 
@@ -173,6 +221,24 @@ mod tests {
         c.set_capacity(1 << 18);
         assert_eq!(c.capacity(), 1 << 18);
         assert!(c.usage() <= 1 << 18, "{}", c.usage());
+    }
+
+    #[test]
+    fn blocks_in_use_are_pinned() {
+        let c = BlockCache::new(1 << 20);
+        let id = c.new_id();
+        for i in 0..10 {
+            c.insert(id, i, block(1000));
+        }
+        assert_eq!(c.pinned_usage(), 0);
+        let (a, b) = (c.get(id, 3), c.get(id, 7));
+        let part = a.map(|block| block.slice(10..20));
+        assert_eq!(c.pinned_usage(), 2 * (1000 + ENTRY_OVERHEAD));
+        drop(b);
+        assert_eq!(c.pinned_usage(), 1000 + ENTRY_OVERHEAD);
+        drop(part);
+        assert_eq!(c.pinned_usage(), 0);
+        assert_eq!(c.usage(), 10 * (1000 + ENTRY_OVERHEAD));
     }
 
     #[test]

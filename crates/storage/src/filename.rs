@@ -79,6 +79,11 @@ pub fn table(dir: &Path, number: u64) -> PathBuf {
     dir.join(format!("{number:06}.sst"))
 }
 
+/// Path of the blob file `number`.
+pub fn blob(dir: &Path, number: u64) -> PathBuf {
+    dir.join(format!("{number:06}.blob"))
+}
+
 /// Path of the manifest `number`.
 pub fn manifest(dir: &Path, number: u64) -> PathBuf {
     dir.join(format!("MANIFEST-{number:06}"))
@@ -127,6 +132,7 @@ mod tests {
             parse(&name(table(d, 1234567))),
             Some(FileType::Table(1234567))
         );
+        assert_eq!(parse(&name(blob(d, 8))), Some(FileType::Blob(8)));
         assert_eq!(parse(&name(manifest(d, 5))), Some(FileType::Manifest(5)));
         assert_eq!(parse(&name(options(d, 9))), Some(FileType::Options(9)));
         assert_eq!(parse(&name(temp(d, 3))), Some(FileType::Temp(3)));

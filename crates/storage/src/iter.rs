@@ -9,7 +9,7 @@ use crate::error::Result;
 /// apart. `key()` and `value()` stay good until the cursor moves. Calling
 /// `next`, `prev`, `key` or `value` while `!valid()` is a bug of the caller:
 /// implementations may panic.
-pub trait InternalIterator: Send {
+pub trait InternalIterator: Send + Sync {
     /// Whether the cursor stands on an entry.
     fn valid(&self) -> bool;
     /// Moves to the first entry.

@@ -162,6 +162,30 @@ pub trait Comparator: Send + Sync + 'static {
 
     /// May shorten `start` to any key in `[start, limit)`.
     fn shorten_separator(&self, _start: &mut Vec<u8>, _limit: &[u8]) {}
+
+    /// Bytes of the timestamp that every user key ends with; 0 for none. Keys
+    /// that differ in their timestamps alone are versions of one key, and the
+    /// newest comes first.
+    fn timestamp_size(&self) -> usize {
+        0
+    }
+
+    /// Orders two timestamps, older ones first.
+    fn compare_timestamps(&self, a: &[u8], b: &[u8]) -> Ordering {
+        a.cmp(b)
+    }
+
+    /// Orders two user keys, of which each has a timestamp or not, without
+    /// their timestamps.
+    fn compare_without_timestamps(
+        &self,
+        a: &[u8],
+        _a_has_timestamp: bool,
+        b: &[u8],
+        _b_has_timestamp: bool,
+    ) -> Ordering {
+        self.compare(a, b)
+    }
 }
 
 /// The comparator of a column family. The two built-in orders are variants so
@@ -187,6 +211,12 @@ impl UserComparator {
         }
     }
 
+    /// Whether it is one of the two orders that call only equal bytes equal.
+    #[inline]
+    pub fn is_builtin(&self) -> bool {
+        !matches!(self, UserComparator::Custom(_))
+    }
+
     /// Orders two user keys.
     #[inline]
     pub fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
@@ -195,6 +225,79 @@ impl UserComparator {
             UserComparator::ReverseBytewise => b.cmp(a),
             UserComparator::Custom(c) => c.compare(a, b),
         }
+    }
+
+    /// Bytes of the timestamp that every user key ends with; 0 for none.
+    #[inline]
+    pub fn timestamp_size(&self) -> usize {
+        match self {
+            UserComparator::Custom(c) => c.timestamp_size(),
+            _ => 0,
+        }
+    }
+
+    /// Orders two timestamps, older ones first.
+    pub fn compare_timestamps(&self, a: &[u8], b: &[u8]) -> Ordering {
+        match self {
+            UserComparator::Custom(c) => c.compare_timestamps(a, b),
+            _ => a.cmp(b),
+        }
+    }
+
+    /// Orders two user keys without their timestamps, if they have any: equal
+    /// are the versions of one key.
+    #[inline]
+    pub fn compare_keys(&self, a: &[u8], b: &[u8]) -> Ordering {
+        match self {
+            UserComparator::Custom(c) if c.timestamp_size() > 0 => {
+                c.compare_without_timestamps(a, true, b, true)
+            }
+            _ => self.compare(a, b),
+        }
+    }
+
+    /// Orders a stored user key and one that has no timestamp, such as a bound.
+    #[inline]
+    pub fn compare_to_bound(&self, stored: &[u8], bound: &[u8]) -> Ordering {
+        match self {
+            UserComparator::Custom(c) if c.timestamp_size() > 0 => {
+                c.compare_without_timestamps(stored, true, bound, false)
+            }
+            _ => self.compare(stored, bound),
+        }
+    }
+
+    /// Orders two user keys that have no timestamps, whatever stored ones have.
+    #[inline]
+    pub fn compare_bounds(&self, a: &[u8], b: &[u8]) -> Ordering {
+        match self {
+            UserComparator::Custom(c) if c.timestamp_size() > 0 => {
+                c.compare_without_timestamps(a, false, b, false)
+            }
+            _ => self.compare(a, b),
+        }
+    }
+
+    /// A stored user key without its timestamp. Nothing is left of one that is
+    /// too short to have one, which only a damaged file holds.
+    #[inline]
+    pub fn without_timestamp<'k>(&self, stored: &'k [u8]) -> &'k [u8] {
+        &stored[..stored.len().saturating_sub(self.timestamp_size())]
+    }
+
+    /// Where the versions of `key`, which has no timestamp, begin: `key` with
+    /// the newest timestamp there can be, as RocksDB has it.
+    pub fn first_version(&self, key: &[u8]) -> Vec<u8> {
+        let mut version = key.to_vec();
+        version.resize(key.len() + self.timestamp_size(), 0xff);
+        version
+    }
+
+    /// Where the versions of `key` end: `key` with the oldest timestamp.
+    pub fn last_version(&self, key: &[u8]) -> Vec<u8> {
+        let mut version = key.to_vec();
+        version.resize(key.len() + self.timestamp_size(), 0);
+        version
     }
 
     /// May shorten `start` to any key in `[start, limit)`.

@@ -34,7 +34,21 @@ fn wrong_command_lines_exit_with_1_and_say_why() {
         &["--benchmarks=filrandom"],
         "the nearest known one is fillrandom",
     );
-    assert_refused(&["--benchmarks=mixgraph"], "this build does not run it yet");
+    assert_refused(&["--benchmarks=crc32c"], "this build does not run it yet");
+    assert_refused(
+        &["--benchmarks=verifychecksum"],
+        "the API has no call that verifies checksums",
+    );
+    assert_refused(
+        &[
+            "--keyrange_num=10",
+            "--num=5",
+            "--key_dist_a=1",
+            "--key_dist_b=1",
+            "--keyrange_dist_a=1",
+        ],
+        "a range has no keys",
+    );
     assert_refused(
         &["--engine=leveldb"],
         "the engines are whitewater, rocksdb and both",
@@ -100,6 +114,21 @@ fn command_lines_from_the_field_run_scaled_down() {
 
 #[test]
 fn every_benchmark_runs_on_the_engine() {
+    let lines = results("--num=1000 --writes=50 --benchmarks=fill100K");
+    assert!(lines[0].ends_with("MB/s (1 ops)"), "{lines:?}");
+    let lines = results(
+        "--num=2000 --threads=2 --merge_operator=stringappend --batch_size=4 --max_scan_distance=50 --seek_nexts=9 \
+         --mix_put_ratio=0.3 --mix_seek_ratio=0.1 --key_dist_a=0.002312 --key_dist_b=0.3467 --keyrange_num=30 \
+         --keyrange_dist_a=14.18 --keyrange_dist_b=-2.917 --keyrange_dist_c=0.0164 --keyrange_dist_d=-0.08082 \
+         --key_id_range=10 --expire_style=delete --time_range=100 --read_random_exp_range=5 \
+         --benchmarks=filluniquerandom,fillseekseq,xorupdaterandom,appendrandom,readhot,readrandomfast,readrandomsmall,\
+multireadrandom,multireadwhilewriting,newiterator,newiteratorwhilewriting,approximatesizerandom,readwhilemerging,\
+readwhilescanning,seekrandomwhilewriting,seekrandomwhilemerging,readrandomwriterandom,readrandommergerandom,\
+randomwithverify,mixgraph,compactall,sstables,memstats,deleteseq,readtocache,randomreplacekeys,timeseries",
+    );
+    // The time series have two lines.
+    assert_eq!(lines.len(), 24 + 1, "{lines:?}");
+    // Small memtables, so that tables are read, too.
     let lines = results(
         "--num=2000 --threads=2 --merge_operator=uint64add --bloom_bits=10 \
          --write_buffer_size=65536 --disable_auto_compactions \
@@ -133,8 +162,97 @@ fn json_and_page_are_written_at_the_end() {
     assert_eq!(results[1]["benchmark"], "readseq");
     assert_eq!(results[1]["runs"].as_array().map(Vec::len), Some(3));
     let html = read("r.html");
-    assert_eq!(html.matches("<tr>").count(), 3);
-    assert_eq!(html.matches("<svg").count(), 1);
+    assert!(html.contains("readseq: over time"), "{html}");
+    assert!(
+        html.matches("<svg").count() >= 3,
+        "bars, and two runs over time"
+    );
+}
+
+#[test]
+fn a_sweep_over_threads_and_protocols_is_one_page() {
+    let directory = tempfile::tempdir().expect("temporary directory");
+    let output = Command::new(env!("CARGO_BIN_EXE_db_bench"))
+        .args([
+            "--num=300",
+            "--benchmarks=fillrandom,readrandom",
+            "--rounds=2",
+        ])
+        .args(["--threads=1,3", "--compare=commit_protocol=grouped|ordered"])
+        .args(["--histogram", "--json=r.json", "--html=r.html"])
+        .current_dir(directory.path())
+        .env("TEST_TMPDIR", directory.path())
+        .output()
+        .expect("db_bench starts");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{message}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    for part in [
+        "=== 1 of 8: commit_protocol=grouped threads=1\n",
+        "=== 5 of 8: commit_protocol=ordered threads=3\n",
+        "\nreadrandom, operations per second\nthreads       commit_protocol=grouped",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    let read = |name: &str| std::fs::read_to_string(directory.path().join(name)).expect(name);
+    let json: serde_json::Value = serde_json::from_str(&read("r.json")).expect("JSON");
+    let results = json["results"].as_array().expect("a list");
+    assert_eq!(results.len(), 8, "{json}");
+    let last = &results[7];
+    assert_eq!(last["benchmark"], "readrandom");
+    assert_eq!(last["swept"]["value"], "3");
+    assert_eq!(last["configuration"], "commit_protocol=ordered");
+    assert_eq!(last["runs"].as_array().map(Vec::len), Some(2));
+    // 300 of each of 3 threads in each of 2 rounds.
+    assert_eq!(last["latency_microseconds"]["read"]["count"], 1800);
+    let points = last["timeline"].as_array().expect("a list");
+    assert!(!points.is_empty());
+    let html = read("r.html");
+    for part in [
+        "fillrandom: throughput by threads",
+        "Ratio to commit_protocol=grouped",
+        "readrandom: latencies",
+        "readrandom: over time",
+        "db_bench --benchmarks=fillrandom,readrandom --num=300 --threads=3",
+    ] {
+        assert!(html.contains(part), "{part}");
+    }
+    let left: Vec<_> = std::fs::read_dir(directory.path())
+        .expect("directory")
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.starts_with("part-") || name.starts_with("dbbench"))
+        .collect();
+    let inside = left.iter().map(|name| directory.path().join(name));
+    assert!(
+        inside
+            .flat_map(|path| std::fs::read_dir(path).expect("directory"))
+            .next()
+            .is_none(),
+        "{left:?}"
+    );
+}
+
+#[test]
+fn options_of_tables_and_levels_are_taken_or_refused() {
+    let lines = results(
+        "--num=2000 --benchmarks=fillrandom,compact,readrandom,readseq --write_buffer_size=65536 \
+         --target_file_size_multiplier=2 --nolevel_compaction_dynamic_level_bytes --max_compaction_bytes=1000000 \
+         --soft_pending_compaction_bytes_limit=100000000 --hard_pending_compaction_bytes_limit=200000000 \
+         --compression_type=zstd --compression_level=3 --min_level_to_compress=2 --index_block_restart_interval=4 \
+         --bloom_bits=10 --nowhole_key_filtering --cache_numshardbits=4 --readahead_size=65536 --max_total_wal_size=10000000",
+    );
+    assert_eq!(lines.len(), 4, "{lines:?}");
+    let lines = results("--num=10 --benchmarks=fillseq --compression_max_dict_bytes=100");
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_refused(
+        &[
+            "--seed=1",
+            "--benchmarks=fillseq",
+            "--num=10",
+            "--noparanoid_checks",
+        ],
+        "paranoid_checks",
+    );
 }
 
 #[test]

@@ -39,7 +39,8 @@
 //!   that cannot be honoured (a codec, say) is refused at open, by name.
 //! * Nothing is a raw pointer. Traits that had raw pointers in their
 //!   signatures have opaque types there.
-//! * The function given to [`Options::set_comparator`] must be `Send + Sync`.
+//! * The function given to [`Options::set_comparator`] must be `Send + Sync`, a
+//!   factory given to [`Options::set_compaction_filter_factory`] `Send`.
 //! * A batch made of damaged bytes is refused before anything is written.
 //! * [`ReadOptions`] keep the snapshot they were given alive.
 //! * Dropping a column family keeps its handle when it fails.
@@ -56,7 +57,8 @@
 //!   [`DBWALIterator`] returns the error that ends it.
 //! * [`Error`] knows its kind, the file and the offset, besides the text.
 //! * Beside it there are: [`Options::set_fs`] and the [`fs`] module,
-//!   [`DBCommon::try_compact_range_opt`], and setters of write-path options
+//!   [`DBCommon::try_compact_range_opt`], [`listener`]s of events,
+//!   [`Options::load_latest_with_errors`], [`ColumnFamilyDescriptor::options_mut`], and setters of write-path options
 //!   that crate lacks.
 
 #![forbid(unsafe_code)]
@@ -64,8 +66,10 @@
 mod api;
 mod compact;
 mod db;
+mod external;
 mod flush;
 mod jobs;
+pub mod listener;
 mod memtable;
 mod options;
 pub mod perf;
@@ -74,17 +78,23 @@ mod stats;
 mod version;
 mod write;
 
-pub use api::{merge_operator, properties, statistics};
+pub use api::{
+    checkpoint, compaction_filter, compaction_filter_factory, merge_operator, properties,
+    statistics,
+};
 
 pub use api::{
-    AsColumnFamilyRef, BlockBasedOptions, BottommostLevelCompaction, BoundColumnFamily, CStrLike,
-    Cache, ChecksumType, ColumnFamily, ColumnFamilyDescriptor, ColumnFamilyHandle,
-    ColumnFamilyMetaData, ColumnFamilyRef, CompactOptions, DB, DBAccess, DBCommon,
-    DBCompressionType, DBIterator, DBIteratorWithThreadMode, DBPinnableSlice, DBRawIterator,
-    DBRawIteratorWithThreadMode, DBRecoveryMode, DBWALIterator, DBWithThreadMode,
-    DEFAULT_COLUMN_FAMILY_NAME, Direction, FlushOptions, IterateBounds, IteratorMode, LiveFile,
-    LruCacheOptions, MemtableFactory, MergeOperands, MultiThreaded, Options, PrefixRange, Range,
-    ReadOptions, SingleThreaded, SliceTransform, Snapshot, SnapshotWithThreadMode, ThreadMode,
+    AsColumnFamilyRef, BlockBasedIndexType, BlockBasedOptions, BlockBasedTablePinningTier,
+    BottommostLevelCompaction, BoundColumnFamily, CStrLike, Cache, ChecksumType, ColumnFamily,
+    ColumnFamilyDescriptor, ColumnFamilyHandle, ColumnFamilyMetaData, ColumnFamilyRef,
+    ColumnFamilyTtl, CompactOptions, CompactionDecision, CompactionPri, DB, DBAccess, DBCommon,
+    DBCompactionStyle, DBCompressionType, DBIterator, DBIteratorWithThreadMode, DBPinnableSlice,
+    DBRawIterator, DBRawIteratorWithThreadMode, DBRecoveryMode, DBWALIterator, DBWithThreadMode,
+    DEFAULT_COLUMN_FAMILY_NAME, DataBlockIndexType, Direction, Env, FifoCompactOptions,
+    FlushOptions, InfoLogger, IngestExternalFileOptions, IterateBounds, IteratorMode, LiveFile,
+    LogLevel, LruCacheOptions, MemtableFactory, MergeOperands, MultiThreaded, Options, PrefixRange,
+    Range, ReadOptions, ReadTier, SingleThreaded, SliceTransform, Snapshot, SnapshotWithThreadMode,
+    SstFileWriter, ThreadMode, UniversalCompactOptions, UniversalCompactionStopStyle,
     WaitForCompactOptions, WalAccess, WriteBatch, WriteBatchIterator, WriteBatchIteratorCf,
     WriteBatchWithTransaction, WriteBufferManager, WriteOptions,
 };

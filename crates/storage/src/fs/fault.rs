@@ -385,6 +385,10 @@ impl Fs for FaultFs {
         self.gate(FaultOp::Create, path)?;
         Ok(self.writable(self.inner.create(path)?, path))
     }
+    fn create_direct(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
+        self.gate(FaultOp::Create, path)?;
+        Ok(self.writable(self.inner.create_direct(path)?, path))
+    }
     fn open_append(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
         self.gate(FaultOp::OpenAppend, path)?;
         Ok(self.writable(self.inner.open_append(path)?, path))
@@ -411,6 +415,13 @@ impl Fs for FaultFs {
         self.gate(FaultOp::OpenRandom, path)?;
         Ok(Arc::new(FaultRandom {
             inner: self.inner.open_random(path)?,
+            fs: self.clone(),
+        }))
+    }
+    fn open_random_direct(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
+        self.gate(FaultOp::OpenRandom, path)?;
+        Ok(Arc::new(FaultRandom {
+            inner: self.inner.open_random_direct(path)?,
             fs: self.clone(),
         }))
     }
@@ -502,6 +513,9 @@ impl WritableFile for FaultWritable {
     }
     fn preallocate(&mut self, len: u64) {
         self.inner.preallocate(len);
+    }
+    fn start_writeback(&mut self, from: u64, to: u64) {
+        self.inner.start_writeback(from, to);
     }
     fn truncate_to_len(&mut self) -> Result<()> {
         self.fs.gate(FaultOp::Truncate, &self.path)?;

@@ -82,6 +82,9 @@ impl Fs for LatchFs {
     fn create(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
         self.writable(|| self.inner.create(path))
     }
+    fn create_direct(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
+        self.writable(|| self.inner.create_direct(path))
+    }
     fn open_append(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
         self.writable(|| self.inner.open_append(path))
     }
@@ -102,6 +105,9 @@ impl Fs for LatchFs {
     }
     fn open_random(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
         self.inner.open_random(path)
+    }
+    fn open_random_direct(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
+        self.inner.open_random_direct(path)
     }
     fn open_sequential(&self, path: &Path) -> Result<Box<dyn SequentialFile>> {
         self.inner.open_sequential(path)
@@ -166,6 +172,9 @@ impl WritableFile for LatchFile {
     }
     fn preallocate(&mut self, len: u64) {
         self.inner.preallocate(len);
+    }
+    fn start_writeback(&mut self, from: u64, to: u64) {
+        self.inner.start_writeback(from, to);
     }
     fn truncate_to_len(&mut self) -> Result<()> {
         self.latch.guard(|| self.inner.truncate_to_len())

@@ -41,6 +41,15 @@ use std::sync::Arc;
 pub trait Fs: Debug + Send + Sync + 'static {
     /// Creates `path` for writing, truncating what was there.
     fn create(&self, path: &Path) -> Result<Box<dyn WritableFile>>;
+    /// [`create`](Self::create) past the system's page cache: what is flushed is
+    /// on the device, though not durable.
+    ///
+    /// # Errors
+    /// `NotSupported` naming the file where the system or the file system has
+    /// no such files.
+    fn create_direct(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
+        Err(Error::not_supported("direct I/O").in_file(path, None))
+    }
     /// Opens `path` for appending at its end, creating it when missing.
     fn open_append(&self, path: &Path) -> Result<Box<dyn WritableFile>>;
     /// Renames `old` to `new` and opens it for overwriting from offset 0
@@ -64,6 +73,13 @@ pub trait Fs: Debug + Send + Sync + 'static {
     }
     /// Opens `path` for positioned reads.
     fn open_random(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>>;
+    /// [`open_random`](Self::open_random) past the system's page cache.
+    ///
+    /// # Errors
+    /// As [`create_direct`](Self::create_direct).
+    fn open_random_direct(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
+        Err(Error::not_supported("direct I/O").in_file(path, None))
+    }
     /// Opens `path` for reading front to back.
     fn open_sequential(&self, path: &Path) -> Result<Box<dyn SequentialFile>>;
     /// Whether a file or directory exists at `path`.
@@ -120,6 +136,9 @@ pub trait WritableFile: Debug + Send + Sync {
     }
     /// Reserves space for the file to grow to `len` bytes. A hint.
     fn preallocate(&mut self, _len: u64) {}
+    /// Asks the system to begin writing back what was appended between the
+    /// offsets `from` and `to`, so that a later sync has less to do. A hint.
+    fn start_writeback(&mut self, _from: u64, _to: u64) {}
     /// Cuts the file at the bytes appended and gives back reserved space.
     fn truncate_to_len(&mut self) -> Result<()> {
         Ok(())
@@ -241,6 +260,9 @@ impl WritableFile for BufferedWriter {
     }
     fn preallocate(&mut self, len: u64) {
         self.file.preallocate(len);
+    }
+    fn start_writeback(&mut self, from: u64, to: u64) {
+        self.file.start_writeback(from, to);
     }
     fn truncate_to_len(&mut self) -> Result<()> {
         self.flush()?;

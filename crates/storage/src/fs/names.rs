@@ -48,6 +48,9 @@ impl Fs for NamesFs {
     fn create(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
         self.inner.create(path)
     }
+    fn create_direct(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
+        self.inner.create_direct(path)
+    }
     fn open_append(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
         self.inner.open_append(path)
     }
@@ -64,6 +67,9 @@ impl Fs for NamesFs {
     }
     fn open_random(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
         self.inner.open_random(path)
+    }
+    fn open_random_direct(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
+        self.inner.open_random_direct(path)
     }
     fn open_sequential(&self, path: &Path) -> Result<Box<dyn SequentialFile>> {
         self.inner.open_sequential(path)

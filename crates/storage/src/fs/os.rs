@@ -11,6 +11,7 @@
 //! file. Hence the table of held locks, which is asked before the file is
 //! touched, and hence nobody else in the process may open a lock file.
 
+mod direct;
 mod shared;
 
 use self::shared::OsShared;
@@ -48,6 +49,10 @@ impl Fs for OsFs {
             .truncate(true)
             .open(path);
         OsWritable::boxed(named("open a file for writing", path, file)?, path, 0)
+    }
+
+    fn create_direct(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
+        direct::create(path)
     }
 
     fn open_append(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
@@ -94,6 +99,10 @@ impl Fs for OsFs {
             len_at_open,
             path: path.to_path_buf(),
         }))
+    }
+
+    fn open_random_direct(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
+        direct::open_random(path)
     }
 
     fn open_sequential(&self, path: &Path) -> Result<Box<dyn SequentialFile>> {
@@ -219,6 +228,13 @@ impl WritableFile for OsWritable {
                 self.pos,
                 len - self.pos,
             );
+        }
+    }
+
+    fn start_writeback(&mut self, from: u64, to: u64) {
+        if let Some(len) = NonZeroU64::new(to.saturating_sub(from)) {
+            // On Linux, advice that pages are not needed begins to write them.
+            let _ = rustix::fs::fadvise(&self.file, from, Some(len), Advice::DontNeed);
         }
     }
 

@@ -12,6 +12,9 @@ use crate::coding::{
 use crate::error::{Error, Result};
 use crate::key::{SequenceNumber, TAG_SIZE};
 
+/// RocksDB knows four paths.
+const MAX_PATH_ID: u32 = 3;
+
 /// What the manifest says of one table file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileMetaData {
@@ -53,6 +56,36 @@ pub struct FileMetaData {
     pub temperature: u8,
 }
 
+/// What the manifest says of one blob file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BlobFileMetaData {
+    /// File number.
+    pub number: u64,
+    /// Blobs in the file, garbage included.
+    pub count: u64,
+    /// Bytes of their records: those of the file without header and footer.
+    pub bytes: u64,
+    /// Name of the whole-file checksum's function, empty when none.
+    pub checksum_method: Vec<u8>,
+    /// The whole-file checksum, empty when none.
+    pub checksum: Vec<u8>,
+    /// Fields that are not understood and may be ignored: tag and value.
+    pub custom: Vec<(u32, Vec<u8>)>,
+}
+
+/// Blobs of one file that became garbage.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BlobGarbage {
+    /// Number of the blob file.
+    pub number: u64,
+    /// Blobs.
+    pub count: u64,
+    /// Bytes of their records.
+    pub bytes: u64,
+    /// Fields that are not understood and may be ignored: tag and value.
+    pub custom: Vec<(u32, Vec<u8>)>,
+}
+
 /// One record of the manifest. `None` and empty mean: not in the record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VersionEdit {
@@ -84,11 +117,19 @@ pub struct VersionEdit {
     pub column_family_drop: bool,
     /// Edits of the same atomic group still to come (tag 300).
     pub remaining_in_group: Option<u32>,
+    /// Where in the manifest the atomic group begins that the edit is in (tag
+    /// 14167, this project's own): all of a group is written before it is synced,
+    /// so damage behind this offset may be nothing but a power cut's.
+    pub group_start: Option<u64>,
     /// Database id (tag 8193).
     pub db_id: Option<String>,
-    /// Whether the edit adds or retires blob files (tags 400, 401, 8194,
-    /// 8195): the engine refuses such databases by name.
-    pub has_blob_files: bool,
+    /// Blob files that came (tags 400, 8194).
+    pub blob_files: Vec<BlobFileMetaData>,
+    /// Blobs that nothing refers to any more (tags 401, 8195).
+    pub blob_garbage: Vec<BlobGarbage>,
+    /// Versions with older timestamps than this need not be kept but for the
+    /// newest of them (tag 8198).
+    pub full_history_ts_low: Option<Vec<u8>>,
     /// Logs that exist (tag 8199): number and, once it was synced, the size in
     /// bytes that was.
     pub wal_additions: Vec<(u64, Option<u64>)>,
@@ -97,8 +138,8 @@ pub struct VersionEdit {
 }
 
 impl VersionEdit {
-    /// The record's bytes. New files are written in form 103, without file
-    /// checksums and unique ids; blob files are not written at all.
+    /// The record's bytes. New files are written in form 103, blob files under
+    /// tags 400 and 401.
     pub fn encode(&self) -> Vec<u8> {
         let mut dst = Vec::with_capacity(64 + 96 * self.new_files.len());
         if let Some(id) = &self.db_id {
@@ -142,6 +183,10 @@ impl VersionEdit {
             put_varint32(&mut dst, tags::WAL_DELETION);
             put_length_prefixed(&mut dst, &body);
         }
+        if let Some(low) = &self.full_history_ts_low {
+            put_varint32(&mut dst, tags::FULL_HISTORY_TS_LOW);
+            put_length_prefixed(&mut dst, low);
+        }
         for (level, key) in &self.compact_cursors {
             put_varint32(&mut dst, tags::COMPACT_CURSOR);
             put_varint32(&mut dst, *level);
@@ -154,6 +199,12 @@ impl VersionEdit {
         }
         for (level, file) in &self.new_files {
             put_new_file(&mut dst, *level, file);
+        }
+        for file in &self.blob_files {
+            put_blob_file(&mut dst, file);
+        }
+        for garbage in &self.blob_garbage {
+            put_blob_garbage(&mut dst, garbage);
         }
         if self.column_family != 0 {
             put_varint32(&mut dst, tags::COLUMN_FAMILY);
@@ -169,6 +220,12 @@ impl VersionEdit {
         if let Some(remaining) = self.remaining_in_group {
             put_varint32(&mut dst, tags::IN_ATOMIC_GROUP);
             put_varint32(&mut dst, remaining);
+        }
+        if let Some(offset) = self.group_start {
+            let mut body = Vec::new();
+            put_varint64(&mut body, offset);
+            put_varint32(&mut dst, tags::GROUP_START);
+            put_length_prefixed(&mut dst, &body);
         }
         dst
     }
@@ -235,16 +292,14 @@ impl VersionEdit {
                 self.remaining_in_group = Some(f.varint32("atomic group countdown")?);
             }
             tags::BLOB_FILE_ADDITION | tags::OLD_BLOB_FILE_ADDITION => {
-                f.skip_varints(3, "blob file addition")?;
-                f.string("blob checksum method")?;
-                f.string("blob checksum")?;
-                f.skip_blob_fields()?;
-                self.has_blob_files = true;
+                self.blob_files.push(f.blob_file()?);
             }
             tags::BLOB_FILE_GARBAGE | tags::OLD_BLOB_FILE_GARBAGE => {
-                f.skip_varints(3, "blob file garbage")?;
-                f.skip_blob_fields()?;
-                self.has_blob_files = true;
+                self.blob_garbage.push(f.blob_garbage()?);
+            }
+            tags::FULL_HISTORY_TS_LOW => {
+                let low = f.string("oldest timestamp of the full history")?;
+                self.full_history_ts_low = Some(low.to_vec());
             }
             tags::DB_ID => self.db_id = Some(f.text("database id")?),
             tags::OLD_WAL_ADDITION => self.wal_additions.push(f.wal_addition()?),
@@ -256,6 +311,10 @@ impl VersionEdit {
             tags::WAL_DELETION => {
                 let number = f.inside("log deletion", |f| f.varint64("log number"))?;
                 self.wal_deletion = Some(number);
+            }
+            tags::GROUP_START => {
+                let offset = f.inside("start of the group", |f| f.varint64("offset"))?;
+                self.group_start = Some(offset);
             }
             tag if tag & tags::IGNORABLE_BIT != 0 => {
                 f.string("payload of a field to skip")?;
@@ -272,6 +331,9 @@ impl VersionEdit {
         file.number = f.varint64("file number")?;
         if f.tag == tags::NEW_FILE_3 {
             file.path_id = f.varint32("path id")?;
+            if file.path_id > MAX_PATH_ID {
+                return Err(f.bad("path id of a file"));
+            }
         }
         file.size = f.varint64("file size")?;
         file.smallest = f.internal_key("smallest key")?;
@@ -330,10 +392,12 @@ impl FileMetaData {
                 });
             }
             custom::PATH_ID => {
-                return byte(value).filter(|&b| b <= 3).is_some_and(|b| {
-                    self.path_id = u32::from(b);
-                    true
-                });
+                return byte(value)
+                    .filter(|&b| u32::from(b) <= MAX_PATH_ID)
+                    .is_some_and(|b| {
+                        self.path_id = u32::from(b);
+                        true
+                    });
             }
             custom::FILE_CHECKSUM => {
                 self.file_checksum = value.to_vec();
@@ -393,7 +457,7 @@ fn put_new_file(dst: &mut Vec<u8>, level: u32, file: &FileMetaData) {
     for (tag, byte) in [
         (custom::NEED_COMPACTION, u8::from(file.need_compaction)),
         (custom::TEMPERATURE, file.temperature),
-        // Ids beyond 3 cannot be read, so none get here.
+        // Larger ids cannot be read, so none get here.
         (custom::PATH_ID, file.path_id as u8),
     ] {
         if byte != 0 {
@@ -401,7 +465,49 @@ fn put_new_file(dst: &mut Vec<u8>, level: u32, file: &FileMetaData) {
             put_length_prefixed(dst, &[byte]);
         }
     }
+    for (tag, bytes) in [
+        (custom::FILE_CHECKSUM, &file.file_checksum),
+        (
+            custom::FILE_CHECKSUM_FUNC_NAME,
+            &file.file_checksum_func_name,
+        ),
+    ] {
+        if !bytes.is_empty() {
+            put_varint32(dst, tag);
+            put_length_prefixed(dst, bytes);
+        }
+    }
+    if let Some(id) = file.unique_id {
+        put_varint32(dst, custom::UNIQUE_ID);
+        put_length_prefixed(dst, id.map(u64::to_le_bytes).as_flattened());
+    }
     put_varint32(dst, custom::TERMINATE);
+}
+
+fn put_blob_file(dst: &mut Vec<u8>, file: &BlobFileMetaData) {
+    put_varint32(dst, tags::BLOB_FILE_ADDITION);
+    put_varint64(dst, file.number);
+    put_varint64(dst, file.count);
+    put_varint64(dst, file.bytes);
+    put_length_prefixed(dst, &file.checksum_method);
+    put_length_prefixed(dst, &file.checksum);
+    put_blob_fields(dst, &file.custom);
+}
+
+fn put_blob_garbage(dst: &mut Vec<u8>, garbage: &BlobGarbage) {
+    put_varint32(dst, tags::BLOB_FILE_GARBAGE);
+    put_varint64(dst, garbage.number);
+    put_varint64(dst, garbage.count);
+    put_varint64(dst, garbage.bytes);
+    put_blob_fields(dst, &garbage.custom);
+}
+
+fn put_blob_fields(dst: &mut Vec<u8>, fields: &[(u32, Vec<u8>)]) {
+    for (tag, value) in fields {
+        put_varint32(dst, *tag);
+        put_length_prefixed(dst, value);
+    }
+    put_varint32(dst, custom::BLOB_TERMINATE);
 }
 
 fn put_custom_number(dst: &mut Vec<u8>, tag: u32, number: u64) {
@@ -447,24 +553,39 @@ impl<'a> Fields<'a> {
         Ok(key.to_vec())
     }
 
-    fn skip_varints(&mut self, count: u32, what: &str) -> Result<()> {
-        for _ in 0..count {
-            self.varint64(what)?;
-        }
-        Ok(())
+    fn blob_file(&mut self) -> Result<BlobFileMetaData> {
+        Ok(BlobFileMetaData {
+            number: self.varint64("blob file number")?,
+            count: self.varint64("number of blobs")?,
+            bytes: self.varint64("size of blobs")?,
+            checksum_method: self.string("blob checksum method")?.to_vec(),
+            checksum: self.string("blob checksum")?.to_vec(),
+            custom: self.blob_fields()?,
+        })
     }
 
-    /// Skips the fields of a blob file: tag and string, up to tag 0.
-    fn skip_blob_fields(&mut self) -> Result<()> {
+    fn blob_garbage(&mut self) -> Result<BlobGarbage> {
+        Ok(BlobGarbage {
+            number: self.varint64("blob file number")?,
+            count: self.varint64("number of garbage blobs")?,
+            bytes: self.varint64("size of garbage blobs")?,
+            custom: self.blob_fields()?,
+        })
+    }
+
+    /// The further fields of a blob file: tag and string, up to tag 0.
+    fn blob_fields(&mut self) -> Result<Vec<(u32, Vec<u8>)>> {
+        let mut fields = Vec::new();
         loop {
             let tag = self.varint32("tag of a blob file's field")?;
-            if tag == 0 {
-                return Ok(());
+            if tag == custom::BLOB_TERMINATE {
+                return Ok(fields);
             }
             if tag & custom::MANDATORY_BIT != 0 {
                 return Err(self.bad(&format!("unknown field {tag} of a blob file")));
             }
-            self.string("value of a blob file's field")?;
+            let value = self.string("value of a blob file's field")?;
+            fields.push((tag, value.to_vec()));
         }
     }
 
@@ -496,6 +617,7 @@ impl<'a> Fields<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
     use crate::key::{ValueType, internal_key};
 
     /// An edit that uses every field that is written.
@@ -545,8 +667,23 @@ mod tests {
             column_family_add: Some("more".into()),
             column_family_drop: true,
             remaining_in_group: Some(2),
+            group_start: Some(1 << 20),
             db_id: Some("an id".into()),
-            has_blob_files: false,
+            blob_files: vec![BlobFileMetaData {
+                number: 302,
+                count: 5,
+                bytes: 1 << 35,
+                checksum_method: b"CRC32c".to_vec(),
+                checksum: vec![1, 2],
+                custom: vec![(2, vec![7]), (5, vec![])],
+            }],
+            blob_garbage: vec![BlobGarbage {
+                number: 300,
+                count: 2,
+                bytes: 1 << 34,
+                custom: vec![(9, vec![8])],
+            }],
+            full_history_ts_low: Some(7u64.to_le_bytes().to_vec()),
             wal_additions: vec![(40, Some(1 << 34)), (41, None)],
             wal_deletion: Some(39),
         }
@@ -576,7 +713,7 @@ mod tests {
             }
         }
         // One per field boundary.
-        assert_eq!(decoded, 20);
+        assert_eq!(decoded, 24);
     }
 
     #[test]
@@ -642,6 +779,23 @@ mod tests {
     }
 
     #[test]
+    fn path_ids_end_at_3_in_every_form() {
+        // A fuzzer found that form 102 took any, which was then written cut.
+        let form_102 = |path_id: u8| {
+            let mut record = vec![102, 0, 7, path_id, 9];
+            for key in [b"a", b"b"] {
+                put_length_prefixed(&mut record, &internal_key(key, 5, ValueType::Value));
+            }
+            record.extend([5, 5]);
+            VersionEdit::decode(&record)
+        };
+        let edit = form_102(3).unwrap();
+        assert_eq!(edit.new_files[0].1.path_id, 3);
+        assert_eq!(VersionEdit::decode(&edit.encode()), Ok(edit));
+        assert_eq!(form_102(4).unwrap_err().kind(), ErrorKind::Corruption);
+    }
+
+    #[test]
     fn unknown_tags_are_skipped_only_with_the_bit() {
         let tagged = |tag: u32, payload: &[u8]| {
             let mut b = Vec::new();
@@ -660,7 +814,7 @@ mod tests {
         ] {
             let edit = tagged(tag, payload).unwrap();
             assert_eq!(edit.last_sequence, Some(8), "{tag}");
-            assert!(!edit.has_blob_files);
+            assert!(edit.blob_files.is_empty() && edit.blob_garbage.is_empty());
             let (additions, deletion) = match tag {
                 8199 => (vec![(7, None)], None),
                 8200 => (vec![], Some(5)),
@@ -684,7 +838,12 @@ mod tests {
         ] {
             let edit = tagged(tag, payload).unwrap();
             assert_eq!(edit.last_sequence, Some(8), "{tag}");
-            assert!(edit.has_blob_files);
+            let number = (edit.blob_files.iter().map(|f| (f.number, f.count, f.bytes))).chain(
+                edit.blob_garbage
+                    .iter()
+                    .map(|g| (g.number, g.count, g.bytes)),
+            );
+            assert_eq!(number.collect::<Vec<_>>(), [(1, 2, 3)], "{tag}");
         }
         assert!(tagged(tags::BLOB_FILE_GARBAGE, &[1, 2, 3, 64, 0, 0]).is_err());
         for tag in [0, 8, 101, 104, 204, 301, 402] {

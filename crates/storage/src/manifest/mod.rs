@@ -12,5 +12,5 @@ mod reader;
 mod tags;
 
 pub use current::{read_current, set_current};
-pub use edit::{FileMetaData, VersionEdit};
+pub use edit::{BlobFileMetaData, BlobGarbage, FileMetaData, VersionEdit};
 pub use reader::ManifestReader;

@@ -98,7 +98,40 @@ impl ManifestReader {
             ReadOutcome::Eof | ReadOutcome::TornTail { .. } => Ok(None),
             // Edits are synced one by one: this one was not acknowledged.
             ReadOutcome::Corrupt(_) if self.log.is_lost_tail() => Ok(None),
-            ReadOutcome::Corrupt(e) => Err(e),
+            ReadOutcome::Corrupt(e) => match self.is_in_lost_group(e.offset())? {
+                true => Ok(None),
+                false => Err(e),
+            },
+        }
+    }
+
+    /// Whether the damage at `offset`, a lost sector, is inside an atomic group
+    /// that the manifest ends with: the group was not synced, or the sector would
+    /// not be lost. Its records tell where it begins.
+    fn is_in_lost_group(&mut self, offset: Option<u64>) -> Result<bool> {
+        let Some(offset) = offset else {
+            return Ok(false);
+        };
+        let mut known = false;
+        loop {
+            if !self.log.read_behind() && !known {
+                return Ok(false);
+            }
+            loop {
+                match self.log.read_record(&mut self.record)? {
+                    ReadOutcome::Record => {
+                        let edit = VersionEdit::decode(&self.record);
+                        let start = edit.ok().and_then(|edit| edit.group_start);
+                        if start.is_none_or(|start| start > offset) {
+                            return Ok(false);
+                        }
+                        known = true;
+                    }
+                    ReadOutcome::Eof | ReadOutcome::TornTail { .. } => return Ok(known),
+                    ReadOutcome::Corrupt(_) if self.log.is_lost_tail() => return Ok(known),
+                    ReadOutcome::Corrupt(_) => break,
+                }
+            }
         }
     }
 

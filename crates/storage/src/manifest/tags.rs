@@ -24,6 +24,9 @@ pub(super) const BLOB_FILE_GARBAGE: u32 = 401;
 /// but for the four old ones below, whose payload follows directly.
 pub(super) const IGNORABLE_BIT: u32 = 8192;
 pub(super) const DB_ID: u32 = 8193;
+pub(super) const FULL_HISTORY_TS_LOW: u32 = 8198;
+/// This project's own; RocksDB skips it.
+pub(super) const GROUP_START: u32 = IGNORABLE_BIT | 0x1757;
 pub(super) const OLD_BLOB_FILE_ADDITION: u32 = 8194;
 pub(super) const OLD_BLOB_FILE_GARBAGE: u32 = 8195;
 pub(super) const OLD_WAL_ADDITION: u32 = 8196;
@@ -34,6 +37,8 @@ pub(super) const WAL_DELETION: u32 = 8200;
 /// Fields of a file in form 103: a tag and a length-prefixed string each.
 pub(super) mod custom {
     pub const TERMINATE: u32 = 1;
+    /// Ends the fields of a blob file, which has fields of its own.
+    pub const BLOB_TERMINATE: u32 = 0;
     pub const NEED_COMPACTION: u32 = 2;
     pub const MIN_LOG_NUMBER_TO_KEEP: u32 = 3;
     pub const OLDEST_BLOB_FILE: u32 = 4;

@@ -14,6 +14,7 @@
 //! * I3: moving and seeking allocate only to let a buffer grow to the longest
 //!   key met.
 
+use super::block_hash::{self, Found};
 use super::handle::{BlockHandle, TRAILER_LEN};
 use crate::coding::{get_length_prefixed, get_varint32, get_varsigned64};
 use crate::error::{Error, Result};
@@ -22,7 +23,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 /// Flags and count in the last four bytes of a block.
-const HASH_INDEX_FLAG: u32 = 1 << 31;
+pub(crate) const HASH_INDEX_FLAG: u32 = 1 << 31;
 const RESERVED_FLAG: u32 = 1 << 30;
 const SEPARATED_VALUES_FLAG: u32 = 1 << 28;
 const NUM_RESTARTS_MASK: u32 = (1 << 28) - 1;
@@ -79,6 +80,15 @@ impl Block {
         })
     }
 
+    /// A block without entries.
+    pub(crate) fn empty() -> Self {
+        Block {
+            data: Bytes::new(),
+            limit: 0,
+            num_restarts: 0,
+        }
+    }
+
     /// All bytes of the block.
     pub(crate) fn data(&self) -> &Bytes {
         &self.data
@@ -95,6 +105,15 @@ impl Block {
             Some(b) => u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as usize,
             None => self.limit,
         }
+    }
+
+    /// The buckets of the hash table, empty when there is none.
+    #[inline]
+    fn buckets(&self) -> &[u8] {
+        let restarts_end = self.limit + 4 * self.num_restarts;
+        // Behind them stand the number of buckets and the footer.
+        let end = self.data.len().saturating_sub(6);
+        self.data.get(restarts_end..end).unwrap_or(&[])
     }
 
     /// The keys at the restart points, in order; `None` for one that cannot be
@@ -116,6 +135,12 @@ impl Block {
     #[inline]
     fn entries(&self) -> &[u8] {
         &self.data[..self.limit]
+    }
+
+    /// Where the restart points say that entries start.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn restarts(&self) -> impl Iterator<Item = usize> {
+        (0..self.num_restarts).map(|i| self.restart(i))
     }
 }
 
@@ -288,6 +313,12 @@ impl Cursor {
         &block.data[self.value.start..self.value.end]
     }
 
+    /// Where the current entry starts.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn offset(&self) -> usize {
+        self.entry
+    }
+
     /// Offset of the current value in the block.
     pub(crate) fn value_offset(&self) -> usize {
         self.value.start
@@ -334,8 +365,41 @@ impl Cursor {
         self.seek_between(block, 0..block.num_restarts, compare);
     }
 
-    /// The same, where the keys at the restart points before `candidates` are
-    /// known to be less than the target, and those after it not to be.
+    /// The same for a block of internal keys, when nothing is wanted but
+    /// entries of `user_key`: asks the block's hash table first, if it has one.
+    /// The cursor is not valid when the block holds no such entry.
+    #[inline]
+    pub(crate) fn seek_user_key(
+        &mut self,
+        block: &Block,
+        user_key: &[u8],
+        mut compare: impl FnMut(&[u8]) -> Ordering,
+    ) {
+        let restart = match block_hash::find(block.buckets(), user_key) {
+            Found::Unknown => return self.seek(block, compare),
+            Found::After(restart) if restart < block.num_restarts => restart,
+            // A restart point that does not exist: the table is damaged.
+            Found::After(_) => return self.seek(block, compare),
+            Found::Nowhere => return self.clear(),
+        };
+        let next = restart + 1;
+        if next < block.num_restarts
+            && let Some(key) = block.restart_key(next, self.layout)
+            && key.len() >= self.min_key
+            && compare(key) == Ordering::Less
+        {
+            // The bucket is that of another key, too.
+            return self.clear();
+        }
+        self.seek_between(block, restart..next, compare);
+        if self.valid && crate::key::user_key(self.key(block)) != user_key {
+            self.clear();
+        }
+    }
+
+    /// [`Cursor::seek`], where the keys at the restart points before
+    /// `candidates` are known to be less than the target, and those after it
+    /// not to be.
     #[inline]
     pub(crate) fn seek_between(
         &mut self,

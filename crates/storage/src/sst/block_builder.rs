@@ -1,6 +1,9 @@
 //! Building blocks: entries with shared prefixes, restart points, footer.
 
+use super::block::HASH_INDEX_FLAG;
+use super::block_hash::HashTableBuilder;
 use crate::coding::put_varint32;
+use crate::key::user_key;
 
 /// Collects the entries of one block; reused for the next one after
 /// [`BlockBuilder::reset`].
@@ -13,6 +16,8 @@ pub(crate) struct BlockBuilder {
     since_restart: usize,
     last_key: Vec<u8>,
     entries: usize,
+    /// For blocks of internal keys that are to have a hash table.
+    hash: Option<HashTableBuilder>,
 }
 
 impl BlockBuilder {
@@ -25,7 +30,15 @@ impl BlockBuilder {
             since_restart: 0,
             last_key: Vec::new(),
             entries: 0,
+            hash: None,
         }
+    }
+
+    /// The same builder, whose blocks of internal keys get a hash table with so
+    /// many keys per bucket, where they are small enough for it.
+    pub(crate) fn hashed(mut self, util_ratio: Option<f64>) -> Self {
+        self.hash = util_ratio.map(HashTableBuilder::new);
+        self
     }
 
     /// Whether no entry was added since the start or the last reset.
@@ -40,7 +53,8 @@ impl BlockBuilder {
 
     /// Bytes [`BlockBuilder::finish`] would return now.
     pub(crate) fn len(&self) -> usize {
-        self.buf.len() + 4 * self.restarts.len() + 4
+        let hash = self.hash.as_ref().map_or(0, HashTableBuilder::len);
+        self.buf.len() + 4 * self.restarts.len() + 4 + hash
     }
 
     /// Bytes the block grows by for such an entry, at most.
@@ -57,6 +71,9 @@ impl BlockBuilder {
         put_varint32(&mut self.buf, value.len() as u32);
         self.buf.extend_from_slice(suffix);
         self.buf.extend_from_slice(value);
+        if let Some(hash) = &mut self.hash {
+            hash.add(user_key(key), self.restarts.len() - 1);
+        }
         self.finish_entry(shared, key);
     }
 
@@ -99,8 +116,13 @@ impl BlockBuilder {
         for r in &self.restarts {
             self.buf.extend_from_slice(&r.to_le_bytes());
         }
-        let n = self.restarts.len() as u32;
-        self.buf.extend_from_slice(&n.to_le_bytes());
+        let mut footer = self.restarts.len() as u32;
+        if let Some(hash) = &mut self.hash
+            && hash.finish(&mut self.buf)
+        {
+            footer |= HASH_INDEX_FLAG;
+        }
+        self.buf.extend_from_slice(&footer.to_le_bytes());
         &self.buf
     }
 
@@ -112,6 +134,9 @@ impl BlockBuilder {
         self.since_restart = 0;
         self.last_key.clear();
         self.entries = 0;
+        if let Some(hash) = &mut self.hash {
+            hash.reset();
+        }
     }
 }
 

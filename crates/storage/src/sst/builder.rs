@@ -1,10 +1,10 @@
 //! Writing tables.
 //!
-//! Data blocks are written as they fill. Index entries, filter hashes and
-//! range tombstones are collected and written by [`TableBuilder::finish`], in
-//! RocksDB's order: data, filter, index, range tombstones, properties,
-//! metaindex, footer. Whether the index can do with user keys is only known
-//! once no user key was found to straddle two blocks, that is, at the end.
+//! Full data blocks go to [`DataBlocks`], which compresses and writes them and
+//! may hold them for a while: an index entry meets the place of its block only at
+//! the end. Index entries, filter hashes and range tombstones are collected and
+//! written by [`TableBuilder::finish`], in RocksDB's order: data, filter, index,
+//! dictionary, range tombstones, properties, metaindex, footer.
 //!
 //! Invariants:
 //! * I1: keys ascend strictly; a key that does not is refused, and nothing of
@@ -12,16 +12,20 @@
 //! * I2: after a failed write the builder refuses everything else: the file
 //!   is of no use.
 
-use super::block::encode_delta;
 use super::block_builder::BlockBuilder;
-use super::compress::{CompressionType, Compressor};
-use super::filter::BloomBuilder;
-use super::footer::{Footer, WRITTEN_VERSION};
+use super::compress::{CompressionOptions, CompressionType, Compressor};
+use super::data_blocks::DataBlocks;
+use super::describe::{base_context, describe, describe_index};
+use super::filter::{FilterBuilder, FilterSpec, PrefixTransform};
+use super::footer::{CONTEXT_VERSION, Footer, VERSIONS};
 use super::handle::BlockHandle;
-use super::open::{META_PROPERTIES, META_RANGE_DEL};
+use super::hash_index::{HashIndexBuilder, META_METADATA, META_PREFIXES};
+use super::index_builder::{IndexBuilder, IndexEntry};
+use super::kinds::{DataBlockIndexType, IndexType};
+use super::open::{META_DICTIONARY, META_INDEX, META_PROPERTIES, META_RANGE_DEL};
 use super::properties::name;
+use super::sink::BlockSink;
 use super::{TableOptions, TableProperties};
-use crate::checksum::{ChecksumType, block_checksum};
 use crate::error::{Error, Result};
 use crate::fs::{BufferedWriter, WritableFile};
 use crate::key::{
@@ -30,6 +34,7 @@ use crate::key::{
 };
 use crate::rangedel::RangeTombstone;
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// What a table to be built needs to know besides [`TableOptions`].
 #[derive(Debug, Clone, Default)]
@@ -40,17 +45,24 @@ pub struct TableBuilderOptions {
     pub comparator: InternalComparator,
     /// Compression of data and index blocks.
     pub compression: CompressionType,
-    /// Compression level; `None` is the codec's default.
-    pub compression_level: Option<i32>,
+    /// Options of the codec.
+    pub compression_options: CompressionOptions,
+    /// Size in bytes that tables are aimed at, 0 for none. So much is held in
+    /// memory at most until there is a compression dictionary.
+    pub target_file_size: u64,
     /// Column family, for the properties.
     pub column_family_id: u32,
     /// Column family, for the properties.
     pub column_family_name: String,
     /// Merge operator's name, empty for none.
     pub merge_operator: String,
-    /// Prefix extractor's name, empty for none. Only told: filters hold whole
-    /// keys.
-    pub prefix_extractor: String,
+    /// What prefixes the filter gets, and the index of type `HashSearch`.
+    pub prefix_extractor: Option<Arc<dyn PrefixTransform>>,
+    /// Level that the table is for, by which filters are chosen; -1 for a
+    /// flush.
+    pub level: i32,
+    /// Write no filter, whatever the policy.
+    pub skip_filters: bool,
     /// Unix seconds of the oldest ancestor.
     pub creation_time: u64,
     /// Unix seconds of the oldest key, 0 unknown.
@@ -63,6 +75,10 @@ pub struct TableBuilderOptions {
     pub session_id: String,
     /// This file's number, for the properties.
     pub file_number: u64,
+    /// The table is made for a database that does not exist or does not know
+    /// of it. All its entries must have the number 0; whoever ingests it
+    /// decides which number they count as.
+    pub external: bool,
 }
 
 /// Bytes collected before they go to the file.
@@ -75,39 +91,35 @@ const SIZE_DEVIATION: usize = 10;
 /// Offsets inside a block are 32 bits, and so are lengths.
 const MAX_ENTRY: usize = 1 << 30;
 
-/// Bytes of an index entry besides its key, about: lengths, handle, restart.
-const INDEX_OVERHEAD: usize = 14;
-
-/// What the filter block goes by in the metaindex.
+/// What filter blocks go by in the metaindex.
 const META_FULL_FILTER: &[u8] = b"fullfilter.rocksdb.BuiltinBloomFilter";
+const META_PARTITIONED_FILTER: &[u8] = b"partitionedfilter.rocksdb.BuiltinBloomFilter";
 
-/// An entry of the index to be.
-#[derive(Debug)]
-struct IndexEntry {
-    separator: Vec<u8>,
-    handle: BlockHandle,
-}
+/// The metaindex to be: names and places.
+type Metaindex = Vec<(&'static [u8], BlockHandle)>;
 
 /// Writes one table: points in ascending internal order, range tombstones in
 /// any order, then [`TableBuilder::finish`].
 pub struct TableBuilder {
     options: TableBuilderOptions,
-    file: BufferedWriter,
+    sink: BlockSink,
+    data: DataBlocks,
+    /// Of index blocks.
     compressor: Compressor,
     block: BlockBuilder,
-    filter: Option<BloomBuilder>,
-    index: Vec<IndexEntry>,
-    /// Bytes of the separators collected, without tags.
-    separator_bytes: usize,
-    /// The last key and place of the block that was written but is not in
-    /// `index` yet: its separator depends on the key after it.
+    /// The first key of `block`, where the index wants it.
+    first_key: Vec<u8>,
+    filter: Option<FilterBuilder>,
+    index: IndexBuilder,
+    hash_index: Option<HashIndexBuilder>,
+    /// What `index` has to get of the block that was ended last, with the last
+    /// key for a separator: that depends on the key after it.
     pending: Option<IndexEntry>,
-    /// Whether some user key stands in two blocks.
-    straddles: bool,
     last_key: Vec<u8>,
     tombstones: Vec<RangeTombstone>,
     properties: TableProperties,
-    offset: u64,
+    /// Smallest and largest sequence number.
+    sequences: Option<(SequenceNumber, SequenceNumber)>,
     failed: Option<Error>,
 }
 
@@ -116,7 +128,7 @@ impl std::fmt::Debug for TableBuilder {
         f.debug_struct("TableBuilder")
             .field("file_number", &self.options.file_number)
             .field("entries", &self.num_entries())
-            .field("offset", &self.offset)
+            .field("offset", &self.sink.offset())
             .finish_non_exhaustive()
     }
 }
@@ -126,42 +138,45 @@ impl TableBuilder {
     ///
     /// # Errors
     /// `NotSupported` for compressions, checksums and format versions that
-    /// are not written, `InvalidArgument` for a file that is not empty.
+    /// are not written, `InvalidArgument` for a file that is not empty and for
+    /// an index of type `HashSearch` without a prefix extractor.
     pub fn new(options: TableBuilderOptions, file: Box<dyn WritableFile>) -> Result<Self> {
         let table = &options.table;
-        if table.format_version != WRITTEN_VERSION {
+        if !VERSIONS.contains(&table.format_version) {
             return Err(Error::not_supported(format_args!(
                 "writing tables of format version {}",
                 table.format_version
             )));
         }
-        if !matches!(table.checksum, ChecksumType::XXH3 | ChecksumType::CRC32c) {
-            return Err(Error::not_supported(format_args!(
-                "writing tables with checksum {:?}",
-                table.checksum
-            )));
-        }
         if !file.is_empty() {
             return Err(Error::invalid("a table needs an empty file"));
         }
-        let filter = match table.bloom_bits_per_key {
-            Some(bits) if table.whole_key_filtering => BloomBuilder::new(bits),
+        let codec_options = options.compression_options;
+        codec_options.check("compression_opts", options.compression)?;
+        let hash_index = match (table.index_type, &options.prefix_extractor) {
+            (IndexType::HashSearch, Some(e)) => Some(HashIndexBuilder::new(e.clone())),
+            (IndexType::HashSearch, None) => {
+                return Err(Error::invalid("a hash index needs a prefix extractor"));
+            }
             _ => None,
         };
+        let codec = options.compression;
+        let file = BufferedWriter::new(file, WRITE_BUFFER);
         Ok(TableBuilder {
-            compressor: Compressor::new(options.compression, options.compression_level)?,
-            block: BlockBuilder::new(table.block_restart_interval),
-            filter,
-            index: Vec::new(),
-            separator_bytes: 0,
+            sink: BlockSink::new(file, table.checksum, base_context(&options)),
+            data: DataBlocks::new(codec, codec_options, options.target_file_size)?,
+            compressor: Compressor::new(codec, &codec_options, None)?,
+            block: BlockBuilder::new(table.block_restart_interval).hashed(hash_ratio(&options)),
+            first_key: Vec::new(),
+            filter: filter(&options),
+            index: IndexBuilder::new(table),
+            hash_index,
             pending: None,
-            straddles: false,
             last_key: Vec::new(),
             tombstones: Vec::new(),
             properties: TableProperties::default(),
-            offset: 0,
+            sequences: None,
             failed: None,
-            file: BufferedWriter::new(file, WRITE_BUFFER),
             options,
         })
     }
@@ -173,7 +188,7 @@ impl TableBuilder {
     /// of 1 GiB and more; the failure of the file, then and ever after.
     pub fn add(&mut self, internal_key: &[u8], value: &[u8]) -> Result<()> {
         self.check_usable()?;
-        let ty = self.check_entry(internal_key, value)?;
+        let (seq, ty) = self.check_entry(internal_key, value)?;
         if self.block_is_full(internal_key, value) {
             let result = self.flush_block();
             self.latch(result)?;
@@ -182,12 +197,20 @@ impl TableBuilder {
             self.separate(pending, internal_key);
         }
         if let Some(filter) = &mut self.filter {
-            filter.add(user_key(internal_key));
+            let user = &self.options.comparator.user;
+            filter.add(user.without_timestamp(user_key(internal_key)));
+        }
+        if let Some(hash_index) = &mut self.hash_index {
+            hash_index.add(user_key(internal_key), self.index.len() as u32);
+        }
+        if self.block.is_empty() && self.index.wants_first_keys() {
+            self.first_key = internal_key.to_vec();
         }
         self.block.add(internal_key, value);
         self.last_key.clear();
         self.last_key.extend_from_slice(internal_key);
 
+        self.see_sequence(seq);
         let p = &mut self.properties;
         p.num_entries += 1;
         p.raw_key_size += internal_key.len() as u64;
@@ -212,6 +235,7 @@ impl TableBuilder {
             return Err(Error::invalid("range tombstone of 1 GiB or more"));
         }
         self.tombstones.push(tombstone.clone());
+        self.see_sequence(tombstone.seq);
         let p = &mut self.properties;
         p.num_entries += 1;
         p.num_deletions += 1;
@@ -221,16 +245,17 @@ impl TableBuilder {
         Ok(())
     }
 
-    /// Bytes the file would have if it were finished now, about.
+    /// Bytes the file would have if it were finished now, about; without the
+    /// blocks held for want of a compression dictionary.
     pub fn file_size(&self) -> u64 {
         let block = if self.block.is_empty() {
             0
         } else {
             self.block.len()
         };
-        let filter = self.filter.as_ref().map_or(0, BloomBuilder::estimated_len);
-        let index = self.separator_bytes + INDEX_OVERHEAD * self.index.len();
-        self.offset + (block + filter + index) as u64
+        let filter = self.filter.as_ref().map_or(0, FilterBuilder::estimated_len);
+        let rest = block + self.data.in_flight_bytes() + filter + self.index.estimated_len();
+        self.sink.offset() + rest as u64
     }
 
     /// Points added so far.
@@ -247,22 +272,36 @@ impl TableBuilder {
         self.check_usable()?;
         self.flush_block()?;
         if let Some(last) = self.pending.take() {
-            self.push_index(last);
+            self.index.push(last);
         }
-        self.properties.data_size = self.offset;
-        let mut metaindex = Vec::new();
-        if let Some(handle) = self.write_filter()? {
-            metaindex.push((META_FULL_FILTER, handle));
+        self.data.finish(&mut self.sink)?;
+        self.properties.data_size = self.sink.offset();
+        let mut metaindex = Metaindex::new();
+        self.write_filter(&mut metaindex)?;
+        let index = self.write_index(&mut metaindex)?;
+        if let Some(dictionary) = self.data.dictionary() {
+            let handle = self.sink.append(dictionary, CompressionType::None)?;
+            metaindex.push((META_DICTIONARY, handle));
         }
-        let index = self.write_index()?;
         if let Some(handle) = self.write_tombstones()? {
             metaindex.push((META_RANGE_DEL, handle));
         }
-        self.describe();
+        describe(&mut self.properties, &self.options, &self.sink);
+        if let Some((smallest, largest)) = self.sequences {
+            self.properties.set_number(name::SMALLEST_SEQNO, smallest);
+            self.properties.set_number(name::LARGEST_SEQNO, largest);
+        }
         let properties = self.properties.encode();
-        let handle = self.write_block(&properties, CompressionType::None)?;
+        let handle = self.sink.append(&properties, CompressionType::None)?;
         metaindex.push((META_PROPERTIES, handle));
 
+        let format_version = self.options.table.format_version;
+        let index = if format_version < CONTEXT_VERSION {
+            Some(index)
+        } else {
+            metaindex.push((META_INDEX, index));
+            None
+        };
         metaindex.sort_unstable_by_key(|(name, _)| *name);
         let mut block = BlockBuilder::new(1);
         for (name, handle) in metaindex {
@@ -270,13 +309,19 @@ impl TableBuilder {
             handle.encode(&mut value);
             block.add(name, &value);
         }
-        let metaindex = self.write_block(block.finish(), CompressionType::None)?;
-        let footer = Footer::encode(self.options.table.checksum, metaindex, index);
-        self.file.append(&footer)?;
-        self.offset += footer.len() as u64;
-        self.file.truncate_to_len()?;
-        self.file.sync()?;
-        Ok((self.properties, self.offset))
+        let metaindex = self.sink.append(block.finish(), CompressionType::None)?;
+        let footer = Footer {
+            format_version,
+            checksum: self.options.table.checksum,
+            metaindex,
+            index,
+            base_context: self.sink.base_context(),
+        };
+        let footer = footer.encode(self.sink.offset());
+        self.sink.append_raw(&footer)?;
+        self.sink.file.truncate_to_len()?;
+        self.sink.file.sync()?;
+        Ok((self.properties, self.sink.offset()))
     }
 
     fn check_usable(&self) -> Result<()> {
@@ -292,10 +337,10 @@ impl TableBuilder {
     }
 
     /// Checks order, type and size of an entry (I1).
-    fn check_entry(&self, key: &[u8], value: &[u8]) -> Result<ValueType> {
-        let ty = parse_internal_key(key)
-            .map_err(|e| Error::invalid(format_args!("entry refused: {e}")))?
-            .ty;
+    fn check_entry(&self, key: &[u8], value: &[u8]) -> Result<(SequenceNumber, ValueType)> {
+        let parsed = parse_internal_key(key)
+            .map_err(|e| Error::invalid(format_args!("entry refused: {e}")))?;
+        let (seq, ty) = (parsed.seq, parsed.ty);
         if ty == ValueType::RangeDeletion {
             return Err(Error::invalid("range tombstone among the points"));
         }
@@ -307,7 +352,12 @@ impl TableBuilder {
         if !ascends {
             return Err(Error::invalid("table keys out of order"));
         }
-        Ok(ty)
+        Ok((seq, ty))
+    }
+
+    fn see_sequence(&mut self, seq: SequenceNumber) {
+        let (low, high) = self.sequences.unwrap_or((seq, seq));
+        self.sequences = Some((low.min(seq), high.max(seq)));
     }
 
     fn block_is_full(&self, key: &[u8], value: &[u8]) -> bool {
@@ -319,18 +369,19 @@ impl TableBuilder {
         len >= size || (len > nearly && len + self.block.grown_by(key, value) > size)
     }
 
-    /// Writes the block being filled, if any.
+    /// Ends the block being filled, if any.
     fn flush_block(&mut self) -> Result<()> {
         if self.block.is_empty() {
             return Ok(());
         }
         let separator = self.block.last_key().to_vec();
-        let (payload, ty) = self.compressor.compress(self.block.finish())?;
-        let checksum = self.options.table.checksum;
-        let handle = append_block(&mut self.file, &mut self.offset, checksum, payload, ty)?;
+        self.data.add(self.block.finish(), &mut self.sink)?;
         self.block.reset();
         self.properties.num_data_blocks += 1;
-        self.pending = Some(IndexEntry { separator, handle });
+        self.pending = Some(IndexEntry {
+            separator,
+            first_key: std::mem::take(&mut self.first_key),
+        });
         Ok(())
     }
 
@@ -338,62 +389,63 @@ impl TableBuilder {
     fn separate(&mut self, mut entry: IndexEntry, next: &[u8]) {
         let comparator = &self.options.comparator;
         if comparator.compare_user(user_key(&entry.separator), user_key(next)) == Ordering::Equal {
-            self.straddles = true;
+            self.index.user_key_straddles();
         } else {
             comparator.shorten_separator(&mut entry.separator, next);
         }
-        self.push_index(entry);
-    }
-
-    fn push_index(&mut self, entry: IndexEntry) {
-        self.separator_bytes += user_key(&entry.separator).len();
+        if let Some(filter) = &mut self.filter {
+            filter.end_block(&entry.separator, user_key(next));
+        }
         self.index.push(entry);
     }
 
-    fn write_block(&mut self, payload: &[u8], ty: CompressionType) -> Result<BlockHandle> {
-        let checksum = self.options.table.checksum;
-        append_block(&mut self.file, &mut self.offset, checksum, payload, ty)
-    }
-
-    fn write_filter(&mut self) -> Result<Option<BlockHandle>> {
-        let Some(filter) = self.filter.take().filter(|f| f.num_keys() > 0) else {
-            return Ok(None);
+    fn write_filter(&mut self, metaindex: &mut Metaindex) -> Result<()> {
+        let (Some(filter), Some(policy)) = (self.filter.take(), self.options.table.filter_policy)
+        else {
+            return Ok(());
         };
+        let start = self.sink.offset();
+        let partitioned = filter.is_partitioned();
+        let (parts, entries) = filter.finish(self.index.last_separator());
+        let (mut top_entries, mut handles) = (Vec::new(), Vec::new());
+        for part in parts {
+            handles.push(self.sink.append(&part.block, CompressionType::None)?);
+            top_entries.push(IndexEntry::without_first_key(part.separator));
+        }
+        let Some(only) = handles.first() else {
+            return Ok(());
+        };
+        if partitioned {
+            let top = self.index.encode(&top_entries, &handles, false);
+            let handle = self.sink.append(&top, CompressionType::None)?;
+            metaindex.push((META_PARTITIONED_FILTER, handle));
+        } else {
+            metaindex.push((META_FULL_FILTER, *only));
+        }
         let p = &mut self.properties;
-        p.set_number(name::NUM_FILTER_ENTRIES, filter.num_keys() as u64);
-        p.set_bytes(name::FILTER_POLICY, "bloomfilter");
-        let start = self.offset;
-        let handle = self.write_block(&filter.finish(), CompressionType::None)?;
-        self.properties.filter_size = self.offset - start;
-        Ok(Some(handle))
+        p.set_number(name::NUM_FILTER_ENTRIES, entries);
+        p.set_bytes(name::FILTER_POLICY, policy.property_name());
+        p.filter_size = self.sink.offset() - start;
+        Ok(())
     }
 
-    /// Writes the index, with handles as differences where keys share bytes.
-    fn write_index(&mut self) -> Result<BlockHandle> {
-        let mut block = BlockBuilder::new(self.options.table.index_block_restart_interval);
-        let (mut full, mut delta) = (Vec::new(), Vec::new());
-        let mut prev: Option<BlockHandle> = None;
-        for entry in &self.index {
-            full.clear();
-            delta.clear();
-            entry.handle.encode(&mut full);
-            if let Some(prev) = prev {
-                encode_delta(prev, entry.handle, &mut delta);
+    fn write_index(&mut self, metaindex: &mut Metaindex) -> Result<BlockHandle> {
+        let mut kind = self.options.table.index_type;
+        if let Some(hash_index) = self.hash_index.take() {
+            match hash_index.finish() {
+                Some((prefixes, metadata)) => {
+                    for (name, block) in [(META_PREFIXES, prefixes), (META_METADATA, metadata)] {
+                        let handle = self.sink.append(&block, CompressionType::None)?;
+                        metaindex.push((name, handle));
+                    }
+                }
+                None => kind = IndexType::BinarySearch,
             }
-            let key = if self.straddles {
-                &entry.separator
-            } else {
-                user_key(&entry.separator)
-            };
-            block.add_delta(key, &full, &delta);
-            prev = Some(entry.handle);
         }
-        let start = self.offset;
-        let (payload, ty) = self.compressor.compress(block.finish())?;
-        let checksum = self.options.table.checksum;
-        let handle = append_block(&mut self.file, &mut self.offset, checksum, payload, ty)?;
-        self.properties.index_size = self.offset - start;
-        Ok(handle)
+        let (handles, sink) = (self.data.handles(), &mut self.sink);
+        let written = self.index.write(handles, sink, &mut self.compressor)?;
+        describe_index(&mut self.properties, &self.index, written, kind);
+        Ok(written.handle)
     }
 
     fn write_tombstones(&mut self) -> Result<Option<BlockHandle>> {
@@ -411,91 +463,39 @@ impl TableBuilder {
         for (key, end) in entries {
             block.add(&key, end);
         }
-        self.write_block(block.finish(), CompressionType::None)
+        self.sink
+            .append(block.finish(), CompressionType::None)
             .map(Some)
-    }
-
-    /// Fills in the properties in their stored form.
-    fn describe(&mut self) {
-        let o = &self.options;
-        let p = &mut self.properties;
-        for (name, value) in [
-            (name::NUM_ENTRIES, p.num_entries),
-            (name::DELETED_KEYS, p.num_deletions),
-            (name::MERGE_OPERANDS, p.num_merge_operands),
-            (name::NUM_RANGE_DELETIONS, p.num_range_deletions),
-            (name::RAW_KEY_SIZE, p.raw_key_size),
-            (name::RAW_VALUE_SIZE, p.raw_value_size),
-            (name::DATA_SIZE, p.data_size),
-            (name::INDEX_SIZE, p.index_size),
-            (name::FILTER_SIZE, p.filter_size),
-            (name::NUM_DATA_BLOCKS, p.num_data_blocks),
-            (name::TAIL_START, p.data_size),
-            (name::INDEX_USER_KEY, u64::from(!self.straddles)),
-            (name::INDEX_DELTA, 1),
-            (name::FORMAT_VERSION, u64::from(WRITTEN_VERSION)),
-            (name::FIXED_KEY_LENGTH, 0),
-            (name::COLUMN_FAMILY_ID, u64::from(o.column_family_id)),
-            (name::CREATION_TIME, o.creation_time),
-            (name::OLDEST_KEY_TIME, o.oldest_key_time),
-            (name::FILE_CREATION_TIME, o.file_creation_time),
-            (name::FILE_NUMBER, o.file_number),
-        ] {
-            p.set_number(name, value);
-        }
-        let whole_keys = if o.table.whole_key_filtering {
-            "1"
-        } else {
-            "0"
-        };
-        for (name, text) in [
-            (name::COMPARATOR, o.comparator.user.name()),
-            (name::COLUMN_FAMILY_NAME, &o.column_family_name),
-            (name::MERGE_OPERATOR, or_null(&o.merge_operator)),
-            (name::PREFIX_EXTRACTOR, or_null(&o.prefix_extractor)),
-            (name::PROPERTY_COLLECTORS, "[]"),
-            (name::COMPRESSION, o.compression.property_name()),
-            (name::WHOLE_KEY_FILTERING, whole_keys),
-            (name::PREFIX_FILTERING, "0"),
-        ] {
-            p.set_bytes(name, text);
-        }
-        for (name, text) in [(name::DB_ID, &o.db_id), (name::SESSION_ID, &o.session_id)] {
-            if !text.is_empty() {
-                p.set_bytes(name, text);
-            }
-        }
-        // Binary search over one index block.
-        p.set_bytes(name::INDEX_TYPE, 0u32.to_le_bytes());
     }
 }
 
-/// RocksDB's text for "no object" in place of an empty name.
-fn or_null(name: &str) -> &str {
-    if name.is_empty() { "nullptr" } else { name }
+/// The filter of a table, if it gets one.
+fn filter(options: &TableBuilderOptions) -> Option<FilterBuilder> {
+    let table = &options.table;
+    if options.skip_filters {
+        return None;
+    }
+    let partitioned = table.partition_filters && table.index_type == IndexType::TwoLevelIndexSearch;
+    FilterBuilder::new(FilterSpec {
+        policy: table.filter_policy?,
+        format_version: table.format_version,
+        level: options.level,
+        whole_keys: table.whole_key_filtering,
+        prefixes: options.prefix_extractor.as_ref(),
+        partition: partitioned.then_some(table.metadata_block_size),
+    })
+}
+
+/// Keys per bucket of data blocks' hash tables; `None` without them. Orders
+/// that may call different bytes equal get none.
+fn hash_ratio(options: &TableBuilderOptions) -> Option<f64> {
+    let builtin = options.comparator.user.is_builtin();
+    let hashed = options.table.data_block_index_type == DataBlockIndexType::BinaryAndHash;
+    (hashed && builtin).then_some(options.table.data_block_hash_table_util_ratio)
 }
 
 fn tombstone_key(start: &[u8], seq: SequenceNumber) -> Vec<u8> {
     let mut key = Vec::with_capacity(start.len() + 8);
     append_internal_key(&mut key, start, seq, ValueType::RangeDeletion as u8);
     key
-}
-
-/// Appends a block and its trailer at `offset` and moves that on.
-fn append_block(
-    file: &mut BufferedWriter,
-    offset: &mut u64,
-    checksum: ChecksumType,
-    payload: &[u8],
-    ty: CompressionType,
-) -> Result<BlockHandle> {
-    let handle = BlockHandle {
-        offset: *offset,
-        size: payload.len() as u64,
-    };
-    let sum = block_checksum(checksum, payload, ty as u8).to_le_bytes();
-    file.append(payload)?;
-    file.append(&[ty as u8, sum[0], sum[1], sum[2], sum[3]])?;
-    *offset += payload.len() as u64 + 5;
-    Ok(handle)
 }

@@ -1,6 +1,6 @@
 //! The footer: the last 53 bytes of a table.
 //!
-//! Format versions 2 to 7 are read, 5 is written. Up to version 5 the footer
+//! Format versions 2 to 7 are read and written. Up to version 5 the footer
 //! has no checksum of its own; from 6 on it has, and it names the metaindex
 //! by its size (the block ends where the footer begins) and leaves the index
 //! to the metaindex.
@@ -13,8 +13,12 @@ use crate::error::{Error, Result};
 /// Length of the footers of format versions 1 and up.
 pub(crate) const FOOTER_LEN: usize = 53;
 
-/// The version tables are written in.
-pub(crate) const WRITTEN_VERSION: u32 = 5;
+/// The versions of tables that are read and written.
+pub(crate) const VERSIONS: std::ops::RangeInclusive<u32> = 2..=7;
+
+/// The version from which on footers have a checksum, checksums depend on
+/// where a block stands, and the metaindex knows the index.
+pub(crate) const CONTEXT_VERSION: u32 = 6;
 
 const MAGIC: u64 = 0x88e2_41b7_85f4_cff7;
 const LEGACY_MAGIC: u64 = 0xdb47_7524_8b80_fb57;
@@ -50,7 +54,7 @@ impl Footer {
         check_magic(magic)?;
         let (part, mut tail) = bytes[1..].split_at(40);
         let version = get_fixed32(&mut tail).expect("12 bytes");
-        if !(2..=7).contains(&version) {
+        if !VERSIONS.contains(&version) {
             return Err(Error::not_supported(format_args!(
                 "table format version {version}"
             )));
@@ -61,7 +65,7 @@ impl Footer {
                 bytes[0]
             )));
         };
-        if version >= 6 {
+        if version >= CONTEXT_VERSION {
             return decode_extended(bytes, offset, version, ty);
         }
         let mut part = part;
@@ -80,19 +84,30 @@ impl Footer {
         })
     }
 
-    /// The footer of a table of [`WRITTEN_VERSION`].
-    pub(crate) fn encode(
-        checksum: ChecksumType,
-        metaindex: BlockHandle,
-        index: BlockHandle,
-    ) -> Vec<u8> {
+    /// The bytes of the footer, to stand at `offset`. From version 6 on the
+    /// metaindex has to end there.
+    pub(crate) fn encode(&self, offset: u64) -> [u8; FOOTER_LEN] {
         let mut out = Vec::with_capacity(FOOTER_LEN);
-        out.push(checksum as u8);
-        metaindex.encode(&mut out);
-        index.encode(&mut out);
+        out.push(self.checksum as u8);
+        if self.format_version >= CONTEXT_VERSION {
+            debug_assert_eq!(self.metaindex.end(), Some(offset));
+            out.extend_from_slice(&EXTENDED_MAGIC);
+            out.extend_from_slice(&[0; 4]);
+            out.extend_from_slice(&self.base_context.to_le_bytes());
+            out.extend_from_slice(&(self.metaindex.size as u32).to_le_bytes());
+        } else {
+            self.metaindex.encode(&mut out);
+            self.index.unwrap_or_default().encode(&mut out);
+        }
         out.resize(41, 0);
-        out.extend_from_slice(&WRITTEN_VERSION.to_le_bytes());
+        out.extend_from_slice(&self.format_version.to_le_bytes());
         out.extend_from_slice(&MAGIC.to_le_bytes());
+        let mut out: [u8; FOOTER_LEN] = out.try_into().expect("53 bytes");
+        if self.format_version >= CONTEXT_VERSION {
+            let sum =
+                checksum(self.checksum, &out).wrapping_add(context(self.base_context, offset));
+            out[CHECKSUM_AT..CHECKSUM_AT + 4].copy_from_slice(&sum.to_le_bytes());
+        }
         out
     }
 }
@@ -154,21 +169,43 @@ mod tests {
     use super::*;
     use crate::error::ErrorKind;
 
+    fn handle(offset: u64, size: u64) -> BlockHandle {
+        BlockHandle { offset, size }
+    }
+
     fn sample() -> [u8; FOOTER_LEN] {
-        let h = |offset, size| BlockHandle { offset, size };
-        Footer::encode(ChecksumType::CRC32c, h(1 << 40, 300), h(77, 1 << 33))
-            .try_into()
-            .expect("53 bytes")
+        let footer = Footer {
+            format_version: 5,
+            checksum: ChecksumType::CRC32c,
+            metaindex: handle(1 << 40, 300),
+            index: Some(handle(77, 1 << 33)),
+            base_context: 0,
+        };
+        footer.encode(1 << 41)
     }
 
     #[test]
-    fn version_5_round_trips() {
-        let f = Footer::decode(&sample(), 0).expect("valid");
-        assert_eq!(f.format_version, 5);
-        assert_eq!(f.checksum, ChecksumType::CRC32c);
-        assert_eq!((f.metaindex.offset, f.metaindex.size), (1 << 40, 300));
-        let index = f.index.expect("in the footer");
-        assert_eq!((index.offset, index.size), (77, 1 << 33));
+    fn every_version_round_trips() {
+        let at = (1 << 40) + 305;
+        for format_version in VERSIONS {
+            for checksum in (1..5).filter_map(ChecksumType::from_u8) {
+                let extended = format_version >= CONTEXT_VERSION;
+                let footer = Footer {
+                    format_version,
+                    checksum,
+                    metaindex: handle(1 << 40, 300),
+                    index: (!extended).then_some(handle(77, 1 << 33)),
+                    base_context: if extended { 0xdead_beef } else { 0 },
+                };
+                let mut bytes = footer.encode(at);
+                assert_eq!(Footer::decode(&bytes, at), Ok(footer));
+                if extended && checksum != ChecksumType::NoChecksum {
+                    assert!(Footer::decode(&bytes, at + 1).is_err());
+                    bytes[10] ^= 1;
+                    assert!(Footer::decode(&bytes, at).is_err());
+                }
+            }
+        }
     }
 
     #[test]

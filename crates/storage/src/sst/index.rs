@@ -31,6 +31,9 @@ impl IndexFormat {
 #[derive(Debug)]
 pub(crate) struct IndexCursor {
     top: Cursor,
+    /// The block under `top`, once it was needed, where the table does not have
+    /// it.
+    top_block: Option<Block>,
     /// The partition under `top` and the position in it.
     part: Option<(Block, Cursor)>,
     partitioned: bool,
@@ -42,6 +45,7 @@ impl IndexCursor {
         let format = table.index_format();
         IndexCursor {
             top: format.cursor(buf),
+            top_block: None,
             part: None,
             partitioned: format.partitioned,
             how,
@@ -76,18 +80,31 @@ impl IndexCursor {
     pub(crate) fn key<'a>(&'a self, table: &'a Table) -> &'a [u8] {
         match &self.part {
             Some((block, c)) => c.key(block),
-            None => self.top.key(table.index()),
+            None => self.top.key(top_block(&self.top_block, table)),
         }
     }
 
+    /// Gets the top block, where the table does not have it.
+    #[inline]
+    fn load_top(&mut self, table: &Table) -> Result<()> {
+        if table.index_is_cached() && self.top_block.is_none() {
+            let window = &mut Window::default();
+            self.top_block =
+                Some(table.read_index_block(table.index_handle(), self.how, window)?);
+        }
+        Ok(())
+    }
+
     pub(crate) fn seek_to_first(&mut self, table: &Table) -> Result<()> {
-        self.top.seek_to_first(table.index());
+        self.load_top(table)?;
+        self.top.seek_to_first(top_block(&self.top_block, table));
         self.enter_partition(table, |c, b| c.seek_to_first(b))?;
         self.skip_forward(table)
     }
 
     pub(crate) fn seek_to_last(&mut self, table: &Table) -> Result<()> {
-        self.top.seek_to_last(table.index());
+        self.load_top(table)?;
+        self.top.seek_to_last(top_block(&self.top_block, table));
         self.enter_partition(table, |c, b| c.seek_to_last(b))?;
         self.skip_backward(table)
     }
@@ -95,13 +112,15 @@ impl IndexCursor {
     /// Moves to the first block that may hold the internal key `target`.
     #[inline]
     pub(crate) fn seek(&mut self, table: &Table, target: &[u8]) -> Result<()> {
+        self.load_top(table)?;
+        let index = top_block(&self.top_block, table);
         let compare = |k: &[u8]| table.compare_index(k, target);
         match table.guide() {
             Some(guide) => {
                 let candidates = guide.candidates(user_key(target));
-                self.top.seek_between(table.index(), candidates, compare);
+                self.top.seek_between(index, candidates, compare);
             }
-            None => self.top.seek(table.index(), compare),
+            None => self.top.seek(index, compare),
         }
         if !self.partitioned {
             return self.check(table);
@@ -114,7 +133,7 @@ impl IndexCursor {
     pub(crate) fn next(&mut self, table: &Table) -> Result<()> {
         match &mut self.part {
             None => {
-                self.top.next(table.index());
+                self.top.next(top_block(&self.top_block, table));
                 self.check(table)
             }
             Some((block, c)) => {
@@ -127,7 +146,7 @@ impl IndexCursor {
     pub(crate) fn prev(&mut self, table: &Table) -> Result<()> {
         match &mut self.part {
             None => {
-                self.top.prev(table.index());
+                self.top.prev(top_block(&self.top_block, table));
                 self.check(table)
             }
             Some((block, c)) => {
@@ -162,7 +181,7 @@ impl IndexCursor {
             return Ok(());
         }
         let handle = self.top.handle();
-        let block = table.read_meta_block(handle, self.how, &mut Window::default())?;
+        let block = table.read_index_block(handle, self.how, &mut Window::default())?;
         let mut cursor = match self.part.take() {
             Some((_, c)) => c,
             None => table.index_format().cursor(Vec::new()),
@@ -176,7 +195,7 @@ impl IndexCursor {
     /// Leaves partitions whose end was reached.
     fn skip_forward(&mut self, table: &Table) -> Result<()> {
         while self.at_end_of_partition(table)? {
-            self.top.next(table.index());
+            self.top.next(top_block(&self.top_block, table));
             self.enter_partition(table, |c, b| c.seek_to_first(b))?;
         }
         Ok(())
@@ -184,7 +203,7 @@ impl IndexCursor {
 
     fn skip_backward(&mut self, table: &Table) -> Result<()> {
         while self.at_end_of_partition(table)? {
-            self.top.prev(table.index());
+            self.top.prev(top_block(&self.top_block, table));
             self.enter_partition(table, |c, b| c.seek_to_last(b))?;
         }
         Ok(())
@@ -198,4 +217,10 @@ impl IndexCursor {
             .map_err(|e| table.file().blame(e, self.top.handle()))?;
         Ok(!c.valid())
     }
+}
+
+/// The block under the top cursor of an index: the table's, or that of the cursor.
+#[inline]
+fn top_block<'a>(own: &'a Option<Block>, table: &'a Table) -> &'a Block {
+    own.as_ref().unwrap_or(table.index())
 }

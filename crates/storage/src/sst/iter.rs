@@ -26,6 +26,8 @@ pub(crate) struct TableIter<T> {
     cursor: Cursor,
     how: Fetch,
     window: Window,
+    /// Whether nothing outside the prefix of the key sought is looked at.
+    keeps_to_prefix: bool,
     /// The current key with its sequence number resolved; only for ingested
     /// files.
     resolved: Vec<u8>,
@@ -41,6 +43,7 @@ impl<T: Deref<Target = Table>> TableIter<T> {
             cursor: Cursor::new(Layout::Values, TAG_SIZE),
             how,
             window: Window::new(readahead),
+            keeps_to_prefix: false,
             resolved: Vec::new(),
             failure: None,
         }
@@ -114,6 +117,33 @@ impl<T: Deref<Target = Table>> TableIter<T> {
         Ok(false)
     }
 
+    /// Whether the filter spares the caller of a seek to `target` the table;
+    /// the cursor is not valid then.
+    fn is_ruled_out(&mut self, target: &[u8], backward: bool) -> bool {
+        let out =
+            self.keeps_to_prefix && !(self.table).may_hold_prefix_of(target, backward, self.how);
+        if out {
+            self.failure = None;
+            self.cursor.clear();
+        }
+        out
+    }
+
+    fn seek_unasked(&mut self, target: &[u8]) {
+        self.failure = None;
+        self.run(|it| {
+            it.index.seek(&it.table, target)?;
+            let seek = |c: &mut Cursor, b: &Block, t: &Table| {
+                let _timer = perf::timer(PerfMetric::BlockSeekNanos);
+                c.seek(b, |k| t.compare(k, target));
+            };
+            if it.load()? && !it.within(seek)? {
+                it.forward()?;
+            }
+            Ok(())
+        });
+    }
+
     /// Goes on to the first entry of the blocks behind.
     fn forward(&mut self) -> Result<()> {
         loop {
@@ -135,7 +165,7 @@ impl<T: Deref<Target = Table>> TableIter<T> {
     }
 }
 
-impl<T: Deref<Target = Table> + Send> InternalIterator for TableIter<T> {
+impl<T: Deref<Target = Table> + Send + Sync> InternalIterator for TableIter<T> {
     #[inline]
     fn valid(&self) -> bool {
         self.cursor.valid()
@@ -164,22 +194,16 @@ impl<T: Deref<Target = Table> + Send> InternalIterator for TableIter<T> {
     }
 
     fn seek(&mut self, target: &[u8]) {
-        self.failure = None;
-        self.run(|it| {
-            it.index.seek(&it.table, target)?;
-            let seek = |c: &mut Cursor, b: &Block, t: &Table| {
-                let _timer = perf::timer(PerfMetric::BlockSeekNanos);
-                c.seek(b, |k| t.compare(k, target));
-            };
-            if it.load()? && !it.within(seek)? {
-                it.forward()?;
-            }
-            Ok(())
-        });
+        if !self.is_ruled_out(target, false) {
+            self.seek_unasked(target);
+        }
     }
 
     fn seek_for_prev(&mut self, target: &[u8]) {
-        self.seek(target);
+        if self.is_ruled_out(target, true) {
+            return;
+        }
+        self.seek_unasked(target);
         if self.failure.is_some() {
             return;
         }
@@ -227,6 +251,10 @@ impl<T: Deref<Target = Table> + Send> InternalIterator for TableIter<T> {
             Some((_, block)) => self.cursor.value(block),
             None => &[],
         }
+    }
+
+    fn keep_to_prefix(&mut self, on: bool) {
+        self.keeps_to_prefix = on;
     }
 
     fn status(&self) -> Result<()> {

@@ -1,16 +1,17 @@
 //! Opening a table: from the last bytes of a file to a [`Table`].
 
 use super::TableProperties;
+use super::ask::{FilterBlocks, TableFilter};
 use super::block::{Block, Cursor, Layout};
 use super::compress::Dictionary;
 use super::fetch::{BlockFile, Window};
 use super::filter::Filter;
 use super::footer::{FOOTER_LEN, Footer};
-use super::guide::IndexGuide;
 use super::handle::{BlockHandle, TRAILER_LEN};
 use super::index::IndexFormat;
-use super::properties::name;
-use super::reader::{Table, TableFilter, TableReaderOptions};
+use super::metadata::{FoundFilter, Pinned};
+use super::properties::{External, name};
+use super::reader::{Table, TableReaderOptions};
 use crate::checksum::{ChecksumType, block_checksum, context};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::RandomAccessFile;
@@ -26,8 +27,8 @@ const TAIL_READ: u64 = 16 << 10;
 /// Names in the metaindex.
 pub(crate) const META_PROPERTIES: &[u8] = b"rocksdb.properties";
 pub(crate) const META_RANGE_DEL: &[u8] = b"rocksdb.range_del";
-const META_INDEX: &[u8] = b"rocksdb.index";
-const META_DICTIONARY: &[u8] = b"rocksdb.compression_dict";
+pub(crate) const META_INDEX: &[u8] = b"rocksdb.index";
+pub(crate) const META_DICTIONARY: &[u8] = b"rocksdb.compression_dict";
 const FULL_FILTER_PREFIX: &[u8] = b"fullfilter.";
 const PARTITIONED_FILTER_PREFIX: &[u8] = b"partitionedfilter.";
 
@@ -62,7 +63,6 @@ pub(crate) fn open(
         return Err(opener.bad(footer.metaindex, "table without an index"));
     };
     let index = opener.block(index_handle)?;
-    let guide = IndexGuide::new(&index, index_format, &options.comparator);
     let tombstones = match metaindex.get(META_RANGE_DEL) {
         Some(&handle) => opener.tombstones(handle, global_seqno)?,
         None => Vec::new(),
@@ -71,12 +71,16 @@ pub(crate) fn open(
         Some(&handle) => opener.dictionary(handle)?,
         None => None,
     };
-    let filter = opener.filter(&metaindex, &properties)?;
+    let filter = TableFilter::new(&properties, options.prefix_extractor.as_ref());
+    let found = match filter.is_askable() {
+        true => opener.filter(&metaindex)?,
+        false => None,
+    };
     let data_end = match properties.data_size {
         0 => index_handle.offset.min(footer.metaindex.offset),
         n => n.min(size),
     };
-    Ok(Table {
+    let mut table = Table {
         file: opener.file,
         comparator: options.comparator,
         cache: options.block_cache.map(|cache| {
@@ -86,16 +90,35 @@ pub(crate) fn open(
         properties,
         metaindex,
         index,
+        index_is_cached: false,
         index_handle,
         index_format,
-        guide,
+        guide: None,
         filter,
+        events: options.events,
+        pinned: Pinned::default(),
         dictionary,
         tombstones,
         global_seqno,
         data_end,
         file_number: options.file_number,
-    })
+    };
+    table.place(options.metadata, found);
+    Ok(table)
+}
+
+/// Reads the properties of the table in `file` without opening it.
+pub(crate) fn properties(file: Arc<dyn RandomAccessFile>, size: u64) -> Result<TableProperties> {
+    let (footer, mut tail) = read_footer(&*file, size)?;
+    let mut opener = Opener {
+        file: BlockFile::new(file, size, &footer),
+        tail: &mut tail,
+    };
+    let metaindex = opener.metaindex(footer.metaindex)?;
+    match metaindex.get(META_PROPERTIES) {
+        Some(&at) => opener.properties(at),
+        None => Err(opener.bad(footer.metaindex, "table without properties")),
+    }
 }
 
 /// Reads the footer, and with it the end of the file.
@@ -137,25 +160,14 @@ fn global_seqno(
     properties: &TableProperties,
     largest_seqno: Option<SequenceNumber>,
 ) -> Result<Option<SequenceNumber>> {
-    let version = properties.fixed32(name::EXTERNAL_VERSION)?;
-    let stored = properties.fixed64(name::GLOBAL_SEQNO)?;
-    match (version, stored) {
-        (None | Some(1), None) => Ok(None),
-        (None, Some(_)) => Err(Error::corruption(
-            "table has a global sequence number but no external file version",
-        )),
-        (Some(2..), stored) => {
-            let stored = stored.unwrap_or(0);
-            match (stored, largest_seqno.unwrap_or(0)) {
-                (s, l) if s != 0 && l != 0 && s != l => Err(Error::corruption(format_args!(
-                    "table's global sequence number is {s}, the manifest says {l}"
-                ))),
-                (s, l) => Ok(Some(s.max(l))),
-            }
-        }
-        (Some(version), _) => Err(Error::corruption(format_args!(
-            "bad external file version {version}"
+    let External::Numbered(stored) = properties.external()? else {
+        return Ok(None);
+    };
+    match (stored, largest_seqno.unwrap_or(0)) {
+        (s, l) if s != 0 && l != 0 && s != l => Err(Error::corruption(format_args!(
+            "table's global sequence number is {s}, the manifest says {l}"
         ))),
+        (s, l) => Ok(Some(s.max(l))),
     }
 }
 
@@ -255,29 +267,34 @@ impl Opener<'_> {
             return Ok(None);
         }
         let raw = Bytes::copy_from_slice(&raw);
-        Dictionary::new(raw)
-            .map(Some)
-            .map_err(|e| self.file.blame(e, handle))
+        Ok(Some(Dictionary::new(raw)))
     }
 
-    /// The filter, unless it is of a kind that is not known or of prefixes
-    /// only.
-    fn filter(&mut self, meta: &Metaindex, properties: &TableProperties) -> Result<TableFilter> {
-        if !properties.flag(name::WHOLE_KEY_FILTERING, true) {
-            return Ok(TableFilter::None);
-        }
+    /// The filter, unless it is of a kind that is not known.
+    fn filter(&mut self, meta: &Metaindex) -> Result<Option<FoundFilter>> {
         for (key, &handle) in meta {
             if key.starts_with(FULL_FILTER_PREFIX) {
                 let (raw, ty) = self.file.read_raw(handle, true, self.tail)?;
                 if ty == 0 {
-                    let filter = Filter::new(Bytes::copy_from_slice(&raw));
-                    return Ok(TableFilter::Full(filter));
+                    let bytes = Bytes::copy_from_slice(&raw);
+                    let blocks = FilterBlocks::Full(Filter::new(bytes.clone()));
+                    return Ok(Some(FoundFilter {
+                        blocks,
+                        handle,
+                        bytes,
+                    }));
                 }
             } else if key.starts_with(PARTITIONED_FILTER_PREFIX) {
-                return Ok(TableFilter::Partitioned(self.block(handle)?));
+                let top = self.block(handle)?;
+                let bytes = top.data().clone();
+                return Ok(Some(FoundFilter {
+                    blocks: FilterBlocks::Partitioned(top),
+                    handle,
+                    bytes,
+                }));
             }
         }
-        Ok(TableFilter::None)
+        Ok(None)
     }
 
     fn tombstones(

@@ -4,7 +4,9 @@ use super::block::{Block, Cursor, Layout};
 use super::block_builder::BlockBuilder;
 use crate::coding::{get_fixed32, get_fixed64, get_varint64, put_varint64};
 use crate::error::{Error, Result};
+use crate::fs::RandomAccessFile;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Names of the properties that are read or written here.
 pub(crate) mod name {
@@ -14,6 +16,7 @@ pub(crate) mod name {
     pub(crate) const COMPRESSION: &str = "rocksdb.compression";
     pub(crate) const CREATION_TIME: &str = "rocksdb.creation.time";
     pub(crate) const DATA_SIZE: &str = "rocksdb.data.size";
+    pub(crate) const DATA_RESTART_INTERVAL: &str = "rocksdb.data.block.restart.interval";
     pub(crate) const DB_ID: &str = "rocksdb.creating.db.identity";
     pub(crate) const DELETED_KEYS: &str = "rocksdb.deleted.keys";
     pub(crate) const EXTERNAL_VERSION: &str = "rocksdb.external_sst_file.version";
@@ -25,9 +28,12 @@ pub(crate) mod name {
     pub(crate) const FORMAT_VERSION: &str = "rocksdb.format.version";
     pub(crate) const GLOBAL_SEQNO: &str = "rocksdb.external_sst_file.global_seqno";
     pub(crate) const INDEX_DELTA: &str = "rocksdb.index.value.is.delta.encoded";
+    pub(crate) const INDEX_PARTITIONS: &str = "rocksdb.index.partitions";
+    pub(crate) const INDEX_RESTART_INTERVAL: &str = "rocksdb.index.block.restart.interval";
     pub(crate) const INDEX_SIZE: &str = "rocksdb.index.size";
     pub(crate) const INDEX_TYPE: &str = "rocksdb.block.based.table.index.type";
     pub(crate) const INDEX_USER_KEY: &str = "rocksdb.index.key.is.user.key";
+    pub(crate) const LARGEST_SEQNO: &str = "rocksdb.key.largest.seqno";
     pub(crate) const MERGE_OPERANDS: &str = "rocksdb.merge.operands";
     pub(crate) const MERGE_OPERATOR: &str = "rocksdb.merge.operator";
     pub(crate) const NUM_DATA_BLOCKS: &str = "rocksdb.num.data.blocks";
@@ -41,7 +47,9 @@ pub(crate) mod name {
     pub(crate) const RAW_KEY_SIZE: &str = "rocksdb.raw.key.size";
     pub(crate) const RAW_VALUE_SIZE: &str = "rocksdb.raw.value.size";
     pub(crate) const SESSION_ID: &str = "rocksdb.creating.session.identity";
+    pub(crate) const SMALLEST_SEQNO: &str = "rocksdb.key.smallest.seqno";
     pub(crate) const TAIL_START: &str = "rocksdb.tail.start.offset";
+    pub(crate) const TOP_INDEX_SIZE: &str = "rocksdb.top-level.index.size";
     pub(crate) const WHOLE_KEY_FILTERING: &str = "rocksdb.block.based.table.whole.key.filtering";
 }
 
@@ -72,7 +80,57 @@ pub struct TableProperties {
     pub raw: BTreeMap<String, Vec<u8>>,
 }
 
+/// Whether a table was made to be ingested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum External {
+    /// It was not.
+    No,
+    /// It was, by a version that knew no global sequence number: its entries
+    /// have the number 0.
+    Unnumbered,
+    /// It was, and its global sequence number is this one; 0 is none yet.
+    Numbered(u64),
+}
+
 impl TableProperties {
+    /// Reads the properties of the table in `file`, which has `size` bytes. The
+    /// rest of the table may be of a kind that is not read, and its comparator
+    /// one that is not known.
+    ///
+    /// # Errors
+    /// `Corruption` naming file and offset, `NotSupported` for kinds of files
+    /// that are not read at all; those of reading.
+    pub fn read(file: Arc<dyn RandomAccessFile>, size: u64) -> Result<Self> {
+        super::open::properties(file, size)
+    }
+
+    /// The name of the comparator that the table is sorted by; `None` where it
+    /// says nothing.
+    pub fn comparator(&self) -> Option<String> {
+        let name = self.raw.get(name::COMPARATOR)?;
+        Some(String::from_utf8_lossy(name).into_owned())
+    }
+
+    /// Whether the table was made to be ingested.
+    ///
+    /// # Errors
+    /// `Corruption` for properties that contradict each other.
+    pub fn external(&self) -> Result<External> {
+        let version = self.fixed32(name::EXTERNAL_VERSION)?;
+        let stored = self.fixed64(name::GLOBAL_SEQNO)?;
+        match (version, stored) {
+            (None, None) => Ok(External::No),
+            (Some(1), None) => Ok(External::Unnumbered),
+            (None, Some(_)) => Err(Error::corruption(
+                "table has a global sequence number but no external file version",
+            )),
+            (Some(2..), stored) => Ok(External::Numbered(stored.unwrap_or(0))),
+            (Some(version), _) => Err(Error::corruption(format_args!(
+                "bad external file version {version}"
+            ))),
+        }
+    }
+
     /// Reads the properties block.
     pub(crate) fn decode(block: &Block) -> Result<Self> {
         let mut raw = BTreeMap::new();

@@ -1,29 +1,33 @@
 //! Reading tables: opening, point lookups, and what a table knows of itself.
 //!
-//! An open [`Table`] holds index, filter, range tombstones and properties in
-//! memory and reads data blocks (and partitions of index and filter) through
-//! the block cache. It is immutable and shared by any number of threads.
+//! An open [`Table`] holds range tombstones and properties in memory, and index
+//! and filter unless they are to be in the cache (`metadata`). It reads data
+//! blocks (and partitions of index and filter) through the block cache. It is
+//! immutable and shared by any number of threads.
 //!
 //! Types of entries are not judged here: tables whose entries need a layer
 //! above (blob references, entities) can be iterated all the same.
 
 use super::TableProperties;
+use super::ask::{Answer, TableFilter};
 use super::block::{Block, Cursor, Layout};
 use super::compress::Dictionary;
+use super::events::{BlockKind, TableEvents};
 use super::fetch::{BlockFile, Window};
-use super::filter::Filter;
+use super::filter::PrefixTransform;
 use super::guide::IndexGuide;
 use super::handle::BlockHandle;
 use super::index::{IndexCursor, IndexFormat};
 use super::iter::TableIter;
+use super::limits::ReadLimits;
+use super::metadata::{MetadataPlacement, Pinned};
 use super::open::open;
-use crate::cache::BlockCache;
+use crate::cache::{BlockCache, Charge};
 use crate::error::{Error, Result};
 use crate::fs::RandomAccessFile;
 use crate::iter::BoxedIterator;
 use crate::key::{
-    InternalComparator, MAX_SEQUENCE, ParsedKey, SequenceNumber, TAG_SIZE, parse_internal_key,
-    seek_key, tag, user_key,
+    InternalComparator, ParsedKey, SequenceNumber, TAG_SIZE, parse_internal_key, tag, user_key,
 };
 use crate::perf::{self, PerfMetric};
 use crate::rangedel::RangeTombstone;
@@ -35,10 +39,17 @@ use std::fmt;
 use std::sync::Arc;
 
 /// What opening a table needs to know.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct TableReaderOptions {
     /// Key order; checked against the file's comparator name.
     pub comparator: InternalComparator,
+    /// What prefixes to ask filters for. Those of tables that were written with
+    /// one of another name hold other prefixes, and are not asked.
+    pub prefix_extractor: Option<Arc<dyn PrefixTransform>>,
+    /// Who is told what happens in the table.
+    pub events: Option<Arc<dyn TableEvents>>,
+    /// Where index and filter blocks stay.
+    pub metadata: MetadataPlacement,
     /// Where blocks are cached.
     pub block_cache: Option<BlockCache>,
     /// The manifest's largest sequence number of the file, for ingested files.
@@ -56,6 +67,8 @@ pub struct TableReadOptions {
     pub fill_cache: bool,
     /// Bytes to read ahead in iterators; 0 lets the table decide.
     pub readahead: usize,
+    /// What may be asked of the file. Default anything.
+    pub limits: ReadLimits,
 }
 
 impl Default for TableReadOptions {
@@ -64,6 +77,7 @@ impl Default for TableReadOptions {
             verify_checksums: true,
             fill_cache: true,
             readahead: 0,
+            limits: ReadLimits::default(),
         }
     }
 }
@@ -74,6 +88,7 @@ pub(crate) struct Fetch {
     pub(crate) verify: bool,
     pub(crate) use_cache: bool,
     pub(crate) fill_cache: bool,
+    pub(crate) limits: ReadLimits,
 }
 
 impl Fetch {
@@ -82,6 +97,11 @@ impl Fetch {
         verify: true,
         use_cache: false,
         fill_cache: false,
+        limits: ReadLimits {
+            memory_only: false,
+            deadline: 0,
+            timeout: 0,
+        },
     };
 }
 
@@ -91,17 +111,9 @@ impl From<TableReadOptions> for Fetch {
             verify: o.verify_checksums,
             use_cache: true,
             fill_cache: o.fill_cache,
+            limits: o.limits,
         }
     }
-}
-
-/// A table's filter.
-#[derive(Debug)]
-pub(crate) enum TableFilter {
-    None,
-    Full(Filter),
-    /// An index block over filter blocks, in the encoding of the table's index.
-    Partitioned(Block),
 }
 
 /// An open table. Shared by many readers.
@@ -112,11 +124,15 @@ pub struct Table {
     pub(crate) cache: Option<(BlockCache, u64)>,
     pub(crate) properties: TableProperties,
     pub(crate) metaindex: BTreeMap<Vec<u8>, BlockHandle>,
+    /// Empty when it is in the cache only.
     pub(crate) index: Block,
+    pub(crate) index_is_cached: bool,
     pub(crate) index_handle: BlockHandle,
     pub(crate) index_format: IndexFormat,
     pub(crate) guide: Option<IndexGuide>,
     pub(crate) filter: TableFilter,
+    pub(crate) events: Option<Arc<dyn TableEvents>>,
+    pub(crate) pinned: Pinned,
     pub(crate) dictionary: Option<Dictionary>,
     pub(crate) tombstones: Vec<RangeTombstone>,
     /// The sequence number of every entry of an ingested file; its entries
@@ -152,8 +168,9 @@ impl Table {
         open(file, size, options)
     }
 
-    /// Finds entries of the user key of `lookup` (an internal seek key) from
-    /// `lookup` on, newest first, and hands each to `visit` until it returns
+    /// Finds entries of the user key of `lookup` (an internal seek key), or of
+    /// all its versions where keys have timestamps, from `lookup` on, newest
+    /// first, and hands each to `visit` until it returns
     /// `false` or the user key ends. The value is a slice of the block and may
     /// be kept. Consults the filter first.
     ///
@@ -166,17 +183,24 @@ impl Table {
         visit: &mut dyn FnMut(ParsedKey<'_>, Bytes) -> Result<bool>,
     ) -> Result<()> {
         let how = Fetch::from(options);
-        if !self.filter_may_match(user_key(lookup), lookup, how) {
-            perf::count(PerfMetric::BloomSstMissCount, 1);
+        let answer = self.ask_for(lookup, how);
+        if answer == Answer::No {
             return Ok(());
-        }
-        if !matches!(self.filter, TableFilter::None) {
-            perf::count(PerfMetric::BloomSstHitCount, 1);
         }
         let [index_buf, key_buf] = BUFFERS.take();
         let mut index = IndexCursor::new(self, how, index_buf);
         let mut cursor = Cursor::with_buffer(Layout::Values, TAG_SIZE, key_buf);
+        let mut found = false;
+        let visit = &mut |key: ParsedKey<'_>, value| {
+            found = true;
+            visit(key, value)
+        };
         let result = self.get_with(lookup, how, &mut index, &mut cursor, visit);
+        if let Answer::Maybe(event) = answer
+            && found
+        {
+            self.tell(event);
+        }
         let buffers = [index.into_buffer(), cursor.into_buffer()];
         if buffers.iter().all(|b| b.capacity() <= MAX_KEPT_BUFFER) {
             BUFFERS.set(buffers);
@@ -198,11 +222,15 @@ impl Table {
             let handle = index.handle();
             let block = self.read_data_block(handle, how, &mut Window::default())?;
             let timer = perf::timer(PerfMetric::BlockSeekNanos);
-            cursor.seek(&block, |k| self.compare(k, lookup));
+            if self.comparator.user.is_builtin() {
+                cursor.seek_user_key(&block, user, |k| self.compare(k, lookup));
+            } else {
+                cursor.seek(&block, |k| self.compare(k, lookup));
+            }
             timer.stop();
             while cursor.valid() {
                 let key = cursor.key(&block);
-                if self.comparator.compare_user(user_key(key), user) != Ordering::Equal {
+                if self.comparator.user.compare_keys(user_key(key), user) != Ordering::Equal {
                     return Ok(());
                 }
                 let mut parsed = parse_internal_key(key).map_err(|e| self.file.blame(e, handle))?;
@@ -215,66 +243,18 @@ impl Table {
             cursor.status().map_err(|e| self.file.blame(e, handle))?;
             // Only when the separator still is of this user key may the next
             // block begin with it; with user keys as separators never.
-            if self.index_format.user_keys
-                || self
-                    .comparator
-                    .compare_user(user_key(index.key(self)), user)
-                    != Ordering::Equal
-            {
+            // They may do so if they have timestamps.
+            let separator = match self.index_format.user_keys {
+                true if self.comparator.user.timestamp_size() == 0 => return Ok(()),
+                true => index.key(self),
+                false => user_key(index.key(self)),
+            };
+            if self.comparator.user.compare_keys(separator, user) != Ordering::Equal {
                 return Ok(());
             }
             index.next(self)?;
         }
         Ok(())
-    }
-
-    /// Whether the filter says that `user_key` may be in the table.
-    pub fn may_contain(&self, user_key: &[u8]) -> bool {
-        let how = Fetch::from(TableReadOptions::default());
-        match &self.filter {
-            TableFilter::None => true,
-            TableFilter::Full(f) => f.may_match(user_key),
-            TableFilter::Partitioned(_) => {
-                self.filter_may_match(user_key, &seek_key(user_key, MAX_SEQUENCE), how)
-            }
-        }
-    }
-
-    #[inline]
-    fn filter_may_match(&self, user_key: &[u8], target: &[u8], how: Fetch) -> bool {
-        match &self.filter {
-            TableFilter::None => true,
-            TableFilter::Full(f) => f.may_match(user_key),
-            TableFilter::Partitioned(top) => {
-                // A filter is a hint: what cannot be read excludes nothing.
-                self.filter_partition(top, target, how)
-                    .is_none_or(|f| f.may_match(user_key))
-            }
-        }
-    }
-
-    fn filter_partition(&self, top: &Block, target: &[u8], how: Fetch) -> Option<Filter> {
-        let mut cursor = self.index_format.cursor(Vec::new());
-        cursor.seek(top, |k| self.compare_index(k, target));
-        if !cursor.valid() {
-            cursor.status().ok()?;
-            cursor.seek_to_last(top);
-        }
-        if !cursor.valid() {
-            return None;
-        }
-        let handle = cursor.handle();
-        let _timer = perf::timer(PerfMetric::ReadFilterBlockNanos);
-        if let Some(bytes) = self.cached(handle, how) {
-            return Some(Filter::new(bytes));
-        }
-        let window = &mut Window::default();
-        let (bytes, ty) = self.file.read_raw(handle, how.verify, window).ok()?;
-        if ty != 0 {
-            return None;
-        }
-        self.keep(handle, how, &bytes);
-        Some(Filter::new(bytes))
     }
 
     /// A cursor over the points of the table.
@@ -306,24 +286,56 @@ impl Table {
         }
     }
 
+    /// User keys that cut the data of the table into up to `count` parts of
+    /// about equal size, ascending: each with the bytes of the data blocks
+    /// between the one before it and itself. No entry of those is behind it.
+    ///
+    /// # Errors
+    /// Those of reading the index.
+    pub fn anchors(&self, count: usize) -> Result<Vec<(Vec<u8>, u64)>> {
+        let how = Fetch::from(TableReadOptions::default());
+        let mut index = IndexCursor::new(self, how, Vec::new());
+        let step = (self.data_end / count.max(1) as u64).max(1);
+        let mut anchors = Vec::new();
+        let mut last = (Vec::new(), 0);
+        index.seek_to_first(self)?;
+        while index.valid() {
+            let handle = index.handle();
+            let key = match self.index_format.user_keys {
+                true => index.key(self),
+                false => user_key(index.key(self)),
+            };
+            last.0.clear();
+            last.0.extend_from_slice(key);
+            last.1 += handle.size;
+            if last.1 >= step {
+                anchors.push((last.0.clone(), last.1));
+                last.1 = 0;
+            }
+            index.next(self)?;
+        }
+        if last.1 > 0 {
+            anchors.push(last);
+        }
+        Ok(anchors)
+    }
+
     /// Bytes of memory held by the open table outside the block cache.
     pub fn memory_usage(&self) -> usize {
-        let filter = match &self.filter {
-            TableFilter::None => 0,
-            TableFilter::Full(f) => f.memory_usage(),
-            TableFilter::Partitioned(top) => top.data().len(),
-        };
         let tombstone = |t: &RangeTombstone| {
             size_of::<RangeTombstone>() + t.start.capacity() + t.end.capacity()
         };
-        size_of::<Self>()
+        let charged = self.pinned.charge.as_ref().map_or(0, Charge::bytes);
+        let held = size_of::<Self>()
             + self.index.data().len()
             + self.guide.as_ref().map_or(0, IndexGuide::memory_usage)
-            + filter
+            + self.filter.memory_usage()
             + self.properties.memory_usage()
             + self.dictionary.as_ref().map_or(0, Dictionary::memory_usage)
             + self.tombstones.iter().map(tombstone).sum::<usize>()
             + self.metaindex.keys().map(|k| k.len() + 48).sum::<usize>()
+            + self.pinned.len();
+        held.saturating_sub(charged)
     }
 
     /// Reads every block and checks its checksum and order.
@@ -345,6 +357,12 @@ impl Table {
 
     pub(crate) fn index(&self) -> &Block {
         &self.index
+    }
+
+    /// Whether the index is in the cache only.
+    #[inline]
+    pub(crate) fn index_is_cached(&self) -> bool {
+        self.index_is_cached
     }
 
     pub(crate) fn index_handle(&self) -> BlockHandle {
@@ -408,35 +426,44 @@ impl Table {
         window: &mut Window,
     ) -> Result<Block> {
         let _timer = perf::timer(PerfMetric::NewTableBlockIterNanos);
-        self.read_block(handle, how, self.dictionary.as_ref(), window)
+        let dictionary = self.dictionary.as_ref();
+        self.read_block(BlockKind::Data, handle, how, dictionary, window)
     }
 
-    /// The index partition at `handle`.
-    pub(crate) fn read_meta_block(
+    /// The index block at `handle`.
+    pub(crate) fn read_index_block(
         &self,
         handle: BlockHandle,
         how: Fetch,
         window: &mut Window,
     ) -> Result<Block> {
+        if how.use_cache
+            && let Some(bytes) = self.pinned.partitions.get(&handle.offset)
+        {
+            return Block::new(bytes.clone()).map_err(|e| self.file.blame(e, handle));
+        }
         let _timer = perf::timer(PerfMetric::ReadIndexBlockNanos);
-        self.read_block(handle, how, None, window)
+        self.read_block(BlockKind::Index, handle, how, None, window)
     }
 
-    fn read_block(
+    pub(crate) fn read_block(
         &self,
+        kind: BlockKind,
         handle: BlockHandle,
         how: Fetch,
         dictionary: Option<&Dictionary>,
         window: &mut Window,
     ) -> Result<Block> {
-        let bytes = match self.cached(handle, how) {
+        let bytes = match self.cached(kind, handle, how) {
             Some(bytes) => bytes,
             None => {
                 let detach = how.fill_cache && self.cache.is_some();
-                let bytes = self
-                    .file
-                    .read(handle, how.verify, dictionary, window, detach)?;
-                self.keep(handle, how, &bytes);
+                let read = || {
+                    self.file
+                        .read(handle, how.verify, dictionary, window, detach)
+                };
+                let bytes = how.limits.run(read)?;
+                self.keep(kind, handle, how, &bytes);
                 bytes
             }
         };
@@ -444,22 +471,32 @@ impl Table {
     }
 
     #[inline]
-    fn cached(&self, handle: BlockHandle, how: Fetch) -> Option<Bytes> {
-        let found = match &self.cache {
-            Some((cache, id)) if how.use_cache => cache.get(*id, handle.offset),
-            _ => None,
+    pub(crate) fn cached(&self, kind: BlockKind, handle: BlockHandle, how: Fetch) -> Option<Bytes> {
+        let (cache, id) = match &self.cache {
+            Some(cache) if how.use_cache => cache,
+            _ => return None,
         };
+        let found = cache.get(*id, handle.offset);
         if found.is_some() {
             perf::count(PerfMetric::BlockCacheHitCount, 1);
+        }
+        if let Some(events) = &self.events {
+            match &found {
+                Some(bytes) => events.cache_hit(kind, bytes.len()),
+                None => events.cache_miss(kind),
+            }
         }
         found
     }
 
-    fn keep(&self, handle: BlockHandle, how: Fetch, bytes: &Bytes) {
+    pub(crate) fn keep(&self, kind: BlockKind, handle: BlockHandle, how: Fetch, bytes: &Bytes) {
         if let Some((cache, id)) = &self.cache
             && how.fill_cache
         {
             cache.insert(*id, handle.offset, bytes.clone());
+            if let Some(events) = &self.events {
+                events.cache_add(kind, bytes.len());
+            }
         }
     }
 

@@ -1,11 +1,12 @@
 //! Checking a whole table against its checksums, order, index and properties.
 
+use super::ask::FilterBlocks;
 use super::block::Block;
 use super::fetch::Window;
 use super::iter::TableIter;
 use super::open::META_PROPERTIES;
 use super::properties::name;
-use super::reader::{Fetch, Table, TableFilter};
+use super::reader::{Fetch, Table};
 use crate::error::Result;
 use crate::iter::InternalIterator;
 use crate::key::{parse_internal_key, user_key};
@@ -28,8 +29,13 @@ pub(crate) fn verify(table: &Table) -> Result<()> {
     table
         .file()
         .read_raw(table.index_handle(), true, &mut Window::default())?;
-    if let TableFilter::Partitioned(top) = &table.filter {
-        verify_filter_partitions(table, top)?;
+    match &table.filter.blocks {
+        FilterBlocks::Partitioned(top) => verify_filter_partitions(table, top)?,
+        FilterBlocks::Cached(cached) if cached.partitioned => {
+            let top = table.read_filter_top(cached.handle, Fetch::FROM_FILE)?;
+            verify_filter_partitions(table, &top)?;
+        }
+        FilterBlocks::None | FilterBlocks::Full(_) | FilterBlocks::Cached(_) => {}
     }
     let points = verify_points(table)?;
     let tombstones = table.range_tombstones().len() as u64;

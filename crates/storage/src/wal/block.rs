@@ -23,7 +23,7 @@ use super::format::{
     is_recyclable, purpose, record_crc, types,
 };
 use crate::checksum::mask_crc;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fs::SequentialFile;
 use std::ops::Range;
 use std::path::Path;
@@ -84,6 +84,9 @@ pub(super) struct BlockReader {
     started: bool,
     ended: bool,
     lost_tail: bool,
+    /// Where a valid record stands behind the damage last returned, if some
+    /// sector of that is zero.
+    behind: Option<usize>,
     hole: bool,
     /// Where [`BlockReader::resume`] goes on.
     resume_at: u64,
@@ -109,6 +112,7 @@ impl BlockReader {
             started: false,
             ended: false,
             lost_tail: false,
+            behind: None,
             hole: false,
             resume_at: 0,
             kind: (false, false, false),
@@ -118,6 +122,10 @@ impl BlockReader {
     /// Goes on at the [mark](BlockReader::mark), the file's start if there is
     /// none, by reading `file`, which begins with the block that the mark is
     /// in. What was found out about the bytes behind it is forgotten.
+    ///
+    /// # Errors
+    /// `Corruption` when the file ends before the mark: it is another one by
+    /// now.
     pub fn resume(&mut self, file: Box<dyn SequentialFile>) -> Result<()> {
         let at = self.resume_at;
         self.file = file;
@@ -125,7 +133,18 @@ impl BlockReader {
         (self.ended, self.lost_tail, self.hole) = (false, false, false);
         self.next_block_start = at - at % BLOCK_SIZE as u64;
         self.load_block()?;
-        self.pos = (at - self.block_start) as usize;
+        let pos = (at - self.block_start) as usize;
+        if pos > self.len {
+            let end = self.loaded_end();
+            self.ended = true;
+            self.pos = self.len;
+            return Err(Error::corruption_in(
+                self.path(),
+                end,
+                format_args!("log ends before offset {at}, up to which it was read"),
+            ));
+        }
+        self.pos = pos;
         Ok(())
     }
 
@@ -191,7 +210,7 @@ impl BlockReader {
 
     /// The next physical record.
     pub fn next(&mut self) -> Result<Physical> {
-        self.hole = false;
+        (self.hole, self.behind) = (false, None);
         while !self.ended {
             let rest = &self.block[self.pos..self.len];
             let Some(header) = Header::parse(rest) else {
@@ -313,7 +332,10 @@ impl BlockReader {
             self.hole = true;
         } else {
             self.hole = self.is_unfinished();
-            self.lost_tail = self.has_lost_sector() && self.find_record(self.pos + 1).is_none();
+            let behind = self.find_record(self.pos + 1);
+            let lost = self.has_lost_sector();
+            self.lost_tail = lost && behind.is_none();
+            self.behind = behind.filter(|_| lost);
             self.pos = self.len; // upholds I4
         }
         let what = what.unwrap_or_default();
@@ -387,6 +409,14 @@ impl BlockReader {
     /// follows it, and a sector of it is zero.
     pub fn lost_tail(&self) -> bool {
         self.lost_tail
+    }
+
+    /// Goes on at the record behind the damage last returned, in the same block,
+    /// if that looks like a lost sector; returns whether there is one.
+    pub fn read_behind(&mut self) -> bool {
+        let behind = self.behind.take();
+        self.pos = behind.unwrap_or(self.pos);
+        behind.is_some()
     }
 
     /// Whether the damage last returned looks like a hole: a record that was

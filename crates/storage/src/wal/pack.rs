@@ -15,8 +15,8 @@
 //! needs no larger window than without them: no distance reaches into them.
 
 use crate::error::{Error, ErrorKind, Result};
-use std::cell::RefCell;
-use zstd::bulk::Compressor;
+#[cfg(feature = "zstd")]
+use {std::cell::RefCell, zstd::bulk::Compressor};
 
 /// Bytes of a record that are not compressed: a batch's header.
 pub const PACKED_HEADER: usize = 12;
@@ -35,6 +35,7 @@ const RAW_BLOCK: [u8; 3] = [(PACKED_HEADER << 3) as u8, 0, 0];
 /// Where a record's first bytes go.
 const HOLE: usize = FRAME_HEADER + RAW_BLOCK.len();
 
+#[cfg(feature = "zstd")]
 thread_local! {
     /// This thread's compressor: making one takes longer than most records.
     static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
@@ -52,17 +53,9 @@ impl Packed {
     ///
     /// # Errors
     /// `Unknown` with zstd's reason, where it has one: lack of memory.
+    /// `NotSupported` where zstd is not built in.
     pub fn new(rest: &[u8]) -> Result<Self> {
-        let mut frame = Vec::with_capacity(zstd::zstd_safe::compress_bound(rest.len()));
-        COMPRESSOR.with_borrow_mut(|kept| {
-            let compressor = match kept {
-                Some(compressor) => compressor,
-                None => kept.insert(compressor().map_err(failed)?),
-            };
-            compressor
-                .compress_to_buffer(rest, &mut frame)
-                .map_err(failed)
-        })?;
+        let mut frame = compress(rest)?;
         if frame.len() < FRAME_HEADER || frame[DESCRIPTOR] != 0 {
             return Err(failed("unexpected frame header"));
         }
@@ -83,6 +76,29 @@ impl Packed {
     }
 }
 
+#[cfg(feature = "zstd")]
+fn compress(rest: &[u8]) -> Result<Vec<u8>> {
+    let mut frame = Vec::with_capacity(zstd::zstd_safe::compress_bound(rest.len()));
+    COMPRESSOR.with_borrow_mut(|kept| {
+        let compressor = match kept {
+            Some(compressor) => compressor,
+            None => kept.insert(compressor().map_err(failed)?),
+        };
+        compressor
+            .compress_to_buffer(rest, &mut frame)
+            .map_err(failed)
+    })?;
+    Ok(frame)
+}
+
+#[cfg(not(feature = "zstd"))]
+fn compress(_rest: &[u8]) -> Result<Vec<u8>> {
+    Err(Error::not_supported(
+        "compressed logs: zstd is not built in (cargo feature zstd)",
+    ))
+}
+
+#[cfg(feature = "zstd")]
 fn compressor() -> std::io::Result<Compressor<'static>> {
     let mut compressor = Compressor::new(zstd::DEFAULT_COMPRESSION_LEVEL)?;
     compressor.include_contentsize(false)?;
@@ -98,7 +114,7 @@ fn failed(e: impl std::fmt::Display) -> Error {
     )
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "zstd"))]
 mod tests {
     use super::super::unpack::unpack;
     use super::*;

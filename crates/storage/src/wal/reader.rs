@@ -188,7 +188,7 @@ impl LogReader {
         let mut payload = self.blocks.payload();
         match purpose {
             Purpose::SetCompression => match get_fixed32(&mut payload) {
-                Some(ZSTD) => self.compressed = true,
+                Some(ZSTD) if cfg!(feature = "zstd") => self.compressed = true,
                 Some(other) => {
                     return Err(
                         Error::not_supported(format_args!("log compression type {other}"))
@@ -234,6 +234,13 @@ impl LogReader {
     /// the next one that is the harmless end of it.
     pub fn is_lost_tail(&self) -> bool {
         self.blocks.lost_tail()
+    }
+
+    /// Lets the next record be the one right behind the damage reported last, if
+    /// that looks like a lost sector: reading would go on at the next block
+    /// otherwise. Returns whether there is one.
+    pub fn read_behind(&mut self) -> bool {
+        self.blocks.read_behind()
     }
 
     /// Whether the damage reported last looks like a record that was not, or

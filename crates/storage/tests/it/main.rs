@@ -1,4 +1,5 @@
 //! Integration tests of the storage layer.
 
 mod fswal;
+mod fuzz;
 mod sst;

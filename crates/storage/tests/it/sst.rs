@@ -2,6 +2,7 @@
 
 mod damage;
 mod files;
-mod fixtures;
+pub mod fixtures;
 mod interop;
+mod layouts;
 mod round_trip;

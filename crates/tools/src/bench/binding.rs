@@ -11,16 +11,17 @@ macro_rules! engine_binding {
     ($module:ident, $package:ident, $title:expr, $own_options:path, $counted:literal) => {
         #[doc = concat!("The binding to the crate `", stringify!($package), "`.")]
         pub mod $module {
+            use std::ops::Deref;
             use std::path::Path;
 
             use $package::{
                 BlockBasedOptions, BottommostLevelCompaction, Cache, ChecksumType, CompactOptions,
-                DB, DBCompressionType, DBPinnableSlice, DBRawIterator, MergeOperands, Options,
-                PerfContext, ReadOptions, SliceTransform, WriteBatch, WriteBufferManager,
-                WriteOptions,
+                DB, DBCompressionType, DBPinnableSlice, DBRawIterator, DEFAULT_COLUMN_FAMILY_NAME,
+                LruCacheOptions, MergeOperands, Options, PerfContext, Range, ReadOptions,
+                SliceTransform, WriteBatch, WriteBufferManager, WriteOptions,
             };
 
-            use crate::bench::engine::{Batch, Cursor, Engine, Result};
+            use crate::bench::engine::{Batch, Bounds, Cursor, Engine, Failure, Result, Snapshot};
             use crate::bench::flags::{Compression, Flags, MergeOperator};
             use crate::bench::levels::{self, $module as own_levels};
             use crate::bench::merge;
@@ -30,6 +31,36 @@ macro_rules! engine_binding {
                 db: DB,
                 reads: ReadOptions,
                 how: Reads,
+                multiread_batched: bool,
+            }
+
+            /// A value that was read, as the call that read it hands it over.
+            pub enum Read<'a> {
+                Pinned(DBPinnableSlice<'a>),
+                Copied(Vec<u8>),
+            }
+
+            impl Deref for Read<'_> {
+                type Target = [u8];
+
+                fn deref(&self) -> &[u8] {
+                    match self {
+                        Self::Pinned(value) => value,
+                        Self::Copied(value) => value,
+                    }
+                }
+            }
+
+            /// A snapshot, and how it is read.
+            pub struct View<'a> {
+                snapshot: $package::Snapshot<'a>,
+                how: Reads,
+            }
+
+            impl Snapshot for View<'_> {
+                fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+                    Ok(self.snapshot.get_opt(key, self.how.options())?)
+                }
             }
 
             /// How reads are done.
@@ -38,6 +69,7 @@ macro_rules! engine_binding {
                 verify_checksums: bool,
                 prefix_same_as_start: bool,
                 total_order_seek: bool,
+                readahead: usize,
             }
 
             impl Reads {
@@ -46,6 +78,7 @@ macro_rules! engine_binding {
                     reads.set_verify_checksums(self.verify_checksums);
                     reads.set_prefix_same_as_start(self.prefix_same_as_start);
                     reads.set_total_order_seek(self.total_order_seek);
+                    reads.set_readahead_size(self.readahead);
                     reads
                 }
             }
@@ -53,8 +86,9 @@ macro_rules! engine_binding {
             impl Engine for Database {
                 type Batch = WriteBatch;
                 type WriteMode = WriteOptions;
-                type Value<'a> = DBPinnableSlice<'a>;
+                type Value<'a> = Read<'a>;
                 type Cursor<'a> = DBRawIterator<'a>;
+                type Snapshot<'a> = View<'a>;
 
                 const COUNTED: bool = $counted;
 
@@ -63,14 +97,26 @@ macro_rules! engine_binding {
                 }
 
                 fn open(directory: &Path, flags: &Flags) -> Result<Self> {
-                    let db = DB::open(&options(flags)?, directory)?;
+                    let options = options(flags)?;
+                    // Batched reads want the handle of a family, which only
+                    // this way of opening gives for the default one.
+                    let named = flags
+                        .multiread_batched
+                        .then(|| (DEFAULT_COLUMN_FAMILY_NAME, options.clone()));
+                    let db = DB::open_cf_with_opts(&options, directory, named)?;
                     let how = Reads {
                         verify_checksums: flags.verify_checksum,
                         prefix_same_as_start: flags.prefix_same_as_start,
                         total_order_seek: flags.total_order_seek,
+                        readahead: usize::try_from(flags.readahead_size)?,
                     };
                     let reads = how.options();
-                    Ok(Self { db, reads, how })
+                    Ok(Self {
+                        db,
+                        reads,
+                        how,
+                        multiread_batched: flags.multiread_batched,
+                    })
                 }
 
                 fn destroy(directory: &Path, flags: &Flags) -> Result<()> {
@@ -102,21 +148,68 @@ macro_rules! engine_binding {
                     Ok(self.db.write_opt(batch, mode)?)
                 }
 
-                fn get(&self, key: &[u8]) -> Result<Option<DBPinnableSlice<'_>>> {
-                    Ok(self.db.get_pinned_opt(key, &self.reads)?)
+                fn get(&self, key: &[u8]) -> Result<Option<Read<'_>>> {
+                    Ok(self.db.get_pinned_opt(key, &self.reads)?.map(Read::Pinned))
                 }
 
-                fn cursor(&self) -> DBRawIterator<'_> {
-                    self.db.raw_iterator_opt(self.how.options())
+                fn multi_get(&self, keys: &[&[u8]]) -> Result<Vec<Option<Read<'_>>>> {
+                    if self.multiread_batched {
+                        let family = self
+                            .db
+                            .cf_handle(DEFAULT_COLUMN_FAMILY_NAME)
+                            .ok_or_else(|| Failure("the default family has no handle".into()))?;
+                        let found = self.db.batched_multi_get_cf_opt(
+                            family,
+                            keys.iter().copied(),
+                            false,
+                            &self.reads,
+                        );
+                        let found = found.into_iter().map(|one| Ok(one?.map(Read::Pinned)));
+                        return found.collect();
+                    }
+                    let found = self.db.multi_get_opt(keys, &self.reads);
+                    found
+                        .into_iter()
+                        .map(|one| Ok(one?.map(Read::Copied)))
+                        .collect()
+                }
+
+                fn snapshot(&self) -> View<'_> {
+                    View {
+                        snapshot: self.db.snapshot(),
+                        how: self.how,
+                    }
+                }
+
+                fn cursor_within(&self, bounds: Bounds) -> DBRawIterator<'_> {
+                    let mut reads = self.how.options();
+                    if let Some(key) = bounds.lower {
+                        reads.set_iterate_lower_bound(key);
+                    }
+                    if let Some(key) = bounds.upper {
+                        reads.set_iterate_upper_bound(key);
+                    }
+                    self.db.raw_iterator_opt(reads)
+                }
+
+                fn approximate_sizes(&self, ranges: &[(&[u8], &[u8])]) -> Vec<u64> {
+                    let ranges: Vec<_> = ranges
+                        .iter()
+                        .map(|(begin, end)| Range::new(begin, end))
+                        .collect();
+                    self.db.get_approximate_sizes(&ranges)
                 }
 
                 fn flush(&self) -> Result<()> {
                     Ok(self.db.flush()?)
                 }
 
-                fn compact(&self) {
+                fn compact(&self, bottommost: bool) {
                     let mut how = CompactOptions::default();
-                    how.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
+                    if bottommost {
+                        let force = BottommostLevelCompaction::ForceOptimized;
+                        how.set_bottommost_level_compaction(force);
+                    }
                     self.db
                         .compact_range_opt(None::<&[u8]>, None::<&[u8]>, &how);
                 }
@@ -147,6 +240,14 @@ macro_rules! engine_binding {
 
                 fn delete(&mut self, key: &[u8]) {
                     WriteBatch::delete(self, key);
+                }
+
+                fn single_delete(&mut self, key: &[u8]) {
+                    WriteBatch::single_delete(self, key);
+                }
+
+                fn delete_range(&mut self, begin: &[u8], end: &[u8]) {
+                    WriteBatch::delete_range(self, begin, end);
                 }
             }
 
@@ -184,6 +285,8 @@ macro_rules! engine_binding {
                 let mut options = Options::default();
                 options.create_if_missing(!flags.use_existing_db);
                 options.set_max_open_files(flags.open_files);
+                options.set_paranoid_checks(flags.paranoid_checks);
+                options.set_max_total_wal_size(flags.max_total_wal_size);
                 if !flags.wal_dir.is_empty() {
                     options.set_wal_dir(&flags.wal_dir);
                 }
@@ -197,7 +300,7 @@ macro_rules! engine_binding {
                 $own_options(&mut options, flags)?;
                 set_jobs(&mut options, flags);
                 set_levels(&mut options, flags);
-                options.set_compression_type(compression(flags)?);
+                set_compression(&mut options, flags)?;
                 options.set_block_based_table_factory(&tables(flags, cache.as_ref())?);
                 set_merge_operator(&mut options, flags.merge()?);
                 // Refused here, before threads ask for it.
@@ -274,13 +377,53 @@ macro_rules! engine_binding {
                 options.set_max_bytes_for_level_base(flags.max_bytes_for_level_base);
                 options.set_max_bytes_for_level_multiplier(flags.max_bytes_for_level_multiplier);
                 options.set_target_file_size_base(flags.target_file_size_base.unsigned_abs());
+                options.set_target_file_size_multiplier(flags.target_file_size_multiplier);
+                options.set_level_compaction_dynamic_level_bytes(
+                    flags.level_compaction_dynamic_level_bytes,
+                );
+                options.set_max_compaction_bytes(flags.max_compaction_bytes);
+                options.set_soft_pending_compaction_bytes_limit(
+                    usize::try_from(flags.soft_pending_compaction_bytes_limit)
+                        .unwrap_or(usize::MAX),
+                );
+                options.set_hard_pending_compaction_bytes_limit(
+                    usize::try_from(flags.hard_pending_compaction_bytes_limit)
+                        .unwrap_or(usize::MAX),
+                );
+            }
+
+            fn set_compression(options: &mut Options, flags: &Flags) -> Result<()> {
+                /// Of zlib; RocksDB's default.
+                const WINDOW_BITS: i32 = -14;
+                let own = Flags::default();
+                let kind = compression(flags)?;
+                options.set_compression_type(kind);
+                if let Ok(first) = usize::try_from(flags.min_level_to_compress) {
+                    let levels = 0..usize::try_from(flags.num_levels)?;
+                    let kinds: Vec<_> = levels
+                        .map(|level| match level < first {
+                            true => DBCompressionType::None,
+                            false => kind,
+                        })
+                        .collect();
+                    options.set_compression_per_level(&kinds);
+                }
+                let (level, dictionary) =
+                    (flags.compression_level, flags.compression_max_dict_bytes);
+                if (level, dictionary) != (own.compression_level, own.compression_max_dict_bytes) {
+                    options.set_compression_options(WINDOW_BITS, level, 0, dictionary);
+                }
+                Ok(())
             }
 
             fn compression(flags: &Flags) -> Result<DBCompressionType> {
                 Ok(match flags.compression()? {
                     Compression::None => DBCompressionType::None,
                     Compression::Snappy => DBCompressionType::Snappy,
+                    Compression::Zlib => DBCompressionType::Zlib,
+                    Compression::Bzip2 => DBCompressionType::Bz2,
                     Compression::Lz4 => DBCompressionType::Lz4,
+                    Compression::Lz4hc => DBCompressionType::Lz4hc,
                     Compression::Zstd => DBCompressionType::Zstd,
                 })
             }
@@ -288,6 +431,12 @@ macro_rules! engine_binding {
             fn cache(flags: &Flags) -> Option<Cache> {
                 match usize::try_from(flags.cache_size) {
                     Ok(0) | Err(_) => None,
+                    Ok(bytes) if flags.cache_numshardbits >= 0 => {
+                        let mut options = LruCacheOptions::default();
+                        options.set_capacity(bytes);
+                        options.set_num_shard_bits(flags.cache_numshardbits);
+                        Some(Cache::new_lru_cache_opts(&options))
+                    }
                     Ok(bytes) => Some(Cache::new_lru_cache(bytes)),
                 }
             }
@@ -312,6 +461,8 @@ macro_rules! engine_binding {
                 let mut tables = BlockBasedOptions::default();
                 tables.set_block_size(usize::try_from(flags.block_size)?);
                 tables.set_block_restart_interval(flags.block_restart_interval);
+                tables.set_index_block_restart_interval(flags.index_block_restart_interval);
+                tables.set_whole_key_filtering(flags.whole_key_filtering);
                 tables.set_format_version(flags.format_version);
                 tables.set_checksum_type(match flags.checksum_type {
                     0 => ChecksumType::NoChecksum,
@@ -347,6 +498,12 @@ macro_rules! engine_binding {
                                 Some(merge::string_append(existing, operands.iter()))
                             })
                         }
+                        Some(MergeOperator::Max) => ("MaxOperator", |_, existing, operands| {
+                            Some(merge::max(existing, operands.iter()))
+                        }),
+                        Some(MergeOperator::BytesXor) => ("BytesXOR", |_, existing, operands| {
+                            Some(merge::bytes_xor(existing, operands.iter()))
+                        }),
                     };
                 options.set_merge_operator_associative(name, function);
             }

@@ -68,10 +68,11 @@ impl Column {
                 .map(|(row, name)| document::Row {
                     name,
                     operations: self.row(row),
-                    megabytes: Vec::new(),
                     contention: self.contention.get(row).cloned().flatten(),
+                    ..document::Row::default()
                 })
                 .collect(),
+            ..document::Column::default()
         }
     }
 }
@@ -136,13 +137,22 @@ fn run_round<E: Engine>(
     let mut runner = Runner::<E>::new(flags, directory, seed, output)?;
     let outcomes = runner.run(steps)?;
     drop(runner);
+    remove::<E>(directory, flags)?;
+    Ok(outcomes)
+}
+
+/// Removes a database that is closed, and its directory.
+///
+/// # Errors
+/// Those of the engine and of the file system.
+pub fn remove<E: Engine>(directory: &Path, flags: &Flags) -> Result<()> {
     E::destroy(directory, flags)?;
     // What the engine leaves behind (an info log, for one) goes as well.
     std::fs::remove_dir_all(directory).or_else(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Ok(()),
         _ => Err(error),
     })?;
-    Ok(outcomes)
+    Ok(())
 }
 
 fn print_table(own: &Column, peer: &Column, output: &mut (dyn Write + Send)) -> Result<()> {

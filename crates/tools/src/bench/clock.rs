@@ -15,7 +15,8 @@ pub fn timestamp() -> String {
     format(micros() / 1_000_000)
 }
 
-fn format(seconds: u64) -> String {
+/// Seconds since 1970, as `2024/03/01-09:05:00`.
+pub fn format(seconds: u64) -> String {
     let (year, month, day) = date(seconds / 86_400);
     let second = seconds % 86_400;
     format!(

@@ -26,14 +26,28 @@ pub fn reports(task: Task) -> bool {
         | Task::FillRandom
         | Task::FillUnique
         | Task::Update
+        | Task::Xor
+        | Task::Append
         | Task::Merge
+        | Task::Replace
         | Task::DeleteRandom
         | Task::DeleteSequential => true,
-        Task::ReadRandom
+        Task::FillAndSeek
+        | Task::ReadAndWrite
+        | Task::ReadAndMerge
+        | Task::Verify
+        | Task::Mix
+        | Task::TimeSeries
+        | Task::ReadRandom
+        | Task::ReadFast
+        | Task::MultiRead
+        | Task::ApproximateSizes
         | Task::Scan
         | Task::ScanReverse
         | Task::Seek
+        | Task::NewIterator
         | Task::Compact
+        | Task::CompactAll
         | Task::Flush
         | Task::WaitForCompaction
         | Task::Property(_) => false,

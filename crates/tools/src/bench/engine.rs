@@ -55,6 +55,10 @@ pub trait Engine: Sized + Send + Sync {
     type Cursor<'a>: Cursor
     where
         Self: 'a;
+    /// The database at one moment.
+    type Snapshot<'a>: Snapshot
+    where
+        Self: 'a;
 
     /// Whether it is made of this project's structures, which count what they
     /// do.
@@ -100,15 +104,30 @@ pub trait Engine: Sized + Send + Sync {
     /// # Errors
     /// Those of the engine.
     fn get(&self, key: &[u8]) -> Result<Option<Self::Value<'_>>>;
-    /// A new iterator, not positioned yet.
-    fn cursor(&self) -> Self::Cursor<'_>;
+    /// Reads several keys as of one moment, in the way `multiread_batched`
+    /// says; one result for each key.
+    ///
+    /// # Errors
+    /// The first of the engine's.
+    fn multi_get(&self, keys: &[&[u8]]) -> Result<Vec<Option<Self::Value<'_>>>>;
+    /// A snapshot of now.
+    fn snapshot(&self) -> Self::Snapshot<'_>;
+    /// A new iterator over `bounds`, not positioned yet.
+    fn cursor_within(&self, bounds: Bounds) -> Self::Cursor<'_>;
+    /// A new iterator over everything, not positioned yet.
+    fn cursor(&self) -> Self::Cursor<'_> {
+        self.cursor_within(Bounds::default())
+    }
+    /// Bytes that the files have for each range, about; ends are exclusive.
+    fn approximate_sizes(&self, ranges: &[(&[u8], &[u8])]) -> Vec<u64>;
     /// Flushes the memtable and waits for it.
     ///
     /// # Errors
     /// Those of the engine.
     fn flush(&self) -> Result<()>;
-    /// Compacts the whole key range and waits for it.
-    fn compact(&self);
+    /// Compacts the whole key range and waits for it, with the lowest level if
+    /// `bottommost`, else as far as there is something to merge.
+    fn compact(&self, bottommost: bool);
     /// Lets the calling thread measure its own calls, from 0, at a level by
     /// RocksDB's number.
     ///
@@ -130,6 +149,28 @@ pub trait Batch {
     fn put(&mut self, key: &[u8], value: &[u8]);
     /// Adds a deletion.
     fn delete(&mut self, key: &[u8]);
+    /// Adds the deletion of a key that was put once.
+    fn single_delete(&mut self, key: &[u8]);
+    /// Adds the deletion of all keys from `begin` to before `end`.
+    fn delete_range(&mut self, begin: &[u8], end: &[u8]);
+}
+
+/// The database at one moment.
+pub trait Snapshot {
+    /// Reads one key.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>>;
+}
+
+/// Where an iterator begins and ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// The first key it may show.
+    pub lower: Option<Vec<u8>>,
+    /// The key before which it ends.
+    pub upper: Option<Vec<u8>>,
 }
 
 /// An iterator over keys and values.

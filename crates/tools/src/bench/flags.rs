@@ -226,13 +226,80 @@ flags! {
         sync: bool = false, "Wait for the log to reach the disk on every write.";
         disable_wal: bool = false, "Write nothing to the log.";
         verify_checksum: bool = true, "Verify checksums of blocks read from files.";
+        use_existing_keys: bool = false,
+            "Take the keys that are in the database, all held in memory, in place of made ones; num is their number. Needs use_existing_db.";
+        value_size_distribution_type: String = "fixed",
+            "Sizes of values: fixed (value_size), uniform or normal between value_size_min and value_size_max.";
+        value_size_min: i32 = 100, "Bytes of the smallest value, unless sizes are fixed.";
+        value_size_max: i32 = 102_400, "Bytes of the largest value, unless sizes are fixed.";
+        read_random_exp_range: f64 = 0.0,
+            "Skew of keys read at random: key number num * exp(-r), r uniform from 0 to this. 0: no skew.";
+        multiread_stride: i64 = 0,
+            "Numbers between the keys of a batch of multireadrandom, and of readrandom with batch_size. 0: each at random.";
+        multiread_batched: bool = false, "Let multireadrandom read batches by the call that hands values over without a copy.";
         seek_nexts: i32 = 0, "Entries read after each seek of seekrandom.";
+        max_scan_distance: i64 = 0,
+            "Numbers of keys after the sought one (before it with reverse_iterator) at which an iterator of seekrandom is bounded. 0: no bound.";
         reverse_iterator: bool = false, "Let seekrandom read backwards.";
         prefix_same_as_start: bool = false, "Let iterators end with the prefix of the key they seek.";
         total_order_seek: bool = false, "Let iterators see all keys in order, whatever the memtable.";
         merge_operator: String = "",
-            "Merge operator of the database: put, uint64add or stringappend. Empty: none.";
+            "Merge operator of the database: put, uint64add, stringappend, max or bytesxor. Empty: none.";
         merge_keys: i64 = -1, "Number of keys that mergerandom merges into; negative: num.";
+        readwritepercent: i32 = 90, "Percentage of reads of readrandomwriterandom and randomwithverify.";
+        deletepercent: i32 = 2, "Percentage of deletions of randomwithverify.";
+        mergereadpercent: i32 = 70, "Percentage of merges of readrandommergerandom.";
+        numdistinct: i64 = 1000, "Different keys of randomwithverify and randomreplacekeys.";
+        use_single_deletes: bool = true, "Let randomreplacekeys delete by single deletions.";
+        stddev: f64 = 2000.0, "Standard deviation of the keys that randomreplacekeys picks.";
+        key_id_range: i32 = 100_000, "Different ids of timeseries.";
+        time_range: u64 = 100_000u64, "Entries of timeseries written after one that make it expire.";
+        expire_style: String = "none",
+            "What removes expired entries of timeseries: none, or delete: num_deletion_threads of the readers.";
+        num_deletion_threads: i32 = 1, "Readers of timeseries that delete, with expire_style=delete.";
+        benchmark_write_rate_limit: u64 = 0u64, "Bytes per second that fills, and writers beside readers, write at most; 0: no limit.";
+        benchmark_read_rate_limit: u64 = 0u64, "Operations per second that readers of random keys do at most, all together; 0: no limit.";
+        writes_per_range_tombstone: i64 = 0, "Writes of a fill, or of a writer beside readers, for each range deletion; 0: none.";
+        writes_before_delete_range: i64 = 0, "Writes before the first range deletion.";
+        range_tombstone_width: i64 = 100, "Numbers of keys that a range deletion covers.";
+        max_num_range_tombstones: i64 = 0, "Range deletions of a thread at most.";
+        expand_range_tombstones: bool = false, "Delete the keys one by one in place of each range.";
+        finish_after_writes: bool = false, "Let a writer beside readers end after its writes, not before.";
+    }
+    "mixgraph: reads, writes and scans as in a social graph" {
+        mix_get_ratio: f64 = 1.0, "Share of reads.";
+        mix_put_ratio: f64 = 0.0, "Share of writes.";
+        mix_seek_ratio: f64 = 0.0, "Share of scans.";
+        mix_max_scan_len: i64 = 10_000, "Entries of the longest scan.";
+        mix_max_value_size: i64 = 1024, "Bytes of the largest value.";
+        keyrange_num: i64 = 1, "Ranges of keys that are read by different shares.";
+        keyrange_dist_a: f64 = 0.0, "a of the share of a range, a*exp(b*x) + c*exp(d*x).";
+        keyrange_dist_b: f64 = 0.0, "b of it.";
+        keyrange_dist_c: f64 = 0.0, "c of it.";
+        keyrange_dist_d: f64 = 0.0, "d of it.";
+        key_dist_a: f64 = 0.0, "a of the power law a*x^b that keys (of a range) are chosen by; 0: all alike.";
+        key_dist_b: f64 = 0.0, "b of it.";
+        value_theta: f64 = 0.0, "Location of the Pareto distribution of value sizes.";
+        value_k: f64 = 0.2615, "Shape of it.";
+        value_sigma: f64 = 25.45, "Scale of it.";
+        iter_theta: f64 = 0.0, "Location of the Pareto distribution of scan lengths.";
+        iter_k: f64 = 2.517, "Shape of it.";
+        iter_sigma: f64 = 14.236, "Scale of it.";
+        sine_mix_rate: bool = false, "Limit operations per second to a sine, sine_a*sin(sine_b*t + sine_c) + sine_d.";
+        sine_mix_rate_interval_milliseconds: u64 = 10_000u64, "Milliseconds between two settings of that limit.";
+        sine_mix_rate_noise: f64 = 0.0, "Share of sine_a that is added to the limit, or taken, at random.";
+        sine_a: f64 = 1.0, "a of the sine, operations per second.";
+        sine_b: f64 = 1.0, "b of it, radians per second.";
+        sine_c: f64 = 0.0, "c of it, radians.";
+        sine_d: f64 = 1.0, "d of it, operations per second.";
+    }
+    "Several configurations in one run (not flags of RocksDB's)" {
+        sweep: String = "",
+            "Run everything with each of these values of a flag: flag=a|b|c. The flag threads takes them directly, too: --threads=1,2,4.";
+        compare: String = "",
+            "Run everything in each of these configurations: flag=a|b, or several flags each, flag=a,other=b|flag=c,other=d; the word default stands for no change. Ratios are to the first.";
+        rounds: i32 = 1,
+            "Times that a sweep or comparison is gone through, each time in the opposite order; results are medians.";
     }
     "What to report" {
         histogram: bool = false, "Time every operation and print the distribution.";
@@ -254,9 +321,9 @@ flags! {
         report_file: String = "report.csv", "File for report_interval_seconds.";
         progress_reports: bool = true,
             "Show a progress bar if standard error is a terminal.";
-        json_file: String = "", "File for the results as JSON; empty: none. (Not a RocksDB flag.)";
+        json_file: String = "", "File for the results as JSON; empty: none. Also --json. (Not a RocksDB flag.)";
         html_file: String = "",
-            "File for the results as a page with charts; empty: none. (Not a RocksDB flag.)";
+            "File for the results as a page with charts; empty: none. Also --html. With --histogram it has latencies. (Not a RocksDB flag.)";
         perf_counters: bool = false,
             "After each benchmark, print the process's CPU time, context switches and page faults per operation. (Not a RocksDB flag.)";
     }
@@ -298,6 +365,12 @@ flags! {
         max_bytes_for_level_base: u64 = 256u64 << 20, "Bytes of level 1.";
         max_bytes_for_level_multiplier: f64 = 10.0, "Size of a level over the size of the one above it.";
         target_file_size_base: i64 = 64 << 20, "Bytes of a table file in level 1.";
+        target_file_size_multiplier: i32 = 1, "Size of a table file over the size of one a level above.";
+        level_compaction_dynamic_level_bytes: bool = true,
+            "Take sizes of levels from the last one that has data. (RocksDB's db_bench has false, its library true.)";
+        max_compaction_bytes: u64 = 0u64, "Bytes that one compaction reads at most; 0: 25 table files.";
+        soft_pending_compaction_bytes_limit: u64 = 64u64 << 30, "Bytes that wait for compaction at which writes are slowed down.";
+        hard_pending_compaction_bytes_limit: u64 = 128u64 << 30, "Bytes that wait for compaction at which writes stop.";
     }
     "Tables and files" {
         memtablerep: String = "auto",
@@ -305,14 +378,23 @@ flags! {
         hash_bucket_count: i64 = 1 << 20, "Buckets of the memtables prefix_hash and hash_linkedlist.";
         prefix_size: i32 = 0, "Bytes of a key that are its prefix; 0: keys have none.";
         keys_per_prefix: i64 = 0, "Keys that share a prefix, on average; 0: the prefix is the beginning of the key's number.";
-        compression_type: String = "snappy", "Compression of blocks: none, snappy, lz4 or zstd.";
+        compression_type: String = "snappy", "Compression of blocks: none, snappy, zlib, bzip2, lz4, lz4hc or zstd.";
+        compression_level: i32 = 32_767, "Level of the compression; 32767: its default.";
+        compression_max_dict_bytes: i32 = 0, "Bytes of a dictionary for the compression; 0: none.";
+        min_level_to_compress: i32 = -1, "First level whose tables are compressed; -1: all are.";
         block_size: i32 = 4096, "Bytes of a data block before compression.";
         block_restart_interval: i32 = 16, "Keys between two restart points of a data block.";
+        index_block_restart_interval: i32 = 1, "Keys between two restart points of an index block.";
+        whole_key_filtering: bool = true, "Put whole keys into the filters of tables.";
         format_version: i32 = 5, "Format version of the tables written.";
         checksum_type: i32 = 4, "Checksum of blocks: 0 none, 1 CRC32c, 2 xxHash, 3 xxHash64, 4 XXH3.";
         bloom_bits: i32 = -1, "Bloom filter bits for each key; 0 or less: no filter.";
         cache_size: i64 = 8 << 20, "Bytes of the block cache; 0 or less: no cache.";
+        cache_numshardbits: i32 = -1, "The block cache has 2 to this shards; negative: as many as it likes. A hint for this engine, whose cache chooses itself.";
+        readahead_size: i32 = 0, "Bytes that iterators read ahead; 0: as the tables decide.";
         open_files: i32 = -1, "Table files kept open; -1: all.";
+        paranoid_checks: bool = true, "Check more, and stop writes after a failed background job.";
+        max_total_wal_size: u64 = 0u64, "Bytes of all live logs together at which memtables are flushed; 0: four times the write buffers.";
         wal_dir: String = "", "Directory of the log files; empty: the database's.";
         wal_ttl_seconds: u64 = 0u64, "Age in seconds at which archived logs are deleted; 0: no limit.";
         wal_size_limit_mb: u64 = 0u64, "Size in MiB of the archived logs at which old ones are deleted; 0: no limit. RocksDB's wal_size_limit_MB.";
@@ -333,6 +415,10 @@ impl FlagSet for Flags {
     }
 
     fn set(&mut self, name: &str, text: &str) -> Result<()> {
+        if name == "threads" && text.contains(',') {
+            self.sweep = format!("threads={}", text.replace(',', "|"));
+            return Ok(());
+        }
         self.set(name, text)
     }
 
@@ -345,7 +431,12 @@ impl FlagSet for Flags {
     }
 
     fn alias(name: &str) -> Option<&'static str> {
-        (name == "wal_size_limit_MB").then_some("wal_size_limit_mb")
+        match name {
+            "wal_size_limit_MB" => Some("wal_size_limit_mb"),
+            "json" => Some("json_file"),
+            "html" => Some("html_file"),
+            _ => None,
+        }
     }
 
     const PEER: &'static str = "RocksDB's db_bench";
@@ -369,6 +460,7 @@ impl Flags {
         };
         at_least("num", self.num, 0)?;
         at_least("threads", self.threads.into(), 1)?;
+        at_least("rounds", self.rounds.into(), 1)?;
         at_least("key_size", self.key_size.into(), 1)?;
         at_least("value_size", self.value_size.into(), 0)?;
         at_least("batch_size", self.batch_size, 1)?;
@@ -402,6 +494,22 @@ impl Flags {
         )?;
         self.protocol()?;
         at_least("target_file_size_base", self.target_file_size_base, 1)?;
+        at_least(
+            "target_file_size_multiplier",
+            self.target_file_size_multiplier.into(),
+            1,
+        )?;
+        at_least("readahead_size", self.readahead_size.into(), 0)?;
+        at_least(
+            "index_block_restart_interval",
+            self.index_block_restart_interval.into(),
+            1,
+        )?;
+        at_least(
+            "min_level_to_compress",
+            self.min_level_to_compress.into(),
+            -1,
+        )?;
         at_least("block_size", self.block_size.into(), 1)?;
         at_least(
             "block_restart_interval",
@@ -420,6 +528,7 @@ impl Flags {
         if self.keys_per_prefix > 0 && self.prefix_size == 0 {
             return Err(Failure("--keys_per_prefix needs --prefix_size".to_owned()));
         }
+        self.check_workloads()?;
         self.memtable_factory()?;
         if self.cost_write_buffer_to_cache && self.cache_size <= 0 {
             return Err(Failure(
@@ -454,6 +563,32 @@ impl Flags {
             )));
         }
         Ok(())
+    }
+
+    /// A command line that sets these flags, without those called `omitted`.
+    pub fn command_line(&self, omitted: &[&str]) -> String {
+        let defaults = Self::default();
+        let mut line = "db_bench".to_owned();
+        for spec in TABLE {
+            let text = self.text_of(spec.name);
+            let changed = text != defaults.text_of(spec.name) || spec.name == "benchmarks";
+            if !changed || omitted.contains(&spec.name) {
+                continue;
+            }
+            let text = text.trim_matches('"');
+            let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,=:+".contains(c);
+            if text.chars().all(plain) {
+                line += &format!(" --{}={text}", spec.name);
+            } else {
+                line += &format!(" '--{}={}'", spec.name, text.replace('\'', "'\\''"));
+            }
+        }
+        line
+    }
+
+    /// Whether a file of results is wanted.
+    pub fn wants_document(&self) -> bool {
+        !self.json_file.is_empty() || !self.html_file.is_empty()
     }
 
     /// `memtablerep`, read; `None` leaves the choice to the engine.
@@ -541,11 +676,11 @@ impl Flags {
             "snappy" => Ok(Compression::Snappy),
             "lz4" => Ok(Compression::Lz4),
             "zstd" => Ok(Compression::Zstd),
-            name @ ("zlib" | "bzip2" | "lz4hc" | "xpress") => Err(Failure(format!(
-                "--compression_type={name}: RocksDB knows it, this build does not honour it yet; it has none, snappy, lz4 and zstd"
-            ))),
+            "zlib" => Ok(Compression::Zlib),
+            "bzip2" => Ok(Compression::Bzip2),
+            "lz4hc" => Ok(Compression::Lz4hc),
             name => Err(Failure(format!(
-                "--compression_type={name}: unknown; this build has none, snappy, lz4 and zstd"
+                "--compression_type={name}: unknown; this build has none, snappy, zlib, bzip2, lz4, lz4hc and zstd"
             ))),
         }
     }
@@ -574,13 +709,13 @@ impl Flags {
             "put" => Ok(Some(MergeOperator::Put)),
             "uint64add" => Ok(Some(MergeOperator::UInt64Add)),
             "stringappend" => Ok(Some(MergeOperator::StringAppend)),
-            name @ ("put_v1" | "max" | "stringappendtest" | "bytesxor" | "sortlist") => {
-                Err(Failure(format!(
-                    "--merge_operator={name}: RocksDB knows it, this build does not honour it yet; it has put, uint64add and stringappend"
-                )))
-            }
+            "max" => Ok(Some(MergeOperator::Max)),
+            "bytesxor" => Ok(Some(MergeOperator::BytesXor)),
+            name @ ("put_v1" | "stringappendtest" | "sortlist") => Err(Failure(format!(
+                "--merge_operator={name}: RocksDB knows it, this build does not honour it yet; it has {MERGE_OPERATORS}"
+            ))),
             name => Err(Failure(format!(
-                "--merge_operator={name}: unknown; this build has put, uint64add and stringappend"
+                "--merge_operator={name}: unknown; this build has {MERGE_OPERATORS}"
             ))),
         }
     }
@@ -593,8 +728,14 @@ pub enum Compression {
     None,
     /// Snappy.
     Snappy,
+    /// zlib, at its default level.
+    Zlib,
+    /// bzip2.
+    Bzip2,
     /// LZ4.
     Lz4,
+    /// LZ4 with more effort, at its default level.
+    Lz4hc,
     /// Zstandard, at its default level.
     Zstd,
 }
@@ -605,7 +746,10 @@ impl Compression {
         match self {
             Self::None => "NoCompression",
             Self::Snappy => "Snappy",
+            Self::Zlib => "Zlib",
+            Self::Bzip2 => "BZip2",
             Self::Lz4 => "LZ4",
+            Self::Lz4hc => "LZ4HC",
             Self::Zstd => "ZSTD",
         }
     }
@@ -620,7 +764,13 @@ pub enum MergeOperator {
     UInt64Add,
     /// Operands joined by commas.
     StringAppend,
+    /// The greatest operand.
+    Max,
+    /// Exclusive or of all bytes.
+    BytesXor,
 }
+
+const MERGE_OPERATORS: &str = "put, uint64add, stringappend, max and bytesxor";
 
 #[cfg(test)]
 mod tests {
@@ -638,6 +788,26 @@ mod tests {
         }
         assert_eq!(flags, defaults);
         defaults.validate().expect("defaults are in range");
+    }
+
+    #[test]
+    fn command_lines_set_what_was_changed() {
+        let mut flags = Flags {
+            threads: 3,
+            benchmarks: "fillseq[X2]".into(),
+            html_file: "a.html".into(),
+            db: "it's".into(),
+            ..Flags::default()
+        };
+        let line = flags.command_line(&["html_file"]);
+        assert_eq!(
+            line,
+            "db_bench '--benchmarks=fillseq[X2]' '--db=it'\\''s' --threads=3"
+        );
+        FlagSet::set(&mut flags, "threads", "1,2,4").expect("a list");
+        assert_eq!((flags.sweep.as_str(), flags.threads), ("threads=1|2|4", 3));
+        FlagSet::set(&mut flags, "threads", "5").expect("a number");
+        assert_eq!(flags.threads, 5);
     }
 
     #[test]
@@ -680,9 +850,9 @@ mod tests {
             ("prefix_size", "17"),
             ("keys_per_prefix", "5"),
             ("hash_bucket_count", "0"),
-            ("compression_type", "zlib"),
+            ("compression_type", "xpress"),
             ("compression_type", "brotli"),
-            ("merge_operator", "max"),
+            ("merge_operator", "sortlist"),
             ("checksum_type", "5"),
             ("perf_level", "0"),
             ("perf_level", "7"),

@@ -44,8 +44,8 @@ pub fn summary(flags: &Flags) -> Result<String> {
          Keys per prefix:    {}\n\
          RawSize:    {:.1} MB (estimated)\n\
          FileSize:   {:.1} MB (estimated)\n\
-         Write rate: 0 bytes/second\n\
-         Read rate: 0 ops/second\n\
+         Write rate: {} bytes/second\n\
+         Read rate: {} ops/second\n\
          Compression: {}\n\
          Compression sampling rate: 0\n\
          Memtablerep: {}\n\
@@ -58,6 +58,8 @@ pub fn summary(flags: &Flags) -> Result<String> {
         flags.keys_per_prefix,
         megabytes(keys + values),
         megabytes(keys + compressed),
+        flags.benchmark_write_rate_limit,
+        flags.benchmark_read_rate_limit,
         flags.compression()?.title(),
         flags.memtable_title(),
         flags.perf_level,

@@ -7,6 +7,8 @@ use std::fmt::Write as _;
 
 use hdrhistogram::Histogram;
 
+use super::stats::Operation;
+
 /// A distribution of durations.
 #[derive(Clone, Debug)]
 pub struct Latencies {
@@ -35,8 +37,24 @@ impl Latencies {
         debug_assert!(merged.is_ok());
     }
 
-    fn micros_at(&self, percentile: f64) -> f64 {
+    /// Microseconds that `percentile` percent of the durations are within.
+    pub fn micros_at(&self, percentile: f64) -> f64 {
         self.nanoseconds.value_at_percentile(percentile) as f64 / 1e3
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.nanoseconds.len()
+    }
+
+    /// Their mean in microseconds.
+    pub fn mean_micros(&self) -> f64 {
+        self.nanoseconds.mean() / 1e3
+    }
+
+    /// The longest in microseconds.
+    pub fn most_micros(&self) -> f64 {
+        self.nanoseconds.max() as f64 / 1e3
     }
 
     /// The table: counts, percentiles and buckets, each line ended.
@@ -93,6 +111,19 @@ impl Latencies {
                 break;
             }
             lower = upper;
+        }
+    }
+}
+
+/// Adds distributions to those of the same kind.
+pub fn merge_all<'a>(
+    sums: &mut Vec<(Operation, Latencies)>,
+    others: impl Iterator<Item = (Operation, &'a Latencies)>,
+) {
+    for (operation, other) in others {
+        match sums.iter_mut().find(|(known, _)| *known == operation) {
+            Some((_, sum)) => sum.merge(other),
+            None => sums.push((operation, other.clone())),
         }
     }
 }

@@ -17,6 +17,26 @@ pub fn below(rng: &mut Rng, bound: u64) -> u64 {
     (wide >> 64) as u64
 }
 
+/// The number of a key below `keys` that is read at random: any, or with a
+/// `skew` above 0 mostly one of a few, spread over all numbers.
+pub fn skewed(rng: &mut Rng, keys: u64, skew: f64) -> u64 {
+    /// Neighbours in hotness are no neighbours in the key space. RocksDB's.
+    const SPREAD: u64 = 0x5bd1_e995;
+    if skew <= 0.0 || keys == 0 {
+        return below(rng, keys);
+    }
+    let uniform = (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+    let rank = ((-uniform * skew).exp() * keys as f64) as u64;
+    rank.wrapping_mul(SPREAD) % keys
+}
+
+/// A number from the normal distribution.
+pub fn normal(rng: &mut Rng, mean: f64, deviation: f64) -> f64 {
+    let mut uniform = || ((rng.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
+    let (radius, angle) = ((-2.0 * uniform().ln()).sqrt(), uniform());
+    mean + deviation * radius * (std::f64::consts::TAU * angle).cos()
+}
+
 /// How keys get a prefix of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix {
@@ -28,12 +48,13 @@ pub struct Prefix {
 
 /// A key of fixed size whose number can be replaced cheaply.
 #[derive(Clone, Debug)]
-pub struct Key {
+pub struct Key<'k> {
     bytes: Vec<u8>,
     prefix: Option<Prefix>,
+    existing: &'k [Vec<u8>],
 }
 
-impl Key {
+impl<'k> Key<'k> {
     /// Key number 0 of `size` bytes.
     pub fn new(size: usize) -> Self {
         Self::with_prefix(size, None)
@@ -44,14 +65,32 @@ impl Key {
         let mut key = Self {
             bytes: vec![b'0'; size],
             prefix,
+            existing: &[],
         };
         key.set(0);
         key
     }
 
+    /// Takes these keys by their numbers, unless there are none.
+    #[must_use]
+    pub fn of_existing(mut self, keys: &'k [Vec<u8>]) -> Self {
+        self.existing = keys;
+        self
+    }
+
+    /// The key as it was set last.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Makes this the key of `number`. A key shorter than 8 bytes keeps only
     /// the number's low bytes.
     pub fn set(&mut self, number: u64) -> &[u8] {
+        if let Some(last) = self.existing.len().checked_sub(1) {
+            let at = usize::try_from(number).unwrap_or(last).min(last);
+            self.bytes.clone_from(&self.existing[at]);
+            return &self.bytes;
+        }
         let mut rest = &mut self.bytes[..];
         if let Some(prefix) = self.prefix {
             let (head, tail) = rest.split_at_mut(prefix.size.min(rest.len()));
@@ -156,6 +195,41 @@ mod tests {
         assert_eq!(long.set(5), b"\0\0\0\0\0\0\0\x0100\0\0\0\x05");
         let mut all = Key::with_prefix(2, Some(Prefix { size: 2, count: 9 }));
         assert_eq!(all.set(10), b"\0\x01");
+    }
+
+    #[test]
+    fn existing_keys_are_taken_by_number() {
+        let keys = [b"a".to_vec(), b"bcd".to_vec()];
+        let mut key = Key::new(16).of_existing(&keys);
+        assert_eq!(key.set(1), b"bcd");
+        assert_eq!(key.set(0), b"a");
+        assert_eq!(key.set(9), b"bcd", "the last one for what is beyond");
+        assert_eq!(key.bytes(), b"bcd");
+    }
+
+    #[test]
+    fn skew_makes_few_numbers_frequent() {
+        let mut rng = Rng::seed_from_u64(3);
+        let mut different = |skew| {
+            let mut all: Vec<_> = (0..5000).map(|_| skewed(&mut rng, 10_000, skew)).collect();
+            assert!(all.iter().all(|number| *number < 10_000));
+            all.sort_unstable();
+            all.dedup();
+            all.len()
+        };
+        let (flat, steep) = (different(0.0), different(25.0));
+        assert!(flat > 3500 && steep < 2000, "{flat} {steep}");
+        assert_eq!(skewed(&mut rng, 0, 25.0), 0);
+    }
+
+    #[test]
+    fn normal_numbers_have_mean_and_deviation() {
+        let mut rng = Rng::seed_from_u64(4);
+        let all: Vec<_> = (0..10_000).map(|_| normal(&mut rng, 50.0, 10.0)).collect();
+        let mean = all.iter().sum::<f64>() / 10_000.0;
+        let within = all.iter().filter(|x| (**x - 50.0).abs() < 10.0).count();
+        assert!((49.5..50.5).contains(&mean), "{mean}");
+        assert!((6_600..7_050).contains(&within), "{within}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::ops::Bound;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::engine::{Batch, Cursor, Engine, Failure, Result};
+use super::engine::{Batch, Bounds, Cursor, Engine, Failure, Result, Snapshot};
 use super::flags::{Flags, MergeOperator};
 use super::merge;
 
@@ -36,10 +36,11 @@ impl Memory {
 }
 
 impl Engine for Memory {
-    type Batch = Vec<(Vec<u8>, Option<Vec<u8>>)>;
+    type Batch = Vec<Change>;
     type WriteMode = ();
     type Value<'a> = Vec<u8>;
     type Cursor<'a> = MapCursor<'a>;
+    type Snapshot<'a> = Map;
 
     const COUNTED: bool = false;
 
@@ -78,6 +79,8 @@ impl Engine for Memory {
             MergeOperator::Put => merge::put(old, operands),
             MergeOperator::UInt64Add => merge::uint64_add(old, operands),
             MergeOperator::StringAppend => merge::string_append(old, operands),
+            MergeOperator::Max => merge::max(old, operands),
+            MergeOperator::BytesXor => merge::bytes_xor(old, operands),
         };
         map.insert(key.to_vec(), new);
         Ok(())
@@ -90,11 +93,18 @@ impl Engine for Memory {
 
     fn write(&self, batch: Self::Batch, (): &()) -> Result<()> {
         let mut map = self.change();
-        for (key, value) in batch {
-            match value {
-                Some(value) => map.insert(key, value),
-                None => map.remove(&key),
-            };
+        for change in batch {
+            match change {
+                Change::Put(key, value) => {
+                    map.insert(key, value);
+                }
+                Change::Delete(key) => {
+                    map.remove(&key);
+                }
+                Change::DeleteRange(begin, end) => {
+                    map.retain(|key, _| *key < begin || *key >= end);
+                }
+            }
         }
         Ok(())
     }
@@ -103,18 +113,39 @@ impl Engine for Memory {
         Ok(self.read().get(key).cloned())
     }
 
-    fn cursor(&self) -> MapCursor<'_> {
+    fn multi_get(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        let map = self.read();
+        Ok(keys.iter().map(|key| map.get(*key).cloned()).collect())
+    }
+
+    fn snapshot(&self) -> Map {
+        self.read().clone()
+    }
+
+    fn cursor_within(&self, bounds: Bounds) -> MapCursor<'_> {
         MapCursor {
             engine: self,
+            bounds,
             at: None,
         }
+    }
+
+    fn approximate_sizes(&self, ranges: &[(&[u8], &[u8])]) -> Vec<u64> {
+        let map = self.read();
+        let size = |(begin, end): &(&[u8], &[u8])| {
+            let keys = map
+                .keys()
+                .filter(|key| key[..] >= **begin && key[..] < **end);
+            keys.count() as u64
+        };
+        ranges.iter().map(size).collect()
     }
 
     fn flush(&self) -> Result<()> {
         Ok(())
     }
 
-    fn compact(&self) {}
+    fn compact(&self, _bottommost: bool) {}
 
     fn measure_this_thread(level: i32) -> Result<()> {
         MEASURING.set(level);
@@ -137,23 +168,45 @@ impl Engine for Memory {
     }
 }
 
-impl Batch for Vec<(Vec<u8>, Option<Vec<u8>>)> {
+/// One entry of a batch.
+pub enum Change {
+    Put(Vec<u8>, Vec<u8>),
+    Delete(Vec<u8>),
+    DeleteRange(Vec<u8>, Vec<u8>),
+}
+
+impl Batch for Vec<Change> {
     fn with_capacity(_bytes: usize) -> Self {
         Self::new()
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) {
-        self.push((key.to_vec(), Some(value.to_vec())));
+        self.push(Change::Put(key.to_vec(), value.to_vec()));
     }
 
     fn delete(&mut self, key: &[u8]) {
-        self.push((key.to_vec(), None));
+        self.push(Change::Delete(key.to_vec()));
+    }
+
+    fn single_delete(&mut self, key: &[u8]) {
+        self.push(Change::Delete(key.to_vec()));
+    }
+
+    fn delete_range(&mut self, begin: &[u8], end: &[u8]) {
+        self.push(Change::DeleteRange(begin.to_vec(), end.to_vec()));
+    }
+}
+
+impl Snapshot for Map {
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        Ok(Map::get(self, key).cloned())
     }
 }
 
 /// A position in the map.
 pub struct MapCursor<'a> {
     engine: &'a Memory,
+    bounds: Bounds,
     at: Option<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -163,7 +216,11 @@ impl MapCursor<'_> {
         self.at = find(
             &self.engine.read(),
             here.as_ref().map(|(key, _)| key.as_slice()),
-        );
+        )
+        .filter(|(key, _)| {
+            self.bounds.lower.as_ref().is_none_or(|lower| key >= lower)
+                && self.bounds.upper.as_ref().is_none_or(|upper| key < upper)
+        });
     }
 }
 

@@ -33,6 +33,28 @@ pub fn string_append<'o>(
         .join(&b',')
 }
 
+/// The greatest of existing value and operands, byte by byte.
+pub fn max<'o>(existing: Option<&'o [u8]>, operands: impl Iterator<Item = &'o [u8]>) -> Vec<u8> {
+    let greatest = existing.into_iter().chain(operands).max();
+    greatest.unwrap_or_default().to_vec()
+}
+
+/// Existing value and operands, each byte by exclusive or; the shorter one
+/// counts as if zeros followed it.
+pub fn bytes_xor<'o>(
+    existing: Option<&'o [u8]>,
+    operands: impl Iterator<Item = &'o [u8]>,
+) -> Vec<u8> {
+    let mut sum = existing.unwrap_or_default().to_vec();
+    for operand in operands {
+        sum.resize(sum.len().max(operand.len()), 0);
+        for (byte, other) in sum.iter_mut().zip(operand) {
+            *byte ^= other;
+        }
+    }
+    sum
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,5 +78,11 @@ mod tests {
         );
         assert_eq!(string_append(None, operands(&[b"a", b"b"])), b"a,b");
         assert_eq!(string_append(Some(b"x"), operands(&[b"a"])), b"x,a");
+        assert_eq!(max(Some(b"b"), operands(&[b"a", b"ba", b""])), b"ba");
+        assert_eq!(max(None, operands(&[])), b"");
+        assert_eq!(
+            bytes_xor(Some(b"\x01\x02"), operands(&[b"\x03", b"\0\0\x05"])),
+            b"\x02\x02\x05"
+        );
     }
 }

@@ -17,8 +17,10 @@ use std::process::ExitCode;
 use tempfile::TempDir;
 
 pub mod args;
+pub mod benchmarks;
 mod binding;
 pub mod both;
+pub mod check;
 pub(crate) mod clock;
 pub mod contention;
 mod counters;
@@ -31,9 +33,11 @@ pub mod histogram;
 pub mod keygen;
 pub mod known;
 mod levels;
+pub mod limit;
 #[cfg(test)]
 mod memory;
-mod merge;
+pub(crate) mod merge;
+pub mod mix;
 pub mod pace;
 pub mod perf;
 pub mod plan;
@@ -41,6 +45,8 @@ pub(crate) mod progress;
 pub mod report;
 pub mod runner;
 pub mod stats;
+pub mod sweep;
+pub mod timeline;
 pub mod tour;
 pub mod values;
 pub mod worker;
@@ -98,13 +104,29 @@ fn run_tour() -> Result<()> {
 fn run(flags: &Flags) -> Result<()> {
     // Everything that can be wrong with the command line comes first.
     plan::parse(&flags.benchmarks)?;
+    if let Some(plan) = sweep::Plan::new(flags)? {
+        for cell in &plan.cells {
+            plan::parse(&cell.flags.benchmarks)?;
+            known_engine(&cell.flags)?;
+        }
+        return run_sweep(flags, &plan);
+    }
+    known_engine(flags)?;
     match flags.engine.as_str() {
-        "whitewater" => run_one::<Own>(flags),
         #[cfg(feature = "peer-rocksdb")]
         "rocksdb" => run_one::<binding::peer::Database>(flags),
         #[cfg(feature = "peer-rocksdb")]
         "both" => run_both::<Own, binding::peer::Database>(flags),
-        #[cfg(not(feature = "peer-rocksdb"))]
+        _ => run_one::<Own>(flags),
+    }
+}
+
+/// # Errors
+/// An engine that is unknown, or not part of this build.
+fn known_engine(flags: &Flags) -> Result<()> {
+    match flags.engine.as_str() {
+        "whitewater" => Ok(()),
+        "rocksdb" | "both" if cfg!(feature = "peer-rocksdb") => Ok(()),
         "rocksdb" | "both" => Err(Failure(format!(
             "--engine={}: RocksDB is not part of this build; build with --features peer-rocksdb",
             flags.engine
@@ -113,6 +135,41 @@ fn run(flags: &Flags) -> Result<()> {
             "--engine={other}: unknown; the engines are whitewater, rocksdb and both"
         ))),
     }
+}
+
+fn run_sweep(flags: &Flags, plan: &sweep::Plan) -> Result<()> {
+    let base = Base::new(flags)?;
+    eprint!("{}", header::environment(&Own::title()));
+    let seed = choose_seed(flags)?;
+    let document = Document::begin(flags, seed).over(&plan.flag);
+    let rounds = usize::try_from(flags.rounds)?;
+    let output = &mut std::io::stdout();
+    let columns = plan.run(
+        rounds,
+        &base.path,
+        output,
+        |cell, directory, output| match cell.flags.engine.as_str() {
+            #[cfg(feature = "peer-rocksdb")]
+            "rocksdb" => run_part::<binding::peer::Database>(cell, directory, seed, output),
+            _ => run_part::<Own>(cell, directory, seed, output),
+        },
+    )?;
+    document.save(&columns)
+}
+
+/// Runs one part of a sweep in a directory that is removed afterwards.
+fn run_part<E: Engine>(
+    cell: &sweep::Cell,
+    directory: &Path,
+    seed: u64,
+    output: &mut (dyn Write + Send),
+) -> Result<(String, Vec<runner::Outcome>)> {
+    let label = format!("{} {}", cell.configuration, cell.at);
+    let mut runner = Runner::<E>::new(&cell.flags, directory, seed, output)?.with_label(label);
+    let outcomes = runner.run(&plan::parse(&cell.flags.benchmarks)?)?;
+    drop(runner);
+    both::remove::<E>(directory, &cell.flags)?;
+    Ok((E::title(), outcomes))
 }
 
 fn run_one<E: Engine>(flags: &Flags) -> Result<()> {
@@ -127,6 +184,7 @@ fn run_one<E: Engine>(flags: &Flags) -> Result<()> {
     document.save(&[Column {
         engine: E::title(),
         rows: outcomes.iter().map(Row::of).collect(),
+        ..Column::default()
     }])
 }
 

@@ -58,6 +58,11 @@ impl Progress {
         self.bar.inc(operations);
     }
 
+    /// Operations added so far.
+    pub fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
+    }
+
     /// Says what is being done now.
     pub fn show(&self, name: &str) {
         self.bar.set_message(name.to_owned());

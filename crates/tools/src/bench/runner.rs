@@ -4,21 +4,25 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use super::contention::{self, Contention};
 use super::counters::Counters;
-use super::engine::{Engine, Failure, Result};
+use super::engine::{Cursor, Engine, Failure, Result};
 use super::flags::Flags;
 use super::header;
+use super::histogram;
+use super::histogram::Latencies;
 use super::levels;
+use super::limit::Limits;
 use super::perf::Measured;
 use super::plan::{Benchmark, Step, Task};
 use super::progress::Progress;
 use super::report::{self, Samples};
-use super::stats::Stats;
+use super::stats::{Operation, Stats};
+use super::timeline::Timeline;
 use super::values::ValuePool;
 use super::worker::{Job, Shared, Worker};
 use super::workload;
@@ -43,16 +47,31 @@ pub struct Outcome {
     pub samples: Samples,
     /// What these runs cost the threads and the system, if that was asked for.
     pub contention: Option<Contention>,
+    /// How long operations took in all of these runs, if they were timed.
+    pub latencies: Vec<(Operation, Latencies)>,
+    /// The last of these runs over time, if a document is wanted.
+    pub timeline: Timeline,
+}
+
+/// What one run yields.
+struct Run {
+    stats: Stats,
+    timeline: Timeline,
+    contention: Option<Contention>,
 }
 
 /// One engine, one database, and the flags.
 pub struct Runner<'a, E: Engine> {
-    flags: &'a Flags,
+    flags: Flags,
     directory: PathBuf,
+    /// What `use_existing_keys` has found.
+    existing: Vec<Vec<u8>>,
     engine: Option<E>,
     seed: u64,
     threads_started: u64,
     cap: Option<Duration>,
+    /// What a progress bar shows before the benchmark's name.
+    label: String,
     pool: ValuePool,
     output: &'a mut (dyn Write + Send),
 }
@@ -64,29 +83,31 @@ impl<'a, E: Engine> Runner<'a, E> {
     /// # Errors
     /// Those of the file system and of the engine.
     pub fn new(
-        flags: &'a Flags,
+        flags: &Flags,
         directory: &Path,
         seed: u64,
         output: &'a mut (dyn Write + Send),
     ) -> Result<Self> {
         let mut runner = Self {
-            flags,
+            flags: flags.clone(),
             directory: directory.to_owned(),
+            existing: Vec::new(),
             engine: None,
             seed,
             threads_started: 0,
             cap: None,
+            label: String::new(),
             // As large as the largest value of any benchmark.
-            pool: ValuePool::new(
-                usize::try_from(flags.value_size).unwrap_or(0).max(100_000),
-                flags.compression_ratio,
-            ),
+            pool: ValuePool::new(flags.largest_value().max(100_000), flags.compression_ratio),
             output,
         };
         if flags.use_existing_db {
             runner.open()?;
         } else {
             runner.renew()?;
+        }
+        if flags.use_existing_keys {
+            runner.load_keys()?;
         }
         Ok(runner)
     }
@@ -98,12 +119,19 @@ impl<'a, E: Engine> Runner<'a, E> {
         self
     }
 
+    /// Shows `label` before the benchmark's name in progress bars.
+    #[must_use]
+    pub fn with_label(mut self, label: String) -> Self {
+        self.label = label;
+        self
+    }
+
     /// Prints the block above the results.
     ///
     /// # Errors
     /// The output cannot be written.
     pub fn print_header(&mut self) -> Result<()> {
-        let text = header::summary(self.flags)?;
+        let text = header::summary(&self.flags)?;
         self.print(&text)
     }
 
@@ -142,8 +170,27 @@ impl<'a, E: Engine> Runner<'a, E> {
         std::fs::create_dir_all(&self.directory)
             .map_err(|error| Failure(format!("{}: {error}", self.directory.display())))?;
         self.engine = Some(
-            E::open(&self.directory, self.flags).map_err(|failure| failure.during("open error"))?,
+            E::open(&self.directory, &self.flags)
+                .map_err(|failure| failure.during("open error"))?,
         );
+        Ok(())
+    }
+
+    /// Reads all keys; their number takes the place of `num`.
+    fn load_keys(&mut self) -> Result<()> {
+        let mut keys = Vec::new();
+        let mut cursor = self.engine()?.cursor();
+        cursor.seek_to_first();
+        while let Some((key, _)) = cursor.item() {
+            keys.push(key.to_vec());
+            cursor.next();
+        }
+        cursor
+            .status()
+            .map_err(|failure| failure.during("scan error"))?;
+        drop(cursor);
+        self.flags.num = i64::try_from(keys.len())?;
+        self.existing = keys;
         Ok(())
     }
 
@@ -151,7 +198,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         // Closes it.
         self.engine = None;
         if self.directory.exists() {
-            E::destroy(&self.directory, self.flags)
+            E::destroy(&self.directory, &self.flags)
                 .map_err(|failure| failure.during("destroy error"))?;
         }
         self.open()
@@ -161,11 +208,17 @@ impl<'a, E: Engine> Runner<'a, E> {
         let Benchmark {
             name, task, fresh, ..
         } = *step.benchmark;
-        if task == Task::Merge && self.flags.merge_operator.is_empty() {
+        let merges = matches!(task, Task::Merge | Task::ReadAndMerge);
+        if merges && self.flags.merge_operator.is_empty() {
             self.print(&format!(
                 "{name:<12} : skipped (--merge_operator is unknown)\n"
             ))?;
             return Err(Failure(format!("{name} needs --merge_operator")));
+        }
+        if task == Task::TimeSeries && self.flags.threads < 2 {
+            return Err(Failure(format!(
+                "{name} needs --threads of at least 2: one writes, the others read"
+            )));
         }
         if fresh && self.flags.use_existing_db {
             self.print(&format!(
@@ -183,6 +236,7 @@ impl<'a, E: Engine> Runner<'a, E> {
                     .map_err(|failure| failure.during("Flush failed"))?;
                 self.print("flush memtable\n")?;
             }
+            Task::CompactAll => self.engine()?.compact(false),
             Task::WaitForCompaction => self.wait_for_rest()?,
             Task::Property(names) => self.print_properties(names)?,
             _ => return self.measure(step).map(Some),
@@ -192,7 +246,7 @@ impl<'a, E: Engine> Runner<'a, E> {
 
     fn measure(&mut self, step: &Step) -> Result<Outcome> {
         let name = step.benchmark.name;
-        let mut job = Job::new(self.flags, step.benchmark);
+        let mut job = Job::new(&self.flags, step.benchmark);
         job.cap = self.cap;
         self.print(&format!("DB path: [{}]\n", self.directory.display()))?;
         if step.warmup > 0 {
@@ -209,10 +263,14 @@ impl<'a, E: Engine> Runner<'a, E> {
         }
         let mut samples = Samples::default();
         let mut contention: Option<Contention> = None;
+        let mut latencies = Vec::new();
+        let mut timeline = Timeline::default();
         for _ in 0..step.repeat {
-            let (stats, cost) = self.measure_once(&job)?;
-            samples.add(&stats);
-            contention = match (contention, cost) {
+            let run = self.measure_once(&job)?;
+            samples.add(&run.stats);
+            timeline = run.timeline;
+            histogram::merge_all(&mut latencies, run.stats.latencies());
+            contention = match (contention, run.contention) {
                 (Some(mut sum), Some(cost)) => {
                     sum.add(&cost);
                     Some(sum)
@@ -230,17 +288,19 @@ impl<'a, E: Engine> Runner<'a, E> {
             name,
             samples,
             contention,
+            latencies,
+            timeline,
         })
     }
 
-    fn measure_once(&mut self, job: &Job) -> Result<(Stats, Option<Contention>)> {
+    fn measure_once(&mut self, job: &Job) -> Result<Run> {
         let counters = self.flags.perf_counters.then(Counters::read).transpose()?;
         let wanted = self.flags.contention && contention::reports(job.benchmark.task);
         let before = match wanted {
             true => Some(contention::Before::read(self.engine()?)),
             false => None,
         };
-        let stats = self.run_threads(job)?;
+        let (stats, timeline) = self.run_threads(job)?;
         let contention = match before {
             Some(before) => Some(before.finish(self.engine()?, stats.operations, stats.contention)),
             None => None,
@@ -257,27 +317,40 @@ impl<'a, E: Engine> Runner<'a, E> {
             text += &contention.table(name);
         }
         self.print(&text)?;
-        Ok((stats, contention))
+        Ok(Run {
+            stats,
+            timeline,
+            contention,
+        })
     }
 
-    fn run_threads(&mut self, job: &Job) -> Result<Stats> {
+    fn run_threads(&mut self, job: &Job) -> Result<(Stats, Timeline)> {
         let threads = job.threads + usize::from(job.benchmark.beside.is_some());
         let first_seed = self.seed.wrapping_add(self.threads_started).wrapping_add(1);
         self.threads_started += threads as u64;
         let engine = self.engine()?;
-        let progress = Progress::new(self.flags, job.benchmark.name, expected_operations(job));
+        let name = format!("{} {}", self.label, job.benchmark.name);
+        let progress = Progress::new(&self.flags, name.trim(), expected_operations(job));
         let shared = Shared {
-            flags: self.flags,
+            flags: &self.flags,
             job,
             pool: &self.pool,
+            existing: &self.existing,
             progress: &progress,
+            limits: Limits::new(&self.flags),
             stop: AtomicBool::new(false),
             running: AtomicUsize::new(job.threads),
+            writer_over: AtomicBool::new(false),
+            time: AtomicU64::new(0),
         };
         let start = Barrier::new(threads);
         let over = AtomicBool::new(false);
-        let (results, reported) = thread::scope(|scope| {
-            let reporter = scope.spawn(|| progress.report(self.flags, &over));
+        let (results, reported, recorded) = thread::scope(|scope| {
+            let reporter = scope.spawn(|| progress.report(&self.flags, &over));
+            let recorder = self
+                .flags
+                .wants_document()
+                .then(|| scope.spawn(|| Timeline::record(engine, &progress, &over)));
             let workers: Vec<_> = (0..threads)
                 .map(|id| {
                     let (shared, start) = (&shared, &start);
@@ -294,7 +367,11 @@ impl<'a, E: Engine> Runner<'a, E> {
             // Relaxed: ends the reporter's loop, carries no data.
             over.store(true, Ordering::Relaxed);
             reporter.thread().unpark();
-            (results, reporter.join())
+            let recorded = recorder.map(|recorder| {
+                recorder.thread().unpark();
+                recorder.join()
+            });
+            (results, reporter.join(), recorded)
         });
         progress.finish();
         let flatten = |failed: thread::Result<_>| {
@@ -302,7 +379,19 @@ impl<'a, E: Engine> Runner<'a, E> {
         };
         let stats: Vec<Stats> = results.into_iter().map(flatten).collect::<Result<_>>()?;
         reported.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        Stats::sum(stats).ok_or_else(|| Failure("no thread was measured".into()))
+        let timeline = recorded.map_or_else(Timeline::default, |recorded| {
+            recorded.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        let writer = match job.benchmark.task {
+            Task::TimeSeries => stats.iter().find(|stats| stats.excluded),
+            _ => None,
+        };
+        if let Some(writer) = writer {
+            let line = report::result("timeseries write", writer);
+            self.print(&line)?;
+        }
+        let sum = Stats::sum(stats).ok_or_else(|| Failure("no thread was measured".into()))?;
+        Ok((sum, timeline))
     }
 
     fn wait_for_rest(&mut self) -> Result<()> {
@@ -338,7 +427,8 @@ impl<'a, E: Engine> Runner<'a, E> {
 fn run_thread<E: Engine>(id: usize, seed: u64, engine: &E, shared: &Shared<'_>) -> Result<Stats> {
     let mut worker = Worker::new(id, seed, engine, shared);
     let result = run_measured(&mut worker);
-    if !worker.stats.excluded {
+    if !worker.is_beside() {
+        // Relaxed: ends the loop of the thread beside, carries no data.
         shared.running.fetch_sub(1, Ordering::Relaxed);
     }
     if result.is_err() {
@@ -357,6 +447,7 @@ fn run_measured<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     let before = contention::Threads::now()?;
     let result = workload::run(worker);
     worker.stats.stop();
+    worker.report();
     worker.stats.contention = contention::Threads::now()?.since(before);
     if measures {
         worker.stats.measured = Measured::parse(&E::measured());
@@ -374,12 +465,31 @@ fn expected_operations(job: &Job) -> Option<u64> {
     let (each, random) = match job.benchmark.task {
         Task::FillRandom => (job.writes, true),
         Task::FillSequential | Task::FillUnique => (job.writes, false),
-        Task::Update | Task::Merge => (job.updates, true),
-        Task::ReadRandom | Task::Seek => (job.reads, true),
+        Task::Update
+        | Task::Xor
+        | Task::Append
+        | Task::Merge
+        | Task::ReadAndWrite
+        | Task::ReadAndMerge => (job.updates, true),
+        Task::Verify => (job.updates, false),
+        Task::Replace => (job.key_space, true),
+        Task::ReadRandom
+        | Task::ReadFast
+        | Task::MultiRead
+        | Task::Seek
+        | Task::NewIterator
+        | Task::Mix => (job.reads, true),
         Task::Scan | Task::ScanReverse => (job.reads, false),
         Task::DeleteRandom => (job.deletes, true),
         Task::DeleteSequential => (job.deletes, false),
-        Task::Compact | Task::Flush | Task::WaitForCompaction | Task::Property(_) => return None,
+        Task::FillAndSeek
+        | Task::TimeSeries
+        | Task::ApproximateSizes
+        | Task::Compact
+        | Task::CompactAll
+        | Task::Flush
+        | Task::WaitForCompaction
+        | Task::Property(_) => return None,
     };
     (!random || job.duration.is_none()).then(|| each * job.threads as u64)
 }

@@ -21,16 +21,19 @@ pub enum Operation {
     Merge,
     /// A read and a write.
     Update,
+    /// Anything else.
+    Other,
 }
 
 impl Operation {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Read,
         Self::Write,
         Self::Delete,
         Self::Seek,
         Self::Merge,
         Self::Update,
+        Self::Other,
     ];
 
     /// The word that RocksDB prints above the histogram.
@@ -42,6 +45,7 @@ impl Operation {
             Self::Seek => "seek",
             Self::Merge => "merge",
             Self::Update => "update",
+            Self::Other => "op",
         }
     }
 }

@@ -53,7 +53,10 @@ fn every_benchmark_runs() {
     for benchmark in plan::BENCHMARKS {
         let measured = !matches!(
             benchmark.task,
-            plan::Task::Flush | plan::Task::WaitForCompaction | plan::Task::Property(_)
+            plan::Task::CompactAll
+                | plan::Task::Flush
+                | plan::Task::WaitForCompaction
+                | plan::Task::Property(_)
         );
         assert_eq!(
             text.contains(&format!("{:<12} : ", benchmark.name)),
@@ -110,6 +113,186 @@ fn reads_find_what_was_written() {
     );
     assert_eq!(result_of(&text, "readseq").0, 2000);
     assert_eq!(result_of(&text, "readreverse").0, 2000);
+}
+
+#[test]
+fn updates_keep_their_kind() {
+    let text = run_list("fillseq,xorupdaterandom,appendrandom,readseq", |flags| {
+        flags.num = 100;
+    });
+    for name in ["xorupdaterandom", "appendrandom"] {
+        let (count, message) = result_of(&text, name);
+        assert_eq!(count, 100, "{name}");
+        assert!(message.ends_with("( updates:100 found:100)"), "{message}");
+    }
+    assert!(!result_of(&text, "xorupdaterandom").1.contains("MB/s"));
+}
+
+#[test]
+fn mixes_keep_their_shares() {
+    let text = run_list(
+        "fillseq,readrandomwriterandom,readrandommergerandom,randomwithverify,mixgraph",
+        |flags| {
+            flags.readwritepercent = 70;
+            flags.mergereadpercent = 0;
+            flags.merge_operator = "put".into();
+            flags.mix_put_ratio = 1.0;
+            flags.mix_seek_ratio = 1.0;
+        },
+    );
+    assert_eq!(
+        result_of(&text, "readrandomwriterandom").1,
+        "( reads:1400 writes:600 total:2000 found:1400)"
+    );
+    assert_eq!(
+        result_of(&text, "readrandommergerandom").1,
+        "(reads:2000 merges:0 total:2000 hits:2000 maxlength:100)"
+    );
+    let verified = result_of(&text, "randomwithverify").1;
+    assert!(
+        verified.starts_with("( get:1400 put:560 del:40 total:2000 found:"),
+        "{verified}"
+    );
+    let mix = result_of(&text, "mixgraph").1;
+    let count = |name: &str| {
+        let (_, rest) = mix.split_once(name).expect(name);
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse::<u64>().expect(name)
+    };
+    let (gets, puts, seeks) = (count("Gets:"), count("Puts:"), count("Seek:"));
+    assert_eq!(gets + puts + seeks, 2000, "{mix}");
+    assert!(gets.min(puts).min(seeks) > 500, "{mix}");
+}
+
+#[test]
+fn batches_of_reads_find_their_keys() {
+    for stride in [0, 3] {
+        let text = run_list("fillseq,multireadrandom,readrandom", |flags| {
+            flags.batch_size = 8;
+            flags.multiread_stride = stride;
+            flags.value_size = 10;
+        });
+        for name in ["multireadrandom", "readrandom"] {
+            let (count, message) = result_of(&text, name);
+            assert_eq!(count, 2000);
+            assert!(message.ends_with("(2000 of 2000 found)"), "{message}");
+        }
+    }
+    let text = run_list("fillseq,readrandomfast,readhot", |_| {});
+    let fast = result_of(&text, "readrandomfast").1;
+    assert!(fast.contains(" of 2000 found, issued "), "{fast}");
+    assert!(
+        !fast.contains("issued 0 "),
+        "48 of 2048 do not exist: {fast}"
+    );
+    assert!(
+        result_of(&text, "readhot")
+            .1
+            .ends_with("(2000 of 2000 found)")
+    );
+}
+
+#[test]
+fn a_scan_beside_readers_counts_and_a_writer_does_not() {
+    let text = run_list("fillseq,readwhilescanning,seekrandomwhilewriting", |_| {});
+    assert_eq!(result_of(&text, "readwhilescanning").0, 4000);
+    assert_eq!(result_of(&text, "seekrandomwhilewriting").0, 2000);
+}
+
+#[test]
+fn bounded_iterators_end_early() {
+    for (reverse, distance) in [(false, 2), (true, 2)] {
+        let text = run_list("fillseq,seekrandom,levelstats", |flags| {
+            flags.seek_nexts = 1000;
+            flags.max_scan_distance = distance;
+            flags.reverse_iterator = reverse;
+            flags.perf_level = 2;
+        });
+        assert!(
+            result_of(&text, "seekrandom")
+                .1
+                .ends_with("(2000 of 2000 found)")
+        );
+    }
+}
+
+#[test]
+fn time_series_need_a_reader() {
+    let text = run_list("timeseries", |flags| {
+        flags.threads = 3;
+        flags.key_id_range = 10;
+        flags.time_range = 10;
+        flags.expire_style = "delete".into();
+    });
+    let (written, _) = result_of(&text, "timeseries write");
+    assert_eq!(written, 2000);
+    assert!(result_of(&text, "timeseries").1.contains(" found)"));
+    let alone = Flags {
+        num: 10,
+        benchmarks: "timeseries".into(),
+        ..Flags::default()
+    };
+    let failure = output_of(&alone).expect_err("nobody reads").to_string();
+    assert!(failure.contains("--threads of at least 2"), "{failure}");
+}
+
+#[test]
+fn range_deletions_are_written_between() {
+    let text = run_list("fillseq,readseq", |flags| {
+        flags.num = 1000;
+        flags.writes_per_range_tombstone = 100;
+        flags.max_num_range_tombstones = 5;
+        flags.range_tombstone_width = 10_000;
+    });
+    // Five deletions count as operations, too, and leave less to read.
+    assert_eq!(result_of(&text, "fillseq").0, 1005);
+    assert!(result_of(&text, "readseq").0 < 1000);
+}
+
+#[test]
+fn sizes_of_values_can_be_spread() {
+    let text = run_list("fillseq,readrandom", |flags| {
+        flags.value_size_distribution_type = "uniform".into();
+        flags.value_size_min = 10;
+        flags.value_size_max = 1000;
+    });
+    assert_eq!(result_of(&text, "fillseq").0, 2000);
+}
+
+/// This engine itself: keys that were there are read, whatever they are.
+#[test]
+fn existing_keys_take_the_place_of_made_ones() {
+    let directory = tempfile::tempdir().expect("temporary directory");
+    let fill = Flags {
+        num: 300,
+        key_size: 20,
+        ..Flags::default()
+    };
+    let mut output = Vec::new();
+    let run = |flags: &Flags, list: &str, output: &mut Vec<u8>| {
+        let mut runner = Runner::<Own>::new(flags, directory.path(), 1, output).expect("opens");
+        runner.run(&plan::parse(list).expect("list")).expect("runs");
+    };
+    run(&fill, "fillseq", &mut output);
+    let read = Flags {
+        num: 1,
+        reads: 500,
+        use_existing_db: true,
+        use_existing_keys: true,
+        multiread_batched: true,
+        batch_size: 5,
+        ..Flags::default()
+    };
+    output.clear();
+    let list = "readrandom,multireadrandom,approximatesizerandom,compactall";
+    run(&read, list, &mut output);
+    let text = String::from_utf8(output).expect("text");
+    for name in ["readrandom", "multireadrandom"] {
+        assert!(
+            result_of(&text, name).1.ends_with("(500 of 500 found)"),
+            "{text}"
+        );
+    }
 }
 
 #[test]
@@ -250,6 +433,7 @@ fn the_engines_calls_are_reported() {
         .save(&[Column {
             engine: Own::title(),
             rows,
+            ..Column::default()
         }])
         .expect("written");
     let text = String::from_utf8(output).expect("text");

@@ -7,7 +7,8 @@
 use rand::Rng as _;
 use rand_xoshiro::rand_core::SeedableRng;
 
-use super::keygen::Rng;
+use super::check::Sizes;
+use super::keygen::{Rng, below, normal};
 
 const POOL: usize = 1 << 20;
 const PIECE: usize = 100;
@@ -35,12 +36,15 @@ impl ValuePool {
         Self { bytes }
     }
 
-    /// The values of thread number `thread`, each of `size` bytes.
-    pub fn values(&self, thread: usize, size: usize) -> Values<'_> {
+    /// The values of thread number `thread`: each of `size` bytes if `sizes`
+    /// are fixed.
+    pub fn values(&self, thread: usize, size: usize, sizes: Sizes) -> Values<'_> {
         Values {
             bytes: &self.bytes,
             position: thread.wrapping_mul(12_345) % POOL,
             size,
+            sizes,
+            rng: Rng::seed_from_u64(thread as u64),
         }
     }
 }
@@ -51,17 +55,45 @@ pub struct Values<'p> {
     bytes: &'p [u8],
     position: usize,
     size: usize,
+    sizes: Sizes,
+    rng: Rng,
 }
 
 impl<'p> Values<'p> {
     /// The next value.
+    #[inline]
     pub fn take(&mut self) -> &'p [u8] {
-        if self.position + self.size > self.bytes.len() {
+        let size = match self.sizes {
+            Sizes::Fixed => self.size,
+            spread => self.draw(spread),
+        };
+        self.take_of(size)
+    }
+
+    /// The next value, of `size` bytes or as many as there are.
+    #[inline]
+    pub fn take_of(&mut self, size: usize) -> &'p [u8] {
+        let size = size.min(self.bytes.len());
+        if self.position + size > self.bytes.len() {
             self.position = 0;
         }
         let start = self.position;
-        self.position += self.size;
+        self.position += size;
         &self.bytes[start..self.position]
+    }
+
+    fn draw(&mut self, sizes: Sizes) -> usize {
+        match sizes {
+            Sizes::Fixed => self.size,
+            Sizes::Uniform(least, most) => {
+                least + below(&mut self.rng, (most - least) as u64 + 1) as usize
+            }
+            Sizes::Normal(least, most) => {
+                let middle = (least + most) as f64 / 2.0;
+                let size = normal(&mut self.rng, middle, (most - least) as f64 / 6.0);
+                (size as usize).clamp(least, most)
+            }
+        }
     }
 }
 
@@ -72,16 +104,37 @@ mod tests {
     #[test]
     fn values_have_their_size_and_wrap_around() {
         let pool = ValuePool::new(100, 0.5);
-        let mut values = pool.values(3, 100);
+        let mut values = pool.values(3, 100, Sizes::Fixed);
         let first = values.take();
         assert_eq!(first.len(), 100);
         assert_ne!(first, values.take());
         for _ in 0..3 * POOL / 100 {
             assert_eq!(values.take().len(), 100);
         }
-        assert_eq!(pool.values(0, 0).take(), b"");
+        assert_eq!(pool.values(0, 0, Sizes::Fixed).take(), b"");
         let large = ValuePool::new(3 * POOL, 0.5);
-        assert_eq!(large.values(160, 3 * POOL).take().len(), 3 * POOL);
+        assert_eq!(
+            large.values(160, 3 * POOL, Sizes::Fixed).take().len(),
+            3 * POOL
+        );
+    }
+
+    #[test]
+    fn sizes_are_spread_between_their_bounds() {
+        let pool = ValuePool::new(300, 0.5);
+        for sizes in [Sizes::Uniform(100, 300), Sizes::Normal(100, 300)] {
+            let mut values = pool.values(1, 7, sizes);
+            let all: Vec<_> = (0..3000).map(|_| values.take().len()).collect();
+            let mean = all.iter().sum::<usize>() / all.len();
+            assert!((195..=205).contains(&mean), "{sizes:?}: {mean}");
+            assert!(all.iter().all(|size| (100..=300).contains(size)));
+            let middle = all.iter().filter(|size| (150..250).contains(*size)).count();
+            assert_eq!(middle > 2000, sizes == Sizes::Normal(100, 300), "{middle}");
+        }
+        assert_eq!(
+            pool.values(0, 1, Sizes::Fixed).take_of(usize::MAX).len(),
+            pool.bytes.len()
+        );
     }
 
     #[test]

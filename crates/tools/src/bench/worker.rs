@@ -5,22 +5,28 @@
 //! comparison and a random number; clocks are read for each operation only
 //! when latencies are wanted.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rand_xoshiro::rand_core::SeedableRng;
 
+use super::check::Sizes;
 use super::engine::Engine;
 use super::flags::Flags;
-use super::keygen::{Key, Rng};
+use super::keygen::{Key, Rng, skewed};
+use super::limit::Limits;
 use super::pace::Pace;
 use super::plan::Benchmark;
 use super::progress::{IntervalLines, Progress};
 use super::stats::{Operation, Stats};
 use super::values::{ValuePool, Values};
 
-/// Operations of a thread between two additions to the shared progress.
+/// Most operations of a thread between two additions to the shared progress.
+/// Slow operations are added one by one.
 const PROGRESS_STEP: u64 = 1000;
+/// Additions further apart than this become twice as frequent, those closer
+/// than a tenth of it half as frequent.
+const PROGRESS_PAUSE: Duration = Duration::from_millis(20);
 
 /// The size of one benchmark: the flags, with the benchmark's own changes.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,8 +51,10 @@ pub struct Job {
     pub deletes: u64,
     /// Bytes of a key.
     pub key_size: usize,
-    /// Bytes of a value.
+    /// Bytes of a value, if sizes are fixed.
     pub value_size: usize,
+    /// How sizes of values are spread.
+    pub sizes: Sizes,
     /// Entries of a batch.
     pub batch: u64,
     /// Whether writes wait for the disk.
@@ -78,6 +86,7 @@ impl Job {
             deletes: or_num(flags.deletes),
             key_size: usize::try_from(flags.key_size).unwrap_or(1),
             value_size: usize::try_from(flags.value_size).unwrap_or(0),
+            sizes: flags.sizes().unwrap_or(Sizes::Fixed),
             batch: flags.batch_size.unsigned_abs(),
             sync: flags.sync,
             duration: super::progress::seconds(flags.duration.into()),
@@ -92,8 +101,12 @@ impl Job {
             "fill100K" => {
                 job.keys /= 1000;
                 job.value_size = 100_000;
+                job.sizes = Sizes::Fixed;
             }
             "filluniquerandom" => job.threads = 1,
+            "fillseekseq" => job.writes = num,
+            "readhot" => job.key_space = num.div_ceil(100),
+            "readrandomsmall" => job.reads /= 1000,
             "readtocache" => {
                 job.threads = 1;
                 job.reads = num;
@@ -119,14 +132,24 @@ pub struct Shared<'r> {
     pub job: &'r Job,
     /// Where values come from.
     pub pool: &'r ValuePool,
+    /// Keys to take in place of made ones; empty: made ones.
+    pub existing: &'r [Vec<u8>],
     /// Progress of all threads.
     pub progress: &'r Progress,
+    /// What threads may do in a second.
+    pub limits: Limits,
     /// Set by a thread that failed, read by all: stop soon. The failure itself
     /// travels by joining the thread, so relaxed is enough.
     pub stop: AtomicBool,
     /// Measured threads still running. Decremented by each at its end, read by
     /// the writer beside them; carries no data, so relaxed is enough.
     pub running: AtomicUsize,
+    /// Set by the thread of `timeseries` that writes, read by the others; ends
+    /// their loops and carries no data, so relaxed is enough.
+    pub writer_over: AtomicBool,
+    /// The time of `timeseries`, counted up by its writer. Readers compare it
+    /// with times they have read, no more, so relaxed is enough.
+    pub time: AtomicU64,
 }
 
 /// One benchmark thread.
@@ -146,6 +169,9 @@ pub struct Worker<'r, E: Engine> {
     lines: Option<IntervalLines>,
     next_tick: u64,
     reported: u64,
+    /// Operations until the next addition to the progress, and the last one.
+    step: u64,
+    ticked: Instant,
 }
 
 impl<'r, E: Engine> Worker<'r, E> {
@@ -159,12 +185,12 @@ impl<'r, E: Engine> Worker<'r, E> {
             shared,
             rng: Rng::seed_from_u64(seed),
             timed_since: shared.flags.histogram.then_some(stats.start),
+            ticked: stats.start,
             stats,
-            next_tick: lines
-                .as_ref()
-                .map_or(PROGRESS_STEP, |lines| lines.next().min(PROGRESS_STEP)),
+            next_tick: 1,
             lines,
             reported: 0,
+            step: 1,
         }
     }
 
@@ -174,13 +200,52 @@ impl<'r, E: Engine> Worker<'r, E> {
     }
 
     /// A key of the job's size.
-    pub fn key(&self) -> Key {
+    pub fn key(&self) -> Key<'r> {
         Key::with_prefix(self.job().key_size, self.shared.flags.key_prefix())
+            .of_existing(self.shared.existing)
+    }
+
+    /// The number of a key to read.
+    pub fn random_key(&mut self) -> u64 {
+        let skew = self.shared.flags.read_random_exp_range;
+        let keys = self.job().key_space;
+        skewed(&mut self.rng, keys, skew)
     }
 
     /// Values of the job's size.
     pub fn values(&self) -> Values<'r> {
-        self.shared.pool.values(self.id, self.job().value_size)
+        let job = self.job();
+        self.shared.pool.values(self.id, job.value_size, job.sizes)
+    }
+
+    /// Whether another thread has failed.
+    pub fn is_stopped(&self) -> bool {
+        // Relaxed: carries no data.
+        self.shared.stop.load(Ordering::Relaxed)
+    }
+
+    /// Waits until `count` more reads keep to their limit.
+    pub fn limit_reads(&self, count: u64) {
+        self.shared.limits.reads.wait(count, || self.is_stopped());
+    }
+
+    /// Waits until `bytes` more written ones keep to their limit.
+    pub fn limit_writes(&self, bytes: u64) {
+        self.shared.limits.writes.wait(bytes, || self.is_stopped());
+    }
+
+    /// Whether this is the extra thread that runs beside the measured ones.
+    pub fn is_beside(&self) -> bool {
+        self.id == 0 && self.job().benchmark.beside.is_some()
+    }
+
+    /// Forgets what was counted; the clock starts anew.
+    pub fn restart(&mut self) {
+        self.stats = Stats::start();
+        self.reported = 0;
+        self.next_tick = 1;
+        self.lines = IntervalLines::new(self.shared.flags);
+        self.timed_since = self.timed_since.map(|_| self.stats.start);
     }
 
     /// How writes of the job are done.
@@ -222,14 +287,27 @@ impl<'r, E: Engine> Worker<'r, E> {
         }
     }
 
-    #[cold]
-    fn tick(&mut self) {
+    /// Adds to the shared progress what was not added yet.
+    pub fn report(&mut self) {
         let done = self.stats.operations;
         if !self.stats.excluded {
             self.shared.progress.add(done - self.reported);
         }
         self.reported = done;
-        self.next_tick = done + PROGRESS_STEP;
+    }
+
+    #[cold]
+    fn tick(&mut self) {
+        self.report();
+        let now = Instant::now();
+        let since = now - self.ticked;
+        self.ticked = now;
+        if since > PROGRESS_PAUSE {
+            self.step = (self.step / 2).max(1);
+        } else if since < PROGRESS_PAUSE / 10 {
+            self.step = (self.step * 2).min(PROGRESS_STEP);
+        }
+        self.next_tick = self.stats.operations + self.step;
         if let Some(lines) = &mut self.lines {
             if let Some(line) = lines.line(self.id, &self.stats) {
                 eprintln!("{line}");
@@ -299,5 +377,7 @@ mod tests {
         assert_eq!(job("readmissing", &flags).key_size, 17);
         assert_eq!(job("filluniquerandom", &flags).threads, 1);
         assert_eq!(job("readrandom", &flags).threads, 4);
+        assert_eq!(job("readhot", &flags).key_space, 200);
+        assert_eq!(job("readrandomsmall", &flags).reads, 20);
     }
 }

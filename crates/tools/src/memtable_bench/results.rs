@@ -114,6 +114,7 @@ impl<'a> Results<'a> {
                 ("rounds", flags.rounds.to_string()),
             ],
             sections: workloads.into_iter().map(|w| self.section(w)).collect(),
+            commands: Vec::new(),
             notes: table::NOTES.map(str::to_owned).to_vec(),
         }
     }
@@ -157,6 +158,7 @@ impl<'a> Results<'a> {
                     .collect(),
                 series,
             }),
+            lines: Vec::new(),
             columns,
             rows: cells().map(row).collect(),
         }

@@ -1,10 +1,8 @@
 //! Bars in groups, as SVG.
 
-use std::fmt::Write as _;
-
 use plotters::prelude::*;
 
-use super::escaped;
+use super::style::{BELOW, LEFT, LETTERS, LINES, SIZE, colour, legend, short};
 use crate::bench::engine::{Failure, Result};
 
 /// Bars in groups: one group for each label, one bar in it for each series.
@@ -16,28 +14,6 @@ pub struct Chart {
     pub groups: Vec<String>,
     /// Names of the series, with a value for each group that has one.
     pub series: Vec<(String, Vec<Option<f64>>)>,
-}
-
-const SIZE: (u32, u32) = (960, 320);
-/// Pixels below the bars, for the labels.
-const BELOW: i32 = 24;
-/// Colours that show on light and on dark pages.
-const COLOURS: [RGBColor; 10] = [
-    RGBColor(0x3b, 0x82, 0xf6),
-    RGBColor(0xf9, 0x73, 0x16),
-    RGBColor(0x10, 0xa3, 0x7f),
-    RGBColor(0xd9, 0x46, 0xef),
-    RGBColor(0xe1, 0x1d, 0x48),
-    RGBColor(0xca, 0x8a, 0x04),
-    RGBColor(0x06, 0xa5, 0xc4),
-    RGBColor(0x7c, 0x83, 0x92),
-    RGBColor(0x8b, 0x5c, 0xf6),
-    RGBColor(0x84, 0xa1, 0x0f),
-];
-const LINES: RGBColor = RGBColor(0x80, 0x80, 0x80);
-
-fn colour(series: usize) -> RGBColor {
-    COLOURS[series % COLOURS.len()]
 }
 
 impl Chart {
@@ -53,16 +29,7 @@ impl Chart {
 
     /// Names and colours of the series, as HTML.
     pub fn legend(&self) -> String {
-        let mut html = "<p class=\"legend\">".to_owned();
-        for (at, (name, _)) in self.series.iter().enumerate() {
-            let RGBColor(r, g, b) = colour(at);
-            let name = escaped(name);
-            let _ = write!(
-                html,
-                "<span><i style=\"background:#{r:02x}{g:02x}{b:02x}\"></i>{name}</span>"
-            );
-        }
-        html + "</p>\n"
+        legend(self.series.iter().map(|(name, _)| name.as_str()))
     }
 
     /// The chart.
@@ -87,7 +54,7 @@ impl Chart {
         let width = self.groups.len() as f64;
         let mut chart = ChartBuilder::on(root)
             .margin(8)
-            .set_label_area_size(LabelAreaPosition::Left, 76)
+            .set_label_area_size(LabelAreaPosition::Left, LEFT)
             .set_label_area_size(LabelAreaPosition::Bottom, BELOW)
             .build_cartesian_2d(0.0..width, 0.0..top)
             .map_err(|error| error.to_string())?;
@@ -101,7 +68,8 @@ impl Chart {
             .axis_style(LINES)
             .bold_line_style(LINES.mix(0.4))
             .light_line_style(TRANSPARENT)
-            .label_style(("sans-serif", 13))
+            .label_style(LETTERS)
+            .axis_desc_style(LETTERS)
             .draw()
             .map_err(|error| error.to_string())?;
         let labels = self.groups.iter().enumerate().map(|(at, label)| {
@@ -109,7 +77,7 @@ impl Chart {
                 plotters::style::text_anchor::HPos::Center,
                 plotters::style::text_anchor::VPos::Top,
             );
-            let style = ("sans-serif", 13).into_text_style(root).pos(centre);
+            let style = LETTERS.into_text_style(root).pos(centre);
             EmptyElement::at((at as f64 + 0.5, 0.0)) + Text::new(label.clone(), (0, 6), style)
         });
         chart
@@ -133,15 +101,5 @@ impl Chart {
                     Some(Rectangle::new(corners, colour(series).filled()))
                 })
             })
-    }
-}
-
-/// A number with a prefix of the SI.
-fn short(value: f64) -> String {
-    match value {
-        value if value >= 1e9 => format!("{:.1} G", value / 1e9),
-        value if value >= 1e6 => format!("{:.1} M", value / 1e6),
-        value if value >= 1e3 => format!("{:.0} k", value / 1e3),
-        value => format!("{value:.0}"),
     }
 }

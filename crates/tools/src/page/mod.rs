@@ -7,8 +7,11 @@ use std::path::Path;
 use crate::bench::engine::{Failure, Result};
 
 mod chart;
+mod lines;
+mod style;
 
 pub use chart::Chart;
+pub use lines::{Axis, Lines};
 
 /// Everything on a page.
 #[derive(Clone, Debug, Default)]
@@ -19,11 +22,13 @@ pub struct Page {
     pub facts: Vec<(&'static str, String)>,
     /// One after the other.
     pub sections: Vec<Section>,
+    /// The command lines that made it.
+    pub commands: Vec<String>,
     /// How to read it; a sentence or two each.
     pub notes: Vec<String>,
 }
 
-/// A chart above a table.
+/// Charts above a table.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
     /// Its heading.
@@ -32,7 +37,9 @@ pub struct Section {
     pub about: String,
     /// The chart, if there is something to draw.
     pub chart: Option<Chart>,
-    /// Titles of the columns.
+    /// More charts, if there is something to draw.
+    pub lines: Vec<Lines>,
+    /// Titles of the columns; none: no table.
     pub columns: Vec<String>,
     /// The rows; the first field is a name, the others are figures.
     pub rows: Vec<Vec<String>>,
@@ -53,6 +60,12 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .2rem .8rem; border-bottom: 1px solid var(--line); text-align: right; white-space: pre; }
 th:first-child, td:first-child { text-align: left; }
 svg { width: 100%; height: auto; }
+figure { margin: 1rem 0; }
+figcaption { font-weight: 600; }
+pre { background: color-mix(in srgb, var(--text) 6%, transparent); padding: .6rem .8rem; font-size: 13px;
+  white-space: pre-wrap; overflow-wrap: anywhere; }
+h2 { margin-top: 2.2rem; border-bottom: 1px solid var(--line); padding-bottom: .2rem; }
+dd { overflow-wrap: anywhere; }
 svg text { fill: var(--text); }
 .legend span { margin-right: 1.2rem; white-space: nowrap; }
 .legend i { display: inline-block; width: .8em; height: .8em; margin-right: .4em; border-radius: 2px; }
@@ -82,6 +95,13 @@ impl Page {
         for section in &self.sections {
             section.append(&mut html)?;
         }
+        if !self.commands.is_empty() {
+            html += "<section>\n<h2>Command lines</h2>\n<pre class=\"wide\">";
+            for command in &self.commands {
+                let _ = writeln!(html, "{}", escaped(command));
+            }
+            html += "</pre>\n</section>\n";
+        }
         html += "<footer>\n";
         for note in &self.notes {
             let _ = writeln!(html, "<p>{}</p>", escaped(note));
@@ -101,12 +121,25 @@ impl Section {
             *html += &chart.legend();
             *html += &chart.svg()?;
         }
-        *html += "<div class=\"wide\"><table>\n";
-        append_row(html, "th", &self.columns);
-        for row in &self.rows {
-            append_row(html, "td", row);
+        for lines in self.lines.iter().filter(|lines| !lines.is_empty()) {
+            let _ = writeln!(
+                html,
+                "<figure>\n<figcaption>{}</figcaption>",
+                escaped(&lines.caption)
+            );
+            *html += &lines.legend();
+            *html += &lines.svg()?;
+            *html += "</figure>\n";
         }
-        *html += "</table></div>\n</section>\n";
+        if !self.columns.is_empty() {
+            *html += "<div class=\"wide\"><table>\n";
+            append_row(html, "th", &self.columns);
+            for row in &self.rows {
+                append_row(html, "td", row);
+            }
+            *html += "</table></div>\n";
+        }
+        *html += "</section>\n";
         Ok(())
     }
 }

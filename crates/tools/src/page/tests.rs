@@ -16,6 +16,41 @@ fn page() -> Page {
                         ("two".into(), vec![Some(20.0), Some(2.5e3)]),
                     ],
                 }),
+                lines: vec![
+                    Lines {
+                        caption: "by threads".into(),
+                        unit: "ops/s",
+                        across: "threads".into(),
+                        axis: Axis::Labels(vec!["1".into(), "16".into()]),
+                        logarithmic: false,
+                        mark: Some(1.0),
+                        reach: 0.0,
+                        series: vec![
+                            ("first".into(), vec![(0.0, 5.0), (1.0, 9.0)]),
+                            ("second".into(), vec![(0.0, f64::NAN), (1.0, 0.0)]),
+                        ],
+                    },
+                    Lines {
+                        caption: "latency".into(),
+                        unit: "us",
+                        across: "seconds".into(),
+                        axis: Axis::Numbers,
+                        logarithmic: true,
+                        mark: None,
+                        reach: 0.0,
+                        series: vec![("first".into(), vec![(0.0, 0.5), (3.0, 200.0), (4.0, 0.0)])],
+                    },
+                    Lines {
+                        caption: "nothing".into(),
+                        unit: "%",
+                        across: "seconds".into(),
+                        axis: Axis::Numbers,
+                        logarithmic: false,
+                        mark: None,
+                        reach: 100.0,
+                        series: vec![("first".into(), vec![(0.0, 0.0)])],
+                    },
+                ],
                 columns: vec!["structure".into(), "ops/s".into()],
                 rows: vec![vec!["one".into(), "1,500,000".into()]],
             },
@@ -25,6 +60,7 @@ fn page() -> Page {
                 ..Section::default()
             },
         ],
+        commands: vec!["db_bench --db=<here>".into()],
         notes: vec!["read it so".into()],
     }
 }
@@ -59,11 +95,36 @@ fn the_page_is_well_formed_and_has_everything() {
     ] {
         assert!(html.contains(part), "{part} in {html}");
     }
-    assert_eq!(html.matches("<svg").count(), 1, "the empty one is left out");
-    assert_eq!(html.matches("<tr>").count(), 3);
+    assert_eq!(
+        html.matches("<svg").count(),
+        3,
+        "the empty ones are left out"
+    );
+    assert!(html.matches("stroke-width=\"2\"").count() >= 2, "the lines");
+    // Three points in one, two in the other: no number and 0 have none.
+    assert_eq!(html.matches("<circle").count(), 5);
+    assert!(html.contains("db_bench --db=&lt;here&gt;"), "{html}");
+    assert!(!html.contains("nothing</figcaption>"), "{html}");
+    assert_eq!(
+        html.matches("<tr>").count(),
+        2,
+        "a table without columns is left out"
+    );
     // Three bars, in the colours of the legend.
-    assert_eq!(html.matches("fill=\"#3B82F6\"").count(), 1);
-    assert_eq!(html.matches("fill=\"#F97316\"").count(), 2);
+    let bars = |colour: &str| html.matches(&format!("fill=\"{colour}\"")).count();
+    let dots = |colour: &str| {
+        let circles = html.split("<circle").skip(1);
+        circles
+            .filter(|circle| {
+                circle
+                    .split("/>")
+                    .next()
+                    .is_some_and(|c| c.contains(colour))
+            })
+            .count()
+    };
+    assert_eq!(bars("#3B82F6") - dots("#3B82F6"), 1);
+    assert_eq!(bars("#F97316") - dots("#F97316"), 2);
 }
 
 #[test]

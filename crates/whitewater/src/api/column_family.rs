@@ -5,6 +5,7 @@ use crate::db::ColumnFamilyData;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The name of the column family every database has.
 pub const DEFAULT_COLUMN_FAMILY_NAME: &str = "default";
@@ -14,18 +15,61 @@ pub const DEFAULT_COLUMN_FAMILY_NAME: &str = "default";
 pub struct ColumnFamilyDescriptor {
     pub(crate) name: String,
     pub(crate) options: Options,
+    pub(crate) ttl: ColumnFamilyTtl,
+}
+
+/// How long the values of a column family live in a database opened by
+/// [`open_cf_descriptors_with_ttl`](crate::DBWithThreadMode::open_cf_descriptors_with_ttl).
+/// Other ways to open one do not ask.
+#[derive(Debug, Clone, Copy, Default)]
+pub enum ColumnFamilyTtl {
+    /// 68 years.
+    #[default]
+    Disabled,
+    /// That long; in seconds, what is beyond 68 years counts as that. Zero is
+    /// forever.
+    Duration(Duration),
+    /// As the database says.
+    SameAsDb,
 }
 
 impl ColumnFamilyDescriptor {
-    /// Describes the column family `name`.
+    /// Describes the column family `name`. In a database opened with a time to
+    /// live, its values have that.
     pub fn new<S>(name: S, options: Options) -> Self
+    where
+        S: Into<String>,
+    {
+        Self::new_with_ttl(name, options, ColumnFamilyTtl::SameAsDb)
+    }
+
+    /// Describes the column family `name`, whose values live as `ttl` says.
+    pub fn new_with_ttl<S>(name: S, options: Options, ttl: ColumnFamilyTtl) -> Self
     where
         S: Into<String>,
     {
         ColumnFamilyDescriptor {
             name: name.into(),
             options,
+            ttl,
         }
+    }
+
+    /// The options, to be changed. Not in the `rocksdb` crate: what
+    /// [`Options::load_latest`] returns lacks what files only name, such as merge
+    /// operators.
+    pub fn options_mut(&mut self) -> &mut Options {
+        &mut self.options
+    }
+
+    /// Sets how long values live; by default as long as the database says.
+    pub fn set_ttl(&mut self, ttl: ColumnFamilyTtl) {
+        self.ttl = ttl;
+    }
+
+    /// How long values live.
+    pub fn ttl(&self) -> ColumnFamilyTtl {
+        self.ttl
     }
 
     /// The name.

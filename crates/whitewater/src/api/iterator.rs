@@ -11,7 +11,8 @@ pub type DBRawIterator<'a> = DBRawIteratorWithThreadMode<'a, DB>;
 
 /// A cursor over the keys of a column family that hands out borrowed keys and
 /// values. It sees the database as it was when it was made (or at the snapshot
-/// of its read options), and stands nowhere until a `seek` is called.
+/// of its read options), and stands nowhere until a `seek` is called. Only a
+/// [tailing](ReadOptions::set_tailing) one sees what is written later.
 ///
 /// ```
 /// # fn main() -> Result<(), whitewater::Error> {
@@ -51,6 +52,8 @@ pub struct DBRawIteratorWithThreadMode<'a, D: DBAccess> {
     /// `None` is the default column family.
     cf: Option<ColumnFamilyHandle>,
     db: &'a D,
+    /// Where a tailing iterator stood; kept for its memory.
+    last: Vec<u8>,
 }
 
 /// What an iterator stands for; opaque.
@@ -63,21 +66,51 @@ impl IteratorHandle {
 }
 
 impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
-    pub(crate) fn new(db: &'a D, readopts: ReadOptions) -> Self {
+    pub(crate) fn new(db: &'a D, mut readopts: ReadOptions) -> Self {
+        readopts.settle();
         DBRawIteratorWithThreadMode {
             inner: db.create_iterator(&readopts),
             readopts,
             cf: None,
             db,
+            last: Vec::new(),
         }
     }
 
-    pub(crate) fn new_cf(db: &'a D, cf: &ColumnFamilyHandle, readopts: ReadOptions) -> Self {
+    pub(crate) fn new_cf(db: &'a D, cf: &ColumnFamilyHandle, mut readopts: ReadOptions) -> Self {
+        readopts.settle();
         DBRawIteratorWithThreadMode {
             inner: db.create_iterator_cf(cf, &readopts),
             readopts,
             cf: Some(cf.clone()),
             db,
+            last: Vec::new(),
+        }
+    }
+
+    /// Looks at the database as it is now.
+    fn look_again(&mut self) {
+        self.inner = match &self.cf {
+            None => self.db.create_iterator(&self.readopts),
+            Some(cf) => self.db.create_iterator_cf(cf, &self.readopts),
+        };
+    }
+
+    fn look_again_if_tailing(&mut self) {
+        if self.readopts.spec.tailing {
+            self.look_again();
+        }
+    }
+
+    /// Moves on, and looks again at the end.
+    fn next_tailing(&mut self) {
+        self.last.clear();
+        self.last
+            .extend_from_slice(self.inner.0.key().unwrap_or_default());
+        self.inner.0.next();
+        if !self.valid() && self.status().is_ok() {
+            self.look_again();
+            self.inner.0.seek_past(&self.last);
         }
     }
 
@@ -102,38 +135,43 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
     /// When the database cannot be read.
     pub fn refresh(&mut self) -> Result<(), Error> {
         self.readopts.clear_snapshot();
-        self.inner = match &self.cf {
-            None => self.db.create_iterator(&self.readopts),
-            Some(cf) => self.db.create_iterator_cf(cf, &self.readopts),
-        };
+        self.look_again();
         self.status()
     }
 
     /// Moves to the first key within bounds.
     pub fn seek_to_first(&mut self) {
+        self.look_again_if_tailing();
         self.inner.0.seek_to_first();
     }
 
     /// Moves to the last key within bounds.
     pub fn seek_to_last(&mut self) {
+        self.look_again_if_tailing();
         self.inner.0.seek_to_last();
     }
 
     /// Moves to the first key at or after `key`.
     pub fn seek<K: AsRef<[u8]>>(&mut self, key: K) {
+        self.look_again_if_tailing();
         self.inner.0.seek(key.as_ref());
     }
 
     /// Moves to the last key at or before `key`.
     pub fn seek_for_prev<K: AsRef<[u8]>>(&mut self, key: K) {
+        self.look_again_if_tailing();
         self.inner.0.seek_for_prev(key.as_ref());
     }
 
     /// Moves to the next key; no effect when not [`valid`](Self::valid).
     pub fn next(&mut self) {
-        if self.valid() {
-            self.inner.0.next();
+        if !self.valid() {
+            return;
         }
+        if self.readopts.spec.tailing {
+            return self.next_tailing();
+        }
+        self.inner.0.next();
     }
 
     /// Moves to the key before; no effect when not [`valid`](Self::valid).
@@ -151,6 +189,11 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
     /// The value, when valid.
     pub fn value(&self) -> Option<&[u8]> {
         self.inner.0.value()
+    }
+
+    /// The timestamp of the version, when valid and where keys have timestamps.
+    pub fn timestamp(&self) -> Option<&[u8]> {
+        self.inner.0.timestamp()
     }
 
     /// Key and value, when valid.

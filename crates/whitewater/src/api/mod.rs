@@ -5,8 +5,12 @@
 //! handles.
 
 pub(crate) mod c_str;
+pub mod checkpoint;
 pub(crate) mod column_family;
+pub mod compaction_filter;
+pub mod compaction_filter_factory;
 pub(crate) mod db;
+pub(crate) mod env;
 pub(crate) mod iter_range;
 pub(crate) mod iterator;
 pub mod merge_operator;
@@ -16,19 +20,23 @@ pub(crate) mod prop_name;
 pub mod properties;
 pub(crate) mod slice_transform;
 pub(crate) mod snapshot;
+pub(crate) mod sst_file_writer;
 pub mod statistics;
 pub(crate) mod wal_iterator;
 pub(crate) mod write_batch;
 
+pub use crate::db::info_log::LogLevel;
 pub use c_str::CStrLike;
 pub use column_family::{
     AsColumnFamilyRef, BoundColumnFamily, ColumnFamily, ColumnFamilyDescriptor, ColumnFamilyHandle,
-    ColumnFamilyRef, DEFAULT_COLUMN_FAMILY_NAME,
+    ColumnFamilyRef, ColumnFamilyTtl, DEFAULT_COLUMN_FAMILY_NAME,
 };
+pub use compaction_filter::Decision as CompactionDecision;
 pub use db::{
-    ColumnFamilyMetaData, DB, DBAccess, DBCommon, DBWithThreadMode, LiveFile, MultiThreaded, Range,
-    SingleThreaded, ThreadMode,
+    ColumnFamilyMetaData, DB, DBAccess, DBCommon, DBInner, DBWithThreadMode, LiveFile,
+    MultiThreaded, Range, SingleThreaded, ThreadMode,
 };
+pub use env::Env;
 pub use iter_range::{IterateBounds, PrefixRange};
 pub use iterator::{
     DBIterator, DBIteratorWithThreadMode, DBRawIterator, DBRawIteratorWithThreadMode, Direction,
@@ -36,13 +44,17 @@ pub use iterator::{
 };
 pub use merge_operator::MergeOperands;
 pub use options::{
-    BlockBasedOptions, BottommostLevelCompaction, Cache, ChecksumType, CompactOptions,
-    DBCompressionType, DBRecoveryMode, FlushOptions, LruCacheOptions, MemtableFactory, Options,
-    ReadOptions, WaitForCompactOptions, WalAccess, WriteBufferManager, WriteOptions,
+    BlockBasedIndexType, BlockBasedOptions, BlockBasedTablePinningTier, BottommostLevelCompaction,
+    Cache, ChecksumType, CompactOptions, CompactionPri, DBCompactionStyle, DBCompressionType,
+    DBRecoveryMode, DataBlockIndexType, FifoCompactOptions, FlushOptions, InfoLogger,
+    IngestExternalFileOptions, LruCacheOptions, MemtableFactory, Options, ReadOptions, ReadTier,
+    UniversalCompactOptions, UniversalCompactionStopStyle, WaitForCompactOptions, WalAccess,
+    WriteBufferManager, WriteOptions,
 };
 pub use pinnable::DBPinnableSlice;
 pub use slice_transform::SliceTransform;
 pub use snapshot::{Snapshot, SnapshotWithThreadMode};
+pub use sst_file_writer::SstFileWriter;
 pub use wal_iterator::DBWALIterator;
 pub use write_batch::{
     WriteBatch, WriteBatchIterator, WriteBatchIteratorCf, WriteBatchWithTransaction,

@@ -1,8 +1,8 @@
 //! Names of properties, for [`DBCommon::property_value`](crate::DBCommon::property_value)
 //! and its relatives.
 //!
-//! A property that the engine does not know yet reads as `None`, as unknown
-//! names do.
+//! Unknown names read as `None`. Texts have RocksDB's layouts; where figures
+//! differ from RocksDB's, `docs/observability.md` says so.
 //!
 //! ```
 //! use whitewater::properties;

@@ -37,6 +37,8 @@ fn types_that_are_sync() {
     is_sync::<DB>();
     is_sync::<DBWithThreadMode<SingleThreaded>>();
     is_sync::<DBWithThreadMode<MultiThreaded>>();
+    is_sync::<DBIterator<'_>>();
+    is_sync::<DBRawIterator<'_>>();
     is_sync::<Snapshot<'_>>();
     is_sync::<DBPinnableSlice<'_>>();
     is_sync::<Options>();

@@ -1,6 +1,7 @@
 //! Batches of writes.
 
 use super::column_family::AsColumnFamilyRef;
+use crate::db::history::Stamped;
 use crate::db::writes::check_lengths;
 use whitewater_storage::batch::{self, Batch, Op};
 use whitewater_storage::key::ValueType;
@@ -25,6 +26,7 @@ pub type WriteBatch = WriteBatchWithTransaction<false>;
 #[derive(Debug, Clone)]
 pub struct WriteBatchWithTransaction<const TRANSACTION: bool> {
     batch: Batch,
+    stamped: Stamped,
     /// Bytes given to `from_data` that are not a batch, and why.
     damaged: Option<Box<(Vec<u8>, Error)>>,
 }
@@ -63,9 +65,13 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
     /// whatever is added to them.
     pub fn from_data(data: &[u8]) -> Self {
         match Batch::from_bytes(data.to_vec()) {
-            Ok(batch) => Self::of(batch),
+            Ok(batch) => WriteBatchWithTransaction {
+                stamped: Stamped::unknown(),
+                ..Self::of(batch)
+            },
             Err(error) => WriteBatchWithTransaction {
                 batch: Batch::default(),
+                stamped: Stamped::default(),
                 damaged: Some(Box::new((data.to_vec(), error))),
             },
         }
@@ -74,14 +80,15 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
     pub(crate) fn of(batch: Batch) -> Self {
         WriteBatchWithTransaction {
             batch,
+            stamped: Stamped::default(),
             damaged: None,
         }
     }
 
-    /// The batch to commit.
-    pub(crate) fn into_batch(self) -> Result<Batch> {
+    /// The batch to commit, and what in it came with timestamps.
+    pub(crate) fn into_batch(self) -> Result<(Batch, Stamped)> {
         match self.damaged {
-            None => Ok(self.batch),
+            None => Ok((self.batch, self.stamped)),
             Some(damaged) => Err(damaged.1),
         }
     }
@@ -183,6 +190,39 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
         self.push(cf, ValueType::Value, key.as_ref(), value.as_ref());
     }
 
+    /// Sets the version `ts` of `key` of `cf` to `value`. The keys of `cf` must
+    /// have timestamps ([`set_comparator_with_ts`]) of the size of `ts`, or
+    /// writing the batch fails with `InvalidArgument`.
+    ///
+    /// [`set_comparator_with_ts`]: crate::Options::set_comparator_with_ts
+    pub fn put_cf_with_ts<K, V, S>(&mut self, cf: &impl AsColumnFamilyRef, key: K, ts: S, value: V)
+    where
+        K: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+        S: AsRef<[u8]>,
+    {
+        let cf = cf.inner().id();
+        let (key, ts) = (key.as_ref(), ts.as_ref());
+        self.push_version(cf, ValueType::Value, key, ts, value.as_ref());
+    }
+
+    /// Removes `key` of `cf` for readers at `ts` and later, up to the next
+    /// version. As [`put_cf_with_ts`](Self::put_cf_with_ts) otherwise.
+    pub fn delete_cf_with_ts<K: AsRef<[u8]>, S: AsRef<[u8]>>(
+        &mut self,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+        ts: S,
+    ) {
+        let cf = cf.inner().id();
+        self.push_version(cf, ValueType::Deletion, key.as_ref(), ts.as_ref(), &[]);
+    }
+
+    fn push_version(&mut self, cf: u32, ty: ValueType, key: &[u8], ts: &[u8], value: &[u8]) {
+        self.stamped.note(cf, ts.len());
+        self.push(cf, ty, &[key, ts].concat(), value);
+    }
+
     /// Merges `value` into `key`.
     pub fn merge<K, V>(&mut self, key: K, value: V)
     where
@@ -233,6 +273,7 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
     /// Forgets all operations.
     pub fn clear(&mut self) {
         self.batch.clear();
+        self.stamped.clear();
         self.damaged = None;
     }
 }

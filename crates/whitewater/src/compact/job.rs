@@ -4,30 +4,47 @@
 //! entry the tables claim to hold must have been read; a table that loses
 //! entries unnoticed would lose them for good here.
 
-use super::output::{OutputContext, OutputSpec, write_and_count};
+use super::filter::{ActiveFilter, CompactionFilterContext};
+use super::merge_rules::Drops;
+use super::output::{Input, OutputContext, OutputSpec, Written, write_tables};
 use super::pick::Compaction;
+use super::source::Part;
+use super::subcompaction;
+use crate::db::internal_stats::{JobStats, micros};
+use crate::jobs::rate_limiter::Priority;
+use crate::options::CfOptions;
+use crate::options::compression::Compression;
+use crate::read::blob::BorrowedBlobs;
 use crate::read::level::add_iterators;
 use crate::read::merging::merging_iterator;
 use crate::read::table_cache::TableCache;
+use crate::read::timed::Activity;
+use crate::stats::{Histogram, time};
 use crate::version::{TableFile, Version, total_bytes};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
+use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::sst::TableReadOptions;
 use whitewater_storage::{Error, Result, filename};
-
-/// Bytes read ahead of a compaction's cursors.
-const READAHEAD: usize = 2 << 20;
 
 /// What a compaction did.
 #[derive(Debug, Default)]
 pub(crate) struct CompactionResult {
     /// Deleted inputs and new outputs, ready to be recorded.
     pub edit: VersionEdit,
-    pub bytes_read: u64,
-    pub bytes_written: u64,
+    /// The files were only moved to another level.
+    pub moved: bool,
+    /// For statistics; what it took is the caller's to say.
+    pub stats: JobStats,
+    /// Entries that were not written again.
+    pub drops: Drops,
+    /// Parts that ran at the same time.
+    pub parts: u64,
 }
 
-/// Runs `compaction` (or moves its files, when that is enough). Nothing is
+/// Runs `compaction` (or moves or deletes its files, when that is enough). Nothing is
 /// recorded: the caller does.
 ///
 /// # Errors
@@ -49,17 +66,44 @@ pub(crate) fn run(
         ..CompactionResult::default()
     };
     let output_level = compaction.output_level as u32;
-    if compaction.trivial_move {
+    result.stats.count = 1;
+    result.stats.files_in = inputs(compaction).count() as u64;
+    if compaction.deletes {
+        return Ok(result);
+    }
+    // Who asks for a compaction wants the filter asked.
+    let filters = is_manual(compaction) && ctx.options.filter_source().is_some();
+    if compaction.trivial_move && !filters {
+        result.moved = true;
+        result.parts = 1;
+        // As in RocksDB, nothing but the bytes counts.
+        result.stats = JobStats {
+            bytes_moved: inputs(compaction).map(|(_, f)| f.meta.size).sum(),
+            ..JobStats::default()
+        };
         let moved = inputs(compaction).map(|(_, f)| (output_level, f.meta.clone()));
         result.edit.new_files = moved.collect();
         return Ok(result);
     }
-    let files = rewrite(compaction, ctx, tables)?;
-    result.bytes_read = (compaction.inputs.iter())
-        .map(|(_, files)| total_bytes(files))
-        .sum();
-    result.bytes_written = files.iter().map(|f| f.size).sum();
-    result.edit.new_files = files.into_iter().map(|f| (output_level, f)).collect();
+    let written = rewrite(compaction, ctx, tables)?;
+    for (level, files) in &compaction.inputs {
+        let bytes = total_bytes(files);
+        match *level == compaction.output_level {
+            true => result.stats.bytes_read_same += bytes,
+            false => result.stats.bytes_read_above += bytes,
+        }
+    }
+    result.stats.bytes_written = written.bytes();
+    result.stats.bytes_written_raw = written.held.raw_bytes;
+    result.stats.records_in = written.input_entries;
+    result.stats.records_out = written.held.entries;
+    result.stats.files_out = written.files.len() as u64;
+    result.stats.cpu_micros = micros(written.cpu);
+    result.drops = written.drops;
+    result.parts = written.parts;
+    result.edit.blob_garbage = written.garbage;
+    let files = written.files.into_iter();
+    result.edit.new_files = files.map(|f| (output_level, f)).collect();
     Ok(result)
 }
 
@@ -72,48 +116,138 @@ fn rewrite(
     compaction: &Compaction,
     ctx: &OutputContext<'_>,
     tables: &Arc<TableCache>,
-) -> Result<Vec<FileMetaData>> {
+) -> Result<Written> {
     let version = &compaction.version;
     let source = input_version(compaction);
+    let known_times = inputs(compaction).map(|(_, f)| f.meta.oldest_ancester_time);
+    let epochs = inputs(compaction).map(|(_, f)| f.meta.epoch_number);
+    let below = version.levels.get(compaction.output_level + 1);
+    let spec = OutputSpec {
+        level: compaction.output_level,
+        flush: false,
+        priority: Priority::Compaction,
+        bottommost: compaction.bottommost,
+        compression: match compaction.uncompressed {
+            true => Compression::default(),
+            false => (ctx.options).compression_of(version, compaction.output_level),
+        },
+        max_file_size: ctx.options.target_file_size(compaction.output_level),
+        epoch_number: epochs.min().unwrap_or(1),
+        oldest_ancester_time: known_times.filter(|&t| t > 0).min().unwrap_or(0),
+        inline_below: inline_below(version, ctx.options),
+        grandparents: match compaction.output_level {
+            0 => &[],
+            _ => below.map_or(&[], Vec::as_slice),
+        },
+        history_low: &version.history_low,
+    };
+    let key_not_below = |user_key: &[u8]| compaction.key_not_below(&ctx.comparator.user, user_key);
+    let blobs = BorrowedBlobs { version, tables };
+    let work = |part: Part<'_>, abandoned: &AtomicBool| {
+        let statistics = ctx.db.statistics.as_deref();
+        let _activity = statistics.map(|_| Activity::Compaction.begin());
+        let (entries, mut tombstones) = open_inputs(&source, ctx, tables)?;
+        if part.from.is_some() || part.to.is_some() {
+            let clip = |t| subcompaction::clip(t, part, &ctx.comparator.user);
+            tombstones = tombstones.into_iter().filter_map(clip).collect();
+        }
+        let input = Input {
+            source: entries,
+            part,
+            tombstones,
+            key_not_below: &key_not_below,
+            filter: start_filter(compaction, ctx)?,
+            blobs: Some(&blobs),
+            counts_garbage: version.blobs.count() > 0,
+            abandoned,
+        };
+        write_tables(ctx, &spec, input)
+    };
+    let statistics = ctx.db.statistics.as_deref();
+    let setup = time(statistics, Histogram::SubcompactionSetupTime);
+    let cuts = subcompaction::cuts(compaction, ctx, tables)?;
+    drop(setup);
+    if let Some(statistics) = statistics {
+        let parts = cuts.len() as u64 + 1;
+        statistics.record(Histogram::NumSubcompactionsScheduled, parts);
+    }
+    let parts = subcompaction::run(&cuts, work, |written| remove(ctx, &written.files))?;
+    let mut whole = Written::default();
+    for part in parts {
+        whole.extend(part);
+    }
+    // Nobody counts blobs of files that nobody knows.
+    (whole.garbage).retain(|g| version.blobs.get(g.number).is_some());
+    if let Err(e) = check_count(&source, ctx, tables, whole.input_entries) {
+        remove(ctx, &whole.files);
+        return Err(e);
+    }
+    Ok(whole)
+}
+
+/// Values in older blob files than this one leave them: with garbage collection,
+/// those of the oldest part of the files.
+fn inline_below(version: &Version, options: &CfOptions) -> u64 {
+    if !options.enable_blob_garbage_collection {
+        return 0;
+    }
+    let cutoff = options.blob_garbage_collection_age_cutoff * version.blobs.count() as f64;
+    let first_that_stays = version.blobs.iter().nth(cutoff as usize);
+    first_that_stays.map_or(u64::MAX, |b| b.file.meta.number)
+}
+
+/// A cursor over all points of `source`, and its range tombstones.
+fn open_inputs(
+    source: &Arc<Version>,
+    ctx: &OutputContext<'_>,
+    tables: &Arc<TableCache>,
+) -> Result<(BoxedIterator, Vec<RangeTombstone>)> {
     let options = TableReadOptions {
-        verify_checksums: true,
         fill_cache: false,
-        readahead: READAHEAD,
+        readahead: ctx.db.compaction_readahead_size,
+        ..TableReadOptions::default()
     };
     let (mut iterators, mut tombstones) = (Vec::new(), Vec::new());
     add_iterators(
-        &source,
+        source,
         tables,
         ctx.comparator,
         options,
         &mut iterators,
         &mut tombstones,
     )?;
-    let known_times = inputs(compaction).map(|(_, f)| f.meta.oldest_ancester_time);
-    let epochs = inputs(compaction).map(|(_, f)| f.meta.epoch_number);
-    let spec = OutputSpec {
-        level: compaction.output_level,
-        bottommost: compaction.bottommost,
-        max_file_size: ctx.options.target_file_size(compaction.output_level),
-        epoch_number: epochs.min().unwrap_or(1),
-        oldest_ancester_time: known_times.filter(|&t| t > 0).min().unwrap_or(0),
-    };
-    let deeper = compaction.output_level + 1..version.levels.len();
-    let key_not_below = |user_key: &[u8]| {
-        let holds = |level| version.may_hold(level, &ctx.comparator.user, user_key);
-        !deeper.clone().any(holds)
-    };
     let merged = merging_iterator(ctx.comparator.clone(), iterators);
-    let written = write_and_count(ctx, &spec, merged, tombstones, &key_not_below)?;
-    if let Err(e) = check_count(&source, ctx, tables, written.input_entries) {
-        for f in &written.files {
-            // One that cannot be removed is found as an orphan at the next open.
-            let path = filename::table(ctx.dir, f.number);
-            let _ = ctx.fs.remove(&path);
-        }
-        return Err(e);
+    Ok((merged, tombstones))
+}
+
+/// Removes tables that are not to be recorded. One that cannot be removed is
+/// found as an orphan at the next open.
+fn remove(ctx: &OutputContext<'_>, files: &[FileMetaData]) {
+    for f in files {
+        let _ = ctx.fs.remove(&filename::table(ctx.dir, f.number));
     }
-    Ok(written.files)
+}
+
+/// Whether a caller asked for it.
+pub(super) fn is_manual(compaction: &Compaction) -> bool {
+    compaction.reason == "ManualCompaction"
+}
+
+/// A filter for the entries of `compaction`, if its column family has any.
+fn start_filter<'a>(
+    compaction: &Compaction,
+    ctx: &OutputContext<'a>,
+) -> Result<Option<ActiveFilter<'a>>> {
+    let Some(source) = ctx.options.filter_source() else {
+        return Ok(None);
+    };
+    let all: usize = compaction.version.levels.iter().map(Vec::len).sum();
+    let context = CompactionFilterContext {
+        is_full_compaction: inputs(compaction).count() == all,
+        is_manual_compaction: is_manual(compaction),
+    };
+    let level = compaction.inputs.first().map_or(0, |(level, _)| *level);
+    ActiveFilter::start(source, context, level).map(Some)
 }
 
 /// The inputs as a version of their own.
@@ -122,7 +256,7 @@ pub(super) fn input_version(compaction: &Compaction) -> Arc<Version> {
     for (level, files) in &compaction.inputs {
         levels[*level].extend_from_slice(files);
     }
-    Arc::new(Version::new(levels, compaction.version.block_cache.clone()))
+    Arc::new(Version::new(levels, compaction.version.open_with.clone()))
 }
 
 /// Checks that `read` entries are what the tables of `source` say they hold.
@@ -134,7 +268,7 @@ pub(super) fn check_count(
 ) -> Result<()> {
     let mut expected = 0;
     for file in source.levels.iter().flatten() {
-        let open = tables.open(file, ctx.comparator, source.block_cache.as_ref())?;
+        let open = tables.open(file, ctx.comparator, &source.open_with)?;
         let p = open.table.properties();
         if !p.raw.contains_key("rocksdb.num.entries") {
             return Ok(());

@@ -1,15 +1,29 @@
 //! Compaction: which tables to merge, and merging them.
 //!
-//! * [`score`]: level targets and scores.
-//! * [`pick`]: automatic and manual picks. Pure functions over a version.
+//! * [`score`]: whether a compaction is due.
+//! * [`pick`]: automatic and manual picks, by compaction style. Pure functions
+//!   over a version.
 //! * [`merge_rules`]: which entries a merge drops or keeps. Also used by flush.
+//! * [`filter`]: user code that removes or changes values on the way.
+//! * `source`: the entries of a part of the keys, until the job is cancelled.
 //! * [`output`]: writes a merged stream into one or more tables.
-//! * [`job`]: runs a picked compaction.
+//! * `output_file`: their files: rate limiter and write-back.
+//! * `grandparents`: ends tables that would overlap too much below.
+//! * `blob_flow`: counts the blobs that are dropped.
+//! * [`deletions`]: finds tables with many deletions in them.
+//! * [`job`]: runs a picked compaction; `subcompaction`: its parts, side by side.
 
+mod blob_flow;
+mod deletions;
+pub(crate) mod filter;
+mod grandparents;
 pub(crate) mod job;
 pub(crate) mod merge_rules;
 pub(crate) mod output;
+mod output_file;
 pub(crate) mod pick;
-mod score;
+pub(crate) mod score;
+pub(crate) mod source;
+mod subcompaction;
 #[cfg(test)]
 mod tests;

@@ -4,19 +4,35 @@
 //! Every pick keeps the order of versions: what stays above is newer than what
 //! goes down, key by key.
 //!
+//! * here: [`Compaction`], and what all picks need;
+//! * [`leveled`], [`universal`], [`fifo`]: automatic picks by compaction style;
+//! * [`manual`]: picks on request.
+//!
 //! Invariants of a pick:
 //! * I1: no input was marked before.
-//! * I2: a user key at the boundary of two files of a level is in both or in
-//!   neither (a *clean cut*): its versions stay together.
-//! * I3: from level 0, every file older than an input that overlaps it is an
-//!   input too, and one such compaction runs at a time.
-//! * I4: all files of the output level that overlap the inputs are inputs, and
-//!   no other running compaction writes into that range.
+//! * I2: below level 0, a user key at the boundary of two files of a level is in
+//!   both or in neither (a *clean cut*): its versions stay together.
+//! * I3: of the files that overlap, those between the newest and the oldest
+//!   input in age are inputs, too. From level 0 into a deeper level, every
+//!   older file that overlaps an input is one, and with levels of growing size
+//!   one such compaction runs at a time.
+//! * I4: all files of a deeper output level that overlap the inputs are inputs,
+//!   and no other running compaction writes into that range.
+//! * I5: what is written to level 0 has the epoch number of the oldest input,
+//!   which by I3 puts it where its inputs were in age.
 
-pub(crate) use super::score::{LevelState, level_state};
+mod fifo;
+mod leveled;
+mod manual;
+mod universal;
+
+pub(crate) use super::score::{LevelState, Moment, level_state};
+pub(crate) use manual::{pick_all, pick_manual, pick_move};
+
 use crate::options::CfOptions;
+use crate::options::compaction::CompactionStyle;
 use crate::version::range::KeyRange;
-use crate::version::{TableFile, Version, hull, total_bytes};
+use crate::version::{TableFile, Version, hull};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -29,15 +45,29 @@ type Files = Vec<Arc<TableFile>>;
 pub(crate) struct Compaction {
     /// The version the inputs were picked from.
     pub version: Arc<Version>,
-    /// Input files by level: the start level first, then the output level.
+    /// Input files by level, from the start level to the output level.
     pub inputs: Vec<(usize, Vec<Arc<TableFile>>)>,
     pub output_level: usize,
-    /// No deeper level holds keys in the range of the inputs.
+    /// Nothing older than the inputs may hold keys in their range.
     pub bottommost: bool,
-    /// The files can be moved down as they are.
+    /// The files can become part of the output level as they are.
     pub trivial_move: bool,
+    /// The files are deleted, and nothing is written.
+    pub deletes: bool,
+    /// What is written is not compressed.
+    pub uncompressed: bool,
     /// For the LOG: why it was picked.
     pub reason: &'static str,
+}
+
+impl Compaction {
+    /// Whether nothing older than the inputs may hold `user_key`.
+    pub fn key_not_below(&self, user: &UserComparator, user_key: &[u8]) -> bool {
+        let mut deeper = self.output_level + 1..self.version.levels.len();
+        let holds = |level| self.version.may_hold(level, user, user_key);
+        // Beside an output on level 0 there may be older files of that level.
+        self.bottommost || (self.output_level > 0 && !deeper.any(holds))
+    }
 }
 
 impl Drop for Compaction {
@@ -47,6 +77,15 @@ impl Drop for Compaction {
                 f.set_job(None);
             }
         }
+    }
+}
+
+impl Compaction {
+    /// What goes in and where it goes, in RocksDB's words: `4@0 + 2@1 files to L1`.
+    pub fn summary(&self) -> String {
+        let inputs = self.inputs.iter();
+        let inputs: Vec<_> = inputs.map(|(l, f)| format!("{}@{l}", f.len())).collect();
+        format!("{} files to L{}", inputs.join(" + "), self.output_level)
     }
 }
 
@@ -64,76 +103,80 @@ pub(crate) fn pick_automatic(
     options: &CfOptions,
     comparator: &InternalComparator,
     cursor: &mut CompactCursor,
+    moment: &Moment,
 ) -> Option<Compaction> {
-    let state = level_state(version, options);
+    let user = &comparator.user;
+    let state = level_state(version, options, user, moment);
     let picker = Picker {
         version,
         options,
-        user: &comparator.user,
+        user,
     };
-    let mut level0_waits = false;
-    for &(score, level) in &state.scores {
-        if score < 1.0 {
-            break;
-        }
-        if level == 0 {
-            let picked = picker.level0(state.base_level);
-            if picked.is_some() {
-                return picked;
-            }
-            level0_waits = true;
-        } else if level0_waits && level == state.base_level {
-            // More work on the base level would make level 0 wait longer.
-        } else if let Some(picked) = picker.file_of(level, comparator, cursor) {
-            return Some(picked);
-        }
+    match options.compaction_style {
+        CompactionStyle::Level => picker.leveled(&state, comparator, cursor),
+        CompactionStyle::Universal => picker.universal(&state),
+        CompactionStyle::Fifo => picker.fifo(moment),
     }
-    None
 }
 
-/// Picks the compaction of the files of `level` that overlap the user keys
-/// `[begin, end]` (`None` is open) into `output_level`, or into the first
-/// level on the way there that overlaps them. `None` when there are no such
-/// files; `Some(Err(()))` when some are being compacted: try later.
-pub(crate) fn pick_manual(
+/// Picks the files below level 0 that have no user key outside `range`, and
+/// share none with a file that has: their keys' older versions are in them, too,
+/// as far as their level has any. Marks them as a compaction would; files that
+/// one reads are left out. Called with the database mutex held.
+pub(crate) fn pick_within(
     version: &Arc<Version>,
-    options: &CfOptions,
-    comparator: &InternalComparator,
-    level: usize,
-    output_level: usize,
-    begin: Option<&[u8]>,
-    end: Option<&[u8]>,
-) -> Option<Result<Compaction, ()>> {
-    let picker = Picker {
-        version,
-        options,
-        user: &comparator.user,
-    };
-    let range = KeyRange::closed(begin, end);
-    let files = match level {
-        0 => picker.level0_closure(version.overlapping(0, picker.user, range)),
-        _ => picker.clean_cut(level, version.overlapping(level, picker.user, range)),
-    };
-    let inputs = hull(picker.user, &files)?;
-    let blocked = level == 0 && version.levels[0].iter().any(|f| f.being_compacted());
-    if blocked || any_busy(&files) {
-        return Some(Err(()));
+    user: &UserComparator,
+    range: KeyRange<'_>,
+) -> Vec<(usize, Arc<TableFile>)> {
+    let mut picked = Vec::new();
+    for level in 1..version.levels.len() {
+        let span = version.overlapping_span(level, user, range);
+        let files = &version.levels[level][span];
+        let within = |f: &TableFile| !f.being_compacted() && range.hull(user, &f.range()) == range;
+        let mut inside: Vec<bool> = files.iter().map(|f| within(f)).collect();
+        // One that stays keeps a neighbour that shares a key with it.
+        let keeps = |i: usize, j: usize, inside: &[bool]| {
+            !inside[j] && files[i].range().overlaps(user, &files[j].range())
+        };
+        for i in 1..files.len() {
+            inside[i] &= !keeps(i, i - 1, &inside);
+        }
+        for i in (0..files.len().saturating_sub(1)).rev() {
+            inside[i] &= !keeps(i, i + 1, &inside);
+        }
+        let inside = files.iter().zip(inside).filter(|(_, inside)| *inside);
+        picked.extend(inside.map(|(f, _)| (level, f.clone())));
     }
-    let overlaps = |l: &usize| !version.overlapping_span(*l, picker.user, inputs).is_empty();
-    let output_level = (level + 1..output_level)
-        .find(overlaps)
-        .unwrap_or(output_level);
-    let below = match output_level == level {
-        true => Some(Vec::new()),
-        false => picker.output_inputs(output_level, &files),
-    };
-    let picked = below
-        .and_then(|below| picker.finish((level, files), (output_level, below), "ManualCompaction"));
-    Some(picked.ok_or(()))
+    let job = picked.first().map(|(level, f)| (f.meta.number, *level));
+    picked.iter().for_each(|(_, f)| f.set_job(job));
+    picked
 }
 
 fn any_busy(files: &[Arc<TableFile>]) -> bool {
     files.iter().any(|f| f.being_compacted())
+}
+
+/// Whether a running compaction may write a table that overlaps `range` of
+/// the output level. Its tables span all of its inputs, gaps included, and
+/// its inputs are in every version until it is done. What moves up to a level
+/// keeps newer data out of the levels that it passes, too.
+pub(crate) fn range_is_busy(
+    version: &Version,
+    user: &UserComparator,
+    output_level: usize,
+    range: KeyRange<'_>,
+) -> bool {
+    let mut running: HashMap<u64, KeyRange<'_>> = HashMap::new();
+    let levels = version.levels.iter().enumerate();
+    for (level, file) in levels.flat_map(|(level, files)| files.iter().map(move |f| (level, f))) {
+        if let Some((job, output)) = file.job()
+            && (output == output_level || (output..level).contains(&output_level))
+        {
+            let whole = running.entry(job).or_insert_with(|| file.range());
+            *whole = whole.hull(user, &file.range());
+        }
+    }
+    running.values().any(|whole| whole.overlaps(user, &range))
 }
 
 struct Picker<'a> {
@@ -144,91 +187,7 @@ struct Picker<'a> {
 
 impl Picker<'_> {
     fn max_compaction_bytes(&self) -> u64 {
-        match self.options.max_compaction_bytes {
-            0 => self.options.target_file_size_base.saturating_mul(25),
-            limit => limit,
-        }
-    }
-
-    /// All of level 0 into the base level.
-    fn level0(&self, base_level: usize) -> Option<Compaction> {
-        let files = self.version.levels[0].clone();
-        if files.is_empty() || any_busy(&files) {
-            return None; // I3
-        }
-        let below = self.output_inputs(base_level, &files)?;
-        self.finish((0, files), (base_level, below), "LevelL0FilesNum")
-    }
-
-    /// A file of `level` and its neighbours into the next level: the file that
-    /// drags the fewest bytes of the next level along, for its size.
-    fn file_of(
-        &self,
-        level: usize,
-        comparator: &InternalComparator,
-        cursor: &mut CompactCursor,
-    ) -> Option<Compaction> {
-        cursor.next.resize(self.version.levels.len(), Vec::new());
-        let next = std::mem::take(&mut cursor.next[level]);
-        let files = &self.version.levels[level];
-        let first = match next.is_empty() {
-            true => 0,
-            false => files.partition_point(|f| comparator.compare(&f.meta.largest, &next).is_le()),
-        };
-        // From the cursor on, so that equals take turns.
-        let (before, after) = files.split_at(first);
-        let mut candidates: Vec<_> = (after.iter().chain(before))
-            .filter(|f| !f.being_compacted())
-            .map(|f| (self.overlap_ratio(level, f), f))
-            .collect();
-        candidates.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let picked = candidates
-            .into_iter()
-            .find_map(|(_, file)| self.around(level, file));
-        cursor.next[level] = match &picked {
-            Some(c) => c.inputs[0]
-                .1
-                .last()
-                .map_or(next, |f| f.meta.largest.clone()),
-            None => next,
-        };
-        picked
-    }
-
-    /// Bytes of the next level per byte of `file` that its compaction rewrites.
-    fn overlap_ratio(&self, level: usize, file: &TableFile) -> f64 {
-        let below = (self.version).overlapping_bytes(level + 1, self.user, file.range());
-        let size = file.meta.size + file.meta.compensated_range_deletion_size;
-        below as f64 / size.max(1) as f64
-    }
-
-    fn around(&self, level: usize, file: &Arc<TableFile>) -> Option<Compaction> {
-        let files = self.clean_cut(level, vec![file.clone()]);
-        if any_busy(&files) {
-            return None;
-        }
-        let below = self.output_inputs(level + 1, &files)?;
-        let (files, below) = self.grown(level, files, below);
-        self.finish((level, files), (level + 1, below), "LevelMaxLevelSize")
-    }
-
-    /// Adds files of the start level that the output side covers anyway, as
-    /// long as it stays the same and the whole stays small.
-    fn grown(&self, level: usize, files: Files, below: Files) -> (Files, Files) {
-        let all = hull(self.user, files.iter().chain(&below));
-        let (Some(all), false) = (all, below.is_empty()) else {
-            return (files, below);
-        };
-        let more = self.version.overlapping(level, self.user, all);
-        let more = self.clean_cut(level, more);
-        let small = total_bytes(&more) + total_bytes(&below) < self.max_compaction_bytes();
-        if more.len() > files.len() && small && !any_busy(&more) {
-            let again = self.output_inputs(level + 1, &more);
-            if again.is_some_and(|again| again.len() == below.len()) {
-                return (more, below);
-            }
-        }
-        (files, below)
+        self.options.compaction_bytes()
     }
 
     /// The files of `level` that overlap `inputs`, cut cleanly; `None` when one
@@ -270,31 +229,51 @@ impl Picker<'_> {
         }
     }
 
-    /// Checks what is left of I4 and marks the inputs.
+    /// The files of level 0 from the newest on that intra-level compaction
+    /// should merge: as long as each further one makes less work per file that
+    /// goes. RocksDB's rule.
+    fn level0_span(&self, min_files: usize, max_bytes_per_file: u64) -> Option<Files> {
+        let files = &self.version.levels[0];
+        let idle = files.iter().take_while(|f| !f.being_compacted()).count();
+        let mut bytes = files.first()?.meta.size;
+        let mut per_file = u64::MAX;
+        let mut end = 1;
+        while end < idle {
+            bytes += files[end].meta.size;
+            let next = bytes / end as u64;
+            if next > per_file || bytes > self.max_compaction_bytes() {
+                break;
+            }
+            per_file = next;
+            end += 1;
+        }
+        let enough = idle > 0 && end >= min_files && per_file < max_bytes_per_file;
+        enough.then(|| files[..end].to_vec())
+    }
+
+    /// Checks what is left of I4 and marks the inputs, which are by level.
     fn finish(
         &self,
-        start: (usize, Files),
-        output: (usize, Files),
+        inputs: Vec<(usize, Files)>,
+        output_level: usize,
         reason: &'static str,
     ) -> Option<Compaction> {
-        let range = hull(self.user, start.1.iter().chain(&output.1))?;
-        let output_level = output.0;
-        if self.range_is_busy(output_level, range) {
+        let range = hull(self.user, inputs.iter().flat_map(|(_, files)| files))?;
+        if output_level > 0 && range_is_busy(self.version, self.user, output_level, range) {
             return None;
         }
-        let deeper = output_level + 1..self.version.levels.len();
+        let mut deeper = output_level + 1..self.version.levels.len();
         let overlaps = |l| {
-            !self
-                .version
-                .overlapping_span(l, self.user, range)
-                .is_empty()
+            let version = self.version;
+            !version.overlapping_span(l, self.user, range).is_empty()
         };
         let compaction = Compaction {
             version: self.version.clone(),
-            bottommost: output_level > 0 && !deeper.clone().any(overlaps),
-            trivial_move: output.1.is_empty() && self.can_move(&start, output_level),
-            inputs: [start, output]
-                .into_iter()
+            bottommost: self.ends_level0(&inputs, output_level) && !deeper.any(overlaps),
+            trivial_move: false,
+            deletes: false,
+            uncompressed: false,
+            inputs: (inputs.into_iter())
                 .filter(|(_, files)| !files.is_empty())
                 .collect(),
             output_level,
@@ -306,35 +285,28 @@ impl Picker<'_> {
         Some(compaction)
     }
 
-    /// Whether a running compaction may write a table that overlaps `range` of
-    /// the output level. Its tables span all of its inputs, gaps included, and
-    /// its inputs are in every version until it is done.
-    fn range_is_busy(&self, output_level: usize, range: KeyRange<'_>) -> bool {
-        let mut running: HashMap<u64, KeyRange<'_>> = HashMap::new();
-        for file in self.version.levels.iter().flatten() {
-            if let Some((job, output)) = file.job()
-                && output == output_level
-            {
-                let whole = running.entry(job).or_insert_with(|| file.range());
-                *whole = whole.hull(self.user, &file.range());
-            }
-        }
-        running
-            .values()
-            .any(|whole| whole.overlaps(self.user, &range))
+    /// Whether no file of level 0 is older than what is written. Into deeper
+    /// levels those that overlap are inputs (I3).
+    fn ends_level0(&self, inputs: &[(usize, Files)], output_level: usize) -> bool {
+        let newest_last = |(level, files): &(usize, Files)| match level {
+            0 => files.last().map(|f| f.meta.number),
+            _ => None,
+        };
+        let oldest = self.version.levels[0].last().map(|f| f.meta.number);
+        output_level > 0 || inputs.first().and_then(newest_last) == oldest
     }
 
-    /// Whether the files can become part of `output_level` as they are.
-    fn can_move(&self, start: &(usize, Files), output_level: usize) -> bool {
-        let (level, files) = start;
-        if *level == output_level || (*level == 0 && !self.disjoint(files)) {
+    /// Whether `files` of `level` can become part of `output_level`, where
+    /// nothing overlaps them, as they are.
+    fn can_move(&self, level: usize, files: &[Arc<TableFile>], output_level: usize) -> bool {
+        if level == output_level || (level == 0 && !self.disjoint(files)) {
+            return false;
+        }
+        let compression = |level| self.options.compression_of(self.version, level).ty;
+        if compression(output_level) != compression(level) {
             return false;
         }
         let last = output_level + 1 == self.version.levels.len();
-        let from = self.options.compression_for(*level, false);
-        if self.options.compression_for(output_level, last) != from {
-            return false;
-        }
         last || files.iter().all(|f| {
             let below = output_level + 1;
             let bytes = self.version.overlapping_bytes(below, self.user, f.range());
@@ -352,7 +324,7 @@ impl Picker<'_> {
 
     fn by_start(&self, a: &TableFile, b: &TableFile) -> Ordering {
         let (a, b) = (&a.meta.smallest, &b.meta.smallest);
-        self.user.compare(key::user_key(a), key::user_key(b))
+        self.user.compare_keys(key::user_key(a), key::user_key(b))
     }
 }
 

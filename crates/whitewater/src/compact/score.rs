@@ -1,320 +1,138 @@
-//! How full the levels are: targets, scores, and how much work is due.
+//! Whether a compaction is due, and how urgently.
 //!
-//! RocksDB's rules for leveled compaction, static and with dynamic level
-//! targets. Pure functions over a version; which files to compact is
-//! [`super::pick`]'s business.
+//! The one place that says so, for every compaction style: [`level_state`]
+//! makes of a version what picks, stalls and statistics need to know. Which
+//! files to compact is [`super::pick`]'s business. RocksDB's rules. Pure
+//! functions over a version, the time and the oldest snapshot.
+//!
+//! * [`leveled`]: levels of growing size;
+//! * [`marks`]: single files that are due, by age or on request.
+
+mod leveled;
+mod marks;
+
+pub(crate) use marks::{Marks, expired_tail};
 
 use crate::options::CfOptions;
-use crate::version::{Version, total_bytes};
+use crate::options::compaction::CompactionStyle;
+use crate::version::Version;
+use whitewater_storage::key::{SequenceNumber, UserComparator};
 
-/// What a score above 1 is multiplied with when level targets are dynamic.
-const SCORE_SCALE: f64 = 10.0;
+/// What a version is judged by besides itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Moment {
+    /// Seconds since 1970.
+    pub now: u64,
+    /// What no snapshot reads below: entries that are older, and that only
+    /// snapshots kept, can go. 0 until one was released.
+    pub oldest_snapshot: SequenceNumber,
+    /// Files with this number and larger ones were written when that snapshot
+    /// had gone: what they hold, they hold for another reason.
+    pub files_below: u64,
+}
 
-/// Level targets and scores of a version.
+/// What is due in a version.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LevelState {
-    /// The level that level-0 files are compacted into.
+    /// The level that level-0 files are compacted into; 0 for styles without.
     pub base_level: usize,
-    /// Target bytes per level; `u64::MAX` where there is no limit.
+    /// Target bytes per level; `u64::MAX` where there is no limit. Empty for
+    /// styles without levels of growing size.
     pub target_bytes: Vec<u64>,
     /// (score, level), highest score first; 1.0 and above wants compaction.
     pub scores: Vec<(f64, usize)>,
     /// Estimated bytes that compactions must rewrite until no level is over
-    /// its target.
+    /// its target; 0 for styles without levels of growing size.
     pub pending_bytes: u64,
+    /// Sorted runs that slow writes down: files of level 0, with universal
+    /// compaction deeper levels, too.
+    pub runs: usize,
+    /// Single files that are due.
+    pub marks: Marks,
 }
 
-/// Computes targets and scores.
-pub(crate) fn level_state(version: &Version, options: &CfOptions) -> LevelState {
-    if version.levels.len() < 2 {
-        return LevelState::default(); // nowhere to compact to
+impl LevelState {
+    /// Whether there is anything to pick.
+    pub fn is_due(&self) -> bool {
+        self.score() >= 1.0 || !self.marks.is_empty()
     }
-    let targets = match options.level_compaction_dynamic_level_bytes {
-        true => dynamic_targets(version, options),
-        false => static_targets(version.levels.len(), options),
-    };
-    let scores = scores(version, options, &targets);
-    let pending_bytes = pending_bytes(version, options, &targets);
-    LevelState {
-        base_level: targets.base_level,
-        target_bytes: targets.bytes,
-        scores,
-        pending_bytes,
-    }
-}
 
-struct Targets {
-    base_level: usize,
-    bytes: Vec<u64>,
-    /// The deepest level that the data does not need any more.
-    lowest_unnecessary: Option<usize>,
-}
-
-fn multiplier(options: &CfOptions) -> f64 {
-    match options.max_bytes_for_level_multiplier {
-        m if m > 1.0 => m,
-        _ => 1.0,
+    /// The highest score.
+    pub fn score(&self) -> f64 {
+        self.scores.first().map_or(0.0, |(score, _)| *score)
     }
 }
 
-/// A product that stops at `u64::MAX` (the conversion saturates).
-fn times(bytes: u64, factor: f64) -> u64 {
-    (bytes as f64 * factor) as u64
-}
-
-fn static_targets(num_levels: usize, options: &CfOptions) -> Targets {
-    let mut bytes = vec![options.max_bytes_for_level_base; num_levels];
-    for level in 2..num_levels {
-        bytes[level] = times(bytes[level - 1], multiplier(options));
-    }
-    Targets {
-        base_level: 1,
-        bytes,
-        lowest_unnecessary: None,
+/// The level that level-0 files are compacted into, as far as it matters which
+/// levels are in use: 1 for styles without one.
+pub(crate) fn base_level(version: &Version, options: &CfOptions) -> usize {
+    match options.compaction_style {
+        CompactionStyle::Level => leveled::level_state(version, options).base_level,
+        CompactionStyle::Universal | CompactionStyle::Fifo => 1,
     }
 }
 
-/// Targets that follow from the largest level upwards, so that the last level
-/// holds most of the data however little there is.
-fn dynamic_targets(version: &Version, options: &CfOptions) -> Targets {
-    let num_levels = version.levels.len();
-    let mut targets = Targets {
-        base_level: num_levels - 1,
-        bytes: vec![u64::MAX; num_levels],
-        lowest_unnecessary: None,
-    };
-    let Some(first) = (1..num_levels).find(|&l| version.level_bytes(l) > 0) else {
-        return targets; // level 0 goes straight to the last level
-    };
-    let factor = multiplier(options);
-    let base_max = options.max_bytes_for_level_base;
-    let base_min = (base_max as f64 / factor) as u64;
-    let largest = (1..num_levels).map(|l| version.level_bytes(l)).max();
-    let mut size = largest.unwrap_or(0);
-    for level in (first..num_levels - 1).rev() {
-        size = (size as f64 / factor) as u64;
-        if size <= base_min && targets.lowest_unnecessary.is_none() {
-            targets.lowest_unnecessary = Some(level);
-        }
-    }
-    targets.base_level = first;
-    let base_size = if size <= base_min {
-        // The first level that holds data would get a tiny target.
-        base_min + 1
-    } else {
-        while targets.base_level > 1 && size > base_max {
-            targets.base_level -= 1;
-            size = (size as f64 / factor) as u64;
-        }
-        size.clamp(1, base_max)
-    };
-    let mut size = base_size;
-    for level in targets.base_level..num_levels {
-        if level > targets.base_level {
-            size = times(size, factor);
-        }
-        // No target below the base size: level 0 would have to wait for
-        // levels that are smaller than itself.
-        targets.bytes[level] = size.max(base_max);
-    }
-    targets
-}
-
-fn scores(version: &Version, options: &CfOptions, targets: &Targets) -> Vec<(f64, usize)> {
-    // Bytes on their way down from the levels above.
-    let mut incoming = version.level_bytes(0) as f64;
-    let mut scores = vec![(level0_score(version, options, targets), 0)];
-    for level in 1..version.levels.len() - 1 {
-        let score = level_score(version, options, targets, level, incoming);
-        scores.push((score, level));
-        let total = version.level_bytes(level);
-        incoming += match targets.lowest_unnecessary {
-            Some(lowest) if level <= lowest => total as f64,
-            _ => total.saturating_sub(targets.bytes[level]) as f64,
-        };
-    }
-    scores.sort_by(|a, b| b.0.total_cmp(&a.0));
-    scores
-}
-
-fn level0_score(version: &Version, options: &CfOptions, targets: &Targets) -> f64 {
-    let idle = version.levels[0].iter().filter(|f| !f.being_compacted());
-    let (files, bytes) = idle.fold((0, 0), |(n, b), f| (n + 1, b + f.meta.size));
-    let trigger = options.level0_file_num_compaction_trigger.max(1);
-    let score = f64::from(files) / f64::from(trigger);
-    let base_max = options.max_bytes_for_level_base.max(1);
-    if !options.level_compaction_dynamic_level_bytes {
-        return score.max(bytes as f64 / base_max as f64);
-    }
-    let mut score = score;
-    if bytes >= base_max {
-        score = score.max(1.01);
-    }
-    let base_target = targets.bytes[targets.base_level];
-    if bytes > base_target {
-        let base = version.level_bytes(targets.base_level).max(base_target);
-        score = score.max(bytes as f64 / base as f64);
-    }
-    if score > 1.0 {
-        score * SCORE_SCALE
-    } else {
-        score
-    }
-}
-
-fn level_score(
+/// Says what is due in `version`.
+pub(crate) fn level_state(
     version: &Version,
     options: &CfOptions,
-    targets: &Targets,
-    level: usize,
-    incoming: f64,
-) -> f64 {
-    let idle = version.levels[level]
-        .iter()
-        .filter(|f| !f.being_compacted());
+    user: &UserComparator,
+    moment: &Moment,
+) -> LevelState {
+    let mut state = match options.compaction_style {
+        CompactionStyle::Level => leveled::level_state(version, options),
+        CompactionStyle::Universal => universal(version, options),
+        CompactionStyle::Fifo => fifo(version, options, moment),
+    };
+    state.marks = match options.compaction_style {
+        CompactionStyle::Level => marks::leveled(version, options, user, moment),
+        CompactionStyle::Universal => marks::universal(version, options, moment),
+        CompactionStyle::Fifo => marks::fifo(version, options, moment),
+    };
+    let deeper = |count: usize| {
+        let levels = version.levels.iter().skip(1);
+        count + levels.filter(|files| !files.is_empty()).count()
+    };
+    state.runs = match options.compaction_style {
+        CompactionStyle::Universal => deeper(version.num_files(0)),
+        _ => version.num_files(0),
+    };
+    state
+}
+
+/// Sorted runs that are idle, by the number that starts a compaction.
+fn universal(version: &Version, options: &CfOptions) -> LevelState {
+    let idle = version.levels[0].iter().filter(|f| !f.being_compacted());
+    let deeper = version.levels.iter().skip(1);
+    let deeper = deeper.filter(|files| files.first().is_some_and(|f| !f.being_compacted()));
+    let runs = (idle.count() + deeper.count()) as f64;
+    let trigger = f64::from(options.level0_file_num_compaction_trigger.max(1));
+    LevelState {
+        scores: vec![(runs / trigger, 0)],
+        ..LevelState::default()
+    }
+}
+
+/// Bytes of all files by the limit, and files that are too old.
+fn fifo(version: &Version, options: &CfOptions, moment: &Moment) -> LevelState {
+    let fifo = &options.compaction_options_fifo;
+    let files = version.levels.iter().flatten();
+    let idle = files.filter(|f| !f.being_compacted());
     let bytes: u64 = idle.map(|f| f.meta.size).sum();
-    let target = targets.bytes[level].max(1);
-    if !options.level_compaction_dynamic_level_bytes || bytes < target {
-        return drained(bytes, targets, level, bytes as f64 / target as f64);
+    // At the limit nothing is due yet, unlike with other scores.
+    let over = bytes.saturating_sub(1) as f64;
+    let mut score = over / fifo.max_table_files_size.max(1) as f64;
+    if fifo.allow_compaction {
+        let trigger = f64::from(options.level0_file_num_compaction_trigger.max(1));
+        let idle = version.levels[0].iter().filter(|f| !f.being_compacted());
+        score = score.max(idle.count() as f64 / trigger);
     }
-    // What is about to come down is compacted along: a level that gets much of
-    // it is better left until then.
-    let score = bytes as f64 / (target as f64 + incoming) * SCORE_SCALE;
-    drained(bytes, targets, level, score)
-}
-
-/// Raises the score of a level that the data does not need, so that it is
-/// emptied when nothing is more urgent.
-fn drained(bytes: u64, targets: &Targets, level: usize, score: f64) -> f64 {
-    match targets.lowest_unnecessary {
-        Some(lowest) if level <= lowest && bytes > 0 => {
-            score.max(SCORE_SCALE * (1.001 + 0.001 * (lowest - level) as f64))
-        }
-        _ => score,
+    let expired = marks::expired_tail(version, options, moment);
+    LevelState {
+        scores: vec![(score.max(expired as f64), 0)],
+        ..LevelState::default()
     }
-}
-
-/// Follows what is over its target down the levels; each part that moves on
-/// rewrites its share of the next level.
-fn pending_bytes(version: &Version, options: &CfOptions, targets: &Targets) -> u64 {
-    let level0 = version.level_bytes(0);
-    let trigger = options.level0_file_num_compaction_trigger.max(1) as usize;
-    let due = version.num_files(0) >= trigger || level0 >= options.max_bytes_for_level_base;
-    let mut pending = if due { level0 } else { 0 };
-    let mut moving = pending;
-    for level in targets.base_level..version.levels.len() - 1 {
-        let mut bytes = total_bytes(&version.levels[level]);
-        if level == targets.base_level && due {
-            pending += bytes;
-        }
-        bytes += moving;
-        moving = bytes.saturating_sub(targets.bytes[level]);
-        let next = version.level_bytes(level + 1);
-        if moving > 0 && next > 0 {
-            pending += times(moving, next as f64 / bytes as f64 + 1.0);
-        }
-    }
-    pending
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::version::testing::parse_version;
-
-    fn options(dynamic: bool) -> CfOptions {
-        CfOptions {
-            level_compaction_dynamic_level_bytes: dynamic,
-            max_bytes_for_level_base: 100,
-            ..CfOptions::default()
-        }
-    }
-
-    fn state(text: &str, dynamic: bool) -> LevelState {
-        level_state(&parse_version(text), &options(dynamic))
-    }
-
-    fn score_of(state: &LevelState, level: usize) -> f64 {
-        state.scores.iter().find(|(_, l)| *l == level).unwrap().0
-    }
-
-    #[test]
-    fn static_targets_multiply() {
-        let s = state("", false);
-        assert_eq!(s.base_level, 1);
-        assert_eq!(s.target_bytes[1..4], [100, 1000, 10_000]);
-        assert_eq!(s.target_bytes[6], 10_000_000);
-        assert_eq!(
-            (s.scores.len(), s.scores[0].0, s.pending_bytes),
-            (6, 0.0, 0)
-        );
-    }
-
-    #[test]
-    fn dynamic_targets_grow_from_the_last_level() {
-        // (levels, base level, targets from the base level on)
-        for (text, base, targets) in [
-            ("", 6, vec![]),
-            ("L6: 1:a-b@50", 6, vec![100]),
-            // 900 / 10 is more than 100 / 10: still one level.
-            ("L6: 1:a-b@99", 6, vec![100]),
-            ("L6: 1:a-b@900", 5, vec![100, 900]),
-            ("L6: 1:a-b@9000", 4, vec![100, 900, 9000]),
-            ("L5: 2:a-b@20\nL6: 1:a-b@9000", 4, vec![100, 900, 9000]),
-            // Level 4 holds data though 50 bytes need no level but the last.
-            ("L4: 2:a-b@5\nL6: 1:a-b@50", 4, vec![100, 110, 1100]),
-        ] {
-            let s = state(text, true);
-            assert_eq!(s.base_level, base, "{text}");
-            let limited: Vec<u64> = s
-                .target_bytes
-                .iter()
-                .copied()
-                .filter(|&t| t < u64::MAX)
-                .collect();
-            assert_eq!(limited, targets, "{text}");
-        }
-    }
-
-    #[test]
-    fn level_zero_scores_by_files_and_bytes() {
-        let four = "L0: 4:a-b@1 3:a-b@1 2:a-b@1 1:a-b@1";
-        assert_eq!(score_of(&state(four, false), 0), 1.0);
-        assert_eq!(score_of(&state(four, true), 0), 1.0);
-        let busy = "L0: 4:a-b@1 3:a-b@1! 2:a-b@1! 1:a-b@1";
-        assert_eq!(score_of(&state(busy, false), 0), 0.5);
-        let big = "L0: 2:a-b@150 1:a-b@100";
-        assert_eq!(score_of(&state(big, false), 0), 2.5);
-        // Dynamic: no base level yet, just big enough.
-        assert!((score_of(&state(big, true), 0) - 10.1).abs() < 1e-9);
-        let over_base = "L0: 2:a-b@150 1:a-b@100\nL6: 9:a-b@50";
-        assert_eq!(score_of(&state(over_base, true), 0), 25.0);
-    }
-
-    #[test]
-    fn deeper_levels_score_by_idle_bytes() {
-        let s = state("L1: 1:a-b@150 2:c-d@50!\nL2: 3:a-b@3000", false);
-        assert_eq!(s.scores[..2], [(3.0, 2), (1.5, 1)]);
-        // Bytes coming down weigh on the level that gets them.
-        let s = state("L0: 9:a-z@100\nL5: 1:a-b@200\nL6: 3:a-b@900", true);
-        assert_eq!(score_of(&s, 5), 200.0 / (100.0 + 100.0) * 10.0);
-        // A level nobody needs is drained.
-        let s = state("L4: 2:a-b@5\nL5: 3:a-b@5\nL6: 1:a-b@50", true);
-        assert!(score_of(&s, 4) > score_of(&s, 5) && score_of(&s, 5) > 10.0);
-    }
-
-    #[test]
-    fn pending_bytes_follow_the_overflow_down() {
-        assert_eq!(state("L0: 1:a-b@50", false).pending_bytes, 0);
-        // Level 0 is due: it and all of level 1.
-        let s = state("L0: 1:a-b@100\nL1: 2:a-b@80", false);
-        assert_eq!(s.pending_bytes, 180);
-        // 80 over the target of level 1, fan-out 900 / 180.
-        let s = state("L0: 1:a-b@100\nL1: 2:a-b@80\nL2: 3:a-b@900", false);
-        assert_eq!(s.pending_bytes, 180 + 80 * 6);
-        assert_eq!(
-            state("L1: 1:a-b@100\nL2: 2:a-b@900", false).pending_bytes,
-            0
-        );
-    }
-}
+mod tests;

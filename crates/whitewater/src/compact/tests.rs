@@ -5,9 +5,12 @@
 //! must not change.
 
 use super::job;
-use super::output::{OutputContext, OutputSpec, write_tables};
-use super::pick::{CompactCursor, Compaction, level_state, pick_automatic, pick_manual};
-use crate::options::CfOptions;
+use super::output::{Input, OutputContext, OutputSpec, write_tables};
+use super::pick::{CompactCursor, Compaction, Moment, level_state, pick_automatic, pick_manual};
+use super::source::Part;
+use crate::jobs::rate_limiter::Priority;
+use crate::options::compression::Compression;
+use crate::options::{CfOptions, DbOptions};
 use crate::read::get::GetContext;
 use crate::read::level;
 use crate::read::table_cache::TableCache;
@@ -42,6 +45,7 @@ fn key(n: u32) -> Vec<u8> {
 struct Small {
     fs: Arc<dyn Fs>,
     dir: PathBuf,
+    db: DbOptions,
     options: Arc<CfOptions>,
     comparator: InternalComparator,
     versions: VersionSet,
@@ -81,6 +85,7 @@ impl Small {
             tables: Arc::new(TableCache::new(fs.clone(), dir.into(), -1)),
             fs,
             dir: dir.into(),
+            db: DbOptions::default(),
             comparator: InternalComparator::new(options.comparator.clone()),
             options,
             versions,
@@ -113,6 +118,7 @@ impl Small {
             fs: &self.fs,
             dir: &self.dir,
             versions: &self.versions,
+            db: &self.db,
             options: &self.options,
             comparator: &self.comparator,
             cf_id: 0,
@@ -120,6 +126,9 @@ impl Small {
             db_id: "1d",
             session_id: "ABCDEFGHIJKLMNOPQRST",
             snapshots: &snapshots,
+            limiter: None,
+            gate: None,
+            now: 1_700_000_000,
             cancel: &self.cancel,
         })
     }
@@ -189,15 +198,29 @@ impl Small {
     fn write_level0(&mut self, entries: Vec<(Vec<u8>, Vec<u8>)>, tombstones: Vec<RangeTombstone>) {
         let spec = OutputSpec {
             level: 0,
+            flush: false,
+            priority: Priority::Flush,
             bottommost: false,
+            compression: Compression::default(),
             max_file_size: u64::MAX,
             epoch_number: self.versions.new_epoch_number(0),
             oldest_ancester_time: 0,
+            inline_below: 0,
+            grandparents: &[],
+            history_low: &[],
         };
-        let source = Box::new(VecIterator::new(self.comparator.clone(), entries));
-        let files = self
-            .with_context(|ctx| write_tables(ctx, &spec, source, tombstones, &|_| false))
-            .unwrap();
+        let input = Input {
+            source: Box::new(VecIterator::new(self.comparator.clone(), entries)),
+            tombstones,
+            key_not_below: &|_| false,
+            blobs: None,
+            counts_garbage: false,
+            filter: None,
+            part: Part::default(),
+            abandoned: &AtomicBool::new(false),
+        };
+        let written = self.with_context(|ctx| write_tables(ctx, &spec, input));
+        let files = written.unwrap().files;
         assert!(files.len() <= 1);
         self.apply(VersionEdit {
             log_number: Some(1),
@@ -219,8 +242,13 @@ impl Small {
     fn compact(&mut self) -> usize {
         for n in 0.. {
             let mut cursor = std::mem::take(&mut self.cursor);
-            let picked =
-                pick_automatic(&self.current, &self.options, &self.comparator, &mut cursor);
+            let picked = pick_automatic(
+                &self.current,
+                &self.options,
+                &self.comparator,
+                &mut cursor,
+                &Moment::default(),
+            );
             self.cursor = cursor;
             match picked {
                 Some(compaction) => self.run(compaction),
@@ -236,7 +264,10 @@ impl Small {
         let last = self.options.num_levels - 1;
         for level in 0..=last {
             let output = match level {
-                0 => level_state(&self.current, &self.options).base_level,
+                0 => {
+                    let (user, now) = (&self.comparator.user, &Moment::default());
+                    level_state(&self.current, &self.options, user, now).base_level
+                }
                 _ => (level + 1).min(last),
             };
             let picked = pick_manual(
@@ -252,6 +283,19 @@ impl Small {
                 self.run(compaction.unwrap());
             }
         }
+    }
+
+    fn compact_level(&mut self, level: usize, output: usize) {
+        let picked = pick_manual(
+            &self.current,
+            &self.options,
+            &self.comparator,
+            level,
+            output,
+            None,
+            None,
+        );
+        self.run(picked.unwrap().unwrap());
     }
 
     fn get(&self, user_key: &[u8], at: u64) -> Result<Option<Vec<u8>>> {
@@ -384,7 +428,10 @@ fn a_file_holds_whole_user_keys_and_its_share_of_tombstones() {
         assert_eq!(pair[0].range().end, std::ops::Bound::Excluded(next));
     }
     for file in files {
-        let open = db.tables.open(file, &db.comparator, None).unwrap();
+        let open = db
+            .tables
+            .open(file, &db.comparator, &Default::default())
+            .unwrap();
         let p = open.table.properties();
         points += p.num_entries - p.num_range_deletions;
         assert!(p.num_range_deletions > 0);
@@ -416,7 +463,14 @@ fn failed_jobs_leave_no_files() {
     }
     let pick = |db: &Small| {
         let mut cursor = CompactCursor::default();
-        pick_automatic(&db.current, &db.options, &db.comparator, &mut cursor).unwrap()
+        pick_automatic(
+            &db.current,
+            &db.options,
+            &db.comparator,
+            &mut cursor,
+            &Moment::default(),
+        )
+        .unwrap()
     };
     db.cancel = AtomicBool::new(true);
     let e = db
@@ -455,11 +509,21 @@ fn lost_entries_are_noticed() {
         db.flush(rng, 50);
     }
     let mut cursor = CompactCursor::default();
-    let picked = pick_automatic(&db.current, &db.options, &db.comparator, &mut cursor).unwrap();
+    let picked = pick_automatic(
+        &db.current,
+        &db.options,
+        &db.comparator,
+        &mut cursor,
+        &Moment::default(),
+    )
+    .unwrap();
     let source = job::input_version(&picked);
     let mut points = 0;
     for file in &db.current.levels[0] {
-        let open = db.tables.open(file, &db.comparator, None).unwrap();
+        let open = db
+            .tables
+            .open(file, &db.comparator, &Default::default())
+            .unwrap();
         let p = open.table.properties();
         points += p.num_entries - p.num_range_deletions;
     }
@@ -472,6 +536,46 @@ fn lost_entries_are_noticed() {
             e.to_string().contains(&format!("{wrong} entries read")),
             "{e}"
         );
+    }
+}
+
+#[test]
+fn tables_end_where_they_overlap_too_much_of_the_next_level() {
+    let options = CfOptions {
+        target_file_size_base: 4 << 10,
+        max_compaction_bytes: 12 << 10,
+        compression: CompressionType::None,
+        ..CfOptions::default()
+    };
+    let mut db = Small::create(Arc::new(MemFs::new()), Path::new("/db"), options);
+    let write = |db: &mut Small, keys: &mut dyn Iterator<Item = u32>| {
+        let entry = |n| {
+            (
+                internal_key(&key(n), db.last + 1, ValueType::Value),
+                vec![7; 100],
+            )
+        };
+        let entries = keys.map(entry).collect();
+        db.last += 1;
+        db.write_level0(entries, Vec::new());
+    };
+    // Two tables: one by itself would only be moved.
+    write(&mut db, &mut (0..1000));
+    write(&mut db, &mut (0..1000));
+    db.compact_level(0, 2);
+    let below = db.current.levels[2].len();
+    assert!(below > 20, "{below} tables");
+    // A few keys over all of that: one small table by its size.
+    write(&mut db, &mut (0..1000).step_by(20));
+    write(&mut db, &mut (0..1000).step_by(20));
+    db.compact_level(0, 1);
+    let tables = &db.current.levels[1];
+    assert!(tables.len() >= below / 5, "{} tables", tables.len());
+    for table in tables {
+        let range = table.range();
+        let bytes = db.current.overlapping_bytes(2, &db.comparator.user, range);
+        // What it left behind, its own, and the files it begins and ends in.
+        assert!(bytes < (12 << 10) + 2 * (6 << 10), "{bytes}");
     }
 }
 

@@ -36,7 +36,7 @@ impl Clock {
     }
 
     /// Seconds since 1970.
-    fn now(&self) -> u64 {
+    pub fn now(&self) -> u64 {
         let since = (self.0)().duration_since(UNIX_EPOCH);
         since.map_or(0, |d| d.as_secs())
     }
@@ -174,7 +174,7 @@ impl Engine {
             Ok(n) => self.log.write(&format!("Deleted {n} archived logs")),
             Err(e) => self
                 .log
-                .write(&format!("deleting archived logs failed: {e}")),
+                .warn(&format!("deleting archived logs failed: {e}")),
         }
     }
 }

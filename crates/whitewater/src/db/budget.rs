@@ -31,7 +31,7 @@ impl Engine {
     pub(crate) fn flush_for_budget(&self) {
         // The thread has to live on, for the flushes of a resumed database.
         if let Err(e) = guarded(|| self.switch_for_budget()) {
-            self.log.write(&format!("no flush for the budget: {e}"));
+            self.log.warn(&format!("no flush for the budget: {e}"));
         }
     }
 
@@ -53,7 +53,11 @@ impl Engine {
             picked
         };
         match picked {
-            Some(id) => self.switch_memtables(&switching, &[id], true),
+            Some(id) => {
+                self.count_flush_reason(1, true);
+                let ids = self.with_others(vec![id]);
+                self.switch_memtables(&switching, &ids, true)
+            }
             None => Ok(()),
         }
     }

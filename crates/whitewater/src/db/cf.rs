@@ -21,6 +21,8 @@ pub(crate) struct SuperVersion {
     /// Newest first.
     pub imm: Vec<Arc<Memtable>>,
     pub version: Arc<Version>,
+    /// The options at present.
+    pub options: Arc<CfOptions>,
     pub number: u64,
 }
 
@@ -29,7 +31,6 @@ pub(crate) struct SuperVersion {
 pub(crate) struct ColumnFamilyData {
     pub id: u32,
     pub name: String,
-    pub options: Arc<CfOptions>,
     pub comparator: InternalComparator,
     super_version: ArcSwap<SuperVersion>,
     /// Written by: drop, under the database mutex. Read by: writers and jobs
@@ -49,7 +50,7 @@ impl fmt::Debug for ColumnFamilyData {
 }
 
 impl ColumnFamilyData {
-    /// A column family with these memtables and tables.
+    /// A column family with these options, memtable and tables.
     pub fn new(
         id: u32,
         name: String,
@@ -62,12 +63,12 @@ impl ColumnFamilyData {
             mem,
             imm: Vec::new(),
             version,
+            options,
             number: 1,
         };
         Arc::new(ColumnFamilyData {
             id,
             name,
-            options,
             comparator,
             super_version: ArcSwap::from_pointee(first),
             dropped: AtomicBool::new(false),
@@ -85,18 +86,26 @@ impl ColumnFamilyData {
         self.super_version.load_full()
     }
 
+    /// The options at present. They stay what they are for whoever holds
+    /// them; a change makes others.
+    pub fn options(&self) -> Arc<CfOptions> {
+        self.pin().options.clone()
+    }
+
     /// Installs a new view. Called under the database mutex.
     pub fn publish(
         &self,
         mem: &Arc<Memtable>,
         imm_oldest_first: &[Arc<Memtable>],
         version: &Arc<Version>,
+        options: &Arc<CfOptions>,
     ) {
         let number = self.publications.fetch_add(1, Ordering::Relaxed) + 1;
         self.super_version.store(Arc::new(SuperVersion {
             mem: mem.clone(),
             imm: imm_oldest_first.iter().rev().cloned().collect(),
             version: version.clone(),
+            options: options.clone(),
             number,
         }));
     }

@@ -4,10 +4,14 @@
 //! the figures.
 
 use super::Engine;
+use super::internal_stats::JobStats;
+use crate::compact::merge_rules::Drops;
+use crate::compact::pick::Compaction;
 use crate::perf::{self, PerfMetric};
 use crate::stats::{Histogram, Ticker};
 use crate::write::WriteRequest;
 use std::time::Duration;
+use whitewater_storage::{Error, ErrorKind};
 
 impl Engine {
     /// A writer waited for background work.
@@ -26,6 +30,97 @@ impl Engine {
         if !waited.is_zero() {
             let nanos = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
             perf::add_nanos(PerfMetric::WriteDelayTime, nanos);
+        }
+    }
+
+    /// A compaction is over.
+    pub(super) fn count_compaction(
+        &self,
+        compaction: &Compaction,
+        stats: &JobStats,
+        drops: &Drops,
+    ) {
+        let Some(s) = self.statistics() else { return };
+        let (read, written) = (stats.bytes_read(), stats.bytes_written);
+        s.add(Ticker::CompactReadBytes, read);
+        s.add(Ticker::CompactWriteBytes, written);
+        let by_reason = match compaction.reason {
+            "FilesMarkedForCompaction" => Some((
+                Ticker::CompactReadBytesMarked,
+                Ticker::CompactWriteBytesMarked,
+            )),
+            "PeriodicCompaction" => Some((
+                Ticker::CompactReadBytesPeriodic,
+                Ticker::CompactWriteBytesPeriodic,
+            )),
+            "Ttl" => Some((Ticker::CompactReadBytesTtl, Ticker::CompactWriteBytesTtl)),
+            "FIFOMaxSize" => {
+                s.add(Ticker::FifoMaxSizeCompactions, 1);
+                None
+            }
+            "FIFOTtl" => {
+                s.add(Ticker::FifoTtlCompactions, 1);
+                None
+            }
+            _ => None,
+        };
+        if let Some((reads, writes)) = by_reason {
+            s.add(reads, read);
+            s.add(writes, written);
+        }
+        s.add(Ticker::CompactionCpuTotalTime, stats.cpu_micros);
+        if stats.count > 0 {
+            s.record(Histogram::NumFilesInSingleCompaction, stats.files_in);
+            s.record(Histogram::CompactionTime, stats.micros);
+            s.record(Histogram::CompactionCpuTime, stats.cpu_micros);
+        }
+        self.count_drops(drops);
+    }
+
+    /// A compaction ended with `error`.
+    pub(super) fn count_cancelled(&self, error: &Error) {
+        if error.kind() == ErrorKind::ShutdownInProgress {
+            self.tick(Ticker::CompactionCancelled, 1);
+        }
+    }
+
+    /// Memtables are switched, since they are full or for the budget.
+    pub(super) fn count_flush_reason(&self, families: usize, for_budget: bool) {
+        let (single, atomic) = match for_budget {
+            true => (
+                Ticker::FlushReasonWriteBufferManager,
+                Ticker::AtomicFlushRequestReasonWriteBufferManager,
+            ),
+            false => (
+                Ticker::FlushReasonWriteBufferFull,
+                Ticker::AtomicFlushRequestReasonWriteBufferFull,
+            ),
+        };
+        if families > 0 {
+            self.tick(single, families as u64);
+            if self.options.atomic_flush {
+                self.tick(atomic, 1);
+            }
+        }
+    }
+
+    /// Entries were not written again.
+    pub(crate) fn count_drops(&self, drops: &Drops) {
+        let Some(s) = self.statistics() else { return };
+        for (ticker, n) in [
+            (Ticker::CompactionKeyDropNewerEntry, drops.hidden),
+            (Ticker::CompactionKeyDropObsolete, drops.obsolete),
+            (Ticker::CompactionKeyDropRangeDel, drops.range_deleted),
+            (Ticker::CompactionKeyDropUser, drops.filtered),
+            (
+                Ticker::CompactionRangeDelDropObsolete,
+                drops.range_tombstones,
+            ),
+            (Ticker::CompactionOptimizedDelDropObsolete, drops.early),
+        ] {
+            if n > 0 {
+                s.add(ticker, n);
+            }
         }
     }
 

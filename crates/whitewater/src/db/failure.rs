@@ -162,6 +162,11 @@ impl Failure {
         }
     }
 
+    /// Whatever would change the database is refused with `error`, for good.
+    pub fn refuse(&mut self, error: Error) {
+        self.stop = Some(error);
+    }
+
     /// Why flushes fail, if they do so again and again.
     pub fn lasting_flush(&self) -> Option<Error> {
         self.flush.lasting()
@@ -261,12 +266,17 @@ impl Engine {
         self.work.notify_all();
         self.done.notify_all();
         self.count_failure(error, tried);
+        let told = error.clone().with_severity(severity);
+        self.note_failure(source, &told);
+        if tried == 1 && severity == Severity::SoftError {
+            self.note_recovery(Some(told), true);
+        }
         let stops = if severity >= Severity::HardError {
             "writes are refused"
         } else {
             "it is tried again"
         };
-        self.log.write(&format!(
+        self.log.error(&format!(
             "Background IO error {error}, reason {source} ({what}), severity {severity}, worst {worst}: {stops}"
         ));
     }
@@ -289,15 +299,17 @@ impl Engine {
 
     /// Notes that a job of `source` was done.
     pub(crate) fn report_success(&self, source: Source) {
-        let failures = {
+        let (failures, last) = {
             let mut state = self.state.lock();
+            let last = state.failure.retry(source).last.clone();
             let failures = state.failure.retry(source).succeed();
             if failures > 0 {
                 self.weigh(&mut state, []);
             }
-            failures
+            (failures, last)
         };
         if failures > 0 {
+            self.note_recovered(last, None, true);
             self.tick(Ticker::ErrorHandlerAutoresumeRetryTotalCount, 1);
             self.tick(Ticker::ErrorHandlerAutoresumeSuccessCount, 1);
             if let Some(statistics) = self.statistics() {

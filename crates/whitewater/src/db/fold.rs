@@ -56,8 +56,8 @@ impl Fold for Folding<'_> {
     ) -> Option<Bytes> {
         let family = self.family(memtable)?;
         // A family without an operator keeps what it cannot apply.
-        let operator = family.options.merge_operator.as_deref()?;
         let view = family.pin();
+        let operator = view.options.merge_operator.as_deref()?;
         if !holds(&view, memtable) {
             debug_assert!(
                 family.is_dropped(),

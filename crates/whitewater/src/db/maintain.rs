@@ -1,40 +1,58 @@
-//! Flush, compaction and column families on request.
+//! Flushes on request, the running of compactions, and column families.
 
 use super::cf::ColumnFamilyData;
+use super::events::job_stats;
 use super::failure::Source;
+use super::info_log::event::Event;
+use super::internal_stats::{JobStats, micros};
 use super::state::CfState;
-use super::{Bottommost, Engine, LiveTable};
+use super::ttl::TimeToLive;
+use super::{Engine, LiveTable};
 use crate::compact::job;
 use crate::compact::output::OutputContext;
-use crate::compact::pick::{self, Compaction};
-use crate::jobs::guarded;
+use crate::compact::pick::Compaction;
+use crate::flush::{tell_levels, tell_tables};
+use crate::listener::queue::Happened;
+use crate::listener::{CompactionJobStats, TableFileCreationReason};
 use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
-use crate::stats::{Histogram, Ticker};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use whitewater_storage::key::{SequenceNumber, user_key};
-use whitewater_storage::manifest::VersionEdit;
-use whitewater_storage::{Error, ErrorKind, Result, Severity};
+use whitewater_storage::manifest::{FileMetaData, VersionEdit};
+use whitewater_storage::{Error, ErrorKind, Result};
+
+/// A compaction that was recorded.
+struct Done {
+    tables: Vec<FileMetaData>,
+    moved: bool,
+    stats: CompactionJobStats,
+}
 
 impl Engine {
-    /// What table writers of column family `cf` need.
+    /// What table writers of column family `cf` need, with the options that
+    /// hold for this job.
     pub(crate) fn output_context<'a>(
         &'a self,
         cf: &'a ColumnFamilyData,
+        options: &'a CfOptions,
         snapshots: &'a [SequenceNumber],
     ) -> OutputContext<'a> {
         OutputContext {
             fs: &self.fs,
             dir: &self.dir,
             versions: &self.versions,
-            options: &cf.options,
+            db: &self.options,
+            options,
             comparator: &cf.comparator,
             cf_id: cf.id,
             cf_name: &cf.name,
             db_id: &self.db_id,
             session_id: &self.session_id,
             snapshots,
+            limiter: self.limiter.as_ref(),
+            gate: Some(&self.gate),
+            now: self.options.clock.now(),
             cancel: &self.cancel,
         }
     }
@@ -87,12 +105,53 @@ impl Engine {
         cf: &Arc<ColumnFamilyData>,
         compaction: Compaction,
     ) -> Result<()> {
+        let number = self.next_job();
+        self.tell_start(cf, &compaction, number);
+        let info = self.compaction_info(cf, &compaction, number);
+        if let Some(info) = info.clone() {
+            self.note(|| Happened::CompactionBegin(info));
+        }
+        let mut done = None;
+        let outcome = self.compact(cf, compaction, number, &mut done);
+        if let Some(mut info) = info {
+            match done {
+                Some(Done {
+                    tables,
+                    moved,
+                    stats,
+                }) => {
+                    let reason = TableFileCreationReason::Compaction;
+                    if !moved {
+                        self.note_tables(&cf.name, number, reason, &tables);
+                    }
+                    let tables = tables.iter();
+                    info.output_files = tables.map(|t| self.table_path(t.number)).collect();
+                    (info.trivial_move, info.stats) = (moved, stats);
+                }
+                None => info.status.clone_from(&outcome),
+            }
+            self.note(|| Happened::CompactionCompleted(info));
+        }
+        outcome
+    }
+
+    fn compact(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        compaction: Compaction,
+        number: u64,
+        recorded: &mut Option<Done>,
+    ) -> Result<()> {
         let start = Instant::now();
-        let _timer = self.time(Histogram::CompactionTime);
         let snapshots = self.snapshots.sequences();
-        let ctx = self.output_context(cf, &snapshots);
-        let done = job::run(&compaction, &ctx, &self.tables)?;
-        if !compaction.trivial_move {
+        let options = cf.options();
+        let ctx = self.output_context(cf, &options, &snapshots);
+        let _pending = self.expect_outputs();
+        let done =
+            job::run(&compaction, &ctx, &self.tables).inspect_err(|e| self.count_cancelled(e))?;
+        let outputs: Vec<_> = done.edit.new_files.iter().map(|(_, f)| f.clone()).collect();
+        if !done.moved {
+            tell_tables(self, &cf.name, number, &outputs);
             self.fs.sync_dir(&self.dir)?;
         }
         let last = self.latest_sequence_number();
@@ -111,147 +170,76 @@ impl Engine {
                 self.weigh(&mut state, changed.iter().map(|new| new.id));
             })
             .inspect_err(|e| self.report(Source::Manifest, e, "recording a compaction"))?;
-        self.tick(Ticker::CompactReadBytes, done.bytes_read);
-        self.tick(Ticker::CompactWriteBytes, done.bytes_written);
-        let levels: Vec<String> = compaction
-            .inputs
-            .iter()
-            .map(|(l, f)| format!("{}@{l}", f.len()))
-            .collect();
+        let micros = micros(start.elapsed());
+        let stats = JobStats {
+            micros: if done.moved { 0 } else { micros },
+            ..done.stats
+        };
+        self.count_compaction(&compaction, &stats, &done.drops);
         self.log.write(&format!(
-            "[{}] Compacted {} to level {} ({}), {} bytes read, {} written, {} us",
+            "[{}] [JOB {number}] Compacted {} in {} parts => {} bytes",
             cf.name,
-            levels.join(" + "),
-            compaction.output_level,
-            compaction.reason,
-            done.bytes_read,
-            done.bytes_written,
-            start.elapsed().as_micros()
+            compaction.summary(),
+            done.parts,
+            stats.bytes_written
         ));
+        let event = Event::new(number, "compaction_finished")
+            .number("compaction_time_micros", micros)
+            .number("output_level", compaction.output_level)
+            .number("num_output_files", outputs.len())
+            .number("total_output_size", stats.bytes_written);
+        tell_levels(self, cf, event);
+        *recorded = Some(Done {
+            tables: outputs,
+            moved: done.moved,
+            stats: job_stats(&stats, &done.drops, done.parts),
+        });
         // With the marks on its files goes what they hid from the scores: a
         // file that was only moved counts from here on. The version is let go
         // of after the mutex.
         let old = compaction.version.clone();
+        let (output_level, reason) = (compaction.output_level, compaction.reason);
         let mut state = self.lock_state();
         drop(compaction);
         if let Some(cf) = state.cfs.get_mut(&cf.id) {
+            cf.stats.add_compaction(output_level, reason, stats);
             cf.score_levels();
         }
         self.weigh(&mut state, [cf.id]);
         drop(state);
         drop(old);
+        self.snapshots.note_gone(&snapshots);
         self.tell_stalls();
         Ok(())
     }
 
-    /// Compacts the user keys `[begin, end]` (`None` is open) down to the
-    /// deepest level that holds any of them.
-    pub fn compact_range(
-        self: &Arc<Self>,
-        cf: &Arc<ColumnFamilyData>,
-        begin: Option<&[u8]>,
-        end: Option<&[u8]>,
-        bottommost: Bottommost,
-    ) -> Result<()> {
-        self.flush(std::slice::from_ref(cf), true)?;
-        self.lock_state().manual_compactions += 1;
-        let outcome = guarded(|| self.compact_levels(cf, begin, end, bottommost));
-        self.lock_state().manual_compactions -= 1;
-        // A failure that a background job would only try again is the caller's.
-        if let Err(e) = &outcome
-            && self.severity(Source::Compaction, e) > Severity::SoftError
-        {
-            self.report(Source::Compaction, e, "a manual compaction");
+    /// Logs that `compaction` begins, as job `number`.
+    fn tell_start(&self, cf: &ColumnFamilyData, compaction: &Compaction, number: u64) {
+        self.log.write(&format!(
+            "[{}] [JOB {number}] Compacting {}",
+            cf.name,
+            compaction.summary()
+        ));
+        let mut event = Event::new(number, "compaction_started")
+            .text("cf_name", &cf.name)
+            .text("compaction_reason", compaction.reason);
+        for (level, files) in &compaction.inputs {
+            let numbers = files.iter().map(|f| f.meta.number);
+            event = event.list(&format!("files_L{level}"), numbers);
         }
-        self.work.notify_all();
-        self.done.notify_all();
-        if outcome.is_ok() {
-            self.purge_obsolete_files();
-        }
-        outcome
+        let inputs = compaction.inputs.iter().flat_map(|(_, files)| files);
+        event
+            .number("input_data_size", inputs.map(|f| f.meta.size).sum::<u64>())
+            .log(&self.log);
     }
 
-    fn compact_levels(
-        &self,
-        cf: &Arc<ColumnFamilyData>,
-        begin: Option<&[u8]>,
-        end: Option<&[u8]>,
-        bottommost: Bottommost,
-    ) -> Result<()> {
-        let deepest = |cf: &CfState| {
-            (0..cf.version.levels.len())
-                .rev()
-                .find(|&l| cf.version.num_files(l) > 0)
-        };
-        let mut level = 0;
-        loop {
-            let output = {
-                let state = self.lock_state();
-                let Some(cf) = state.cfs.get(&cf.id) else {
-                    return Ok(());
-                };
-                let Some(last) = deepest(cf) else {
-                    return Ok(());
-                };
-                match level {
-                    _ if level > last => return Ok(()),
-                    0 => cf.levels.base_level.max(1).min(cf.version.levels.len() - 1),
-                    _ if level < last => level + 1,
-                    // The deepest level is rewritten in place, if at all.
-                    _ => level,
-                }
-            };
-            let forced = matches!(bottommost, Bottommost::Force | Bottommost::ForceOptimized);
-            if output == level && (level > 0 && !forced) {
-                return Ok(());
-            }
-            self.compact_level(cf, level, output, begin, end)?;
-            if output == level {
-                return Ok(());
-            }
-            level = output;
+    /// After a compaction of `cf` ended, well or not: its files are free again.
+    pub(crate) fn compaction_ended(&self, cf: &ColumnFamilyData) {
+        let mut state = self.lock_state();
+        state.running_compactions -= 1;
+        if let Some(cf) = state.cfs.get_mut(&cf.id) {
+            cf.score_levels();
         }
-    }
-
-    fn compact_level(
-        &self,
-        cf: &Arc<ColumnFamilyData>,
-        level: usize,
-        output: usize,
-        begin: Option<&[u8]>,
-        end: Option<&[u8]>,
-    ) -> Result<()> {
-        let compaction = {
-            let mut state = self.lock_state();
-            loop {
-                Self::check_healthy(&state)?;
-                let Some(current) = state.cfs.get(&cf.id) else {
-                    return Ok(());
-                };
-                let picked = pick::pick_manual(
-                    &current.version,
-                    &cf.options,
-                    &cf.comparator,
-                    level,
-                    output,
-                    begin,
-                    end,
-                );
-                match picked {
-                    None => return Ok(()),
-                    Some(Ok(compaction)) => break compaction,
-                    // A running compaction holds some of the files.
-                    Some(Err(())) => {
-                        let soon = Instant::now() + Duration::from_millis(100);
-                        self.wait_for_job(&mut state, Some(soon));
-                    }
-                }
-            }
-        };
-        self.lock_state().running_compactions += 1;
-        let outcome = guarded(|| self.run_compaction(cf, compaction));
-        self.lock_state().running_compactions -= 1;
-        outcome
     }
 
     /// Waits until no flush or compaction is running or due.
@@ -268,6 +256,7 @@ impl Engine {
             self.flush(&self.column_families(), true)?;
         }
         let mut state = self.lock_state();
+        self.look_for_due(&mut state);
         let failures = state.failure.totals();
         state.failure.flush.hurry();
         state.failure.compaction.hurry();
@@ -292,13 +281,21 @@ impl Engine {
     pub fn create_cf(
         self: &Arc<Self>,
         name: &str,
-        options: CfOptions,
+        mut options: CfOptions,
     ) -> Result<Arc<ColumnFamilyData>> {
+        if self.options.stamps_values && !options.values_have_times {
+            // As in RocksDB: they live forever.
+            TimeToLive::give(&mut options, 0, &self.options.clock);
+        }
         options.validate()?;
         self.options.check_family(&options)?;
-        self.create_cf_arc(name, Arc::new(options))
+        let created = self.create_cf_arc(name, Arc::new(options))?;
+        self.write_options_file();
+        Ok(created)
     }
 
+    /// [`create_cf`](Self::create_cf) of checked options; the options file is
+    /// left to the caller.
     pub(crate) fn create_cf_arc(
         self: &Arc<Self>,
         name: &str,
@@ -365,7 +362,6 @@ impl Engine {
         self.renew_generation(&switching)?;
         drop(switching);
         self.log.write(&format!("Created column family [{name}]"));
-        self.follow_families();
         Ok(())
     }
 
@@ -412,6 +408,7 @@ impl Engine {
             self.weigh(&mut state, []);
             removed
         };
+        self.note_dropped(cf);
         let end = self.renew_generation(&switching)?;
         drop(switching);
         if let Some(cf) = &removed {
@@ -422,7 +419,7 @@ impl Engine {
         self.done.notify_all();
         self.log
             .write(&format!("Dropped column family [{}]", cf.name));
-        self.follow_families();
+        self.write_options_file();
         Ok(())
     }
 
@@ -436,12 +433,14 @@ impl Engine {
         ranges
             .iter()
             .map(|(start, end)| {
+                let user = &cf.comparator.user;
+                let (start, end) = (user.first_version(start), user.first_version(end));
                 crate::read::estimate::approximate_size(
                     &view.version,
                     &self.tables,
                     &cf.comparator,
-                    start,
-                    end,
+                    &start,
+                    &end,
                 )
             })
             .collect()
@@ -461,9 +460,7 @@ impl Engine {
         for (cf, version) in views {
             for (level, files) in version.levels.iter().enumerate() {
                 for file in files {
-                    let open =
-                        self.tables
-                            .open(file, &cf.comparator, version.block_cache.as_ref())?;
+                    let open = self.tables.open(file, &cf.comparator, &version.open_with)?;
                     let properties = open.table.properties();
                     out.push(LiveTable {
                         column_family_name: cf.name.clone(),

@@ -2,7 +2,7 @@
 //!
 //! [`Engine`] is the whole of it behind the public API, which only converts
 //! types and keeps lifetimes. Its methods are spread over the files below by
-//! stage: [`open`], `recover`, `writes`, `reads`, `maintain` (flush, compaction,
+//! stage: [`open`], `read_only`, `secondary`, `repair`, `recover`, `writes`, `reads`, `maintain` (flush, compaction,
 //! column families), `stalls`, `failure`, `resume`, `budget`, `properties`, [`files`] (deleting what is obsolete), and
 //! `close` here.
 //!
@@ -12,35 +12,54 @@
 pub(crate) mod archive;
 mod budget;
 pub(crate) mod cf;
+mod change;
+mod checkpoint;
 mod counts;
+mod direct;
+mod due;
+mod events;
 pub(crate) mod failure;
 pub(crate) mod files;
 mod fold;
 mod gap;
+pub(crate) mod history;
 pub(crate) mod info_log;
+pub(crate) mod ingest;
+pub(crate) mod internal_stats;
 mod maintain;
+mod manual;
 pub(crate) mod open;
-mod options_file;
+pub(crate) mod options_file;
+mod pending;
 mod properties;
-mod reads;
+mod read_only;
+mod reader;
+pub(crate) mod reads;
 mod recover;
+mod repair;
 mod resume;
+mod secondary;
 pub(crate) mod snapshot;
 mod stalls;
 pub(crate) mod state;
+mod stats_dump;
 mod switch;
 #[cfg(test)]
 mod tests;
+pub(crate) mod ttl;
 pub(crate) mod updates;
 pub(crate) mod writes;
 
 pub(crate) use cf::ColumnFamilyData;
+pub(crate) use open::new_session_id;
 
+use crate::jobs::rate_limiter::Client;
+use crate::listener::queue::EventQueue;
 use crate::memtable::budget::Tenant;
 use crate::options::DbOptions;
 use crate::perf::{self, PerfMetric, Step, StepTimer};
 use crate::read::table_cache::TableCache;
-use crate::stats::{Histogram, Statistics, Stopwatch, Ticker, tick, time};
+use crate::stats::{Histogram, Statistics, StatsLevel, Stopwatch, Ticker, tick, time};
 use crate::version::ObsoleteFiles;
 use crate::version::set::VersionSet;
 use crate::write::CommitProtocol;
@@ -50,14 +69,19 @@ use crate::write::log::Wal;
 use crate::write::stall::StallGate;
 use arc_swap::ArcSwap;
 use archive::LastPurge;
+use files::Deletions;
 use info_log::InfoLog;
+use internal_stats::db_text::DbStats;
+use internal_stats::micros;
 use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
+use pending::PendingOutputs;
+use reader::Role;
 use snapshot::SnapshotList;
 use state::DbState;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread::JoinHandle;
 use std::time::Instant;
 use switch::Unsettled;
@@ -65,6 +89,32 @@ use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::relay::Relay;
 use whitewater_storage::fs::{FileLock, Fs};
 use whitewater_storage::{Error, ErrorKind, Result};
+
+/// What a manual compaction is to do besides merging.
+#[derive(Debug, Clone)]
+pub(crate) struct ManualSpec {
+    pub bottommost: Bottommost,
+    /// No automatic compaction starts meanwhile.
+    pub exclusive: bool,
+    /// Move the result to `target_level` afterwards.
+    pub change_level: bool,
+    /// `None` is the least level that can hold the files.
+    pub target_level: Option<usize>,
+    /// Moves the limit of the history first; empty does not.
+    pub history_low: Vec<u8>,
+}
+
+impl Default for ManualSpec {
+    fn default() -> Self {
+        ManualSpec {
+            bottommost: Bottommost::default(),
+            exclusive: true,
+            change_level: false,
+            target_level: None,
+            history_low: Vec::new(),
+        }
+    }
+}
 
 /// How a manual compaction treats the bottommost level. RocksDB's meanings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -91,10 +141,24 @@ pub(crate) struct LiveTable {
 
 /// An open database.
 pub(crate) struct Engine {
+    /// Whether it writes, or only reads what another one writes.
+    role: Role,
     pub(crate) dir: PathBuf,
+    /// The options that it was opened with. What can be changed is read from
+    /// `DbState::options`.
     pub(crate) options: DbOptions,
+    /// A copy of the option at present, for writers. Written by: changes of
+    /// options, under the database mutex. Read by: writers. Publishes nothing:
+    /// relaxed.
+    pub(crate) max_total_wal_size: AtomicU64,
     pub(crate) fs: Arc<dyn Fs>,
     pub(crate) log: InfoLog,
+    pub(crate) stats: DbStats,
+    pending: PendingOutputs,
+    /// Set at the end of opening.
+    events: OnceLock<EventQueue>,
+    /// Numbers of jobs, for the log. Publishes nothing: relaxed.
+    jobs: AtomicU64,
     pub(crate) db_id: String,
     pub(crate) session_id: String,
     pub(crate) versions: VersionSet,
@@ -107,6 +171,9 @@ pub(crate) struct Engine {
     pub(crate) work: Condvar,
     /// Signals callers: a background job ended.
     pub(crate) done: Condvar,
+    /// Signals the thread that writes statistics to LOG: the period has
+    /// changed, or the end.
+    pub(crate) dumps: Condvar,
 
     /// How writes are committed.
     pub(crate) protocol: CommitProtocol,
@@ -115,8 +182,13 @@ pub(crate) struct Engine {
     pub(crate) gate: StallGate,
     /// This database's part of a budget of memory, if there is one.
     pub(crate) tenant: Option<Arc<Tenant>>,
+    /// What paces the writes of flushes and compactions, if anything does.
+    pub(crate) limiter: Option<Arc<Client>>,
     pub(crate) wal: Wal,
     pub(crate) last_purge: LastPurge,
+    /// Held by whoever writes an options file. Outside the database mutex.
+    options_files: Mutex<()>,
+    pub(crate) deletions: Deletions,
     /// Where writes go at present.
     /// Written by: a switch. Read by: writers. Publishes: the generation.
     pub(crate) generation: ArcSwap<Generation>,
@@ -143,7 +215,9 @@ pub(crate) struct Engine {
 
     /// Whether writes bypassed the log, so that close must flush.
     /// Written by: writers (relaxed, and only the first of them). Read by:
-    /// close. Publishes nothing.
+    /// close, and reads of what is persisted. Publishes nothing: that the
+    /// writer of an unlogged entry is ahead of a reader that sees the entry
+    /// follows from its sequence number being published after.
     pub(crate) unlogged: AtomicBool,
 
     default_cf: Arc<ColumnFamilyData>,
@@ -198,18 +272,22 @@ impl Engine {
             && let Err(e) = self.flush(&self.column_families(), true)
         {
             self.log
-                .write(&format!("flushing unlogged writes failed: {e}"));
+                .error(&format!("flushing unlogged writes failed: {e}"));
         }
         self.state.lock().closing = true;
         self.cancel.store(true, Ordering::Relaxed);
+        if let Some(limiter) = &self.limiter {
+            limiter.close();
+        }
         self.let_writers_through(true);
         self.work.notify_all();
         self.done.notify_all();
+        self.dumps.notify_all();
         if wait {
             let threads = std::mem::take(&mut *self.threads.lock());
             for thread in threads {
                 if thread.join().is_err() {
-                    self.log.write("a background thread panicked");
+                    self.log.error("a background thread panicked");
                 }
             }
         }
@@ -222,7 +300,10 @@ impl Engine {
         // The purge comes before the versions go: their files stay.
         self.purge_obsolete_files();
         if let Err(e) = self.close_log() {
-            self.log.write(&format!("closing the log failed: {e}"));
+            self.log.error(&format!("closing the log failed: {e}"));
+        }
+        if let Some(events) = self.events.get() {
+            events.end();
         }
         if self.lock.lock().take().is_some() {
             self.log.write("Shutdown complete");
@@ -250,6 +331,11 @@ impl Engine {
     /// The error for calls after close.
     pub(crate) fn shutdown_error() -> Error {
         Error::new(ErrorKind::ShutdownInProgress, "the database is closing")
+    }
+
+    /// The number of a job that begins.
+    pub(crate) fn next_job(&self) -> u64 {
+        self.jobs.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Counts, if statistics are on.
@@ -280,7 +366,15 @@ impl Engine {
     /// The database mutex, its wait measured for the caller's perf context.
     pub(crate) fn lock_state(&self) -> MutexGuard<'_, DbState> {
         let _timer = perf::timer(PerfMetric::DbMutexLockNanos);
-        self.state.lock()
+        match self.statistics() {
+            Some(s) if s.includes(StatsLevel::All) => {
+                let start = Instant::now();
+                let state = self.state.lock();
+                s.add(Ticker::DbMutexWaitMicros, micros(start.elapsed()));
+                state
+            }
+            _ => self.state.lock(),
+        }
     }
 
     /// Waits until a background job has ended, measured for the caller's perf

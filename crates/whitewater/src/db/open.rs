@@ -3,9 +3,13 @@
 use super::Engine;
 use super::archive::{self, LastPurge};
 use super::cf::ColumnFamilyData;
+use super::direct;
 use super::files::{Needed, remove_leftovers};
 use super::info_log::InfoLog;
-use super::recover::{LogReplay, Replayed};
+use super::internal_stats::db_text::{DbStats, Figures};
+use super::pending::PendingOutputs;
+use super::reader::Role;
+use super::recover::{LogReplay, Replayed, Tables};
 use super::snapshot::SnapshotList;
 use super::stalls::DbStall;
 use super::state::{CfState, DbState};
@@ -23,8 +27,8 @@ use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex, RwLock};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use whitewater_concurrent::group::GroupQueue;
 use whitewater_concurrent::publish::Publication;
@@ -42,7 +46,7 @@ use whitewater_storage::{Error, Result};
 pub(crate) const DEFAULT_CF: &str = "default";
 
 /// What the opener asked for, by column family name.
-type Wanted = BTreeMap<String, Arc<CfOptions>>;
+pub(super) type Wanted = BTreeMap<String, Arc<CfOptions>>;
 
 impl Engine {
     /// Opens the database in `dir` with the listed column families; "default"
@@ -69,7 +73,8 @@ impl Engine {
         fs.create_dir_all(&wal_dir)?;
         let lock = fs.lock(&filename::lock(dir))?;
         let exists = check_existence(&*fs, dir, &options)?;
-        let log = InfoLog::create(&*fs, dir, options.keep_log_file_num);
+        direct::check(&*fs, dir, &options)?;
+        let log = InfoLog::create(&fs, dir, &options);
         log_options(&log, &options, &wanted);
         let db_id = load_or_make_identity(&*fs, dir)?;
         if !exists {
@@ -96,6 +101,7 @@ impl Engine {
         // The manifest's id is the authority; IDENTITY is a copy for people.
         let db_id = recovered.db_id.clone().unwrap_or(db_id);
         let tenant = options.budget().map(Tenant::new);
+        let statistics = options.statistics.clone();
         let opening = Opening {
             fs,
             dir,
@@ -104,7 +110,7 @@ impl Engine {
             wanted,
             db_id,
             log,
-            versions,
+            versions: versions.counting(statistics.as_ref()),
             obsolete,
             tenant,
         };
@@ -119,10 +125,12 @@ impl Engine {
 
     /// What opening still does once there is an engine.
     fn start(self: &Arc<Self>, missing: Vec<(String, Arc<CfOptions>)>) -> Result<()> {
+        self.start_events()?;
         for (name, options) in missing {
             self.create_cf_arc(&name, options)?;
         }
-        self.follow_families();
+        self.write_options_file();
+        self.start_stats_dumps()?;
         jobs::start(self)
     }
 
@@ -163,17 +171,17 @@ impl Engine {
 }
 
 /// Everything known before the logs are replayed.
-struct Opening<'a> {
-    fs: Arc<dyn Fs>,
-    dir: &'a Path,
-    wal_dir: PathBuf,
-    options: DbOptions,
-    wanted: Wanted,
-    db_id: String,
-    log: InfoLog,
-    versions: VersionSet,
-    obsolete: Arc<ObsoleteFiles>,
-    tenant: Option<Arc<Tenant>>,
+pub(super) struct Opening<'a> {
+    pub fs: Arc<dyn Fs>,
+    pub dir: &'a Path,
+    pub wal_dir: PathBuf,
+    pub options: DbOptions,
+    pub wanted: Wanted,
+    pub db_id: String,
+    pub log: InfoLog,
+    pub versions: VersionSet,
+    pub obsolete: Arc<ObsoleteFiles>,
+    pub tenant: Option<Arc<Tenant>>,
 }
 
 impl Opening<'_> {
@@ -183,11 +191,11 @@ impl Opening<'_> {
         lock: Box<dyn whitewater_storage::fs::FileLock>,
     ) -> Result<Arc<Engine>> {
         let session_id = new_session_id();
-        let replayed = LogReplay {
+        let replay = LogReplay {
             fs: &self.fs,
             dir: self.dir,
             wal_dir: &self.wal_dir,
-            mode: self.options.wal_recovery_mode,
+            options: &self.options,
             versions: &self.versions,
             log: &self.log,
             db_id: &self.db_id,
@@ -195,8 +203,10 @@ impl Opening<'_> {
             recovered: &recovered,
             wanted: &self.wanted,
             tenant: self.tenant.as_ref(),
-        }
-        .run()?;
+            tables: Tables::Write,
+            now: self.options.clock.now(),
+        };
+        let replayed = replay.run(replay.open_logs()?)?;
         let buffer = self
             .wanted
             .values()
@@ -233,6 +243,7 @@ impl Opening<'_> {
 
         let mut state = DbState {
             stalls: DbStall::new(self.options.delayed_write_rate),
+            options: Arc::new(self.options.clone()),
             ..DbState::default()
         };
         for cf in current.values() {
@@ -258,12 +269,29 @@ impl Opening<'_> {
                 .cfs
                 .insert(cf.id, CfState::new(data, mem, cf.current.clone()));
         }
+        state.set_threads();
         self.clean_up(&state, wal_number, &replayed.cut_logs);
         let default_cf =
             state.cfs.get(&0).map(|cf| cf.data.clone()).ok_or_else(|| {
                 Error::corruption("the manifest dropped the default column family")
             })?;
-        self.into_engine(state, wal, default_cf, session_id, (log, end), lock)
+        let engine = self.into_engine(
+            state,
+            wal,
+            default_cf,
+            session_id,
+            (log, end),
+            Some(lock),
+            Role::Primary,
+        );
+        let ids: Vec<u32> = engine.lock_state().cfs.keys().copied().collect();
+        engine.weigh(&mut engine.state.lock(), ids);
+        engine.tell_stalls();
+        if let Some(tenant) = &engine.tenant {
+            let flusher: Arc<dyn Flusher> = engine.clone();
+            tenant.set_flusher(Arc::downgrade(&flusher));
+        }
+        Ok(engine)
     }
 
     /// Records what replay wrote: from here on the replayed logs are obsolete.
@@ -310,18 +338,18 @@ impl Opening<'_> {
     }
 
     fn clean_up(&self, state: &DbState, wal_number: u64, cut: &BTreeMap<u64, u64>) {
-        let live: BTreeSet<u64> = state
-            .cfs
-            .values()
-            .flat_map(|cf| cf.version.levels.iter().flatten())
-            .map(|f| f.meta.number)
+        let versions = || state.cfs.values().map(|cf| &cf.version);
+        let tables = versions().flat_map(|v| v.levels.iter().flatten());
+        let blobs = versions().flat_map(|v| v.blobs.iter());
+        let live: BTreeSet<u64> = (tables.map(|f| f.meta.number))
+            .chain(blobs.map(|b| b.file.meta.number))
             .collect();
         let removed = remove_leftovers(
             &*self.fs,
             self.dir,
             &self.wal_dir,
             &Needed {
-                live_tables: &live,
+                live: &live,
                 manifest: self.versions.manifest_number(),
                 min_log: wal_number,
                 archive: self.options.archives_logs(),
@@ -334,15 +362,20 @@ impl Opening<'_> {
         }
     }
 
-    fn into_engine(
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts of an engine, once each"
+    )]
+    pub(super) fn into_engine(
         self,
         state: DbState,
         wal: Wal,
         default_cf: Arc<ColumnFamilyData>,
         session_id: String,
         (first_log, end): (Arc<Segment>, End),
-        lock: Box<dyn whitewater_storage::fs::FileLock>,
-    ) -> Result<Arc<Engine>> {
+        lock: Option<Box<dyn whitewater_storage::fs::FileLock>>,
+        role: Role,
+    ) -> Arc<Engine> {
         let o = &self.options;
         let policy = YieldPolicy {
             max_yield: if o.enable_write_thread_adaptive_yield {
@@ -352,10 +385,12 @@ impl Opening<'_> {
             },
             slow_yield: Duration::from_micros(o.write_thread_slow_yield_usec),
         };
-        let tables = TableCache::new(self.fs.clone(), self.dir.to_path_buf(), o.max_open_files);
-        let ids: Vec<u32> = state.cfs.keys().copied().collect();
-        let tenant = self.tenant.clone();
-        let engine = Arc::new(Engine {
+        let tables = TableCache::new(self.fs.clone(), self.dir.to_path_buf(), o.max_open_files)
+            .with_direct_reads(o.use_direct_reads)
+            .counting(o.statistics.as_ref());
+        let stats = DbStats::new(Figures::at_open(end.last, o.statistics.as_deref()));
+        Arc::new(Engine {
+            role,
             dir: self.dir.to_path_buf(),
             tables: Arc::new(tables),
             generation: ArcSwap::from_pointee(Generation::new(
@@ -374,9 +409,15 @@ impl Opening<'_> {
             gate: StallGate::new(),
             retired: Mutex::default(),
             tenant: self.tenant,
+            max_total_wal_size: AtomicU64::new(self.options.max_total_wal_size),
+            limiter: self.options.limiter(),
             options: self.options,
             fs: self.fs,
             log: self.log,
+            stats,
+            pending: PendingOutputs::default(),
+            events: OnceLock::new(),
+            jobs: AtomicU64::new(0),
             db_id: self.db_id,
             session_id,
             versions: self.versions,
@@ -385,27 +426,26 @@ impl Opening<'_> {
             state: Mutex::new(state),
             work: Condvar::new(),
             done: Condvar::new(),
+            dumps: Condvar::new(),
             wal,
             last_purge: LastPurge::default(),
+            options_files: Mutex::default(),
+            deletions: super::files::Deletions::default(),
             attention: AtomicBool::new(false),
             unlogged: AtomicBool::new(false),
             default_cf,
             cancel: AtomicBool::new(false),
             threads: Mutex::default(),
-            lock: Mutex::new(Some(lock)),
-        });
-        engine.weigh(&mut engine.state.lock(), ids);
-        engine.tell_stalls();
-        if let Some(tenant) = tenant {
-            let flusher: Arc<dyn Flusher> = engine.clone();
-            tenant.set_flusher(Arc::downgrade(&flusher));
-        }
-        Ok(engine)
+            lock: Mutex::new(lock),
+        })
     }
 }
 
 /// Validates options and adds the default column family.
-fn check_wanted(options: &DbOptions, families: Vec<(String, CfOptions)>) -> Result<Wanted> {
+pub(super) fn check_wanted(
+    options: &DbOptions,
+    families: Vec<(String, CfOptions)>,
+) -> Result<Wanted> {
     options.validate()?;
     let mut wanted = Wanted::new();
     for (name, cf) in families {
@@ -459,22 +499,24 @@ fn check_existence(fs: &dyn Fs, dir: &Path, options: &DbOptions) -> Result<bool>
 }
 
 /// Writes version and options to the info log, one per line.
-fn log_options(log: &InfoLog, options: &DbOptions, wanted: &Wanted) {
-    log.write(&format!(
+pub(super) fn log_options(log: &InfoLog, options: &DbOptions, wanted: &Wanted) {
+    log.header(&format!(
         "Whitewater version: {}",
         env!("CARGO_PKG_VERSION")
     ));
-    let dump = |title: &str, text: String| {
-        log.write(title);
-        text.lines()
-            .for_each(|line| log.write(&format!("  Options.{line}")));
+    let dump = |text: String| {
+        for line in text.lines() {
+            if let Some((name, value)) = line.split_once('=') {
+                log.header(&format!("{:>40}: {value}", format!("Options.{name}")));
+            }
+        }
     };
-    dump("Database options", options.to_string());
+    dump(options.to_string());
     for (name, cf) in wanted {
-        dump(
-            &format!("Options of column family [{name}]"),
-            cf.to_string(),
-        );
+        log.header(&format!(
+            "--------------- Options for column family [{name}]:"
+        ));
+        dump(cf.to_string());
     }
 }
 
@@ -493,7 +535,7 @@ fn load_or_make_identity(fs: &dyn Fs, dir: &Path) -> Result<String> {
 }
 
 /// 20 base-36 characters, different for every opening.
-fn new_session_id() -> String {
+pub(crate) fn new_session_id() -> String {
     const DIGITS: &[u8; 36] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     let mut random = uuid::Uuid::new_v4().as_u128();
     (0..20)
@@ -505,8 +547,9 @@ fn new_session_id() -> String {
         .collect()
 }
 
-/// Every table the manifest names must be there with its size.
-fn check_tables_present(fs: &dyn Fs, dir: &Path, recovered: &Recovered) -> Result<()> {
+/// Every table the manifest names must be there with its size, and every blob
+/// file at all.
+pub(super) fn check_tables_present(fs: &dyn Fs, dir: &Path, recovered: &Recovered) -> Result<()> {
     for cf in recovered.column_families.values() {
         for file in cf.current.levels.iter().flatten() {
             let path = filename::table(dir, file.meta.number);
@@ -528,6 +571,15 @@ fn check_tables_present(fs: &dyn Fs, dir: &Path, recovered: &Recovered) -> Resul
                     file.meta.size
                 ))
                 .in_file(&path, Some(size.min(file.meta.size))));
+            }
+        }
+        for blobs in cf.current.blobs.iter() {
+            let path = filename::blob(dir, blobs.file.meta.number);
+            if !fs.exists(&path)? {
+                return Err(
+                    Error::corruption("a blob file that the manifest names is missing")
+                        .in_file(&path, None),
+                );
             }
         }
     }

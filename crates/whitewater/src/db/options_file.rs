@@ -1,39 +1,72 @@
-//! Keeping RocksDB's `OPTIONS` file true about column families.
+//! Writing `OPTIONS-<number>`: what the options are, for RocksDB's tools and
+//! [`Options::load_latest`](crate::Options::load_latest).
 //!
-//! RocksDB leaves a file with its options; its tools open the column families
-//! that the newest one lists, and fail when they are not those of the
-//! database. This engine reads no options from it and makes none where there
-//! is none, but when column families come and go it writes a new one that
-//! lists them, with everything else as it was.
+//! A new file is written when the database is opened, when column families come
+//! and go, and when options change. It has all that holds at that moment
+//! (`options::file` has the format). The two newest files stay, as in RocksDB,
+//! and all while file deletions are disabled.
 //!
-//! The data does not depend on it: failures are left to the caller's log.
+//! The data does not depend on it: a failure goes to LOG and the database goes
+//! on.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use super::Engine;
+use crate::options::file::{print, read};
+use std::path::{Path, PathBuf};
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, read_file, write_file_atomically};
-use whitewater_storage::{Error, Result};
+use whitewater_storage::{Error, ErrorKind, Result};
 
-/// Far more than RocksDB writes for thousands of column families.
+/// Far more than there is for thousands of column families.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// Options files kept, the new one included, as RocksDB does.
+/// Options files kept, the new one included.
 const KEPT: usize = 2;
 
-/// Makes the newest options file of `dir` list exactly the column families
-/// `live`, by writing one numbered by `next_number` (given the newest file's
-/// number). Does nothing without such a file, and when it lists them already.
-///
-/// # Errors
-/// When a file cannot be read or written, or is not text.
-pub(crate) fn follow_families(
-    fs: &dyn Fs,
-    dir: &Path,
-    live: &BTreeSet<String>,
-    next_number: impl FnOnce(u64) -> u64,
-) -> Result<()> {
-    let mut numbers: Vec<u64> = fs
-        .list(dir)?
+impl Engine {
+    /// Writes an options file with the options at present.
+    pub(crate) fn write_options_file(&self) {
+        // Whoever comes last finds the newest options.
+        let _one_at_a_time = self.options_files.lock();
+        if let Err(e) = self.try_write_options_file() {
+            self.log
+                .warn(&format!("writing the options file failed: {e}"));
+        }
+    }
+
+    fn try_write_options_file(&self) -> Result<()> {
+        let (db, families) = {
+            let state = self.state.lock();
+            let cfs = state.cfs.values();
+            let families = cfs.map(|cf| (cf.data.clone(), cf.options().clone()));
+            (state.options.clone(), families.collect::<Vec<_>>())
+        };
+        let named = families.iter().map(|(cf, o)| (cf.name.as_str(), &**o));
+        let text = print(&db, named);
+        let old = numbers(&*self.fs, &self.dir)?;
+        if let Some(&newest) = old.last() {
+            self.versions.mark_file_number_used(newest);
+        }
+        let number = self.versions.new_file_number();
+        let path = filename::options(&self.dir, number);
+        let temporary = filename::temp(&self.dir, number);
+        write_file_atomically(&*self.fs, &temporary, &path, text.as_bytes())?;
+        // Somebody may be about to copy them; the next one written counts again.
+        let disabled = self.deletions.disabled();
+        let excess = match *disabled {
+            0 => (old.len() + 1).saturating_sub(KEPT),
+            _ => 0,
+        };
+        for &number in &old[..excess] {
+            self.fs.remove(&filename::options(&self.dir, number))?;
+        }
+        Ok(())
+    }
+}
+
+/// The numbers of the options files in `dir`, ascending.
+fn numbers(fs: &dyn Fs, dir: &Path) -> Result<Vec<u64>> {
+    let names = fs.list(dir)?;
+    let mut numbers: Vec<u64> = names
         .iter()
         .filter_map(|name| match filename::parse(name) {
             Some(FileType::Options(n)) => Some(n),
@@ -41,140 +74,25 @@ pub(crate) fn follow_families(
         })
         .collect();
     numbers.sort_unstable();
-    let Some(&newest) = numbers.last() else {
-        return Ok(());
-    };
+    Ok(numbers)
+}
+
+/// Reads the newest options file of the database in `dir`; with its path.
+///
+/// # Errors
+/// `NotFound` when there is none, `InvalidArgument` naming the file when it is
+/// not one, `IOError` when it cannot be read.
+pub(crate) fn load_latest(fs: &dyn Fs, dir: &Path) -> Result<(PathBuf, read::Parsed)> {
+    let newest = numbers(fs, dir)?.pop().ok_or_else(|| {
+        Error::new(
+            ErrorKind::NotFound,
+            format_args!("no options file in {}", dir.display()),
+        )
+    })?;
     let path = filename::options(dir, newest);
-    let text = String::from_utf8(read_file(fs, &path, MAX_BYTES)?)
-        .map_err(|_| Error::corruption("not text").in_file(&path, None))?;
-    let Some(text) = with_families(&text, live) else {
-        return Ok(());
-    };
-    let number = next_number(newest);
-    let temporary = filename::temp(dir, number);
-    let path = filename::options(dir, number);
-    write_file_atomically(fs, &temporary, &path, text.as_bytes())?;
-    let old = (numbers.len() + 1).saturating_sub(KEPT);
-    for &number in &numbers[..old] {
-        fs.remove(&filename::options(dir, number))?;
-    }
-    Ok(())
-}
-
-/// The options file `text` with sections for exactly the column families
-/// `live`; `None` when it has them already.
-fn with_families(text: &str, live: &BTreeSet<String>) -> Option<String> {
-    let mut missing: BTreeSet<String> = live.iter().map(|name| escaped(name)).collect();
-    let mut out = String::with_capacity(text.len());
-    let mut keep = true;
-    let mut same = true;
-    let escaped_live = missing.clone();
-    for line in text.split_inclusive('\n') {
-        if let Some(title) = line.trim().strip_prefix('[') {
-            keep = true;
-            if let Some(name) = family_of(title) {
-                keep = escaped_live.contains(name);
-                same &= keep;
-                missing.remove(name);
-            }
-        }
-        if keep {
-            out.push_str(line);
-        }
-    }
-    if same && missing.is_empty() {
-        return None;
-    }
-    if !out.ends_with('\n') {
-        out.push('\n');
-    }
-    for name in &missing {
-        // Sections may be empty: the options are RocksDB's defaults then.
-        let table = format!("[TableOptions/BlockBasedTable \"{name}\"]");
-        out.push_str(&format!("\n[CFOptions \"{name}\"]\n\n{table}\n"));
-    }
-    Some(out)
-}
-
-/// The column family, as it is written, that a section is about; `title`
-/// follows the bracket.
-fn family_of(title: &str) -> Option<&str> {
-    let of_family = title.starts_with("CFOptions") || title.starts_with("TableOptions");
-    let (_, name) = title.split_once('"').filter(|_| of_family)?;
-    name.rsplit_once('"').map(|(name, _)| name)
-}
-
-/// A name as the file has it.
-fn escaped(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    for c in name.chars() {
-        match c {
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\\' | '#' | ':' => out.extend(['\\', c]),
-            _ => out.push(c),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use whitewater_storage::fs::mem::MemFs;
-
-    const TEXT: &str = "# A comment.\n[Version]\n  options_file_version=1.1\n\n[DBOptions]\n  \
-        max_open_files=-1\n\n[CFOptions \"default\"]\n  num_levels=7\n\
-        [TableOptions/BlockBasedTable \"default\"]\n  block_size=4096\n\n\
-        [CFOptions \"a\\:b\"]\n  num_levels=3\n[TableOptions/BlockBasedTable \"a\\:b\"]\n";
-
-    fn names(names: &[&str]) -> BTreeSet<String> {
-        names.iter().map(|&name| name.to_owned()).collect()
-    }
-
-    #[test]
-    fn sections_follow_the_families() {
-        assert_eq!(with_families(TEXT, &names(&["default", "a:b"])), None);
-
-        let dropped = with_families(TEXT, &names(&["default"])).unwrap();
-        assert_eq!(dropped, TEXT[..TEXT.find("[CFOptions \"a").unwrap()]);
-
-        let created = with_families(TEXT, &names(&["default", "a:b", "c#"])).unwrap();
-        let added = "\n[CFOptions \"c\\#\"]\n\n[TableOptions/BlockBasedTable \"c\\#\"]\n";
-        assert_eq!(created, format!("{TEXT}{added}"));
-        assert_eq!(
-            with_families(&created, &names(&["default", "a:b", "c#"])),
-            None
-        );
-    }
-
-    #[test]
-    fn only_the_newest_file_counts_and_two_are_kept() {
-        let fs = MemFs::new();
-        let dir = Path::new("/db");
-        fs.create_dir_all(dir).unwrap();
-        let follow = |live: &[&str]| {
-            follow_families(&fs, dir, &names(live), |newest| newest + 10).unwrap();
-            let mut files = fs.list(dir).unwrap();
-            files.sort();
-            files.join(" ")
-        };
-        assert_eq!(follow(&["default", "x"]), "");
-        let write = |number, text: &str| {
-            let path = filename::options(dir, number);
-            write_file_atomically(&fs, &filename::temp(dir, 1), &path, text.as_bytes()).unwrap();
-        };
-        write(7, "of no use");
-        write(9, TEXT);
-        assert_eq!(follow(&["default", "a:b"]), "OPTIONS-000007 OPTIONS-000009");
-        assert_eq!(follow(&["default"]), "OPTIONS-000009 OPTIONS-000019");
-        assert_eq!(follow(&["default"]), "OPTIONS-000009 OPTIONS-000019");
-        assert_eq!(follow(&["default", "x"]), "OPTIONS-000019 OPTIONS-000029");
-        let text = read_file(&fs, &filename::options(dir, 29), MAX_BYTES).unwrap();
-        assert!(
-            String::from_utf8(text)
-                .unwrap()
-                .contains("[CFOptions \"x\"]")
-        );
-    }
+    let bytes = read_file(fs, &path, MAX_BYTES)?;
+    let in_file = |e: Error| e.in_file(&path, None);
+    let text = String::from_utf8(bytes).map_err(|_| in_file(Error::invalid("not text")))?;
+    let parsed = read::parse(&text).map_err(in_file)?;
+    Ok((path, parsed))
 }

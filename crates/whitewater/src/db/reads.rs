@@ -3,19 +3,26 @@
 use super::Engine;
 use super::cf::{ColumnFamilyData, SuperVersion};
 use super::snapshot::SnapshotGuard;
+use super::ttl::{TIMESTAMP, unstamped};
+use crate::memtable::Memtable;
 use crate::options::CfOptions;
-use crate::options::read::ReadSpec;
+use crate::options::read::{ReadSpec, ReadTier};
 use crate::perf::{self, PerfMetric};
-use crate::read::db_iter::{DbIter, DbIterParts, PrefixMode};
+use crate::read::all_prefixes::AllPrefixes;
+use crate::read::blob::{BorrowedBlobs, OwnedBlobs};
+use crate::read::db_iter::{DbIter, DbIterParts, PrefixMode, VersionRange};
 use crate::read::get::GetContext;
 use crate::read::merging::{failed_iterator, merging_memtables};
 use crate::read::rangedel::FragmentedTombstones;
+use crate::read::timed::{Activity, During};
 use crate::read::{estimate, level};
-use crate::stats::{Histogram, Ticker};
+use crate::stats::{Histogram, Ticker, counted_merge};
 use bytes::Bytes;
 use std::any::Any;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
+use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::{SequenceNumber, seek_key};
 use whitewater_storage::{Error, Result};
 
@@ -28,10 +35,11 @@ impl Engine {
         spec: &ReadSpec,
     ) -> Result<Option<Bytes>> {
         let _timer = self.time(Histogram::DbGet);
-        check_snapshot(cf, spec)?;
+        let _activity = self.reads_for(Activity::Get);
         let choosing = perf::timer(PerfMetric::GetSnapshotTime);
         // Pin first, then load the number: V1.
         let view = cf.pin();
+        self.check_spec(cf, &view, spec)?;
         let seq = self.sequence_in(&view, spec);
         choosing.stop();
         let found = self.get_in(cf, &view, key, seq, spec);
@@ -53,22 +61,32 @@ impl Engine {
         seq: SequenceNumber,
         spec: &ReadSpec,
     ) -> Result<Option<Bytes>> {
-        let mut ctx = GetContext::new(key, cf.options.merge_operator.as_deref());
-        let asking = perf::timer(PerfMetric::GetFromMemtableTime);
-        let mut asked = 1;
-        view.mem.get(key, seq, &mut ctx)?;
-        for mem in &view.imm {
-            if ctx.done() {
-                break;
+        let version = spec.timestamp.as_ref().map(|time| [key, time].concat());
+        let version = version.as_deref();
+        let mut ctx = GetContext::new(key, view.options.merge_operator.as_deref())
+            .ignoring_tombstones(spec.ignore_range_deletions);
+        if !self.passes_over_memtables(spec) {
+            let asking = perf::timer(PerfMetric::GetFromMemtableTime);
+            let mut asked = 1;
+            let look_up = |mem: &Memtable, ctx: &mut GetContext<'_>| match version {
+                None => mem.get(key, seq, ctx),
+                Some(version) => mem.get_version(version, seq, ctx),
+            };
+            look_up(&view.mem, &mut ctx)?;
+            for mem in &view.imm {
+                if ctx.done() {
+                    break;
+                }
+                asked += 1;
+                look_up(mem, &mut ctx)?;
             }
-            asked += 1;
-            mem.get(key, seq, &mut ctx)?;
+            asking.stop();
+            perf::count(PerfMetric::GetFromMemtableCount, asked);
         }
-        asking.stop();
-        perf::count(PerfMetric::GetFromMemtableCount, asked);
         let in_memory = ctx.done();
-        if !in_memory {
+        if !in_memory && spec.tier != ReadTier::Memtable {
             let _timer = perf::timer(PerfMetric::GetFromOutputFilesTime);
+            let key = version.unwrap_or(key);
             let lookup = seek_key(key, seq);
             level::get(
                 &view.version,
@@ -81,8 +99,26 @@ impl Engine {
             )?;
         }
         let _timer = perf::timer(PerfMetric::GetPostProcessTime);
-        let found = ctx.finish()?;
+        let (level, operands) = (ctx.level(), ctx.num_operands());
+        let blobs = BorrowedBlobs {
+            version: &view.version,
+            tables: &self.tables,
+        };
+        let finished = match operands {
+            0 => ctx.finish_with(&blobs),
+            _ => self.count_merge(operands, || ctx.finish_with(&blobs)),
+        };
+        let found = unstamped(&view.options, finished?)?;
         if let Some(statistics) = self.statistics() {
+            let at = match level {
+                Some(0) => Some(Ticker::GetHitL0),
+                Some(1) => Some(Ticker::GetHitL1),
+                Some(_) => Some(Ticker::GetHitL2AndUp),
+                None => None,
+            };
+            if let Some(at) = at {
+                statistics.add(at, 1);
+            }
             let hit = if in_memory {
                 Ticker::MemtableHit
             } else {
@@ -98,6 +134,11 @@ impl Engine {
         Ok(found)
     }
 
+    /// Whether a look-up leaves memtables out, as what they hold may be lost.
+    fn passes_over_memtables(&self, spec: &ReadSpec) -> bool {
+        spec.tier == ReadTier::Persisted && self.unlogged.load(Ordering::Relaxed)
+    }
+
     /// One consistent view over all keys, whatever their column families.
     pub fn multi_get(
         &self,
@@ -105,12 +146,14 @@ impl Engine {
         spec: &ReadSpec,
     ) -> Vec<Result<Option<Bytes>>> {
         let _timer = self.time(Histogram::DbMultiget);
+        let _activity = self.reads_for(Activity::MultiGet);
         let mut cfs: Vec<&Arc<ColumnFamilyData>> = keys.iter().map(|(cf, _)| *cf).collect();
         cfs.sort_by_key(|cf| cf.id);
         cfs.dedup_by_key(|cf| cf.id);
         // With several column families the views must be of one age, or a
         // batch over two of them could show in one only. A registered snapshot
         // holds every view taken after it to its own number.
+        let one_age = self.views_of_one_age();
         let snapshot = (cfs.len() > 1 && spec.snapshot.is_none()).then(|| self.snapshot());
         let views: Vec<Arc<SuperVersion>> = cfs.iter().map(|cf| cf.pin_owned()).collect();
         let seq = match &snapshot {
@@ -118,11 +161,13 @@ impl Engine {
             // Without a snapshot there is one view at most.
             None => views.first().map_or(0, |view| self.sequence_in(view, spec)),
         };
+        drop(one_age);
         let found: Vec<Result<Option<Bytes>>> = keys
             .iter()
             .map(|(cf, key)| {
-                check_snapshot(cf, spec)?;
                 let at = cfs.partition_point(|c| c.id < cf.id);
+                spec.limits().check_deadline()?;
+                self.check_spec(cf, &views[at], spec)?;
                 self.get_in(cf, &views[at], key, seq, spec)
             })
             .collect();
@@ -131,8 +176,30 @@ impl Engine {
         perf::count(PerfMetric::MultigetReadBytes, bytes);
         if let Some(statistics) = self.statistics() {
             statistics.record(Histogram::BytesPerMultiget, bytes);
+            let hits = found.iter().flatten().flatten().count() as u64;
+            statistics.add(Ticker::NumberMultigetCalls, 1);
+            statistics.add(Ticker::NumberMultigetKeysRead, keys.len() as u64);
+            statistics.add(Ticker::NumberMultigetKeysFound, hits);
+            statistics.add(Ticker::NumberMultigetBytesRead, bytes);
         }
         found
+    }
+
+    /// What the calling thread reads tables for until the result is dropped, if
+    /// statistics are on.
+    #[inline]
+    pub(super) fn reads_for(&self, activity: Activity) -> Option<During> {
+        self.statistics().map(|_| activity.begin())
+    }
+
+    /// Runs `merge` of a key with so many operands, counted and timed.
+    #[cold]
+    fn count_merge<T>(&self, operands: usize, merge: impl FnOnce() -> Result<T>) -> Result<T> {
+        let Some(statistics) = self.statistics() else {
+            return merge();
+        };
+        statistics.record(Histogram::ReadNumMergeOperands, operands as u64);
+        counted_merge(statistics, merge)
     }
 
     /// Whether `key` may exist; with its value when a memtable has it. Asks
@@ -143,19 +210,31 @@ impl Engine {
         key: &[u8],
         spec: &ReadSpec,
     ) -> (bool, Option<Bytes>) {
-        if check_snapshot(cf, spec).is_err() {
+        let view = cf.pin();
+        if self.check_spec(cf, &view, spec).is_err() {
             return (true, None);
         }
-        let view = cf.pin();
+        if spec.timestamp.is_some() {
+            let mut cached = spec.clone();
+            cached.tier = ReadTier::BlockCache;
+            let seq = self.sequence_in(&view, spec);
+            return match self.get_in(cf, &view, key, seq, &cached) {
+                Ok(found) => (found.is_some(), found),
+                Err(_) => (true, None),
+            };
+        }
         let seq = self.sequence_in(&view, spec);
-        let mut ctx = GetContext::new(key, cf.options.merge_operator.as_deref());
+        let mut ctx = GetContext::new(key, view.options.merge_operator.as_deref());
         for mem in std::iter::once(&view.mem).chain(&view.imm) {
             if mem.get(key, seq, &mut ctx).is_err() {
                 return (true, None);
             }
             if ctx.done() {
                 return match ctx.finish() {
-                    Ok(Some(value)) => (true, Some(value)),
+                    Ok(Some(value)) => (
+                        true,
+                        unstamped(&view.options, Some(value)).unwrap_or_default(),
+                    ),
                     Ok(None) => (false, None),
                     Err(_) => (true, None),
                 };
@@ -171,14 +250,17 @@ impl Engine {
         self.tick(Ticker::NoIteratorCreated, 1);
         let view = cf.pin_owned();
         let sequence = self.sequence_in(&view, spec);
-        let prefix_mode = prefix_mode(&cf.options, spec);
+        let options = &view.options;
+        let prefix_mode = prefix_mode(options, spec);
         let mut sources = Vec::new();
         let mut tombstones = Vec::new();
-        let mut added = check_snapshot(cf, spec);
+        let mut added = self.check_iteration(cf, &view, spec);
         for mem in std::iter::once(&view.mem).chain(&view.imm) {
             sources.push(match prefix_mode {
                 PrefixMode::Never => mem.iter(),
-                PrefixMode::AfterSeek | PrefixMode::Always => mem.prefix_iter(),
+                PrefixMode::AfterSeek | PrefixMode::Always => {
+                    mem.prefix_iter(options.prefix_extractor.as_ref())
+                }
             });
             added = added.and_then(|()| {
                 tombstones.extend(mem.raw_tombstones()?);
@@ -187,6 +269,9 @@ impl Engine {
         }
         let memtables = sources.len();
         let added = added.and_then(|()| {
+            if spec.tier == ReadTier::Memtable {
+                return Ok(());
+            }
             level::add_iterators(
                 &view.version,
                 &self.tables,
@@ -196,30 +281,56 @@ impl Engine {
                 &mut tombstones,
             )
         });
+        if !tables_know_prefixes(&view) {
+            let all = |source: BoxedIterator| -> BoxedIterator { Box::new(AllPrefixes(source)) };
+            let tables = sources.split_off(memtables);
+            sources.extend(tables.into_iter().map(all));
+        }
+        if spec.ignore_range_deletions {
+            tombstones.clear();
+        }
         let only_memtable = sources.len() == 1;
         let source = match added {
             Ok(()) => merging_memtables(cf.comparator.clone(), sources, memtables),
             Err(e) => failed_iterator(e),
         };
+        let merge_operator = options.merge_operator.clone();
+        let prefix_extractor = options.prefix_extractor.clone();
+        let versions = spec.timestamp.clone().map(|upto| VersionRange {
+            upto,
+            from: spec.iter_start_ts.clone(),
+        });
+        let values_have_times = options.values_have_times;
+        let blobs = OwnedBlobs {
+            version: view.version.clone(),
+            tables: self.tables.clone(),
+        };
         let mut pins: Vec<Arc<dyn Any + Send + Sync>> = vec![view];
         if let Some(snapshot) = &spec.snapshot {
             pins.push(snapshot.clone());
         }
-        DbIter::new(DbIterParts {
+        let mut iter = DbIter::new(DbIterParts {
             source,
             only_memtable,
             tombstones: FragmentedTombstones::new(&tombstones, &cf.comparator.user),
             comparator: cf.comparator.user.clone(),
-            merge_operator: cf.options.merge_operator.clone(),
+            merge_operator,
+            blobs: Arc::new(blobs),
             sequence,
+            versions,
             lower_bound: spec.lower_bound.clone(),
             upper_bound: spec.upper_bound.clone(),
-            prefix_extractor: cf.options.prefix_extractor.clone(),
+            prefix_extractor,
             prefix_mode,
             max_skippable_internal_keys: spec.max_skippable_internal_keys,
+            limits: spec.limits(),
             statistics: self.options.statistics.clone(),
             pins,
-        })
+        });
+        if values_have_times {
+            iter.hide_suffix(TIMESTAMP);
+        }
+        iter
     }
 
     /// The number to read `view` at, which was pinned before.
@@ -233,6 +344,91 @@ impl Engine {
         spec.sequence(visible).min(view.mem.horizon())
     }
 
+    /// Refuses to iterate as `spec` says where that cannot be done.
+    ///
+    /// # Errors
+    /// Those of `check_snapshot`; `NotSupported` for iterators over what is
+    /// persisted, as in RocksDB.
+    fn check_iteration(
+        &self,
+        cf: &ColumnFamilyData,
+        view: &SuperVersion,
+        spec: &ReadSpec,
+    ) -> Result<()> {
+        if spec.tier == ReadTier::Persisted {
+            return Err(Error::not_supported(
+                "ReadTier::Persisted is not supported by iterators",
+            ));
+        }
+        self.check_spec(cf, view, spec)?;
+        if let (Some(from), size) = (&spec.iter_start_ts, cf.comparator.user.timestamp_size()) {
+            check_timestamp(&cf.name, size, from.len())?;
+            if spec.timestamp.is_none() {
+                return Err(Error::invalid("iter_start_ts needs a timestamp"));
+            }
+            if spec.tailing {
+                return Err(Error::not_supported("tailing iterators with iter_start_ts"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses to read as `spec` says where that cannot be done.
+    ///
+    /// # Errors
+    /// Those of `check_snapshot`; `InvalidArgument` when a timestamp is missing,
+    /// has the wrong size or is below the limit of the history.
+    fn check_spec(
+        &self,
+        cf: &ColumnFamilyData,
+        view: &SuperVersion,
+        spec: &ReadSpec,
+    ) -> Result<()> {
+        let user = &cf.comparator.user;
+        match &spec.timestamp {
+            None if user.timestamp_size() > 0 => return Err(no_timestamp(&cf.name)),
+            None => {}
+            Some(time) => {
+                check_timestamp(&cf.name, user.timestamp_size(), time.len())?;
+                let low = &view.version.history_low;
+                if !low.is_empty() && user.compare_timestamps(time, low).is_lt() {
+                    return Err(Error::invalid(format_args!(
+                        "Read timestamp: {time:02x?} is smaller than full_history_ts_low: {low:02x?}"
+                    )));
+                }
+            }
+        }
+        self.check_snapshot(cf, view, spec)
+    }
+
+    /// Refuses to read at a snapshot what does not keep old values.
+    ///
+    /// # Errors
+    /// `NotSupported` for a column family that updates values in place, and for
+    /// a secondary instance.
+    fn check_snapshot(
+        &self,
+        cf: &ColumnFamilyData,
+        view: &SuperVersion,
+        spec: &ReadSpec,
+    ) -> Result<()> {
+        if spec.snapshot.is_none() {
+            return Ok(());
+        }
+        if !self.has_snapshots() {
+            return Err(Error::not_supported(
+                "snapshot not supported in secondary mode",
+            ));
+        }
+        if view.options.inplace_update_support {
+            return Err(Error::not_supported(format_args!(
+                "column family [{}] has no snapshots: it updates values in place (inplace_update_support)",
+                cf.name
+            )));
+        }
+        Ok(())
+    }
+
     /// A snapshot of the state now.
     pub fn snapshot(&self) -> SnapshotGuard {
         let now = SystemTime::now()
@@ -242,15 +438,35 @@ impl Engine {
     }
 }
 
-/// Refuses to read at a snapshot what does not keep old values.
+/// Whether the tables of `view` are opened with the prefix extractor that holds
+/// at present: with that of the database's opening.
+fn tables_know_prefixes(view: &SuperVersion) -> bool {
+    let now = view.options.prefix_extractor.as_ref().map(|e| e.name());
+    let opened_with = view.version.open_with.prefix_extractor.as_ref();
+    now == opened_with.map(|e| e.name())
+}
+
+/// A call without a timestamp on a column family whose keys have them.
+pub(crate) fn no_timestamp(family: &str) -> Error {
+    Error::invalid(format_args!(
+        "cannot call this method on column family {family} that enables timestamp"
+    ))
+}
+
+/// Checks the size of a timestamp `given` for a column family whose keys have
+/// some of `size` bytes.
 ///
 /// # Errors
-/// `NotSupported` for a column family that updates values in place.
-fn check_snapshot(cf: &ColumnFamilyData, spec: &ReadSpec) -> Result<()> {
-    if spec.snapshot.is_some() && cf.options.inplace_update_support {
-        return Err(Error::not_supported(format_args!(
-            "column family [{}] has no snapshots: it updates values in place (inplace_update_support)",
-            cf.name
+/// `InvalidArgument`, in RocksDB's words, when they have none or of another size.
+pub(super) fn check_timestamp(family: &str, size: usize, given: usize) -> Result<()> {
+    if size == 0 {
+        return Err(Error::invalid(format_args!(
+            "cannot call this method on column family {family} that does not enable timestamp"
+        )));
+    }
+    if given != size {
+        return Err(Error::invalid(format_args!(
+            "Timestamp sizes mismatch: expect {size}, {given} given"
         )));
     }
     Ok(())

@@ -6,13 +6,17 @@
 //! manifest and the logs as they were, so recovery starts over (its tables are
 //! leftovers then). Nothing is ever appended to a log that was replayed: what
 //! lies behind a cut can never come back.
+//!
+//! One who only reads keeps the memtables instead ([`Tables::Keep`]), and opens
+//! all logs ([`LogReplay::open_logs`]) before it asks whether they are still
+//! those that belong to the manifest it has read.
 
 use super::info_log::InfoLog;
 use crate::compact::output::OutputContext;
 use crate::flush;
 use crate::memtable::budget::Tenant;
 use crate::memtable::{Home, Inserter, Memtable};
-use crate::options::CfOptions;
+use crate::options::{CfOptions, DbOptions};
 use crate::version::Version;
 use crate::version::set::{Recovered, VersionSet};
 use crate::write::log::Link;
@@ -22,18 +26,35 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use whitewater_storage::batch::{self, Op};
 use whitewater_storage::filename::{self, FileType};
-use whitewater_storage::fs::Fs;
+use whitewater_storage::fs::{Fs, SequentialFile};
 use whitewater_storage::key::{InternalComparator, SequenceNumber};
 use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::wal::{LogReader, ReadOutcome, RecoveryMode};
 use whitewater_storage::{Error, Result};
+
+/// What becomes of memtables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tables {
+    /// They are written as tables.
+    Write,
+    /// They are kept, for one who only reads.
+    Keep,
+}
+
+/// A log that was opened to be replayed.
+#[derive(Debug)]
+pub(crate) struct OpenedLog {
+    pub number: u64,
+    file: Box<dyn SequentialFile>,
+    size: u64,
+}
 
 /// What replay needs to know.
 pub(crate) struct LogReplay<'a> {
     pub fs: &'a Arc<dyn Fs>,
     pub dir: &'a Path,
     pub wal_dir: &'a Path,
-    pub mode: RecoveryMode,
+    pub options: &'a DbOptions,
     pub versions: &'a VersionSet,
     pub log: &'a InfoLog,
     pub db_id: &'a str,
@@ -41,6 +62,9 @@ pub(crate) struct LogReplay<'a> {
     pub recovered: &'a Recovered,
     pub wanted: &'a BTreeMap<String, Arc<CfOptions>>,
     pub tenant: Option<&'a Arc<Tenant>>,
+    pub tables: Tables,
+    /// Seconds since 1970, by the database's clock.
+    pub now: u64,
 }
 
 /// What replay made.
@@ -48,6 +72,8 @@ pub(crate) struct LogReplay<'a> {
 pub(crate) struct Replayed {
     /// Level-0 tables by column family.
     pub tables: BTreeMap<u32, Vec<FileMetaData>>,
+    /// Memtables that were kept, by column family, oldest first.
+    pub memtables: BTreeMap<u32, Vec<Arc<Memtable>>>,
     pub last_sequence: SequenceNumber,
     /// Logs that were read.
     pub logs: Vec<u64>,
@@ -84,8 +110,21 @@ impl Progress {
 }
 
 impl LogReplay<'_> {
-    /// Replays all logs that are needed.
-    pub fn run(&self) -> Result<Replayed> {
+    /// Opens all logs that are needed.
+    pub fn open_logs(&self) -> Result<Vec<OpenedLog>> {
+        let open = |number| {
+            let path = filename::wal(self.wal_dir, number);
+            Ok(OpenedLog {
+                number,
+                size: self.fs.file_size(&path)?,
+                file: self.fs.open_sequential(&path)?,
+            })
+        };
+        self.logs()?.into_iter().map(open).collect()
+    }
+
+    /// Replays `logs`, all that are needed.
+    pub fn run(&self, logs: Vec<OpenedLog>) -> Result<Replayed> {
         let mut progress = Progress {
             out: Replayed {
                 last_sequence: self.recovered.last_sequence,
@@ -98,10 +137,10 @@ impl LogReplay<'_> {
             ends: BTreeMap::new(),
             first_log: self.first_log(),
         };
-        for number in self.logs()? {
-            self.versions.mark_file_number_used(number);
-            progress.out.logs.push(number);
-            self.replay(number, &mut progress)?;
+        for log in logs {
+            self.versions.mark_file_number_used(log.number);
+            progress.out.logs.push(log.number);
+            self.replay(log, &mut progress)?;
         }
         self.check_tables_behind_cut(&progress)?;
         let ids: Vec<u32> = progress.memtables.keys().copied().collect();
@@ -155,6 +194,7 @@ impl LogReplay<'_> {
         for name in self.fs.list(self.dir)? {
             if let Some(
                 FileType::Table(n)
+                | FileType::Blob(n)
                 | FileType::Manifest(n)
                 | FileType::Options(n)
                 | FileType::Temp(n),
@@ -167,10 +207,10 @@ impl LogReplay<'_> {
         Ok(logs)
     }
 
-    fn replay(&self, number: u64, progress: &mut Progress) -> Result<()> {
+    fn replay(&self, log: OpenedLog, progress: &mut Progress) -> Result<()> {
+        let OpenedLog { number, file, size } = log;
         let path = filename::wal(self.wal_dir, number);
-        let size = self.fs.file_size(&path)?;
-        let mut reader = LogReader::new(self.fs.open_sequential(&path)?, number);
+        let mut reader = LogReader::new(file, number);
         let mut record = Vec::new();
         let mut batches = 0u64;
         loop {
@@ -178,7 +218,7 @@ impl LogReplay<'_> {
                 ReadOutcome::Record => {}
                 ReadOutcome::Eof => break,
                 ReadOutcome::TornTail { offset, bytes } => {
-                    if self.mode == RecoveryMode::AbsoluteConsistency {
+                    if self.options.wal_recovery_mode == RecoveryMode::AbsoluteConsistency {
                         return Err(Error::corruption_in(&path, offset, "truncated record"));
                     }
                     self.log.write(&format!(
@@ -186,12 +226,14 @@ impl LogReplay<'_> {
                         path.display()
                     ));
                     // What was torn off may be missing before the next log.
-                    progress.cut = (self.mode == RecoveryMode::PointInTime).then_some(number);
+                    progress.cut = (self.options.wal_recovery_mode == RecoveryMode::PointInTime)
+                        .then_some(number);
                     break;
                 }
                 ReadOutcome::Corrupt(e)
                     if reader.is_hole()
-                        && self.mode == RecoveryMode::TolerateCorruptedTailRecords =>
+                        && self.options.wal_recovery_mode
+                            == RecoveryMode::TolerateCorruptedTailRecords =>
                 {
                     self.log.write(&format!(
                         "Recovery: unfinished write in the tail of {}, what is behind it is dropped: {e}",
@@ -237,7 +279,7 @@ impl LogReplay<'_> {
             }
             if let Some((before, e)) = broken_link(&record, progress) {
                 let e = e.in_file(&path, Some(reader.record_offset()));
-                if self.mode == RecoveryMode::TolerateCorruptedTailRecords {
+                if self.options.wal_recovery_mode == RecoveryMode::TolerateCorruptedTailRecords {
                     // Writers that had the last places there were killed.
                     self.log
                         .write(&format!("Recovery: the end of a log is missing: {e}"));
@@ -274,7 +316,7 @@ impl LogReplay<'_> {
         if e.kind() != whitewater_storage::ErrorKind::Corruption {
             return Err(e);
         }
-        match self.mode {
+        match self.options.wal_recovery_mode {
             RecoveryMode::AbsoluteConsistency | RecoveryMode::TolerateCorruptedTailRecords => {
                 Err(e)
             }
@@ -288,7 +330,7 @@ impl LogReplay<'_> {
                 Ok(true)
             }
             RecoveryMode::SkipAnyCorruptedRecord => {
-                self.log.write(&format!("Recovery: skipped: {e}"));
+                self.log.warn(&format!("Recovery: skipped: {e}"));
                 Ok(false)
             }
         }
@@ -355,6 +397,10 @@ impl LogReplay<'_> {
         let Some(mem) = progress.memtables.remove(&id).filter(|m| !m.is_empty()) else {
             return Ok(());
         };
+        if self.tables == Tables::Keep {
+            progress.out.memtables.entry(id).or_default().push(mem);
+            return Ok(());
+        }
         mem.seal();
         let cf = &self.recovered.column_families[&id];
         let options = &self.wanted[&cf.name];
@@ -362,6 +408,7 @@ impl LogReplay<'_> {
             fs: self.fs,
             dir: self.dir,
             versions: self.versions,
+            db: self.options,
             options,
             comparator: &InternalComparator::new(options.comparator.clone()),
             cf_id: id,
@@ -369,9 +416,12 @@ impl LogReplay<'_> {
             db_id: self.db_id,
             session_id: self.session_id,
             snapshots: &[],
+            limiter: None,
+            gate: None,
+            now: self.now,
             cancel: &AtomicBool::new(false),
         };
-        let tables = flush::write_level0(&ctx, &[mem])?;
+        let tables = flush::write_level0(&ctx, &[mem])?.files;
         progress.out.tables.entry(id).or_default().extend(tables);
         Ok(())
     }

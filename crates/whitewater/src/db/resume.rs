@@ -69,10 +69,13 @@ impl Engine {
     /// went wrong on the way. The database is as stopped as before then.
     pub fn resume(&self) -> Result<()> {
         self.log.write("Resuming DB");
+        let before = self.lock_state().failure.stop().cloned();
+        self.note_recovery(before.clone(), false);
         let outcome = self.try_resume();
+        self.note_recovered(before, outcome.as_ref().err().cloned(), false);
         match &outcome {
             Ok(()) => self.log.write("Successfully resumed DB"),
-            Err(e) => self.log.write(&format!("Failed to resume DB [{e}]")),
+            Err(e) => self.log.error(&format!("Failed to resume DB [{e}]")),
         }
         self.work.notify_all();
         self.done.notify_all();
@@ -97,6 +100,10 @@ impl Engine {
                 self.wait_for_job(&mut state, None);
             }
         }
+        // A flush that has ended may be about to do so: what it made obsolete goes
+        // to the archive, where the rest is going to be deleted.
+        let flushed = self.lock_state().oldest_wal();
+        self.purge_logs_between_switches(flushed);
         let end = self.stand_in();
         self.await_nobody()?; // upholds F4
         self.check_published()?;
@@ -237,8 +244,9 @@ impl Engine {
     ) -> Result<()> {
         let snapshots = self.snapshots.sequences();
         for (cf, memtables) in due {
-            let ctx = self.output_context(cf, &snapshots);
-            tables.insert(cf.id, write_level0(&ctx, memtables)?);
+            let options = cf.options();
+            let ctx = self.output_context(cf, &options, &snapshots);
+            tables.insert(cf.id, write_level0(&ctx, memtables)?.files);
         }
         Ok(())
     }
@@ -274,7 +282,7 @@ impl Engine {
                     else {
                         continue;
                     };
-                    let mem = std::mem::replace(&mut cf.mem, mem);
+                    let mem = cf.set_memtable(mem);
                     let imm = std::mem::take(&mut cf.imm);
                     cf.flush_requested = false;
                     old.push((cf.set_version(new.current.clone()), imm, mem));
@@ -300,11 +308,7 @@ impl Engine {
             self.install(&state, log, next.offset, next);
             cleared
         };
-        for path in obsolete {
-            if let Err(e) = self.fs.remove(&path) {
-                self.log.write(&format!("deleting an old log failed: {e}"));
-            }
-        }
+        self.delete_replaced_logs(obsolete);
         self.purge_obsolete_files();
         cleared
     }

@@ -10,11 +10,17 @@
 //! registers in a shard after that was listed reads the visible number later
 //! still (the shard's lock orders the two), so it sees nothing older than the
 //! newest versions of what is rewritten, and those are kept in any case.
+//!
+//! A release takes the database mutex only when the snapshot keeps something
+//! that compactions could drop ([`SnapshotList::watch`]).
 
 use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::fmt;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, OnceLock};
 use whitewater_concurrent::counter::thread_number;
 use whitewater_storage::key::SequenceNumber;
 
@@ -25,9 +31,26 @@ const SHARDS: usize = 16;
 type Shard = BTreeMap<SequenceNumber, (usize, u64)>;
 
 /// The sequence numbers that live snapshots read at.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct SnapshotList {
     shards: [CachePadded<Mutex<Shard>>; SHARDS],
+    /// Snapshots below this keep something that compactions would drop.
+    /// Written by: whoever finds out what is due, under the database mutex.
+    /// Read by: releases. Publishes nothing (relaxed): a release that misses a
+    /// new value was noticed by the compaction it comes from.
+    watched: AtomicU64,
+    /// One below `watched` was released and nobody has looked since. Written
+    /// by: releases. Taken by: compaction threads, under the database mutex,
+    /// which the waker takes after the write. Publishes the end of the snapshot.
+    released: AtomicBool,
+    /// Wakes who takes it.
+    waker: OnceLock<Box<dyn Fn() + Send + Sync>>,
+}
+
+impl fmt::Debug for SnapshotList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.sequences()).finish()
+    }
 }
 
 impl SnapshotList {
@@ -75,13 +98,54 @@ impl SnapshotList {
         oldest.min().map_or(0, |(_, time)| time)
     }
 
+    /// Releases of snapshots below `sequence` are to be noted.
+    pub fn watch(&self, sequence: SequenceNumber) {
+        self.watched.store(sequence, Relaxed);
+    }
+
+    /// Whether a release was noted since the last call.
+    pub fn take_released(&self) -> bool {
+        self.released.load(Relaxed) && self.released.swap(false, Acquire)
+    }
+
+    /// Calls `waker` after a release was noted.
+    pub fn on_release(&self, waker: impl Fn() + Send + Sync + 'static) {
+        // The first one stays.
+        let _ = self.waker.set(Box::new(waker));
+    }
+
+    /// Notes a release if one of `sequences`, ascending, is not live any more:
+    /// a compaction kept what it would not have needed to.
+    pub fn note_gone(&self, sequences: &[SequenceNumber]) {
+        if sequences.is_empty() {
+            return;
+        }
+        let live = self.sequences();
+        if sequences.iter().any(|s| live.binary_search(s).is_err()) {
+            self.note_release();
+        }
+    }
+
+    fn note_release(&self) {
+        self.released.store(true, Release);
+        if let Some(wake) = self.waker.get() {
+            wake();
+        }
+    }
+
     fn release(&self, shard: usize, seq: SequenceNumber) {
         let mut live = self.shards[shard].lock();
-        if let Some(entry) = live.get_mut(&seq) {
-            entry.0 -= 1;
-            if entry.0 == 0 {
-                live.remove(&seq);
-            }
+        let Some(entry) = live.get_mut(&seq) else {
+            return;
+        };
+        entry.0 -= 1;
+        if entry.0 > 0 {
+            return;
+        }
+        live.remove(&seq);
+        drop(live);
+        if seq < self.watched.load(Relaxed) {
+            self.note_release();
         }
     }
 }
@@ -148,5 +212,35 @@ mod tests {
         assert_eq!((list.count(), list.oldest_time()), (2000, 0));
         std::thread::spawn(move || drop(all)).join().unwrap();
         assert_eq!((list.count(), list.sequences().len()), (0, 0));
+    }
+
+    #[test]
+    fn releases_that_matter_are_noted() {
+        let list = Arc::new(SnapshotList::default());
+        let wakes = Arc::new(AtomicU64::new(0));
+        let count = wakes.clone();
+        list.on_release(move || {
+            count.fetch_add(1, Relaxed);
+        });
+        let take = |n| list.take(1, || n);
+        let (a, b, again, c) = (take(5), take(9), take(9), take(9));
+        drop(a);
+        assert!(!list.take_released());
+        list.watch(10);
+        drop(again);
+        drop(b);
+        assert!(!list.take_released(), "one is left");
+        drop(c);
+        assert_eq!(wakes.load(Relaxed), 1);
+        assert!(list.take_released() && !list.take_released());
+        drop(take(10));
+        assert!(!list.take_released());
+        let live = take(20);
+        list.note_gone(&[]);
+        list.note_gone(&[20]);
+        assert!(!list.take_released());
+        list.note_gone(&[10, 20]);
+        assert!(list.take_released());
+        drop(live);
     }
 }

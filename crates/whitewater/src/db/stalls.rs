@@ -7,11 +7,13 @@
 //! What LOG is to say waits until the mutex is free ([`Engine::tell_stalls`]).
 
 use super::Engine;
+use super::events::condition;
 use super::state::{CfState, DbState};
+use crate::listener::WriteStallInfo;
+use crate::listener::queue::Happened;
 use crate::write::stall::cause::{Cause, Load, Stall, StallCounts, pressure};
 use crate::write::stall::rate::{Debt, DelayRate};
 use crate::write::stall::{Demand, Pressure};
-use std::collections::BTreeMap;
 use whitewater_storage::Error;
 
 /// A column family's part.
@@ -32,6 +34,8 @@ pub(crate) struct DbStall {
     rate: DelayRate,
     /// Lines for LOG.
     lines: Vec<String>,
+    /// For listeners.
+    changes: Vec<WriteStallInfo>,
 }
 
 impl DbStall {
@@ -40,7 +44,15 @@ impl DbStall {
         DbStall {
             rate: DelayRate::new(max_rate),
             lines: Vec::new(),
+            changes: Vec::new(),
         }
+    }
+}
+
+impl DbStall {
+    /// Has delayed writes go at `max_rate` at most, as in [`DbStall::new`].
+    pub fn set_max_rate(&mut self, max_rate: u64) {
+        self.rate.set_max(max_rate);
     }
 }
 
@@ -52,13 +64,11 @@ impl Default for DbStall {
 
 impl CfState {
     fn load(&self) -> Load {
-        let levels = &self.version.levels;
-        let deepest = (0..levels.len()).rev().find(|&l| !levels[l].is_empty());
         Load {
             memtables: self.imm.len() as i32,
-            level0: self.version.num_files(0) as i32,
+            level0: self.levels.runs as i32,
             pending: self.levels.pending_bytes,
-            bottom: deepest.map_or(0, |l| self.version.level_bytes(l)),
+            bottom: self.version.level_bytes(self.version.last_level()),
         }
     }
 }
@@ -80,7 +90,7 @@ impl DbState {
             let Some(cf) = self.cfs.get_mut(&id) else {
                 continue;
             };
-            let options = cf.data.options.clone();
+            let options = cf.options().clone();
             let load = cf.load();
             let stall = load.stall(&options);
             let rate = self.stalls.rate;
@@ -112,6 +122,16 @@ impl DbState {
                 let text = load.describe(stall, &options, rates.now);
                 self.stalls.lines.push(format!("[{}] {text}", cf.data.name));
             }
+            let conditions = [stall, cf.stall.now].map(|stall| condition(pressure(stall)));
+            if let [cur, prev] = conditions
+                && cur != prev
+            {
+                self.stalls.changes.push(WriteStallInfo {
+                    cf_name: cf.data.name.clone(),
+                    cur,
+                    prev,
+                });
+            }
             cf.stall.now = stall;
             cf.stall.owed = load.pending;
             cf.stall.behind = load.is_behind(&options);
@@ -138,6 +158,10 @@ impl Engine {
     /// After the column families `ids` changed; see the module.
     pub(crate) fn weigh(&self, state: &mut DbState, ids: impl IntoIterator<Item = u32>) {
         state.weigh(ids);
+        for change in state.stalls.changes.drain(..) {
+            self.note(|| Happened::StallChanged(change));
+        }
+        self.watch_snapshots(state);
         self.gate.set(Demand {
             pressure: state.pressure(),
             behind: state.cfs.values().any(|cf| cf.stall.behind),
@@ -177,23 +201,5 @@ impl Engine {
     pub(super) fn stall_counts(&self) -> Vec<(String, u64)> {
         let name = "write-buffer-manager-limit-stops".to_owned();
         vec![(name, self.gate.budget_stops())]
-    }
-
-    /// A property that is a map, by RocksDB's name; `None` for others.
-    pub fn property_map(
-        &self,
-        cf: &std::sync::Arc<super::ColumnFamilyData>,
-        name: &str,
-    ) -> Option<BTreeMap<String, String>> {
-        let entries = match name.strip_prefix("rocksdb.")? {
-            "cf-write-stall-stats" => {
-                let state = self.lock_state();
-                state.cfs.get(&cf.id)?.stall.counts.entries()
-            }
-            "db-write-stall-stats" => self.stall_counts(),
-            _ => return None,
-        };
-        let text = |(k, n): (String, u64)| (k, n.to_string());
-        Some(entries.into_iter().map(text).collect())
     }
 }

@@ -2,10 +2,12 @@
 
 use super::cf::ColumnFamilyData;
 use super::failure::Failure;
+use super::internal_stats::CfStats;
 use super::stalls::{CfStall, DbStall};
-use crate::compact::pick::{self, CompactCursor, LevelState};
+use crate::compact::pick::{self, CompactCursor, LevelState, Moment};
+use crate::jobs::ThreadCount;
 use crate::memtable::Memtable;
-use crate::options::CfOptions;
+use crate::options::{CfOptions, DbOptions};
 use crate::version::Version;
 use crate::write::MemtableMap;
 use std::collections::BTreeMap;
@@ -18,9 +20,14 @@ use std::sync::{Arc, Weak};
 #[derive(Debug, Default)]
 pub(crate) struct DbState {
     pub cfs: BTreeMap<u32, CfState>,
+    /// The database's options at present.
+    pub options: Arc<DbOptions>,
     pub failure: Failure,
     /// Background threads are to end.
     pub closing: bool,
+    /// Threads for flushes and for compactions.
+    pub flush_threads: ThreadCount,
+    pub compaction_threads: ThreadCount,
     pub running_flushes: usize,
     pub running_compactions: usize,
     /// Manual compactions in progress: automatic ones wait.
@@ -38,40 +45,119 @@ pub(crate) struct DbState {
 #[derive(Debug)]
 pub(crate) struct CfState {
     pub data: Arc<ColumnFamilyData>,
+    /// The options at present: what was asked for, corrected.
+    options: Arc<CfOptions>,
+    /// The options before they are corrected, so that a correction ends when
+    /// the option that called for it changes.
+    asked: Arc<CfOptions>,
     pub mem: Arc<Memtable>,
     /// Switched out and not flushed yet, oldest first.
     pub imm: Vec<Arc<Memtable>>,
     pub version: Arc<Version>,
     pub levels: LevelState,
+    /// What `levels` was computed for besides the version.
+    pub moment: Moment,
+    /// A pick found nothing, though something is due: until the version or the
+    /// files being compacted change, none will.
+    pub nothing_to_pick: bool,
     pub cursor: CompactCursor,
     /// A flush job is running; its memtables are the first ones of `imm`.
     pub flushing: bool,
     /// Flush whatever is in `imm`, however little.
     pub flush_requested: bool,
+    /// Tables are being ingested: no compaction begins.
+    pub ingesting: bool,
     /// How it holds writers back.
     pub stall: CfStall,
+    /// What its jobs amount to.
+    pub stats: CfStats,
+    /// Memtables that were flushed, and versions that were replaced, while
+    /// somebody may hold on to them.
+    pub held: Held,
+}
+
+/// What readers may still hold of a column family's past.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    memtables: Vec<Weak<Memtable>>,
+    versions: Vec<Weak<Version>>,
+}
+
+impl Held {
+    /// `memtables` were flushed.
+    pub fn note_flushed<'a>(&mut self, memtables: impl IntoIterator<Item = &'a Arc<Memtable>>) {
+        self.memtables.retain(|mem| mem.strong_count() > 0);
+        let flushed = memtables.into_iter().map(Arc::downgrade);
+        self.memtables.extend(flushed);
+    }
+
+    fn note_replaced(&mut self, version: &Arc<Version>) {
+        self.versions.retain(|version| version.strong_count() > 0);
+        self.versions.push(Arc::downgrade(version));
+    }
+
+    /// The memtables that are still there, to be dropped without the mutex.
+    pub fn memtables(&self) -> Vec<Arc<Memtable>> {
+        self.memtables.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// The versions that are still there, to be dropped without the mutex.
+    pub fn versions(&self) -> Vec<Arc<Version>> {
+        self.versions.iter().filter_map(Weak::upgrade).collect()
+    }
 }
 
 impl CfState {
     /// The state of a column family with these parts.
     pub fn new(data: Arc<ColumnFamilyData>, mem: Arc<Memtable>, version: Arc<Version>) -> Self {
-        let levels = pick::level_state(&version, &data.options);
-        CfState {
+        let options = data.options();
+        let mut cf = CfState {
             data,
+            asked: options.clone(),
+            options,
             mem,
             imm: Vec::new(),
             version,
-            levels,
+            levels: LevelState::default(),
+            moment: Moment::default(),
+            nothing_to_pick: false,
             cursor: CompactCursor::default(),
             flushing: false,
             flush_requested: false,
+            ingesting: false,
             stall: CfStall::default(),
-        }
+            stats: CfStats::default(),
+            held: Held::default(),
+        };
+        cf.score_levels();
+        cf
     }
 
-    /// The options.
-    pub fn options(&self) -> &CfOptions {
-        &self.data.options
+    /// The options at present.
+    pub fn options(&self) -> &Arc<CfOptions> {
+        &self.options
+    }
+
+    /// The options as they were asked for.
+    pub fn asked_options(&self) -> &CfOptions {
+        &self.asked
+    }
+
+    /// Has `options` hold from now on, which were `asked` for, and shows them
+    /// to readers.
+    pub fn set_options(&mut self, asked: CfOptions, options: CfOptions) {
+        self.asked = Arc::new(asked);
+        self.options = Arc::new(options);
+        self.mem.shrink_to(self.options.write_buffer_size);
+        self.score_levels();
+        self.publish();
+    }
+
+    /// Has writes go to `mem`, made with options that may have changed since;
+    /// returns the memtable before.
+    pub fn set_memtable(&mut self, mem: Arc<Memtable>) -> Arc<Memtable> {
+        mem.shrink_to(self.options.write_buffer_size);
+        std::mem::replace(&mut self.mem, mem)
     }
 
     /// Installs `version` as the current one; returns the one before, to be
@@ -79,19 +165,23 @@ impl CfState {
     #[must_use]
     pub fn set_version(&mut self, version: Arc<Version>) -> Arc<Version> {
         let before = std::mem::replace(&mut self.version, version);
+        self.held.note_replaced(&before);
         self.score_levels();
         before
     }
 
-    /// Computes targets and scores anew: for another version, or when files
-    /// are not being compacted any more.
+    /// Finds out anew what is due: for another version or moment, or when
+    /// files are not being compacted any more.
     pub fn score_levels(&mut self) {
-        self.levels = pick::level_state(&self.version, &self.data.options);
+        let user = &self.data.comparator.user;
+        self.levels = pick::level_state(&self.version, &self.options, user, &self.moment);
+        self.nothing_to_pick = false;
     }
 
     /// Makes the current parts visible to readers.
     pub fn publish(&self) {
-        self.data.publish(&self.mem, &self.imm, &self.version);
+        self.data
+            .publish(&self.mem, &self.imm, &self.version, &self.options);
     }
 
     /// Whether a flush job should start.
@@ -104,11 +194,9 @@ impl CfState {
     /// Whether an automatic compaction is due.
     pub fn wants_compaction(&self) -> bool {
         !self.options().disable_auto_compactions
-            && self
-                .levels
-                .scores
-                .first()
-                .is_some_and(|(score, _)| *score >= 1.0)
+            && !self.ingesting
+            && self.levels.is_due()
+            && !self.nothing_to_pick
     }
 
     /// The oldest log that may hold entries not flushed yet.

@@ -28,10 +28,10 @@
 //! * S7: a switch that does not get from the close to the next generation stops
 //!   the database ([`Gap`]), so nobody waits for one that never comes.
 
-use super::Engine;
 use super::failure::Source;
 use super::gap::Gap;
 use super::state::{CfState, DbState};
+use super::{ColumnFamilyData, Engine};
 use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
 use crate::write::generation::{End, Generation};
@@ -76,21 +76,21 @@ impl Unsettled {
 }
 
 /// The log that writes go to after a switch.
-enum NextLog {
+pub(super) enum NextLog {
     /// The one they went to before.
     Same(Arc<Segment>),
     New(Arc<Segment>),
 }
 
 impl NextLog {
-    fn segment(&self) -> &Arc<Segment> {
+    pub(super) fn segment(&self) -> &Arc<Segment> {
         match self {
             NextLog::Same(log) | NextLog::New(log) => log,
         }
     }
 
     /// There is no switch: a new log is not needed.
-    fn discard(&self, wal: &Wal) {
+    pub(super) fn discard(&self, wal: &Wal) {
         if let NextLog::New(log) = self {
             wal.discard(log);
         }
@@ -116,7 +116,7 @@ impl Engine {
     #[cold]
     pub(super) fn attend(&self) -> Result<()> {
         let switching = self.switching();
-        let full: Vec<u32> = {
+        let (full, due): (usize, Vec<u32>) = {
             let mut state = self.lock_state();
             // While it fails, nobody may find the attention cleared and pass
             // (F2).
@@ -140,14 +140,22 @@ impl Engine {
             }
             let due =
                 |mem: &Memtable| mem.is_full() || (too_much_log && mem.wal_number() == oldest);
-            state
-                .cfs
-                .values()
-                .filter(|cf| due(&cf.mem))
-                .map(|cf| cf.data.id)
-                .collect()
+            let full = state.cfs.values().filter(|cf| cf.mem.is_full()).count();
+            let due = state.cfs.values().filter(|cf| due(&cf.mem));
+            (full, due.map(|cf| cf.data.id).collect())
         };
-        self.switch_memtables(&switching, &full, false)
+        self.count_flush_reason(full, false);
+        let due = self.with_others(due);
+        self.switch_memtables(&switching, &due, false)
+    }
+
+    /// The column families whose memtables are switched when those of `ids` are:
+    /// all of them, if flushes are atomic.
+    pub(super) fn with_others(&self, ids: Vec<u32>) -> Vec<u32> {
+        if ids.is_empty() || !self.options.atomic_flush {
+            return ids;
+        }
+        self.lock_state().cfs.keys().copied().collect()
     }
 
     /// Bytes of all logs that recovery may need.
@@ -157,7 +165,7 @@ impl Engine {
     }
 
     fn max_total_log_bytes(&self, state: &DbState) -> u64 {
-        match self.options.max_total_wal_size {
+        match state.options.max_total_wal_size {
             // RocksDB's default: four times all the write buffers there can be.
             0 => {
                 let buffers = |o: &CfOptions| {
@@ -211,8 +219,9 @@ impl Engine {
             };
             // Again: a flush may have taken up the request meanwhile.
             cf.flush_requested |= flush_now;
-            let full = std::mem::replace(&mut cf.mem, mem);
+            let full = cf.set_memtable(mem);
             full.retire(end.last);
+            self.note_sealed(&cf.data, &full);
             cf.imm.push(full);
             cf.publish(); // before `install`: upholds S2
         }
@@ -249,16 +258,23 @@ impl Engine {
 
     /// The column families of `ids` whose memtables hold something; with
     /// `flush_now`, older memtables of all of them are to be flushed, too.
+    ///
+    /// With atomic flushes it is all or none: an empty memtable may get a part
+    /// of a batch, the rest of which is in the others, before it is switched.
     fn request_flush(&self, ids: &[u32], flush_now: bool) -> Vec<u32> {
         let mut state = self.lock_state();
-        let mut due = Vec::new();
+        let (mut due, mut empty) = (Vec::new(), Vec::new());
         for id in ids {
             if let Some(cf) = state.cfs.get_mut(id) {
                 cf.flush_requested |= flush_now;
-                if !cf.mem.is_empty() {
-                    due.push(*id);
+                match cf.mem.is_empty() {
+                    true => empty.push(*id),
+                    false => due.push(*id),
                 }
             }
+        }
+        if self.options.atomic_flush && !due.is_empty() {
+            due.append(&mut empty);
         }
         if flush_now {
             self.work.notify_all();
@@ -266,14 +282,14 @@ impl Engine {
         due
     }
 
-    fn next_log(&self, before: &Generation) -> Result<NextLog> {
+    pub(super) fn next_log(&self, before: &Generation) -> Result<NextLog> {
         if before.log_is_empty() {
             return Ok(NextLog::Same(before.log.clone()));
         }
         self.new_log()
     }
 
-    fn new_log(&self) -> Result<NextLog> {
+    pub(super) fn new_log(&self) -> Result<NextLog> {
         let number = self.versions.new_file_number();
         let log = self.wal.create(number).map(NextLog::New);
         log.inspect_err(|e| self.report(Source::Log, e, "starting a new log"))
@@ -292,24 +308,26 @@ impl Engine {
                 ..
             } = &mut *state;
             let numbered = ids.iter().filter_map(|id| {
-                let data = cfs.get(id)?.data.clone();
+                let cf = cfs.get(id)?;
+                let (data, options) = (cf.data.clone(), cf.options().clone());
                 *next_memtable_id += 1;
-                Some((*id, data, *next_memtable_id - 1))
+                Some((*id, data, options, *next_memtable_id - 1))
             });
             numbered.collect()
         };
-        let make = |(id, data, number): (u32, Arc<super::ColumnFamilyData>, u64)| {
-            let home = Home {
-                family: &data.name,
-                tenant: self.tenant.as_ref(),
+        let make =
+            |(id, data, options, number): (u32, Arc<ColumnFamilyData>, Arc<CfOptions>, u64)| {
+                let home = Home {
+                    family: &data.name,
+                    tenant: self.tenant.as_ref(),
+                };
+                (id, Memtable::new(&options, home, wal_number, number))
             };
-            (id, Memtable::new(&data.options, home, wal_number, number))
-        };
         wanted.into_iter().map(make).collect()
     }
 
     /// Makes `log` the current one; returns where its first write begins.
-    fn continue_in(&self, log: &NextLog, before: &Generation, end: End) -> Result<u64> {
+    pub(super) fn continue_in(&self, log: &NextLog, before: &Generation, end: End) -> Result<u64> {
         match log {
             NextLog::Same(_) => Ok(before.start()),
             NextLog::New(log) => self.wal.install(log, end).inspect_err(|e| {
@@ -359,7 +377,7 @@ impl Engine {
     /// that follows the number `last`: if that is visible, nobody writes to
     /// them on behalf of an older log any more, unless an insert is pending
     /// (S4). Otherwise a flush does so later.
-    fn settle_empty(&self, state: &DbState, last: SequenceNumber, number: u64) {
+    pub(super) fn settle_empty(&self, state: &DbState, last: SequenceNumber, number: u64) {
         if self.is_inserted(last) {
             let empty = |cf: &&CfState| cf.mem.is_empty();
             for cf in state.cfs.values().filter(empty) {
@@ -410,7 +428,7 @@ impl Engine {
     }
 
     /// Gives back what was allocated beyond the end of a log.
-    fn trim(&self, log: &Segment, end: u64) {
+    pub(super) fn trim(&self, log: &Segment, end: u64) {
         if let Err(e) = self.wal.trim(log, end) {
             self.report(Source::Log, &e, "closing a log");
         }
@@ -424,7 +442,15 @@ impl Engine {
     /// # Errors
     /// A write in them failed.
     pub(crate) fn await_writers(&self, memtables: &[Arc<Memtable>]) -> Result<()> {
-        let last = memtables.iter().map(|m| m.last_number()).max().unwrap_or(0);
+        self.await_inserted(memtables.iter().map(|m| m.last_number()).max().unwrap_or(0))
+    }
+
+    /// Waits until everything up to `last` is visible, where a generation ended,
+    /// and in the memtables.
+    ///
+    /// # Errors
+    /// A write in it failed.
+    pub(super) fn await_inserted(&self, last: SequenceNumber) -> Result<()> {
         let waited = self.publication.wait(last);
         waited.map_err(|_| self.first_error())?;
         // After that: what is visible was counted as pending before.

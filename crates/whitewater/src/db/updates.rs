@@ -70,6 +70,7 @@ impl Engine {
     /// are not there any more; those of reading.
     pub(crate) fn updates_since(self: &Arc<Self>, seq: SequenceNumber) -> Result<Updates> {
         self.tick(Ticker::GetUpdatesSinceCalls, 1);
+        self.check_writer()?;
         if seq > self.publication.visible() {
             return Err(Error::new(
                 ErrorKind::NotFound,
@@ -316,14 +317,15 @@ impl Updates {
 
 /// A part of a file, read front to back.
 #[derive(Debug)]
-struct Part {
+pub(super) struct Part {
     file: Arc<dyn RandomAccessFile>,
     at: u64,
     end: u64,
 }
 
 impl Part {
-    fn new(file: &Arc<dyn RandomAccessFile>, at: u64, end: u64) -> Self {
+    /// The bytes from `at` to `end`.
+    pub fn new(file: &Arc<dyn RandomAccessFile>, at: u64, end: u64) -> Self {
         Part {
             file: file.clone(),
             at,

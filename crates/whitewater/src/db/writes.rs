@@ -1,8 +1,11 @@
 //! Writing: the database as the commit sequence's environment.
 
 use super::Engine;
+use super::cf::ColumnFamilyData;
 use super::failure::Source;
 use super::fold::Folding;
+use super::history::Stamped;
+use super::reads::no_timestamp;
 use crate::memtable::{Inserter, PreparedBatch, PreparedMany};
 use crate::options::read::WriteSpec;
 use crate::perf::{Step, StepTimer};
@@ -53,10 +56,18 @@ impl Engine {
         value: &[u8],
         spec: &WriteSpec,
     ) -> Result<()> {
+        let stamped = self.stamp(ty, value);
+        let value = stamped.as_deref().unwrap_or(value);
         check_lengths(key, value)?;
-        // The default family is always there.
-        if cf != 0 && !spec.ignore_missing_column_families {
-            check_family(&self.generation.load(), cf)?;
+        if cf == 0 {
+            // The default family is always there.
+            check_unstamped(self.default_cf())?;
+        } else {
+            let generation = self.generation.load();
+            generation.memtables.check_unstamped(cf)?;
+            if !spec.ignore_missing_column_families {
+                check_family(&generation, cf)?;
+            }
         }
         let in_order = ty == ValueType::Merge && self.generation.load().memtables.folds(cf);
         let mut batch = SPARE.take().unwrap_or_default();
@@ -70,14 +81,15 @@ impl Engine {
         outcome
     }
 
-    /// Commits `batch`.
+    /// Commits `batch`, of which `stamped` tells what came with timestamps.
     ///
     /// # Errors
     /// Then no part of the batch is visible, now or later in this process; but
     /// where an insert failed with [`CommitProtocol::Unordered`], a part may be.
     /// After `IOError` it may turn out durable when the database is reopened.
-    pub fn write(&self, batch: Batch, spec: &WriteSpec) -> Result<()> {
-        let in_order = self.check_batch(&batch, spec.ignore_missing_column_families)?;
+    pub fn write(&self, batch: Batch, stamped: &Stamped, spec: &WriteSpec) -> Result<()> {
+        let batch = self.stamp_batch(batch)?;
+        let in_order = self.check_batch(&batch, stamped, spec.ignore_missing_column_families)?;
         self.commit(batch, in_order, spec).0
     }
 
@@ -101,6 +113,7 @@ impl Engine {
         }
         let _timer = self.time(Histogram::DbWrite);
         if w.batch.bytes().len() == HEADER_SIZE {
+            self.check_writer()?;
             // Nothing to write, but perhaps something to make durable.
             return if w.sync { self.flush_wal(true) } else { Ok(()) };
         }
@@ -150,9 +163,15 @@ impl Engine {
 
     /// Refuses a batch that could not be applied, before it takes numbers.
     /// Returns whether it has merges that may be stored as values.
-    fn check_batch(&self, batch: &Batch, ignore_missing_cf: bool) -> Result<bool> {
+    fn check_batch(
+        &self,
+        batch: &Batch,
+        stamped: &Stamped,
+        ignore_missing_cf: bool,
+    ) -> Result<bool> {
         check_size(batch.bytes().len() as u64, batch.count())?;
         let generation = self.generation.load();
+        stamped.check(batch, &generation.memtables)?;
         let mut found = 0u32;
         let mut folds = false;
         for op in batch.ops() {
@@ -185,6 +204,7 @@ impl Engine {
     pub fn flush_wal(&self, sync: bool) -> Result<()> {
         if !sync {
             if !self.options.manual_wal_flush {
+                self.check_writer()?;
                 return Ok(()); // every record is handed over as it is written
             }
             Self::check_healthy(&self.lock_state())?;
@@ -213,6 +233,15 @@ pub(crate) fn check_lengths(key: &[u8], value: &[u8]) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+/// Refuses an operation without a timestamp where keys have some.
+#[inline]
+fn check_unstamped(cf: &ColumnFamilyData) -> Result<()> {
+    match cf.comparator.user.timestamp_size() {
+        0 => Ok(()),
+        _ => Err(no_timestamp(&cf.name)),
+    }
 }
 
 /// Refuses an operation on a column family that is not there.
@@ -312,7 +341,7 @@ impl CommitEnv for Engine {
         self.reached(Point::Logged, place.first);
         // The default limit cannot be passed without a memtable getting full,
         // which asks for attention by itself.
-        let limit = self.options.max_total_wal_size;
+        let limit = self.max_total_wal_size.load(Ordering::Relaxed);
         if limit > 0 && self.wal.older_bytes() + place.end > limit {
             self.ask_for_attention();
         }
@@ -383,7 +412,10 @@ impl CommitEnv for Engine {
             let synced = synced.and_then(|logs| self.track_synced(logs));
             drop(timer);
             match &synced {
-                Ok(()) => self.tick(Ticker::WalFileSynced, 1),
+                Ok(()) => {
+                    self.stats.syncs.add(1);
+                    self.tick(Ticker::WalFileSynced, 1);
+                }
                 Err(e) => self.report(Source::Log, e, "syncing the log"),
             }
             synced.map(|()| upto)

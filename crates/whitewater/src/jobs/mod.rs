@@ -5,12 +5,14 @@
 //! leaves its inputs as they were and nothing of its output, and is tried again
 //! after a while; other failures stop the database (`db::failure`).
 
+pub(crate) mod rate_limiter;
+
 use crate::compact::pick::{self, Compaction};
 use crate::db::Engine;
 use crate::db::cf::ColumnFamilyData;
 use crate::db::failure::Source;
 use crate::db::state::DbState;
-use crate::flush;
+use crate::flush::{self, FlushJob};
 use parking_lot::MutexGuard;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -28,55 +30,105 @@ pub(crate) fn thread_counts(max_background_jobs: i32) -> (usize, usize) {
 /// Does one job, waiting for it; returns whether to go on.
 type Work = fn(&Arc<Engine>) -> bool;
 
-/// Starts the threads.
+/// Starts the threads that are wanted and do not run.
 ///
 /// # Errors
 /// When not even one thread of a kind can be started.
 pub(crate) fn start(engine: &Arc<Engine>) -> Result<()> {
-    let (flushes, compactions) = engine.options.background_threads();
+    engine.wake_on_release();
     let mut threads = engine.threads.lock();
-    let kinds: [(usize, &str, Work); 2] = [
-        (flushes, "ww-flush", flush_one),
-        (compactions, "ww-compact", compact_one),
+    // Of those that have ended since there were to be fewer.
+    threads.retain(|thread| !thread.is_finished());
+    let kinds: [(&str, Work, Count); 2] = [
+        ("ww-flush", flush_one, |s| &mut s.flush_threads),
+        ("ww-compact", compact_one, |s| &mut s.compaction_threads),
     ];
-    for (count, name, work) in kinds {
-        for i in 0..count {
-            let engine = engine.clone();
-            let body = move || while work(&engine) {};
+    for (name, work, count) in kinds {
+        while let Some(i) = take_on(&mut engine.state.lock(), count) {
+            let body = {
+                let engine = engine.clone();
+                move || while work(&engine) {}
+            };
             match std::thread::Builder::new()
                 .name(format!("{name}{i}"))
                 .spawn(body)
             {
                 Ok(handle) => threads.push(handle),
-                // One thread of a kind is needed; more only help.
-                Err(e) if i == 0 => {
+                Err(e) => {
+                    count(&mut engine.state.lock()).running -= 1;
+                    // One thread of a kind is needed; more only help.
+                    if i > 0 {
+                        break;
+                    }
                     return Err(Error::new(
                         ErrorKind::Aborted,
                         format_args!("starting a background thread: {e}"),
                     ));
                 }
-                Err(_) => break,
             }
         }
     }
     Ok(())
 }
 
+/// The threads of one kind.
+#[derive(Debug, Default)]
+pub(crate) struct ThreadCount {
+    /// As many there are to be.
+    pub wanted: usize,
+    running: usize,
+}
+
+/// Where the threads of a kind are counted.
+type Count = fn(&mut DbState) -> &mut ThreadCount;
+
+impl DbState {
+    /// Has as many threads run as the options ask for, once [`start`] was
+    /// called and those that are too many have looked.
+    pub fn set_threads(&mut self) {
+        let (flushes, compactions) = self.options.background_threads();
+        self.flush_threads.wanted = flushes;
+        self.compaction_threads.wanted = compactions;
+    }
+}
+
+/// Counts one more thread, if there are too few; returns how many there were.
+fn take_on(state: &mut DbState, count: Count) -> Option<usize> {
+    let closing = state.closing;
+    let threads = count(state);
+    let running = threads.running;
+    if closing || running >= threads.wanted {
+        return None;
+    }
+    threads.running += 1;
+    Some(running)
+}
+
+/// Whether the calling thread is to end: at the end of the database, or since
+/// there are too many of its kind. It is not counted any more then.
+fn is_to_end(state: &mut DbState, count: Count) -> bool {
+    let closing = state.closing;
+    let threads = count(state);
+    let ends = closing || threads.running > threads.wanted;
+    threads.running -= usize::from(ends);
+    ends
+}
+
 /// Runs one flush; returns whether to go on.
 fn flush_one(engine: &Arc<Engine>) -> bool {
-    let job = {
+    let jobs = {
         let mut state = engine.state.lock();
         loop {
-            if state.closing {
+            if is_to_end(&mut state, |s| &mut s.flush_threads) {
                 return false;
             }
             let not_before = state.failure.flush.not_before(Instant::now());
             let may_start = state.failure.stop().is_none();
             if may_start
                 && not_before.is_none()
-                && let Some(job) = flush::pick(&mut state)
+                && let Some(jobs) = flush::pick(&mut state, engine.options.atomic_flush)
             {
-                break job;
+                break jobs;
             }
             if may_start && engine.budget_asks(&mut state) {
                 drop(state);
@@ -86,21 +138,79 @@ fn flush_one(engine: &Arc<Engine>) -> bool {
             wait(engine, &mut state, not_before);
         }
     };
-    let outcome = guarded(|| flush::run(engine, &job));
+    let outcome = run_flush(engine, jobs);
+    let obsolete_logs = outcome.as_ref().ok().copied();
+    finish(engine, outcome.map(drop), Source::Flush);
+    end_flush(engine);
+    // Last, for this may wait for a switch, during which others wait for the
+    // end of flushes.
+    if let Some(below) = obsolete_logs {
+        engine.purge_obsolete_logs(below);
+    }
+    true
+}
+
+/// Runs `jobs`, and lets others flush the families again. [`end_flush`] comes
+/// once its outcome was reported.
+fn run_flush(engine: &Engine, jobs: Vec<FlushJob>) -> Result<u64> {
+    let outcome = guarded_value(|| flush::run(engine, &jobs));
     // Readers' views that still hold the memtables keep them alive; this
     // thread's own references go before the next wait.
-    let id = job.cf.id;
-    drop(job);
-    if let Some(cf) = engine.state.lock().cfs.get_mut(&id) {
-        cf.flushing = false;
-    }
-    finish(engine, outcome, Source::Flush);
-    // Once its failure is counted, for those who ask which failures are to come
-    // from what runs.
+    let families: Vec<u32> = jobs.iter().map(|job| job.cf.id).collect();
+    drop(jobs);
+    flush::end(&mut engine.state.lock(), &families, outcome.is_err());
+    engine.done.notify_all();
+    outcome
+}
+
+/// Once the failure of a flush is counted, for those who ask which failures
+/// are to come from what runs.
+fn end_flush(engine: &Engine) {
     engine.state.lock().running_flushes -= 1;
     engine.done.notify_all();
     engine.tell_budget();
-    true
+}
+
+/// Flushes all full memtables of column family `id`, and with atomic flushes of
+/// all others, on the caller's thread, who may have the right to switch. Returns
+/// the number below which logs are obsolete then, for
+/// [`Engine::purge_obsolete_logs`] once the caller has not.
+///
+/// # Errors
+/// Those of the flush, which flush threads try again; the failure that stopped
+/// the database.
+pub(crate) fn flush_here(engine: &Engine, id: u32) -> Result<Option<u64>> {
+    let atomic = engine.options.atomic_flush;
+    let jobs = {
+        let mut state = engine.state.lock();
+        loop {
+            Engine::check_healthy(&state)?;
+            if state.closing {
+                return Err(Engine::shutdown_error());
+            }
+            // By the marks on families, not by the number of running flushes:
+            // one that waits for the switch to end is still among these.
+            let flushing = match atomic {
+                true => state.cfs.values().any(|cf| cf.flushing),
+                false => state.cfs.get(&id).is_some_and(|cf| cf.flushing),
+            };
+            if !flushing {
+                match flush::begin(&mut state, id, atomic) {
+                    Some(jobs) => break jobs,
+                    None => return Ok(None),
+                }
+            }
+            engine.wait_for_job(&mut state, None);
+        }
+    };
+    let outcome = run_flush(engine, jobs);
+    finish(
+        engine,
+        outcome.as_ref().map(drop).map_err(Error::clone),
+        Source::Flush,
+    );
+    end_flush(engine);
+    outcome.map(Some)
 }
 
 /// Runs one automatic compaction; returns whether to go on.
@@ -108,16 +218,18 @@ fn compact_one(engine: &Arc<Engine>) -> bool {
     let (cf, compaction) = {
         let mut state = engine.state.lock();
         loop {
-            if state.closing {
+            if is_to_end(&mut state, |s| &mut s.compaction_threads) {
                 return false;
             }
+            let look_again = engine.look_for_due(&mut state);
             let not_before = state.failure.compaction.not_before(Instant::now());
             let may_start = state.failure.stop().is_none() && not_before.is_none();
             if may_start && state.manual_compactions == 0 {
                 // A custom comparator may panic here.
                 match catch_unwind(AssertUnwindSafe(|| pick_compaction(&mut state))) {
                     Ok(Some(job)) => break job,
-                    Ok(None) => {}
+                    // What seemed due is not: those who wait for its end may go on.
+                    Ok(None) => _ = engine.done.notify_all(),
                     Err(_) => {
                         drop(state);
                         let e = Error::new(ErrorKind::Aborted, "a comparator panicked");
@@ -126,11 +238,12 @@ fn compact_one(engine: &Arc<Engine>) -> bool {
                     }
                 }
             }
-            wait(engine, &mut state, not_before);
+            // What is due by then has to wait for both.
+            wait(engine, &mut state, not_before.or(look_again));
         }
     };
     let outcome = guarded(|| engine.run_compaction(&cf, compaction));
-    engine.state.lock().running_compactions -= 1;
+    engine.compaction_ended(&cf);
     finish(engine, outcome, Source::Compaction);
     true
 }
@@ -142,7 +255,7 @@ fn pick_compaction(state: &mut DbState) -> Option<(Arc<ColumnFamilyData>, Compac
         .cfs
         .iter()
         .filter(|(_, cf)| cf.wants_compaction())
-        .filter_map(|(id, cf)| Some((cf.levels.scores.first()?.0, *id)))
+        .map(|(id, cf)| (cf.levels.score(), *id))
         .collect();
     due.sort_by(|a, b| b.0.total_cmp(&a.0));
     for (_, id) in due {
@@ -150,25 +263,38 @@ fn pick_compaction(state: &mut DbState) -> Option<(Arc<ColumnFamilyData>, Compac
             continue;
         };
         let (data, version) = (cf.data.clone(), cf.version.clone());
-        let picked =
-            pick::pick_automatic(&version, &data.options, &data.comparator, &mut cf.cursor);
+        let options = cf.options().clone();
+        let picked = pick::pick_automatic(
+            &version,
+            &options,
+            &data.comparator,
+            &mut cf.cursor,
+            &cf.moment,
+        );
         if let Some(compaction) = picked {
             state.running_compactions += 1;
             return Some((data, compaction));
         }
+        cf.nothing_to_pick = true;
     }
     None
 }
 
 /// Turns a panic (of a merge operator, say) into an error.
 pub(crate) fn guarded(work: impl FnOnce() -> Result<()>) -> Result<()> {
+    guarded_value(work)
+}
+
+/// [`guarded`] for work that results in something.
+pub(crate) fn guarded_value<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(Error::new(ErrorKind::Aborted, "a background job panicked")))
 }
 
-/// Waits for work, or until a job that failed may be tried again.
-fn wait(engine: &Engine, state: &mut MutexGuard<'_, DbState>, not_before: Option<Instant>) {
-    match not_before {
+/// Waits for work, or until `deadline`, when a job that failed may be tried
+/// again or a file will be too old.
+fn wait(engine: &Engine, state: &mut MutexGuard<'_, DbState>, deadline: Option<Instant>) {
+    match deadline {
         None => engine.work.wait(state),
         Some(due) => drop(engine.work.wait_until(state, due)),
     }

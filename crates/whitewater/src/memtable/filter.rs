@@ -39,6 +39,8 @@ pub(super) struct KeyFilter {
     bloom: DynamicBloom,
     whole_key: bool,
     prefix: Option<PrefixExtractor>,
+    /// Bytes at the end of user keys that are no part of what it holds.
+    timestamp_size: usize,
 }
 
 impl KeyFilter {
@@ -55,6 +57,7 @@ impl KeyFilter {
             bloom: DynamicBloom::new(bytes),
             whole_key,
             prefix,
+            timestamp_size: options.comparator.timestamp_size(),
         }))
     }
 
@@ -63,9 +66,11 @@ impl KeyFilter {
         self.bloom.memory_bytes()
     }
 
-    /// Whether it holds prefixes.
-    pub fn has_prefixes(&self) -> bool {
-        self.prefix.is_some()
+    /// Whether it holds prefixes as `extractor` takes them.
+    pub fn has_prefixes_of(&self, extractor: &PrefixExtractor) -> bool {
+        self.prefix
+            .as_ref()
+            .is_some_and(|own| own.is_like(extractor))
     }
 
     /// Adds keys (F1: before they are inserted).
@@ -76,7 +81,7 @@ impl KeyFilter {
             hashes.clear();
             for key in keys.by_ref().take(AT_ONCE) {
                 if self.whole_key {
-                    hashes.push(key_hash(key));
+                    hashes.push(self.hash_of(key));
                 }
                 hashes.extend(self.prefix_hash(key));
             }
@@ -94,7 +99,7 @@ impl KeyFilter {
     /// [`Question::may_contain`] will look at.
     pub fn about(&self, user_key: &[u8]) -> Question<'_> {
         let hash = if self.whole_key {
-            Some(key_hash(user_key))
+            Some(self.hash_of(user_key))
         } else {
             self.prefix_hash(user_key)
         };
@@ -112,6 +117,10 @@ impl KeyFilter {
     pub fn may_contain_prefix_of(&self, user_key: &[u8]) -> bool {
         self.prefix_hash(user_key)
             .is_none_or(|hash| ask(&self.bloom, hash))
+    }
+
+    fn hash_of(&self, user_key: &[u8]) -> u64 {
+        key_hash(&user_key[..user_key.len().saturating_sub(self.timestamp_size)])
     }
 
     fn prefix_hash(&self, user_key: &[u8]) -> Option<u64> {

@@ -29,7 +29,7 @@ pub(super) trait Buckets: Debug + Send + Sync + 'static {
 }
 
 /// A cursor over one bucket at a time.
-pub(super) trait BucketCursor: Send + 'static {
+pub(super) trait BucketCursor: Send + Sync + 'static {
     fn valid(&self) -> bool;
     fn key(&self) -> &[u8];
     fn value(&self) -> &[u8];

@@ -21,8 +21,8 @@
 use super::rep::Entry;
 use super::{Memtable, ValueType};
 use parking_lot::RwLock;
-use std::cell::OnceCell;
 use std::sync::Arc;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use twox_hash::XxHash3_64;
 use whitewater_storage::Result;
@@ -160,7 +160,7 @@ impl Memtable {
 pub(super) struct Copying {
     inner: BoxedIterator,
     values: Arc<Values>,
-    copy: OnceCell<Vec<u8>>,
+    copy: OnceLock<Vec<u8>>,
 }
 
 impl Copying {
@@ -168,7 +168,7 @@ impl Copying {
         Copying {
             inner,
             values,
-            copy: OnceCell::new(),
+            copy: OnceLock::new(),
         }
     }
 

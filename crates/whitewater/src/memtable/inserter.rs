@@ -85,6 +85,11 @@ impl<'m, 'e> Inserter<'m, 'e> {
         if is_delete(ty) {
             self.deletes += 1;
         }
+        let ty = match ty {
+            // Batches have one type of deletion, as in RocksDB.
+            ValueType::Deletion if memtable.has_timestamps() => ValueType::DeletionWithTimestamp,
+            ty => ty,
+        };
         if ty == ValueType::Merge
             && let Some(merged) = self.folded(memtable, user_key, value, seq)?
         {

@@ -40,6 +40,7 @@ pub(crate) use prepared::{PreparedBatch, PreparedMany};
 pub(crate) use rep::{MemtableKind, MemtableRep};
 
 use crate::options::CfOptions;
+use crate::options::prefix::PrefixExtractor;
 use crate::read::get::GetContext;
 use crate::read::rangedel::FragmentedTombstones;
 use budget::{Charge, Tenant};
@@ -56,7 +57,9 @@ use whitewater_concurrent::art::Prepared;
 use whitewater_concurrent::counter::Sharded;
 use whitewater_concurrent::region::{HugePages, TRANSPARENT};
 use whitewater_storage::iter::BoxedIterator;
-use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, UserComparator, ValueType, pack_tag};
+use whitewater_storage::key::{
+    SEEK_TYPE, SequenceNumber, UserComparator, ValueType, pack_tag, parse_internal_key, seek_key,
+};
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::{Error, Result};
 
@@ -82,7 +85,11 @@ pub(crate) struct Memtable {
     /// fields are dropped in their order.
     charge: Option<Charge>,
     /// Bytes taken beyond which it should be switched out.
-    limit: usize,
+    /// Written by: changes of options, and the switch that installs it. Read
+    /// by: writers. Publishes nothing: relaxed.
+    limit: AtomicUsize,
+    /// What `limit` is more than the write buffer's size. Bytes.
+    slack: usize,
     range_tombstones: Mutex<Tombstones>,
     /// Number of range tombstones.
     /// Written by: writers, under the lock above (Release). Read by: readers
@@ -158,6 +165,9 @@ impl Memtable {
         wal_number: u64,
         id: u64,
     ) -> Arc<Self> {
+        // What is taken comes in blocks, the last of which is not full. As
+        // in RocksDB, a bit more than half a block may be taken too much.
+        let slack = arena(options).growth() / 10 * 6;
         Arc::new(Memtable {
             rep,
             family: home.family.into(),
@@ -171,9 +181,8 @@ impl Memtable {
                 .tenant
                 .map(|tenant| Charge::new(tenant.clone(), options.write_buffer_size)),
             comparator: options.comparator.clone(),
-            // What is taken comes in blocks, the last of which is not full. As
-            // in RocksDB, a bit more than half a block may be taken too much.
-            limit: options.write_buffer_size + arena(options).growth() / 10 * 6,
+            limit: AtomicUsize::new(options.write_buffer_size + slack),
+            slack,
             range_tombstones: Mutex::default(),
             num_tombstones: AtomicUsize::new(0),
             full: AtomicBool::new(false),
@@ -214,9 +223,22 @@ impl Memtable {
         if let Some(charge) = &self.charge {
             charge.cover(taken);
         }
-        taken > self.limit
+        let limit = self.limit.load(Ordering::Relaxed);
+        taken > limit
             && (!self.full.load(Ordering::Relaxed) && !self.full.swap(true, Ordering::Relaxed)
-                || taken / 2 > self.limit)
+                || taken / 2 > limit)
+    }
+
+    /// Has it be full at `write_buffer_size`, if that is less than before. It
+    /// cannot grow: its representation was made for its size.
+    pub fn shrink_to(&self, write_buffer_size: usize) {
+        let limit = write_buffer_size.saturating_add(self.slack);
+        self.limit.fetch_min(limit, Ordering::Relaxed);
+    }
+
+    /// Whether it limits successive merges.
+    pub fn limits_merges(&self) -> bool {
+        self.max_successive_merges > 0
     }
 
     /// Whether entries of type `ty` can be [prepared](Self::prepare). Not those
@@ -319,6 +341,58 @@ impl Memtable {
         outcome
     }
 
+    /// Name of the column family.
+    pub fn family(&self) -> &str {
+        &self.family
+    }
+
+    /// Whether user keys end with timestamps.
+    #[inline]
+    pub fn has_timestamps(&self) -> bool {
+        self.comparator.timestamp_size() > 0
+    }
+
+    /// Bytes of the timestamps that user keys end with.
+    #[inline]
+    pub fn timestamp_size(&self) -> usize {
+        self.comparator.timestamp_size()
+    }
+
+    /// Looks up, at `seq`, the versions of a key that are no newer than
+    /// `version`, a user key with a timestamp.
+    ///
+    /// # Errors
+    /// As [`Memtable::get`].
+    pub fn get_version(
+        &self,
+        version: &[u8],
+        seq: SequenceNumber,
+        ctx: &mut GetContext<'_>,
+    ) -> Result<()> {
+        let question = self.filter.as_ref().map(|f| f.about(version));
+        if question.is_some_and(|q| !q.may_contain()) {
+            return Ok(());
+        }
+        let mut entries = self.iter();
+        entries.seek(&seek_key(version, seq));
+        while entries.valid() {
+            let entry = parse_internal_key(entries.key())?;
+            if self
+                .comparator
+                .compare_keys(entry.user_key, version)
+                .is_ne()
+            {
+                break;
+            }
+            let value = || Bytes::copy_from_slice(entries.value());
+            if entry.seq <= seq && !ctx.entry(entry.seq, entry.ty, value)? {
+                break;
+            }
+            entries.next();
+        }
+        entries.status()
+    }
+
     /// A cursor over the points.
     pub fn iter(&self) -> BoxedIterator {
         self.verified(self.rep.clone().iter())
@@ -342,8 +416,12 @@ impl Memtable {
 
     /// [`Memtable::iter`] for a user that may keep to a prefix, to be asked
     /// for those that the memtable does not hold.
-    pub fn prefix_iter(&self) -> BoxedIterator {
-        match self.filter.as_ref().filter(|f| f.has_prefixes()) {
+    ///
+    /// `extractor` says what the user's prefixes are. If those in the filter
+    /// are others, it is not asked.
+    pub fn prefix_iter(&self, extractor: Option<&PrefixExtractor>) -> BoxedIterator {
+        let filter = self.filter.as_ref();
+        match filter.filter(|f| extractor.is_some_and(|e| f.has_prefixes_of(e))) {
             Some(filter) => Box::new(Filtered::new(self.iter(), filter.clone())),
             None => self.iter(),
         }

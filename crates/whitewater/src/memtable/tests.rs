@@ -293,11 +293,12 @@ fn range_tombstones_cover_keys_that_the_filter_does_not_hold() {
 #[test]
 fn iterators_that_keep_to_a_prefix_skip_the_representation() {
     for kind in KINDS {
-        let (memtable, watch) = watched(&with_filter(kind, true, Some(2)));
+        let options = with_filter(kind, true, Some(2));
+        let (memtable, watch) = watched(&options);
         for key in ["aa1", "aa3", "cc1"] {
             add(&memtable, ValueType::Value, key.as_bytes(), b"v", 1);
         }
-        let mut it = memtable.prefix_iter();
+        let mut it = memtable.prefix_iter(options.prefix_extractor.as_ref());
         let seek = |it: &mut BoxedIterator, key: &[u8], before: bool| {
             let target = seek_key(key, u64::MAX >> 8);
             if before {

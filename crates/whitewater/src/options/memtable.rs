@@ -164,6 +164,23 @@ pub(super) fn check_fit(options: &CfOptions) -> Result<()> {
             MemtableKind::SkipList.print(),
         )));
     }
+    if options.comparator.timestamp_size() > 0 {
+        let refuse = |option| {
+            Err(Error::not_supported(format_args!(
+                "option {option} together with a comparator with timestamps, {}",
+                options.comparator.name()
+            )))
+        };
+        if options.prefix_extractor.is_some() {
+            return refuse("prefix_extractor");
+        }
+        if options.inplace_update_support {
+            return refuse("inplace_update_support");
+        }
+        if options.values_have_times {
+            return refuse("ttl");
+        }
+    }
     if kind == MemtableKind::Art && options.write_buffer_size > MAX_TREE_CAPACITY {
         return Err(Error::invalid(format_args!(
             "option write_buffer_size: a radix tree holds {MAX_TREE_CAPACITY} bytes at most"

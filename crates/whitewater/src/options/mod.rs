@@ -1,8 +1,11 @@
 //! Options as the engine reads them.
 //!
 //! * [`DbOptions`], [`CfOptions`]: declared by tables (see [`table`]).
-//! * [`text`]: the text form of their values.
+//! * [`text`]: the text form of their values; [`assign`]: setting them by
+//!   RocksDB's names; [`file`]: options files.
+//! * [`compaction`]: compaction styles and their options.
 //! * [`prefix`]: prefix extractors; `memtable`: memtables by their names.
+//! * [`compression`]: which compression a table gets.
 //! * [`sanitize`]: values that RocksDB corrects without a word are corrected
 //!   here the same way; others that cannot be honoured are refused by
 //!   `validate`, never ignored.
@@ -10,6 +13,10 @@
 //!
 //! The public builders are in `api::options`.
 
+pub(crate) mod assign;
+pub(crate) mod compaction;
+pub(crate) mod compression;
+pub(crate) mod file;
 mod memtable;
 pub(crate) mod prefix;
 pub(crate) mod read;
@@ -25,16 +32,25 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use whitewater_storage::fs::{Fs, SharedAccess};
 use whitewater_storage::key::UserComparator;
-use whitewater_storage::sst::{CompressionType, TableOptions};
+use whitewater_storage::sst::{
+    CompressionOptions, CompressionType, DataBlockIndexType, FilterPolicy, IndexType,
+    MetadataCacheOptions, TableOptions,
+};
 use whitewater_storage::wal::RecoveryMode;
 use whitewater_storage::{Error, Result};
 
+use crate::compact::filter::FilterSource;
 use crate::db::archive::Clock;
+use crate::db::info_log::LogLevel;
+use crate::db::info_log::logger::Logger;
+use crate::jobs::rate_limiter::{Client, RateLimiter};
+use crate::listener::queue::Listeners;
 use crate::memtable::MemtableKind;
 use crate::memtable::budget::Budget;
 use crate::read::merge::MergeOperator;
 use crate::write::CommitProtocol;
 use crate::write::points::Hook;
+use compaction::{CompactionPri, CompactionStyle, DeletionTrigger, FifoOptions, UniversalOptions};
 use prefix::PrefixExtractor;
 use table::{OptionTable, option_struct, option_text};
 
@@ -51,13 +67,18 @@ option_struct! {
         /// Check more and stop earlier. Always so: `false` is refused.
         paranoid_checks: bool = true;
         /// Threads of background flushes and compactions together.
-        max_background_jobs: i32 = 2, in 1..=1024;
+        max_background_jobs: i32 = 2, in 1..=1024, changes live;
         /// Threads of background flushes; -1 is a quarter of the jobs.
-        max_background_flushes: i32 = -1, in -1..=1024;
+        max_background_flushes: i32 = -1, in -1..=1024, changes live;
         /// Threads of background compactions; -1 is the jobs that do not flush.
-        max_background_compactions: i32 = -1, in -1..=1024;
+        max_background_compactions: i32 = -1, in -1..=1024, changes live;
+        /// Threads of one compaction at most, counted beside the background jobs.
+        max_subcompactions: u32 = 1, in 1..=1024;
+        /// How much compactions read at a time from each table. Bytes; 0 leaves it
+        /// to the cursors.
+        compaction_readahead_size: usize = 2 << 20, in 0..=1 << 30;
         /// Tables kept open; -1 keeps all of them open.
-        max_open_files: i32 = -1, in -1..=i32::MAX;
+        max_open_files: i32 = -1, in -1..=i32::MAX, changes live;
         /// Where the write-ahead log is kept; the database's directory when unset.
         wal_dir: Option<PathBuf> = None;
         /// What recovery does about damaged logs.
@@ -72,14 +93,21 @@ option_struct! {
         manual_wal_flush: bool = false;
         /// Log bytes after which the system is asked to write them back. Bytes;
         /// 0 is never.
-        wal_bytes_per_sync: u64 = 0;
+        wal_bytes_per_sync: u64 = 0, changes live;
+        /// Bytes of a table after which the system is asked to write them back.
+        /// Bytes; 0 is never.
+        bytes_per_sync: u64 = 0;
+        /// Write tables past the page cache.
+        use_direct_io_for_flush_and_compaction: bool = false;
+        /// Read tables past the page cache.
+        use_direct_reads: bool = false;
         /// Compression of log records.
         wal_compression: CompressionType = CompressionType::None, check log_codec;
         /// Record synced logs in the manifest, and check at open that they are there.
         track_and_verify_wals_in_manifest: bool = false;
         /// Size of all live logs at which the oldest column family is flushed.
         /// Bytes; 0 is four times the write buffers.
-        max_total_wal_size: u64 = 0;
+        max_total_wal_size: u64 = 0, changes live;
         /// Size at which a new manifest is begun. Bytes.
         max_manifest_file_size: u64 = 1 << 30, in 1..=u64::MAX;
         /// How concurrent writes are committed; by the next two when unset.
@@ -98,6 +126,8 @@ option_struct! {
         write_thread_max_yield_usec: u64 = 100;
         /// A yield that took this long says that cores are busy. Microseconds.
         write_thread_slow_yield_usec: u64 = 3;
+        /// Switch and flush all column families together.
+        atomic_flush: bool = false;
         /// Memory of all memtables at which one is flushed; without effect with a
         /// write buffer manager. Bytes; 0 is no limit.
         db_write_buffer_size: usize = 0;
@@ -105,22 +135,76 @@ option_struct! {
         /// as that. Bytes.
         max_write_batch_group_size_bytes: usize = 1 << 20, in 1..=usize::MAX;
         /// Rate of writes while they are slowed down. Bytes per second; 0 is 16 MiB.
-        delayed_write_rate: u64 = 0;
+        delayed_write_rate: u64 = 0, changes live;
         /// Retries in a row of a failed flush or compaction before writes are
         /// refused. 0 is none.
         max_bgerror_resume_count: u32 = i32::MAX as u32;
         /// Longest wait before such a retry. Microseconds.
         bgerror_resume_retry_interval: u64 = 1_000_000;
-        /// Old info logs kept. Files.
+        /// Info logs kept, the current one included. Files.
         keep_log_file_num: usize = 1000, in 1..=usize::MAX;
+        /// The lowest level of lines in the info log.
+        info_log_level: LogLevel = LogLevel::Info;
+        /// Where the info log is; in the database's directory when unset.
+        db_log_dir: Option<PathBuf> = None;
+        /// Size at which a new info log is begun, without its header. Bytes; 0 is
+        /// no limit.
+        max_log_file_size: usize = 0;
+        /// Age at which a new info log is begun. Seconds; 0 is no limit.
+        log_file_time_to_roll: usize = 0;
+        /// Hint without effect: syncs cover content and length of files.
+        use_fsync: bool = false;
+        /// Child processes do not inherit files. Always so: `false` is refused.
+        is_fd_close_on_exec: bool = true, check always;
+        /// Hint without effect: how tables are read is the system's.
+        advise_random_on_open: bool = true;
+        /// Hint without effect: mutexes spin before they sleep.
+        use_adaptive_mutex: bool = false;
+        /// Hint without effect: shards of the cache of open tables. Logarithm.
+        table_cache_numshardbits: i32 = 6;
+        /// Hint without effect: opening reads no tables for statistics.
+        skip_stats_update_on_db_open: bool = false;
+        /// Hint without effect: the manifest grows as it is written. Bytes.
+        manifest_preallocation_size: usize = 4 << 20;
+        /// Statistics of the allocator in the info log. Not built: `true` is
+        /// refused.
+        dump_malloc_stats: bool = false, check never;
+        /// Hint without effect: tables are opened when they are read. Threads.
+        max_file_opening_threads: i32 = 16;
+        /// Hint without effect: writers of files choose their buffers. Bytes.
+        writable_file_max_buffer_size: u64 = 1 << 20, changes live;
+        /// Hint without effect: background threads delete obsolete files.
+        avoid_unnecessary_blocking_io: bool = false;
+        /// Hint without effect: the manifest always has the database's id.
+        write_dbid_to_manifest: bool = true;
+        /// Read tables through memory maps. Not built: `true` is refused.
+        allow_mmap_reads: bool = false, check never;
+        /// Write tables through memory maps. Not built: `true` is refused.
+        allow_mmap_writes: bool = false, check never;
+        /// Use the system's cache of files. Always so: `false` is refused.
+        allow_os_buffer: bool = true, check always;
+        /// Hint without effect: obsolete files are deleted at once. Microseconds.
+        delete_obsolete_files_period_micros: u64 = 6 * 3600 * 1_000_000, changes live;
+        /// How often statistics are written to the info log. Seconds; 0 is never.
+        stats_dump_period_sec: u32 = 600, changes live;
+        /// Hint without effect: statistics are not kept over time. Seconds.
+        stats_persist_period_sec: u32 = 600, changes live;
     }
     objects {
         /// The file system; the operating system's by default.
         fs: Arc<dyn Fs> = Arc::new(whitewater_storage::fs::os::OsFs);
         /// The budget of memtables' memory, shared with other databases.
         write_buffer_manager: Option<Arc<Budget>> = None;
-        /// What time it is, for the age of archived logs.
+        /// Paces the writes of flushes and compactions, of other databases, too.
+        rate_limiter: Option<Arc<RateLimiter>> = None;
+        /// What time it is, for the age of archived logs, tables and values.
         clock: Clock = Clock::default();
+        /// Are told what happens.
+        listeners: Listeners = Listeners::default();
+        /// Takes the info log in place of a file.
+        info_logger: Option<Arc<Logger>> = None;
+        /// Values end with the time at which they were written.
+        stamps_values: bool = false;
         /// Called at points of a write's way, in tests.
         hook: Hook = Hook::default();
         /// Collect tickers and histograms.
@@ -133,112 +217,184 @@ option_struct! {
     #[derive(Clone)]
     pub(crate) struct CfOptions {
         /// Size at which a memtable is switched and flushed. Bytes.
-        write_buffer_size: usize = 64 << 20, in 64 << 10..=64 << 30;
+        write_buffer_size: usize = 64 << 20, in 64 << 10..=64 << 30, changes live;
         /// Size of one arena block. Bytes; 0 is an eighth of the write buffer,
         /// 1 MiB at most.
-        arena_block_size: usize = 0, in 0..=1 << 30;
+        arena_block_size: usize = 0, in 0..=1 << 30, changes live;
         /// Size of the huge pages to make memtables of, if the system has some
         /// reserved. Bytes; 0 is none.
-        memtable_huge_page_size: usize = 0;
+        memtable_huge_page_size: usize = 0, changes live;
         /// Make memtables of transparent huge pages, where the system has them.
-        memtable_transparent_huge_pages: bool = true;
+        memtable_transparent_huge_pages: bool = true, changes live;
         /// What keeps the entries of a memtable sorted.
         memtable: MemtableKind = MemtableKind::Auto, check memtable::check_numbers;
         /// Share of the write buffer that a memtable's Bloom filter takes; 0 is
         /// no filter.
-        memtable_prefix_bloom_size_ratio: f64 = 0.0, in 0.0..=0.25;
+        memtable_prefix_bloom_size_ratio: f64 = 0.0, in 0.0..=0.25, changes live;
         /// Whether whole keys go into a memtable's Bloom filter.
-        memtable_whole_key_filtering: bool = false;
+        memtable_whole_key_filtering: bool = false, changes live;
         /// Checksum of each entry of a memtable. Bytes: 0 (none), 1, 2, 4 or 8.
-        memtable_protection_bytes_per_key: u32 = 0, check protection_bytes;
+        memtable_protection_bytes_per_key: u32 = 0, check protection_bytes, changes live;
         /// Overwrite values in the active memtable instead of adding entries.
         inplace_update_support: bool = false;
         /// Locks that readers and the writer of such values share out.
-        inplace_update_num_locks: usize = 10_000, in 0..=1 << 24;
+        inplace_update_num_locks: usize = 10_000, in 0..=1 << 24, changes live;
         /// Merge operands of one key on top of each other in a memtable on which
         /// the next one is stored as a value; 0 is no limit.
-        max_successive_merges: usize = 0;
+        max_successive_merges: usize = 0, changes live;
         /// What part of a key is its prefix.
-        prefix_extractor: Option<PrefixExtractor> = None;
+        prefix_extractor: Option<PrefixExtractor> = None, changes live;
         /// Memtables in memory before writes stop.
-        max_write_buffer_number: i32 = 2, in 2..=i32::MAX;
+        max_write_buffer_number: i32 = 2, in 2..=i32::MAX, changes live;
         /// Full memtables that one flush waits for.
         min_write_buffer_number_to_merge: i32 = 1, in 1..=i32::MAX;
+        /// How tables are organized.
+        compaction_style: CompactionStyle = CompactionStyle::Level;
+        /// Which table of a level is compacted first, with levels of growing size.
+        compaction_pri: CompactionPri = CompactionPri::MinOverlappingRatio;
+        /// Of universal compaction.
+        compaction_options_universal: UniversalOptions = UniversalOptions::default();
+        /// Of FIFO compaction.
+        compaction_options_fifo: FifoOptions = FifoOptions::default();
+        /// Age of data at which it is compacted, with FIFO deleted. Seconds; 0 is
+        /// never, the default stands for 30 days.
+        ttl: u64 = BY_STYLE;
+        /// Age at which a table is written anew. Seconds; 0 is never, the default
+        /// stands for 30 days with universal compaction and for never with others.
+        periodic_compaction_seconds: u64 = BY_STYLE;
         /// Levels of tables.
-        num_levels: usize = 7, in 2..=64;
+        num_levels: usize = 7, in 1..=64;
         /// Tables in level 0 that start a compaction.
-        level0_file_num_compaction_trigger: i32 = 4, in 1..=i32::MAX;
+        level0_file_num_compaction_trigger: i32 = 4, in 1..=i32::MAX, changes live;
         /// Tables in level 0 that slow writes down.
-        level0_slowdown_writes_trigger: i32 = 20, in 1..=i32::MAX;
+        level0_slowdown_writes_trigger: i32 = 20, in 1..=i32::MAX, changes live;
         /// Tables in level 0 that stop writes.
-        level0_stop_writes_trigger: i32 = 36, in 1..=i32::MAX;
+        level0_stop_writes_trigger: i32 = 36, in 1..=i32::MAX, changes live;
         /// Compaction debt that slows writes down. Bytes; 0 is no limit.
-        soft_pending_compaction_bytes_limit: u64 = 64 << 30;
+        soft_pending_compaction_bytes_limit: u64 = 64 << 30, changes live;
         /// Compaction debt that stops writes. Bytes; 0 is no limit.
-        hard_pending_compaction_bytes_limit: u64 = 256 << 30;
+        hard_pending_compaction_bytes_limit: u64 = 256 << 30, changes live;
         /// Size of a table in level 1. Bytes.
-        target_file_size_base: u64 = 64 << 20, in 1..=u64::MAX;
+        target_file_size_base: u64 = 64 << 20, in 1..=u64::MAX, changes live;
         /// Growth of the table size from level to level.
-        target_file_size_multiplier: i32 = 1, in 1..=i32::MAX;
+        target_file_size_multiplier: i32 = 1, in 1..=i32::MAX, changes live;
         /// Size of level 1. Bytes.
-        max_bytes_for_level_base: u64 = 256 << 20, in 1..=u64::MAX;
+        max_bytes_for_level_base: u64 = 256 << 20, in 1..=u64::MAX, changes live;
         /// Growth of the level size from level to level.
-        max_bytes_for_level_multiplier: f64 = 10.0, in f64::MIN_POSITIVE..=f64::MAX;
+        max_bytes_for_level_multiplier: f64 = 10.0, in f64::MIN_POSITIVE..=f64::MAX, changes live;
+        /// Further factors of the growth from each level to the next, from level 0
+        /// on; 1 for those left out. Not with sizes chosen from the last level.
+        max_bytes_for_level_multiplier_additional: Vec<i32> = Vec::new(), check not_negative,
+            changes live;
         /// Choose level sizes from the size of the last level.
         level_compaction_dynamic_level_bytes: bool = true;
         /// Most input bytes of one compaction. Bytes; 0 is 25 tables.
-        max_compaction_bytes: u64 = 0;
+        max_compaction_bytes: u64 = 0, changes live;
         /// Compact only when asked to.
-        disable_auto_compactions: bool = false;
+        disable_auto_compactions: bool = false, changes live;
+        /// Write no filters for tables of the last level that holds data.
+        optimize_filters_for_hits: bool = false;
+        /// Hint without effect: the bits of a key stand in one cache line.
+        bloom_locality: u32 = 0;
+        /// Times of background I/O in statistics. Not built: `true` is refused.
+        report_bg_io_stats: bool = false, check never, changes live;
+        /// Hint without effect: iterators step over versions and do not seek.
+        max_sequential_skip_in_iterations: u64 = 8, changes live;
+        /// Hint without effect: flushed memtables are not kept. Bytes.
+        max_write_buffer_size_to_maintain: i64 = 0;
+        /// Write large values to blob files. Not built: `true` is refused. Values
+        /// in blob files of others are read, whatever this is.
+        enable_blob_files: bool = false, check never, changes live;
+        /// Smallest value that goes into a blob file; without effect while none
+        /// are written. Bytes.
+        min_blob_size: u64 = 0, changes live;
+        /// Size at which a new blob file is begun; without effect while none are
+        /// written. Bytes.
+        blob_file_size: u64 = 256 << 20, changes live;
+        /// Compression of values in blob files; without effect while none are
+        /// written.
+        blob_compression_type: CompressionType = CompressionType::None, check codec, changes live;
+        /// Move values out of old blob files when they are compacted.
+        enable_blob_garbage_collection: bool = false, changes live;
+        /// The part of the blob files, from the oldest on, that counts as old.
+        blob_garbage_collection_age_cutoff: f64 = 0.25, in 0.0..=1.0, changes live;
+        /// The part of old blob files that must be garbage for tables to be
+        /// compacted because of it. Not built: less than 1 is refused with
+        /// garbage collection.
+        blob_garbage_collection_force_threshold: f64 = 1.0, in 0.0..=1.0, changes live;
+        /// Hint without effect: compactions read one blob at a time. Bytes.
+        blob_compaction_readahead_size: u64 = 0, changes live;
         /// Compression of tables.
-        compression: CompressionType = CompressionType::Snappy, check codec;
-        /// Compression by level, the last for deeper ones; `compression` when empty.
-        compression_per_level: Vec<CompressionType> = Vec::new(), check codecs;
+        compression: CompressionType = compression::default_type(), check codec, changes live;
+        /// Compression by level: 0, the base level, the one below..., the last for
+        /// deeper ones; `compression` when empty.
+        compression_per_level: Vec<CompressionType> = Vec::new(), check codecs, changes live;
         /// Compression of the last level that holds data; as the others when unset.
-        bottommost_compression: Option<CompressionType> = None, check codecs;
-        /// The codec's level; its own default when unset.
-        compression_level: Option<i32> = None;
+        bottommost_compression: Option<CompressionType> = None, check codecs, changes live;
+        /// Levels, dictionaries and threads of compression.
+        compression_opts: CompressionOptions = CompressionOptions::default(), changes live;
+        /// The same for the last level that holds data, if they are enabled.
+        bottommost_compression_opts: CompressionOptions = CompressionOptions::default(),
+            changes live;
     }
     objects {
         /// The order of keys.
         comparator: UserComparator = UserComparator::Bytewise;
+        /// Whether values end with the time at which they were written.
+        values_have_times: bool = false;
         /// Combines merge operands.
         merge_operator: Option<Arc<dyn MergeOperator>> = None;
+        /// Removes or changes values that are compacted.
+        compaction_filter: Option<Arc<dyn FilterSource>> = None;
+        /// Makes such filters, one for each job; unless there is one already.
+        compaction_filter_factory: Option<Arc<dyn FilterSource>> = None;
+        /// Which new tables want compaction for the deletions in them; any of these
+        /// is enough.
+        deletion_triggers: Vec<DeletionTrigger> = Vec::new();
         /// How tables are laid out.
         table: TableOptions = TableOptions::default();
     }
 }
 
+/// "Chosen by the compaction style", in options that are ages: RocksDB's number.
+pub(crate) const BY_STYLE: u64 = u64::MAX - 1;
+
 // The fields, defaults and documentation stand with `TableOptions`.
 option_text!(TableOptions {
-    block_size: usize, in 1..=1 << 30;
-    block_restart_interval: usize, in 1..=65_536;
-    index_block_restart_interval: usize, in 1..=65_536;
-    checksum: ChecksumType;
-    format_version: u32, check written_format;
-    bloom_bits_per_key: Option<f64>, check bits_per_key;
-    whole_key_filtering: bool;
+    block_size: usize, in 1..=1 << 30, changes live;
+    block_restart_interval: usize, in 1..=65_536, changes live;
+    index_block_restart_interval: usize, in 1..=65_536, changes live;
+    checksum: ChecksumType, changes live;
+    format_version: u32, check written_format, changes live;
+    index_type: IndexType;
+    metadata_block_size: usize, in 1..=1 << 30, changes live;
+    partition_filters: bool, changes live;
+    data_block_index_type: DataBlockIndexType, changes live;
+    data_block_hash_table_util_ratio: f64, check util_ratio, changes live;
+    filter_policy: Option<FilterPolicy>, check bits_per_key, changes live;
+    whole_key_filtering: bool, changes live;
+    optimize_filters_for_memory: bool, changes live;
+    cache_index_and_filter_blocks: bool;
+    cache_index_and_filter_blocks_with_high_priority: bool;
+    pin_l0_filter_and_index_blocks_in_cache: bool;
+    pin_top_level_index_and_filter: bool;
+    metadata_cache_options: MetadataCacheOptions;
 });
 
 use whitewater_storage::checksum::ChecksumType;
 
 fn codec(name: &str, value: &CompressionType) -> Result<()> {
-    match value {
-        CompressionType::None
-        | CompressionType::Snappy
-        | CompressionType::Lz4
-        | CompressionType::Zstd => Ok(()),
-        CompressionType::Zlib | CompressionType::Bz2 | CompressionType::Lz4hc => {
-            Err(Error::not_supported(format_args!(
-                "option {name}: {value:?} is not built in (None, Snappy, Lz4 and Zstd are)"
-            )))
-        }
+    match value.missing_feature() {
+        None => Ok(()),
+        Some(feature) => Err(Error::not_supported(format_args!(
+            "option {name}: {value:?} is not built in (cargo feature {feature})"
+        ))),
     }
 }
 
 fn log_codec(name: &str, value: &CompressionType) -> Result<()> {
     match value {
-        CompressionType::None | CompressionType::Zstd => Ok(()),
+        CompressionType::None | CompressionType::Zstd => codec(name, value),
         other => Err(Error::not_supported(format_args!(
             "option {name}: logs are not compressed with {other:?} (None and Zstd are supported)"
         ))),
@@ -247,6 +403,26 @@ fn log_codec(name: &str, value: &CompressionType) -> Result<()> {
 
 fn codecs<'a>(name: &str, values: impl IntoIterator<Item = &'a CompressionType>) -> Result<()> {
     values.into_iter().try_for_each(|value| codec(name, value))
+}
+
+/// For what is not built.
+fn never(name: &str, value: &bool) -> Result<()> {
+    match value {
+        false => Ok(()),
+        true => Err(Error::not_supported(format_args!(
+            "option {name}=true is not built in"
+        ))),
+    }
+}
+
+/// For what cannot be had otherwise.
+fn always(name: &str, value: &bool) -> Result<()> {
+    match value {
+        true => Ok(()),
+        false => Err(Error::not_supported(format_args!(
+            "option {name}=false is not built in"
+        ))),
+    }
 }
 
 fn protection_bytes(name: &str, value: &u32) -> Result<()> {
@@ -258,22 +434,40 @@ fn protection_bytes(name: &str, value: &u32) -> Result<()> {
     )))
 }
 
+fn not_negative(name: &str, values: &[i32]) -> Result<()> {
+    match values.iter().find(|value| **value < 0) {
+        Some(value) => Err(Error::invalid(format_args!(
+            "option {name}: {value} is negative"
+        ))),
+        None => Ok(()),
+    }
+}
+
 fn written_format(name: &str, value: &u32) -> Result<()> {
-    if *value == 5 {
+    if (2..=7).contains(value) {
         return Ok(());
     }
     Err(Error::not_supported(format_args!(
-        "option {name} = {value}: tables are written in version 5"
+        "option {name} = {value}: tables are written in versions 2 to 7"
     )))
 }
 
-fn bits_per_key(name: &str, value: &Option<f64>) -> Result<()> {
-    match value {
-        Some(bits) if !(0.0..=1000.0).contains(bits) => Err(Error::invalid(format_args!(
-            "option {name} = {bits} is outside 0..=1000"
+fn bits_per_key(name: &str, value: &Option<FilterPolicy>) -> Result<()> {
+    match value.map(|policy| policy.bits_per_key()) {
+        Some(bits) if !(0.0..=1000.0).contains(&bits) => Err(Error::invalid(format_args!(
+            "option {name}: {bits} bits per key are outside 0..=1000"
         ))),
         _ => Ok(()),
     }
+}
+
+fn util_ratio(name: &str, value: &f64) -> Result<()> {
+    if *value > 0.0 && value.is_finite() {
+        return Ok(());
+    }
+    Err(Error::invalid(format_args!(
+        "option {name} = {value} is not above 0"
+    )))
 }
 
 impl DbOptions {
@@ -294,6 +488,11 @@ impl DbOptions {
     /// The combinations that RocksDB refuses, and such as contradict each
     /// other.
     fn check_protocol(&self) -> Result<()> {
+        if self.atomic_flush && self.protocol() == CommitProtocol::Pipelined {
+            return Err(Error::invalid(
+                "atomic_flush is incompatible with enable_pipelined_write",
+            ));
+        }
         if self.unordered_write && !self.allow_concurrent_memtable_write {
             return Err(Error::invalid(
                 "unordered_write is incompatible with !allow_concurrent_memtable_write",
@@ -342,6 +541,11 @@ impl DbOptions {
                 "max_successive_merges > 0 is incompatible with unordered_write",
             ));
         }
+        if cf.compaction_style == CompactionStyle::Fifo && cf.ttl > 0 && self.max_open_files != -1 {
+            return Err(Error::not_supported(
+                "FIFO compaction with ttl > 0 is only supported with max_open_files = -1",
+            ));
+        }
         if cf.inplace_update_support && self.allow_concurrent_memtable_write {
             return Err(Error::invalid(
                 "In-place memtable updates (inplace_update_support) is not compatible with \
@@ -376,6 +580,12 @@ impl DbOptions {
         shared.or_else(|| Some(Budget::new(own()?, false, None)))
     }
 
+    /// Access to the rate limiter for a database that is opened.
+    pub(crate) fn limiter(&self) -> Option<Arc<Client>> {
+        let limiter = self.rate_limiter.clone()?;
+        Some(Client::new(limiter, self.statistics.clone()))
+    }
+
     /// How many threads flush and how many compact.
     pub(crate) fn background_threads(&self) -> (usize, usize) {
         let (flushes, compactions) = crate::jobs::thread_counts(self.max_background_jobs);
@@ -395,28 +605,50 @@ impl CfOptions {
     pub(crate) fn validate(&self) -> Result<()> {
         self.check()?;
         memtable::check_fit(self)?;
+        if self.enable_blob_garbage_collection && self.blob_garbage_collection_force_threshold < 1.0
+        {
+            return Err(Error::not_supported(format_args!(
+                "option blob_garbage_collection_force_threshold = {}: compactions for the sake of \
+                 garbage in blob files are not built in",
+                self.blob_garbage_collection_force_threshold
+            )));
+        }
+        if self.table.index_type == IndexType::HashSearch && self.prefix_extractor.is_none() {
+            return Err(Error::invalid(
+                "option index_type = kHashSearch needs a prefix_extractor",
+            ));
+        }
+        if self.table.cache_index_and_filter_blocks && self.table.block_cache.is_none() {
+            return Err(Error::invalid(
+                "option cache_index_and_filter_blocks needs a block cache",
+            ));
+        }
+        self.check_compression()?;
         self.table.check()
     }
 
-    /// The compression of tables written to `level`.
-    pub fn compression_for(&self, level: usize, bottommost: bool) -> CompressionType {
-        if bottommost && let Some(c) = self.bottommost_compression {
-            return c;
-        }
-        match self
-            .compression_per_level
-            .get(level)
-            .or(self.compression_per_level.last())
-        {
-            Some(c) => *c,
-            None => self.compression,
+    /// `max_compaction_bytes`, or RocksDB's 25 tables when it is 0.
+    pub fn compaction_bytes(&self) -> u64 {
+        match self.max_compaction_bytes {
+            0 => self.target_file_size_base.saturating_mul(25),
+            limit => limit,
         }
     }
 
-    /// The size at which a compaction into `level` starts a new table.
+    /// Where compactions get their filters, if they have any.
+    pub fn filter_source(&self) -> Option<&dyn FilterSource> {
+        let one = self.compaction_filter.as_deref();
+        one.or(self.compaction_filter_factory.as_deref())
+    }
+
+    /// The size at which a compaction into `level` starts a new table. Level 0
+    /// gets one, so that its tables differ in age.
     pub fn target_file_size(&self, level: usize) -> u64 {
+        if level == 0 {
+            return u64::MAX;
+        }
         let mut size = self.target_file_size_base;
-        for _ in 1..level.max(1) {
+        for _ in 1..level {
             size = size.saturating_mul(self.target_file_size_multiplier.max(1) as u64);
         }
         size
@@ -430,6 +662,7 @@ impl fmt::Display for DbOptions {
         writeln!(f, "fs={:?}", self.fs)?;
         let manager = self.write_buffer_manager.is_some();
         writeln!(f, "write_buffer_manager={manager}")?;
+        writeln!(f, "rate_limiter={}", self.rate_limiter.is_some())?;
         writeln!(f, "statistics={}", self.statistics.is_some())
     }
 }
@@ -441,6 +674,12 @@ impl fmt::Display for CfOptions {
         writeln!(f, "comparator={}", self.comparator.name())?;
         let merge = self.merge_operator.as_ref().map_or("none", |m| m.name());
         writeln!(f, "merge_operator={merge}")?;
+        let name = |filter: &Option<Arc<dyn FilterSource>>| {
+            (filter.as_ref()).map_or_else(|| "none".to_owned(), |f| f.name())
+        };
+        writeln!(f, "compaction_filter={}", name(&self.compaction_filter))?;
+        let factory = name(&self.compaction_filter_factory);
+        writeln!(f, "compaction_filter_factory={factory}")?;
         self.table.dump(f)?;
         let cached = self.table.block_cache.is_some();
         writeln!(f, "block_cache={cached}")

@@ -1,6 +1,7 @@
 //! Prefix extractors: what part of a user key groups it with others.
 //!
-//! Hash memtables choose buckets by it, and iterators may end with it. A
+//! Hash memtables choose buckets by it, filters of tables hold prefixes, and
+//! iterators may end with one. A
 //! prefix must not depend on anything but the key, keys of one prefix must
 //! stand next to each other in the column family's order, and a prefix must
 //! itself begin its keys. Functions of the user may panic, as comparators may;
@@ -9,6 +10,7 @@
 use super::text::OptionText;
 use std::fmt;
 use std::sync::Arc;
+use whitewater_storage::sst::PrefixTransform;
 
 /// Takes the prefix out of a key.
 pub(crate) type TransformFn = for<'a> fn(&'a [u8]) -> &'a [u8];
@@ -54,6 +56,23 @@ impl PrefixExtractor {
         }
     }
 
+    /// The same extractor as tables know it.
+    pub fn shared(&self) -> Arc<dyn PrefixTransform> {
+        Arc::new(self.clone())
+    }
+
+    /// Whether it takes the prefixes that `other` does: those of the user by
+    /// their names.
+    pub fn is_like(&self, other: &PrefixExtractor) -> bool {
+        match (self, other) {
+            (PrefixExtractor::Fixed(a), PrefixExtractor::Fixed(b))
+            | (PrefixExtractor::Capped(a), PrefixExtractor::Capped(b)) => a == b,
+            (PrefixExtractor::Noop, PrefixExtractor::Noop) => true,
+            (PrefixExtractor::Custom(a), PrefixExtractor::Custom(b)) => a.name == b.name,
+            _ => false,
+        }
+    }
+
     /// RocksDB's identifier of it: in options files and table properties.
     pub fn name(&self) -> String {
         match self {
@@ -89,6 +108,15 @@ impl CustomPrefix {
     fn prefix<'a>(&self, user_key: &'a [u8]) -> Option<&'a [u8]> {
         let in_domain = self.in_domain.is_none_or(|in_domain| in_domain(user_key));
         in_domain.then(|| (self.transform)(user_key))
+    }
+}
+
+impl PrefixTransform for PrefixExtractor {
+    fn name(&self) -> String {
+        PrefixExtractor::name(self)
+    }
+    fn prefix<'a>(&self, user_key: &'a [u8]) -> Option<&'a [u8]> {
+        PrefixExtractor::prefix(self, user_key)
     }
 }
 

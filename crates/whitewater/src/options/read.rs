@@ -3,6 +3,7 @@
 use crate::db::snapshot::SnapshotGuard;
 use std::sync::Arc;
 use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::sst::{ReadLimits, TableReadOptions};
 
 /// Options of one read.
 #[derive(Clone, Debug)]
@@ -24,6 +25,39 @@ pub(crate) struct ReadSpec {
     /// Internal keys an iterator may skip in one step before it fails with
     /// `Incomplete`; 0 is no limit.
     pub max_skippable_internal_keys: u64,
+    pub tier: ReadTier,
+    /// Range tombstones delete nothing.
+    pub ignore_range_deletions: bool,
+    /// Microseconds since 1970 after which nothing more is read; 0 is no
+    /// limit.
+    pub deadline: u64,
+    /// Microseconds one read of a file may take; 0 is no limit.
+    pub io_timeout: u64,
+    /// Versions with newer timestamps are not seen; needed where keys have
+    /// timestamps.
+    pub timestamp: Option<Vec<u8>>,
+    /// An iterator shows all versions with timestamps from this one on.
+    pub iter_start_ts: Option<Vec<u8>>,
+    /// An iterator looks at the database anew when it is sent somewhere.
+    pub tailing: bool,
+}
+
+/// What a read may look at. RocksDB's numbers.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[repr(i32)]
+pub enum ReadTier {
+    /// Everything. The default.
+    All = 0,
+    /// Memtables, open tables and the block cache. Where a file would have to
+    /// be opened or read, the read fails with `Incomplete`.
+    BlockCache,
+    /// What a crash of the process leaves behind: memtables are passed over
+    /// once anything was written without the log since the database was
+    /// opened. Look-ups only: iterators fail with `NotSupported`.
+    Persisted,
+    /// Memtables. (RocksDB's look-ups take it for [`All`](Self::All); here they
+    /// keep to it, as iterators do.)
+    Memtable,
 }
 
 impl Default for ReadSpec {
@@ -38,17 +72,34 @@ impl Default for ReadSpec {
             fill_cache: true,
             readahead_size: 0,
             max_skippable_internal_keys: 0,
+            tier: ReadTier::All,
+            ignore_range_deletions: false,
+            deadline: 0,
+            io_timeout: 0,
+            timestamp: None,
+            iter_start_ts: None,
+            tailing: false,
         }
     }
 }
 
 impl ReadSpec {
     /// How tables treat blocks for this read.
-    pub fn table(&self) -> whitewater_storage::sst::TableReadOptions {
-        whitewater_storage::sst::TableReadOptions {
+    pub fn table(&self) -> TableReadOptions {
+        TableReadOptions {
             verify_checksums: self.verify_checksums,
             fill_cache: self.fill_cache,
             readahead: self.readahead_size,
+            limits: self.limits(),
+        }
+    }
+
+    /// What may be asked of files for this read.
+    pub fn limits(&self) -> ReadLimits {
+        ReadLimits {
+            memory_only: self.tier == ReadTier::BlockCache,
+            deadline: self.deadline,
+            timeout: self.io_timeout,
         }
     }
 

@@ -4,8 +4,12 @@
 //! case) must keep opening its database. What is not corrected here is
 //! checked by `validate`.
 
-use super::{CfOptions, DbOptions};
+use super::compaction::CompactionStyle;
+use super::{BY_STYLE, CfOptions, DbOptions};
 use whitewater_storage::wal::RecoveryMode;
+
+/// RocksDB's age for files that nobody said anything about. Seconds.
+const THIRTY_DAYS: u64 = 30 * 24 * 60 * 60;
 
 impl DbOptions {
     /// RocksDB's corrections of database options.
@@ -15,6 +19,7 @@ impl DbOptions {
             self.max_open_files = self.max_open_files.max(20);
         }
         self.max_background_jobs = self.max_background_jobs.max(1);
+        self.max_subcompactions = self.max_subcompactions.max(1);
         // Archived logs are kept as they are.
         if self.archives_logs() {
             self.recycle_log_file_num = 0;
@@ -41,7 +46,17 @@ impl CfOptions {
         self.min_write_buffer_number_to_merge = self
             .min_write_buffer_number_to_merge
             .clamp(1, self.max_write_buffer_number - 1);
-        self.num_levels = self.num_levels.max(2);
+        let leveled = self.compaction_style == CompactionStyle::Level;
+        self.num_levels = self.num_levels.max(if leveled { 2 } else { 1 });
+        if self.compaction_style == CompactionStyle::Fifo {
+            // Tables are deleted when there are too many.
+            self.level0_slowdown_writes_trigger = i32::MAX;
+            self.level0_stop_writes_trigger = i32::MAX;
+        }
+        if !leveled {
+            self.level_compaction_dynamic_level_bytes = false;
+        }
+        self.choose_ages();
         if self.max_bytes_for_level_multiplier <= 0.0 {
             self.max_bytes_for_level_multiplier = 1.0;
         }
@@ -61,6 +76,29 @@ impl CfOptions {
         }
         self
     }
+
+    /// Ages that were left to the compaction style.
+    fn choose_ages(&mut self) {
+        if self.ttl == BY_STYLE {
+            self.ttl = THIRTY_DAYS;
+        }
+        let periodic = &mut self.periodic_compaction_seconds;
+        if self.compaction_style != CompactionStyle::Universal {
+            if *periodic == BY_STYLE {
+                *periodic = 0;
+            }
+            return;
+        }
+        if *periodic == BY_STYLE {
+            *periodic = THIRTY_DAYS;
+        }
+        // Both mean the same; the stricter counts.
+        if *periodic == 0 {
+            *periodic = self.ttl;
+        } else if self.ttl != 0 {
+            *periodic = self.ttl.min(*periodic);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -73,9 +111,14 @@ mod tests {
             DbOptions::default().sanitized().to_string(),
             DbOptions::default().to_string()
         );
+        let defaults = CfOptions {
+            ttl: THIRTY_DAYS,
+            periodic_compaction_seconds: 0,
+            ..CfOptions::default()
+        };
         assert_eq!(
             CfOptions::default().sanitized().to_string(),
-            CfOptions::default().to_string()
+            defaults.to_string()
         );
     }
 
@@ -124,5 +167,35 @@ mod tests {
         );
         assert_eq!(cf.soft_pending_compaction_bytes_limit, 256 << 30);
         cf.validate().unwrap();
+    }
+    #[test]
+    fn a_style_has_its_own_corrections() {
+        let of = |compaction_style| CfOptions {
+            compaction_style,
+            num_levels: 0,
+            ..CfOptions::default()
+        };
+        let fifo = of(CompactionStyle::Fifo).sanitized();
+        assert_eq!((fifo.num_levels, fifo.ttl), (1, THIRTY_DAYS));
+        assert_eq!(fifo.level0_stop_writes_trigger, i32::MAX);
+        assert!(!fifo.level_compaction_dynamic_level_bytes);
+        fifo.validate().unwrap();
+        for (ttl, periodic, expected) in [
+            (BY_STYLE, BY_STYLE, THIRTY_DAYS),
+            (100, BY_STYLE, 100),
+            (100, 50, 50),
+            (100, 0, 100),
+            (0, 50, 50),
+            (0, 0, 0),
+        ] {
+            let universal = CfOptions {
+                ttl,
+                periodic_compaction_seconds: periodic,
+                ..of(CompactionStyle::Universal)
+            }
+            .sanitized();
+            assert_eq!(universal.num_levels, 1);
+            assert_eq!(universal.periodic_compaction_seconds, expected);
+        }
     }
 }

@@ -6,16 +6,17 @@
 //!
 //! ```text
 //! /// What it does. Unit.
-//! name: Type = default, in lo..=hi, check function;
+//! name: Type = default, in lo..=hi, check function, changes live;
 //! ```
 //!
-//! `in` (the accepted values) and `check` (a function from name and value to a
-//! result, for what a range cannot say) may be left out. Rows after `objects`
-//! have no text form: they become fields with defaults and nothing else.
-//! [`option_text!`] makes checks and text for a struct that stands elsewhere.
+//! `in` (the accepted values), `check` (a function from name and value to a
+//! result, for what a range cannot say) and `changes live` may be left out.
+//! Rows after `objects` have no text form: they become fields with defaults and
+//! nothing else. [`option_text!`] makes checks and text for a struct that stands
+//! elsewhere.
 //!
-//! No option can be changed while a database is open; the generated
-//! documentation says so for each of them.
+//! An option that `changes live` can be changed while the database is open
+//! (`db::change`); all others are fixed. The generated documentation says which.
 
 use std::fmt;
 use whitewater_storage::{Error, Result};
@@ -27,6 +28,12 @@ pub(crate) trait OptionTable {
     /// # Errors
     /// `InvalidArgument` for an unknown name or a malformed value.
     fn set(&mut self, name: &str, value: &str) -> Result<()>;
+
+    /// Whether the option `name` can be changed while the database is open;
+    /// `None` for an unknown name.
+    fn changes_live(name: &str) -> Option<bool>
+    where
+        Self: Sized;
 
     /// Every option as its name and its value in the text form.
     fn to_text(&self) -> Vec<(&'static str, String)>;
@@ -61,22 +68,48 @@ pub(crate) fn check_range<T: PartialOrd + fmt::Display>(
     )))
 }
 
+/// What the marker of a row says: as a value, and for people.
+macro_rules! live {
+    (is) => {
+        false
+    };
+    (is live) => {
+        true
+    };
+    (says) => {
+        "Fixed while the database is open."
+    };
+    (says live) => {
+        "Can be changed while the database is open."
+    };
+}
+
 /// Implements [`OptionTable`] for a struct whose fields exist.
 macro_rules! option_text {
     ($name:ident {
-        $($field:ident: $ty:ty $(, in $range:expr)? $(, check $check:path)?;)*
+        $(
+            $field:ident: $ty:ty
+                $(, in $range:expr)? $(, check $check:path)? $(, changes $live:ident)?;
+        )*
     }) => {
         impl $crate::options::table::OptionTable for $name {
             fn set(&mut self, name: &str, value: &str) -> whitewater_storage::Result<()> {
                 match name {
                     $(stringify!($field) => {
-                        self.$field = $crate::options::text::parse::<$ty>(name, value)?;
+                        $crate::options::text::assign::<$ty>(&mut self.$field, name, value)?;
                     })*
                     _ => return Err(whitewater_storage::Error::invalid(format_args!(
                         "unknown option {name}"
                     ))),
                 }
                 Ok(())
+            }
+
+            fn changes_live(name: &str) -> Option<bool> {
+                match name {
+                    $(stringify!($field) => Some($crate::options::table::live!(is $($live)?)),)*
+                    _ => None,
+                }
             }
 
             fn to_text(&self) -> Vec<(&'static str, String)> {
@@ -107,7 +140,7 @@ macro_rules! option_struct {
             $(
                 $(#[$doc:meta])*
                 $field:ident: $ty:ty = $default:expr
-                    $(, in $range:expr)? $(, check $check:path)?;
+                    $(, in $range:expr)? $(, check $check:path)? $(, changes $live:ident)?;
             )*
         }
         objects {
@@ -124,7 +157,7 @@ macro_rules! option_struct {
                 #[doc = concat!(
                     "\n\nDefault `", stringify!($default), "`",
                     $(", accepted `", stringify!($range), "`",)?
-                    ". Fixed while the database is open."
+                    ". ", $crate::options::table::live!(says $($live)?)
                 )]
                 pub $field: $ty,
             )*
@@ -144,9 +177,9 @@ macro_rules! option_struct {
         }
 
         $crate::options::table::option_text!($name {
-            $($field: $ty $(, in $range)? $(, check $check)?;)*
+            $($field: $ty $(, in $range)? $(, check $check)? $(, changes $live)?;)*
         });
     };
 }
 
-pub(crate) use {option_struct, option_text};
+pub(crate) use {live, option_struct, option_text};

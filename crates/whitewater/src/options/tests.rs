@@ -1,25 +1,57 @@
 use super::table::OptionTable;
+use super::text::OptionText;
 use super::*;
 use whitewater_storage::ErrorKind;
+
+/// Options of which one value is accepted.
+const FIXED: [&str; 7] = [
+    "is_fd_close_on_exec",
+    "dump_malloc_stats",
+    "allow_mmap_reads",
+    "allow_mmap_writes",
+    "allow_os_buffer",
+    "report_bg_io_stats",
+    "enable_blob_files",
+];
 
 /// A text other than `old` that the option accepts.
 fn another(name: &str, old: &str) -> String {
     match name {
         "wal_dir" => "/elsewhere/wal".into(),
         "wal_recovery_mode" => "kAbsoluteConsistency".into(),
-        "compression" | "bottommost_compression" | "wal_compression" => "kZSTD".into(),
+        "compression" | "bottommost_compression" | "wal_compression" | "blob_compression_type" => {
+            "kZSTD".into()
+        }
+        "blob_garbage_collection_force_threshold" => "0.5".into(),
         "compression_per_level" => "kNoCompression:kLZ4Compression".into(),
-        "compression_level" => "7".into(),
+        "compression_opts" | "bottommost_compression_opts" => {
+            let mut options = CompressionOptions::parse(old).expect(name);
+            (options.level, options.max_dict_bytes) = (7, 4096);
+            (options.strategy, options.checksum) = (1, true);
+            options.print()
+        }
+        "db_log_dir" => "/elsewhere/log".into(),
+        "info_log_level" => "WARN_LEVEL".into(),
+        // Nothing else is accepted.
+        name if FIXED.contains(&name) => old.into(),
         "commit_protocol" => "grouped".into(),
         "wal_access" => "pwrite".into(),
         "memtable" => "art".into(),
         "memtable_prefix_bloom_size_ratio" => "0.125".into(),
         "memtable_protection_bytes_per_key" => "8".into(),
         "prefix_extractor" => "rocksdb.FixedPrefix.4".into(),
+        "compaction_style" => "kCompactionStyleUniversal".into(),
+        "compaction_pri" => "kRoundRobin".into(),
+        "compaction_options_universal" => old.replace("size_ratio=1", "size_ratio=7"),
+        "compaction_options_fifo" => old.replace("=false", "=true"),
+        "ttl" | "periodic_compaction_seconds" => "86400".into(),
+        "max_bytes_for_level_multiplier_additional" => "1:2:3".into(),
         "checksum" => "kCRC32c".into(),
-        "bloom_bits_per_key" => "12.5".into(),
-        // One version is written so far.
-        "format_version" => "5".into(),
+        "filter_policy" => "ribbonfilter:12.5:-1".into(),
+        "metadata_cache_options" => old.replace("kFallback", "kFlushedAndSimilar"),
+        "index_type" => "kTwoLevelIndexSearch".into(),
+        "data_block_index_type" => "kDataBlockBinaryAndHash".into(),
+        "format_version" => "7".into(),
         _ => match old {
             "true" => "false".into(),
             "false" => "true".into(),
@@ -38,7 +70,7 @@ fn round_trip(mut options: impl OptionTable) {
     let before = options.to_text();
     for (name, old) in &before {
         let new = another(name, old);
-        if *name != "format_version" {
+        if !FIXED.contains(name) {
             assert_ne!(&new, old, "{name}");
         }
         options.set(name, &new).unwrap();
@@ -92,7 +124,9 @@ fn a_value_out_of_range_is_refused_by_name() {
     assert!(err.to_string().contains("block_size = 0"), "{err}");
 
     let mut cf = CfOptions::default();
-    cf.table.bloom_bits_per_key = Some(f64::NAN);
+    cf.table.filter_policy = Some(FilterPolicy::Bloom {
+        bits_per_key: f64::NAN,
+    });
     assert!(cf.validate().is_err());
     cf.max_bytes_for_level_multiplier = f64::NAN;
     assert!(
@@ -114,23 +148,13 @@ fn what_is_not_built_is_refused_by_name() {
     assert!(err.to_string().contains("option wal_compression"), "{err}");
     let refused = [
         (
-            "compression",
+            "compression_opts",
             CfOptions {
                 compression: CompressionType::Zlib,
-                ..CfOptions::default()
-            },
-        ),
-        (
-            "compression_per_level",
-            CfOptions {
-                compression_per_level: vec![CompressionType::None, CompressionType::Bz2],
-                ..CfOptions::default()
-            },
-        ),
-        (
-            "bottommost_compression",
-            CfOptions {
-                bottommost_compression: Some(CompressionType::Lz4hc),
+                compression_opts: CompressionOptions {
+                    window_bits: 15,
+                    ..CompressionOptions::default()
+                },
                 ..CfOptions::default()
             },
         ),
@@ -138,7 +162,7 @@ fn what_is_not_built_is_refused_by_name() {
             "format_version",
             CfOptions {
                 table: TableOptions {
-                    format_version: 6,
+                    format_version: 1,
                     ..TableOptions::default()
                 },
                 ..CfOptions::default()
@@ -171,22 +195,15 @@ fn the_dump_has_a_line_for_every_option() {
 }
 
 #[test]
-fn compression_and_file_size_by_level() {
-    let mut cf = CfOptions {
-        compression_per_level: vec![CompressionType::None, CompressionType::Lz4],
-        bottommost_compression: Some(CompressionType::Zstd),
+fn file_size_by_level() {
+    let cf = CfOptions {
         target_file_size_base: 10,
         target_file_size_multiplier: 3,
         ..CfOptions::default()
     };
-    assert_eq!(cf.compression_for(0, false), CompressionType::None);
-    assert_eq!(cf.compression_for(5, false), CompressionType::Lz4);
-    assert_eq!(cf.compression_for(5, true), CompressionType::Zstd);
-    cf.compression_per_level.clear();
-    assert_eq!(cf.compression_for(5, false), CompressionType::Snappy);
     assert_eq!(
         [0, 1, 2, 3].map(|l| cf.target_file_size(l)),
-        [10, 10, 30, 90]
+        [u64::MAX, 10, 30, 90]
     );
 }
 
@@ -239,4 +256,37 @@ fn a_radix_tree_is_refused_where_it_cannot_serve() {
     let e = cf.validate().unwrap_err();
     assert_eq!(e.kind(), whitewater_storage::ErrorKind::InvalidArgument);
     assert!(e.to_string().contains("option memtable: art"), "{e}");
+}
+
+#[test]
+fn what_rocksdb_lets_change_can_change() {
+    for (name, live) in [
+        ("max_background_jobs", Some(true)),
+        ("max_total_wal_size", Some(true)),
+        ("delayed_write_rate", Some(true)),
+        ("max_open_files", Some(true)),
+        ("wal_bytes_per_sync", Some(true)),
+        ("wal_dir", Some(false)),
+        ("recycle_log_file_num", Some(false)),
+        ("db_write_buffer_size", Some(false)),
+        ("write_buffer_size", None),
+    ] {
+        assert_eq!(DbOptions::changes_live(name), live, "{name}");
+    }
+    for (name, live) in [
+        ("write_buffer_size", Some(true)),
+        ("level0_stop_writes_trigger", Some(true)),
+        ("prefix_extractor", Some(true)),
+        ("compression_per_level", Some(true)),
+        ("max_successive_merges", Some(true)),
+        ("num_levels", Some(false)),
+        ("memtable", Some(false)),
+        ("inplace_update_support", Some(false)),
+        ("min_write_buffer_number_to_merge", Some(false)),
+        ("level_compaction_dynamic_level_bytes", Some(false)),
+        ("block_size", None),
+    ] {
+        assert_eq!(CfOptions::changes_live(name), live, "{name}");
+    }
+    assert_eq!(TableOptions::changes_live("block_size"), Some(true));
 }

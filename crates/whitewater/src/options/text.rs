@@ -1,10 +1,14 @@
 //! The text form of option values: RocksDB's names and spellings.
 
+use super::compaction::nested_text;
+use crate::db::info_log::LogLevel;
 use crate::write::CommitProtocol;
 use std::path::PathBuf;
 use whitewater_storage::checksum::ChecksumType;
 use whitewater_storage::fs::SharedAccess;
-use whitewater_storage::sst::CompressionType;
+use whitewater_storage::sst::{
+    CompressionType, DataBlockIndexType, FilterPolicy, IndexType, MetadataCacheOptions, PinningTier,
+};
 use whitewater_storage::wal::RecoveryMode;
 use whitewater_storage::{Error, Result};
 
@@ -14,6 +18,11 @@ pub(crate) trait OptionText: Sized {
     fn print(&self) -> String;
     /// The value of `text`; `None` when it is not one.
     fn parse(text: &str) -> Option<Self>;
+    /// As `parse`; parts of a value with names that `text` does not have are
+    /// taken from `self`.
+    fn parse_over(&self, text: &str) -> Option<Self> {
+        Self::parse(text)
+    }
 }
 
 /// Parses the value of the option `name`.
@@ -21,8 +30,18 @@ pub(crate) trait OptionText: Sized {
 /// # Errors
 /// `InvalidArgument` naming the option and the text.
 pub(crate) fn parse<T: OptionText>(name: &str, text: &str) -> Result<T> {
-    T::parse(text.trim())
-        .ok_or_else(|| Error::invalid(format_args!("option {name} cannot be {text:?}")))
+    T::parse(text.trim()).ok_or_else(|| bad_value(name, text))
+}
+
+/// Sets the value of the option `name`, or those parts of it that `text` has.
+/// Fails as [`parse`] does.
+pub(crate) fn assign<T: OptionText>(value: &mut T, name: &str, text: &str) -> Result<()> {
+    *value = (value.parse_over(text.trim())).ok_or_else(|| bad_value(name, text))?;
+    Ok(())
+}
+
+fn bad_value(name: &str, text: &str) -> Error {
+    Error::invalid(format_args!("option {name} cannot be {text:?}"))
 }
 
 macro_rules! text_by_from_str {
@@ -37,7 +56,7 @@ macro_rules! text_by_from_str {
         }
     )*};
 }
-text_by_from_str!(bool, i32, u32, u64, usize, f64);
+text_by_from_str!(bool, i32, i64, u32, u64, usize, f64);
 
 /// Enums by RocksDB's spelling of each variant.
 macro_rules! text_by_name {
@@ -58,6 +77,21 @@ macro_rules! text_by_name {
     };
 }
 
+pub(crate) use text_by_name;
+
+text_by_name!(PinningTier {
+    Fallback = "kFallback",
+    None = "kNone",
+    FlushAndSimilar = "kFlushedAndSimilar",
+    All = "kAll",
+});
+
+nested_text!(MetadataCacheOptions {
+    top_level_index_pinning,
+    partition_pinning,
+    unpartitioned_pinning,
+} fixed {});
+
 text_by_name!(CompressionType {
     None = "kNoCompression",
     Snappy = "kSnappyCompression",
@@ -73,6 +107,15 @@ text_by_name!(RecoveryMode {
     AbsoluteConsistency = "kAbsoluteConsistency",
     PointInTime = "kPointInTimeRecovery",
     SkipAnyCorruptedRecord = "kSkipAnyCorruptedRecords",
+});
+
+text_by_name!(LogLevel {
+    Debug = "DEBUG_LEVEL",
+    Info = "INFO_LEVEL",
+    Warn = "WARN_LEVEL",
+    Error = "ERROR_LEVEL",
+    Fatal = "FATAL_LEVEL",
+    Header = "HEADER_LEVEL",
 });
 
 text_by_name!(SharedAccess {
@@ -101,6 +144,31 @@ text_by_name!(ChecksumType {
     XXHash64 = "kxxHash64",
     XXH3 = "kXXH3",
 });
+
+text_by_name!(IndexType {
+    BinarySearch = "kBinarySearch",
+    HashSearch = "kHashSearch",
+    TwoLevelIndexSearch = "kTwoLevelIndexSearch",
+    BinarySearchWithFirstKey = "kBinarySearchWithFirstKey",
+});
+
+text_by_name!(DataBlockIndexType {
+    BinarySearch = "kDataBlockBinarySearch",
+    BinaryAndHash = "kDataBlockBinaryAndHash",
+});
+
+/// RocksDB's identifier, or `nullptr` for none.
+impl OptionText for Option<FilterPolicy> {
+    fn print(&self) -> String {
+        self.map_or_else(|| "nullptr".to_owned(), |policy| policy.to_string())
+    }
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "" | "nullptr" => Some(None),
+            text => FilterPolicy::parse(text).map(Some),
+        }
+    }
+}
 
 /// The empty text is `None`. A path that is not UTF-8 prints with
 /// replacement characters.

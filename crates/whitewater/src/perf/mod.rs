@@ -30,9 +30,11 @@
 //! and `step` for the steps of a write.
 
 mod context;
+mod memory;
 mod step;
 
 pub use context::PerfContext;
+pub use memory::{MemoryUsage, MemoryUsageBuilder, MemoryUsageStats, get_memory_usage_stats};
 pub(crate) use step::{Step, StepTimer, step};
 pub use whitewater_storage::perf::{PerfMetric, PerfStatsLevel, set_perf_stats};
 pub(crate) use whitewater_storage::perf::{add_nanos, count, counts, timer, timer_if};

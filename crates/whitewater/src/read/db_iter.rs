@@ -21,20 +21,27 @@ mod prefix;
 mod reverse;
 #[cfg(test)]
 mod tests;
+mod versions;
 
 pub(crate) use prefix::PrefixMode;
+pub(crate) use versions::VersionRange;
 
+use super::blob::Blobs;
 use super::merge::{MergeOperator, Operands};
 use super::rangedel::FragmentedTombstones;
 use crate::options::prefix::PrefixExtractor;
 use crate::perf::{self, PerfMetric};
-use crate::stats::Statistics;
+use crate::stats::{Statistics, Ticker};
 use prefix::PrefixLimit;
 use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
+use versions::Shown;
 use whitewater_storage::iter::BoxedIterator;
-use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, UserComparator, append_internal_key};
+use whitewater_storage::key::{
+    MAX_SEQUENCE, SEEK_TYPE, SequenceNumber, UserComparator, append_internal_key,
+};
+use whitewater_storage::sst::ReadLimits;
 use whitewater_storage::{Error, ErrorKind, Result};
 
 /// Entries of one user key passed one by one before seeking past the rest
@@ -51,14 +58,20 @@ pub(crate) struct DbIterParts {
     pub tombstones: FragmentedTombstones,
     pub comparator: UserComparator,
     pub merge_operator: Option<Arc<dyn MergeOperator>>,
+    /// Where values are that entries refer to.
+    pub blobs: Arc<dyn Blobs>,
     /// Entries above this are not seen.
     pub sequence: SequenceNumber,
+    /// Which versions are shown; set if keys have timestamps.
+    pub versions: Option<VersionRange>,
     pub lower_bound: Option<Vec<u8>>,
     pub upper_bound: Option<Vec<u8>>,
     pub prefix_extractor: Option<PrefixExtractor>,
     pub prefix_mode: PrefixMode,
     /// Internal keys one call may look at before it fails; 0 is no limit.
     pub max_skippable_internal_keys: u64,
+    /// When a walk over keys that are not shown has to end.
+    pub limits: ReadLimits,
     /// The database's statistics, if they are on.
     pub statistics: Option<Arc<Statistics>>,
     /// Keeps memtables, tables and the snapshot alive.
@@ -98,13 +111,17 @@ pub(crate) struct DbIter {
     cover: Cover,
     comparator: UserComparator,
     operator: Option<Arc<dyn MergeOperator>>,
+    blobs: Arc<dyn Blobs>,
     sequence: SequenceNumber,
+    /// Which versions are shown; set if keys have timestamps.
+    versions: Option<VersionRange>,
+    shown: Shown,
     lower_bound: Option<Vec<u8>>,
     upper_bound: Option<Vec<u8>>,
     prefix: PrefixLimit,
     skips: SkipLimit,
     position: Position,
-    /// The user key shown, or the one being passed.
+    /// The user key shown, or the one being passed; with its timestamp.
     key: Vec<u8>,
     value: ValueAt,
     /// Merged and copied values.
@@ -113,10 +130,20 @@ pub(crate) struct DbIter {
     /// Seek targets; kept for its memory.
     target: Vec<u8>,
     error: Option<Error>,
+    /// Bytes at the end of values that are not shown.
+    hidden_suffix: usize,
     only_memtable: bool,
     statistics: Option<Arc<Statistics>>,
     /// After the source, so that what it reads from outlives it.
     _pins: Vec<Arc<dyn Any + Send + Sync>>,
+}
+
+impl Drop for DbIter {
+    fn drop(&mut self) {
+        if let Some(statistics) = &self.statistics {
+            statistics.add(Ticker::NoIteratorDeleted, 1);
+        }
+    }
 }
 
 impl DbIter {
@@ -130,13 +157,17 @@ impl DbIter {
             },
             comparator: parts.comparator,
             operator: parts.merge_operator,
+            blobs: parts.blobs,
             sequence: parts.sequence,
+            versions: parts.versions,
+            shown: Shown::default(),
             lower_bound: parts.lower_bound,
             upper_bound: parts.upper_bound,
             prefix: PrefixLimit::new(parts.prefix_extractor, parts.prefix_mode),
             skips: SkipLimit {
                 limit: parts.max_skippable_internal_keys,
                 seen: 0,
+                time: parts.limits,
             },
             position: Position::Nowhere,
             key: Vec::new(),
@@ -145,6 +176,7 @@ impl DbIter {
             operands: Operands::default(),
             target: Vec::new(),
             error: None,
+            hidden_suffix: 0,
             only_memtable: parts.only_memtable,
             statistics: parts.statistics,
             _pins: parts.pins,
@@ -166,7 +198,8 @@ impl DbIter {
         self.restart();
         match &self.lower_bound {
             Some(lower) => {
-                set_target(&mut self.target, lower, self.sequence, SEEK_TYPE);
+                let upto = upto(&self.versions);
+                set_target(&mut self.target, lower, upto, self.sequence, SEEK_TYPE);
                 self.move_source(|source, target| source.seek(target));
             }
             None => self.move_source(|source, _| source.seek_to_first()),
@@ -213,13 +246,22 @@ impl DbIter {
         }
         self.limit_to_prefix_of(target);
         let from = match &self.lower_bound {
-            Some(lower) if self.comparator.compare(target, lower).is_lt() => lower,
+            Some(lower) if self.comparator.compare_bounds(target, lower).is_lt() => lower,
             _ => target,
         };
-        set_target(&mut self.target, from, self.sequence, SEEK_TYPE);
+        let upto = upto(&self.versions);
+        set_target(&mut self.target, from, upto, self.sequence, SEEK_TYPE);
         self.move_source(|source, target| source.seek(target));
         let found = self.timed(Self::find_first);
         self.settle(found);
+    }
+
+    /// Moves to the first key after `key`.
+    pub fn seek_past(&mut self, key: &[u8]) {
+        self.seek(key);
+        if self.valid() && self.comparator.compare_to_bound(&self.key, key).is_eq() {
+            self.next();
+        }
     }
 
     /// Moves to the last key at or before `target`.
@@ -233,11 +275,13 @@ impl DbIter {
         if self.past_upper(target) {
             return self.find_last();
         }
-        if self.below_lower(target) {
+        let lower = self.lower_bound.as_deref();
+        if lower.is_some_and(|lower| self.comparator.compare_bounds(target, lower).is_lt()) {
             return;
         }
         // The last internal key a user key can have.
-        set_target(&mut self.target, target, 0, 0);
+        let oldest = self.comparator.last_version(target);
+        set_target(&mut self.target, &oldest, &[], 0, 0);
         self.move_source(|source, target| source.seek_for_prev(target));
         let found = self.timed(Self::find_prev);
         self.settle(found);
@@ -245,6 +289,15 @@ impl DbIter {
 
     /// Moves forward; no effect when not valid.
     pub fn next(&mut self) {
+        if self.statistics.is_some() {
+            let tickers = [Ticker::NumberDbNext, Ticker::NumberDbNextFound];
+            return self.counted_step(tickers, Self::next_measured);
+        }
+        self.next_measured();
+    }
+
+    #[inline(always)]
+    fn next_measured(&mut self) {
         if perf::counts() {
             return self.measured_step(PerfMetric::NextOnMemtableCount, Self::step_forward);
         }
@@ -273,6 +326,15 @@ impl DbIter {
 
     /// Moves backward; no effect when not valid.
     pub fn prev(&mut self) {
+        if self.statistics.is_some() {
+            let tickers = [Ticker::NumberDbPrev, Ticker::NumberDbPrevFound];
+            return self.counted_step(tickers, Self::prev_measured);
+        }
+        self.prev_measured();
+    }
+
+    #[inline(always)]
+    fn prev_measured(&mut self) {
         if perf::counts() {
             return self.measured_step(PerfMetric::PrevOnMemtableCount, Self::step_backward);
         }
@@ -295,23 +357,36 @@ impl DbIter {
     /// The user key, when valid.
     #[inline]
     pub fn key(&self) -> Option<&[u8]> {
-        self.valid().then_some(&self.key[..])
+        self.valid().then(|| self.key_shown())
     }
 
     /// The value, when valid.
     #[inline]
     pub fn value(&self) -> Option<&[u8]> {
-        self.valid().then(|| match &self.value {
+        let value = self.valid().then(|| self.whole_value())?;
+        Some(&value[..value.len().saturating_sub(self.hidden_suffix)])
+    }
+
+    fn whole_value(&self) -> &[u8] {
+        match &self.value {
             ValueAt::Source => self.source.value(),
             ValueAt::PartOfSource(range) => &self.source.value()[range.clone()],
             ValueAt::Buffer => &self.buffer,
-        })
+        }
+    }
+
+    /// The last `bytes` bytes of values are not the caller's.
+    pub fn hide_suffix(&mut self, bytes: usize) {
+        self.hidden_suffix = bytes;
     }
 
     /// The first failure met since the iterator was last positioned.
     pub fn status(&self) -> Result<()> {
         match &self.error {
             Some(e) => Err(e.clone()),
+            None if self.valid() && self.whole_value().len() < self.hidden_suffix => Err(
+                Error::corruption("Error: value's length less than timestamp's"),
+            ),
             None if self.valid() => Ok(()),
             None => self.source.status(),
         }
@@ -343,6 +418,28 @@ impl DbIter {
         }
     }
 
+    /// Makes the target the first internal key that `self.key`, or any version
+    /// of it, can have.
+    fn target_first_of_key(&mut self) {
+        if self.versions.is_none() || self.shows_all_versions() {
+            return set_target(&mut self.target, &self.key, &[], MAX_SEQUENCE, SEEK_TYPE);
+        }
+        let newest = self.comparator.without_timestamp(&self.key);
+        let newest = self.comparator.first_version(newest);
+        set_target(&mut self.target, &newest, &[], MAX_SEQUENCE, SEEK_TYPE);
+    }
+
+    /// Makes the target the last internal key that `self.key`, or any version
+    /// of it, can have.
+    fn target_last_of_key(&mut self) {
+        if self.versions.is_none() || self.shows_all_versions() {
+            return set_target(&mut self.target, &self.key, &[], 0, 0);
+        }
+        let oldest = self.comparator.without_timestamp(&self.key);
+        let oldest = self.comparator.last_version(oldest);
+        set_target(&mut self.target, &oldest, &[], 0, 0);
+    }
+
     /// Takes the outcome of a movement.
     #[inline]
     fn settle(&mut self, found: Result<Position>) {
@@ -350,6 +447,7 @@ impl DbIter {
             self.error = Some(e);
             Position::Nowhere // upholds I2
         });
+        self.show_internal_key();
     }
 
     /// Where a walk ends that found the source not valid.
@@ -358,27 +456,36 @@ impl DbIter {
     }
 
     fn past_upper(&self, user_key: &[u8]) -> bool {
-        is_past(&self.comparator, self.upper_bound.as_deref(), user_key)
+        (self.upper_bound.as_deref())
+            .is_some_and(|upper| self.comparator.compare_bounds(user_key, upper).is_ge())
     }
 
+    /// Whether a stored user key is below the lower bound.
     fn below_lower(&self, user_key: &[u8]) -> bool {
         match &self.lower_bound {
-            Some(lower) => self.comparator.compare(user_key, lower).is_lt(),
+            Some(lower) => self.comparator.compare_to_bound(user_key, lower).is_lt(),
             None => false,
         }
     }
 }
 
-/// Whether `user_key` is at or past the exclusive bound `upper`.
+/// Whether the stored `user_key` is at or past the exclusive bound `upper`.
 #[inline]
 fn is_past(comparator: &UserComparator, upper: Option<&[u8]>, user_key: &[u8]) -> bool {
-    upper.is_some_and(|upper| comparator.compare(user_key, upper).is_ge())
+    upper.is_some_and(|upper| comparator.compare_to_bound(user_key, upper).is_ge())
 }
 
-fn set_target(target: &mut Vec<u8>, user_key: &[u8], seq: SequenceNumber, ty: u8) {
+/// The newest timestamp shown; nothing where keys have none.
+fn upto(versions: &Option<VersionRange>) -> &[u8] {
+    versions.as_ref().map_or(&[], |range| &range.upto)
+}
+
+/// Makes `target` the internal key of `key` and `timestamp`.
+fn set_target(target: &mut Vec<u8>, key: &[u8], timestamp: &[u8], seq: SequenceNumber, ty: u8) {
     target.clear();
-    target.reserve(user_key.len() + size_of::<u64>());
-    append_internal_key(target, user_key, seq, ty);
+    target.reserve(key.len() + timestamp.len() + size_of::<u64>());
+    target.extend_from_slice(key);
+    append_internal_key(target, timestamp, seq, ty);
 }
 
 /// A source that goes back where it must not. Without this check a damaged
@@ -416,7 +523,12 @@ struct SkipLimit {
     /// 0 is no limit.
     limit: u64,
     seen: u64,
+    /// How long it may take.
+    time: ReadLimits,
 }
+
+/// Internal keys one call looks at between looks at the clock.
+const KEYS_PER_CLOCK: u64 = 64;
 
 impl SkipLimit {
     /// Counts one more.
@@ -429,6 +541,9 @@ impl SkipLimit {
             ));
         }
         self.seen += 1;
+        if self.seen.is_multiple_of(KEYS_PER_CLOCK) {
+            self.time.check_deadline()?;
+        }
         Ok(())
     }
 }

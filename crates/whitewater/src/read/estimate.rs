@@ -16,7 +16,7 @@ pub(crate) fn may_contain(
 ) -> bool {
     let mut found = false;
     let asked = visit_files(version, &comparator.user, key, &mut |file| {
-        let open = tables.open(file, comparator, version.block_cache.as_ref())?;
+        let open = tables.open(file, comparator, &version.open_with)?;
         found = open.table.may_contain(key);
         Ok(!found)
     });
@@ -51,8 +51,7 @@ pub(crate) fn approximate_size(
                 {
                     return 0;
                 }
-                let cache = version.block_cache.as_ref();
-                let open = tables.open(file, comparator, cache);
+                let open = tables.open(file, comparator, &version.open_with);
                 open.map_or(0, |t| t.table.approximate_offset_of(&target))
             })
             .sum()

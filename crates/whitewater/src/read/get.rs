@@ -5,6 +5,7 @@
 //! then its entries of the key, newest first and only those visible at the
 //! look-up's sequence number (the context does not know that number).
 
+use super::blob::{Blobs, NoBlobs};
 use super::merge::{MergeOperator, full_merge};
 use super::payload::{Payload, payload};
 use bytes::Bytes;
@@ -18,16 +19,20 @@ pub(crate) struct GetContext<'a> {
     operator: Option<&'a dyn MergeOperator>,
     /// Entries below this are deleted by a range tombstone.
     covered_below: SequenceNumber,
+    /// Whether range tombstones delete nothing.
+    ignores_tombstones: bool,
     /// Merge operands met so far, newest first.
     operands: Vec<Bytes>,
     /// What lies below the operands, once known.
     base: Option<Base>,
+    /// The level of the table that had the answer.
+    level: Option<usize>,
 }
 
 enum Base {
     Value(Bytes),
-    /// An entity without a default column: empty, but nothing to merge with.
-    NoDefaultColumn,
+    /// A value in a blob file, which this index says where to find.
+    Blob(Bytes),
     Deleted,
 }
 
@@ -38,16 +43,41 @@ impl<'a> GetContext<'a> {
             user_key,
             operator,
             covered_below: 0,
+            ignores_tombstones: false,
             operands: Vec::new(),
             base: None,
+            level: None,
         }
+    }
+
+    /// A table of `level` had the answer.
+    pub fn found_at(&mut self, level: usize) {
+        self.level = Some(level);
+    }
+
+    /// The level of the table that had the answer, if one had.
+    pub fn level(&self) -> Option<usize> {
+        self.level
+    }
+
+    /// Merge operands met.
+    pub fn num_operands(&self) -> usize {
+        self.operands.len()
+    }
+
+    /// The same look-up, to which range tombstones mean nothing if `ignored`.
+    pub fn ignoring_tombstones(mut self, ignored: bool) -> Self {
+        self.ignores_tombstones = ignored;
+        self
     }
 
     /// Notes that a range tombstone at `seq` covers the key (older entries of
     /// this and later sources are deleted by it). Call before the entries of
     /// the same source.
     pub fn cover(&mut self, seq: SequenceNumber) {
-        self.covered_below = self.covered_below.max(seq);
+        if !self.ignores_tombstones {
+            self.covered_below = self.covered_below.max(seq);
+        }
     }
 
     /// Whether a range tombstone covers the key. Sources older than the one
@@ -71,7 +101,10 @@ impl<'a> GetContext<'a> {
         if self.done() {
             return Ok(false);
         }
-        let deleted = matches!(ty, ValueType::Deletion | ValueType::SingleDeletion);
+        let deleted = matches!(
+            ty,
+            ValueType::Deletion | ValueType::SingleDeletion | ValueType::DeletionWithTimestamp
+        );
         if deleted || seq < self.covered_below {
             self.base = Some(Base::Deleted);
             return Ok(false);
@@ -80,7 +113,7 @@ impl<'a> GetContext<'a> {
         match payload(ty, &value)? {
             Payload::Operand => self.operands.push(value),
             Payload::Value(range) => self.base = Some(Base::Value(value.slice(range))),
-            Payload::NoDefaultColumn => self.base = Some(Base::NoDefaultColumn),
+            Payload::Blob(range) => self.base = Some(Base::Blob(value.slice(range))),
             Payload::Deletion => self.base = Some(Base::Deleted),
         }
         Ok(!self.done())
@@ -102,24 +135,34 @@ impl<'a> GetContext<'a> {
         !self.operands.is_empty()
     }
 
-    /// The answer, with pending merge operands applied to nothing when no base
-    /// was met.
+    /// The answer of memtables, which refer to no blob file.
     ///
     /// # Errors
-    /// What the merge reports, see [`full_merge`].
+    /// As [`GetContext::finish_with`].
     pub fn finish(self) -> Result<Option<Bytes>> {
-        if self.operands.is_empty() {
-            return Ok(match self.base {
-                Some(Base::Value(value)) => Some(value),
-                Some(Base::NoDefaultColumn) => Some(Bytes::new()),
-                Some(Base::Deleted) | None => None,
-            });
+        self.finish_with(&NoBlobs)
+    }
+
+    /// The answer, with pending merge operands applied to nothing when no base
+    /// was met. A value in a blob file is looked for in `blobs`.
+    ///
+    /// # Errors
+    /// What the merge reports, see [`full_merge`], and what reading a blob does.
+    pub fn finish_with(self, blobs: &dyn Blobs) -> Result<Option<Bytes>> {
+        if !self.operands.is_empty() && self.operator.is_none() {
+            // Nothing is read for what is going to fail.
+            return full_merge(None, self.user_key, None, &[]).map(|v| Some(v.into()));
         }
-        let existing = match &self.base {
-            Some(Base::Value(value)) => Some(&value[..]),
-            _ => None,
+        let existing = match self.base {
+            Some(Base::Value(value)) => Some(value),
+            Some(Base::Blob(index)) => Some(blobs.read(self.user_key, &index)?),
+            Some(Base::Deleted) | None => None,
         };
+        if self.operands.is_empty() {
+            return Ok(existing);
+        }
         let operands: Vec<&[u8]> = self.operands.iter().rev().map(|o| &o[..]).collect();
+        let existing = existing.as_deref();
         let merged = full_merge(self.operator, self.user_key, existing, &operands)?;
         Ok(Some(merged.into()))
     }
@@ -134,8 +177,8 @@ mod tests {
     use rand::rngs::StdRng;
     use rand::seq::IndexedRandom;
     use rand::{Rng, SeedableRng};
-    use whitewater_storage::ErrorKind;
     use whitewater_storage::key::UserComparator;
+    use whitewater_storage::{Error, ErrorKind};
 
     type Entry<'a> = (u64, ValueType, &'a [u8]);
 
@@ -200,21 +243,49 @@ mod tests {
         let merged = found(0, &[(6, Merge, b"m"), (5, WideColumnEntity, &full)]);
         assert_eq!(merged, Some(b"d,m".to_vec()));
         let merged = found(0, &[(6, Merge, b"m"), (5, WideColumnEntity, &bare)]);
-        assert_eq!(merged, Some(b"m".to_vec()));
+        assert_eq!(merged, Some(b",m".to_vec()));
+    }
+
+    /// Values of blobs by index.
+    struct Known;
+    impl Blobs for Known {
+        fn read(&self, user_key: &[u8], index: &[u8]) -> Result<Bytes> {
+            assert_eq!(user_key, b"k");
+            match index {
+                b"#1" => Ok(Bytes::from_static(b"one")),
+                _ => Err(Error::corruption("no such blob")),
+            }
+        }
+    }
+
+    #[test]
+    fn references_are_followed_for_values_and_bases() {
+        use ValueType::*;
+        let get = |entries: &[Entry<'_>]| {
+            let mut ctx = GetContext::new(b"k", Some(&Append));
+            for &(seq, ty, value) in entries {
+                ctx.entry(seq, ty, || Bytes::copy_from_slice(value))
+                    .unwrap();
+            }
+            ctx.finish_with(&Known).map(|v| v.map(|v| v.to_vec()))
+        };
+        assert_eq!(get(&[(5, BlobIndex, b"#1")]), Ok(Some(b"one".to_vec())));
+        let merged = get(&[(6, Merge, b"m"), (5, BlobIndex, b"#1")]);
+        assert_eq!(merged, Ok(Some(b"one,m".to_vec())));
+        assert_eq!(get(&[(6, Deletion, b""), (5, BlobIndex, b"#2")]), Ok(None));
+        let newer = get(&[(6, Value, b"v"), (5, BlobIndex, b"#2")]);
+        assert_eq!(newer, Ok(Some(b"v".to_vec())));
+        assert!(get(&[(5, BlobIndex, b"#2")]).is_err());
     }
 
     #[test]
     fn failures_surface() {
         use ValueType::*;
         let kind = |e: &[Entry<'_>]| get(0, e).unwrap_err().kind();
-        assert_eq!(kind(&[(5, BlobIndex, b"")]), ErrorKind::NotSupported);
+        assert_eq!(kind(&[(5, BlobIndex, b"")]), ErrorKind::Corruption);
         assert_eq!(
             kind(&[(6, Merge, b"a"), (5, BlobIndex, b"")]),
-            ErrorKind::NotSupported
-        );
-        assert_eq!(
-            kind(&[(5, DeletionWithTimestamp, b"")]),
-            ErrorKind::NotSupported
+            ErrorKind::Corruption
         );
         assert_eq!(kind(&[(6, Merge, b"FAIL")]), ErrorKind::Corruption);
         assert_eq!(found(6, &[(5, BlobIndex, b"")]), None);

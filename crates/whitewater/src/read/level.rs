@@ -11,13 +11,12 @@
 
 use super::get::GetContext;
 use super::level_iter::{LevelIterator, OpenCursor};
-use super::table_cache::{OpenTable, TableCache};
+use super::table_cache::{OpenTable, OpenWith, TableCache};
 use crate::perf::{self, PerfMetric};
 use crate::version::{TableFile, Version};
 use std::cmp::Ordering;
 use std::sync::Arc;
 use whitewater_storage::Result;
-use whitewater_storage::cache::BlockCache;
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::{
     self, InternalComparator, MAX_SEQUENCE, UserComparator, ValueType, pack_tag,
@@ -28,7 +27,8 @@ use whitewater_storage::sst::TableReadOptions;
 
 /// Asks the tables of `version` about `user_key` at `seq`: level 0 newest
 /// first, then one table per deeper level, until `ctx.done()`. `lookup` is
-/// the seek key of `user_key` at the sequence number to read at.
+/// the seek key of `user_key` at the sequence number to read at. If that has a
+/// timestamp, older versions of the key count, too.
 ///
 /// # Errors
 /// What opening or reading a table reports, and what `ctx` reports.
@@ -46,12 +46,20 @@ pub(crate) fn get(
     }
     let upto = key::sequence(lookup);
     visit_files(version, &comparator.user, user_key, &mut |file| {
-        let open = tables.open(file, comparator, version.block_cache.as_ref())?;
+        let open = tables.open_within(file, comparator, &version.open_with, options.limits)?;
         if let Some(tombstones) = &open.tombstones {
             ctx.cover(tombstones.max_covering(&comparator.user, user_key, upto));
         }
-        open.table
-            .get(lookup, options, &mut |key, value| ctx.parsed(key, value))?;
+        open.table.get(lookup, options, &mut |key, value| {
+            // Of an older version with a timestamp there may be newer entries.
+            if key.seq > upto {
+                return Ok(true);
+            }
+            ctx.parsed(key, value)
+        })?;
+        if ctx.done() {
+            ctx.found_at(file.level());
+        }
         Ok(!ctx.done() && !ctx.covered())
     })
 }
@@ -91,7 +99,7 @@ pub(super) fn visit_files(
 
 /// Whether `user_key` lies behind all of the file.
 fn is_past(meta: &FileMetaData, comparator: &UserComparator, user_key: &[u8]) -> bool {
-    match comparator.compare(key::user_key(&meta.largest), user_key) {
+    match comparator.compare_keys(key::user_key(&meta.largest), user_key) {
         Ordering::Less => true,
         Ordering::Equal => ends_exclusively(meta),
         Ordering::Greater => false,
@@ -101,7 +109,7 @@ fn is_past(meta: &FileMetaData, comparator: &UserComparator, user_key: &[u8]) ->
 /// Whether `user_key` lies before all of the file.
 fn starts_after(meta: &FileMetaData, comparator: &UserComparator, user_key: &[u8]) -> bool {
     comparator
-        .compare(user_key, key::user_key(&meta.smallest))
+        .compare_keys(user_key, key::user_key(&meta.smallest))
         .is_lt()
 }
 
@@ -126,7 +134,7 @@ pub(crate) fn add_iterators(
     let opener = Tables {
         tables: tables.clone(),
         comparator: comparator.clone(),
-        block_cache: version.block_cache.clone(),
+        open_with: version.open_with.clone(),
         options,
     };
     for (level, files) in version.levels.iter().enumerate() {
@@ -159,18 +167,27 @@ pub(crate) fn add_iterators(
 struct Tables {
     tables: Arc<TableCache>,
     comparator: InternalComparator,
-    block_cache: Option<BlockCache>,
+    open_with: OpenWith,
     options: TableReadOptions,
 }
 
 impl Tables {
     fn open(&self, file: &TableFile) -> Result<Arc<OpenTable>> {
+        let limits = self.options.limits;
         self.tables
-            .open(file, &self.comparator, self.block_cache.as_ref())
+            .open_within(file, &self.comparator, &self.open_with, limits)
     }
 }
 
 impl OpenCursor for Tables {
+    fn differ_in_prefix(&self, a: &[u8], b: &[u8]) -> bool {
+        let prefix = |user_key| {
+            let extractor = self.open_with.prefix_extractor.as_ref();
+            extractor.and_then(|e| e.prefix(user_key))
+        };
+        prefix(a).is_some_and(|p| prefix(b) != Some(p))
+    }
+
     fn open_cursor(&self, file: &TableFile) -> Result<BoxedIterator> {
         let open = self.open(file)?;
         Ok(new_cursor(&open, self.options))
@@ -264,7 +281,7 @@ mod tests {
     }
 
     fn version() -> Version {
-        let mut v = Version::empty(4, None);
+        let mut v = Version::empty(4, OpenWith::default());
         v.levels[0] = vec![
             table_file(9, &point(b"c", 90), &point(b"m", 91)),
             table_file(8, &point(b"a", 80), &exclusive(b"f")),
@@ -293,7 +310,10 @@ mod tests {
         assert_eq!(visited(&v, b"zz", None), [0u64; 0]);
         assert_eq!(visited(&v, b"d", Some(8)), [9, 8]);
         assert_eq!(visited(&v, b"d", Some(6)), [9, 8, 7, 6]);
-        assert_eq!(visited(&Version::empty(0, None), b"d", None), [0u64; 0]);
+        assert_eq!(
+            visited(&Version::empty(0, OpenWith::default()), b"d", None),
+            [0u64; 0]
+        );
     }
 
     #[test]

@@ -6,16 +6,22 @@
 use crate::version::{TableFile, Version};
 use std::sync::Arc;
 use whitewater_storage::iter::{BoxedIterator, InternalIterator};
-use whitewater_storage::key::InternalComparator;
+use whitewater_storage::key::{InternalComparator, user_key};
+use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::{Error, Result};
 
 /// Makes a cursor over one file's points.
-pub(crate) trait OpenCursor: Send {
+pub(crate) trait OpenCursor: Send + Sync {
     /// A cursor, not positioned yet.
     ///
     /// # Errors
     /// What opening the file reports.
     fn open_cursor(&self, file: &TableFile) -> Result<BoxedIterator>;
+
+    /// Whether the user key `a` has a prefix, and `b` another one or none.
+    fn differ_in_prefix(&self, _a: &[u8], _b: &[u8]) -> bool {
+        false
+    }
 }
 
 /// The entries of the files of one level >= 1, in order.
@@ -27,6 +33,8 @@ pub(crate) struct LevelIterator<O> {
     /// The file the walk is in and its cursor; the cursor is valid unless the
     /// walk is past an end or failed.
     current: Option<(usize, BoxedIterator)>,
+    /// Whether nothing outside the prefix of the key sought is looked at.
+    keeps_to_prefix: bool,
     /// Why the last opening failed.
     error: Option<Error>,
 }
@@ -45,6 +53,7 @@ impl<O: OpenCursor> LevelIterator<O> {
             comparator,
             opener,
             current: None,
+            keeps_to_prefix: false,
             error: None,
         }
     }
@@ -63,7 +72,12 @@ impl<O: OpenCursor> LevelIterator<O> {
         };
         if self.current.as_ref().is_none_or(|(at, _)| *at != index) {
             self.current = match self.opener.open_cursor(file) {
-                Ok(cursor) => Some((index, cursor)),
+                Ok(mut cursor) => {
+                    if self.keeps_to_prefix {
+                        cursor.keep_to_prefix(true);
+                    }
+                    Some((index, cursor))
+                }
                 Err(e) => {
                     self.error = Some(e);
                     None
@@ -77,6 +91,22 @@ impl<O: OpenCursor> LevelIterator<O> {
     fn exhausted(&self) -> Option<usize> {
         let (index, cursor) = self.current.as_ref()?;
         (!cursor.valid() && cursor.status().is_ok()).then_some(*index)
+    }
+
+    /// Whether a walk that keeps to the prefix of `target` has nothing to look
+    /// for in file `index` and behind it: the `nearest` key there has another.
+    fn prefix_ends_before(
+        &self,
+        index: Option<usize>,
+        target: &[u8],
+        nearest: impl FnOnce(&FileMetaData) -> &Vec<u8>,
+    ) -> bool {
+        let file = index.and_then(|i| self.files().get(i));
+        self.keeps_to_prefix
+            && file.is_some_and(|f| {
+                let nearest = user_key(nearest(&f.meta));
+                self.opener.differ_in_prefix(user_key(target), nearest)
+            })
     }
 
     /// Goes on to the files behind while the current one has no more.
@@ -120,7 +150,9 @@ impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
         if let Some(cursor) = self.enter(Some(index)) {
             cursor.seek(target);
         }
-        self.skip_forward();
+        if !self.prefix_ends_before(index.checked_add(1), target, |meta| &meta.smallest) {
+            self.skip_forward();
+        }
     }
     fn seek_for_prev(&mut self, target: &[u8]) {
         let upto = |f: &Arc<TableFile>| self.comparator.compare(&f.meta.smallest, target).is_le();
@@ -128,7 +160,16 @@ impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
         if let Some(cursor) = self.enter(index) {
             cursor.seek_for_prev(target);
         }
-        self.skip_backward();
+        let before = index.and_then(|i| i.checked_sub(1));
+        if !self.prefix_ends_before(before, target, |meta| &meta.largest) {
+            self.skip_backward();
+        }
+    }
+    fn keep_to_prefix(&mut self, on: bool) {
+        self.keeps_to_prefix = on;
+        if let Some((_, cursor)) = &mut self.current {
+            cursor.keep_to_prefix(on);
+        }
     }
     fn next(&mut self) {
         if let Some((_, cursor)) = &mut self.current {
@@ -199,7 +240,7 @@ mod tests {
             all.push((key, vec![i]));
         }
         all.sort_by(|a, b| c.compare(&a.0, &b.0));
-        let mut version = Version::empty(2, None);
+        let mut version = Version::empty(2, Default::default());
         let mut files = HashMap::new();
         let mut rest = &all[..];
         while !rest.is_empty() {
@@ -262,7 +303,7 @@ mod tests {
     fn files_are_opened_when_the_walk_gets_to_them() {
         let c = InternalComparator::default();
         let key = |user: &[u8]| internal_key(user, 5, ValueType::Value);
-        let mut version = Version::empty(2, None);
+        let mut version = Version::empty(2, Default::default());
         let mut files = HashMap::new();
         for (number, user) in [(1, b"a"), (2, b"b"), (3, b"c")] {
             version.levels[1].push(table_file(number, &key(user), &key(user)));

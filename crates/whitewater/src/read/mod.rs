@@ -2,15 +2,19 @@
 //!
 //! * [`merge`]: the merge operator and how operands are combined.
 //! * [`rangedel`]: range tombstones, fragmented for look-ups.
+//! * [`blob`]: values that stand in blob files.
 //! * [`payload`]: what an entry's type and bytes mean.
 //! * [`get`]: the state of one point look-up.
 //! * [`merging`]: many sorted sources as one.
 //! * [`level`]: the tables of a version as sources; [`level_iter`]: one sorted
 //!   level as one source.
+//! * [`all_prefixes`]: a source where prefixes have changed.
 //! * [`db_iter`]: user keys and values out of internal ones.
 //! * [`estimate`]: what can be said without reading data blocks.
 //! * [`table_cache`]: open tables by file.
 
+pub(crate) mod all_prefixes;
+pub(crate) mod blob;
 pub(crate) mod db_iter;
 pub(crate) mod estimate;
 pub(crate) mod get;
@@ -21,6 +25,7 @@ pub(crate) mod merging;
 pub(crate) mod payload;
 pub(crate) mod rangedel;
 pub(crate) mod table_cache;
+pub(crate) mod timed;
 
 #[cfg(test)]
 mod model;

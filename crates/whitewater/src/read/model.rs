@@ -111,8 +111,6 @@ impl History {
         versions.sort_by_key(|e| e.seq);
         // From the oldest on: what the key holds after each write.
         let mut state: Result<Option<Vec<u8>>, ErrorKind> = Ok(None);
-        // Whether the value is that of an entity without a default column.
-        let mut bare = false;
         let mut operands: Vec<&[u8]> = Vec::new();
         for e in versions {
             if e.ty == ValueType::Merge {
@@ -120,23 +118,21 @@ impl History {
                 continue;
             }
             operands.clear();
-            bare = e.ty == ValueType::WideColumnEntity && e.value.is_none();
             state = match e.ty {
-                ValueType::Deletion | ValueType::SingleDeletion => Ok(None),
-                ValueType::BlobIndex | ValueType::DeletionWithTimestamp => {
-                    Err(ErrorKind::NotSupported)
-                }
-                _ if bare => Ok(Some(Vec::new())),
-                _ => Ok(Some(e.value.clone().unwrap())),
+                ValueType::Deletion
+                | ValueType::SingleDeletion
+                | ValueType::DeletionWithTimestamp => Ok(None),
+                ValueType::BlobIndex => Err(ErrorKind::Corruption),
+                // An entity without a default column is empty.
+                _ => Ok(Some(e.value.clone().unwrap_or_default())),
             };
         }
         let base = state?;
         if operands.is_empty() {
             return Ok(base);
         }
-        let existing = base.as_deref().filter(|_| !bare);
         Append
-            .full_merge(user_key, existing, &operands)
+            .full_merge(user_key, base.as_deref(), &operands)
             .map(Some)
             .ok_or(ErrorKind::Corruption)
     }

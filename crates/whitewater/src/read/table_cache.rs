@@ -1,20 +1,28 @@
-//! Open tables by file.
+//! Open tables and blob files by file.
 //!
 //! With a negative `max_open_files` a table, once opened, stays open in its
-//! [`TableFile`] and goes with it. Otherwise the least used tables are closed;
+//! [`TableFile`] and goes with it, also when the option changes later. Otherwise the least used tables are closed;
 //! readers that still hold one keep it alive.
 
 use super::rangedel::FragmentedTombstones;
+use super::timed::{Activity, Counted, CountedFile};
+use crate::options::CfOptions;
 use crate::perf::{self, PerfMetric};
+use crate::stats::{Histogram, ReadLatencies, Statistics, Ticker, tick, time};
 use crate::version::TableFile;
+use crate::version::blobs::BlobFile;
 use quick_cache::sync::Cache;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use whitewater_storage::blob::BlobFileReader;
 use whitewater_storage::cache::BlockCache;
 use whitewater_storage::fs::{Fs, RandomAccessFile};
 use whitewater_storage::key::InternalComparator;
 use whitewater_storage::manifest::FileMetaData;
-use whitewater_storage::sst::{Table, TableReaderOptions};
+use whitewater_storage::sst::{
+    MetadataPlacement, PrefixTransform, ReadLimits, Table, TableEvents, TableReaderOptions,
+};
 use whitewater_storage::{Error, Result, filename};
 
 /// A table and its range tombstones, fragmented once.
@@ -30,18 +38,93 @@ pub(crate) struct OpenTable {
 pub(crate) struct TableCache {
     fs: Arc<dyn Fs>,
     dir: PathBuf,
-    /// Open tables by file number; `None` keeps all of them open.
-    limited: Option<Cache<u64, Arc<OpenTable>>>,
+    /// Read past the system's page cache.
+    direct: bool,
+    /// Whether tables that are opened now stay open, in their [`TableFile`].
+    /// Written by: changes of options. Read by: whoever opens one (relaxed).
+    keeps_all: AtomicBool,
+    /// Other open tables by file number.
+    limited: Cache<u64, Arc<OpenTable>>,
+    /// Other open blob files by file number; as many as tables.
+    limited_blobs: Cache<u64, Arc<BlobFileReader>>,
+    /// Where tables count what they do.
+    statistics: Option<Arc<Statistics>>,
+}
+
+/// What opening the tables of a column family takes besides their files.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct OpenWith {
+    pub block_cache: Option<BlockCache>,
+    /// What prefixes to ask filters for.
+    pub prefix_extractor: Option<Arc<dyn PrefixTransform>>,
+    /// Where reads of the tables are timed, by level, if statistics are on.
+    pub latencies: Arc<ReadLatencies>,
+    pub num_levels: usize,
+    /// Where index and filter blocks go, of flushed tables and of others.
+    metadata: [MetadataPlacement; 2],
+    /// Bytes that the largest table has which counts as flushed.
+    max_flushed: u64,
+}
+
+impl OpenWith {
+    pub fn new(options: &CfOptions) -> Self {
+        OpenWith {
+            block_cache: options.table.block_cache.clone(),
+            prefix_extractor: options.prefix_extractor.as_ref().map(|e| e.shared()),
+            latencies: Arc::new(ReadLatencies::new(options.num_levels)),
+            num_levels: options.num_levels,
+            metadata: [true, false].map(|flushed| options.table.metadata_placement(flushed)),
+            max_flushed: (options.write_buffer_size as u64 / 2).saturating_mul(3),
+        }
+    }
+
+    /// Where the index and filter blocks of a table go that was first seen on
+    /// `level`. RocksDB's guess which tables flushes wrote.
+    fn metadata(&self, level: usize, size: u64) -> MetadataPlacement {
+        let [flushed, other] = self.metadata;
+        match level == 0 && size <= self.max_flushed {
+            true => flushed,
+            false => other,
+        }
+    }
 }
 
 impl TableCache {
     /// A cache for the tables in `dir`. A negative `max_open_files` keeps all
     /// of them open, in their [`TableFile`]s.
     pub fn new(fs: Arc<dyn Fs>, dir: PathBuf, max_open_files: i32) -> Self {
-        let limited = usize::try_from(max_open_files)
-            .ok()
-            .map(|n| Cache::new(n.max(1)));
-        TableCache { fs, dir, limited }
+        TableCache {
+            fs,
+            dir,
+            direct: false,
+            keeps_all: AtomicBool::new(max_open_files < 0),
+            limited: Cache::new(usize::try_from(max_open_files).unwrap_or(0).max(1)),
+            limited_blobs: Cache::new(usize::try_from(max_open_files).unwrap_or(0).max(1)),
+            statistics: None,
+        }
+    }
+
+    /// Whether tables are read past the system's page cache; not by default.
+    #[must_use]
+    pub fn with_direct_reads(mut self, direct: bool) -> Self {
+        self.direct = direct;
+        self
+    }
+
+    /// The same cache, whose tables count what they do.
+    #[must_use]
+    pub fn counting(mut self, statistics: Option<&Arc<Statistics>>) -> Self {
+        self.statistics = statistics.cloned();
+        self
+    }
+
+    /// Changes `max_open_files`. Tables that were opened to stay open do.
+    pub fn set_max_open_files(&self, max_open_files: i32) {
+        self.keeps_all.store(max_open_files < 0, Ordering::Relaxed);
+        if let Ok(n) = u64::try_from(max_open_files) {
+            self.limited.set_capacity(n.max(1));
+            self.limited_blobs.set_capacity(n.max(1));
+        }
     }
 
     /// The open table of `file`. Threads that open the same file at once may
@@ -53,40 +136,112 @@ impl TableCache {
         &self,
         file: &TableFile,
         comparator: &InternalComparator,
-        block_cache: Option<&BlockCache>,
+        with: &OpenWith,
     ) -> Result<Arc<OpenTable>> {
-        let _timer = perf::timer(PerfMetric::FindTableNanos);
-        let read = || self.read(&file.meta, comparator, block_cache);
-        match &self.limited {
-            Some(cache) => cache.get_or_insert_with(&file.meta.number, read),
-            None => match file.open.get() {
-                Some(open) => Ok(open.clone()),
-                None => {
-                    let open = read()?;
-                    Ok(file.open.get_or_init(|| open).clone())
-                }
-            },
-        }
+        self.open_within(file, comparator, with, ReadLimits::default())
     }
 
-    /// Forgets the table `number`, whose file is being deleted.
-    pub fn evict(&self, number: u64) {
-        if let Some(cache) = &self.limited {
-            cache.remove(&number);
+    /// [`TableCache::open`] within limits.
+    ///
+    /// # Errors
+    /// As [`TableCache::open`], and those of [`ReadLimits::run`] for a table
+    /// that is not open yet.
+    pub fn open_within(
+        &self,
+        file: &TableFile,
+        comparator: &InternalComparator,
+        with: &OpenWith,
+        limits: ReadLimits,
+    ) -> Result<Arc<OpenTable>> {
+        let _timer = perf::timer(PerfMetric::FindTableNanos);
+        let read = || limits.run(|| self.read(file, comparator, with));
+        if let Some(open) = file.open.get() {
+            return Ok(open.clone());
         }
+        if self.keeps_all.load(Ordering::Relaxed) {
+            let open = read()?;
+            return Ok(file.open.get_or_init(|| open).clone());
+        }
+        self.limited.get_or_insert_with(&file.meta.number, read)
+    }
+
+    /// Bytes of memory that the table of `file` takes, if it is open.
+    pub fn memory_usage(&self, file: &TableFile) -> usize {
+        let open = file.open.get().cloned();
+        let open = open.or_else(|| self.limited.peek(&file.meta.number));
+        open.map_or(0, |open| open.table.memory_usage())
+    }
+
+    /// The open blob file `file`, as [`TableCache::open`].
+    ///
+    /// # Errors
+    /// What opening it reports: a missing, short or damaged file by name.
+    pub fn open_blob(&self, file: &BlobFile) -> Result<Arc<BlobFileReader>> {
+        let read = || {
+            let path = filename::blob(&self.dir, file.meta.number);
+            let file = match self.direct {
+                true => self.fs.open_random_direct(&path)?,
+                false => self.fs.open_random(&path)?,
+            };
+            BlobFileReader::open(file).map(Arc::new)
+        };
+        if let Some(open) = file.open.get() {
+            return Ok(open.clone());
+        }
+        if self.keeps_all.load(Ordering::Relaxed) {
+            let open = read()?;
+            return Ok(file.open.get_or_init(|| open).clone());
+        }
+        self.limited_blobs
+            .get_or_insert_with(&file.meta.number, read)
+    }
+
+    /// Forgets the table or blob file `number`, which is being deleted.
+    pub fn evict(&self, number: u64) {
+        self.limited.remove(&number);
+        self.limited_blobs.remove(&number);
     }
 
     fn read(
         &self,
-        meta: &FileMetaData,
+        table: &TableFile,
         comparator: &InternalComparator,
-        block_cache: Option<&BlockCache>,
+        with: &OpenWith,
     ) -> Result<Arc<OpenTable>> {
-        let file = open_file(&*self.fs, &self.dir, meta)?;
+        let _timer = time(self.statistics.as_deref(), Histogram::TableOpenIoMicros);
+        let _activity = self.statistics.as_ref().map(|_| Activity::Open.begin());
+        let count = |ticker| tick(self.statistics.as_deref(), ticker, 1);
+        count(Ticker::NoFileOpens);
+        let read = self.read_counted(table, comparator, with);
+        read.inspect_err(|_| count(Ticker::NoFileErrors))
+    }
+
+    fn read_counted(
+        &self,
+        table: &TableFile,
+        comparator: &InternalComparator,
+        with: &OpenWith,
+    ) -> Result<Arc<OpenTable>> {
+        let meta = &table.meta;
+        let metadata = with.metadata(table.first_level, meta.size);
+        let mut file = open_file(&*self.fs, &self.dir, meta, self.direct)?;
         let path = file.path().to_path_buf();
+        if let Some(statistics) = &self.statistics {
+            let level = table.level();
+            let counted = Counted {
+                statistics: statistics.clone(),
+                latencies: with.latencies.clone(),
+                level,
+                is_last: level + 1 == with.num_levels,
+            };
+            file = Arc::new(CountedFile { file, counted });
+        }
         let options = TableReaderOptions {
             comparator: comparator.clone(),
-            block_cache: block_cache.cloned(),
+            block_cache: with.block_cache.clone(),
+            prefix_extractor: with.prefix_extractor.clone(),
+            events: (self.statistics.as_ref()).map(|s| s.clone() as Arc<dyn TableEvents>),
+            metadata,
             largest_seqno: Some(meta.largest_seqno),
             file_number: meta.number,
         };
@@ -94,6 +249,11 @@ impl TableCache {
             whitewater_storage::ErrorKind::Corruption => e.in_file(&path, None),
             _ => e,
         })?;
+        if comparator.user.timestamp_size() > 0 && !table.range_tombstones().is_empty() {
+            return Err(
+                Error::not_supported("range deletions with timestamps").in_file(&path, None)
+            );
+        }
         let tombstones = FragmentedTombstones::new(table.range_tombstones(), &comparator.user);
         Ok(Arc::new(OpenTable {
             table: Arc::new(table),
@@ -104,11 +264,20 @@ impl TableCache {
 
 /// Opens the file of a table, under its old suffix if need be, and checks its
 /// size against the manifest's.
-fn open_file(fs: &dyn Fs, dir: &Path, meta: &FileMetaData) -> Result<Arc<dyn RandomAccessFile>> {
+fn open_file(
+    fs: &dyn Fs,
+    dir: &Path,
+    meta: &FileMetaData,
+    direct: bool,
+) -> Result<Arc<dyn RandomAccessFile>> {
+    let open = |path: &Path| match direct {
+        true => fs.open_random_direct(path),
+        false => fs.open_random(path),
+    };
     let path = filename::table(dir, meta.number);
-    let file = match fs.open_random(&path) {
+    let file = match open(&path) {
         Err(missing) if missing.is_missing_file() => {
-            match fs.open_random(&path.with_extension("ldb")) {
+            match open(&path.with_extension("ldb")) {
                 // The error names the usual suffix.
                 Err(e) if e.is_missing_file() => return Err(missing),
                 other => other?,
@@ -219,7 +388,7 @@ mod tests {
             size,
             ..FileMetaData::default()
         };
-        let file = open_file(files, Path::new("/db"), &meta)?;
+        let file = open_file(files, Path::new("/db"), &meta, false)?;
         Ok(file.path().to_path_buf())
     }
 
@@ -251,7 +420,7 @@ mod tests {
             let tables = TableCache::new(fs, "/db".into(), max_open_files);
             let file = crate::read::testing::table_file(3, b"", b"");
             for _ in 0..2 {
-                let e = tables.open(&file, &InternalComparator::default(), None);
+                let e = tables.open(&file, &InternalComparator::default(), &OpenWith::default());
                 assert!(e.unwrap_err().is_missing_file());
             }
             assert!(file.open.get().is_none());

@@ -252,5 +252,5 @@ pub(crate) fn table_file(number: u64, smallest: &[u8], largest: &[u8]) -> Arc<Ta
         largest: largest.to_vec(),
         ..FileMetaData::default()
     };
-    TableFile::new(meta, Arc::default())
+    TableFile::new(meta, 0, Arc::default())
 }

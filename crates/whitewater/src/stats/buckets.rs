@@ -7,6 +7,7 @@
 
 use super::data::HistogramData;
 use std::array::from_fn;
+use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use whitewater_concurrent::counter::Counter;
 
@@ -134,6 +135,58 @@ impl Merged {
         }
     }
 
+    /// Number of values.
+    pub(super) fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// RocksDB's text of a histogram: figures, then a line for each bucket with
+    /// values. Of no values, nothing.
+    pub(super) fn text(&self) -> String {
+        let count = self.count();
+        let mut out = String::new();
+        if count == 0 {
+            return out;
+        }
+        let data = self.data();
+        // Writing to a string cannot fail, here and below.
+        let _ = write!(
+            out,
+            "Count: {count} Average: {:.4}  StdDev: {:.2}\nMin: {}  Median: {:.4}  Max: {}\n\
+             Percentiles: P50: {:.2} P75: {:.2} P99: {:.2} P99.9: {:.2} P99.99: {:.2}\n{}\n",
+            data.average,
+            data.std_dev,
+            self.min,
+            data.median,
+            self.max,
+            data.median,
+            self.percentile(count, 0.75),
+            data.p99,
+            self.percentile(count, 0.999),
+            self.percentile(count, 0.9999),
+            "-".repeat(54),
+        );
+        let mut below = 0;
+        for (bucket, &n) in self.counts.iter().enumerate().filter(|(_, n)| **n > 0) {
+            below += n;
+            let (least, width) = range_of(bucket);
+            let share = |n: u64| n as f64 * 100.0 / count as f64;
+            let (open, from) = match least {
+                0 => ('[', 0),
+                least => ('(', least - 1),
+            };
+            let marks = "#".repeat((share(n) / 5.0 + 0.5) as usize);
+            let _ = writeln!(
+                out,
+                "{open} {from:>7}, {:>7} ] {n:>8} {:>7.3}% {:>7.3}% {marks}",
+                least + (width - 1),
+                share(n),
+                share(below),
+            );
+        }
+        out
+    }
+
     /// The value that a share of all `count` values does not exceed, taking a
     /// bucket's values to be spread evenly over it.
     fn percentile(&self, count: u64, share: f64) -> f64 {
@@ -185,6 +238,41 @@ mod tests {
         assert!(close(data.p95, 9500.0), "{data:?}");
         assert!(close(data.p99, 9900.0), "{data:?}");
         assert!(close(data.std_dev, 2886.75), "{data:?}");
+    }
+
+    #[test]
+    fn the_text_is_rocksdbs() {
+        let shard = Buckets::default();
+        assert_eq!(Merged::of([&shard].into_iter()).text(), "");
+        for value in [0, 3, 3, 20] {
+            shard.record(value);
+        }
+        let text = Merged::of([&shard].into_iter()).text();
+        let lines: Vec<&str> = text.lines().collect();
+        // The deviation is that of the buckets.
+        assert!(
+            lines[0].starts_with("Count: 4 Average: 6.5000  StdDev: "),
+            "{text}"
+        );
+        assert!(
+            lines[1].starts_with("Min: 0  Median: 3.0000  Max: 20"),
+            "{text}"
+        );
+        assert!(lines[2].starts_with("Percentiles: P50: 3.00 P75: 3.00 P99: "));
+        assert_eq!(lines[3], "-".repeat(54));
+        assert_eq!(
+            lines[4],
+            "[       0,       0 ]        1  25.000%  25.000% #####"
+        );
+        assert_eq!(
+            lines[5],
+            "(       2,       3 ]        2  50.000%  75.000% ##########"
+        );
+        assert_eq!(
+            lines[6],
+            "(      19,      21 ]        1  25.000% 100.000% #####"
+        );
+        assert_eq!(lines.len(), 7);
     }
 
     #[test]

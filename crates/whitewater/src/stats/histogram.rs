@@ -102,6 +102,9 @@ impl Histogram {
             | Histogram::BytesPerWrite
             | Histogram::BytesPerMultiget
             | Histogram::ErrorHandlerAutoresumeRetryCount
+            | Histogram::NumFilesInSingleCompaction
+            | Histogram::NumSubcompactionsScheduled
+            | Histogram::ReadNumMergeOperands
             | Histogram::WriteStall => Some(Kind::Plain),
             Histogram::DbGet
             | Histogram::DbWrite
@@ -109,7 +112,23 @@ impl Histogram {
             | Histogram::DbSeek
             | Histogram::WalFileSyncMicros
             | Histogram::FlushTime
-            | Histogram::CompactionTime => Some(Kind::Micros),
+            | Histogram::CompactionTime
+            | Histogram::CompactionCpuTime
+            | Histogram::SubcompactionSetupTime
+            | Histogram::TableSyncMicros
+            | Histogram::CompactionOutfileSyncMicros
+            | Histogram::ManifestFileSyncMicros
+            | Histogram::TableOpenIoMicros
+            | Histogram::SstReadMicros
+            | Histogram::FileReadCompactionMicros
+            | Histogram::FileReadDbOpenMicros
+            | Histogram::FileReadGetMicros
+            | Histogram::FileReadMultigetMicros
+            | Histogram::FileReadDbIteratorMicros
+            | Histogram::SstWriteMicros
+            | Histogram::FileWriteFlushMicros
+            | Histogram::FileWriteCompactionMicros
+            | Histogram::FileWriteDbOpenMicros => Some(Kind::Micros),
             Histogram::WritePrepareNanos
             | Histogram::WriteReserveNanos
             | Histogram::WriteLogNanos

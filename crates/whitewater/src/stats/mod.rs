@@ -8,6 +8,7 @@
 mod buckets;
 mod data;
 mod histogram;
+mod latencies;
 mod level;
 mod names;
 mod stopwatch;
@@ -15,6 +16,7 @@ mod ticker;
 
 pub use data::HistogramData;
 pub use histogram::Histogram;
+pub(crate) use latencies::ReadLatencies;
 pub use level::StatsLevel;
 pub use names::NameParseError;
 pub(crate) use stopwatch::{Stopwatch, time};
@@ -26,7 +28,10 @@ use level::CurrentLevel;
 use std::array::from_fn;
 use std::fmt;
 use std::sync::OnceLock;
+use std::time::Instant;
 use whitewater_concurrent::counter::{Counter, thread_number};
+use whitewater_storage::Result;
+use whitewater_storage::sst::{BlockKind, FilterEvent, TableEvents};
 
 const SHARDS: usize = 16;
 
@@ -42,6 +47,59 @@ impl Default for Shard {
             tickers: from_fn(|_| Counter::new()),
             histograms: from_fn(|_| OnceLock::new()),
         }
+    }
+}
+
+impl TableEvents for Statistics {
+    fn filter(&self, event: FilterEvent) {
+        let ticker = match event {
+            FilterEvent::Useful => Ticker::BloomFilterUseful,
+            FilterEvent::FullPositive => Ticker::BloomFilterFullPositive,
+            FilterEvent::FullTruePositive => Ticker::BloomFilterFullTruePositive,
+            FilterEvent::PrefixChecked => Ticker::BloomFilterPrefixChecked,
+            FilterEvent::PrefixUseful => Ticker::BloomFilterPrefixUseful,
+            FilterEvent::PrefixTruePositive => Ticker::BloomFilterPrefixTruePositive,
+        };
+        self.add(ticker, 1);
+    }
+
+    fn cache_hit(&self, kind: BlockKind, bytes: usize) {
+        self.add(Ticker::BlockCacheHit, 1);
+        self.add(Ticker::BlockCacheBytesRead, bytes as u64);
+        let ticker = match kind {
+            BlockKind::Data => Ticker::BlockCacheDataHit,
+            BlockKind::Index => Ticker::BlockCacheIndexHit,
+            BlockKind::Filter => Ticker::BlockCacheFilterHit,
+        };
+        self.add(ticker, 1);
+    }
+
+    fn cache_miss(&self, kind: BlockKind) {
+        self.add(Ticker::BlockCacheMiss, 1);
+        let ticker = match kind {
+            BlockKind::Data => Ticker::BlockCacheDataMiss,
+            BlockKind::Index => Ticker::BlockCacheIndexMiss,
+            BlockKind::Filter => Ticker::BlockCacheFilterMiss,
+        };
+        self.add(ticker, 1);
+    }
+
+    fn cache_add(&self, kind: BlockKind, bytes: usize) {
+        self.add(Ticker::BlockCacheAdd, 1);
+        self.add(Ticker::BlockCacheBytesWrite, bytes as u64);
+        let (number, inserted) = match kind {
+            BlockKind::Data => (Ticker::BlockCacheDataAdd, Ticker::BlockCacheDataBytesInsert),
+            BlockKind::Index => (
+                Ticker::BlockCacheIndexAdd,
+                Ticker::BlockCacheIndexBytesInsert,
+            ),
+            BlockKind::Filter => (
+                Ticker::BlockCacheFilterAdd,
+                Ticker::BlockCacheFilterBytesInsert,
+            ),
+        };
+        self.add(number, 1);
+        self.add(inserted, bytes as u64);
     }
 }
 
@@ -65,6 +123,12 @@ impl Statistics {
         if self.level.includes(StatsLevel::ExceptHistogramOrTimers) {
             self.shards[thread_number() % SHARDS].tickers[ticker as usize].add(n);
         }
+    }
+
+    /// Whether what `level` includes is collected.
+    #[inline]
+    pub fn includes(&self, level: StatsLevel) -> bool {
+        self.level.includes(level)
     }
 
     /// Whether values of a histogram are wanted.
@@ -104,6 +168,27 @@ pub(crate) fn tick(statistics: Option<&Statistics>, ticker: Ticker, n: u64) {
     if let Some(s) = statistics {
         s.add(ticker, n);
     }
+}
+
+/// Runs a merge operator, counted and timed.
+///
+/// # Errors
+/// Those of `merge`.
+pub(crate) fn counted_merge<T>(
+    statistics: &Statistics,
+    merge: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let timed = statistics.level.includes(StatsLevel::ExceptDetailedTimers);
+    let start = timed.then(Instant::now);
+    let merged = merge();
+    if let Some(start) = start {
+        let nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        statistics.add(Ticker::MergeOperationTotalTime, nanos);
+    }
+    if merged.is_err() {
+        statistics.add(Ticker::NumberMergeFailures, 1);
+    }
+    merged
 }
 
 /// One line for each ticker and histogram that is collected, as RocksDB prints

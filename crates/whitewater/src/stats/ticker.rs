@@ -281,15 +281,64 @@ impl Ticker {
     pub const fn is_collected(&self) -> bool {
         matches!(
             self,
-            Ticker::MemtableHit
+            Ticker::BlockCacheMiss
+                | Ticker::BlockCacheHit
+                | Ticker::BlockCacheAdd
+                | Ticker::BlockCacheIndexMiss
+                | Ticker::BlockCacheIndexHit
+                | Ticker::BlockCacheIndexAdd
+                | Ticker::BlockCacheIndexBytesInsert
+                | Ticker::BlockCacheFilterMiss
+                | Ticker::BlockCacheFilterHit
+                | Ticker::BlockCacheFilterAdd
+                | Ticker::BlockCacheFilterBytesInsert
+                | Ticker::BlockCacheDataMiss
+                | Ticker::BlockCacheDataHit
+                | Ticker::BlockCacheDataAdd
+                | Ticker::BlockCacheDataBytesInsert
+                | Ticker::BlockCacheBytesRead
+                | Ticker::BlockCacheBytesWrite
+                | Ticker::BloomFilterUseful
+                | Ticker::BloomFilterFullPositive
+                | Ticker::BloomFilterFullTruePositive
+                | Ticker::BloomFilterPrefixChecked
+                | Ticker::BloomFilterPrefixUseful
+                | Ticker::BloomFilterPrefixTruePositive
+                | Ticker::MemtableHit
                 | Ticker::MemtableMiss
+                | Ticker::GetHitL0
+                | Ticker::GetHitL1
+                | Ticker::GetHitL2AndUp
+                | Ticker::CompactionKeyDropNewerEntry
+                | Ticker::CompactionKeyDropObsolete
+                | Ticker::CompactionKeyDropRangeDel
+                | Ticker::CompactionKeyDropUser
+                | Ticker::CompactionRangeDelDropObsolete
+                | Ticker::CompactionOptimizedDelDropObsolete
+                | Ticker::CompactionCancelled
                 | Ticker::NumberKeysWritten
                 | Ticker::NumberKeysRead
                 | Ticker::BytesWritten
                 | Ticker::BytesRead
+                | Ticker::NumberDbSeek
+                | Ticker::NumberDbNext
+                | Ticker::NumberDbPrev
+                | Ticker::NumberDbSeekFound
+                | Ticker::NumberDbNextFound
+                | Ticker::NumberDbPrevFound
+                | Ticker::IterBytesRead
                 | Ticker::NoIteratorCreated
-                | Ticker::GetUpdatesSinceCalls
+                | Ticker::NoIteratorDeleted
+                | Ticker::NoFileOpens
+                | Ticker::NoFileErrors
                 | Ticker::StallMicros
+                | Ticker::DbMutexWaitMicros
+                | Ticker::NumberMultigetCalls
+                | Ticker::NumberMultigetKeysRead
+                | Ticker::NumberMultigetBytesRead
+                | Ticker::NumberMultigetKeysFound
+                | Ticker::NumberMergeFailures
+                | Ticker::GetUpdatesSinceCalls
                 | Ticker::WalFileSynced
                 | Ticker::WalFileBytes
                 | Ticker::WriteDoneBySelf
@@ -298,12 +347,39 @@ impl Ticker {
                 | Ticker::CompactReadBytes
                 | Ticker::CompactWriteBytes
                 | Ticker::FlushWriteBytes
+                | Ticker::CompactReadBytesMarked
+                | Ticker::CompactReadBytesPeriodic
+                | Ticker::CompactReadBytesTtl
+                | Ticker::CompactWriteBytesMarked
+                | Ticker::CompactWriteBytesPeriodic
+                | Ticker::CompactWriteBytesTtl
+                | Ticker::MergeOperationTotalTime
+                | Ticker::FilterOperationTotalTime
+                | Ticker::CompactionCpuTotalTime
+                | Ticker::NumberRateLimiterDrains
+                | Ticker::RateLimiterBytesWrite
+                | Ticker::RateLimiterRequestsWrite
+                | Ticker::RateLimiterDelayedRequestsWrite
+                | Ticker::RateLimiterTotalWaitMicrosWrite
+                | Ticker::FilesDeletedImmediately
                 | Ticker::ErrorHandlerBgErrorCount
                 | Ticker::ErrorHandlerBgIoErrorCount
                 | Ticker::ErrorHandlerBgRetryableIoErrorCount
                 | Ticker::ErrorHandlerAutoresumeCount
                 | Ticker::ErrorHandlerAutoresumeRetryTotalCount
                 | Ticker::ErrorHandlerAutoresumeSuccessCount
+                | Ticker::MemtablePayloadBytesAtFlush
+                | Ticker::MemtableGarbageBytesAtFlush
+                | Ticker::LastLevelReadBytes
+                | Ticker::LastLevelReadCount
+                | Ticker::NonLastLevelReadBytes
+                | Ticker::NonLastLevelReadCount
+                | Ticker::FifoMaxSizeCompactions
+                | Ticker::FifoTtlCompactions
+                | Ticker::FlushReasonWriteBufferFull
+                | Ticker::FlushReasonWriteBufferManager
+                | Ticker::AtomicFlushRequestReasonWriteBufferFull
+                | Ticker::AtomicFlushRequestReasonWriteBufferManager
                 | Ticker::WalWriteCalls
                 | Ticker::WalExtendCalls
         )

@@ -10,11 +10,12 @@
 //! * I2: deeper levels are ordered by smallest key and do not overlap.
 //! * I3: every file has an epoch number.
 
+use super::blobs::BlobBuilder;
 use super::{ObsoleteFiles, TableFile, Version, newest_first, newest_first_by_seqno};
+use crate::read::table_cache::OpenWith;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
-use whitewater_storage::cache::BlockCache;
 use whitewater_storage::key::{InternalComparator, TAG_SIZE};
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
 use whitewater_storage::{Error, Result};
@@ -29,6 +30,9 @@ pub(crate) struct VersionBuilder {
     removed: HashSet<u64>,
     /// Files that came, by level and number.
     added: BTreeMap<(u32, u64), FileMetaData>,
+    blobs: BlobBuilder,
+    /// The last `full_history_ts_low`.
+    history_low: Vec<u8>,
 }
 
 impl VersionBuilder {
@@ -39,6 +43,8 @@ impl VersionBuilder {
             location: HashMap::new(),
             removed: HashSet::new(),
             added: BTreeMap::new(),
+            blobs: BlobBuilder::default(),
+            history_low: Vec::new(),
         }
     }
 
@@ -49,20 +55,29 @@ impl VersionBuilder {
             let located = files.iter().map(|f| (f.meta.number, level as u32));
             builder.location.extend(located);
         }
+        builder.blobs = BlobBuilder::on(&base.blobs);
+        builder.history_low.clone_from(&base.history_low);
         builder.base = Some(base);
         builder
     }
 
-    /// Applies the files of `edit`: deletions first, then additions, so that
-    /// one edit can move a file.
+    /// Applies the files of `edit`: blob files and their garbage, then deletions
+    /// of tables, then additions, so that one edit can move a table; and its limit
+    /// of the history.
     ///
     /// # Errors
     /// `Corruption` for a file that is deleted but absent or added but present,
     /// or whose description makes no sense; `NotSupported` for files outside
-    /// the database directory and for blob files.
+    /// the database directory.
     pub fn apply(&mut self, edit: &VersionEdit) -> Result<()> {
-        if edit.has_blob_files {
-            return Err(Error::not_supported("blob files in the manifest"));
+        for file in &edit.blob_files {
+            self.blobs.add(file)?;
+        }
+        for garbage in &edit.blob_garbage {
+            self.blobs.add_garbage(garbage)?;
+        }
+        if let Some(low) = &edit.full_history_ts_low {
+            self.history_low.clone_from(low);
         }
         for &(level, number) in &edit.deleted_files {
             self.delete(level, number)?;
@@ -114,7 +129,7 @@ impl VersionBuilder {
         mut self,
         comparator: &InternalComparator,
         num_levels: usize,
-        block_cache: Option<BlockCache>,
+        open_with: OpenWith,
         obsolete: &Arc<ObsoleteFiles>,
     ) -> Result<Version> {
         self.check_levels(num_levels)?;
@@ -130,14 +145,18 @@ impl VersionBuilder {
         for ((level, number), meta) in self.added {
             let file = match shared.get(&number) {
                 Some(file) if file.meta == meta => file.clone(),
-                _ => TableFile::new(meta, obsolete.clone()),
+                _ => TableFile::new(meta, level as usize, obsolete.clone()),
             };
+            file.set_level(level as usize);
             levels[level as usize].push(file);
         }
         for (level, files) in levels.iter_mut().enumerate() {
             sort_and_check(comparator, level, files)?;
         }
-        Ok(Version::new(levels, block_cache))
+        let blobs = self.blobs.finish(levels.iter().flatten(), obsolete);
+        let mut version = Version::new(levels, open_with).with_blobs(blobs);
+        version.history_low = self.history_low;
+        Ok(version)
     }
 
     /// Files of the base that an edit removed: they may have been moved.
@@ -204,12 +223,6 @@ fn check_file(meta: &FileMetaData) -> Result<()> {
         return Err(Error::not_supported(format_args!(
             "table file #{number} in path {}: only the database directory is read",
             meta.path_id
-        )));
-    }
-    if meta.oldest_blob_file != 0 {
-        return Err(Error::not_supported(format_args!(
-            "table file #{number} refers to blob file #{}",
-            meta.oldest_blob_file
         )));
     }
     if meta.smallest.len() < TAG_SIZE || meta.largest.len() < TAG_SIZE {

@@ -2,10 +2,12 @@
 //!
 //! * [`Version`]: an immutable set of tables per level. Readers pin one.
 //! * [`range`]: ranges of user keys, as files and jobs cover them.
+//! * [`blobs`]: the blob files of a version.
 //! * [`builder`]: a version and edits make the next version.
 //! * [`set`]: all column families' current versions and the manifest;
 //!   [`replay`] reads it back.
 
+pub(crate) mod blobs;
 pub(crate) mod builder;
 pub(crate) mod range;
 mod replay;
@@ -14,13 +16,14 @@ pub(crate) mod set;
 pub(crate) mod testing;
 pub(crate) mod tracked;
 
+use crate::read::table_cache::OpenWith;
+use blobs::BlobFiles;
 use range::KeyRange;
 use std::cmp::Ordering::Greater;
 use std::collections::HashMap;
 use std::ops::{Bound, Range};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use whitewater_storage::cache::BlockCache;
 use whitewater_storage::key::{self, MAX_SEQUENCE, UserComparator, ValueType};
 use whitewater_storage::manifest::FileMetaData;
 
@@ -30,19 +33,25 @@ use crate::read::table_cache::OpenTable;
 #[derive(Debug)]
 pub(crate) struct TableFile {
     pub meta: FileMetaData,
+    /// The level on which a version named the file first, since the database was
+    /// opened.
+    pub first_level: usize,
     /// The compaction that was picked and reads the file, by the number of its
     /// first input; 0 is none. Written by: picks and the end of compactions,
     /// under the database mutex. Read by: picks. Publishes nothing (relaxed).
     job: AtomicU64,
     /// The level that compaction writes to. As `job`.
     job_output: AtomicUsize,
+    /// The level it was put into last. Written by: whoever makes a version.
+    /// Read by: statistics. Publishes nothing (relaxed).
+    level: AtomicUsize,
     /// The open table when tables are kept open without limit.
     pub open: OnceLock<Arc<OpenTable>>,
     /// Says when the file can be deleted.
     _hold: FileHold,
 }
 
-/// Numbers of table files that no version names any more.
+/// Numbers of table and blob files that no version names any more.
 #[derive(Debug, Default)]
 pub(crate) struct ObsoleteFiles {
     state: parking_lot::Mutex<ObsoleteState>,
@@ -52,36 +61,63 @@ pub(crate) struct ObsoleteFiles {
 struct ObsoleteState {
     /// Holds per file number; no entry is none.
     holds: HashMap<u64, usize>,
-    /// Files that nobody holds any more.
+    /// Tables that nobody holds any more.
     numbers: Vec<u64>,
+    /// Blob files that nobody holds any more.
+    blobs: Vec<u64>,
 }
 
 impl ObsoleteFiles {
-    /// Takes the numbers collected so far.
+    /// Takes the numbers of tables collected so far.
     pub fn take(&self) -> Vec<u64> {
         std::mem::take(&mut self.state.lock().numbers)
     }
-    /// Puts numbers back whose files could not be deleted yet.
+    /// Takes the numbers of blob files collected so far.
+    pub fn take_blobs(&self) -> Vec<u64> {
+        std::mem::take(&mut self.state.lock().blobs)
+    }
+    /// Puts numbers of tables back whose files could not be deleted yet.
     pub fn put_back(&self, numbers: impl IntoIterator<Item = u64>) {
         self.state.lock().numbers.extend(numbers);
     }
+    /// Puts numbers of blob files back that could not be deleted yet.
+    pub fn put_back_blobs(&self, numbers: impl IntoIterator<Item = u64>) {
+        self.state.lock().blobs.extend(numbers);
+    }
     /// Keeps the table `number` from being deleted until the hold is dropped.
     fn hold(self: &Arc<Self>, number: u64) -> FileHold {
+        self.hold_as(Kind::Table, number)
+    }
+    /// Keeps the blob file `number` from being deleted until the hold is dropped.
+    fn hold_blob(self: &Arc<Self>, number: u64) -> FileHold {
+        self.hold_as(Kind::Blob, number)
+    }
+    fn hold_as(self: &Arc<Self>, kind: Kind, number: u64) -> FileHold {
         *self.state.lock().holds.entry(number).or_insert(0) += 1;
         FileHold {
+            kind,
             number,
             obsolete: self.clone(),
         }
     }
 }
 
-/// One reason not to delete a table. Holds are counted by number, not by
+/// Tables and blob files share their numbers, so that a number says which file
+/// it is, but not of what kind.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Table,
+    Blob,
+}
+
+/// One reason not to delete a file. Holds are counted by number, not by
 /// object: a file may pass from one [`TableFile`] to another, and a failed
 /// manifest write may have to keep files that no version names. When the last
 /// hold goes, the number is sent to the deletion queue. At close all versions
 /// go; the queue is not read any more then.
 #[derive(Debug)]
 struct FileHold {
+    kind: Kind,
     number: u64,
     obsolete: Arc<ObsoleteFiles>,
 }
@@ -93,23 +129,36 @@ impl Drop for FileHold {
             *count -= 1;
             if *count == 0 {
                 state.holds.remove(&self.number);
-                state.numbers.push(self.number);
+                match self.kind {
+                    Kind::Table => state.numbers.push(self.number),
+                    Kind::Blob => state.blobs.push(self.number),
+                }
             }
         }
     }
 }
 
 impl TableFile {
-    /// A file that versions are about to name.
-    pub fn new(meta: FileMetaData, obsolete: Arc<ObsoleteFiles>) -> Arc<Self> {
+    /// A file that versions are about to name, on `level`.
+    pub fn new(meta: FileMetaData, level: usize, obsolete: Arc<ObsoleteFiles>) -> Arc<Self> {
         let hold = obsolete.hold(meta.number);
         Arc::new(TableFile {
             meta,
+            first_level: level,
             job: AtomicU64::new(0),
             job_output: AtomicUsize::new(0),
+            level: AtomicUsize::new(0),
             open: OnceLock::new(),
             _hold: hold,
         })
+    }
+    /// The level it was put into last.
+    pub fn level(&self) -> usize {
+        self.level.load(Ordering::Relaxed)
+    }
+    /// The file is put into `level`.
+    pub fn set_level(&self, level: usize) {
+        self.level.store(level, Ordering::Relaxed);
     }
     /// Whether a compaction that has been picked reads the file.
     pub fn being_compacted(&self) -> bool {
@@ -126,12 +175,34 @@ impl TableFile {
         self.job_output.store(output, Ordering::Relaxed);
         self.job.store(job, Ordering::Relaxed);
     }
+    /// Bytes, deletions counting for about what they delete elsewhere, which
+    /// is known of tables that are open. RocksDB's rule.
+    pub fn compensated_size(&self) -> u64 {
+        /// How much more than its size a deleted entry counts.
+        const WEIGHT: u64 = 2;
+        let size = (self.meta.size).saturating_add(self.meta.compensated_range_deletion_size);
+        let Some(open) = self.open.get() else {
+            return size;
+        };
+        let p = open.table.properties();
+        let more = p
+            .num_deletions
+            .saturating_mul(2)
+            .saturating_sub(p.num_entries);
+        let value = p.raw_value_size / p.num_entries.saturating_sub(p.num_deletions).max(1);
+        size.saturating_add(more.saturating_mul(value).saturating_mul(WEIGHT))
+    }
     /// The user keys the file may hold or delete.
     pub fn range(&self) -> KeyRange<'_> {
-        KeyRange {
-            start: Some(key::user_key(&self.meta.smallest)),
-            end: end_bound(&self.meta.largest),
-        }
+        range_of(&self.meta.smallest, &self.meta.largest)
+    }
+}
+
+/// The user keys of a file with these smallest and largest internal keys.
+pub(crate) fn range_of<'a>(smallest: &'a [u8], largest: &'a [u8]) -> KeyRange<'a> {
+    KeyRange {
+        start: Some(key::user_key(smallest)),
+        end: end_bound(largest),
     }
 }
 
@@ -153,25 +224,38 @@ fn end_bound(largest: &[u8]) -> Bound<&[u8]> {
 #[derive(Debug, Default)]
 pub(crate) struct Version {
     pub levels: Vec<Vec<Arc<TableFile>>>,
+    /// The files with values that tables refer to.
+    pub blobs: BlobFiles,
     /// For opening tables on behalf of this column family.
-    pub block_cache: Option<BlockCache>,
+    pub open_with: OpenWith,
+    /// Versions of keys with older timestamps may have been collapsed; empty
+    /// where none were. RocksDB's `full_history_ts_low`.
+    pub history_low: Vec<u8>,
     /// Bytes per level.
     bytes: Vec<u64>,
 }
 
 impl Version {
-    /// A version of these levels, which must be in order.
-    pub fn new(levels: Vec<Vec<Arc<TableFile>>>, block_cache: Option<BlockCache>) -> Self {
+    /// A version of these levels, which must be in order, without blob files.
+    pub fn new(levels: Vec<Vec<Arc<TableFile>>>, open_with: OpenWith) -> Self {
         let size = |files: &Vec<Arc<TableFile>>| total_bytes(files);
         Version {
             bytes: levels.iter().map(size).collect(),
             levels,
-            block_cache,
+            blobs: BlobFiles::default(),
+            open_with,
+            history_low: Vec::new(),
         }
     }
+    /// The same tables with these blob files.
+    #[must_use]
+    pub fn with_blobs(mut self, blobs: BlobFiles) -> Self {
+        self.blobs = blobs;
+        self
+    }
     /// An empty version with `num_levels` levels.
-    pub fn empty(num_levels: usize, block_cache: Option<BlockCache>) -> Self {
-        Version::new(vec![Vec::new(); num_levels], block_cache)
+    pub fn empty(num_levels: usize, open_with: OpenWith) -> Self {
+        Version::new(vec![Vec::new(); num_levels], open_with)
     }
     /// Bytes of the files of `level`.
     pub fn level_bytes(&self, level: usize) -> u64 {
@@ -180,6 +264,11 @@ impl Version {
     /// Number of files of `level`.
     pub fn num_files(&self, level: usize) -> usize {
         self.levels[level].len()
+    }
+    /// The deepest level with files; 0 when there are none.
+    pub fn last_level(&self) -> usize {
+        let last = self.levels.iter().rposition(|files| !files.is_empty());
+        last.unwrap_or(0)
     }
     /// Where the files of `level` (not 0) that overlap `range` stand.
     pub fn overlapping_span(
@@ -225,7 +314,7 @@ impl Version {
         let i = files.partition_point(|f| f.range().ends_before(comparator, user_key));
         files.get(i).is_some_and(|f| {
             let start = key::user_key(&f.meta.smallest);
-            comparator.compare(start, user_key) != Greater
+            comparator.compare_keys(start, user_key) != Greater
         })
     }
 }
@@ -310,9 +399,9 @@ mod tests {
             number,
             ..FileMetaData::default()
         };
-        let a = TableFile::new(meta(7), obsolete.clone());
-        let moved = TableFile::new(meta(7), obsolete.clone());
-        let b = TableFile::new(meta(8), obsolete.clone());
+        let a = TableFile::new(meta(7), 0, obsolete.clone());
+        let moved = TableFile::new(meta(7), 0, obsolete.clone());
+        let b = TableFile::new(meta(8), 0, obsolete.clone());
         drop(a);
         assert!(obsolete.take().is_empty());
         drop(b);

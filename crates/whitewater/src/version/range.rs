@@ -2,6 +2,9 @@
 //!
 //! A file's range is closed at both ends, unless a range tombstone reaches to
 //! its end: then the end is exclusive, and a neighbour may start there.
+//!
+//! Where keys have timestamps, all versions of a key are one key here: ranges
+//! that hold versions of the same key overlap.
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::ops::Bound;
@@ -28,8 +31,8 @@ impl<'a> KeyRange<'a> {
     /// Whether every key of the range is before `key`.
     pub fn ends_before(&self, comparator: &UserComparator, key: &[u8]) -> bool {
         match self.end {
-            Bound::Included(end) => comparator.compare(end, key) == Less,
-            Bound::Excluded(end) => comparator.compare(end, key) != Greater,
+            Bound::Included(end) => comparator.compare_keys(end, key) == Less,
+            Bound::Excluded(end) => comparator.compare_keys(end, key) != Greater,
             Bound::Unbounded => false,
         }
     }
@@ -38,8 +41,8 @@ impl<'a> KeyRange<'a> {
     pub fn starts_within(&self, comparator: &UserComparator, end: Bound<&[u8]>) -> bool {
         let Some(start) = self.start else { return true };
         match end {
-            Bound::Included(end) => comparator.compare(start, end) != Greater,
-            Bound::Excluded(end) => comparator.compare(start, end) == Less,
+            Bound::Included(end) => comparator.compare_keys(start, end) != Greater,
+            Bound::Excluded(end) => comparator.compare_keys(start, end) == Less,
             Bound::Unbounded => true,
         }
     }
@@ -52,7 +55,7 @@ impl<'a> KeyRange<'a> {
     /// The smallest range that holds both.
     pub fn hull(&self, comparator: &UserComparator, other: &KeyRange<'a>) -> KeyRange<'a> {
         let start = match (self.start, other.start) {
-            (Some(a), Some(b)) if comparator.compare(b, a) == Less => Some(b),
+            (Some(a), Some(b)) if comparator.compare_keys(b, a) == Less => Some(b),
             (Some(a), Some(_)) => Some(a),
             _ => None,
         };
@@ -75,7 +78,7 @@ fn later_end<'a>(
     let (Some(ka), Some(kb)) = (key(a), key(b)) else {
         return Bound::Unbounded;
     };
-    match comparator.compare(ka, kb) {
+    match comparator.compare_keys(ka, kb) {
         Greater => a,
         Less => b,
         Equal if matches!(a, Bound::Included(_)) => a,

@@ -54,7 +54,7 @@ pub(super) struct Replay {
     next_file_number: Option<u64>,
     last_sequence: Option<SequenceNumber>,
     any_log_number: bool,
-    /// The largest number of a table or log met.
+    /// The largest number of a table, blob file or log met.
     largest_number: u64,
 }
 
@@ -165,6 +165,7 @@ impl Replay {
         let largest = edit.max_column_family.unwrap_or(0);
         self.max_column_family = self.max_column_family.max(largest);
         let files = edit.new_files.iter().map(|(_, f)| f.number);
+        let files = files.chain(edit.blob_files.iter().map(|b| b.number));
         let seen = files.chain(edit.log_number).max().unwrap_or(0);
         self.largest_number = self.largest_number.max(seen);
     }
@@ -195,13 +196,24 @@ impl Replay {
     }
 }
 
-/// Checks that the opener knows every column family, and orders its keys as
-/// the database does.
+/// What is done about column families that the opener did not list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unlisted {
+    /// The database is not opened: their data could not be kept.
+    Refuse,
+    /// They are passed over: nothing is written.
+    Skip,
+}
+
+/// Checks that the opener knows every column family, unless others are
+/// skipped, and orders keys as the database does. Gives the options of those
+/// that were listed.
 ///
 /// # Errors
 /// `InvalidArgument` naming the column families.
 pub(super) fn check_options(
     families: &BTreeMap<u32, ReplayedFamily>,
+    unlisted_are: Unlisted,
     options_of: &dyn Fn(&str) -> Option<Arc<CfOptions>>,
 ) -> Result<BTreeMap<u32, Arc<CfOptions>>> {
     let mut found = BTreeMap::new();
@@ -212,14 +224,14 @@ pub(super) fn check_options(
             None => unlisted.push(family.name.as_str()),
         }
     }
-    if !unlisted.is_empty() {
+    if !unlisted.is_empty() && unlisted_are == Unlisted::Refuse {
         return Err(Error::invalid(format_args!(
             "Column families not opened: {}",
             unlisted.join(", ")
         )));
     }
-    for (id, family) in families {
-        let given = found[id].comparator.name();
+    for (id, options) in &found {
+        let (given, family) = (options.comparator.name(), &families[id]);
         if let Some(existing) = &family.comparator
             && existing != given
         {

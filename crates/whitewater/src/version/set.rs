@@ -13,16 +13,17 @@
 //!   column family) never go down.
 
 use super::builder::VersionBuilder;
-use super::replay::{self, Replay};
+use super::replay::{self, Replay, Unlisted};
 use super::tracked::TrackedLogs;
 use super::{FileHold, ObsoleteFiles, Version};
 use crate::options::CfOptions;
+use crate::read::table_cache::OpenWith;
+use crate::stats::{Histogram, Statistics, time};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use whitewater_storage::cache::BlockCache;
 use whitewater_storage::fs::Fs;
 use whitewater_storage::key::{InternalComparator, SequenceNumber};
 use whitewater_storage::manifest::{VersionEdit, set_current};
@@ -43,7 +44,7 @@ pub(crate) struct CfVersion {
 }
 
 /// What the manifest said at open.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Recovered {
     /// By id, dropped column families left out.
     pub column_families: BTreeMap<u32, CfVersion>,
@@ -64,6 +65,10 @@ pub(crate) struct VersionSet {
     fs: Arc<dyn Fs>,
     dir: PathBuf,
     max_manifest_file_size: u64,
+    /// Whether it knows all column families, and so may write a manifest.
+    writes: bool,
+    /// Where syncs of the manifest are timed.
+    statistics: Option<Arc<Statistics>>,
     obsolete: Arc<ObsoleteFiles>,
     /// Numbers all files. Written by: `new_file_number` (any thread) and
     /// recovery. Read by: the same and manifest writes. Publishes nothing.
@@ -95,7 +100,7 @@ struct Manifest {
     tracked: TrackedLogs,
     /// Manifests to delete once a newer one is in force (upholds I2).
     stale: Vec<u64>,
-    /// Tables named by writes that failed (upholds I2).
+    /// Files named by writes that failed (upholds I2).
     quarantine: Vec<FileHold>,
 }
 
@@ -105,7 +110,7 @@ struct Family {
     version: CfVersion,
     comparator: InternalComparator,
     num_levels: usize,
-    block_cache: Option<BlockCache>,
+    open_with: OpenWith,
 }
 
 /// A change that was checked and can be recorded and installed.
@@ -140,7 +145,7 @@ impl VersionSet {
     /// # Errors
     /// `InvalidArgument` naming column families that were not listed, or whose
     /// comparator differs; `Corruption` with file and offset; `NotSupported`
-    /// for databases with blob files or path ids.
+    /// for databases with path ids.
     pub fn recover(
         fs: Arc<dyn Fs>,
         dir: PathBuf,
@@ -148,14 +153,43 @@ impl VersionSet {
         obsolete: Arc<ObsoleteFiles>,
         options_of: &dyn Fn(&str) -> Option<Arc<CfOptions>>,
     ) -> Result<(VersionSet, Recovered)> {
+        let size = max_manifest_file_size;
+        Self::read(fs, dir, size, obsolete, Unlisted::Refuse, options_of)
+    }
+
+    /// [`VersionSet::recover`] for one who only reads: column families that were
+    /// not listed are passed over, and nothing is ever recorded.
+    ///
+    /// # Errors
+    /// As [`VersionSet::recover`].
+    pub fn recover_to_read(
+        fs: Arc<dyn Fs>,
+        dir: PathBuf,
+        obsolete: Arc<ObsoleteFiles>,
+        options_of: &dyn Fn(&str) -> Option<Arc<CfOptions>>,
+    ) -> Result<(VersionSet, Recovered)> {
+        Self::read(fs, dir, u64::MAX, obsolete, Unlisted::Skip, options_of)
+    }
+
+    fn read(
+        fs: Arc<dyn Fs>,
+        dir: PathBuf,
+        max_manifest_file_size: u64,
+        obsolete: Arc<ObsoleteFiles>,
+        unlisted: Unlisted,
+        options_of: &dyn Fn(&str) -> Option<Arc<CfOptions>>,
+    ) -> Result<(VersionSet, Recovered)> {
         let replay = Replay::read(&*fs, &dir)?;
-        let options = replay::check_options(&replay.families, options_of)?;
+        let options = replay::check_options(&replay.families, unlisted, options_of)?;
         let next_file = replay.next_file_number();
         let last_sequence = replay.last_sequence();
         let path = filename::manifest(&dir, replay.manifest_number);
         let mut families = BTreeMap::new();
         for (id, replayed) in replay.families {
-            let mut family = Family::new(id, &replayed.name, &options[&id]);
+            let Some(options) = options.get(&id) else {
+                continue; // skipped
+            };
+            let mut family = Family::new(id, &replayed.name, options);
             family.version.log_number = replayed.log_number;
             let files = family.finish(replayed.files, &obsolete);
             family.version.current = files.map_err(|e| e.in_file(&path, None))?;
@@ -174,6 +208,8 @@ impl VersionSet {
             fs,
             dir,
             max_manifest_file_size,
+            writes: unlisted == Unlisted::Refuse,
+            statistics: None,
             obsolete,
             next_file: AtomicU64::new(next_file),
             manifest_number: AtomicU64::new(replay.manifest_number),
@@ -203,6 +239,11 @@ impl VersionSet {
         self.next_file.fetch_add(1, Relaxed)
     }
 
+    /// No file has this number or a larger one yet.
+    pub fn next_file_number(&self) -> u64 {
+        self.next_file.load(Relaxed)
+    }
+
     /// Makes sure that numbers handed out from now on exceed `number`.
     pub fn mark_file_number_used(&self, number: u64) {
         self.next_file.fetch_max(number.saturating_add(1), Relaxed);
@@ -211,6 +252,13 @@ impl VersionSet {
     /// Number of the manifest in force.
     pub fn manifest_number(&self) -> u64 {
         self.manifest_number.load(Relaxed)
+    }
+
+    /// Times syncs of the manifest from now on.
+    #[must_use]
+    pub fn counting(mut self, statistics: Option<&Arc<Statistics>>) -> Self {
+        self.statistics = statistics.cloned();
+        self
     }
 
     /// The next epoch number for a level-0 table of column family `cf`.
@@ -248,7 +296,7 @@ impl VersionSet {
     /// it has grown past its limit, and on the first call after open. A
     /// column-family add edit creates the family with the options in `new_cf`.
     ///
-    /// The tables that edits add are this call's from its beginning: on an
+    /// The files that edits add are this call's from its beginning: on an
     /// error it retires them through the queue of obsolete files, as soon as no
     /// manifest on disk can name them. The caller must not delete them.
     ///
@@ -262,11 +310,15 @@ impl VersionSet {
         new_cf: Option<Arc<CfOptions>>,
         install: &mut dyn FnMut(&[CfVersion]),
     ) -> Result<()> {
+        if !self.writes {
+            return Err(Error::not_supported("writing the manifest of another"));
+        }
         let mut guard = self.manifest.lock();
         let manifest = &mut *guard;
         let new_files = edits.iter().flat_map(|e| &e.new_files);
-        let holds: Vec<FileHold> = new_files
-            .map(|(_, f)| self.obsolete.hold(f.number))
+        let new_blobs = edits.iter().flat_map(|e| &e.blob_files);
+        let holds: Vec<FileHold> = (new_files.map(|(_, f)| self.obsolete.hold(f.number)))
+            .chain(new_blobs.map(|b| self.obsolete.hold_blob(b.number)))
             .collect();
         let change = self.prepare(manifest, edits, last_sequence, new_cf)?;
         if let Err(e) = self.record(manifest, &change.edits) {
@@ -323,7 +375,10 @@ impl VersionSet {
                 family.version.log_number = *log;
             }
             edit.prev_log_number = Some(0);
-            if !edit.new_files.is_empty() || !edit.deleted_files.is_empty() || edit.has_blob_files {
+            if let Some(low) = &edit.full_history_ts_low {
+                check_history(&known.comparator, &known.version.current.history_low, low)?;
+            }
+            if changes_files(edit) || edit.full_history_ts_low.is_some() {
                 let base = || VersionBuilder::on(known.version.current.clone());
                 builders.entry(id).or_insert_with(base).apply(edit)?;
             }
@@ -349,10 +404,16 @@ impl VersionSet {
                     .column_family_drop
                     .then(|| self.max_column_family());
                 write_edits(writer, edits, next_file, max_cf)?;
-                writer.sync()
+                self.sync(writer)
             }
             _ => self.roll_over(manifest, edits),
         }
+    }
+
+    fn sync(&self, writer: &mut LogWriter) -> Result<()> {
+        let statistics = self.statistics.as_deref();
+        let _timer = time(statistics, Histogram::ManifestFileSyncMicros);
+        writer.sync()
     }
 
     /// Writes a new manifest (the state before `edits`, then `edits`) and puts
@@ -392,6 +453,47 @@ impl VersionSet {
         manifest: &Manifest,
         edits: &[VersionEdit],
     ) -> Result<LogWriter> {
+        let writer = self.write_state(path, manifest, &manifest.tracked, edits)?;
+        // The file must have its name before CURRENT can mention it.
+        self.fs.sync_dir(&self.dir)?;
+        Ok(writer)
+    }
+
+    /// Writes a manifest of the state there is now into another directory,
+    /// durably but for its name. Returns its number and the versions in it.
+    /// Logs below `min_log` are not in that directory, and need not be.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn write_copy(&self, dir: &Path, min_log: u64) -> Result<(u64, Vec<Arc<Version>>)> {
+        let manifest = self.manifest.lock();
+        let number = self.manifest_number();
+        let nothing_new = VersionEdit {
+            last_sequence: Some(manifest.last_sequence),
+            ..VersionEdit::default()
+        };
+        let mut tracked = manifest.tracked.clone();
+        if !tracked.is_empty() {
+            tracked.delete_below(min_log);
+        }
+        let path = filename::manifest(dir, number);
+        self.write_state(&path, &manifest, &tracked, &[nothing_new])?;
+        let versions = manifest.families.values();
+        Ok((
+            number,
+            versions.map(|f| f.version.current.clone()).collect(),
+        ))
+    }
+
+    /// Writes a manifest of the state before `edits`, with the logs in `tracked`,
+    /// then `edits`, to `path`, durably but for its name.
+    fn write_state(
+        &self,
+        path: &Path,
+        manifest: &Manifest,
+        tracked: &TrackedLogs,
+        edits: &[VersionEdit],
+    ) -> Result<LogWriter> {
         let mut writer = LogWriter::new(self.fs.create(path)?, 0, false);
         if manifest.db_id.is_some() {
             let id = VersionEdit {
@@ -400,7 +502,7 @@ impl VersionSet {
             };
             writer.add_record(&[&id.encode()])?;
         }
-        for edit in manifest.tracked.snapshot().iter().flatten() {
+        for edit in tracked.snapshot().iter().flatten() {
             writer.add_record(&[&edit.encode()])?;
         }
         let keep = self.min_log_number_to_keep();
@@ -416,9 +518,7 @@ impl VersionSet {
             next_file,
             Some(self.max_column_family()),
         )?;
-        writer.sync()?;
-        // The file must have its name before CURRENT can mention it.
-        self.fs.sync_dir(&self.dir)?;
+        self.sync(&mut writer)?;
         Ok(writer)
     }
 
@@ -454,18 +554,18 @@ impl VersionSet {
 
 impl Family {
     fn new(id: u32, name: &str, options: &CfOptions) -> Self {
-        let block_cache = options.table.block_cache.clone();
+        let open_with = OpenWith::new(options);
         Family {
             version: CfVersion {
                 id,
                 name: name.to_owned(),
                 comparator: options.comparator.name().to_owned(),
                 log_number: 0,
-                current: Arc::new(Version::empty(options.num_levels, block_cache.clone())),
+                current: Arc::new(Version::empty(options.num_levels, open_with.clone())),
             },
             comparator: InternalComparator::new(options.comparator.clone()),
             num_levels: options.num_levels,
-            block_cache,
+            open_with,
         }
     }
 
@@ -474,8 +574,8 @@ impl Family {
         builder: VersionBuilder,
         obsolete: &Arc<ObsoleteFiles>,
     ) -> Result<Arc<Version>> {
-        let cache = self.block_cache.clone();
-        let version = builder.finish(&self.comparator, self.num_levels, cache, obsolete)?;
+        let with = self.open_with.clone();
+        let version = builder.finish(&self.comparator, self.num_levels, with, obsolete)?;
         Ok(Arc::new(version))
     }
 
@@ -503,16 +603,39 @@ impl Family {
                 let described = move |f: &Arc<super::TableFile>| (level as u32, f.meta.clone());
                 files.iter().map(described)
             });
+        let blobs = &v.current.blobs;
         let content = VersionEdit {
             column_family: v.id,
             log_number: Some(v.log_number),
             new_files: files.collect(),
+            blob_files: (blobs.iter()).map(|b| b.file.meta.clone()).collect(),
+            blob_garbage: blobs.iter().filter_map(|b| b.garbage()).collect(),
             min_log_number_to_keep: (v.id == 0 && min_log > 0).then_some(min_log),
             last_sequence: Some(last_sequence),
+            full_history_ts_low: (!v.current.history_low.is_empty())
+                .then(|| v.current.history_low.clone()),
             ..VersionEdit::default()
         };
         [identity, content]
     }
+}
+
+/// Whether `edit` makes another version.
+fn changes_files(edit: &VersionEdit) -> bool {
+    !edit.new_files.is_empty()
+        || !edit.deleted_files.is_empty()
+        || !edit.blob_files.is_empty()
+        || !edit.blob_garbage.is_empty()
+}
+
+/// Refuses to move the limit of a history back.
+fn check_history(comparator: &InternalComparator, current: &[u8], low: &[u8]) -> Result<()> {
+    if !current.is_empty() && comparator.user.compare_timestamps(low, current).is_lt() {
+        return Err(Error::invalid(format_args!(
+            "Current full_history_ts_low: {current:02x?} is higher than provided ts: {low:02x?}"
+        )));
+    }
+    Ok(())
 }
 
 /// Appends `edits`, as an atomic group when there are several.
@@ -522,6 +645,7 @@ fn write_edits(
     next_file: u64,
     max_column_family: Option<u32>,
 ) -> Result<()> {
+    let start = writer.len();
     for (i, edit) in edits.iter().enumerate() {
         let mut edit = edit.clone();
         edit.next_file_number = Some(next_file);
@@ -530,6 +654,7 @@ fn write_edits(
         }
         if edits.len() > 1 {
             edit.remaining_in_group = Some((edits.len() - 1 - i) as u32);
+            edit.group_start = Some(start);
         }
         writer.add_record(&[&edit.encode()])?;
     }

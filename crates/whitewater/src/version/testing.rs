@@ -1,12 +1,14 @@
 //! Versions from text, for tests.
 //!
-//! One line per level, `L1: 4:a-c@10 5:d-f)@20!`: file 4 from user key `a` to
+//! One line per level, `L1: 4:a-c@10 5:d-f)@20#7?!`: file 4 from user key `a` to
 //! `c` with 10 bytes, file 5 from `d` to the exclusive end `f` with 20 bytes,
-//! being compacted. The size is 10 when left out. Level 0 is written newest
+//! from the second 7, made with a request for compaction, being compacted. The
+//! size is 10 and the time unknown when left out. Level 0 is written newest
 //! first; sequence and epoch numbers follow from that.
 
 use super::range::KeyRange;
 use super::{ObsoleteFiles, TableFile, Version};
+use crate::read::table_cache::OpenWith;
 use std::ops::Bound;
 use std::sync::Arc;
 use whitewater_storage::key::{MAX_SEQUENCE, ValueType, internal_key};
@@ -74,19 +76,23 @@ pub(crate) fn parse_version_with(text: &str, num_levels: usize) -> Arc<Version> 
         let level: usize = level[1..].parse().expect("level number");
         for (i, word) in files.split_whitespace().enumerate() {
             let busy = word.ends_with('!');
-            let (number, rest) = word.trim_end_matches('!').split_once(':').expect("file");
+            let word = word.trim_end_matches('!');
+            let (number, rest) = word.trim_end_matches('?').split_once(':').expect("file");
+            let (rest, time) = rest.split_once('#').unwrap_or((rest, "0"));
             let (range, size) = rest.split_once('@').unwrap_or((rest, "10"));
             let seq = if level == 0 { 1000 - i as u64 } else { 10 };
-            let meta = file_meta(
+            let mut meta = file_meta(
                 number.parse().expect("number"),
                 range,
                 size.parse().expect("size"),
                 seq,
             );
-            let file = TableFile::new(meta, obsolete.clone());
+            meta.need_compaction = word.ends_with('?');
+            meta.oldest_ancester_time = time.parse().expect("time");
+            let file = TableFile::new(meta, level, obsolete.clone());
             file.set_job(busy.then_some((file.meta.number, level + 1)));
             levels[level].push(file);
         }
     }
-    Arc::new(Version::new(levels, None))
+    Arc::new(Version::new(levels, OpenWith::default()))
 }

@@ -32,9 +32,14 @@ impl TrackedLogs {
             }
         }
         if let Some(min) = edit.wal_deletion {
-            self.min = self.min.max(min);
-            self.logs = self.logs.split_off(&self.min);
+            self.delete_below(min);
         }
+    }
+
+    /// Takes in that logs below `min` were deleted.
+    pub fn delete_below(&mut self, min: u64) {
+        self.min = self.min.max(min);
+        self.logs = self.logs.split_off(&self.min);
     }
 
     /// Whether an addition of log `number` counts.

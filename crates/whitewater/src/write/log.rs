@@ -125,6 +125,9 @@ pub(crate) struct Wal {
     /// Written by: under the lock. Read by: writers that keep to a limit
     /// (relaxed). Publishes nothing.
     older_bytes: AtomicU64,
+    /// Bytes of all logs that were switched out, recycled and deleted ones
+    /// included. A statistic.
+    ended_bytes: AtomicU64,
     /// Syncs since the current log was last extended.
     /// Written by: whoever syncs, and whoever extends (relaxed). Read by: the
     /// latter. Publishes nothing.
@@ -133,6 +136,10 @@ pub(crate) struct Wal {
     /// Written by: whoever extends, under `extending` (relaxed). Read by:
     /// whoever creates a log. Publishes nothing.
     initializes: AtomicBool,
+    /// Bytes after which the system is asked to write a log back; 0 is never.
+    /// Written by: changes of options. Read by: writers. Publishes nothing:
+    /// relaxed.
+    bytes_per_sync: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -178,10 +185,17 @@ impl Wal {
             }),
             extending: Mutex::new(()),
             older_bytes: AtomicU64::new(0),
+            ended_bytes: AtomicU64::new(0),
             syncs: AtomicU64::new(0),
             initializes: AtomicBool::new(options.shared.initialize),
+            bytes_per_sync: AtomicU64::new(options.bytes_per_sync),
             options,
         }
+    }
+
+    /// Changes [`WalOptions::bytes_per_sync`].
+    pub fn set_bytes_per_sync(&self, bytes: u64) {
+        self.bytes_per_sync.store(bytes, Ordering::Relaxed);
     }
 
     /// The first log since the database was opened, and the last number before
@@ -199,6 +213,11 @@ impl Wal {
     /// recovery.
     pub fn older_bytes(&self) -> u64 {
         self.older_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of all logs before the current one since the database was opened.
+    pub fn ended_bytes(&self) -> u64 {
+        self.ended_bytes.load(Ordering::Relaxed)
     }
 
     /// Creates log `number`, with room for the first records. Nobody writes to
@@ -249,9 +268,15 @@ impl Wal {
         };
         logs.older.push_back((before.log_number(), end.offset));
         self.older_bytes.fetch_add(end.offset, Ordering::Relaxed);
+        self.ended_bytes.fetch_add(end.offset, Ordering::Relaxed);
         logs.closed.push(Closed { log: before, end }); // upholds L1
         drop(logs);
         self.begin(log, Some(link), end.last)
+    }
+
+    /// Number and size of the logs before the current one, oldest first.
+    pub fn older(&self) -> Vec<(u64, u64)> {
+        self.logs.lock().older.iter().copied().collect()
     }
 
     /// Begins `log`, which is to follow a current one that failed: nothing
@@ -357,8 +382,9 @@ impl Wal {
     /// Asks the system to write it back, if that is due.
     #[inline]
     pub fn keep_ahead(&self, log: &Segment, end: u64) -> bool {
-        if self.options.bytes_per_sync > 0 {
-            log.write_back(end, self.options.bytes_per_sync);
+        let bytes_per_sync = self.bytes_per_sync.load(Ordering::Relaxed);
+        if bytes_per_sync > 0 {
+            log.write_back(end, bytes_per_sync);
         }
         self.is_near_end(log, end) && self.extend_ahead(log, end)
     }

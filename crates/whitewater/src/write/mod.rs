@@ -57,6 +57,7 @@ pub(crate) mod steps;
 pub(crate) mod unordered;
 
 use crate::db::cf::ColumnFamilyData;
+use crate::db::reads::no_timestamp;
 use crate::memtable::Memtable;
 use crate::perf::{Step, StepTimer};
 use arc_swap::Guard;
@@ -143,6 +144,8 @@ pub(crate) struct MemtableMap {
     by_id: Vec<(u32, Arc<Memtable>)>,
     /// The column families that limit successive merges, ids ascending.
     folding: Vec<Arc<ColumnFamilyData>>,
+    /// Whether keys of any of them have timestamps.
+    timestamps: bool,
 }
 
 impl MemtableMap {
@@ -150,8 +153,10 @@ impl MemtableMap {
     pub fn new(families: impl Iterator<Item = (Arc<ColumnFamilyData>, Arc<Memtable>)>) -> Self {
         let mut map = MemtableMap::default();
         for (family, memtable) in families {
+            let folds = memtable.limits_merges();
+            map.timestamps |= memtable.has_timestamps();
             map.by_id.push((family.id, memtable));
-            if family.options.max_successive_merges > 0 {
+            if folds {
                 map.folding.push(family);
             }
         }
@@ -169,6 +174,25 @@ impl MemtableMap {
     #[inline]
     pub fn folds(&self, id: u32) -> bool {
         self.all_folding().any(|family| family.id == id)
+    }
+
+    /// Whether keys of any column family have timestamps.
+    #[inline]
+    pub fn any_has_timestamps(&self) -> bool {
+        self.timestamps
+    }
+
+    /// Refuses an operation without a timestamp on the column family `id` if
+    /// its keys have some.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for that.
+    pub fn check_unstamped(&self, id: u32) -> Result<()> {
+        let stamped = |m: &&Arc<Memtable>| self.timestamps && m.has_timestamps();
+        match self.get(id).filter(stamped) {
+            Some(memtable) => Err(no_timestamp(memtable.family())),
+            None => Ok(()),
+        }
     }
 
     /// The position of column family `id`.

@@ -129,11 +129,6 @@ impl StallGate {
         }
     }
 
-    /// Writers that wait here.
-    pub fn waiting(&self) -> usize {
-        self.line.waiting() + self.low_pri.waiting()
-    }
-
     /// Microseconds that writers have slept here.
     pub fn stall_micros(&self) -> u64 {
         self.stall_micros.load(Ordering::Relaxed)

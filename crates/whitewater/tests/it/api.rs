@@ -656,10 +656,11 @@ fn options_are_refused_at_open_by_name<T: Mode>() {
     let dir = dir();
     let mut zlib = creating();
     zlib.set_compression_type(DBCompressionType::Zlib);
+    zlib.set_compression_options(15, 6, 0, 0);
     fails(
         Db::<T>::open(&zlib, dir.path()),
         ErrorKind::NotSupported,
-        "option compression: Zlib",
+        "option compression_opts: window_bits = 15",
     );
     let mut jobs = creating();
     jobs.set_max_background_jobs(5000);
@@ -669,14 +670,14 @@ fn options_are_refused_at_open_by_name<T: Mode>() {
         "option max_background_jobs = 5000",
     );
     let mut format = BlockBasedOptions::default();
-    format.set_format_version(2);
+    format.set_format_version(1);
     let mut opts = Options::default();
     opts.set_block_based_table_factory(&format);
     let mut db = open::<T>(dir.path());
     fails(
         T::create(&mut db, "a", &opts),
         ErrorKind::NotSupported,
-        "option format_version = 2",
+        "option format_version = 1",
     );
     assert!(T::cf(&db, "a").is_none());
 }

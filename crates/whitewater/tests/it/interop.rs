@@ -6,7 +6,10 @@
 
 mod alternate;
 mod db_bench;
+mod ingest;
 mod killed;
+mod matrix;
+mod options;
 mod python;
 pub mod tools;
 mod workload;

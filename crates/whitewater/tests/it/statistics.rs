@@ -173,3 +173,153 @@ fn texts_are_the_same_everywhere_and_have_what_is_collected() {
     assert_eq!(off.get_ticker_count(Ticker::WriteDoneBySelf), 0);
     assert_eq!(off.get_histogram_data(Histogram::DbWrite).count(), 0);
 }
+
+#[test]
+fn the_documented_list_is_what_is_collected() {
+    let text = include_str!("../../../../docs/observability.md");
+    let listed = |line: &str| {
+        let (name, collected) = line.strip_prefix("| `")?.split_once("` | ")?;
+        let reason = collected.strip_prefix("no: ").unwrap_or_default();
+        let known = collected == "yes |" || reason.len() > 5;
+        let stat = name.starts_with("rocksdb.") || name.starts_with("whitewater.");
+        assert!(known || !stat, "{line}");
+        stat.then(|| (name.to_owned(), collected == "yes |"))
+    };
+    let listed: Vec<_> = text.lines().filter_map(listed).collect();
+    let tickers = Ticker::iter().map(|t| (t.name().to_owned(), t.is_collected()));
+    let histograms = Histogram::iter().map(|h| (h.name().to_owned(), h.is_collected()));
+    assert_eq!(listed, tickers.chain(histograms).collect::<Vec<_>>());
+}
+
+#[test]
+fn compactions_count_what_they_drop_and_why() {
+    use Ticker::*;
+    let (_dir, db, opts) = open(|o| o.set_disable_auto_compactions(true));
+    for round in 0..2 {
+        db.put(b"a", [round]).unwrap();
+        db.put(b"m", [round]).unwrap();
+        db.flush().unwrap();
+    }
+    db.delete(b"gone").unwrap();
+    let mut range = WriteBatch::default();
+    range.delete_range(b"m", b"n");
+    db.write(range).unwrap();
+    db.flush().unwrap();
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    assert_eq!(
+        tickers(
+            &opts,
+            [
+                CompactionKeyDropNewerEntry,
+                CompactionKeyDropObsolete,
+                CompactionKeyDropRangeDel,
+                CompactionRangeDelDropObsolete,
+                CompactionKeyDropUser,
+            ]
+        ),
+        [1, 1, 2, 1, 0]
+    );
+    let [read, written, opened, deleted] = tickers(
+        &opts,
+        [
+            CompactReadBytes,
+            CompactWriteBytes,
+            NoFileOpens,
+            FilesDeletedImmediately,
+        ],
+    );
+    assert!(read > written && written > 0);
+    assert_eq!(deleted, 3);
+    assert!(opened >= 3);
+    assert_eq!(opts.get_ticker_count(NoFileErrors), 0);
+    let files = opts.get_histogram_data(Histogram::NumFilesInSingleCompaction);
+    assert_eq!((files.count(), files.sum()), (1, 3));
+    assert_eq!(
+        counts(
+            &opts,
+            [
+                Histogram::CompactionTime,
+                Histogram::CompactionCpuTime,
+                Histogram::CompactionOutfileSyncMicros,
+                Histogram::TableSyncMicros,
+                Histogram::FlushTime,
+                Histogram::NumSubcompactionsScheduled,
+                Histogram::SubcompactionSetupTime,
+            ]
+        ),
+        [1, 1, 1, 3, 3, 1, 1]
+    );
+    for histogram in [
+        Histogram::ManifestFileSyncMicros,
+        Histogram::TableOpenIoMicros,
+        Histogram::SstReadMicros,
+        Histogram::SstWriteMicros,
+        Histogram::FileReadCompactionMicros,
+        Histogram::FileWriteFlushMicros,
+        Histogram::FileWriteCompactionMicros,
+    ] {
+        assert!(
+            opts.get_histogram_data(histogram).count() > 0,
+            "{histogram}"
+        );
+    }
+    let [payload, garbage] = tickers(
+        &opts,
+        [MemtablePayloadBytesAtFlush, MemtableGarbageBytesAtFlush],
+    );
+    assert!(payload > 0 && garbage < payload);
+}
+
+#[test]
+fn reads_count_where_they_ended_and_iterators_their_steps() {
+    use Ticker::*;
+    let (_dir, db, opts) = open(|o| o.set_disable_auto_compactions(true));
+    db.put(b"a", b"12").unwrap();
+    db.put(b"b", b"3").unwrap();
+    db.flush().unwrap();
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    db.put(b"c", b"4").unwrap();
+    db.flush().unwrap();
+    db.get(b"a").unwrap();
+    db.get(b"c").unwrap();
+    let [l0, l1, deeper] = tickers(&opts, [GetHitL0, GetHitL1, GetHitL2AndUp]);
+    assert_eq!((l0, l1 + deeper), (1, 1));
+    db.multi_get([b"a", b"c", b"x"]);
+    assert_eq!(
+        tickers(
+            &opts,
+            [
+                NumberMultigetCalls,
+                NumberMultigetKeysRead,
+                NumberMultigetKeysFound,
+                NumberMultigetBytesRead
+            ]
+        ),
+        [1, 3, 2, 3]
+    );
+    let mut iterator = db.raw_iterator();
+    iterator.seek_to_first();
+    iterator.next();
+    iterator.prev();
+    iterator.seek(b"z");
+    drop(iterator);
+    assert_eq!(
+        tickers(
+            &opts,
+            [
+                NumberDbSeek,
+                NumberDbSeekFound,
+                NumberDbNext,
+                NumberDbNextFound,
+                NumberDbPrev,
+                NumberDbPrevFound,
+                NoIteratorCreated,
+                NoIteratorDeleted,
+                IterBytesRead,
+            ]
+        ),
+        [2, 1, 1, 1, 1, 1, 1, 1, 3 + 2 + 3]
+    );
+    let [seen, reads] = tickers(&opts, [NonLastLevelReadCount, LastLevelReadCount]);
+    assert!(seen + reads > 0);
+}

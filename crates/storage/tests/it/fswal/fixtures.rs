@@ -115,9 +115,8 @@ fn manifests_give_the_live_files() {
 fn edits_encode_to_what_decodes_the_same() {
     for dir in fixtures() {
         for mut edit in edits(&dir).concat() {
-            if edit.has_blob_files {
+            if !edit.blob_files.is_empty() {
                 assert!(dir.ends_with("wide_blob_ingest"), "{dir:?}");
-                continue;
             }
             for (_, file) in &mut edit.new_files {
                 // These are read but not written.

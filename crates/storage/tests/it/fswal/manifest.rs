@@ -12,7 +12,8 @@ use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::fs::os::OsFs;
 use whitewater_storage::key::{ValueType, internal_key};
 use whitewater_storage::manifest::{
-    FileMetaData, ManifestReader, VersionEdit, read_current, set_current,
+    BlobFileMetaData, BlobGarbage, FileMetaData, ManifestReader, VersionEdit, read_current,
+    set_current,
 };
 use whitewater_storage::wal::LogWriter;
 use whitewater_storage::{ErrorKind, Result};
@@ -42,6 +43,30 @@ prop_compose! {
     }
 }
 
+/// Fields that may be ignored.
+fn custom() -> impl Strategy<Value = Vec<(u32, Vec<u8>)>> {
+    prop::collection::vec((1u32..64, prop::collection::vec(any::<u8>(), 0..9)), 0..3)
+}
+
+prop_compose! {
+    fn any_blob_file()(
+        numbers: [u64; 3],
+        checksum_method in prop::collection::vec(any::<u8>(), 0..9),
+        checksum in prop::collection::vec(any::<u8>(), 0..9),
+        custom in custom(),
+    ) -> BlobFileMetaData {
+        let [number, count, bytes] = numbers;
+        BlobFileMetaData { number, count, bytes, checksum_method, checksum, custom }
+    }
+}
+
+prop_compose! {
+    fn any_blob_garbage()(numbers: [u64; 3], custom in custom()) -> BlobGarbage {
+        let [number, count, bytes] = numbers;
+        BlobGarbage { number, count, bytes, custom }
+    }
+}
+
 prop_compose! {
     fn any_edit()(
         comparator in of(".{0,20}"),
@@ -55,6 +80,8 @@ prop_compose! {
         column_family_add in of(".{0,20}"),
         column_family_drop: bool,
         db_id in of(".{0,40}"),
+        blob_files in prop::collection::vec(any_blob_file(), 0..3),
+        blob_garbage in prop::collection::vec(any_blob_garbage(), 0..3),
         wal_additions in prop::collection::vec((any::<u64>(), of(any::<u64>())), 0..3),
         wal_deletion in of(any::<u64>()),
     ) -> VersionEdit {
@@ -68,8 +95,10 @@ prop_compose! {
             max_column_family, compact_cursors, deleted_files, new_files,
             column_family, column_family_add, column_family_drop,
             remaining_in_group: None,
+            group_start: None,
             db_id,
-            has_blob_files: false,
+            blob_files, blob_garbage,
+            full_history_ts_low: wal_deletion.map(|n: u64| n.to_le_bytes().to_vec()),
             wal_additions, wal_deletion,
         }
     }
@@ -97,7 +126,6 @@ proptest! {
         if let Ok(decoded) = VersionEdit::decode(&bytes) {
             // What decodes encodes to something that decodes to the same.
             let mut again = VersionEdit::decode(&decoded.encode()).unwrap();
-            again.has_blob_files = decoded.has_blob_files;
             for (new, old) in again.new_files.iter_mut().zip(&decoded.new_files) {
                 new.1.file_checksum.clone_from(&old.1.file_checksum);
                 new.1.file_checksum_func_name.clone_from(&old.1.file_checksum_func_name);
@@ -377,5 +405,73 @@ fn ldb_reads_a_manifest_written_here() {
         "last_sequence 77  prev_log_number 0 max_column_family 3 min_log_number_to_keep 8",
     ] {
         assert!(text.contains(expected), "{expected} not in {text}{out:?}");
+    }
+}
+
+/// A power cut takes a sector out of what was not synced, wherever it is.
+#[test]
+fn a_group_that_lost_a_sector_was_never_there() {
+    const SECTOR: usize = 512;
+    let edit = |cursor: u8| VersionEdit {
+        compact_cursors: vec![(1, vec![cursor; 900])],
+        ..VersionEdit::default()
+    };
+    // One edit that was synced, a group of three, and whether more was synced.
+    let manifest = |tells: bool, more: bool| {
+        let fs = MemFs::new();
+        let mut writer = LogWriter::new(fs.create(p("m")).unwrap(), 0, false);
+        writer.add_record(&[&edit(1).encode()]).unwrap();
+        let start = writer.len();
+        for i in 0..3 {
+            let edit = VersionEdit {
+                remaining_in_group: Some(2 - i),
+                group_start: tells.then_some(start),
+                ..edit(2)
+            };
+            writer.add_record(&[&edit.encode()]).unwrap();
+        }
+        if more {
+            writer.add_record(&[&edit(3).encode()]).unwrap();
+        }
+        writer.sync().unwrap();
+        let bytes = content(&fs, p("m"));
+        (bytes, start as usize)
+    };
+    let read = |bytes: &[u8]| {
+        let fs = fs_with(p("m"), bytes);
+        let mut reader = ManifestReader::open(&fs, p("m")).unwrap();
+        let mut edits = 0;
+        loop {
+            match reader.next() {
+                Ok(Some(group)) => edits += group.len(),
+                Ok(None) => return Ok(edits),
+                Err(e) => return Err(e.kind()),
+            }
+        }
+    };
+    let (whole, start) = manifest(true, false);
+    assert_eq!(read(&whole), Ok(4));
+    let sectors = || (0..whole.len()).step_by(SECTOR);
+    for sector in sectors() {
+        let lose = |bytes: &[u8]| {
+            let mut lost = bytes.to_vec();
+            let end = (sector + SECTOR).min(lost.len());
+            lost[sector..end].fill(0);
+            lost
+        };
+        // The synced edit is missed wherever it is hit.
+        let expected = match sector >= start {
+            true => Ok(1),
+            false => Err(ErrorKind::Corruption),
+        };
+        assert_eq!(read(&lose(&whole)), expected, "sector at {sector}");
+        // What was synced after it says that the group was, too.
+        if sector + SECTOR <= whole.len() {
+            let (more, _) = manifest(true, true);
+            assert_eq!(read(&lose(&more)), Err(ErrorKind::Corruption), "{sector}");
+        }
+        let mut flipped = whole.to_vec();
+        flipped[(sector + 100).min(whole.len() - 1)] ^= 1;
+        assert_eq!(read(&flipped), Err(ErrorKind::Corruption), "{sector}");
     }
 }

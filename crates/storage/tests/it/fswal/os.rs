@@ -186,3 +186,59 @@ fn locks_exclude_within_and_across_processes() {
             .is_missing_file()
     );
 }
+
+#[test]
+fn direct_files_hold_what_was_written_or_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("f");
+    let mut w = match OsFs.create_direct(&path) {
+        Ok(w) => w,
+        Err(e) => {
+            assert_eq!(e.kind(), ErrorKind::NotSupported);
+            assert_eq!(e.file(), Some(&*path));
+            return;
+        }
+    };
+    let mut written = Vec::new();
+    for (i, len) in [1usize, 4095, 4096, 5000, 3 << 20, 0, 77]
+        .into_iter()
+        .enumerate()
+    {
+        let bytes: Vec<u8> = (0..len).map(|n| (n * 7 + i) as u8).collect();
+        w.append(&bytes).unwrap();
+        written.extend(bytes);
+        assert_eq!(w.len(), written.len() as u64);
+        // A part of a block is written again with what comes after it.
+        if i % 2 == 0 {
+            w.flush().unwrap();
+            assert_eq!(content(&OsFs, &path), written);
+        }
+    }
+    w.sync().unwrap();
+    w.truncate_to_len().unwrap();
+    assert_eq!(content(&OsFs, &path), written);
+    let r = OsFs.open_random_direct(&path).unwrap();
+    assert_eq!((r.len().unwrap(), r.path()), (written.len() as u64, &*path));
+    let end = written.len();
+    for (offset, len) in [
+        (0, end),
+        (0, 1),
+        (4095, 2),
+        (4096, 4096),
+        (end - 9, 9),
+        (end, 0),
+        (5, 0),
+    ] {
+        let read = r.read_at(offset as u64, len).unwrap();
+        assert_eq!(read, &written[offset..offset + len], "{len} at {offset}");
+    }
+    for (offset, len) in [(end - 1, 2), (end + 5000, 1), (0, usize::MAX)] {
+        let e = r.read_at(offset as u64, len).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Corruption);
+        assert_eq!((e.file(), e.offset()), (Some(&*path), Some(offset as u64)));
+    }
+    let none = OsFs
+        .open_random_direct(&dir.path().join("none"))
+        .unwrap_err();
+    assert!(none.is_missing_file());
+}

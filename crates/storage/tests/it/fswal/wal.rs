@@ -248,6 +248,32 @@ fn reading_resumes_at_the_next_block_after_damage() {
 }
 
 #[test]
+fn a_file_that_got_shorter_is_not_read_on() {
+    let data = log_of(&records(&[100, 100, 100]), 1, false);
+    let fs = fs_with(p("f"), &data);
+    let open = || fs.open_sequential(p("f")).unwrap();
+    let mut reader = LogReader::new(open(), 1);
+    let mut record = Vec::new();
+    for _ in 0..2 {
+        let read = reader.read_record(&mut record).unwrap();
+        assert_eq!(read, ReadOutcome::Record);
+    }
+    reader.mark();
+    reader.resume(open()).unwrap();
+    assert_eq!(
+        reader.read_record(&mut record).unwrap(),
+        ReadOutcome::Record
+    );
+    // Recycled meanwhile: a new life began, which is shorter so far.
+    let fs = fs_with(p("f"), &data[..50]);
+    let e = reader.resume(fs.open_sequential(p("f")).unwrap());
+    let e = e.unwrap_err();
+    assert_eq!(e.kind(), whitewater_storage::ErrorKind::Corruption, "{e}");
+    assert_eq!(e.offset(), Some(50));
+    assert_eq!(reader.read_record(&mut record).unwrap(), ReadOutcome::Eof);
+}
+
+#[test]
 fn fragments_out_of_order_are_damage() {
     let (full, first) = (physical(1, None, b"full"), physical(2, None, b"first"));
     let (middle, last) = (physical(3, None, b"middle"), physical(4, None, b"last"));

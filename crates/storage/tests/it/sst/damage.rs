@@ -7,7 +7,8 @@ use whitewater_storage::fs::WritableFile;
 use whitewater_storage::key::{ValueType, internal_key, seek_key};
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::sst::{
-    CompressionType, TableBuilder, TableBuilderOptions, TableOptions, TableReadOptions,
+    CompressionType, FilterPolicy, TableBuilder, TableBuilderOptions, TableOptions,
+    TableReadOptions,
 };
 use whitewater_storage::{Error, ErrorKind, Result};
 
@@ -34,7 +35,7 @@ fn table(checksum: ChecksumType, compression: CompressionType) -> Vec<u8> {
         table: TableOptions {
             block_size: 256,
             checksum,
-            bloom_bits_per_key: Some(10.0),
+            filter_policy: Some(FilterPolicy::Bloom { bits_per_key: 10.0 }),
             ..TableOptions::default()
         },
         compression,
@@ -187,20 +188,35 @@ fn a_failed_write_sticks() {
         Box::new(Full { sink, room })
     };
     let key = |i: u64| internal_key(&i.to_be_bytes(), 1, ValueType::Value);
-    let mut b = TableBuilder::new(TableBuilderOptions::default(), file(1 << 20)).expect("starts");
-    let mut added = 0;
-    let e = loop {
-        match b.add(&key(added), &[7; 10_000]) {
-            Ok(()) => added += 1,
-            Err(e) => break e,
-        }
-        assert!(added < 1000);
+    let mut noise = 1u32;
+    let mut value = || -> Vec<u8> {
+        let mut next = || {
+            noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (noise >> 24) as u8
+        };
+        (0..10_000).map(|_| next()).collect()
     };
-    assert_eq!(e.kind(), ErrorKind::IOError);
-    assert!(added >= 50);
-    assert_eq!(b.add(&key(5000), b""), Err(e.clone()));
-    assert_eq!(b.add_range_tombstone(&tombstones()[0]), Err(e.clone()));
-    assert_eq!(b.finish().expect_err("no table"), e);
+    let mut threads = TableBuilderOptions {
+        compression: CompressionType::Snappy,
+        ..TableBuilderOptions::default()
+    };
+    threads.compression_options.parallel_threads = 3;
+    for options in [TableBuilderOptions::default(), threads] {
+        let mut b = TableBuilder::new(options, file(1 << 20)).expect("starts");
+        let mut added = 0;
+        let e = loop {
+            match b.add(&key(added), &value()) {
+                Ok(()) => added += 1,
+                Err(e) => break e,
+            }
+            assert!(added < 1000);
+        };
+        assert_eq!(e.kind(), ErrorKind::IOError);
+        assert!(added >= 50);
+        assert_eq!(b.add(&key(5000), b""), Err(e.clone()));
+        assert_eq!(b.add_range_tombstone(&tombstones()[0]), Err(e.clone()));
+        assert_eq!(b.finish().expect_err("no table"), e);
+    }
 
     let mut b = TableBuilder::new(TableBuilderOptions::default(), file(100)).expect("starts");
     b.add(&key(1), b"v").expect("still in memory");

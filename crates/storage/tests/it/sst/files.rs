@@ -77,9 +77,8 @@ pub fn source(bytes: impl Into<Bytes>) -> Arc<Source> {
 pub fn reader_options(comparator: &InternalComparator) -> TableReaderOptions {
     TableReaderOptions {
         comparator: comparator.clone(),
-        block_cache: None,
-        largest_seqno: None,
         file_number: 42,
+        ..TableReaderOptions::default()
     }
 }
 

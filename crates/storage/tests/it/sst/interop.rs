@@ -3,28 +3,31 @@
 
 use super::files::*;
 use super::fixtures;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use whitewater_storage::checksum::ChecksumType;
 use whitewater_storage::key::{ValueType, internal_key, parse_internal_key};
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::sst::{
-    CompressionType, TableBuilderOptions, TableOptions, TableReadOptions,
+    CompressionType, FilterPolicy, TableBuilderOptions, TableOptions, TableReadOptions,
 };
 
-const TOOL: &str = "/usr/bin/sst_dump";
+/// The tool: where `SST_DUMP` says, or where it usually is.
+fn tool() -> PathBuf {
+    std::env::var_os("SST_DUMP").map_or_else(|| "/usr/bin/sst_dump".into(), PathBuf::from)
+}
 
-fn have_tool() -> bool {
-    let have = Path::new(TOOL).exists();
+pub fn have_tool() -> bool {
+    let have = tool().exists();
     if !have {
-        println!("no {TOOL}: skipped");
+        println!("no {}: skipped", tool().display());
     }
     have
 }
 
 /// Standard output and error of one run of the tool.
-fn run(file: &Path, args: &[&str]) -> String {
-    let out = Command::new(TOOL)
+pub fn run(file: &Path, args: &[&str]) -> String {
+    let out = Command::new(tool())
         .arg(format!("--file={}", file.display()))
         .args(args)
         .output()
@@ -64,6 +67,12 @@ fn assert_same(got: &[String], want: &[String], what: &str) {
         assert_eq!(g, w, "entry {i} of {what}");
     }
     assert_eq!(got.len(), want.len(), "{what}");
+}
+
+/// Checks that the tool finds `entries` in `file`.
+pub fn assert_scan(file: &Path, entries: &[Entry], what: &str) {
+    let out = run(file, &["--command=scan", "--output_hex"]);
+    assert_same(&scanned(&out), &scan_lines(entries), what);
 }
 
 fn entries(straddling: bool) -> Vec<Entry> {
@@ -108,7 +117,7 @@ fn sst_dump_reads_tables_written_here() {
                     table: TableOptions {
                         checksum,
                         index_block_restart_interval: interval,
-                        bloom_bits_per_key: Some(10.0),
+                        filter_policy: Some(FilterPolicy::Bloom { bits_per_key: 10.0 }),
                         ..TableOptions::default()
                     },
                     compression,
@@ -116,6 +125,7 @@ fn sst_dump_reads_tables_written_here() {
                     db_id: "0b34ba01-73e2-4ba8-a386-d3b8ef4fc4d5".to_owned(),
                     session_id: "ABCDEFGHIJKLMNOPQRST".to_owned(),
                     file_number: 12,
+                    external: false,
                     ..TableBuilderOptions::default()
                 };
                 let file = dir.path().join("000012.sst");
@@ -124,8 +134,7 @@ fn sst_dump_reads_tables_written_here() {
 
                 let out = run(&file, &["--command=verify"]);
                 assert!(out.contains("The file is ok"), "{what}: {out}");
-                let out = run(&file, &["--command=scan", "--output_hex"]);
-                assert_same(&scanned(&out), &scan_lines(&entries), &what);
+                assert_scan(&file, &entries, &what);
                 let out = run(&file, &["--command=none", "--show_properties"]);
                 assert!(out.contains("# entries: 3001"), "{what}: {out}");
                 assert!(out.contains("filter policy name: bloomfilter"), "{out}");
@@ -169,12 +178,7 @@ fn sst_dump_agrees_on_the_fixtures() {
         if types.into_iter().any(|t| t == ValueType::BlobIndex) {
             continue;
         }
-        let out = run(&path, &["--command=scan", "--output_hex"]);
-        assert_same(
-            &scanned(&out),
-            &scan_lines(&entries),
-            &path.display().to_string(),
-        );
+        assert_scan(&path, &entries, &path.display().to_string());
         compared += 1;
     }
     println!("{compared} fixture tables compared");

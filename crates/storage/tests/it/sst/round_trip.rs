@@ -13,7 +13,8 @@ use whitewater_storage::key::{
 };
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::sst::{
-    CompressionType, Table, TableBuilder, TableBuilderOptions, TableOptions, TableReadOptions,
+    CompressionType, FilterPolicy, Table, TableBuilder, TableBuilderOptions, TableOptions,
+    TableReadOptions,
 };
 
 const COMPRESSIONS: [CompressionType; 4] = [
@@ -137,7 +138,7 @@ proptest! {
                 checksum,
                 block_restart_interval: intervals.0,
                 index_block_restart_interval: intervals.1,
-                bloom_bits_per_key: bloom,
+                filter_policy: bloom.map(|bits_per_key| FilterPolicy::Bloom { bits_per_key }),
                 ..TableOptions::default()
             },
             comparator: c.clone(),
@@ -165,7 +166,7 @@ fn numbered(n: u64) -> Vec<Entry> {
 fn with_bloom() -> TableBuilderOptions {
     TableBuilderOptions {
         table: TableOptions {
-            bloom_bits_per_key: Some(10.0),
+            filter_policy: Some(FilterPolicy::Bloom { bits_per_key: 10.0 }),
             ..TableOptions::default()
         },
         ..TableBuilderOptions::default()
@@ -236,41 +237,34 @@ fn names_of_objects_are_told() {
         [
             text("rocksdb.prefix.extractor.name").expect("text"),
             text("rocksdb.merge.operator").expect("text"),
-            // Filters hold whole keys, whatever the extractor.
             text("rocksdb.block.based.table.prefix.filtering").expect("text"),
         ]
     };
     let none = names(TableBuilderOptions::default());
     assert_eq!(none, ["nullptr", "nullptr", "0"]);
     let some = names(TableBuilderOptions {
-        prefix_extractor: "rocksdb.FixedPrefix.4".to_owned(),
+        prefix_extractor: Some(std::sync::Arc::new(super::layouts::Fixed(4))),
         merge_operator: "append".to_owned(),
         ..TableBuilderOptions::default()
     });
-    assert_eq!(some, ["rocksdb.FixedPrefix.4", "append", "0"]);
+    assert_eq!(some, ["rocksdb.FixedPrefix.4", "append", "1"]);
 }
 
 #[test]
 fn the_builder_refuses_what_it_cannot_write() {
     let start = |options| TableBuilder::new(options, Box::new(Sink::default()));
     let kind = |options| start(options).expect_err("refused").kind();
-    for compression in [
-        CompressionType::Zlib,
-        CompressionType::Bz2,
-        CompressionType::Lz4hc,
-    ] {
-        let options = TableBuilderOptions {
-            compression,
-            ..TableBuilderOptions::default()
-        };
-        assert_eq!(kind(options), ErrorKind::NotSupported);
+    let mut options = TableBuilderOptions {
+        compression: CompressionType::Zlib,
+        ..TableBuilderOptions::default()
+    };
+    options.compression_options.window_bits = 15;
+    assert_eq!(kind(options), ErrorKind::NotSupported);
+    let mut options = TableBuilderOptions::default();
+    for format_version in [0, 1, 8] {
+        options.table.format_version = format_version;
+        assert_eq!(kind(options.clone()), ErrorKind::NotSupported);
     }
-    let mut options = TableBuilderOptions::default();
-    options.table.checksum = ChecksumType::XXHash64;
-    assert_eq!(kind(options), ErrorKind::NotSupported);
-    let mut options = TableBuilderOptions::default();
-    options.table.format_version = 6;
-    assert_eq!(kind(options), ErrorKind::NotSupported);
 
     let mut b = start(TableBuilderOptions::default()).expect("starts");
     let key = internal_key(b"k", 5, ValueType::Value);
@@ -380,6 +374,30 @@ fn offsets_and_memory_are_about_right() {
     let held = table.memory_usage() as u64;
     assert!(held > size - data && held < 2 * (size - data) + 8192);
     assert!(format!("{table:?}").contains("000042.sst"));
+}
+
+#[test]
+fn anchors_cut_a_table_into_even_parts() {
+    let entries = numbered(20_000);
+    let table = open(build(with_bloom(), &entries, &[])).expect("opens");
+    let data = table.properties().data_size;
+    for count in [1, 7, 128] {
+        let anchors = table.anchors(count).expect("reads the index");
+        assert!(
+            (1..=count + 1).contains(&anchors.len()),
+            "{}",
+            anchors.len()
+        );
+        assert!(anchors.windows(2).all(|w| w[0].0 < w[1].0));
+        let sum: u64 = anchors.iter().map(|(_, bytes)| bytes).sum();
+        assert!(data.abs_diff(sum) < data / 100, "{sum} of {data}");
+        let even = data / count as u64;
+        for (key, bytes) in &anchors[..anchors.len() - 1] {
+            assert!(bytes.abs_diff(even) < even / 10 + 8192, "{bytes} of {even}");
+            assert!(table.approximate_offset_of(&seek_key(key, 1)) > 0);
+        }
+    }
+    assert!(table.anchors(usize::MAX).expect("reads the index").len() > 100);
 }
 
 #[test]

@@ -50,7 +50,9 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.engine().flush(&[cf], flushopts.wait)
     }
 
-    /// Flushes several column families.
+    /// Flushes several column families; with
+    /// [`set_atomic_flush`](crate::Options::set_atomic_flush) at once, so that
+    /// either all of them or none are flushed after a crash.
     ///
     /// # Errors
     /// As [`flush`](Self::flush).
@@ -153,7 +155,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
             cf,
             start.map(AsRef::as_ref),
             end.map(AsRef::as_ref),
-            opts.bottommost,
+            &opts.spec,
         )
     }
 
@@ -195,6 +197,90 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.engine().resume()
     }
 
+    /// Changes options of the default column family while the database is open:
+    /// names and values as RocksDB writes them. All are changed, or none.
+    ///
+    /// Options of tables stand inside `block_based_table_factory`. Sizes of
+    /// memtables hold for those begun later; a smaller `write_buffer_size` also
+    /// for the active one. Flushes and compactions keep to the options that
+    /// they began with. Values are corrected as at open.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), whitewater::Error> {
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// let db = whitewater::DB::open_default(dir.path())?;
+    /// db.set_options(&[
+    ///     ("disable_auto_compactions", "true"),
+    ///     ("block_based_table_factory", "{block_size=16384}"),
+    /// ])?;
+    /// let e = db.set_options(&[("num_levels", "3")]).unwrap_err();
+    /// assert!(e.to_string().contains("num_levels"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `InvalidArgument` naming the option that is unknown, cannot be changed
+    /// while the database is open, or has a value that cannot be honoured; also
+    /// for no options at all. `NotSupported` when the database was opened to be
+    /// read only.
+    pub fn set_options(&self, opts: &[(&str, &str)]) -> Result<(), Error> {
+        let engine = self.engine();
+        engine.set_options(engine.default_cf(), opts)
+    }
+
+    /// [`set_options`](Self::set_options) of `cf`.
+    ///
+    /// # Errors
+    /// As [`set_options`](Self::set_options); `InvalidArgument`, too, when `cf`
+    /// was dropped.
+    pub fn set_options_cf(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        opts: &[(&str, &str)],
+    ) -> Result<(), Error> {
+        self.engine().set_options(cf.inner().data(), opts)
+    }
+
+    /// Changes options of the database while it is open, as
+    /// [`set_options`](Self::set_options) does those of a column family: how
+    /// many threads work in the background, limits on logs and open files,
+    /// rates.
+    ///
+    /// Not in the `rocksdb` crate; RocksDB's `SetDBOptions`.
+    ///
+    /// # Errors
+    /// As [`set_options`](Self::set_options).
+    pub fn set_db_options(&self, opts: &[(&str, &str)]) -> Result<(), Error> {
+        self.engine().set_db_options(opts)
+    }
+
+    /// Moves up the limit of the history of `cf`, whose keys have timestamps:
+    /// of a key's versions with timestamps below `ts`, compactions keep only the
+    /// newest from now on, and reads below it are refused. Recorded in the
+    /// manifest.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when the keys of `cf` have no timestamps, or of another
+    /// size, and for a limit below the one there is; `IOError` when it cannot be
+    /// recorded.
+    pub fn increase_full_history_ts_low<S: AsRef<[u8]>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        ts: S,
+    ) -> Result<(), Error> {
+        let cf = cf.inner().data();
+        self.engine().increase_full_history_ts_low(cf, ts.as_ref())
+    }
+
+    /// The limit of the history of `cf`; empty where none was set.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when the keys of `cf` have no timestamps.
+    pub fn get_full_history_ts_low(&self, cf: &impl AsColumnFamilyRef) -> Result<Vec<u8>, Error> {
+        self.engine().full_history_ts_low(cf.inner().data())
+    }
+
     /// Waits until no flush or compaction is running or due.
     ///
     /// # Errors
@@ -202,6 +288,56 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// of a background job.
     pub fn wait_for_compact(&self, opts: &WaitForCompactOptions) -> Result<(), Error> {
         self.engine().wait_for_compact(opts.flush, opts.timeout)
+    }
+
+    /// Drops the tables of the default column family, but for those of level 0,
+    /// that have no key outside `from` to `to`, both inclusive: a quick way to
+    /// free room. Other keys of the range stay; delete them, too, if they are to
+    /// go. What older versions of dropped keys deeper levels hold outside of such
+    /// tables may come to light, and snapshots lose what is dropped.
+    ///
+    /// # Errors
+    /// `IOError` when it cannot be recorded.
+    pub fn delete_file_in_range<K: AsRef<[u8]>>(&self, from: K, to: K) -> Result<(), Error> {
+        let engine = self.engine();
+        engine.delete_files_in_range(engine.default_cf(), from.as_ref(), to.as_ref())
+    }
+
+    /// [`delete_file_in_range`](Self::delete_file_in_range) of `cf`.
+    ///
+    /// # Errors
+    /// As [`delete_file_in_range`](Self::delete_file_in_range).
+    pub fn delete_file_in_range_cf<K: AsRef<[u8]>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        from: K,
+        to: K,
+    ) -> Result<(), Error> {
+        let cf = cf.inner().data();
+        self.engine()
+            .delete_files_in_range(cf, from.as_ref(), to.as_ref())
+    }
+
+    /// Keeps files that are not needed any more, so that they can be copied;
+    /// files are kept until [`enable_file_deletions`](Self::enable_file_deletions)
+    /// was called as often as this. When it returns, no file is being deleted.
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn disable_file_deletions(&self) -> Result<(), Error> {
+        self.engine().disable_file_deletions();
+        Ok(())
+    }
+
+    /// Ends one [`disable_file_deletions`](Self::disable_file_deletions). The
+    /// last one deletes what is not needed any more. Does nothing if deletions
+    /// are not disabled.
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn enable_file_deletions(&self) -> Result<(), Error> {
+        self.engine().enable_file_deletions();
+        Ok(())
     }
 
     /// Stops flushes and compactions for good, for instance before closing;

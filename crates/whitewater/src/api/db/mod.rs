@@ -2,7 +2,8 @@
 //!
 //! [`DBCommon`] converts types and keeps lifetimes; the work is done by
 //! `Engine`. Its methods by file: `open` (opening, listing, destroying),
-//! `reads`, `writes`, `iterators`, `families` (creating and dropping column
+//! `read_only`, `secondary` and `ttl` (other
+//! ways to open), `reads`, `writes`, `iterators`, `families` (creating and dropping column
 //! families in both thread modes), `control` (flushes, compactions) and
 //! `inspect` (properties, files).
 //!
@@ -12,10 +13,14 @@
 
 mod control;
 mod families;
+mod ingest;
 mod inspect;
 mod iterators;
 mod open;
+mod read_only;
 mod reads;
+mod secondary;
+mod ttl;
 mod writes;
 
 pub use inspect::{ColumnFamilyMetaData, LiveFile, Range};

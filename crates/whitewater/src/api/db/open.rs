@@ -2,13 +2,18 @@
 
 use super::{DBCommon, DBInner, DBWithThreadMode, DBWithThreadModeInner, EngineHandle, ThreadMode};
 use crate::api::column_family::{
-    ColumnFamilyDescriptor, ColumnFamilyHandle, DEFAULT_COLUMN_FAMILY_NAME,
+    ColumnFamilyDescriptor, ColumnFamilyHandle, ColumnFamilyTtl, DEFAULT_COLUMN_FAMILY_NAME,
 };
 use crate::api::options::Options;
 use crate::db::Engine;
+use crate::options::{CfOptions, DbOptions};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use whitewater_storage::{Error, Result};
+
+/// Name, options and time to live of a column family.
+pub(super) type Described = (String, CfOptions, ColumnFamilyTtl);
 
 /// Opening. Every form fails with
 /// * `InvalidArgument` when the database does not exist and may not be created,
@@ -101,6 +106,34 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
         I: IntoIterator<Item = ColumnFamilyDescriptor>,
     {
         let path = path.as_ref();
+        Self::open_with(opts, path, cfs, |db_options, families| {
+            db_options.fs.create_dir_all(path)?;
+            Engine::open(path, db_options, families)
+        })
+    }
+
+    /// Opens the database in `path` by `open`, which gets its options and those
+    /// of the column families.
+    pub(super) fn open_with(
+        opts: &Options,
+        path: &Path,
+        cfs: impl IntoIterator<Item = ColumnFamilyDescriptor>,
+        open: impl FnOnce(DbOptions, Vec<(String, CfOptions)>) -> Result<Arc<Engine>>,
+    ) -> Result<Self, Error> {
+        Self::open_described(opts, path, cfs, |db_options, families| {
+            let families = families.into_iter();
+            let families = families.map(|(name, options, _)| (name, options));
+            open(db_options, families.collect())
+        })
+    }
+
+    /// [`Self::open_with`], with the times to live.
+    pub(super) fn open_described(
+        opts: &Options,
+        path: &Path,
+        cfs: impl IntoIterator<Item = ColumnFamilyDescriptor>,
+        open: impl FnOnce(DbOptions, Vec<Described>) -> Result<Arc<Engine>>,
+    ) -> Result<Self, Error> {
         let mut cfs: Vec<_> = cfs.into_iter().collect();
         let keep_handles = !cfs.is_empty();
         if !cfs.iter().any(|cf| cf.name == DEFAULT_COLUMN_FAMILY_NAME) {
@@ -119,10 +152,9 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
         let db_options = opts.db_options()?;
         let families = cfs
             .into_iter()
-            .map(|cf| Ok((cf.name, cf.options.cf_options()?)))
+            .map(|cf| Ok((cf.name, cf.options.cf_options()?, cf.ttl)))
             .collect::<Result<Vec<_>>>()?;
-        db_options.fs.create_dir_all(path)?;
-        let engine = EngineHandle(Engine::open(path, db_options, families)?);
+        let engine = EngineHandle(open(db_options, families)?);
 
         let mut handles = BTreeMap::new();
         if keep_handles {
@@ -155,6 +187,27 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// `IOError` naming the lock file when the database is open.
     pub fn destroy<P: AsRef<Path>>(opts: &Options, path: P) -> Result<(), Error> {
         Engine::destroy(path.as_ref(), &opts.db_options()?)
+    }
+
+    /// Makes the database in `path` usable again when its CURRENT or its manifest
+    /// is lost or damaged: a new manifest is made of the tables and logs that can
+    /// be read. `opts` apply to all column families, whose names the tables know;
+    /// one that only a log knows by its number `N` is called `recovered_N`.
+    ///
+    /// All tables are in level 0 then, so that the next opening compacts them.
+    /// What could not be read, the old manifests and the logs, which have become
+    /// tables, are in the directory `lost`. What was
+    /// deleted may come back, and merge operands may count twice, if tables are
+    /// left that a compaction had replaced and the manifest that said so is gone;
+    /// and of a damaged table all is missing. A repair that was
+    /// interrupted can be repeated.
+    ///
+    /// # Errors
+    /// `IOError` when there is no such directory or the database is open;
+    /// `InvalidArgument` when `opts` have another comparator than the tables, and
+    /// for options out of range. Nothing has changed then.
+    pub fn repair<P: AsRef<Path>>(opts: &Options, path: P) -> Result<(), Error> {
+        Engine::repair(path.as_ref(), &opts.db_options()?, &opts.cf_options()?)
     }
 
     /// The directory the database was opened in, as it was given.

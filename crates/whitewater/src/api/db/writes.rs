@@ -4,15 +4,29 @@ use super::{DBCommon, DBInner, DBWithThreadMode, ThreadMode};
 use crate::api::column_family::AsColumnFamilyRef;
 use crate::api::options::WriteOptions;
 use crate::api::write_batch::WriteBatch;
+use crate::db::ColumnFamilyData;
 use whitewater_storage::Error;
-use whitewater_storage::batch::Batch;
 use whitewater_storage::key::ValueType;
 
 const DEFAULT_CF: u32 = 0;
 
 impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
-    fn commit(&self, batch: Batch, writeopts: &WriteOptions) -> Result<(), Error> {
-        self.engine().write(batch, &writeopts.spec)
+    fn commit(&self, batch: WriteBatch, writeopts: &WriteOptions) -> Result<(), Error> {
+        let (batch, stamped) = batch.into_batch()?;
+        self.engine().write(batch, &stamped, &writeopts.spec)
+    }
+
+    /// Commits one operation with a timestamp.
+    fn commit_version(
+        &self,
+        cf: &ColumnFamilyData,
+        ty: ValueType,
+        version: (&[u8], &[u8]),
+        value: &[u8],
+        writeopts: &WriteOptions,
+    ) -> Result<(), Error> {
+        let engine = self.engine();
+        engine.write_version(cf, ty, version, value, &writeopts.spec)
     }
 
     /// Commits one operation.
@@ -70,7 +84,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     /// As [`write`](Self::write); `Incomplete` when the write would have to
     /// wait and may not, `InvalidArgument` for a synced write without a log.
     pub fn write_opt(&self, batch: WriteBatch, writeopts: &WriteOptions) -> Result<(), Error> {
-        self.commit(batch.into_batch()?, writeopts)
+        self.commit(batch, writeopts)
     }
 
     /// Commits all writes of `batch` at once.
@@ -265,5 +279,151 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         key: K,
     ) -> Result<(), Error> {
         self.delete_cf_opt(cf, key, &WriteOptions::default())
+    }
+}
+
+/// Writes of versions: the keys of the column family must have timestamps
+/// ([`Options::set_comparator_with_ts`](crate::Options::set_comparator_with_ts)).
+/// A key's timestamps must not go back from write to write. They fail as
+/// [`write`](DBWithThreadMode::write) does, and with `InvalidArgument` for a
+/// timestamp of the wrong size and a column family without timestamps.
+impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
+    /// Sets the version `ts` of `key` to `value`.
+    ///
+    /// # Errors
+    /// As listed above.
+    pub fn put_with_ts<K, V, S>(&self, key: K, ts: S, value: V) -> Result<(), Error>
+    where
+        K: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+        S: AsRef<[u8]>,
+    {
+        self.put_with_ts_opt(key, ts, value, &WriteOptions::default())
+    }
+
+    /// [`put_with_ts`](Self::put_with_ts) with options.
+    ///
+    /// # Errors
+    /// As listed above.
+    pub fn put_with_ts_opt<K, V, S>(
+        &self,
+        key: K,
+        ts: S,
+        value: V,
+        writeopts: &WriteOptions,
+    ) -> Result<(), Error>
+    where
+        K: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+        S: AsRef<[u8]>,
+    {
+        let version = (key.as_ref(), ts.as_ref());
+        let cf = self.engine().default_cf();
+        self.commit_version(cf, ValueType::Value, version, value.as_ref(), writeopts)
+    }
+
+    /// Sets the version `ts` of `key` of `cf` to `value`.
+    ///
+    /// # Errors
+    /// As listed above.
+    pub fn put_cf_with_ts<K, V, S>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+        ts: S,
+        value: V,
+    ) -> Result<(), Error>
+    where
+        K: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+        S: AsRef<[u8]>,
+    {
+        self.put_cf_with_ts_opt(cf, key, ts, value, &WriteOptions::default())
+    }
+
+    /// [`put_cf_with_ts`](Self::put_cf_with_ts) with options.
+    ///
+    /// # Errors
+    /// As listed above.
+    pub fn put_cf_with_ts_opt<K, V, S>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+        ts: S,
+        value: V,
+        writeopts: &WriteOptions,
+    ) -> Result<(), Error>
+    where
+        K: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+        S: AsRef<[u8]>,
+    {
+        let version = (key.as_ref(), ts.as_ref());
+        let cf = cf.inner().data();
+        self.commit_version(cf, ValueType::Value, version, value.as_ref(), writeopts)
+    }
+
+    /// Removes `key` for readers at `ts` and later, up to its next version.
+    ///
+    /// # Errors
+    /// As listed above.
+    pub fn delete_with_ts<K: AsRef<[u8]>, S: AsRef<[u8]>>(
+        &self,
+        key: K,
+        ts: S,
+    ) -> Result<(), Error> {
+        self.delete_with_ts_opt(key, ts, &WriteOptions::default())
+    }
+
+    /// [`delete_with_ts`](Self::delete_with_ts) with options.
+    ///
+    /// # Errors
+    /// As listed above.
+    pub fn delete_with_ts_opt<K, S>(
+        &self,
+        key: K,
+        ts: S,
+        writeopts: &WriteOptions,
+    ) -> Result<(), Error>
+    where
+        K: AsRef<[u8]>,
+        S: AsRef<[u8]>,
+    {
+        let version = (key.as_ref(), ts.as_ref());
+        let cf = self.engine().default_cf();
+        self.commit_version(cf, ValueType::Deletion, version, &[], writeopts)
+    }
+
+    /// [`delete_with_ts`](Self::delete_with_ts) in `cf`.
+    ///
+    /// # Errors
+    /// As listed above.
+    pub fn delete_cf_with_ts<K: AsRef<[u8]>, S: AsRef<[u8]>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+        ts: S,
+    ) -> Result<(), Error> {
+        self.delete_cf_with_ts_opt(cf, key, ts, &WriteOptions::default())
+    }
+
+    /// [`delete_cf_with_ts`](Self::delete_cf_with_ts) with options.
+    ///
+    /// # Errors
+    /// As listed above.
+    pub fn delete_cf_with_ts_opt<K, S>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+        ts: S,
+        writeopts: &WriteOptions,
+    ) -> Result<(), Error>
+    where
+        K: AsRef<[u8]>,
+        S: AsRef<[u8]>,
+    {
+        let version = (key.as_ref(), ts.as_ref());
+        let cf = cf.inner().data();
+        self.commit_version(cf, ValueType::Deletion, version, &[], writeopts)
     }
 }

@@ -3,12 +3,15 @@
 use super::Options;
 use super::enums::{DBCompressionType, DBRecoveryMode, WalAccess};
 use super::write_buffer_manager::WriteBufferManager;
+use crate::api::env::Env;
 use crate::db::archive::Clock;
+use crate::jobs::rate_limiter::RateLimiter;
 use crate::stats::{Histogram, HistogramData, Statistics, StatsLevel, Ticker};
 use crate::write::CommitProtocol;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
+use whitewater_storage::Error;
 use whitewater_storage::fs::Fs;
 
 /// Options of the whole database. When a database is opened with column
@@ -57,6 +60,13 @@ impl Options {
         self.db.fs = fs;
     }
 
+    /// Where the database lives: the environment's file system, as with
+    /// [`set_fs`](Self::set_fs), of which the last call counts. Default the
+    /// operating system's. Cannot be changed while the database is open.
+    pub fn set_env(&mut self, env: &Env) {
+        self.db.fs = env.fs.clone();
+    }
+
     /// Threads for flushes and compactions: `parallelism`, at least 1.
     pub fn increase_parallelism(&mut self, parallelism: i32) {
         self.db.max_background_jobs = parallelism;
@@ -79,6 +89,23 @@ impl Options {
     #[deprecated(note = "RocksDB decides this by set_max_background_jobs")]
     pub fn set_max_background_compactions(&mut self, n: i32) {
         self.db.max_background_compactions = n;
+    }
+
+    /// Threads that one compaction is shared out among, at most: its keys are
+    /// cut into parts of about equal bytes, none smaller than a table, and each
+    /// is merged by a thread of its own. They come on top of the background
+    /// jobs' threads. Compactions out of level 0 and those that a caller asked
+    /// for are cut, others are not. Default 1; 0 counts as that. Cannot change
+    /// while the database is open.
+    pub fn set_max_subcompactions(&mut self, num: u32) {
+        self.db.max_subcompactions = num;
+    }
+
+    /// How much a compaction reads at a time from each table. Bytes, at most
+    /// 1 GiB, default 2 MiB; with 0, reads grow from 16 KiB to 256 KiB as
+    /// blocks follow each other. Cannot change while the database is open.
+    pub fn set_compaction_readahead_size(&mut self, compaction_readahead_size: usize) {
+        self.db.compaction_readahead_size = compaction_readahead_size;
     }
 
     /// Table files kept open, 20 or more; -1, the default, keeps all of them
@@ -159,6 +186,78 @@ impl Options {
         self.db.write_thread_slow_yield_usec = usec;
     }
 
+    /// Bytes of a table after which the system is asked to begin writing them
+    /// back while more is written, so that the sync at the end has less to do
+    /// and does not disturb others as much. Up to 1 MiB at the end is left
+    /// alone. A hint; without effect on tables written past the page cache.
+    /// Bytes; 0, the default, is never. Cannot change while the database is
+    /// open.
+    pub fn set_bytes_per_sync(&mut self, nbytes: u64) {
+        self.db.bytes_per_sync = nbytes;
+    }
+
+    /// Whether flushes and compactions write tables past the system's page
+    /// cache (`O_DIRECT`), which then keeps what readers need. How they read is
+    /// up to [`set_use_direct_reads`](Self::set_use_direct_reads). Default
+    /// false. Where the file system cannot do that, opening the database fails
+    /// with `NotSupported`. Cannot change while the database is open.
+    pub fn set_use_direct_io_for_flush_and_compaction(&mut self, enabled: bool) {
+        self.db.use_direct_io_for_flush_and_compaction = enabled;
+    }
+
+    /// Whether tables are read past the system's page cache (`O_DIRECT`): only
+    /// the block cache keeps what was read. Default false. Where the file
+    /// system cannot do that, opening the database fails with `NotSupported`.
+    /// Cannot change while the database is open.
+    pub fn set_use_direct_reads(&mut self, enabled: bool) {
+        self.db.use_direct_reads = enabled;
+    }
+
+    /// Lets flushes and compactions write `rate_bytes_per_sec` at most, together
+    /// with those of all databases opened with clones of these options.
+    ///
+    /// Every `refill_period_us` (100,000 is usual) that many bytes for the
+    /// period become available; what is not used is not saved up. Flushes come
+    /// before compactions, but for every `fairness`-th period (10 is usual, at
+    /// most 100). Jobs that stalled writers wait for come first. All three must
+    /// be positive, or the database is not opened. By default there is no
+    /// limit. Cannot change while the database is open.
+    pub fn set_ratelimiter(
+        &mut self,
+        rate_bytes_per_sec: i64,
+        refill_period_us: i64,
+        fairness: i32,
+    ) {
+        self.limit_rate(rate_bytes_per_sec, refill_period_us, fairness, false);
+    }
+
+    /// [`set_ratelimiter`](Self::set_ratelimiter) with a rate that follows
+    /// demand: it begins at half of `rate_bytes_per_sec`, and is adapted every
+    /// hundred periods, between a twentieth of that and all of it.
+    pub fn set_auto_tuned_ratelimiter(
+        &mut self,
+        rate_bytes_per_sec: i64,
+        refill_period_us: i64,
+        fairness: i32,
+    ) {
+        self.limit_rate(rate_bytes_per_sec, refill_period_us, fairness, true);
+    }
+
+    fn limit_rate(&mut self, rate: i64, period: i64, fairness: i32, tunes_itself: bool) {
+        let positive = |n: i64| u64::try_from(n).ok().filter(|n| *n > 0);
+        match (positive(rate), positive(period), positive(fairness.into())) {
+            (Some(rate), Some(period), Some(fairness)) => {
+                let fairness = fairness.min(100);
+                let limiter = RateLimiter::new(rate, period, fairness, tunes_itself);
+                self.db.rate_limiter = Some(limiter);
+            }
+            _ => self.refuse(Error::invalid(format_args!(
+                "option rate_limiter: rate {rate}, period {period} and fairness {fairness} \
+                 must be positive"
+            ))),
+        }
+    }
+
     /// Most bytes of batches that are committed as one group, up to 64 MiB;
     /// more counts as that. One larger batch is a group by itself. Default
     /// 1 MiB.
@@ -172,6 +271,19 @@ impl Options {
     /// manager's limit can.
     pub fn set_write_buffer_manager(&mut self, write_buffer_manager: &WriteBufferManager) {
         self.db.write_buffer_manager = Some(write_buffer_manager.budget.clone());
+    }
+
+    /// Switches the memtables of all column families together when one is full,
+    /// and records all their tables in the manifest at once. After a crash, what
+    /// was written without the log
+    /// ([`disable_wal`](crate::WriteOptions::disable_wal)) is there as it was at
+    /// one moment, in all column families; otherwise each would go by its own
+    /// last flush. A flush on request takes just the column families it was asked
+    /// for, together: so let it be all that are written to together. Default
+    /// false. Incompatible with pipelined writes. Cannot be changed while the
+    /// database is open.
+    pub fn set_atomic_flush(&mut self, atomic_flush: bool) {
+        self.db.atomic_flush = atomic_flush;
     }
 
     /// Memory of the memtables of all column families together at which one is
@@ -265,9 +377,12 @@ impl Options {
         self.db.wal_size_limit_mb = size;
     }
 
-    /// What time it is when archived logs are looked at; not in the `rocksdb`
-    /// crate. Default the system's clock. The age of a file is the difference
-    /// to the time that the file system has noted.
+    /// What time it is, for the age of archived logs, of tables and of values
+    /// ([`open_with_ttl`](crate::DBWithThreadMode::open_with_ttl)); not in the
+    /// `rocksdb` crate. Default the system's clock. The age of a log is the
+    /// difference to the time that the file system has noted; tables know when
+    /// they were written by this clock. It is read with a lock of the database
+    /// held, and must not call the database.
     pub fn set_clock<F>(&mut self, now: F)
     where
         F: Fn() -> SystemTime + Send + Sync + 'static,

@@ -2,29 +2,72 @@
 
 use crate::db::Bottommost;
 use crate::memtable::MemtableKind;
+use crate::options::compaction;
 use whitewater_storage::fs::SharedAccess;
-use whitewater_storage::sst::CompressionType;
+use whitewater_storage::sst::{CompressionType, IndexType};
 use whitewater_storage::wal::RecoveryMode;
 
 pub use whitewater_storage::checksum::ChecksumType;
+pub use whitewater_storage::sst::DataBlockIndexType;
+pub use whitewater_storage::sst::PinningTier as BlockBasedTablePinningTier;
+
+/// How a table finds the data block of a key.
+///
+/// All of them are searched in a binary way here; they differ in what is
+/// written, kept in memory, and usable by RocksDB.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BlockBasedIndexType {
+    /// One index block, kept in memory. The default.
+    BinarySearch,
+    /// The same, and blocks that tell which data blocks hold which prefix.
+    /// Refused at open without a
+    /// [prefix extractor](crate::Options::set_prefix_extractor). A table with
+    /// a key that has no prefix is written as `BinarySearch`, and its
+    /// properties say so. This engine writes the prefixes for RocksDB and
+    /// makes no use of them itself.
+    HashSearch,
+    /// Index blocks of about
+    /// [`metadata_block_size`](crate::BlockBasedOptions::set_metadata_block_size)
+    /// bytes, which go through the block cache, under one that is kept in
+    /// memory: for large tables.
+    TwoLevelIndexSearch,
+    /// One index block with the first key of each data block in it, with
+    /// which RocksDB puts off reading blocks; larger. This engine writes the
+    /// keys and makes no use of them itself. The `rocksdb` crate has it only
+    /// as the text `index_type=kBinarySearchWithFirstKey`.
+    BinarySearchWithFirstKey,
+}
+
+impl From<BlockBasedIndexType> for IndexType {
+    fn from(index_type: BlockBasedIndexType) -> Self {
+        match index_type {
+            BlockBasedIndexType::BinarySearch => IndexType::BinarySearch,
+            BlockBasedIndexType::HashSearch => IndexType::HashSearch,
+            BlockBasedIndexType::TwoLevelIndexSearch => IndexType::TwoLevelIndexSearch,
+            BlockBasedIndexType::BinarySearchWithFirstKey => IndexType::BinarySearchWithFirstKey,
+        }
+    }
+}
 
 /// Compression of tables. RocksDB's numbers.
 ///
-/// `Zlib`, `Bz2` and `Lz4hc` are not built in: options that name them are
-/// refused at open.
+/// Each needs the cargo feature of its name (`snappy`, `zlib`, `bzip2`, `lz4` for
+/// both LZ4s, `zstd`); all are on by default. Without it, options that name the
+/// codec are refused at open as `NotSupported`, and so is reading what it wrote.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 pub enum DBCompressionType {
     /// Not compressed.
     None = 0,
     /// Snappy.
     Snappy = 1,
-    /// zlib; refused.
+    /// zlib.
     Zlib = 2,
-    /// bzip2; refused.
+    /// bzip2. Slow both ways.
     Bz2 = 3,
     /// LZ4.
     Lz4 = 4,
-    /// LZ4, written with more effort; refused.
+    /// LZ4, written with more effort and read as fast.
     Lz4hc = 5,
     /// Zstandard.
     Zstd = 7,
@@ -40,6 +83,80 @@ impl From<DBCompressionType> for CompressionType {
             DBCompressionType::Lz4 => CompressionType::Lz4,
             DBCompressionType::Lz4hc => CompressionType::Lz4hc,
             DBCompressionType::Zstd => CompressionType::Zstd,
+        }
+    }
+}
+
+/// How the tables of a column family are organized. RocksDB's numbers.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum DBCompactionStyle {
+    /// Levels of growing size: least space, cheapest reads. The default.
+    Level = 0,
+    /// Sorted runs that are merged by age: writes are rewritten less often, at
+    /// the price of space and reads. See
+    /// [`UniversalCompactOptions`](crate::UniversalCompactOptions).
+    Universal = 1,
+    /// Nothing is merged: the oldest tables are deleted, with all that is in
+    /// them, when there is too much. For data that may go, such as caches and
+    /// logs. See [`FifoCompactOptions`](crate::FifoCompactOptions).
+    Fifo = 2,
+}
+
+impl From<DBCompactionStyle> for compaction::CompactionStyle {
+    fn from(style: DBCompactionStyle) -> Self {
+        match style {
+            DBCompactionStyle::Level => compaction::CompactionStyle::Level,
+            DBCompactionStyle::Universal => compaction::CompactionStyle::Universal,
+            DBCompactionStyle::Fifo => compaction::CompactionStyle::Fifo,
+        }
+    }
+}
+
+/// Which table of a level is compacted first, with levels of growing size.
+/// RocksDB's numbers.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[repr(i32)]
+pub enum CompactionPri {
+    /// The largest, deletions counting for more.
+    ByCompensatedSize = 0,
+    /// The one whose newest entry is oldest: for updates of a few hot keys.
+    OldestLargestSeqFirst = 1,
+    /// The one whose oldest entry is oldest: for updates all over the keys.
+    OldestSmallestSeqFirst = 2,
+    /// The one that overlaps least of the next level, for its size. The default.
+    MinOverlappingRatio = 3,
+    /// One after the other, in the order of keys.
+    RoundRobin = 4,
+}
+
+impl From<CompactionPri> for compaction::CompactionPri {
+    fn from(pri: CompactionPri) -> Self {
+        use compaction::CompactionPri as To;
+        match pri {
+            CompactionPri::ByCompensatedSize => To::ByCompensatedSize,
+            CompactionPri::OldestLargestSeqFirst => To::OldestLargestSeqFirst,
+            CompactionPri::OldestSmallestSeqFirst => To::OldestSmallestSeqFirst,
+            CompactionPri::MinOverlappingRatio => To::MinOverlappingRatio,
+            CompactionPri::RoundRobin => To::RoundRobin,
+        }
+    }
+}
+
+/// What universal compaction compares the size of the next sorted run with.
+/// RocksDB's numbers.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum UniversalCompactionStopStyle {
+    /// The run picked last; neither may be much larger than the other.
+    Similar = 0,
+    /// All runs picked so far. The default.
+    Total = 1,
+}
+
+impl From<UniversalCompactionStopStyle> for compaction::StopStyle {
+    fn from(style: UniversalCompactionStopStyle) -> Self {
+        match style {
+            UniversalCompactionStopStyle::Similar => compaction::StopStyle::SimilarSize,
+            UniversalCompactionStopStyle::Total => compaction::StopStyle::TotalSize,
         }
     }
 }

@@ -1,16 +1,21 @@
 //! Setters of column family options.
 
 use super::Options;
-use super::enums::{DBCompressionType, MemtableFactory};
-use super::table::BlockBasedOptions;
+use super::enums::MemtableFactory;
+use super::table::{BlockBasedOptions, BlockCacheChoice};
 use crate::api::c_str::CStrLike;
+use crate::api::compaction_filter::{CompactionFilterCallback, CompactionFilterFn, SharedFilter};
+use crate::api::compaction_filter_factory::{CompactionFilterFactory, SharedFactory};
 use crate::api::merge_operator::{MergeFn, MergeFunctions};
 use crate::api::slice_transform::SliceTransform;
+use parking_lot::Mutex;
 use std::cmp::Ordering;
 use std::sync::Arc;
 use whitewater_storage::Error;
+use whitewater_storage::cache::BlockCache;
 use whitewater_storage::key::{Comparator, UserComparator};
-use whitewater_storage::sst::CompressionType;
+use whitewater_storage::sst::{CompressionType, DataBlockIndexType, FilterPolicy};
+use whitewater_storage::timestamp::BytewiseWithU64Timestamp;
 
 /// An order of keys given by a function.
 struct NamedOrder<F> {
@@ -27,17 +32,71 @@ impl<F: Fn(&[u8], &[u8]) -> Ordering + Send + Sync + 'static> Comparator for Nam
     }
 }
 
+/// An order of keys with timestamps given by functions.
+struct NamedVersionOrder {
+    name: String,
+    timestamp_size: usize,
+    compare: Box<CompareFn>,
+    compare_ts: Box<CompareTsFn>,
+    compare_without_ts: Box<CompareWithoutTsFn>,
+}
+
+impl NamedVersionOrder {
+    /// Whether a key that must have a timestamp is long enough for it. Only a
+    /// damaged file has others; the functions need not expect them.
+    fn fits(&self, key: &[u8]) -> bool {
+        key.len() >= self.timestamp_size
+    }
+}
+
+impl Comparator for NamedVersionOrder {
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        match self.fits(a) && self.fits(b) {
+            true => (self.compare)(a, b),
+            false => a.len().cmp(&b.len()).then_with(|| a.cmp(b)),
+        }
+    }
+    fn timestamp_size(&self) -> usize {
+        self.timestamp_size
+    }
+    fn compare_timestamps(&self, a: &[u8], b: &[u8]) -> Ordering {
+        match self.fits(a) && self.fits(b) {
+            true => (self.compare_ts)(a, b),
+            false => a.len().cmp(&b.len()),
+        }
+    }
+    fn compare_without_timestamps(
+        &self,
+        a: &[u8],
+        a_has_timestamp: bool,
+        b: &[u8],
+        b_has_timestamp: bool,
+    ) -> Ordering {
+        match (!a_has_timestamp || self.fits(a)) && (!b_has_timestamp || self.fits(b)) {
+            true => (self.compare_without_ts)(a, a_has_timestamp, b, b_has_timestamp),
+            false => a.len().cmp(&b.len()).then_with(|| a.cmp(b)),
+        }
+    }
+}
+
+/// A function that orders two timestamps, older ones first.
+pub type CompareTsFn = dyn Fn(&[u8], &[u8]) -> Ordering + Send + Sync;
+
+/// A function that orders two keys without their timestamps, which each has if
+/// the flag behind it is set.
+pub type CompareWithoutTsFn = dyn Fn(&[u8], bool, &[u8], bool) -> Ordering + Send + Sync;
+
 /// A function that orders keys.
 pub type CompareFn = dyn Fn(&[u8], &[u8]) -> Ordering + Send + Sync;
-
-/// RocksDB's number for "the codec's default level".
-const DEFAULT_LEVEL: i32 = 32_767;
 
 /// Options of a column family.
 impl Options {
     /// Sets sizes of buffers and levels so that memtables take about
     /// `memtable_memory_budget` bytes, and leaves levels 0 and 1 uncompressed
-    /// and the others to LZ4. Set [`num_levels`](Self::set_num_levels) before.
+    /// and the others to LZ4 (where it is not built in, to Snappy). Set [`num_levels`](Self::set_num_levels) before.
     pub fn optimize_level_style_compaction(&mut self, memtable_memory_budget: usize) {
         let cf = &mut self.cf;
         let budget = memtable_memory_budget as u64;
@@ -47,11 +106,52 @@ impl Options {
         cf.level0_file_num_compaction_trigger = 2;
         cf.target_file_size_base = budget / 8;
         cf.max_bytes_for_level_base = budget;
+        let built_in = |ty: &CompressionType| ty.missing_feature().is_none();
+        let fast = [CompressionType::Lz4, CompressionType::Snappy];
+        let fast = fast.into_iter().find(built_in).unwrap_or_default();
         let by_level = |level| match level {
             0 | 1 => CompressionType::None,
-            _ => CompressionType::Lz4,
+            _ => fast,
         };
         cf.compression_per_level = (0..cf.num_levels).map(by_level).collect();
+    }
+
+    /// Options for a column family that is only asked for single keys: a block
+    /// cache of `block_cache_size_mb` MiB, data blocks with a hash index (0.75
+    /// entries per bucket), filters of 10 bits per key in tables, and one of
+    /// whole keys in memtables.
+    pub fn optimize_for_point_lookup(&mut self, block_cache_size_mb: u64) {
+        let bytes = block_cache_size_mb.saturating_mul(1 << 20);
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        self.block_cache = BlockCacheChoice::Shared(BlockCache::new(bytes));
+        let table = &mut self.cf.table;
+        table.data_block_index_type = DataBlockIndexType::BinaryAndHash;
+        table.data_block_hash_table_util_ratio = 0.75;
+        table.filter_policy = Some(FilterPolicy::Bloom { bits_per_key: 10.0 });
+        self.cf.memtable_prefix_bloom_size_ratio = 0.02;
+        self.cf.memtable_whole_key_filtering = true;
+    }
+
+    /// Options for loading much data at once: writes are never held back for
+    /// compactions, and there are none until
+    /// [`compact_range`](crate::DB::compact_range). Then open the database with
+    /// other options.
+    pub fn prepare_for_bulk_load(&mut self) {
+        const NEVER: i32 = 1 << 30;
+        let cf = &mut self.cf;
+        cf.level0_file_num_compaction_trigger = NEVER;
+        cf.level0_slowdown_writes_trigger = NEVER;
+        cf.level0_stop_writes_trigger = NEVER;
+        cf.soft_pending_compaction_bytes_limit = 0;
+        cf.hard_pending_compaction_bytes_limit = 0;
+        cf.disable_auto_compactions = true;
+        cf.max_compaction_bytes = 1 << 60;
+        cf.num_levels = 2;
+        cf.max_write_buffer_number = 6;
+        cf.min_write_buffer_number_to_merge = 1;
+        cf.target_file_size_base = 256 << 20;
+        self.db.max_background_flushes = 4;
+        self.db.max_background_compactions = 2;
     }
 
     /// Size at which a memtable is switched and flushed. 64 KiB to 64 GiB,
@@ -103,9 +203,11 @@ impl Options {
     /// Iterators may then keep to the keys that share the prefix of the one
     /// they were sent to (see
     /// [`ReadOptions::set_prefix_same_as_start`](crate::ReadOptions::set_prefix_same_as_start)),
-    /// and memtables that hash by prefix need it. It may be another one, or
-    /// none, at the next opening: each table says which one it was written
-    /// with. Cannot be changed while the database is open.
+    /// memtables that hash by prefix need it, and filters of tables hold the
+    /// prefixes. It may be another one, or none, at the next opening: each
+    /// table says which one it was written with, and its filter is not asked
+    /// for the prefixes of another. A function of the user must keep to what
+    /// its name stood for when tables were written. Cannot be changed while the database is open.
     pub fn set_prefix_extractor(&mut self, prefix_extractor: SliceTransform) {
         match prefix_extractor.extractor {
             Ok(extractor) => self.cf.prefix_extractor = Some(extractor),
@@ -238,7 +340,8 @@ impl Options {
         self.cf.min_write_buffer_number_to_merge = to_merge;
     }
 
-    /// Levels of tables. 2 to 64, default 7.
+    /// Levels of tables. 1 (with levels of growing size 2) to 64, default 7. A
+    /// database that uses more is not opened.
     pub fn set_num_levels(&mut self, n: i32) {
         self.cf.num_levels = usize::try_from(n).unwrap_or(0);
     }
@@ -290,6 +393,15 @@ impl Options {
         self.cf.max_bytes_for_level_multiplier = mul;
     }
 
+    /// Further factors: level n + 1 is larger than level n by the n-th of these,
+    /// too, from level 1 on, for what is left out by 1. Default none. Without
+    /// effect when sizes are chosen from the last level
+    /// ([`set_level_compaction_dynamic_level_bytes`](Self::set_level_compaction_dynamic_level_bytes)),
+    /// as in RocksDB. A negative factor is refused at open.
+    pub fn set_max_bytes_for_level_multiplier_additional(&mut self, level_values: &[i32]) {
+        self.cf.max_bytes_for_level_multiplier_additional = level_values.to_vec();
+    }
+
     /// Choose level sizes from the size of the last level, which wastes less
     /// space. Default true.
     pub fn set_level_compaction_dynamic_level_bytes(&mut self, v: bool) {
@@ -306,40 +418,12 @@ impl Options {
         self.cf.disable_auto_compactions = disable;
     }
 
-    /// Compression of tables. Default Snappy.
-    pub fn set_compression_type(&mut self, t: DBCompressionType) {
-        self.cf.compression = t.into();
-    }
-
-    /// Compression of the last level that holds data. Default: as set for the
-    /// level.
-    pub fn set_bottommost_compression_type(&mut self, t: DBCompressionType) {
-        self.cf.bottommost_compression = Some(t.into());
-    }
-
-    /// Compression by level; the last one is that of all deeper levels too.
-    /// Default: the same for all.
-    pub fn set_compression_per_level(&mut self, level_types: &[DBCompressionType]) {
-        self.cf.compression_per_level = level_types.iter().map(|t| (*t).into()).collect();
-    }
-
-    /// The level of the codec (32767 is its default). `_window_bits` and
-    /// `_strategy` are zlib's. Dictionaries are not built in: with
-    /// `max_dict_bytes` other than 0 opening is refused.
-    pub fn set_compression_options(
-        &mut self,
-        _window_bits: i32,
-        level: i32,
-        _strategy: i32,
-        max_dict_bytes: i32,
-    ) {
-        self.cf.compression_level = (level != DEFAULT_LEVEL).then_some(level);
-        if max_dict_bytes != 0 {
-            self.refuse(Error::not_supported(format_args!(
-                "option compression_opts.max_dict_bytes = {max_dict_bytes}: \
-                 dictionaries are not built in"
-            )));
-        }
+    /// Whether tables of the last level that holds data get no filter: good
+    /// when most look-ups find their key, as a filter there only spares those
+    /// that do not. Default false. Holds for tables that compactions write from
+    /// now on; cannot be changed while the database is open.
+    pub fn set_optimize_filters_for_hits(&mut self, optimize_for_hits: bool) {
+        self.cf.optimize_filters_for_hits = optimize_for_hits;
     }
 
     /// How tables are laid out and cached.
@@ -370,6 +454,125 @@ impl Options {
                 compare: compare_fn,
             }));
         }
+    }
+
+    /// Sets a function that decides which values stay when they are compacted;
+    /// see [`compaction_filter`](crate::compaction_filter). Threads that compact
+    /// at the same time take turns in calling it; a factory gives each its own.
+    /// Default none. Cannot change while the database is open.
+    pub fn set_compaction_filter<F>(&mut self, name: impl CStrLike, filter_fn: F)
+    where
+        F: CompactionFilterFn + Send + 'static,
+    {
+        match name.into_c_string() {
+            Ok(name) => {
+                self.cf.compaction_filter = Some(Arc::new(SharedFilter {
+                    name: name.to_string_lossy().into_owned(),
+                    filter: Mutex::new(CompactionFilterCallback { name, filter_fn }),
+                }));
+            }
+            Err(e) => self.refuse(Error::invalid(format_args!(
+                "name of option compaction_filter: {e}"
+            ))),
+        }
+    }
+
+    /// Sets what makes a filter for each compaction; see
+    /// [`compaction_filter_factory`](crate::compaction_filter_factory). Without
+    /// effect when [`set_compaction_filter`](Self::set_compaction_filter) was
+    /// called too. Unlike in the `rocksdb` crate it must be `Send`, as other
+    /// threads call it. Default none. Cannot change while the database is open.
+    pub fn set_compaction_filter_factory<F>(&mut self, factory: F)
+    where
+        F: CompactionFilterFactory + Send + 'static,
+    {
+        self.cf.compaction_filter_factory = Some(Arc::new(SharedFactory {
+            name: factory.name().to_string_lossy().into_owned(),
+            factory: Mutex::new(factory),
+        }));
+    }
+
+    /// Sets an order of keys that end with a timestamp of `timestamp_size` bytes
+    /// each (at least 1): versions of one key. Default: none have. Cannot change
+    /// once the column family was created; the name is checked at open.
+    ///
+    /// * `compare_fn` orders keys with their timestamps: of one key, newer
+    ///   versions come first.
+    /// * `compare_ts_fn` orders timestamps, older ones first.
+    /// * `compare_without_ts_fn` orders keys without their timestamps.
+    ///
+    /// They must agree with each other, and take timestamps of zero bytes for
+    /// the oldest and of bytes 255 for the newest, as RocksDB asks, too. Unlike
+    /// in the `rocksdb` crate they must be `Send` and `Sync`.
+    ///
+    /// Writes go with [`put_with_ts`](crate::DBCommon::put_with_ts) and its like,
+    /// reads with [`ReadOptions::set_timestamp`](crate::ReadOptions::set_timestamp).
+    /// The timestamps of a key must not go back from write to write. Merges,
+    /// single deletions and range deletions are refused as `NotSupported`, and
+    /// so are prefix extractors, in-place updates and TTL at open.
+    ///
+    /// ```
+    /// use std::cmp::Ordering;
+    /// use whitewater::{DB, Options, ReadOptions};
+    ///
+    /// # fn main() -> Result<(), whitewater::Error> {
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path();
+    /// fn split(key: &[u8]) -> (&[u8], &[u8]) {
+    ///     key.split_at(key.len() - 8)
+    /// }
+    /// let mut opts = Options::default();
+    /// opts.create_if_missing(true);
+    /// opts.set_comparator_with_ts(
+    ///     "big_endian_time",
+    ///     8,
+    ///     Box::new(|a, b| split(a).0.cmp(split(b).0).then(split(b).1.cmp(split(a).1))),
+    ///     Box::new(|a, b| a.cmp(b)),
+    ///     Box::new(|a, a_has, b, b_has| {
+    ///         let key = |key, has| if has { split(key).0 } else { key };
+    ///         key(a, a_has).cmp(key(b, b_has))
+    ///     }),
+    /// );
+    /// let db = DB::open(&opts, path)?;
+    /// db.put_with_ts("river", 1900u64.to_be_bytes(), "3690 km")?;
+    /// db.put_with_ts("river", 1980u64.to_be_bytes(), "3530 km")?;
+    /// let mut then = ReadOptions::default();
+    /// then.set_timestamp(1950u64.to_be_bytes());
+    /// assert_eq!(db.get_opt("river", &then)?, Some(b"3690 km".to_vec()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn set_comparator_with_ts(
+        &mut self,
+        name: impl CStrLike,
+        timestamp_size: usize,
+        compare_fn: Box<CompareFn>,
+        compare_ts_fn: Box<CompareTsFn>,
+        compare_without_ts_fn: Box<CompareWithoutTsFn>,
+    ) {
+        if timestamp_size == 0 {
+            return self.refuse(Error::invalid(
+                "option comparator: timestamps of 0 bytes, use set_comparator",
+            ));
+        }
+        if let Some(name) = self.name("comparator", name) {
+            self.cf.comparator = UserComparator::Custom(Arc::new(NamedVersionOrder {
+                name,
+                timestamp_size,
+                compare: compare_fn,
+                compare_ts: compare_ts_fn,
+                compare_without_ts: compare_without_ts_fn,
+            }));
+        }
+    }
+
+    /// Orders keys bytewise, each with a version: a timestamp of 8 bytes, a
+    /// little-endian `u64`. RocksDB knows the order as
+    /// `leveldb.BytewiseComparator.u64ts`. As
+    /// [`set_comparator_with_ts`](Self::set_comparator_with_ts) otherwise. The
+    /// `rocksdb` crate has no such method.
+    pub fn set_u64_timestamp_comparator(&mut self) {
+        self.cf.comparator = UserComparator::Custom(Arc::new(BytewiseWithU64Timestamp));
     }
 
     /// Orders keys bytewise in reverse: greatest first. RocksDB knows the order

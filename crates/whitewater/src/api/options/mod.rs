@@ -6,30 +6,47 @@
 //! that is not built does not exist.
 //!
 //! * here: [`Options`], of a database and a column family;
-//! * `database`, `family`: its setters;
+//! * `database`, `family`, `compression`: its setters; `load`: from an options
+//!   file;
+//! * `logger`: of the info log; `hints`: those without effect;
 //! * [`table`]: of tables and their cache;
+//! * `compaction`: of compaction styles; `blob`: of blob files;
 //! * `write_buffer_manager`: the budget of memtables' memory;
+//! * `presets`: several at once, with the arithmetic;
 //! * [`per_call`]: of single reads, writes, flushes and compactions;
 //! * [`enums`]: the enums they take.
 
+mod blob;
+mod compaction;
+mod compression;
 mod database;
 mod enums;
 mod family;
+mod hints;
+mod load;
+mod logger;
 mod per_call;
+mod presets;
 mod table;
 mod write_buffer_manager;
 
+pub use crate::options::read::ReadTier;
+pub use compaction::{FifoCompactOptions, UniversalCompactOptions};
 pub use enums::{
-    BottommostLevelCompaction, ChecksumType, DBCompressionType, DBRecoveryMode, MemtableFactory,
-    WalAccess,
+    BlockBasedIndexType, BlockBasedTablePinningTier, BottommostLevelCompaction, ChecksumType,
+    CompactionPri, DBCompactionStyle, DBCompressionType, DBRecoveryMode, DataBlockIndexType,
+    MemtableFactory, UniversalCompactionStopStyle, WalAccess,
 };
+pub use logger::InfoLogger;
 pub use per_call::{
-    CompactOptions, FlushOptions, ReadOptions, WaitForCompactOptions, WriteOptions,
+    CompactOptions, FlushOptions, IngestExternalFileOptions, ReadOptions, WaitForCompactOptions,
+    WriteOptions,
 };
 pub use table::{BlockBasedOptions, Cache, LruCacheOptions};
 pub use write_buffer_manager::WriteBufferManager;
 
 use super::c_str::CStrLike;
+use crate::options::assign::{May, TABLE_FACTORY, assign_db, assign_family, own_name};
 use crate::options::table::OptionTable;
 use crate::options::text::{parse, split_assignments};
 use crate::options::{CfOptions, DbOptions};
@@ -38,6 +55,13 @@ use table::BlockCacheChoice;
 use whitewater_storage::{Error, Result};
 
 /// Options of a database and of a column family.
+///
+/// Options are read when a database is opened or a column family created. Some
+/// can be changed while it is open: those of column families by
+/// [`set_options`](crate::DBCommon::set_options), such as sizes of memtables and
+/// tables, triggers of compactions and stalls, compression and filters; those of
+/// the database by [`set_db_options`](crate::DBCommon::set_db_options): numbers of
+/// threads and open files, limits on logs, rates.
 ///
 /// ```
 /// use whitewater::{DB, DBCompressionType, Options};
@@ -77,8 +101,8 @@ impl Options {
     pub(crate) fn cf_options(&self) -> Result<CfOptions> {
         self.check_refused()?;
         let mut options = self.cf.clone().sanitized();
-        options.validate()?;
         options.table.block_cache = self.block_cache.cache();
+        options.validate()?;
         Ok(options)
     }
 
@@ -139,25 +163,15 @@ impl Options {
     }
 
     fn set_text(&mut self, name: &str, value: &str) -> Result<()> {
-        // RocksDB has other names for these.
-        let name = match name {
-            "memtable_factory" => "memtable",
-            "WAL_ttl_seconds" => "wal_ttl_seconds",
-            "WAL_size_limit_MB" => "wal_size_limit_mb",
-            name => name,
-        };
-        let is_in = |table: &dyn Fn() -> Vec<(&'static str, String)>| {
-            table().iter().any(|(known, _)| *known == name)
-        };
-        if name == "block_based_table_factory" {
+        if name == TABLE_FACTORY {
             for (name, value) in split_assignments(value)? {
                 self.set_table_text(name, value)?;
             }
             Ok(())
-        } else if is_in(&|| self.db.to_text()) {
-            self.db.set(name, value)
+        } else if DbOptions::changes_live(own_name(name)).is_some() {
+            assign_db(&mut self.db, name, value, May::SetAll)
         } else {
-            self.cf.set(name, value)
+            assign_family(&mut self.cf, name, value, May::SetAll)
         }
     }
 
@@ -168,7 +182,12 @@ impl Options {
             }
             return Ok(());
         }
-        self.cf.table.set(name, value)
+        assign_family(
+            &mut self.cf,
+            &format!("{TABLE_FACTORY}.{name}"),
+            value,
+            May::SetAll,
+        )
     }
 }
 
@@ -183,7 +202,9 @@ impl fmt::Debug for Options {
 mod tests {
     use super::*;
     use crate::api::slice_transform::SliceTransform;
+    use crate::options::text::OptionText;
     use whitewater_storage::ErrorKind;
+    use whitewater_storage::sst::CompressionOptions;
 
     #[test]
     fn options_come_from_a_string() {
@@ -208,6 +229,11 @@ mod tests {
     #[test]
     fn setters_set_their_own_option_and_no_other() {
         type Setter = fn(&mut Options);
+        let with = |change: fn(&mut CompressionOptions)| {
+            let mut options = CompressionOptions::default();
+            change(&mut options);
+            options.print()
+        };
         let setters: &[(&str, &str, Setter)] = &[
             ("create_if_missing", "true", |o| o.create_if_missing(true)),
             ("create_missing_column_families", "true", |o| {
@@ -225,6 +251,10 @@ mod tests {
             ("max_background_compactions", "8", |o| {
                 o.set_max_background_compactions(8)
             }),
+            ("max_subcompactions", "3", |o| o.set_max_subcompactions(3)),
+            ("compaction_readahead_size", "3", |o| {
+                o.set_compaction_readahead_size(3)
+            }),
             ("max_open_files", "99", |o| o.set_max_open_files(99)),
             ("wal_dir", "/wal", |o| o.set_wal_dir("/wal")),
             ("wal_recovery_mode", "kSkipAnyCorruptedRecords", |o| {
@@ -237,6 +267,11 @@ mod tests {
             ("wal_size_limit_mb", "3", |o| o.set_wal_size_limit_mb(3)),
             ("manual_wal_flush", "true", |o| o.set_manual_wal_flush(true)),
             ("wal_bytes_per_sync", "3", |o| o.set_wal_bytes_per_sync(3)),
+            ("bytes_per_sync", "3", |o| o.set_bytes_per_sync(3)),
+            ("use_direct_io_for_flush_and_compaction", "true", |o| {
+                o.set_use_direct_io_for_flush_and_compaction(true);
+            }),
+            ("use_direct_reads", "true", |o| o.set_use_direct_reads(true)),
             ("wal_compression", "kZSTD", |o| {
                 o.set_wal_compression_type(DBCompressionType::Zstd);
             }),
@@ -244,6 +279,73 @@ mod tests {
                 o.set_track_and_verify_wals_in_manifest(true);
             }),
             ("keep_log_file_num", "3", |o| o.set_keep_log_file_num(3)),
+            ("info_log_level", "FATAL_LEVEL", |o| {
+                o.set_log_level(crate::LogLevel::Fatal)
+            }),
+            ("db_log_dir", "/log", |o| o.set_db_log_dir("/log")),
+            ("max_log_file_size", "3", |o| o.set_max_log_file_size(3)),
+            ("log_file_time_to_roll", "3", |o| {
+                o.set_log_file_time_to_roll(3)
+            }),
+            ("use_fsync", "true", |o| o.set_use_fsync(true)),
+            ("is_fd_close_on_exec", "false", |o| {
+                o.set_is_fd_close_on_exec(false)
+            }),
+            ("advise_random_on_open", "false", |o| {
+                o.set_advise_random_on_open(false)
+            }),
+            ("use_adaptive_mutex", "true", |o| {
+                o.set_use_adaptive_mutex(true)
+            }),
+            ("table_cache_numshardbits", "3", |o| {
+                o.set_table_cache_num_shard_bits(3)
+            }),
+            ("skip_stats_update_on_db_open", "true", |o| {
+                o.set_skip_stats_update_on_db_open(true)
+            }),
+            ("manifest_preallocation_size", "3", |o| {
+                o.set_manifest_preallocation_size(3)
+            }),
+            ("dump_malloc_stats", "true", |o| {
+                o.set_dump_malloc_stats(true)
+            }),
+            ("max_file_opening_threads", "3", |o| {
+                o.set_max_file_opening_threads(3)
+            }),
+            ("writable_file_max_buffer_size", "3", |o| {
+                o.set_writable_file_max_buffer_size(3)
+            }),
+            ("avoid_unnecessary_blocking_io", "true", |o| {
+                o.set_avoid_unnecessary_blocking_io(true)
+            }),
+            ("write_dbid_to_manifest", "false", |o| {
+                o.set_write_dbid_to_manifest(false)
+            }),
+            ("allow_mmap_reads", "true", |o| o.set_allow_mmap_reads(true)),
+            ("allow_mmap_writes", "true", |o| {
+                o.set_allow_mmap_writes(true)
+            }),
+            #[expect(deprecated, reason = "kept for users of the option")]
+            ("allow_os_buffer", "false", |o| o.set_allow_os_buffer(false)),
+            ("delete_obsolete_files_period_micros", "3", |o| {
+                o.set_delete_obsolete_files_period_micros(3)
+            }),
+            ("stats_dump_period_sec", "3", |o| {
+                o.set_stats_dump_period_sec(3)
+            }),
+            ("stats_persist_period_sec", "3", |o| {
+                o.set_stats_persist_period_sec(3)
+            }),
+            ("bloom_locality", "3", |o| o.set_bloom_locality(3)),
+            ("report_bg_io_stats", "true", |o| {
+                o.set_report_bg_io_stats(true)
+            }),
+            ("max_sequential_skip_in_iterations", "3", |o| {
+                o.set_max_sequential_skip_in_iterations(3)
+            }),
+            ("max_write_buffer_size_to_maintain", "3", |o| {
+                o.set_max_write_buffer_size_to_maintain(3)
+            }),
             ("max_total_wal_size", "3", |o| o.set_max_total_wal_size(3)),
             ("max_manifest_file_size", "3", |o| {
                 o.set_max_manifest_file_size(3)
@@ -273,6 +375,7 @@ mod tests {
             ("max_write_batch_group_size_bytes", "3", |o| {
                 o.set_max_write_batch_group_size_bytes(3);
             }),
+            ("atomic_flush", "true", |o| o.set_atomic_flush(true)),
             ("db_write_buffer_size", "3", |o| {
                 o.set_db_write_buffer_size(3)
             }),
@@ -324,6 +427,41 @@ mod tests {
             ("min_write_buffer_number_to_merge", "4", |o| {
                 o.set_min_write_buffer_number(4)
             }),
+            ("compaction_style", "kCompactionStyleFIFO", |o| {
+                o.set_compaction_style(DBCompactionStyle::Fifo);
+            }),
+            ("compaction_pri", "kRoundRobin", |o| {
+                o.set_compaction_pri(CompactionPri::RoundRobin);
+            }),
+            (
+                "compaction_options_universal",
+                "{size_ratio=3;min_merge_width=4;max_merge_width=4294967295;\
+                 max_size_amplification_percent=5;compression_size_percent=-7;\
+                 stop_style=kCompactionStopStyleSimilarSize;allow_trivial_move=false}",
+                |o| {
+                    let mut universal = UniversalCompactOptions::default();
+                    universal.set_size_ratio(3);
+                    universal.set_min_merge_width(4);
+                    universal.set_max_merge_width(-1);
+                    universal.set_max_size_amplification_percent(5);
+                    universal.set_compression_size_percent(-7);
+                    universal.set_stop_style(UniversalCompactionStopStyle::Similar);
+                    o.set_universal_compaction_options(&universal);
+                },
+            ),
+            (
+                "compaction_options_fifo",
+                "{max_table_files_size=3;allow_compaction=false}",
+                |o| {
+                    let mut fifo = FifoCompactOptions::default();
+                    fifo.set_max_table_files_size(3);
+                    o.set_fifo_compaction_options(&fifo);
+                },
+            ),
+            ("ttl", "3", |o| o.set_ttl(3)),
+            ("periodic_compaction_seconds", "3", |o| {
+                o.set_periodic_compaction_seconds(3);
+            }),
             ("num_levels", "3", |o| o.set_num_levels(3)),
             ("level0_file_num_compaction_trigger", "3", |o| {
                 o.set_level_zero_file_num_compaction_trigger(3);
@@ -352,6 +490,9 @@ mod tests {
             ("max_bytes_for_level_multiplier", "2.5", |o| {
                 o.set_max_bytes_for_level_multiplier(2.5);
             }),
+            ("max_bytes_for_level_multiplier_additional", "1:2", |o| {
+                o.set_max_bytes_for_level_multiplier_additional(&[1, 2]);
+            }),
             ("level_compaction_dynamic_level_bytes", "false", |o| {
                 o.set_level_compaction_dynamic_level_bytes(false);
             }),
@@ -361,8 +502,31 @@ mod tests {
             ("disable_auto_compactions", "true", |o| {
                 o.set_disable_auto_compactions(true)
             }),
+            ("optimize_filters_for_hits", "true", |o| {
+                o.set_optimize_filters_for_hits(true)
+            }),
             ("compression", "kZSTD", |o| {
                 o.set_compression_type(DBCompressionType::Zstd)
+            }),
+            ("enable_blob_files", "true", |o| {
+                o.set_enable_blob_files(true)
+            }),
+            ("min_blob_size", "3", |o| o.set_min_blob_size(3)),
+            ("blob_file_size", "3", |o| o.set_blob_file_size(3)),
+            ("blob_compression_type", "kLZ4Compression", |o| {
+                o.set_blob_compression_type(DBCompressionType::Lz4);
+            }),
+            ("enable_blob_garbage_collection", "true", |o| {
+                o.set_enable_blob_gc(true)
+            }),
+            ("blob_garbage_collection_age_cutoff", "0.75", |o| {
+                o.set_blob_gc_age_cutoff(0.75);
+            }),
+            ("blob_garbage_collection_force_threshold", "0.5", |o| {
+                o.set_blob_gc_force_threshold(0.5);
+            }),
+            ("blob_compaction_readahead_size", "3", |o| {
+                o.set_blob_compaction_readahead_size(3);
             }),
             ("bottommost_compression", "kLZ4Compression", |o| {
                 o.set_bottommost_compression_type(DBCompressionType::Lz4);
@@ -370,9 +534,46 @@ mod tests {
             ("compression_per_level", "kNoCompression:kZSTD", |o| {
                 o.set_compression_per_level(&[DBCompressionType::None, DBCompressionType::Zstd]);
             }),
-            ("compression_level", "9", |o| {
-                o.set_compression_options(-14, 9, 0, 0)
+            (
+                "compression_per_level",
+                "kNoCompression:kNoCompression:kSnappyCompression:kSnappyCompression:kSnappyCompression:kSnappyCompression:kSnappyCompression",
+                |o| {
+                    o.set_min_level_to_compress(-1);
+                    o.set_min_level_to_compress(2);
+                },
+            ),
+            (
+                "compression_opts",
+                &with(|o| {
+                    (o.window_bits, o.level, o.strategy, o.max_dict_bytes) = (-10, 9, 2, 3);
+                }),
+                |o| o.set_compression_options(-10, 9, 2, 3),
+            ),
+            (
+                "compression_opts",
+                &with(|o| o.zstd_max_train_bytes = 3),
+                |o| {
+                    o.set_zstd_max_train_bytes(3);
+                },
+            ),
+            ("compression_opts", &with(|o| o.parallel_threads = 3), |o| {
+                o.set_compression_options_parallel_threads(3);
             }),
+            (
+                "bottommost_compression_opts",
+                &with(|o| {
+                    (o.zstd_max_train_bytes, o.enabled) = (3, true);
+                }),
+                |o| o.set_bottommost_zstd_max_train_bytes(3, true),
+            ),
+            (
+                "bottommost_compression_opts",
+                &with(|o| {
+                    (o.window_bits, o.level, o.strategy, o.max_dict_bytes) = (-10, 9, 2, 3);
+                    o.enabled = true;
+                }),
+                |o| o.set_bottommost_compression_options(-10, 9, 2, 3, true),
+            ),
         ];
         let text = |o: &Options| {
             let mut all = o.db.to_text();
@@ -404,18 +605,62 @@ mod tests {
         table.set_index_block_restart_interval(3);
         table.set_checksum_type(ChecksumType::CRC32c);
         table.set_format_version(4);
+        table.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
+        table.set_metadata_block_size(6);
+        table.set_partition_filters(true);
+        table.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
+        table.set_data_block_hash_ratio(0.5);
         table.set_bloom_filter(5.5, false);
         table.set_whole_key_filtering(false);
+        table.set_optimize_filters_for_memory(true);
+        table.set_cache_index_and_filter_blocks(true);
+        table.set_cache_index_and_filter_blocks_with_high_priority(false);
+        table.set_pin_l0_filter_and_index_blocks_in_cache(true);
+        table.set_pin_top_level_index_and_filter(false);
+        table.set_top_level_index_pinning_tier(BlockBasedTablePinningTier::All);
+        table.set_partition_pinning_tier(BlockBasedTablePinningTier::None);
+        table.set_unpartitioned_pinning_tier(BlockBasedTablePinningTier::FlushAndSimilar);
         let mut opts = Options::default();
         opts.set_block_based_table_factory(&table);
-        let values: Vec<_> = opts
-            .cf
-            .table
-            .to_text()
-            .into_iter()
-            .map(|(_, v)| v)
-            .collect();
-        assert_eq!(values, ["1", "2", "3", "kCRC32c", "4", "5.5", "false"]);
+        let values = |opts: &Options| -> Vec<String> {
+            let text = opts.cf.table.to_text();
+            text.into_iter().map(|(_, v)| v).collect()
+        };
+        assert_eq!(
+            values(&opts),
+            [
+                "1",
+                "2",
+                "3",
+                "kCRC32c",
+                "4",
+                "kTwoLevelIndexSearch",
+                "6",
+                "true",
+                "kDataBlockBinaryAndHash",
+                "0.5",
+                "bloomfilter:5.5",
+                "false",
+                "true",
+                "true",
+                "false",
+                "true",
+                "false",
+                "{top_level_index_pinning=kAll;partition_pinning=kNone;\
+                 unpartitioned_pinning=kFlushedAndSimilar}",
+            ]
+        );
+        for (set, text) in [
+            (
+                (|t| t.set_ribbon_filter(9.5)) as fn(&mut BlockBasedOptions),
+                "ribbonfilter:9.5:0",
+            ),
+            (|t| t.set_hybrid_ribbon_filter(9.5, 3), "ribbonfilter:9.5:3"),
+        ] {
+            set(&mut table);
+            opts.set_block_based_table_factory(&table);
+            assert!(values(&opts).contains(&text.to_owned()), "{text}");
+        }
     }
 
     #[test]
@@ -440,6 +685,12 @@ mod tests {
         assert!(err.to_string().contains("merge_operator"), "{err}");
 
         let mut opts = Options::default();
+        opts.set_compaction_filter("a\0b", |_, _, _| crate::CompactionDecision::Keep);
+        let err = opts.cf_options().unwrap_err();
+        assert_eq!(err.kind(), ErrorKind::InvalidArgument);
+        assert!(err.to_string().contains("compaction_filter"), "{err}");
+
+        let mut opts = Options::default();
         opts.set_prefix_extractor(SliceTransform::create("a\0b", |key| key, None));
         let err = opts.cf_options().unwrap_err();
         assert_eq!(err.kind(), ErrorKind::InvalidArgument);
@@ -447,9 +698,10 @@ mod tests {
 
         let mut opts = Options::default();
         opts.set_compression_type(DBCompressionType::Zlib);
+        opts.set_compression_options(15, 5, 0, 0);
         let err = opts.cf_options().unwrap_err();
         assert_eq!(err.kind(), ErrorKind::NotSupported);
-        assert!(err.to_string().contains("option compression"), "{err}");
+        assert!(err.to_string().contains("window_bits = 15"), "{err}");
 
         let mut opts = Options::default();
         opts.set_max_background_jobs(1_000_000);
@@ -458,9 +710,15 @@ mod tests {
         assert!(err.to_string().contains("max_background_jobs"), "{err}");
 
         let mut opts = Options::default();
-        opts.set_compression_options(-14, 5, 0, 1 << 14);
+        opts.set_ratelimiter(1 << 20, 0, 10);
+        let err = opts.db_options().unwrap_err();
+        assert_eq!(err.kind(), ErrorKind::InvalidArgument);
+        assert!(err.to_string().contains("rate_limiter"), "{err}");
+
+        let mut opts = Options::default();
+        opts.set_compression_options(-14, 5, 0, -1);
         let err = opts.cf_options().unwrap_err();
-        assert_eq!(err.kind(), ErrorKind::NotSupported);
+        assert_eq!(err.kind(), ErrorKind::InvalidArgument);
         assert!(err.to_string().contains("max_dict_bytes"), "{err}");
     }
 }

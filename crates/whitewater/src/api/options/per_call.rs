@@ -4,8 +4,9 @@ use super::enums::BottommostLevelCompaction;
 use crate::api::db::DBAccess;
 use crate::api::iter_range::IterateBounds;
 use crate::api::snapshot::SnapshotWithThreadMode;
-use crate::db::Bottommost;
-use crate::options::read::{ReadSpec, WriteSpec};
+use crate::db::ManualSpec;
+use crate::db::ingest::IngestSpec;
+use crate::options::read::{ReadSpec, ReadTier, WriteSpec};
 use std::time::Duration;
 
 /// Options of reads.
@@ -34,6 +35,13 @@ pub struct ReadOptions {
 impl ReadOptions {
     pub(crate) fn clear_snapshot(&mut self) {
         self.spec.snapshot = None;
+    }
+
+    /// Made ready for an iterator: a tailing one reads at no snapshot.
+    pub(crate) fn settle(&mut self) {
+        if self.spec.tailing {
+            self.clear_snapshot();
+        }
     }
 
     /// Whether blocks read go into the block cache. Scans of cold data may
@@ -81,6 +89,11 @@ impl ReadOptions {
     /// [prefix extractor](crate::Options::set_prefix_extractor) and after a
     /// seek to a key that has no prefix. Default false.
     ///
+    /// A seek then asks the filters of memtables and tables for the prefix,
+    /// where there are any, and reads nothing of those without it. Iterators
+    /// that show all keys ask no filter: unlike RocksDB's, they show them
+    /// without `total_order_seek`, too.
+    ///
     /// ```
     /// use whitewater::{DB, Options, ReadOptions, SliceTransform};
     ///
@@ -118,6 +131,115 @@ impl ReadOptions {
     /// Whether files are deleted in the background when the iterator that kept
     /// them is dropped. A hint: they always are.
     pub fn set_background_purge_on_iterator_cleanup(&mut self, _v: bool) {}
+
+    /// What is looked at. Default [`ReadTier::All`].
+    ///
+    /// ```
+    /// use whitewater::{DB, ReadOptions, ReadTier};
+    ///
+    /// # fn main() -> Result<(), whitewater::Error> {
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path();
+    /// let db = DB::open_default(path)?;
+    /// db.put("flushed", "1")?;
+    /// db.flush()?;
+    /// db.put("new", "2")?;
+    /// let mut readopts = ReadOptions::default();
+    /// readopts.set_read_tier(ReadTier::Memtable);
+    /// assert_eq!(db.get_opt("flushed", &readopts)?, None);
+    /// assert_eq!(db.get_opt("new", &readopts)?, Some(b"2".to_vec()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn set_read_tier(&mut self, tier: ReadTier) {
+        self.spec.tier = tier;
+    }
+
+    /// Whether ranges that were deleted are read as if they were not, as far
+    /// as no compaction has removed them. Default false.
+    #[deprecated = "range deletions cost reads nothing where there are none"]
+    pub fn set_ignore_range_deletions(&mut self, v: bool) {
+        self.spec.ignore_range_deletions = v;
+    }
+
+    /// A moment, in microseconds since 1970, after which reads fail with
+    /// `TimedOut`: 0, the default, is none. It is looked at before a file is
+    /// opened or read, between the keys of a `multi_get`, and now and then
+    /// while an iterator passes over keys that it does not show. What is found
+    /// in memory is found also later.
+    pub fn set_deadline(&mut self, microseconds: u64) {
+        self.spec.deadline = microseconds;
+    }
+
+    /// How long one read of a file may take, in microseconds: one that took
+    /// longer fails with `TimedOut` once it is done, for it is not interrupted.
+    /// Default 0, no limit. (RocksDB hands the number to its file system, the
+    /// usual one of which makes no use of it.)
+    pub fn set_io_timeout(&mut self, microseconds: u64) {
+        self.spec.io_timeout = microseconds;
+    }
+
+    /// The time to read at, where keys have timestamps
+    /// ([`set_comparator_with_ts`](crate::Options::set_comparator_with_ts)):
+    /// versions with newer timestamps are not seen. Reads of such column families
+    /// need it, and of others must not have it: both fail with `InvalidArgument`,
+    /// as do a timestamp of the wrong size and one below the
+    /// [limit of the history](crate::DBCommon::increase_full_history_ts_low).
+    /// Default none.
+    pub fn set_timestamp<S: Into<Vec<u8>>>(&mut self, ts: S) {
+        self.spec.timestamp = Some(ts.into());
+    }
+
+    /// Has iterators show all versions with timestamps from `ts` to the one
+    /// given to [`set_timestamp`](Self::set_timestamp), newest first, and
+    /// deletions, too, which have empty values. Their keys are internal ones:
+    /// the user key, its timestamp and eight bytes of sequence number and type,
+    /// as in RocksDB. Default none: the newest version of each key is shown
+    /// under the key without its timestamp.
+    pub fn set_iter_start_ts<S: Into<Vec<u8>>>(&mut self, ts: S) {
+        self.spec.iter_start_ts = Some(ts.into());
+    }
+
+    /// Makes a tailing iterator: it looks at the database as it is whenever it
+    /// is sent somewhere by a seek, and once more when [`next`] finds the end.
+    /// In between it keeps to what it saw. A snapshot means nothing to it.
+    /// Default false.
+    ///
+    /// (RocksDB's shows some of what is written in between, too, refuses to go
+    /// backward, and fails where ranges were deleted.)
+    ///
+    /// ```
+    /// use whitewater::{DB, ReadOptions};
+    ///
+    /// # fn main() -> Result<(), whitewater::Error> {
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path();
+    /// let db = DB::open_default(path)?;
+    /// let mut readopts = ReadOptions::default();
+    /// readopts.set_tailing(true);
+    /// let mut it = db.raw_iterator_opt(readopts);
+    /// db.put("event 1", "")?;
+    /// it.seek_to_first();
+    /// db.put("event 2", "")?;
+    /// it.next();
+    /// assert_eq!(it.key(), Some(&b"event 2"[..]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// [`next`]: crate::DBRawIteratorWithThreadMode::next
+    pub fn set_tailing(&mut self, v: bool) {
+        self.spec.tailing = v;
+    }
+
+    /// Whether blocks stay in memory as long as an iterator lives that has
+    /// stood in them. A hint without effect: what an iterator hands out may be
+    /// kept until it moves, by its type.
+    pub fn set_pin_data(&mut self, _v: bool) {}
+
+    /// Whether reading ahead stops at the upper bound and where the cache has
+    /// the blocks. A hint without effect so far.
+    pub fn set_auto_readahead_size(&mut self, _v: bool) {}
 
     /// Whether blocks read from files are checked against their checksums.
     /// Default true.
@@ -214,17 +336,94 @@ impl FlushOptions {
     }
 }
 
+/// Options of [ingestions](crate::DBCommon::ingest_external_file).
+#[derive(Debug, Clone, Default)]
+pub struct IngestExternalFileOptions {
+    pub(crate) spec: IngestSpec,
+}
+
+impl IngestExternalFileOptions {
+    /// Whether the files are moved instead of copied: linked into the
+    /// database's directory, and their old names removed once that has
+    /// succeeded. Copied still, where no link can be made. Default false.
+    pub fn set_move_files(&mut self, v: bool) {
+        self.spec.move_files = v;
+    }
+
+    /// Whether snapshots taken before do not see what is ingested. Needs a
+    /// sequence number for the tables if there are snapshots
+    /// ([`set_allow_global_seqno`](Self::set_allow_global_seqno)). Default true.
+    pub fn set_snapshot_consistency(&mut self, v: bool) {
+        self.spec.snapshot_consistency = v;
+    }
+
+    /// Whether tables may be given a sequence number. Without one, an ingestion
+    /// is refused whose keys are in the range of something in the database, or
+    /// while there are snapshots that must not see it; one that is taken during
+    /// the call may see it from some moment on. Default true.
+    pub fn set_allow_global_seqno(&mut self, v: bool) {
+        self.spec.allow_global_seqno = v;
+    }
+
+    /// Whether memtables with keys in the tables' ranges may be flushed first,
+    /// while writers wait. Otherwise such an ingestion is refused. Default true.
+    pub fn set_allow_blocking_flush(&mut self, v: bool) {
+        self.spec.allow_blocking_flush = v;
+    }
+
+    /// Whether the tables go below everything there is, as if they had been
+    /// written first. Refused by databases that do not keep their last level
+    /// free for that, which none does so far. Default false.
+    pub fn set_ingest_behind(&mut self, v: bool) {
+        self.spec.ingest_behind = v;
+    }
+}
+
 /// Options of manual compactions.
 #[derive(Debug, Clone, Default)]
 pub struct CompactOptions {
-    pub(crate) bottommost: Bottommost,
+    pub(crate) spec: ManualSpec,
 }
 
 impl CompactOptions {
+    /// Whether no automatic compaction of the database starts meanwhile.
+    /// Default true. Without it, the call may have to wait for automatic ones
+    /// that have its tables.
+    pub fn set_exclusive_manual_compaction(&mut self, v: bool) {
+        self.spec.exclusive = v;
+    }
+
+    /// Whether the files of the deepest level with data are then moved to the
+    /// level given to [`set_target_level`](Self::set_target_level). Default
+    /// false.
+    ///
+    /// The call fails as `NotSupported` when levels between the two, or the
+    /// target, hold data, or several files would have to leave or enter level 0.
+    pub fn set_change_level(&mut self, v: bool) {
+        self.spec.change_level = v;
+    }
+
+    /// The level that [`set_change_level`](Self::set_change_level) moves files
+    /// to; -1, the default, and other negative numbers are the least one that
+    /// can be reached over empty levels and is meant to hold as much. A level
+    /// that does not exist is refused by the call as `InvalidArgument`.
+    pub fn set_target_level(&mut self, lvl: i32) {
+        self.spec.target_level = usize::try_from(lvl).ok();
+    }
+
+    /// Moves up the limit of the history first, as
+    /// [`increase_full_history_ts_low`](crate::DBCommon::increase_full_history_ts_low)
+    /// does. Default empty, which does not.
+    pub fn set_full_history_ts_low<S: Into<Vec<u8>>>(&mut self, ts: S) {
+        self.spec.history_low = ts.into();
+    }
+
     /// Whether the bottommost level is rewritten too. Default
-    /// `IfHaveCompactionFilter`.
+    /// `IfHaveCompactionFilter`: if the column family has a compaction filter or a
+    /// factory of them. Only with levels of growing size: universal compaction
+    /// always merges everything.
     pub fn set_bottommost_level_compaction(&mut self, lvl: BottommostLevelCompaction) {
-        self.bottommost = lvl.into();
+        self.spec.bottommost = lvl.into();
     }
 }
 
@@ -236,6 +435,11 @@ pub struct WaitForCompactOptions {
 }
 
 impl WaitForCompactOptions {
+    /// Whether to give up when background work is paused. Default false. A
+    /// hint without effect: nothing pauses background work here but its end,
+    /// and then the call always gives up, with `ShutdownInProgress`.
+    pub fn set_abort_on_pause(&mut self, _v: bool) {}
+
     /// Whether memtables are flushed first. Default false.
     pub fn set_flush(&mut self, v: bool) {
         self.flush = v;

@@ -1,8 +1,10 @@
 //! Options of tables, and the block cache.
 
-use super::enums::ChecksumType;
+use super::enums::{
+    BlockBasedIndexType, BlockBasedTablePinningTier, ChecksumType, DataBlockIndexType,
+};
 use whitewater_storage::cache::BlockCache;
-use whitewater_storage::sst::TableOptions;
+use whitewater_storage::sst::{FilterPolicy, TableOptions};
 
 /// Bytes of the cache a column family gets that names none. RocksDB's.
 const DEFAULT_CACHE_BYTES: usize = 32 << 20;
@@ -68,14 +70,160 @@ impl BlockBasedOptions {
     }
 
     /// Adds a Bloom filter to each table: 10 bits per key let 1 look-up of a
-    /// missing key in 100 through. Default none. `_block_based` chose a format
-    /// that RocksDB has given up; it has no effect there either.
+    /// missing key in 100 through. Less than half a bit is no filter, more
+    /// than 100 bits count as 100, and more than 1000 are refused at open.
+    /// Default none. `_block_based` chose a format that RocksDB has given up;
+    /// it has no effect there either.
+    ///
+    /// The filter holds whole keys, unless
+    /// [`set_whole_key_filtering`](Self::set_whole_key_filtering) is off, and
+    /// prefixes with a
+    /// [prefix extractor](crate::Options::set_prefix_extractor). The text form
+    /// is RocksDB's `filter_policy=bloomfilter:10`.
     pub fn set_bloom_filter(&mut self, bits_per_key: f64, _block_based: bool) {
-        self.table.bloom_bits_per_key = Some(bits_per_key);
+        self.table.filter_policy = Some(FilterPolicy::Bloom { bits_per_key });
     }
 
-    /// Version of the table format. 5 is the one that is written; others are
-    /// refused at open. Versions 2 to 7 are read. Default 5.
+    /// Adds a Ribbon filter to each table that a compaction writes, and a
+    /// Bloom filter to those of flushes: the same as
+    /// [`set_hybrid_ribbon_filter`](Self::set_hybrid_ribbon_filter) with
+    /// level 0.
+    pub fn set_ribbon_filter(&mut self, bloom_equivalent_bits_per_key: f64) {
+        self.set_hybrid_ribbon_filter(bloom_equivalent_bits_per_key, 0);
+    }
+
+    /// Adds a filter to each table that is as accurate as a Bloom filter of so
+    /// many bits per key: such a filter to levels before `bloom_before_level`,
+    /// where a flush counts as level -1, and a Ribbon filter to the others.
+    /// That one is about 30 % smaller and takes several times the work to
+    /// build; for few keys it would be larger, and the Bloom filter is written.
+    /// Bits as for [`set_bloom_filter`](Self::set_bloom_filter). The text form
+    /// is RocksDB's `filter_policy=ribbonfilter:10:0`.
+    pub fn set_hybrid_ribbon_filter(
+        &mut self,
+        bloom_equivalent_bits_per_key: f64,
+        bloom_before_level: i32,
+    ) {
+        self.table.filter_policy = Some(FilterPolicy::Ribbon {
+            bloom_equivalent_bits_per_key,
+            bloom_before_level,
+        });
+    }
+
+    /// Whether filters should fit the sizes in which memory is handed out. A
+    /// hint without effect: filters take exactly the memory they need.
+    pub fn set_optimize_filters_for_memory(&mut self, v: bool) {
+        self.table.optimize_filters_for_memory = v;
+    }
+
+    /// How a table finds the data block of a key. Default
+    /// [`BinarySearch`](BlockBasedIndexType::BinarySearch).
+    pub fn set_index_type(&mut self, index_type: BlockBasedIndexType) {
+        self.table.index_type = index_type.into();
+    }
+
+    /// Bytes of a partition of an index of type
+    /// [`TwoLevelIndexSearch`](BlockBasedIndexType::TwoLevelIndexSearch) and of
+    /// [partitioned filters](Self::set_partition_filters), about. 1 or more,
+    /// default 4096.
+    pub fn set_metadata_block_size(&mut self, size: usize) {
+        self.table.metadata_block_size = size;
+    }
+
+    /// Whether filters are in partitions that go through the block cache.
+    /// Only with an index of type
+    /// [`TwoLevelIndexSearch`](BlockBasedIndexType::TwoLevelIndexSearch); with
+    /// another one filters are whole, as in RocksDB. Default false.
+    pub fn set_partition_filters(&mut self, size: bool) {
+        self.table.partition_filters = size;
+    }
+
+    /// Whether index and filter blocks go to the block cache, where they count
+    /// and may be evicted; they are read again when they are needed. Otherwise
+    /// they stay in memory with their open table, outside of the cache, which is
+    /// faster. Default false. Needs a block cache.
+    ///
+    /// A cache should be many times larger than the largest of these blocks: one
+    /// that is larger than a shard's part of the cache is not kept, and read each
+    /// time. With an index of type
+    /// [`TwoLevelIndexSearch`](BlockBasedIndexType::TwoLevelIndexSearch) this only
+    /// concerns its top block; its partitions are in the cache anyway.
+    ///
+    /// Which blocks are pinned, so that they stay with the open table all the same
+    /// and take room from others in the cache, say the tiers below. None of it can
+    /// be changed while the database is open.
+    pub fn set_cache_index_and_filter_blocks(&mut self, v: bool) {
+        self.table.cache_index_and_filter_blocks = v;
+    }
+
+    /// A hint that [index and filter blocks in the
+    /// cache](Self::set_cache_index_and_filter_blocks) are worth more than data
+    /// blocks. It changes nothing: the cache keeps what is asked for again and
+    /// again, which these blocks are. Default true.
+    pub fn set_cache_index_and_filter_blocks_with_high_priority(&mut self, v: bool) {
+        self.table.cache_index_and_filter_blocks_with_high_priority = v;
+    }
+
+    /// What [`Fallback`](BlockBasedTablePinningTier::Fallback) means for
+    /// [partitions](Self::set_partition_pinning_tier) and [blocks that are not
+    /// partitioned](Self::set_unpartitioned_pinning_tier):
+    /// [`FlushAndSimilar`](BlockBasedTablePinningTier::FlushAndSimilar) or, when
+    /// false, [`None`](BlockBasedTablePinningTier::None). Default false.
+    pub fn set_pin_l0_filter_and_index_blocks_in_cache(&mut self, v: bool) {
+        self.table.pin_l0_filter_and_index_blocks_in_cache = v;
+    }
+
+    /// What [`Fallback`](BlockBasedTablePinningTier::Fallback) means for [top
+    /// blocks](Self::set_top_level_index_pinning_tier):
+    /// [`All`](BlockBasedTablePinningTier::All) or, when false,
+    /// [`None`](BlockBasedTablePinningTier::None). Default true.
+    pub fn set_pin_top_level_index_and_filter(&mut self, v: bool) {
+        self.table.pin_top_level_index_and_filter = v;
+    }
+
+    /// Of which tables the top blocks of partitioned indexes and filters are
+    /// pinned, if [they are in the cache](Self::set_cache_index_and_filter_blocks)
+    /// at all. Default [`Fallback`](BlockBasedTablePinningTier::Fallback). The text
+    /// form of the tiers is RocksDB's `metadata_cache_options`.
+    pub fn set_top_level_index_pinning_tier(&mut self, pinning_tier: BlockBasedTablePinningTier) {
+        self.table.metadata_cache_options.top_level_index_pinning = pinning_tier;
+    }
+
+    /// Of which tables the partitions of indexes and filters are pinned; those are
+    /// read when the table is opened. Default
+    /// [`Fallback`](BlockBasedTablePinningTier::Fallback).
+    pub fn set_partition_pinning_tier(&mut self, pinning_tier: BlockBasedTablePinningTier) {
+        self.table.metadata_cache_options.partition_pinning = pinning_tier;
+    }
+
+    /// Of which tables indexes and filters that are not partitioned are pinned, if
+    /// [they are in the cache](Self::set_cache_index_and_filter_blocks) at all.
+    /// Default [`Fallback`](BlockBasedTablePinningTier::Fallback).
+    pub fn set_unpartitioned_pinning_tier(&mut self, pinning_tier: BlockBasedTablePinningTier) {
+        self.table.metadata_cache_options.unpartitioned_pinning = pinning_tier;
+    }
+
+    /// How a key is found in a data block. Default binary search.
+    ///
+    /// With [`BinaryAndHash`](DataBlockIndexType::BinaryAndHash) each data
+    /// block gets a hash table that look-ups ask; blocks over 64 KiB or with
+    /// more than 253 restart points, and those of user-defined comparators,
+    /// get none.
+    pub fn set_data_block_index_type(&mut self, index_type: DataBlockIndexType) {
+        self.table.data_block_index_type = index_type;
+    }
+
+    /// Keys for each bucket of a data block's hash table: less takes more room
+    /// and has fewer collisions. Above 0, default 0.75. The text form is
+    /// RocksDB's `data_block_hash_table_util_ratio`.
+    pub fn set_data_block_hash_ratio(&mut self, ratio: f64) {
+        self.table.data_block_hash_table_util_ratio = ratio;
+    }
+
+    /// Version of the table format, 2 to 7; others are refused at open as
+    /// `NotSupported`. Default 5, which RocksDB reads from 6.6 on; 6 needs
+    /// RocksDB 8.6, and 7 one after 10.4. Tables of all these versions are
+    /// read, whatever is set.
     pub fn set_format_version(&mut self, version: i32) {
         // A negative version becomes one that is refused.
         self.table.format_version = u32::try_from(version).unwrap_or(u32::MAX);
@@ -92,7 +240,8 @@ impl BlockBasedOptions {
         self.table.index_block_restart_interval = usize::try_from(interval).unwrap_or(0);
     }
 
-    /// Whether whole keys go into the filter. Default true.
+    /// Whether whole keys go into the filter. Default true. When they do not,
+    /// look-ups ask for their key's prefix.
     pub fn set_whole_key_filtering(&mut self, v: bool) {
         self.table.whole_key_filtering = v;
     }
@@ -104,6 +253,12 @@ impl BlockBasedOptions {
 }
 
 /// A cache of uncompressed blocks. Clones share it.
+///
+/// There is one kind, whichever function makes it: a sharded cache that a scan
+/// does not empty of what is read again and again, as it keeps blocks read once
+/// apart from others and remembers some of those it has evicted. (RocksDB has
+/// two, a least-recently-used one and a clock.) It never refuses a block that a
+/// read needs: blocks in use beside it stay alive when they are evicted.
 #[derive(Debug, Clone)]
 pub struct Cache {
     pub(super) inner: BlockCache,
@@ -122,10 +277,29 @@ impl Cache {
         Cache::new_lru_cache(opts.capacity)
     }
 
-    /// Bytes cached, and bytes charged by a
-    /// [`WriteBufferManager`](crate::WriteBufferManager).
+    /// A cache of `capacity` bytes, of the same kind as the others.
+    /// `estimated_entry_charge`, with which RocksDB lays out its table, is a
+    /// hint that is not needed here.
+    pub fn new_hyper_clock_cache(capacity: usize, _estimated_entry_charge: usize) -> Cache {
+        Cache::new_lru_cache(capacity)
+    }
+
+    /// Bytes of cached blocks that values, iterators and reads under way hold at
+    /// this moment, and bytes charged. Looks at every block in the cache.
+    pub fn get_pinned_usage(&self) -> usize {
+        self.inner.pinned_usage()
+    }
+
+    /// Bytes cached, and bytes charged: by a
+    /// [`WriteBufferManager`](crate::WriteBufferManager), and for pinned blocks of
+    /// [indexes and filters](BlockBasedOptions::set_cache_index_and_filter_blocks).
     pub fn get_usage(&self) -> usize {
         self.inner.usage()
+    }
+
+    /// Whether it is the same cache as `other`.
+    pub(crate) fn shares_with(&self, other: &Cache) -> bool {
+        self.inner.is_same(&other.inner)
     }
 
     /// Changes the capacity in bytes, evicting what no longer fits.

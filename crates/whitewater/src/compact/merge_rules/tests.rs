@@ -1,8 +1,11 @@
 use super::*;
+use crate::compact::filter::{CompactionFilterContext, EntryFilter, FilterSource};
+use crate::compact::source::Part;
 use crate::read::testing::{Append, VecIterator};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
 use whitewater_storage::key::user_key;
 
 /// An entry as tests write it: key, sequence number, type, value.
@@ -64,6 +67,22 @@ struct Case<'a> {
     /// Keys that have older entries below.
     below: BTreeSet<Vec<u8>>,
     no_operator: bool,
+    /// What a filter says of a value.
+    filter: Option<&'a dyn FilterSource>,
+}
+
+fn whole(comparator: &InternalComparator, source: VecIterator) -> Source<'_> {
+    Source::new(Box::new(source), comparator, Part::default(), [&NEVER; 2])
+}
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+fn active(source: &dyn FilterSource) -> ActiveFilter<'_> {
+    let context = CompactionFilterContext {
+        is_full_compaction: false,
+        is_manual_compaction: false,
+    };
+    ActiveFilter::start(source, context, 3).unwrap()
 }
 
 fn run(
@@ -82,11 +101,15 @@ fn run(
         snapshots: case.snapshots,
         tombstones: &fragments,
         merge_operator: (!case.no_operator).then_some(&Append),
+        blobs: None,
+        inline_below: 0,
         bottommost: case.bottommost,
         key_not_below: &|key| !case.below.contains(key),
+        statistics: None,
+        history_low: &[],
     };
     let kept = rules.kept_tombstones();
-    let mut it = CompactionIter::new(rules, Box::new(source));
+    let mut it = CompactionIter::new(rules, case.filter.map(active), whole(&comparator, source));
     let mut out: Vec<Entry> = Vec::new();
     let mut last: Option<Vec<u8>> = None;
     it.seek_to_first()?;
@@ -155,7 +178,7 @@ fn at_the_bottom_sequences_become_zero_and_tombstones_go() {
     check(&bottom(&[6]), "a9- a5=y", "", "a9- a0=y");
     check(&bottom(&[6]), "a9- b8- b5- c7-", "", "");
     check(&bottom(&[6, 8]), "a9- a7- a5=y", "", "a9- a7- a0=y");
-    check(&bottom(&[]), "a9#r", "", "a9#r");
+    check(&bottom(&[]), "a9#r", "", "a0#r");
     check(&bottom(&[]), "a0=x", "", "a0=x");
 }
 
@@ -188,6 +211,65 @@ fn single_deletions_cancel_one_put() {
     check(&bottom(&[6]), "a9! b8! b5=y", "", "b8! b0=y");
     // The put was deleted by a range tombstone anyway.
     check(&middle(&[]), "a9! a5=y", "a-b@7", "a9!");
+}
+
+/// Removes `x`, changes `c` to `C`, panics at `p`; keeps everything else.
+struct Letters;
+
+impl FilterSource for Letters {
+    fn name(&self) -> String {
+        "letters".to_owned()
+    }
+    fn start<'a>(&'a self, _: CompactionFilterContext) -> Box<dyn EntryFilter + 'a> {
+        Box::new(Letters)
+    }
+}
+
+impl EntryFilter for Letters {
+    fn filter(&mut self, level: u32, _: &[u8], value: &[u8]) -> Verdict {
+        assert_eq!(level, 3);
+        match value {
+            b"x" => Verdict::Remove,
+            b"c" => Verdict::Change(b"C".as_slice().into()),
+            b"p" => panic!("expected by the test"),
+            _ => Verdict::Keep,
+        }
+    }
+}
+
+#[test]
+fn a_filter_decides_about_the_newest_entry_of_a_key() {
+    let with = |case| Case {
+        filter: Some(&Letters),
+        ..case
+    };
+    check(&with(middle(&[])), "a9=x b8=c c7=k", "", "a9- b8=C c7=k");
+    check(&with(bottom(&[])), "a9=x b8=c c7=k", "", "b0=C c0=k");
+    // What it removes hides what is older; what is older is not asked about.
+    check(&with(middle(&[])), "a9=x a5=k", "", "a9-");
+    check(&with(bottom(&[])), "a9=x a5=k", "", "");
+    check(&with(middle(&[])), "a9=k a5=x", "", "a9=k");
+    check(&with(middle(&[6])), "a9=k a5=x", "", "a9=k a5=x");
+    // Snapshots do not hold it back, and older entries stay theirs.
+    check(&with(middle(&[20])), "a9=x b8=c", "", "a9- b8=C");
+    check(&with(bottom(&[6])), "a9=x a5=k b9=x", "", "a9- a0=k");
+    check(&with(bottom(&[6])), "a9=c a5=x", "", "a9=C a0=x");
+    // Operands, and values of other kinds, are not its business; nor is what
+    // they are merged to, this time.
+    check(
+        &with(middle(&[])),
+        "a9+x b8#x c7+x d6-",
+        "",
+        "a9+x b8#x c7+x d6-",
+    );
+    check(&with(bottom(&[])), "a9+x a5=x", "", "a0=x,x");
+    // Dead entries are not asked about.
+    check(&with(middle(&[])), "a9! a5=p b8=p c7=x", "b-c@9", "c7-");
+    // An older single deletion still waits for its value.
+    check(&with(middle(&[])), "a9=x a8! a5=y", "", "a9-");
+    let e = run(&with(middle(&[])), &parse("a9=p"), &[]).unwrap_err();
+    assert_eq!(e.kind(), whitewater_storage::ErrorKind::Aborted);
+    assert!(e.to_string().contains("letters"), "{e}");
 }
 
 #[test]
@@ -254,11 +336,15 @@ fn nonsense_is_an_error() {
             snapshots: &[],
             tombstones: &ranges,
             merge_operator: None,
+            blobs: None,
+            inline_below: 0,
             bottommost: false,
             key_not_below: &|_| false,
+            statistics: None,
+            history_low: &[],
         };
         let source = VecIterator::unsorted(comparator.clone(), vec![(key, Vec::new())]);
-        let mut it = CompactionIter::new(rules, Box::new(source));
+        let mut it = CompactionIter::new(rules, None, whole(&comparator, source));
         let e = it.seek_to_first().unwrap_err();
         assert_eq!(e.kind(), whitewater_storage::ErrorKind::Corruption);
     }
@@ -366,7 +452,7 @@ fn every_snapshot_reads_the_same_before_and_after() {
             snapshots: &snapshots,
             bottommost: below.is_empty() && below_t.is_empty(),
             below: below.iter().map(|(key, ..)| key.clone()).collect(),
-            no_operator: false,
+            ..Case::default()
         };
         let (mut after, mut after_t) = run(&case, &input, &input_t).unwrap();
         after.extend(below);
@@ -408,4 +494,107 @@ fn an_internal_key_keeps_its_user_key() {
     let (out, _) = run(&bottom(&[]), &parse("a9=x"), &[]).unwrap();
     let zeroed = internal_key(&out[0].0, out[0].1, out[0].2);
     assert_eq!(user_key(&zeroed), b"a");
+}
+
+/// Blobs whose values are their indexes, doubled, as long as these are good.
+struct Doubled;
+
+impl Blobs for Doubled {
+    fn read(&self, _: &[u8], index: &[u8]) -> Result<Bytes> {
+        BlobIndex::place(index)?;
+        Ok([index, index].concat().into())
+    }
+}
+
+/// What is left of `entries`, at the bottom, when blobs can be read.
+fn with_blobs(entries: &[Entry], inline_below: u64) -> Vec<Entry> {
+    let comparator = InternalComparator::default();
+    let fragments = FragmentedTombstones::new(&[], &comparator.user);
+    let rules = Rules {
+        comparator: &comparator,
+        snapshots: &[],
+        tombstones: &fragments,
+        merge_operator: Some(&Append),
+        blobs: Some(&Doubled),
+        inline_below,
+        bottommost: true,
+        key_not_below: &|_| true,
+        statistics: None,
+        history_low: &[],
+    };
+    let encoded = entries
+        .iter()
+        .map(|(key, seq, ty, value)| (internal_key(key, *seq, *ty), value.clone()));
+    let source = VecIterator::new(comparator.clone(), encoded.collect());
+    let source = whole(&comparator, source).counting_blobs(true);
+    let mut it = CompactionIter::new(rules, None, source);
+    let mut kept = BlobFlow::default();
+    let mut out = Vec::new();
+    it.seek_to_first().unwrap();
+    while it.valid() {
+        kept.see(it.key(), it.value()).unwrap();
+        let key = parse_internal_key(it.key()).unwrap();
+        out.push((key.user_key.to_vec(), key.seq, key.ty, it.value().to_vec()));
+        it.next().unwrap();
+    }
+    let is_blob = |e: &&Entry| e.2 == ValueType::BlobIndex;
+    let gone = entries.iter().filter(is_blob).count() - out.iter().filter(is_blob).count();
+    let garbage: u64 = it.garbage(&kept).iter().map(|g| g.count).sum();
+    assert_eq!(garbage, gone as u64);
+    out
+}
+
+#[test]
+fn blobs_are_read_where_their_values_are_asked_for() {
+    use ValueType::{BlobIndex as Blob, Merge, Value};
+    let index = |file: u8| vec![1, file, 100, 5, 0];
+    let double = |file| [index(file), index(file)].concat();
+    let entry = |key: &[u8], seq, ty, value: &[u8]| (key.to_vec(), seq, ty, value.to_vec());
+    let entries = [
+        entry(b"a", 9, Blob, &index(7)),
+        entry(b"b", 8, Merge, b"m"),
+        entry(b"b", 6, Blob, &index(7)),
+        entry(b"c", 5, Value, b"new"),
+        entry(b"c", 4, Blob, &index(8)),
+        entry(b"d", 3, Blob, &index(8)),
+    ];
+    let merged = [double(7), b",m".to_vec()].concat();
+    let expected = |a: Entry| {
+        [
+            a,
+            entry(b"b", 0, Value, &merged),
+            entry(b"c", 0, Value, b"new"),
+            entry(b"d", 0, Blob, &index(8)),
+        ]
+    };
+    let a = entry(b"a", 0, Blob, &index(7));
+    assert_eq!(with_blobs(&entries, 0), expected(a));
+    let a = entry(b"a", 0, Value, &double(7));
+    assert_eq!(with_blobs(&entries, 8), expected(a));
+}
+
+#[test]
+fn a_merge_keeps_the_other_columns_of_an_entity() {
+    use ValueType::{Merge, ValuePreferredSeqno, WideColumnEntity as Wide};
+    let entity = |columns: &[(&[u8], &[u8])]| entity::encode(columns);
+    let entry = |key: &[u8], seq, ty, value: Vec<u8>| (key.to_vec(), seq, ty, value);
+    let entries = [
+        entry(b"a", 9, Merge, b"m".to_vec()),
+        entry(b"a", 8, Wide, entity(&[(b"", b"v"), (b"x", b"1")])),
+        entry(b"b", 7, Merge, b"m".to_vec()),
+        entry(b"b", 6, Wide, entity(&[(b"x", b"1"), (b"y", b"2")])),
+        entry(b"c", 5, Merge, b"m".to_vec()),
+        entry(b"c", 4, ValuePreferredSeqno, b"v12345678".to_vec()),
+    ];
+    let expected = [
+        entry(b"a", 0, Wide, entity(&[(b"", b"v,m"), (b"x", b"1")])),
+        entry(
+            b"b",
+            0,
+            Wide,
+            entity(&[(b"", b",m"), (b"x", b"1"), (b"y", b"2")]),
+        ),
+        entry(b"c", 0, ValueType::Value, b"v,m".to_vec()),
+    ];
+    assert_eq!(with_blobs(&entries, 0), expected);
 }

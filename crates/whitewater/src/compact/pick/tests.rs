@@ -1,4 +1,6 @@
 use super::*;
+use crate::options::compaction::CompactionPri;
+use crate::read::table_cache::OpenWith;
 use crate::version::testing::{file_meta, parse_version, parse_version_with};
 use whitewater_storage::sst::CompressionType;
 
@@ -35,6 +37,7 @@ fn auto(text: &str, options: &CfOptions) -> String {
         options,
         &comparator,
         &mut CompactCursor::default(),
+        &Moment::default(),
     );
     picked.map_or_else(|| "none".to_owned(), |c| describe(&c))
 }
@@ -114,7 +117,15 @@ fn a_running_job_owns_the_gaps_between_its_inputs() {
         v.levels[1][i].set_job(Some((1, 2)));
     }
     let c = InternalComparator::default();
-    let pick = || pick_automatic(&v, &options(), &c, &mut CompactCursor::default());
+    let pick = || {
+        pick_automatic(
+            &v,
+            &options(),
+            &c,
+            &mut CompactCursor::default(),
+            &Moment::default(),
+        )
+    };
     assert!(pick().is_none());
     // Two jobs leave the gap between them free.
     v.levels[1][2].set_job(Some((3, 2)));
@@ -125,7 +136,15 @@ fn a_running_job_owns_the_gaps_between_its_inputs() {
 fn inputs_are_marked_until_the_compaction_is_dropped() {
     let v = parse_version("L0: 4:a-c 3:a-c 2:a-c 1:a-c\nL1: 9:b-d");
     let c = InternalComparator::default();
-    let pick = || pick_automatic(&v, &options(), &c, &mut CompactCursor::default());
+    let pick = || {
+        pick_automatic(
+            &v,
+            &options(),
+            &c,
+            &mut CompactCursor::default(),
+            &Moment::default(),
+        )
+    };
     let first = pick().unwrap();
     assert!(v.levels.iter().flatten().all(|f| f.job() == Some((4, 1))));
     assert!(pick().is_none());
@@ -141,7 +160,7 @@ fn equals_take_turns() {
     let mut cursor = CompactCursor::default();
     let mut order = Vec::new();
     for _ in 0..4 {
-        let picked = pick_automatic(&v, &options(), &c, &mut cursor).unwrap();
+        let picked = pick_automatic(&v, &options(), &c, &mut cursor, &Moment::default()).unwrap();
         order.push(picked.inputs[0].1[0].meta.number);
     }
     assert_eq!(order, [1, 2, 3, 1]);
@@ -166,7 +185,8 @@ fn moves_stop_at_big_overlaps_below_and_other_codecs() {
     o = options();
     o.bottommost_compression = Some(CompressionType::Zstd);
     assert_eq!(auto("L1: 1:a-c@120", &o), "1: 1 -> 2, bottom, move");
-    assert_eq!(auto("L5: 1:a-c@2000000", &o), "5: 1 -> 6, bottom");
+    // The deepest level that has tables counts as the bottommost.
+    assert_eq!(auto("L5: 1:a-c@2000000", &o), "5: 1 -> 6, bottom, move");
 }
 
 #[test]
@@ -194,7 +214,16 @@ fn dynamic_levels_go_to_the_last_level_first() {
     assert_eq!(auto(text, &o), "none");
     let one_level = parse_version_with("L0: 4:a-c 3:a-c 2:a-c 1:a-c", 1);
     let c = InternalComparator::default();
-    assert!(pick_automatic(&one_level, &o, &c, &mut CompactCursor::default()).is_none());
+    assert!(
+        pick_automatic(
+            &one_level,
+            &o,
+            &c,
+            &mut CompactCursor::default(),
+            &Moment::default()
+        )
+        .is_none()
+    );
 }
 
 fn manual(text: &str, level: usize, output: usize, begin: &str, end: &str) -> String {
@@ -254,4 +283,383 @@ fn exclusive_ends_are_no_shared_keys() {
     assert_eq!(key::user_key(&meta.largest), b"c");
     let text = "L1: 1:a-c)@60 2:c-f@60";
     assert_eq!(auto(text, &options()), "1: 1 -> 2, bottom, move");
+}
+
+/// What is picked at a moment at which every file older than 100 s is due, and
+/// no snapshot is left.
+fn later(text: &str, options: &CfOptions, num_levels: usize) -> String {
+    let moment = Moment {
+        now: 1000,
+        oldest_snapshot: 11,
+        files_below: 50,
+    };
+    let picked = pick_automatic(
+        &parse_version_with(text, num_levels),
+        options,
+        &InternalComparator::default(),
+        &mut CompactCursor::default(),
+        &moment,
+    );
+    picked.map_or_else(
+        || "none".to_owned(),
+        |c| format!("{}, {}", describe(&c), c.reason),
+    )
+}
+
+#[test]
+fn level0_is_merged_in_itself_while_its_base_is_busy() {
+    let busy = "\nL1: 1:a-c!";
+    for (text, expected) in [
+        (
+            "L0: 9:a-c 8:a-c 7:a-c 6:a-c 5:a-c 4:a-c",
+            "0: 9 8 7 6 5 4 -> 0",
+        ),
+        // Not yet so many, or only few in a row.
+        ("L0: 9:a-c 8:a-c 7:a-c 6:a-c 5:a-c", "none"),
+        ("L0: 9:a-c! 8:a-c 7:a-c 6:a-c 5:a-c 4:a-c", "none"),
+        ("L0: 9:a-c 8:a-c 7:a-c 6:a-c! 5:a-c 4:a-c 3:a-c", "none"),
+        // Up to where the next file makes more work than it saves.
+        (
+            "L0: 9:a-c 8:a-c 7:a-c 6:a-c 5:a-c@90 4:a-c",
+            "0: 9 8 7 6 -> 0",
+        ),
+    ] {
+        assert_eq!(
+            auto(&format!("{text}{busy}"), &options()),
+            expected,
+            "{text}"
+        );
+    }
+    // Without anything older, nothing is kept for what is older.
+    let text = "L0: 9:a-c 8:a-c 7:a-c 6:a-c 5:a-c 4:a-c\nL1: 1:x-z!";
+    let mut o = options();
+    o.max_bytes_for_level_base = 10;
+    assert_eq!(auto(text, &o), "0: 9 8 7 6 5 4 -> 1, bottom");
+    let compaction = Compaction {
+        version: parse_version("L0: 2:a-c 1:a-c"),
+        inputs: Vec::new(),
+        output_level: 0,
+        bottommost: false,
+        trivial_move: false,
+        deletes: false,
+        uncompressed: false,
+        reason: "",
+    };
+    let c = UserComparator::Bytewise;
+    assert!(
+        !compaction.key_not_below(&c, b"x"),
+        "level 0 may have older files"
+    );
+}
+
+#[test]
+fn priorities_choose_the_file() {
+    let v = parse_version("L1: 1:a-b@60 2:c-d@70 3:e-f@50\nL2: 9:a-d@500");
+    let with_seqs = |seqs: [(u64, u64); 3]| {
+        let mut levels = v.levels.clone();
+        for (file, (smallest, largest)) in levels[1].iter_mut().zip(seqs) {
+            let mut meta = file.meta.clone();
+            (meta.smallest_seqno, meta.largest_seqno) = (smallest, largest);
+            *file = TableFile::new(meta, 0, Arc::default());
+        }
+        Arc::new(Version::new(levels, OpenWith::default()))
+    };
+    let v = with_seqs([(30, 60), (20, 70), (40, 50)]);
+    let comparator = InternalComparator::default();
+    for (pri, first) in [
+        (CompactionPri::ByCompensatedSize, 2),
+        (CompactionPri::OldestLargestSeqFirst, 3),
+        (CompactionPri::OldestSmallestSeqFirst, 2),
+        (CompactionPri::MinOverlappingRatio, 3),
+        (CompactionPri::RoundRobin, 1),
+    ] {
+        let o = CfOptions {
+            compaction_pri: pri,
+            // No file is taken along for being covered.
+            max_compaction_bytes: 1,
+            ..options()
+        };
+        let mut cursor = CompactCursor::default();
+        let picked = pick_automatic(&v, &o, &comparator, &mut cursor, &Moment::default());
+        let picked = picked.unwrap();
+        assert_eq!(picked.inputs[0].1[0].meta.number, first, "{pri:?}");
+    }
+}
+
+#[test]
+fn files_are_compacted_when_they_are_due() {
+    let mut o = options();
+    (o.ttl, o.periodic_compaction_seconds) = (100, 0);
+    // By request, then by age; not from the last level with data.
+    let text = "L1: 1:a-b@1#5 2:c-d@1?\nL2: 3:a-b@1#5";
+    assert_eq!(
+        later(text, &o, 7),
+        "1: 2 -> 2, bottom, FilesMarkedForCompaction"
+    );
+    let text = "L1: 1:a-b@1#5 2:c-d@1\nL2: 3:b-b@1#5";
+    assert_eq!(later(text, &o, 7), "1: 2 -> 1, bottom, BottommostFiles");
+    o.ttl = 0;
+    // Snapshots and age aside, nothing is due.
+    let text = "L1: 70:a-b@1#5\nL2: 71:b-b@1#5";
+    assert_eq!(later(text, &o, 7), "none");
+    o.ttl = 100;
+    assert_eq!(later(text, &o, 7), "1: 70 + 2: 71 -> 2, bottom, Ttl");
+    (o.ttl, o.periodic_compaction_seconds) = (0, 100);
+    assert_eq!(later(text, &o, 7), "1: 70 -> 1, PeriodicCompaction");
+    o.level_compaction_dynamic_level_bytes = true;
+    assert_eq!(
+        later("L5: 70:a-b@1#5\nL6: 71:b-b@900", &o, 7),
+        "5: 70 + 6: 71 -> 6, bottom, PeriodicCompaction"
+    );
+    assert_eq!(
+        later("L6: 71:b-b@1#5", &o, 7),
+        "6: 71 -> 6, bottom, PeriodicCompaction"
+    );
+    // A neighbour that has older data below keeps the sequence numbers.
+    let text = "L1: 1:a-c 2:c-e\nL2: 70:d-e";
+    assert_eq!(later(text, &options(), 7), "none");
+}
+
+mod universal {
+    use super::*;
+    use crate::options::compaction::{CompactionStyle, StopStyle, UniversalOptions};
+
+    fn universal(set: impl FnOnce(&mut UniversalOptions)) -> CfOptions {
+        let mut o = CfOptions {
+            compaction_style: CompactionStyle::Universal,
+            level0_file_num_compaction_trigger: 4,
+            ttl: 0,
+            periodic_compaction_seconds: 0,
+            ..options()
+        };
+        set(&mut o.compaction_options_universal);
+        o
+    }
+
+    #[test]
+    fn rules_apply_in_their_order() {
+        let o = universal(|_| {});
+        for (text, expected) in [
+            ("L0: 9:a-c 8:a-c 7:a-c", "none"),
+            // Newer runs have twice the bytes of the oldest.
+            (
+                "L0: 9:a-c 8:a-c 7:a-c\nL6: 1:a-c@15",
+                "0: 9 8 7 + 6: 1 -> 6, bottom, UniversalSizeAmplification",
+            ),
+            // Alike: 10, 10, 20, and not 500. Above the level that follows.
+            (
+                "L0: 9:a-c 8:a-c 7:a-c@20\nL6: 1:a-c@500",
+                "0: 9 8 7 -> 5, UniversalSizeRatio",
+            ),
+            (
+                "L0: 9:a-c 8:a-c\nL3: 7:a-b 6:c-d\nL6: 1:a-c@500",
+                "0: 9 8 + 3: 7 6 -> 5, UniversalSizeRatio",
+            ),
+            // Not the newest, if the next is much larger.
+            (
+                "L0: 9:a-c@1 8:a-c 7:a-c@9 6:a-c@400\nL6: 1:a-c@500",
+                "0: 8 7 -> 0, UniversalSizeRatio",
+            ),
+            // Nothing is alike: as many as it takes to be down to four.
+            (
+                "L0: 9:a-c@1 8:a-c@10\nL4: 7:a-c@100\nL6: 1:a-c@1000",
+                "none",
+            ),
+            (
+                "L0: 9:a-c@1 8:a-c@9 7:a-c@81 6:a-c@729\nL6: 1:a-c@6000",
+                "0: 9 8 -> 0, UniversalSortedRunNum",
+            ),
+            (
+                "L0: 9:a-c@1 8:a-c@9\nL2: 7:a-c@81\nL4: 6:a-c@729\nL6: 1:a-c@6000",
+                "0: 9 8 -> 1, UniversalSortedRunNum",
+            ),
+            // Around what is being compacted.
+            (
+                "L0: 9:a-c 8:a-c 7:a-c! 6:a-c 5:a-c\nL6: 1:a-c!",
+                "0: 9 8 -> 0, UniversalSizeRatio",
+            ),
+        ] {
+            assert_eq!(later(text, &o, 7), expected, "{text}");
+        }
+        let text = "L0: 9:a-c 8:a-c 7:a-c 6:a-c";
+        let all = "0: 9 8 7 6 -> 0, bottom, UniversalSizeAmplification";
+        assert_eq!(later(text, &o, 1), all);
+    }
+
+    #[test]
+    fn options_bound_what_is_merged() {
+        let text = "L0: 9:a-c 8:a-c 7:a-c 6:a-c\nL6: 1:a-c@900";
+        let o = universal(|u| u.max_merge_width = 3);
+        assert_eq!(later(text, &o, 7), "0: 9 8 7 -> 0, UniversalSizeRatio");
+        let o = universal(|u| u.min_merge_width = 5);
+        assert_eq!(later(text, &o, 7), "none");
+        let o = universal(|u| u.max_size_amplification_percent = 4);
+        let all = "0: 9 8 7 6 + 6: 1 -> 6, bottom, UniversalSizeAmplification";
+        assert_eq!(later(text, &o, 7), all);
+        let ratio = |r| universal(move |u| u.size_ratio = r);
+        let text = "L0: 9:a-c@10 8:a-c@12 7:a-c@900\nL6: 1:a-c@9000";
+        assert_eq!(later(text, &ratio(19), 7), "none");
+        assert_eq!(
+            later(text, &ratio(20), 7),
+            "0: 9 8 -> 0, UniversalSizeRatio"
+        );
+        // Each next compared with the one before, in both directions.
+        let text = "L0: 9:a-c@30 8:a-c@10 7:a-c@10 6:a-c@15\nL6: 1:a-c@9000";
+        let similar = universal(|u| u.stop_style = StopStyle::SimilarSize);
+        assert_eq!(later(text, &similar, 7), "0: 8 7 -> 0, UniversalSizeRatio");
+        assert_eq!(
+            later(text, &universal(|_| {}), 7),
+            "0: 9 8 7 6 -> 5, UniversalSizeRatio"
+        );
+    }
+
+    #[test]
+    fn moves_are_made_only_where_allowed() {
+        let text = "L0: 9:a-b 8:c-d 7:e-f 6:g-h";
+        let all = "0: 9 8 7 6 -> 6, bottom";
+        let why = ", UniversalSizeAmplification";
+        assert_eq!(later(text, &universal(|_| {}), 7), format!("{all}{why}"));
+        let o = universal(|u| u.allow_trivial_move = true);
+        assert_eq!(later(text, &o, 7), format!("{all}, move{why}"));
+        let overlapping = "L0: 9:a-b 8:b-d 7:e-f 6:g-h";
+        assert_eq!(later(overlapping, &o, 7), format!("{all}{why}"));
+        assert!(!later(text, &o, 1).contains("move"));
+    }
+
+    #[test]
+    fn new_data_is_not_compressed_beyond_the_share() {
+        let uncompressed = |percent, text: &str| {
+            let o = universal(|u| u.compression_size_percent = percent);
+            let v = parse_version(text);
+            let c = InternalComparator::default();
+            let mut cursor = CompactCursor::default();
+            pick_automatic(&v, &o, &c, &mut cursor, &Moment::default())
+                .unwrap()
+                .uncompressed
+        };
+        let text = "L0: 9:a-c 8:a-c 7:a-c@20\nL6: 1:a-c@60";
+        assert!(!uncompressed(-1, text));
+        assert!(uncompressed(60, text));
+        assert!(!uncompressed(61, text));
+        // The oldest data always is.
+        assert!(!uncompressed(0, "L0: 9:a-c 8:a-c 7:a-c 6:a-c"));
+    }
+
+    #[test]
+    fn single_files_that_are_due() {
+        let mut o = universal(|_| {});
+        o.periodic_compaction_seconds = 100;
+        for (text, expected) in [
+            ("L0: 9:a-c 8:a-c#950\nL6: 1:a-c@500", "none"),
+            (
+                "L0: 9:a-c 8:a-c#5\nL6: 1:a-c@500",
+                "0: 9 8 + 6: 1 -> 6, bottom, PeriodicCompaction",
+            ),
+            ("L0: 9:a-c#5 8:a-c!\nL6: 1:a-c@500", "none"),
+            (
+                "L0: 9:a-c 8:a-c!\nL6: 1:a-c@500#5",
+                "6: 1 -> 6, bottom, PeriodicCompaction",
+            ),
+            // A request goes to the next level that has data.
+            (
+                "L0: 9:a-b? 8:x-z\nL4: 1:a-c",
+                "0: 9 + 4: 1 -> 4, bottom, FilesMarkedForCompaction",
+            ),
+            ("L0: 9:x-z\nL4: 1:a-c\nL6: 2:b-c?", "none"),
+        ] {
+            assert_eq!(later(text, &o, 7), expected, "{text}");
+        }
+        let one_level = "L0: 9:a-c 8:a-c? 7:a-c";
+        let marked = "0: 8 7 -> 0, bottom, FilesMarkedForCompaction";
+        assert_eq!(later(one_level, &o, 1), marked);
+        assert_eq!(later("L0: 9:a-c 8:a-c 7:a-c?", &o, 1), "none");
+    }
+
+    #[test]
+    fn everything_is_merged_on_request() {
+        let pick = |text: &str, num_levels| {
+            let v = parse_version_with(text, num_levels);
+            match pick_all(&v, &universal(|_| {}), &InternalComparator::default()) {
+                None => "none".to_owned(),
+                Some(Err(())) => "later".to_owned(),
+                Some(Ok(c)) => describe(&c),
+            }
+        };
+        assert_eq!(pick("", 7), "none");
+        assert_eq!(
+            pick("L0: 9:a-b 8:c-d\nL3: 7:a-b", 7),
+            "0: 9 8 + 3: 7 -> 6, bottom"
+        );
+        assert_eq!(pick("L0: 9:a-b 8:c-d", 1), "0: 9 8 -> 0, bottom");
+        assert_eq!(pick("L0: 9:a-b 8:c-d!", 1), "later");
+    }
+}
+
+mod fifo {
+    use super::*;
+    use crate::options::compaction::{CompactionStyle, FifoOptions};
+
+    #[test]
+    fn the_oldest_files_are_deleted() {
+        let mut o = CfOptions {
+            compaction_style: CompactionStyle::Fifo,
+            ttl: 100,
+            periodic_compaction_seconds: 0,
+            compaction_options_fifo: FifoOptions {
+                max_table_files_size: 25,
+                allow_compaction: false,
+            },
+            ..options()
+        };
+        for (text, expected) in [
+            ("L0: 9:a-c 8:a-c", "none"),
+            ("L0: 9:a-c 8:a-c 7:a-c", "0: 7 -> 0, bottom, FIFOMaxSize"),
+            ("L0: 9:a-c@26 8:a-c", "0: 9 8 -> 0, bottom, FIFOMaxSize"),
+            ("L0: 9:a-c 8:a-c! 7:a-c 6:a-c", "none"),
+            // Too old, oldest first; a newer one waits for those before it.
+            ("L0: 9:a-c#950 8:a-c#5", "0: 8 -> 0, bottom, FIFOTtl"),
+            ("L0: 9:a-c#5 8:a-c#950", "none"),
+            // If that is not enough, the size decides.
+            (
+                "L0: 9:a-c@26#950 8:a-c#5",
+                "0: 9 8 -> 0, bottom, FIFOMaxSize",
+            ),
+            // What another style has left goes first.
+            (
+                "L0: 9:a-c\nL6: 1:a-c 2:d-e 3:f-g",
+                "6: 1 2 -> 6, bottom, FIFOMaxSize",
+            ),
+        ] {
+            assert_eq!(later(text, &o, 7), expected, "{text}");
+        }
+        o.compaction_options_fifo.max_table_files_size = 1000;
+        let small = "L0: 9:a-c 8:a-c 7:a-c 6:a-c";
+        assert_eq!(later(small, &o, 1), "none");
+        o.compaction_options_fifo.allow_compaction = true;
+        let all = "0: 9 8 7 6 -> 0, bottom, FIFOReduceNumFiles";
+        assert_eq!(later(small, &o, 1), all);
+        o.write_buffer_size = 10;
+        assert_eq!(
+            later(small, &o, 1),
+            "none",
+            "they are larger than memtables"
+        );
+    }
+}
+
+/// Or what is newer would be below it afterwards.
+#[test]
+fn what_moves_up_keeps_others_out_of_the_levels_it_passes() {
+    let comparator = InternalComparator::default();
+    let version = parse_version("L0: 9:b-b\nL6: 1:a-c");
+    let busy = |key: &[u8]| -> Vec<usize> {
+        let range = KeyRange::closed(Some(key), Some(key));
+        let busy = |level: &usize| range_is_busy(&version, &comparator.user, *level, range);
+        (1..7).filter(busy).collect()
+    };
+    assert_eq!(busy(b"b"), [0; 0]);
+    let moving = pick_move(&version, &options(), &comparator, 6, 3);
+    assert!(moving.is_some());
+    assert_eq!(busy(b"b"), [3, 4, 5]);
+    assert_eq!(busy(b"d"), [0; 0]);
 }

@@ -7,15 +7,99 @@ use crate::options::read::ReadSpec;
 use crate::write::points::Point;
 use crate::write::stall::rate::DelayRate;
 use crate::write::stall::{Demand, Pressure};
-use crate::{CommitProtocol, DB, Options};
+use crate::{CommitProtocol, DB, FlushOptions, Options, SstFileWriter};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
 use std::{io, thread};
 use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::{Error, ErrorKind};
 
 const ROUNDS: usize = 300;
+
+/// A database with archived logs whose next flush is held up; call what is
+/// returned with it to let it go on.
+fn with_held_flush(atomic: bool) -> (Arc<DB>, MemFs, impl Fn()) {
+    let fs = MemFs::new();
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.set_fs(Arc::new(fs.clone()));
+    options.set_commit_protocol(CommitProtocol::Ordered);
+    options.set_wal_ttl_seconds(1_000_000);
+    options.set_atomic_flush(atomic);
+    let (held, go) = (
+        Arc::new(AtomicBool::new(false)),
+        Arc::new(AtomicBool::new(false)),
+    );
+    let (reached, may_go) = (held.clone(), go.clone());
+    options.set_failpoints(move |point, _| {
+        if point == Point::Flushing {
+            reached.store(true, Ordering::SeqCst);
+            while !may_go.load(Ordering::SeqCst) {
+                thread::yield_now();
+            }
+        }
+    });
+    let db = Arc::new(DB::open(&options, "/db").unwrap());
+    db.put("k", "before").unwrap();
+    let mut now = FlushOptions::default();
+    now.set_wait(false);
+    db.flush_opt(&now).unwrap();
+    while !held.load(Ordering::SeqCst) {
+        thread::yield_now();
+    }
+    (db, fs, move || go.store(true, Ordering::SeqCst))
+}
+
+/// Runs `work` on another thread, and `meanwhile` when that keeps others from
+/// switching.
+fn beside_switch(db: &Arc<DB>, work: impl FnOnce(&DB) + Send + 'static, meanwhile: impl FnOnce()) {
+    let (tell, ended) = mpsc::channel();
+    let mine = db.clone();
+    thread::spawn(move || {
+        work(&mine);
+        drop(mine);
+        tell.send(()).unwrap();
+    });
+    while db.engine().switching.try_read().is_some() {
+        thread::yield_now();
+    }
+    meanwhile();
+    let hung = ended.recv_timeout(Duration::from_secs(60));
+    assert!(hung.is_ok(), "it hangs, or has panicked");
+}
+
+/// The flush that a resumption waits for has logs to move to the archive, which
+/// waits for the end of switches.
+#[test]
+fn a_resumption_does_not_wait_for_logs_to_be_archived() {
+    let (db, _, go_on) = with_held_flush(false);
+    let broken = Error::io("syncing", Path::new("/db/1.log"), &io::Error::other("EIO"));
+    db.engine().report(Source::Log, &broken, "a test");
+    beside_switch(&db, |db| db.resume().unwrap(), go_on);
+    db.put("k", "after").unwrap();
+    assert_eq!(db.get("k").unwrap().unwrap(), b"after");
+}
+
+/// So does an ingestion, for any flush if flushes are atomic.
+#[test]
+fn an_ingestion_does_not_wait_for_logs_to_be_archived() {
+    for atomic in [true, false] {
+        let (db, fs, go_on) = with_held_flush(atomic);
+        let mut options = Options::default();
+        options.set_fs(Arc::new(fs));
+        let mut writer = SstFileWriter::create(&options);
+        writer.open("/table").unwrap();
+        writer.put("k", "ingested").unwrap();
+        writer.finish().unwrap();
+        db.put("k", "again").unwrap();
+        let ingest = |db: &DB| db.ingest_external_file(vec!["/table"]).unwrap();
+        beside_switch(&db, ingest, go_on);
+        assert_eq!(db.get("k").unwrap().unwrap(), b"ingested");
+    }
+}
 
 /// A reader that has pinned its view, and not chosen its number, when a write
 /// fails in front of one that is inserted already.

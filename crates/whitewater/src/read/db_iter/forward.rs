@@ -2,7 +2,10 @@
 
 use super::super::merge::full_merge;
 use super::super::payload::{Payload, payload};
-use super::{DbIter, MAX_SEQUENTIAL_SKIP, Position, ValueAt, is_past, out_of_order, set_target};
+use super::versions::Visibility;
+use super::{
+    DbIter, MAX_SEQUENTIAL_SKIP, Position, ValueAt, is_past, out_of_order, set_target, upto,
+};
 use crate::perf::{self, PerfMetric};
 use std::cmp::Ordering;
 use whitewater_storage::Result;
@@ -49,7 +52,7 @@ impl DbIter {
             self.skips.count()?;
             let same_key = match run {
                 Run::None => false,
-                _ => match self.comparator.compare(entry.user_key, &self.key) {
+                _ => match self.order(entry.user_key, &self.key) {
                     Ordering::Greater => false,
                     Ordering::Equal => true,
                     Ordering::Less => return Err(out_of_order()),
@@ -61,13 +64,15 @@ impl DbIter {
                 passed = 0;
                 sought = false;
             }
-            if entry.seq > self.sequence && !(same_key && run == Run::Older) {
+            let visibility = self.visibility(entry.user_key, entry.seq);
+            if visibility != Visibility::Visible && !(same_key && run == Run::Older) {
                 perf::count(PerfMetric::InternalRecentSkippedCount, 1);
                 run = Run::Newer;
             } else if same_key && run == Run::Older {
                 perf::count(PerfMetric::InternalKeySkippedCount, 1);
             } else {
                 let (seq, ty) = (entry.seq, entry.ty);
+                self.note_version(seq, ty);
                 let position = self.show_from_here(seq, ty)?;
                 if position != Position::Nowhere {
                     return Ok(position);
@@ -85,9 +90,16 @@ impl DbIter {
             sought = true; // upholds I1
             if run == Run::Older {
                 self.seek_past_key();
-            } else {
-                set_target(&mut self.target, &self.key, self.sequence, SEEK_TYPE);
+            } else if self.versions.is_none() {
+                set_target(&mut self.target, &self.key, &[], self.sequence, SEEK_TYPE);
                 self.source.seek(&self.target);
+            } else if visibility == Visibility::TooNew && !self.shows_all_versions() {
+                let key = self.comparator.without_timestamp(&self.key);
+                let upto = upto(&self.versions);
+                set_target(&mut self.target, key, upto, self.sequence, SEEK_TYPE);
+                self.source.seek(&self.target);
+            } else {
+                self.source.next();
             }
         }
         self.source_ended()
@@ -95,7 +107,7 @@ impl DbIter {
 
     /// Moves the source behind all but the last possible entry of `self.key`.
     pub(super) fn seek_past_key(&mut self) {
-        set_target(&mut self.target, &self.key, 0, 0);
+        self.target_last_of_key();
         self.source.seek(&self.target);
     }
 
@@ -118,14 +130,21 @@ impl DbIter {
             return Ok(Position::OnEntry);
         }
         match payload(ty, self.source.value())? {
+            Payload::Deletion if self.shows_all_versions() => {
+                self.buffer.clear();
+                self.value = ValueAt::Buffer;
+            }
             Payload::Deletion => return Ok(Position::Nowhere),
             Payload::Operand => {
                 self.merge_from_here(covered_below)?;
                 return Ok(Position::BehindOperands);
             }
             Payload::Value(range) => self.value = ValueAt::PartOfSource(range),
-            Payload::NoDefaultColumn => {
+            Payload::Blob(range) => {
+                let index = &self.source.value()[range];
+                let value = self.blobs.read(&self.key, index)?;
                 self.buffer.clear();
+                self.buffer.extend_from_slice(&value);
                 self.value = ValueAt::Buffer;
             }
         }
@@ -138,6 +157,7 @@ impl DbIter {
         self.value = ValueAt::Buffer;
         self.operands.clear();
         self.operands.push(self.source.value());
+        let blob;
         let mut base = None;
         loop {
             self.source.next();
@@ -146,10 +166,11 @@ impl DbIter {
                 break;
             }
             let entry = parse_internal_key(self.source.key())?;
-            if self.comparator.compare(entry.user_key, &self.key).is_ne()
-                || entry.seq < covered_below
-            {
+            if self.order(entry.user_key, &self.key).is_ne() || entry.seq < covered_below {
                 break;
+            }
+            if self.visibility(entry.user_key, entry.seq) != Visibility::Visible {
+                continue;
             }
             match payload(entry.ty, self.source.value())? {
                 Payload::Operand => {
@@ -157,7 +178,12 @@ impl DbIter {
                     continue;
                 }
                 Payload::Value(range) => base = Some(&self.source.value()[range]),
-                Payload::NoDefaultColumn | Payload::Deletion => {}
+                Payload::Blob(range) => {
+                    let index = &self.source.value()[range];
+                    blob = self.blobs.read(&self.key, index)?;
+                    base = Some(&blob[..]);
+                }
+                Payload::Deletion => {}
             }
             break;
         }

@@ -3,7 +3,8 @@
 
 use super::{DbIter, Position};
 use crate::perf::{self, PerfMetric};
-use crate::stats::Histogram;
+use crate::read::timed::Activity;
+use crate::stats::{Histogram, Statistics, Ticker};
 use std::time::Instant;
 use whitewater_storage::Result;
 use whitewater_storage::iter::BoxedIterator;
@@ -15,11 +16,41 @@ impl DbIter {
         let statistics = self.statistics.as_deref();
         let wanted = statistics.is_some_and(|s| s.wants(Histogram::DbSeek));
         let start = wanted.then(Instant::now);
+        let activity = statistics.map(|_| Activity::Iterator.begin());
         seek(self);
-        if let (Some(start), Some(statistics)) = (start, &self.statistics) {
-            statistics.record(Histogram::DbSeek, Histogram::DbSeek.units(start.elapsed()));
+        drop(activity);
+        if let Some(statistics) = &self.statistics {
+            if let Some(start) = start {
+                statistics.record(Histogram::DbSeek, Histogram::DbSeek.units(start.elapsed()));
+            }
+            statistics.add(Ticker::NumberDbSeek, 1);
+            self.count_found(statistics, Ticker::NumberDbSeekFound);
         }
         self.count_shown();
+    }
+
+    /// Runs a step for a database with statistics.
+    #[cold]
+    pub(super) fn counted_step(&mut self, tickers: [Ticker; 2], step: impl FnOnce(&mut Self)) {
+        if !self.valid() {
+            return step(self);
+        }
+        let activity = Activity::Iterator.begin();
+        step(self);
+        drop(activity);
+        if let Some(statistics) = &self.statistics {
+            statistics.add(tickers[0], 1);
+            self.count_found(statistics, tickers[1]);
+        }
+    }
+
+    /// Counts what is shown now, if anything is.
+    fn count_found(&self, statistics: &Statistics, ticker: Ticker) {
+        let (Some(key), Some(value)) = (self.key(), self.value()) else {
+            return;
+        };
+        statistics.add(ticker, 1);
+        statistics.add(Ticker::IterBytesRead, (key.len() + value.len()) as u64);
     }
 
     /// Moves the source for a seek; the second argument is `self.target`.

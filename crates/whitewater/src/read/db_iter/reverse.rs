@@ -3,13 +3,12 @@
 
 use super::super::merge::full_merge;
 use super::super::payload::{Payload, payload};
+use super::versions::Visibility;
 use super::{DbIter, MAX_SEQUENTIAL_SKIP, Position, ValueAt, out_of_order, set_target};
 use crate::perf::{self, PerfMetric};
 use std::cmp::Ordering;
 use whitewater_storage::iter::{BoxedIterator, InternalIterator, KeyCursor};
-use whitewater_storage::key::{
-    MAX_SEQUENCE, SEEK_TYPE, SequenceNumber, pack_tag, parse_internal_key,
-};
+use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, pack_tag, parse_internal_key};
 use whitewater_storage::{Error, Result};
 
 /// What the entries of a key read so far leave below the operands collected.
@@ -17,8 +16,10 @@ enum Base {
     Nothing,
     /// A value, in the buffer.
     Value,
-    /// An entity without a default column.
-    NoDefaultColumn,
+    /// A value in a blob file; the buffer has its index.
+    Blob,
+    /// A deletion where deletions are shown, too.
+    Tombstone,
     /// An entry that cannot be read: fails unless a newer one replaces it.
     Unreadable(Error),
 }
@@ -103,17 +104,20 @@ impl DbIter {
     pub(super) fn find_before(&mut self, bound: &[u8]) -> Result<Position> {
         self.key.clear();
         self.key.extend_from_slice(bound);
+        if self.versions.is_some() {
+            self.key = self.comparator.first_version(bound);
+        }
         self.seek_before_key()?;
         self.find_prev()
     }
 
     /// Moves the source to the last entry before all those of `self.key`.
     pub(super) fn seek_before_key(&mut self) -> Result<()> {
-        set_target(&mut self.target, &self.key, MAX_SEQUENCE, SEEK_TYPE);
+        self.target_first_of_key();
         self.source.seek_for_prev(&self.target);
         while self.source.valid() {
             let entry = parse_internal_key(self.source.key())?;
-            if self.comparator.compare(entry.user_key, &self.key).is_lt() {
+            if self.order(entry.user_key, &self.key).is_lt() {
                 return Ok(());
             }
             self.source.prev();
@@ -133,16 +137,29 @@ impl DbIter {
         let mut visible = 0;
         while self.on_key_backward()? {
             let entry = parse_internal_key(self.source.key())?;
-            if entry.seq > self.sequence {
-                self.leave_key_backward()?;
-                break;
+            match self.visibility(entry.user_key, entry.seq) {
+                Visibility::Visible => {}
+                // A newer version may have been written before.
+                Visibility::Unpublished if self.versions.is_some() => {
+                    self.source.prev();
+                    continue;
+                }
+                Visibility::TooOld => {
+                    self.source.prev();
+                    continue;
+                }
+                Visibility::Unpublished | Visibility::TooNew => {
+                    self.leave_key_backward()?;
+                    break;
+                }
             }
-            if visible == MAX_SEQUENTIAL_SKIP {
+            if visible == MAX_SEQUENTIAL_SKIP && self.versions.is_none() {
                 return self.read_key_by_seek();
             }
             perf::count(PerfMetric::InternalKeySkippedCount, u64::from(visible > 0));
             visible += 1;
             let (seq, ty) = (entry.seq, entry.ty);
+            self.note_version(seq, ty);
             let stored = self.source.value();
             let payload = if seq < covered_below {
                 Ok(Payload::Deletion)
@@ -159,7 +176,12 @@ impl DbIter {
                         self.buffer.extend_from_slice(&stored[range]);
                         Base::Value
                     }
-                    Ok(Payload::NoDefaultColumn) => Base::NoDefaultColumn,
+                    Ok(Payload::Blob(range)) => {
+                        self.buffer.clear();
+                        self.buffer.extend_from_slice(&stored[range]);
+                        Base::Blob
+                    }
+                    Ok(Payload::Deletion) if self.shows_all_versions() => Base::Tombstone,
                     Ok(_) => Base::Nothing,
                     Err(e) => Base::Unreadable(e),
                 };
@@ -171,27 +193,35 @@ impl DbIter {
 
     /// Puts the value that `base` and the operands make into the buffer.
     fn combine(&mut self, base: Base) -> Result<bool> {
-        if let Base::Unreadable(e) = base {
-            return Err(e);
-        }
+        let exists = match base {
+            Base::Unreadable(e) => return Err(e),
+            Base::Nothing => false,
+            Base::Tombstone if self.operands.is_empty() => {
+                self.buffer.clear();
+                return Ok(true);
+            }
+            Base::Tombstone => false,
+            Base::Value => true,
+            Base::Blob => {
+                let value = self.blobs.read(&self.key, &self.buffer)?;
+                self.buffer.clear();
+                self.buffer.extend_from_slice(&value);
+                true
+            }
+        };
         if !self.operands.is_empty() {
-            let existing = matches!(base, Base::Value).then_some(&self.buffer[..]);
+            let existing = exists.then_some(&self.buffer[..]);
             let operands = self.operands.in_order();
             let operator = self.operator.as_deref();
             self.buffer = full_merge(operator, &self.key, existing, &operands)?;
             return Ok(true);
         }
-        match base {
-            Base::NoDefaultColumn => self.buffer.clear(),
-            Base::Value => {}
-            Base::Nothing | Base::Unreadable(_) => return Ok(false),
-        }
-        Ok(true)
+        Ok(exists)
     }
 
     /// For a key with many versions: reads it from its newest visible entry.
     fn read_key_by_seek(&mut self) -> Result<bool> {
-        set_target(&mut self.target, &self.key, self.sequence, SEEK_TYPE);
+        set_target(&mut self.target, &self.key, &[], self.sequence, SEEK_TYPE);
         self.source.seek(&self.target);
         if !self.source.valid() {
             self.source.status()?;
@@ -240,7 +270,7 @@ impl DbIter {
             return Ok(false);
         }
         let entry = parse_internal_key(self.source.key())?;
-        match self.comparator.compare(entry.user_key, &self.key) {
+        match self.order(entry.user_key, &self.key) {
             Ordering::Less => Ok(false),
             Ordering::Equal => self.skips.count().map(|()| true),
             Ordering::Greater => Err(out_of_order()),

@@ -1,4 +1,5 @@
 use super::*;
+use crate::read::blob::NoBlobs;
 use crate::read::merging::{failed_iterator, merging_iterator};
 use crate::read::model::{History, KEYS, Shown};
 use crate::read::testing::{Append, FailingIterator, VecIterator, comparators};
@@ -15,12 +16,15 @@ fn parts(source: BoxedIterator, tombstones: FragmentedTombstones) -> DbIterParts
         tombstones,
         comparator: UserComparator::Bytewise,
         merge_operator: Some(Arc::new(Append)),
+        blobs: Arc::new(NoBlobs),
         sequence: u64::MAX >> 8,
         lower_bound: None,
         upper_bound: None,
         prefix_extractor: None,
         prefix_mode: PrefixMode::Never,
         max_skippable_internal_keys: 0,
+        limits: Default::default(),
+        versions: None,
         pins: Vec::new(),
     }
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::version::testing::file_meta;
 use whitewater_storage::ErrorKind;
+use whitewater_storage::manifest::{BlobFileMetaData, BlobGarbage};
 
 fn meta(number: u64, range: &str, epoch: u64) -> FileMetaData {
     FileMetaData {
@@ -24,7 +25,12 @@ fn delete(files: &[(u32, u64)]) -> VersionEdit {
 }
 
 fn finish(builder: VersionBuilder, obsolete: &Arc<ObsoleteFiles>) -> Result<Version> {
-    builder.finish(&InternalComparator::default(), 3, None, obsolete)
+    builder.finish(
+        &InternalComparator::default(),
+        3,
+        Default::default(),
+        obsolete,
+    )
 }
 
 fn build(base: Option<Arc<Version>>, edits: &[VersionEdit]) -> Result<Version> {
@@ -142,28 +148,9 @@ fn unsupported_files_are_named() {
         path_id: 2,
         ..meta(7, "a-b", 1)
     };
-    let with_blobs = FileMetaData {
-        oldest_blob_file: 11,
-        ..meta(7, "a-b", 1)
-    };
-    for (edit, expected) in [
-        (add(&[(0, on_other_path)]), "table file #7 in path 2"),
-        (
-            add(&[(0, with_blobs)]),
-            "table file #7 refers to blob file #11",
-        ),
-        (
-            VersionEdit {
-                has_blob_files: true,
-                ..VersionEdit::default()
-            },
-            "blob files",
-        ),
-    ] {
-        let e = build(None, &[edit]).unwrap_err();
-        assert_eq!(e.kind(), ErrorKind::NotSupported);
-        assert!(e.to_string().contains(expected), "{e}");
-    }
+    let e = build(None, &[add(&[(0, on_other_path)])]).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::NotSupported);
+    assert!(e.to_string().contains("table file #7 in path 2"), "{e}");
     let e = build(None, &[add(&[(3, meta(7, "a-b", 1))])]).unwrap_err();
     assert_eq!(e.kind(), ErrorKind::InvalidArgument);
     assert!(
@@ -207,4 +194,59 @@ fn epochs_are_inferred_when_one_is_missing() {
     // Once open, every new file must bring its own.
     let e = build(Some(Arc::new(v)), &[add(&[(0, meta(9, "a-b", 0))])]).unwrap_err();
     assert!(e.to_string().contains("#9 has no epoch number"), "{e}");
+}
+
+#[test]
+fn blob_files_come_with_edits_and_go_with_tables() {
+    let blob = |number| BlobFileMetaData {
+        number,
+        count: 2,
+        bytes: 100,
+        ..BlobFileMetaData::default()
+    };
+    let referring = |number, oldest_blob_file| FileMetaData {
+        oldest_blob_file,
+        ..meta(number, if number == 7 { "a-b" } else { "c-d" }, 1)
+    };
+    let first = VersionEdit {
+        blob_files: vec![blob(5), blob(6)],
+        ..add(&[(2, referring(7, 5)), (2, referring(8, 6))])
+    };
+    let garbage = VersionEdit {
+        blob_garbage: vec![BlobGarbage {
+            number: 6,
+            count: 1,
+            bytes: 40,
+            custom: vec![(3, vec![1])],
+        }],
+        ..VersionEdit::default()
+    };
+    let version = Arc::new(build(None, &[first, garbage.clone()]).unwrap());
+    let known: Vec<_> = (version.blobs.iter())
+        .map(|b| (b.file.meta.number, b.garbage_count, b.garbage_bytes))
+        .collect();
+    assert_eq!(known, [(5, 0, 0), (6, 1, 40)]);
+    let dropped = VersionEdit {
+        deleted_files: vec![(2, 7)],
+        ..VersionEdit::default()
+    };
+    let next = build(Some(version.clone()), &[dropped]).unwrap();
+    assert_eq!(next.blobs.count(), 1);
+    let [five, six] = [5, 6].map(|n| next.blobs.get(n));
+    assert!(five.is_none());
+    let six = six.expect("still referred to");
+    assert_eq!((six.garbage_count, six.garbage_bytes), (1, 40));
+    let same = version.blobs.get(6).expect("known");
+    assert!(Arc::ptr_eq(&six.file, &same.file), "one file, shared");
+    let again = VersionEdit {
+        blob_files: vec![blob(6)],
+        ..VersionEdit::default()
+    };
+    let e = build(Some(version.clone()), &[again]).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Corruption);
+    let too_much = build(Some(version), &[garbage.clone(), garbage]).unwrap_err();
+    assert!(
+        too_much.to_string().contains("Garbage overflow"),
+        "{too_much}"
+    );
 }

@@ -437,11 +437,11 @@ fn incomplete_and_impossible_manifests_are_corruption() {
         assert!(e.to_string().contains(expected), "{e}");
         assert!(e.to_string().contains("MANIFEST-000001"), "{e}");
     }
-    let blobs = FileMetaData {
-        oldest_blob_file: 3,
+    let elsewhere = FileMetaData {
+        path_id: 1,
         ..meta(9, "a-b", 1)
     };
-    let e = recover_from(&[start.clone(), add(0, 0, blobs)]).unwrap_err();
+    let e = recover_from(&[start.clone(), add(0, 0, elsewhere)]).unwrap_err();
     assert_eq!(e.kind(), ErrorKind::NotSupported);
     // Numbers from disk do not overflow.
     let huge = add(0, 0, meta(u64::MAX, "a-b", 1));

@@ -171,6 +171,11 @@ impl StallCounts {
         }
     }
 
+    /// All conditions counted.
+    pub fn total(&self) -> u64 {
+        self.by_cause.iter().flatten().sum()
+    }
+
     /// Name and count as in RocksDB's property, by name.
     pub fn entries(&self) -> Vec<(String, u64)> {
         let mut entries = Vec::new();

@@ -126,7 +126,8 @@ impl Line {
     }
 
     /// Writers in line.
-    pub fn waiting(&self) -> usize {
+    #[cfg(test)]
+    fn waiting(&self) -> usize {
         self.state.lock().waiting.len()
     }
 

@@ -51,6 +51,16 @@ impl DelayRate {
         }
     }
 
+    /// Has the user's rate be `max`, 0 for the default. Delayed writes go on at
+    /// it, until the next column family is weighed.
+    pub fn set_max(&mut self, max: u64) {
+        let low_pri = self.low_pri;
+        *self = DelayRate {
+            low_pri,
+            ..DelayRate::new(max)
+        };
+    }
+
     /// A column family is found delayed. `again`: some was before; `penalize`:
     /// writes were stopped, or nearly are; `fixed`: without automatic
     /// compactions, debt says nothing.

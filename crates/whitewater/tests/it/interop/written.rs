@@ -28,6 +28,21 @@ fn tools_read_lz4() {
 }
 
 #[test]
+fn tools_read_lz4hc() {
+    check_compression(DBCompressionType::Lz4hc);
+}
+
+#[test]
+fn tools_read_zlib() {
+    check_compression(DBCompressionType::Zlib);
+}
+
+#[test]
+fn tools_read_bzip2() {
+    check_compression(DBCompressionType::Bz2);
+}
+
+#[test]
 fn tools_read_zstd() {
     check_compression(DBCompressionType::Zstd);
 }

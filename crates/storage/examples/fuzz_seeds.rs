@@ -1,0 +1,48 @@
+//! Writes first inputs for the fuzz targets.
+//!
+//! ```sh
+//! cargo run -p whitewater-storage --features fuzzing --example fuzz_seeds -- fuzz/corpus DATABASE...
+//! ```
+//!
+//! takes the files of the databases apart; inputs are named by their hash, so
+//! that the same one is there once. Long inputs that say nothing new are left
+//! out: of a target's inputs of one database, only the shortest few are taken.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::{env, fs, io};
+use twox_hash::XxHash64;
+use whitewater_storage::fuzzing::seeds;
+
+/// Inputs of one target out of one database.
+const KEPT: usize = 4;
+
+fn main() -> io::Result<()> {
+    let mut arguments = env::args().skip(1);
+    let Some(corpus) = arguments.next() else {
+        return Err(io::Error::other("usage: fuzz_seeds CORPUS DATABASE..."));
+    };
+    let mut written = 0;
+    for database in arguments {
+        let mut inputs: BTreeMap<&str, Vec<Vec<u8>>> = BTreeMap::new();
+        for file in fs::read_dir(&database)? {
+            let path = file?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            for (target, input) in seeds::of_file(&name, &fs::read(&path)?) {
+                inputs.entry(target).or_default().push(input);
+            }
+        }
+        for (target, mut found) in inputs {
+            let dir = Path::new(&corpus).join(target);
+            fs::create_dir_all(&dir)?;
+            found.sort_by_key(Vec::len);
+            for input in found.iter().take(KEPT) {
+                let hash = XxHash64::oneshot(0, input);
+                fs::write(dir.join(format!("{hash:016x}")), input)?;
+                written += 1;
+            }
+        }
+    }
+    println!("{written} inputs");
+    Ok(())
+}

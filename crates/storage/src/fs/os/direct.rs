@@ -1,0 +1,221 @@
+//! Files that bypass the system's page cache (`O_DIRECT`).
+//!
+//! The system then takes only whole blocks, at offsets and from memory that are
+//! multiples of a block. A writer collects bytes in an aligned buffer, writes
+//! the last block padded with zeros, and cuts the file to its length. A reader
+//! reads the blocks around what it was asked for.
+
+use super::named;
+use crate::error::{Error, Result};
+use crate::fs::{RandomAccessFile, WritableFile};
+use bytes::Bytes;
+use rustix::io::Errno;
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What offsets, lengths and addresses are multiples of. Bytes; no device has
+/// larger logical blocks.
+const BLOCK: usize = 4096;
+
+/// Bytes collected before they are written.
+const BUFFER: usize = 1 << 20;
+
+#[cfg(target_os = "linux")]
+fn open(options: &mut OpenOptions, path: &Path) -> Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
+    match options.custom_flags(direct).open(path) {
+        Err(e) if Errno::from_io_error(&e) == Some(Errno::INVAL) => Err(Error::not_supported(
+            "the file system does not support direct I/O",
+        )
+        .in_file(path, None)),
+        other => named("open a file for direct I/O", path, other),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open(_: &mut OpenOptions, path: &Path) -> Result<File> {
+    Err(Error::not_supported("direct I/O is supported on Linux only").in_file(path, None))
+}
+
+/// Bytes in memory that starts at a multiple of a block.
+#[derive(Debug)]
+struct Aligned {
+    memory: Vec<u8>,
+    start: usize,
+    len: usize,
+}
+
+impl Aligned {
+    /// `len` zero bytes.
+    fn new(len: usize) -> Self {
+        let memory = vec![0; len + BLOCK];
+        let start = memory.as_ptr().align_offset(BLOCK);
+        Aligned { memory, start, len }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.memory[self.start..self.start + self.len]
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.memory[self.start..self.start + self.len]
+    }
+}
+
+/// A file written front to back.
+#[derive(Debug)]
+struct DirectWritable {
+    file: File,
+    path: PathBuf,
+    buffer: Aligned,
+    /// Bytes in the buffer.
+    filled: usize,
+    /// Where the buffer's first byte belongs in the file: a multiple of a block.
+    start: u64,
+    /// Bytes of the buffer that were handed to the system, padded.
+    handed: usize,
+}
+
+/// Creates `path` for writing, truncating what was there.
+pub(super) fn create(path: &Path) -> Result<Box<dyn WritableFile>> {
+    let mut options = OpenOptions::new();
+    let file = open(options.write(true).create(true).truncate(true), path)?;
+    Ok(Box::new(DirectWritable {
+        file,
+        path: path.to_path_buf(),
+        buffer: Aligned::new(BUFFER),
+        filled: 0,
+        start: 0,
+        handed: 0,
+    }))
+}
+
+impl DirectWritable {
+    /// Writes the first `len` bytes of the buffer, a multiple of a block.
+    fn write(&mut self, len: usize) -> Result<()> {
+        let mut done = 0;
+        while done < len {
+            let at = self.start + done as u64;
+            match rustix::io::pwrite(&self.file, &self.buffer.bytes()[done..len], at) {
+                // After half a block it goes on from the block's start.
+                Ok(n) if n >= BLOCK => done += n / BLOCK * BLOCK,
+                Err(Errno::INTR) => {}
+                Ok(_) => return named("append to a file", &self.path, Err(Errno::IO.into())),
+                Err(e) => return named("append to a file", &self.path, Err(e.into())),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl WritableFile for DirectWritable {
+    fn append(&mut self, mut data: &[u8]) -> Result<()> {
+        while !data.is_empty() {
+            let room = BUFFER - self.filled;
+            let (now, later) = data.split_at(room.min(data.len()));
+            let end = self.filled + now.len();
+            self.buffer.bytes_mut()[self.filled..end].copy_from_slice(now);
+            self.filled = end;
+            data = later;
+            if self.filled == BUFFER {
+                self.write(BUFFER)?;
+                self.start += BUFFER as u64;
+                (self.filled, self.handed) = (0, 0);
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        if self.handed == self.filled {
+            return Ok(());
+        }
+        let (filled, padded) = (self.filled, self.filled.next_multiple_of(BLOCK));
+        self.buffer.bytes_mut()[filled..padded].fill(0);
+        self.write(padded)?;
+        named("truncate a file", &self.path, self.file.set_len(self.len()))?;
+        self.handed = filled;
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        self.flush()?;
+        named("fdatasync", &self.path, self.file.sync_data())
+    }
+
+    fn len(&self) -> u64 {
+        self.start + self.filled as u64
+    }
+
+    fn truncate_to_len(&mut self) -> Result<()> {
+        self.flush()?;
+        named("truncate a file", &self.path, self.file.set_len(self.len()))
+    }
+}
+
+/// A file read at any position.
+#[derive(Debug)]
+struct DirectRandom {
+    file: File,
+    path: PathBuf,
+    /// Lets reads of finished files be bounded without a system call.
+    len_at_open: u64,
+}
+
+/// Opens `path` for positioned reads.
+pub(super) fn open_random(path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
+    let file = open(OpenOptions::new().read(true), path)?;
+    let meta = named("get the size of a file", path, file.metadata())?;
+    Ok(Arc::new(DirectRandom {
+        file,
+        len_at_open: meta.len(),
+        path: path.to_path_buf(),
+    }))
+}
+
+impl RandomAccessFile for DirectRandom {
+    fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
+        let end = offset.checked_add(len as u64);
+        let fits = |there| end.is_some_and(|end| end <= there);
+        if !fits(self.len_at_open) && !fits(self.len()?) {
+            let there = self.len()?;
+            return Err(self.ends_early(offset, len, there.saturating_sub(offset)));
+        }
+        let skip = (offset % BLOCK as u64) as usize;
+        let first = offset - skip as u64;
+        let mut blocks = Aligned::new((skip + len).next_multiple_of(BLOCK));
+        let mut got = 0;
+        while got < skip + len {
+            // Ends at a block boundary but at the end of the file.
+            let at = first + got as u64;
+            match rustix::io::pread(&self.file, &mut blocks.bytes_mut()[got..], at) {
+                Ok(0) => return Err(self.ends_early(offset, len, got.saturating_sub(skip) as u64)),
+                Ok(n) => got += n,
+                Err(Errno::INTR) => {}
+                Err(e) => return named("read from a file", &self.path, Err(e.into())),
+            }
+        }
+        let from = blocks.start + skip;
+        Ok(Bytes::from(blocks.memory).slice(from..from + len))
+    }
+
+    fn len(&self) -> Result<u64> {
+        Ok(named("get the size of a file", &self.path, self.file.metadata())?.len())
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl DirectRandom {
+    fn ends_early(&self, offset: u64, len: usize, got: u64) -> Error {
+        Error::corruption_in(
+            &self.path,
+            offset,
+            format_args!("file ends early: {} of {len} bytes", got.min(len as u64)),
+        )
+    }
+}

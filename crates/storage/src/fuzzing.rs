@@ -1,0 +1,254 @@
+//! What fuzzers run: one function per decoder of bytes from a disk.
+//!
+//! A target takes any bytes, decodes them and checks what must hold whatever
+//! they are: no panic, an end to every walk, and that what was understood
+//! survives being written and read again. The fuzzer's own crate is `fuzz/`;
+//! `tests/it/fuzz.rs` runs every target over the stored corpora, in each test
+//! run. [`seeds`] takes files apart into first inputs.
+
+mod blob;
+pub mod seeds;
+
+use crate::batch::{self, Batch, Op};
+use crate::fs::{RandomAccessFile, SequentialFile};
+use crate::key::{MAX_SEQUENCE, ValueType, seek_key, user_key};
+use crate::manifest::{ManifestReader, VersionEdit};
+use crate::sst::fuzzing as sst;
+use crate::sst::{Table, TableReadOptions, TableReaderOptions};
+use crate::wal::{LogReader, ReadOutcome};
+use crate::{Error, Result};
+use bytes::Bytes;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A decoder and what is checked of it.
+pub type Target = fn(&[u8]);
+
+/// Every target by name; `fuzz/corpus/` has a folder for each.
+pub const TARGETS: &[(&str, Target)] = &[
+    ("wal", wal),
+    ("batch", write_batch),
+    ("manifest", manifest),
+    ("edit", edit),
+    ("blob_file", blob::blob_file),
+    ("blob_index", blob::blob_index),
+    ("entity", blob::entity),
+    ("footer", sst::footer),
+    ("block", sst::block),
+    ("properties", sst::properties),
+    ("filter", sst::filter),
+    ("compressed", sst::compressed),
+    ("table", table),
+];
+
+/// Runs one target.
+///
+/// # Panics
+/// When what must hold does not, or there is no target called `name`.
+pub fn run(name: &str, data: &[u8]) {
+    match TARGETS.iter().find(|(known, _)| *known == name) {
+        Some((_, target)) => target(data),
+        None => panic!("no fuzz target {name}"),
+    }
+}
+
+/// Entries looked at in one direction: a table may repeat a block many times.
+const MAX_ENTRIES: usize = 20_000;
+
+/// A log: four bytes of its number, then the file.
+pub fn wal(data: &[u8]) {
+    let Some((number, data)) = data.split_first_chunk::<4>() else {
+        return;
+    };
+    let len = data.len() as u64;
+    let mut reader = LogReader::new(
+        Box::new(InMemory::new(data)),
+        u32::from_le_bytes(*number).into(),
+    );
+    let mut record = Vec::new();
+    let (mut end, mut damages) = (0, 0);
+    loop {
+        match reader.read_record(&mut record) {
+            Ok(ReadOutcome::Record) => {
+                assert!(reader.record_offset() < reader.record_end());
+                assert!(end < reader.record_end() && reader.record_end() <= len);
+                end = reader.record_end();
+                walk_batch(&record);
+            }
+            Ok(ReadOutcome::Corrupt(e)) => {
+                assert!(e.offset().is_some_and(|at| at <= len), "{e}");
+                damages += 1;
+                assert!(damages <= len, "damage is passed");
+            }
+            Ok(ReadOutcome::Eof) | Err(_) => return,
+            Ok(ReadOutcome::TornTail { offset, bytes }) => {
+                assert_eq!(offset + bytes, len);
+                return;
+            }
+        }
+    }
+}
+
+/// A write batch.
+pub fn write_batch(data: &[u8]) {
+    walk_batch(data);
+    let Ok(batch) = Batch::from_bytes(data.to_vec()) else {
+        return;
+    };
+    let mut again = Batch::default();
+    let mut entries = 0;
+    for op in batch.ops() {
+        match op.expect("checked") {
+            Op::Entry {
+                ty: ValueType::DeletionWithTimestamp,
+                ..
+            } => return,
+            Op::Entry { cf, ty, key, value } => {
+                again.push(cf, ty, key, value);
+                entries += 1;
+            }
+            Op::LogData(blob) => again.push_log_data(blob),
+            Op::Noop => {}
+        }
+    }
+    assert_eq!(batch.count(), entries);
+    let is_kept = |op: &Result<Op<'_>>| !matches!(op, Ok(Op::Noop));
+    let kept: Vec<_> = batch.ops().filter(is_kept).collect();
+    assert_eq!(again.ops().collect::<Vec<_>>(), kept);
+    assert_eq!(batch::check(again.bytes()), Ok(()));
+}
+
+/// Takes the operations of a batch until one is none.
+fn walk_batch(data: &[u8]) {
+    let mut left = data.len() + 1;
+    for op in batch::ops(data) {
+        assert!(left > 0, "every operation takes bytes");
+        left -= 1;
+        if op.is_err() {
+            return;
+        }
+    }
+}
+
+/// A manifest file.
+pub fn manifest(data: &[u8]) {
+    let mut reader = ManifestReader::new(Box::new(InMemory::new(data)));
+    let mut end = 0;
+    while let Ok(Some(group)) = reader.next() {
+        assert!(!group.is_empty());
+        assert!(end < reader.offset() && reader.offset() <= data.len() as u64);
+        end = reader.offset();
+    }
+    assert!(
+        matches!(reader.next(), Ok(None)),
+        "nothing comes after an end"
+    );
+}
+
+/// One edit of a manifest.
+pub fn edit(data: &[u8]) {
+    let Ok(edit) = VersionEdit::decode(data) else {
+        return;
+    };
+    let again = VersionEdit::decode(&edit.encode());
+    assert_eq!(again.as_ref(), Ok(&edit));
+}
+
+/// A whole table. Where the footer allows, blocks are read unchecked, so that
+/// damage gets past the checksums.
+pub fn table(data: &[u8]) {
+    let mut bytes = data.to_vec();
+    sst::without_checksums(&mut bytes);
+    let len = bytes.len() as u64;
+    let options = reader_options();
+    let Ok(table) = Table::open(Arc::new(InMemory::new(&bytes)), len, options) else {
+        return;
+    };
+    let table = Arc::new(table);
+    let _ = table.verify();
+    let mut iter = table.iter(TableReadOptions::default());
+    let mut keys = Vec::new();
+    iter.seek_to_first();
+    while iter.valid() && keys.len() < MAX_ENTRIES {
+        keys.push(iter.key().to_vec());
+        iter.next();
+    }
+    iter.seek_to_last();
+    let mut backward = 0;
+    while iter.valid() && backward < MAX_ENTRIES {
+        backward += 1;
+        iter.prev();
+    }
+    for key in keys.iter().step_by(1 + keys.len() / 64) {
+        let user = user_key(key);
+        let lookup = seek_key(user, MAX_SEQUENCE);
+        let _ = table.get(&lookup, TableReadOptions::default(), &mut |_, _| Ok(true));
+        let _ = table.may_contain(user);
+        let _ = table.approximate_offset_of(key);
+        iter.seek(key);
+        if iter.valid() {
+            iter.next();
+        }
+        iter.seek_for_prev(key);
+        if iter.valid() {
+            iter.prev();
+        }
+    }
+}
+
+/// How fuzzed tables are opened.
+pub(crate) fn reader_options() -> TableReaderOptions {
+    TableReaderOptions {
+        file_number: 1,
+        ..TableReaderOptions::default()
+    }
+}
+
+/// Bytes as a file.
+#[derive(Debug)]
+pub(crate) struct InMemory {
+    bytes: Bytes,
+    at: usize,
+}
+
+impl InMemory {
+    pub(crate) fn new(data: &[u8]) -> Self {
+        InMemory {
+            bytes: Bytes::copy_from_slice(data),
+            at: 0,
+        }
+    }
+}
+
+impl SequentialFile for InMemory {
+    fn read(&mut self, buf: &mut [u8]) -> Result<usize> {
+        let rest = &self.bytes[self.at..];
+        let n = rest.len().min(buf.len());
+        buf[..n].copy_from_slice(&rest[..n]);
+        self.at += n;
+        Ok(n)
+    }
+    fn path(&self) -> &Path {
+        Path::new("fuzzed")
+    }
+}
+
+impl RandomAccessFile for InMemory {
+    fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
+        let end = offset.checked_add(len as u64);
+        match end.filter(|&end| end <= self.bytes.len() as u64) {
+            Some(end) => Ok(self.bytes.slice(offset as usize..end as usize)),
+            None => Err(Error::corruption_in(
+                Path::new("fuzzed"),
+                offset,
+                "the file ends before",
+            )),
+        }
+    }
+    fn len(&self) -> Result<u64> {
+        Ok(self.bytes.len() as u64)
+    }
+    fn path(&self) -> &Path {
+        Path::new("fuzzed")
+    }
+}

@@ -1,0 +1,277 @@
+//! Block compression.
+//!
+//! A file per codec, each behind a cargo feature of its name; a codec that is
+//! not built in is named in the error of the first block, or of the table, that
+//! needs it. `options`: levels and the like. `dictionary`: what blocks of a
+//! table may refer to; `train`: how it is made. `size`: what a block says about its uncompressed size is
+//! checked against what its codec can reach at all before memory is taken for
+//! it.
+
+#[cfg(feature = "bzip2")]
+mod bz2;
+mod dictionary;
+#[cfg(feature = "lz4")]
+mod lz4;
+#[cfg(feature = "lz4")]
+mod lz4hc;
+mod options;
+mod size;
+#[cfg(feature = "snappy")]
+mod snappy;
+#[cfg(test)]
+mod tests;
+mod train;
+#[cfg(feature = "zlib")]
+mod zlib;
+#[cfg(feature = "zstd")]
+mod zstandard;
+
+pub(crate) use dictionary::Dictionary;
+pub use options::{CompressionOptions, DEFAULT_LEVEL};
+pub(crate) use train::train;
+
+use crate::coding::{get_varint32, put_varint32};
+use crate::error::{Error, Result};
+use bytes::Bytes;
+
+/// Compression of a block. The discriminants are on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[repr(u8)]
+pub enum CompressionType {
+    /// Stored as it is.
+    #[default]
+    None = 0,
+    /// Snappy.
+    Snappy = 1,
+    /// zlib: raw deflate.
+    Zlib = 2,
+    /// bzip2.
+    Bz2 = 3,
+    /// LZ4 block format.
+    Lz4 = 4,
+    /// LZ4 block format, written with more effort.
+    Lz4hc = 5,
+    /// Zstandard.
+    Zstd = 7,
+}
+
+impl CompressionType {
+    /// All of them.
+    pub const ALL: [CompressionType; 7] = [
+        CompressionType::None,
+        CompressionType::Snappy,
+        CompressionType::Zlib,
+        CompressionType::Bz2,
+        CompressionType::Lz4,
+        CompressionType::Lz4hc,
+        CompressionType::Zstd,
+    ];
+
+    /// The type stored as `b`, or `None` for one not listed here.
+    pub fn from_u8(b: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|ty| *ty as u8 == b)
+    }
+
+    /// The name in the property `rocksdb.compression`.
+    pub(crate) fn property_name(self) -> &'static str {
+        match self {
+            CompressionType::None => "NoCompression",
+            CompressionType::Snappy => "Snappy",
+            CompressionType::Zlib => "Zlib",
+            CompressionType::Bz2 => "BZip2",
+            CompressionType::Lz4 => "LZ4",
+            CompressionType::Lz4hc => "LZ4HC",
+            CompressionType::Zstd => "ZSTD",
+        }
+    }
+
+    /// The cargo feature that is missing, if the codec is not built in.
+    pub fn missing_feature(self) -> Option<&'static str> {
+        let (feature, on) = match self {
+            CompressionType::None => return None,
+            CompressionType::Snappy => ("snappy", cfg!(feature = "snappy")),
+            CompressionType::Zlib => ("zlib", cfg!(feature = "zlib")),
+            CompressionType::Bz2 => ("bzip2", cfg!(feature = "bzip2")),
+            CompressionType::Lz4 | CompressionType::Lz4hc => ("lz4", cfg!(feature = "lz4")),
+            CompressionType::Zstd => ("zstd", cfg!(feature = "zstd")),
+        };
+        (!on).then_some(feature)
+    }
+
+    fn check_built_in(self) -> Result<()> {
+        match self.missing_feature() {
+            None => Ok(()),
+            Some(feature) => Err(Error::not_supported(format_args!(
+                "compression {} is not built in (cargo feature {feature})",
+                self.property_name()
+            ))),
+        }
+    }
+
+    /// Whether blocks are compressed better with a dictionary.
+    pub(crate) fn takes_dictionary(self) -> bool {
+        matches!(
+            self,
+            CompressionType::Zlib
+                | CompressionType::Lz4
+                | CompressionType::Lz4hc
+                | CompressionType::Zstd
+        )
+    }
+}
+
+/// No block is larger: offsets inside a block are 32 bits.
+const MAX_BLOCK: usize = i32::MAX as usize;
+
+/// Why a codec failed.
+type Reason = Box<dyn std::error::Error + Send + Sync>;
+
+/// One codec, and what it keeps from block to block.
+trait Encode: Send {
+    /// Appends `raw`, compressed, to `out`. `false` if it gave up, as the
+    /// result would not have been smaller; `out` is of no use then.
+    ///
+    /// # Errors
+    /// The codec's own: memory, or a bug.
+    fn encode(&mut self, raw: &[u8], out: &mut Vec<u8>) -> std::result::Result<bool, Reason>;
+}
+
+/// Compresses blocks, one after the other, with one set of buffers.
+pub(crate) struct Compressor {
+    ty: CompressionType,
+    /// `None` stores blocks as they are.
+    codec: Option<Box<dyn Encode>>,
+    /// A block that does not get this small is stored as it is.
+    max_bytes_per_kb: u64,
+    out: Vec<u8>,
+}
+
+impl Compressor {
+    /// # Errors
+    /// `NotSupported` for a type that is not built in, and what
+    /// [`CompressionOptions::check`] says.
+    pub(crate) fn new(
+        ty: CompressionType,
+        options: &CompressionOptions,
+        dictionary: Option<&Bytes>,
+    ) -> Result<Self> {
+        ty.check_built_in()?;
+        options.check("compression_opts", ty)?;
+        Ok(Compressor {
+            ty,
+            codec: codec(ty, options, dictionary)?,
+            max_bytes_per_kb: u64::try_from(options.max_compressed_bytes_per_kb).unwrap_or(0),
+            out: Vec::new(),
+        })
+    }
+
+    /// What to store for the block `raw`, and how it is compressed. A block
+    /// that does not shrink enough is stored as it is.
+    pub(crate) fn compress<'a>(&'a mut self, raw: &'a [u8]) -> Result<(&'a [u8], CompressionType)> {
+        let stored = (raw, CompressionType::None);
+        let Some(codec) = &mut self.codec else {
+            return Ok(stored);
+        };
+        if raw.len() > MAX_BLOCK {
+            return Ok(stored);
+        }
+        self.out.clear();
+        if self.ty != CompressionType::Snappy {
+            put_varint32(&mut self.out, raw.len() as u32);
+        }
+        let smaller = codec.encode(raw, &mut self.out).map_err(|e| {
+            Error::invalid(format_args!(
+                "block does not compress with {}: {e}",
+                self.ty.property_name()
+            ))
+        })?;
+        let limit = (raw.len() as u64 * self.max_bytes_per_kb) >> 10;
+        let len = self.out.len() as u64;
+        if !smaller || len > limit || self.out.len() >= raw.len() {
+            return Ok(stored);
+        }
+        Ok((&self.out, self.ty))
+    }
+}
+
+#[cfg_attr(
+    not(feature = "zstd"),
+    expect(clippy::unnecessary_wraps, reason = "Zstandard's can fail")
+)]
+fn codec(
+    ty: CompressionType,
+    options: &CompressionOptions,
+    dictionary: Option<&Bytes>,
+) -> Result<Option<Box<dyn Encode>>> {
+    // Unused without codecs.
+    let _ = (options, dictionary);
+    Ok(match ty {
+        #[cfg(feature = "snappy")]
+        CompressionType::Snappy => Some(Box::new(snappy::Encoder::new())),
+        #[cfg(feature = "zlib")]
+        CompressionType::Zlib => Some(Box::new(zlib::Encoder::new(options, dictionary))),
+        #[cfg(feature = "bzip2")]
+        CompressionType::Bz2 => Some(Box::new(bz2::Encoder)),
+        #[cfg(feature = "lz4")]
+        CompressionType::Lz4 => Some(Box::new(lz4::Encoder::new(dictionary))),
+        #[cfg(feature = "lz4")]
+        CompressionType::Lz4hc => Some(Box::new(lz4hc::Encoder::new(options, dictionary))),
+        #[cfg(feature = "zstd")]
+        CompressionType::Zstd => {
+            let encoder = zstandard::Encoder::new(options, dictionary)
+                .map_err(|e| Error::invalid(format_args!("zstd level {}: {e}", options.level)))?;
+            Some(Box::new(encoder))
+        }
+        _ => None,
+    })
+}
+
+/// Decompresses a value that stands alone, of compression type `ty`, which is
+/// not 0.
+///
+/// # Errors
+/// As [`decompress`].
+pub(crate) fn decompress_value(ty: u8, src: &[u8]) -> Result<Vec<u8>> {
+    decompress(ty, src, None)
+}
+
+/// Decompresses the block payload `src` of compression type `ty`, which is
+/// not 0.
+///
+/// # Errors
+/// `NotSupported` naming the type when it is known but not read here;
+/// `Corruption` when the bytes are not what their type says.
+pub(crate) fn decompress(ty: u8, src: &[u8], dictionary: Option<&Dictionary>) -> Result<Vec<u8>> {
+    let Some(known) = CompressionType::from_u8(ty) else {
+        return Err(match ty {
+            6 => Error::not_supported("block compressed with Xpress"),
+            0x80..=0xfe => {
+                Error::not_supported(format_args!("block with custom compression {ty:#04x}"))
+            }
+            _ => Error::corruption(format_args!("unknown compression type {ty:#04x}")),
+        });
+    };
+    known.check_built_in()?;
+    let mut rest = src;
+    let len = match known {
+        CompressionType::None | CompressionType::Snappy => 0,
+        _ => get_varint32(&mut rest)
+            .ok_or_else(|| Error::corruption("compressed block without a size"))?,
+    } as usize;
+    // Unused without codecs.
+    let _ = (len, dictionary);
+    match known {
+        #[cfg(feature = "snappy")]
+        CompressionType::Snappy => snappy::decode(src),
+        #[cfg(feature = "zlib")]
+        CompressionType::Zlib => zlib::decode(rest, len, dictionary),
+        #[cfg(feature = "bzip2")]
+        CompressionType::Bz2 => bz2::decode(rest, len),
+        #[cfg(feature = "lz4")]
+        CompressionType::Lz4 | CompressionType::Lz4hc => lz4::decode(rest, len, dictionary),
+        #[cfg(feature = "zstd")]
+        CompressionType::Zstd => zstandard::decode(rest, len, dictionary),
+        // No other is built in.
+        _ => Ok(src.to_vec()),
+    }
+}

@@ -1,0 +1,39 @@
+//! What a block says of its uncompressed size, checked before memory is taken
+//! for it.
+
+use super::MAX_BLOCK;
+use crate::error::{Error, Result};
+
+/// Refuses a size that so many bytes cannot hold.
+pub(super) fn check_len(claimed: usize, reachable: usize) -> Result<()> {
+    if claimed > reachable.min(MAX_BLOCK) {
+        return Err(Error::corruption(format_args!(
+            "compressed block claims {claimed} bytes, more than it can hold"
+        )));
+    }
+    Ok(())
+}
+
+/// `len` zeros, if `reachable` bytes are not fewer.
+#[cfg(any(feature = "snappy", feature = "lz4", feature = "zlib"))]
+pub(super) fn zeroed(len: usize, reachable: usize) -> Result<Vec<u8>> {
+    check_len(len, reachable)?;
+    let mut out = Vec::new();
+    reserve(&mut out, len)?;
+    out.resize(len, 0);
+    Ok(out)
+}
+
+pub(super) fn reserve(out: &mut Vec<u8>, len: usize) -> Result<()> {
+    out.try_reserve_exact(len)
+        .map_err(|_| Error::corruption(format_args!("no memory for a block of {len} bytes")))
+}
+
+pub(super) fn expect_len(got: usize, claimed: usize) -> Result<()> {
+    if got != claimed {
+        return Err(Error::corruption(format_args!(
+            "compressed block claims {claimed} bytes and holds {got}"
+        )));
+    }
+    Ok(())
+}

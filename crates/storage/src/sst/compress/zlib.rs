@@ -1,0 +1,85 @@
+//! zlib: one raw deflate stream.
+
+use super::dictionary::Dictionary;
+use super::size::{expect_len, zeroed};
+use super::{CompressionOptions, Encode, Reason};
+use crate::error::{Error, Result};
+use bytes::Bytes;
+use std::cell::RefCell;
+use zlib_rs::{Deflate, DeflateConfig, DeflateFlush, Inflate, InflateFlush, Status, Strategy};
+
+/// RocksDB's.
+const MEM_LEVEL: i32 = 8;
+
+pub(super) struct Encoder {
+    deflate: Deflate,
+    dictionary: Option<Bytes>,
+}
+
+impl Encoder {
+    /// `options` were checked for zlib.
+    pub(super) fn new(options: &CompressionOptions, dictionary: Option<&Bytes>) -> Self {
+        let config = DeflateConfig {
+            level: options.level().unwrap_or(-1).clamp(-1, 9),
+            window_bits: options.window_bits.clamp(-14, -9),
+            mem_level: MEM_LEVEL,
+            strategy: match options.strategy {
+                1 => Strategy::Filtered,
+                2 => Strategy::HuffmanOnly,
+                3 => Strategy::Rle,
+                4 => Strategy::Fixed,
+                _ => Strategy::Default,
+            },
+            ..DeflateConfig::default()
+        };
+        Encoder {
+            deflate: Deflate::new_with_config(config),
+            dictionary: dictionary.cloned(),
+        }
+    }
+}
+
+impl Encode for Encoder {
+    fn encode(&mut self, raw: &[u8], out: &mut Vec<u8>) -> std::result::Result<bool, Reason> {
+        self.deflate.reset();
+        if let Some(dictionary) = &self.dictionary {
+            (self.deflate.set_dictionary(dictionary)).map_err(|e| e.as_str())?;
+        }
+        let start = out.len();
+        out.resize(start + raw.len(), 0);
+        let status = self
+            .deflate
+            .compress(raw, &mut out[start..], DeflateFlush::Finish)
+            .map_err(|e| e.as_str())?;
+        out.truncate(start + self.deflate.total_out() as usize);
+        // Anything else says that it did not fit.
+        Ok(status == Status::StreamEnd)
+    }
+}
+
+/// Whatever the window was: the largest one takes all.
+const WINDOW_BITS: u8 = 15;
+
+thread_local! {
+    /// Setting one up costs more than decompressing a block.
+    static INFLATE: RefCell<Inflate> = RefCell::new(Inflate::new(false, WINDOW_BITS));
+}
+
+pub(super) fn decode(src: &[u8], len: usize, dictionary: Option<&Dictionary>) -> Result<Vec<u8>> {
+    // A match of 258 bytes takes 2 bits.
+    let mut out = zeroed(len, src.len().saturating_mul(1032))?;
+    let bad = |what: &str| Error::corruption(format_args!("bad zlib block: {what}"));
+    INFLATE.with_borrow_mut(|inflate| {
+        inflate.reset(false);
+        if let Some(dictionary) = dictionary {
+            (inflate.set_dictionary(dictionary.raw())).map_err(|e| bad(e.as_str()))?;
+        }
+        match inflate.decompress(src, &mut out, InflateFlush::Finish) {
+            Ok(Status::StreamEnd) => {}
+            Ok(_) => return Err(bad("it does not end where it should")),
+            Err(e) => return Err(bad(e.as_str())),
+        }
+        expect_len(inflate.total_out() as usize, len)
+    })?;
+    Ok(out)
+}

@@ -1,0 +1,111 @@
+//! What one call may ask of the file system: nothing, or only for so long.
+
+use crate::error::{Error, ErrorKind, Result};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Limits of the reads of files that one call makes. None by default.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ReadLimits {
+    /// No file is opened or read: what is not in memory is `Incomplete`.
+    pub memory_only: bool,
+    /// No file is read after this moment, in microseconds since 1970: the call
+    /// is `TimedOut`. 0 is no limit.
+    pub deadline: u64,
+    /// A read of a file that took longer, in microseconds, is `TimedOut`. 0 is
+    /// no limit. The read is not interrupted.
+    pub timeout: u64,
+}
+
+impl ReadLimits {
+    /// What `read` gives, which reads a file, within the limits.
+    ///
+    /// # Errors
+    /// `Incomplete` if nothing may be read, `TimedOut` if the deadline has
+    /// passed or `read` took too long, and what `read` fails with.
+    #[inline]
+    pub fn run<T>(self, read: impl FnOnce() -> Result<T>) -> Result<T> {
+        if self == ReadLimits::default() {
+            return read();
+        }
+        self.run_limited(read)
+    }
+
+    #[cold]
+    fn run_limited<T>(self, read: impl FnOnce() -> Result<T>) -> Result<T> {
+        if self.memory_only {
+            return Err(Error::new(ErrorKind::Incomplete, "no blocking io"));
+        }
+        self.check_deadline()?;
+        let begun = Instant::now();
+        let outcome = read()?;
+        if self.timeout > 0 && begun.elapsed() > Duration::from_micros(self.timeout) {
+            return Err(Error::new(ErrorKind::TimedOut, "IO timeout exceeded"));
+        }
+        Ok(outcome)
+    }
+
+    /// Whether there is time left.
+    ///
+    /// # Errors
+    /// `TimedOut` if there is none.
+    #[inline]
+    pub fn check_deadline(self) -> Result<()> {
+        if self.deadline > 0 && now_micros() > self.deadline {
+            return Err(Error::new(ErrorKind::TimedOut, "Deadline exceeded"));
+        }
+        Ok(())
+    }
+}
+
+/// Microseconds since 1970.
+fn now_micros() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |d| u64::try_from(d.as_micros()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(limits: ReadLimits, read: impl FnOnce()) -> std::result::Result<(), ErrorKind> {
+        let read = || {
+            read();
+            Ok(())
+        };
+        limits.run(read).map_err(|e| e.kind())
+    }
+
+    #[test]
+    fn limits_forbid_and_time_reads() {
+        let none = ReadLimits::default();
+        assert_eq!(outcome(none, || ()), Ok(()));
+        let memory = ReadLimits {
+            memory_only: true,
+            ..none
+        };
+        let unread = || panic!("a file was read");
+        assert_eq!(outcome(memory, unread), Err(ErrorKind::Incomplete));
+        let past = ReadLimits {
+            deadline: 1,
+            ..none
+        };
+        assert_eq!(outcome(past, unread), Err(ErrorKind::TimedOut));
+        let ample = ReadLimits {
+            deadline: u64::MAX,
+            timeout: u64::MAX,
+            ..none
+        };
+        assert_eq!(outcome(ample, || ()), Ok(()));
+        let slow = || {
+            let begun = Instant::now();
+            while begun.elapsed() < Duration::from_micros(50) {
+                std::hint::spin_loop();
+            }
+        };
+        let short = ReadLimits {
+            timeout: 10,
+            ..none
+        };
+        assert_eq!(outcome(short, slow), Err(ErrorKind::TimedOut));
+    }
+}

@@ -1,0 +1,73 @@
+//! Appending blocks to the file of a table being built.
+
+use super::compress::CompressionType;
+use super::handle::{BlockHandle, TRAILER_LEN};
+use crate::checksum::{ChecksumType, block_checksum, context};
+use crate::error::Result;
+use crate::fs::{BufferedWriter, WritableFile};
+use std::collections::BTreeSet;
+
+/// The file of a table being built, and how its blocks are sealed.
+pub(crate) struct BlockSink {
+    pub(crate) file: BufferedWriter,
+    checksum: ChecksumType,
+    /// Goes into every checksum together with the block's offset; 0 for none.
+    base_context: u32,
+    offset: u64,
+    /// The compressions of the blocks so far, "none" left out.
+    compressions: BTreeSet<u8>,
+}
+
+impl BlockSink {
+    pub(crate) fn new(file: BufferedWriter, checksum: ChecksumType, base_context: u32) -> Self {
+        BlockSink {
+            file,
+            checksum,
+            base_context,
+            offset: 0,
+            compressions: BTreeSet::new(),
+        }
+    }
+
+    /// Bytes written so far.
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// What goes into every checksum besides the block; 0 for nothing.
+    pub(crate) fn base_context(&self) -> u32 {
+        self.base_context
+    }
+
+    /// The compressions of the blocks so far, in ascending order, "none" left
+    /// out.
+    pub(crate) fn compressions(&self) -> impl Iterator<Item = u8> {
+        self.compressions.iter().copied()
+    }
+
+    /// Appends a block that `ty` says how to read, and its trailer.
+    pub(crate) fn append(&mut self, payload: &[u8], ty: CompressionType) -> Result<BlockHandle> {
+        let handle = BlockHandle {
+            offset: self.offset,
+            size: payload.len() as u64,
+        };
+        let sum = block_checksum(self.checksum, payload, ty as u8)
+            .wrapping_add(context(self.base_context, self.offset))
+            .to_le_bytes();
+        self.file.append(payload)?;
+        self.file
+            .append(&[ty as u8, sum[0], sum[1], sum[2], sum[3]])?;
+        self.offset += (payload.len() + TRAILER_LEN) as u64;
+        if ty != CompressionType::None {
+            self.compressions.insert(ty as u8);
+        }
+        Ok(handle)
+    }
+
+    /// Appends bytes that are no block.
+    pub(crate) fn append_raw(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.append(bytes)?;
+        self.offset += bytes.len() as u64;
+        Ok(())
+    }
+}

@@ -1,0 +1,59 @@
+//! Every fuzz target over its stored corpus, and over what the fixtures are
+//! made of.
+
+use crate::sst::fixtures;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use whitewater_storage::fuzzing::{TARGETS, run, seeds};
+
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let mut out: Vec<PathBuf> = match fs::read_dir(dir) {
+        Ok(entries) => entries.map(|e| e.expect("readable").path()).collect(),
+        Err(e) => panic!("{}: {e}", dir.display()),
+    };
+    out.sort();
+    out
+}
+
+#[test]
+fn stored_corpora_pass() {
+    let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    for (name, target) in TARGETS {
+        let inputs = files(&corpora.join(name));
+        assert!(!inputs.is_empty(), "no corpus of {name}");
+        for path in inputs {
+            let input = fs::read(&path).expect("readable");
+            if std::panic::catch_unwind(|| target(&input)).is_err() {
+                panic!("{name}: {}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn what_fixtures_are_made_of_passes() {
+    let Some(dir) = fixtures::directory() else {
+        return;
+    };
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    for path in files(&dir)
+        .iter()
+        .filter(|d| d.is_dir())
+        .flat_map(|d| files(d))
+    {
+        let name = path
+            .file_name()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned();
+        for (target, input) in seeds::of_file(&name, &fs::read(&path).expect("readable")) {
+            run(target, &input);
+            *seen.entry(target).or_default() += 1;
+        }
+    }
+    let names: Vec<&str> = seen.keys().copied().collect();
+    let mut all: Vec<&str> = TARGETS.iter().map(|(name, _)| *name).collect();
+    all.sort_unstable();
+    assert_eq!(names, all, "{seen:?}");
+}

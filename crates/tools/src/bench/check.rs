@@ -1,0 +1,186 @@
+//! Ranges of the flags that single workloads have.
+
+use super::engine::{Failure, Result};
+use super::flags::Flags;
+use super::mix::Mix;
+
+/// How the sizes of values are spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sizes {
+    /// All alike.
+    Fixed,
+    /// Each size between the least and the most as likely as any other.
+    Uniform(usize, usize),
+    /// Around the middle of the least and the most, a sixth of their distance
+    /// the standard deviation, cut at both.
+    Normal(usize, usize),
+}
+
+/// What removes expired entries of `timeseries`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expiry {
+    /// Nothing.
+    None,
+    /// Readers that look for them.
+    Delete,
+}
+
+impl Flags {
+    /// # Errors
+    /// Names the first flag of a workload that is out of range.
+    pub(super) fn check_workloads(&self) -> Result<()> {
+        if self.use_existing_keys && !self.use_existing_db {
+            return Err(Failure(
+                "--use_existing_keys needs --use_existing_db".to_owned(),
+            ));
+        }
+        for (name, percent) in [
+            ("readwritepercent", self.readwritepercent),
+            ("deletepercent", self.deletepercent),
+            ("mergereadpercent", self.mergereadpercent),
+            (
+                "readwritepercent and --deletepercent",
+                self.readwritepercent.saturating_add(self.deletepercent),
+            ),
+        ] {
+            if !(0..=100).contains(&percent) {
+                return Err(Failure(format!(
+                    "--{name}: {percent} is not between 0 and 100 percent"
+                )));
+            }
+        }
+        for (name, count) in [
+            ("multiread_stride", self.multiread_stride),
+            ("max_scan_distance", self.max_scan_distance),
+            (
+                "writes_per_range_tombstone",
+                self.writes_per_range_tombstone,
+            ),
+            (
+                "writes_before_delete_range",
+                self.writes_before_delete_range,
+            ),
+            ("range_tombstone_width", self.range_tombstone_width),
+            ("max_num_range_tombstones", self.max_num_range_tombstones),
+            ("num_deletion_threads", self.num_deletion_threads.into()),
+        ] {
+            if count < 0 {
+                return Err(Failure(format!("--{name}={count} is less than 0")));
+            }
+        }
+        for (name, count) in [
+            ("numdistinct", self.numdistinct),
+            ("key_id_range", self.key_id_range.into()),
+            ("mix_max_scan_len", self.mix_max_scan_len),
+            ("mix_max_value_size", self.mix_max_value_size),
+        ] {
+            if count < 1 {
+                return Err(Failure(format!("--{name}={count} is less than 1")));
+            }
+        }
+        for (name, number) in [
+            ("read_random_exp_range", self.read_random_exp_range),
+            ("stddev", self.stddev),
+        ] {
+            if number < 0.0 {
+                return Err(Failure(format!("--{name}={number} is less than 0")));
+            }
+        }
+        self.sizes()?;
+        self.expiry()?;
+        Mix::new(self, self.num.unsigned_abs())?;
+        Ok(())
+    }
+
+    /// `value_size_distribution_type`, read.
+    ///
+    /// # Errors
+    /// A distribution that is unknown, or bounds that are none.
+    pub fn sizes(&self) -> Result<Sizes> {
+        let (least, most) = (self.value_size_min, self.value_size_max);
+        let bounds = match (usize::try_from(least), usize::try_from(most)) {
+            (Ok(least), Ok(most)) if least <= most => Some((least, most)),
+            _ => None,
+        };
+        match (self.value_size_distribution_type.as_str(), bounds) {
+            ("fixed", _) => Ok(Sizes::Fixed),
+            ("uniform", Some((least, most))) => Ok(Sizes::Uniform(least, most)),
+            ("normal", Some((least, most))) => Ok(Sizes::Normal(least, most)),
+            ("uniform" | "normal", None) => Err(Failure(format!(
+                "--value_size_min={least} is negative or more than --value_size_max={most}"
+            ))),
+            (name, _) => Err(Failure(format!(
+                "--value_size_distribution_type={name}: unknown; there are fixed, uniform and normal"
+            ))),
+        }
+    }
+
+    /// `expire_style`, read.
+    ///
+    /// # Errors
+    /// A style that is unknown, or that this build lacks.
+    pub fn expiry(&self) -> Result<Expiry> {
+        match self.expire_style.as_str() {
+            "none" => Ok(Expiry::None),
+            "delete" => Ok(Expiry::Delete),
+            "compaction_filter" => Err(Failure(
+                "--expire_style=compaction_filter: this build has no compaction filters yet; it has none and delete"
+                    .to_owned(),
+            )),
+            name => Err(Failure(format!(
+                "--expire_style={name}: unknown; there are none and delete"
+            ))),
+        }
+    }
+
+    /// Bytes of the largest value that the flags can ask for.
+    pub fn largest_value(&self) -> usize {
+        let size = match self.sizes() {
+            Ok(Sizes::Uniform(_, most) | Sizes::Normal(_, most)) => most,
+            Ok(Sizes::Fixed) | Err(_) => 0,
+        };
+        size.max(usize::try_from(self.value_size).unwrap_or(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_checked_by_name() {
+        for (name, text) in [
+            ("use_existing_keys", "true"),
+            ("readwritepercent", "101"),
+            ("deletepercent", "11"),
+            ("mergereadpercent", "-1"),
+            ("multiread_stride", "-1"),
+            ("max_scan_distance", "-1"),
+            ("range_tombstone_width", "-1"),
+            ("numdistinct", "0"),
+            ("key_id_range", "0"),
+            ("stddev", "-1"),
+            ("read_random_exp_range", "-0.5"),
+            ("value_size_distribution_type", "zipf"),
+            ("expire_style", "compaction_filter"),
+            ("expire_style", "never"),
+            ("mix_max_scan_len", "0"),
+            ("mix_max_value_size", "0"),
+            ("mix_get_ratio", "-1"),
+            ("mix_get_ratio", "0"),
+        ] {
+            let mut flags = Flags::default();
+            flags.set(name, text).expect("the type is right");
+            let error = flags.validate().expect_err(name).to_string();
+            assert!(error.contains(name), "{error}");
+        }
+        let mut flags = Flags {
+            value_size_distribution_type: "normal".into(),
+            ..Flags::default()
+        };
+        assert_eq!(flags.sizes(), Ok(Sizes::Normal(100, 102_400)));
+        assert_eq!(flags.largest_value(), 102_400);
+        flags.value_size_max = 99;
+        assert!(flags.sizes().is_err());
+    }
+}

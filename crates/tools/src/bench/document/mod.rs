@@ -1,0 +1,265 @@
+//! The results of a run as JSON and as a page (`--json`, `--html`).
+
+mod charts;
+
+use serde_json::{Value, json};
+use whitewater_memtable_bench::machine::{self, Machine};
+
+use super::clock;
+use super::contention::Contention;
+use super::engine::Result;
+use super::flags::{FlagSet, Flags};
+use super::histogram::{self, Latencies};
+use super::report::median;
+use super::runner::Outcome;
+use super::stats::Operation;
+use super::timeline::Timeline;
+use crate::page;
+
+/// What one engine did in one configuration.
+#[derive(Clone, Debug, Default)]
+pub struct Column {
+    /// The engine's name and version.
+    pub engine: String,
+    /// Name of the configuration; empty if there is only one.
+    pub configuration: String,
+    /// The value of the flag that is swept; empty if none is.
+    pub at: String,
+    /// The command line that does this alone.
+    pub command: String,
+    /// Its benchmarks, in the order of the list.
+    pub rows: Vec<Row>,
+}
+
+impl Column {
+    /// Adds another round.
+    pub fn add(&mut self, rows: Vec<Row>) {
+        for (sum, row) in self.rows.iter_mut().zip(rows) {
+            sum.add(row);
+        }
+    }
+
+    /// What tells it from others at the same value.
+    pub fn label(&self) -> &str {
+        match self.configuration.as_str() {
+            "" => self.engine.trim_end(),
+            name => name,
+        }
+    }
+}
+
+/// All measured runs of one benchmark.
+#[derive(Clone, Debug, Default)]
+pub struct Row {
+    /// Name of the benchmark.
+    pub name: &'static str,
+    /// Operations per second of each run.
+    pub operations: Vec<f64>,
+    /// Megabytes per second of each run that has them.
+    pub megabytes: Vec<f64>,
+    /// What all of these runs cost the threads and the system, if that was
+    /// asked for.
+    pub contention: Option<Contention>,
+    /// How long operations took in all of these runs, if they were timed.
+    pub latencies: Vec<(Operation, Latencies)>,
+    /// The last of these runs over time.
+    pub timeline: Timeline,
+}
+
+impl Row {
+    /// The runs of one step.
+    pub fn of(outcome: &Outcome) -> Self {
+        Row {
+            name: outcome.name,
+            operations: outcome.samples.operations().to_vec(),
+            megabytes: outcome.samples.megabytes().to_vec(),
+            contention: outcome.contention.clone(),
+            latencies: outcome.latencies.clone(),
+            timeline: outcome.timeline.clone(),
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.operations.extend(other.operations);
+        self.megabytes.extend(other.megabytes);
+        self.timeline = other.timeline;
+        let latencies = other
+            .latencies
+            .iter()
+            .map(|(operation, all)| (*operation, all));
+        histogram::merge_all(&mut self.latencies, latencies);
+        if let (Some(sum), Some(cost)) = (&mut self.contention, &other.contention) {
+            sum.add(cost);
+        }
+    }
+}
+
+/// Columns by configuration and value.
+#[derive(Debug)]
+pub struct Table<'c> {
+    columns: &'c [Column],
+    /// Names of the benchmarks.
+    pub benchmarks: Vec<&'static str>,
+    /// Labels of the configurations, in the order of the run.
+    pub configurations: Vec<String>,
+    /// Values of the flag that is swept, in their order.
+    pub values: Vec<String>,
+}
+
+impl<'c> Table<'c> {
+    /// The table of these columns.
+    pub fn of(columns: &'c [Column]) -> Self {
+        let mut configurations: Vec<String> = Vec::new();
+        let mut values: Vec<String> = Vec::new();
+        for column in columns {
+            if configurations.iter().all(|known| known != column.label()) {
+                configurations.push(column.label().to_owned());
+            }
+            if !values.contains(&column.at) {
+                values.push(column.at.clone());
+            }
+        }
+        let rows = columns.first().map_or(&[][..], |column| &column.rows);
+        Self {
+            columns,
+            benchmarks: rows.iter().map(|row| row.name).collect(),
+            configurations,
+            values,
+        }
+    }
+
+    /// What the configuration and value of these numbers did in a benchmark.
+    pub fn row(&self, benchmark: usize, configuration: usize, value: usize) -> Option<&'c Row> {
+        let (label, at) = (
+            self.configurations.get(configuration)?,
+            self.values.get(value)?,
+        );
+        let mut columns = self.columns.iter();
+        let column = columns.find(|column| column.label() == label && column.at == *at)?;
+        column.rows.get(benchmark)
+    }
+
+    /// Its median of operations per second.
+    pub fn rate(&self, benchmark: usize, configuration: usize, value: usize) -> Option<f64> {
+        let row = self.row(benchmark, configuration, value)?;
+        Some(median(&row.operations))
+    }
+}
+
+/// Percentiles that are reported.
+const PERCENTILES: [f64; 6] = [50.0, 75.0, 90.0, 99.0, 99.9, 99.99];
+
+/// The files a run will write, and what is to be known at its start.
+#[derive(Debug)]
+pub struct Document<'a> {
+    flags: &'a Flags,
+    seed: u64,
+    /// The flag that is swept; empty if none is.
+    swept: String,
+    machine: Machine,
+}
+
+impl<'a> Document<'a> {
+    /// For a run that begins now.
+    pub fn begin(flags: &'a Flags, seed: u64) -> Self {
+        Document {
+            flags,
+            seed,
+            swept: String::new(),
+            machine: Machine::now(),
+        }
+    }
+
+    /// Says which flag is swept.
+    #[must_use]
+    pub fn over(mut self, flag: &str) -> Self {
+        flag.clone_into(&mut self.swept);
+        self
+    }
+
+    /// Writes the files that the flags ask for.
+    ///
+    /// # Errors
+    /// Names the file that cannot be written.
+    pub fn save(&self, columns: &[Column]) -> Result<()> {
+        page::save(&self.flags.json_file, || {
+            Ok(serde_json::to_string_pretty(&self.json(columns))? + "\n")
+        })?;
+        page::save(&self.flags.html_file, || self.page(columns).html())
+    }
+
+    /// The command line of the whole run.
+    fn command(&self) -> String {
+        self.flags.command_line(&["json_file", "html_file"])
+    }
+
+    fn json(&self, columns: &[Column]) -> Value {
+        let settings: serde_json::Map<_, _> = Flags::table()
+            .iter()
+            .map(|spec| {
+                let text = self.flags.text_of(spec.name);
+                (spec.name.to_owned(), text.trim_matches('"').into())
+            })
+            .collect();
+        let results: Vec<_> = columns
+            .iter()
+            .flat_map(|column| column.rows.iter().map(move |row| (column, row)))
+            .map(|(column, row)| self.result(column, row))
+            .collect();
+        json!({
+            "program": "db_bench",
+            "version": env!("CARGO_PKG_VERSION"),
+            "date": clock::timestamp(),
+            "command": self.command(),
+            "machine": {
+                "processor": self.machine.processor,
+                "cores": self.machine.cores,
+                "load_before": self.machine.load,
+                "load_after": machine::load(),
+                "transparent_huge_pages": self.machine.huge_pages,
+            },
+            "seed": self.seed,
+            "settings": settings,
+            "results": results,
+        })
+    }
+
+    fn result(&self, column: &Column, row: &Row) -> Value {
+        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let latencies: serde_json::Map<_, _> = row
+            .latencies
+            .iter()
+            .map(|(operation, all)| (operation.word().to_owned(), latency(all)))
+            .collect();
+        let (slowed, stopped) = row.timeline.stalls();
+        json!({
+            "engine": column.engine,
+            "configuration": some(&column.configuration),
+            "swept": some(&self.swept).map(|flag| json!({ "flag": flag, "value": column.at })),
+            "command": some(&column.command),
+            "benchmark": row.name,
+            "operations_per_second": median(&row.operations),
+            "megabytes_per_second":
+                (!row.megabytes.is_empty()).then(|| median(&row.megabytes)),
+            "runs": row.operations,
+            "latency_microseconds": latencies,
+            "stalls": { "slowed_percent": slowed, "stopped_percent": stopped },
+            "timeline": row.timeline.json(),
+            "contention": row.contention.as_ref().map(Contention::json),
+        })
+    }
+}
+
+fn latency(all: &Latencies) -> Value {
+    let mut object: serde_json::Map<String, Value> = PERCENTILES
+        .into_iter()
+        .map(|percentile| (format!("p{percentile}"), all.micros_at(percentile).into()))
+        .collect();
+    object.insert("count".to_owned(), all.count().into());
+    object.insert("mean".to_owned(), all.mean_micros().into());
+    object.insert("max".to_owned(), all.most_micros().into());
+    object.into()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! What each benchmark does, operation by operation, with the semantics of
+//! RocksDB's db_bench.
+
+mod beside;
+mod mixed;
+mod mixgraph;
+mod reads;
+mod replace;
+mod scans;
+mod series;
+mod update;
+mod verify;
+mod write;
+
+use super::engine::{Engine, Result};
+use super::keygen::Order;
+use super::plan::{Beside, Task};
+use super::worker::Worker;
+use update::Change;
+
+/// Runs one thread's share of the job.
+///
+/// # Errors
+/// Those of the engine.
+pub fn run<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
+    let benchmark = worker.job().benchmark;
+    match (benchmark.beside, worker.id) {
+        (Some(Beside::Scan), 0) => beside::scan(worker),
+        (Some(Beside::Put), 0) => beside::write(worker, false),
+        (Some(Beside::Merge), 0) => beside::write(worker, true),
+        _ => match benchmark.task {
+            Task::FillSequential => write::fill(worker, Order::Sequential),
+            Task::FillRandom => write::fill(worker, Order::Random),
+            Task::FillUnique => write::fill(worker, Order::Unique),
+            Task::FillAndSeek => scans::fill_and_seek(worker),
+            Task::Update => update::run(worker, Change::Replace),
+            Task::Xor => update::run(worker, Change::Xor),
+            Task::Append => update::run(worker, Change::Append),
+            Task::Merge => mixed::merge(worker),
+            Task::ReadAndWrite => mixed::read_and_write(worker),
+            Task::ReadAndMerge => mixed::read_and_merge(worker),
+            Task::Verify => verify::run(worker),
+            Task::Mix => mixgraph::run(worker),
+            Task::Replace => replace::run(worker),
+            Task::TimeSeries => series::run(worker),
+            Task::ReadRandom => reads::random(worker),
+            Task::ReadFast => reads::fast(worker),
+            Task::MultiRead => reads::many(worker),
+            Task::ApproximateSizes => reads::sizes(worker),
+            Task::Scan => scans::all(worker, false),
+            Task::ScanReverse => scans::all(worker, true),
+            Task::Seek => scans::seek(worker),
+            Task::NewIterator => scans::create(worker),
+            Task::DeleteRandom => write::delete(worker, Order::Random),
+            Task::DeleteSequential => write::delete(worker, Order::Sequential),
+            Task::Compact => {
+                worker.engine.compact(true);
+                Ok(())
+            }
+            // The runner does these itself, without threads.
+            Task::CompactAll | Task::Flush | Task::WaitForCompaction | Task::Property(_) => Ok(()),
+        },
+    }
+}

@@ -1,0 +1,222 @@
+//! The command line.
+//!
+//! RocksDB's spellings work too: flags with underscores, and the names of
+//! `ldb`'s commands as aliases.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use super::failure::Result;
+use super::session::Session;
+use super::{
+    bulk, check, families, files, idump, inspect, maintain, manifest, options, point, scan, sst,
+    wal,
+};
+
+const LONG_ABOUT: &str = "\
+Looks into databases of Whitewater and RocksDB, and changes them: RocksDB's ldb and sst_dump in \
+one program.
+
+Data goes to standard output, messages to standard error. Commands that only read never write to \
+the database's directory and work beside a process that has it open; commands that write need it \
+for themselves.";
+
+const EXAMPLES: &str = "\
+Examples:
+  ww --db /data/db scan --from user: --max-keys 10
+  ww --db /data/db --column-family orders get --hex 0x6B31
+  ww manifest-dump /data/db --edits
+  ww sst-dump /data/db/000012.sst --command properties
+  ww --db /data/db dump --hex | ww --db /data/copy load --hex --create-if-missing
+
+Exit codes:
+  0  done; found
+  1  not found, or a check failed
+  2  wrong command line or input
+  3  the database or a file could not be read or written";
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "ww",
+    version,
+    about = "Looks into databases and changes them, as RocksDB's ldb and sst_dump do",
+    long_about = LONG_ABOUT,
+    after_help = EXAMPLES,
+    max_term_width = 100,
+)]
+pub struct Cli {
+    /// Arguments that all commands have.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Arguments that all commands have.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Global {
+    /// The database's directory.
+    #[arg(long, global = true, value_name = "PATH")]
+    pub db: Option<PathBuf>,
+    /// The column family to read or write.
+    #[arg(
+        long,
+        visible_alias = "cf",
+        global = true,
+        value_name = "NAME",
+        default_value = "default"
+    )]
+    pub column_family: String,
+    /// Keys and values are hexadecimal digits, in and out.
+    #[arg(long, global = true)]
+    pub hex: bool,
+    /// Keys are hexadecimal digits, in and out.
+    #[arg(long, global = true)]
+    pub key_hex: bool,
+    /// Values are hexadecimal digits, in and out.
+    #[arg(long, global = true)]
+    pub value_hex: bool,
+    /// The database was written with times to live: values end with the time they
+    /// were written at, which is neither shown nor to be given.
+    #[arg(long, global = true)]
+    pub ttl: bool,
+    /// Output is JSON, one value on a line. Keys and values that are not UTF-8
+    /// are in `key_hex` and `value_hex`.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Read as a secondary instance that keeps its own files in this directory.
+    #[arg(long, global = true, value_name = "PATH")]
+    pub secondary_path: Option<PathBuf>,
+    /// Whether to open the database with the options of its newest OPTIONS file;
+    /// those that cannot be honoured are passed over with a warning.
+    #[arg(
+        long,
+        global = true,
+        value_name = "BOOL",
+        default_value_t = true,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        action = clap::ArgAction::Set
+    )]
+    pub try_load_options: bool,
+    /// The merge operator; without it, the one that the OPTIONS file names, if it
+    /// is one of these.
+    #[arg(long, global = true, value_name = "NAME")]
+    pub merge_operator: Option<super::open::Operator>,
+    /// No warnings and no progress.
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+#[expect(missing_docs, reason = "the arguments' types have the commands' docs")]
+pub enum Command {
+    Get(point::Get),
+    Put(point::Put),
+    Delete(point::Delete),
+    #[command(alias = "delete-range", alias = "delete_range")]
+    Deleterange(point::DeleteRange),
+    Merge(point::Merge),
+    #[command(alias = "batch-put", alias = "batch_put")]
+    Batchput(point::BatchPut),
+    Scan(scan::Scan),
+    Dump(bulk::Dump),
+    Load(bulk::Load),
+    #[command(visible_alias = "write_extern_sst")]
+    WriteSst(bulk::WriteSst),
+    #[command(visible_alias = "ingest_extern_sst")]
+    Ingest(bulk::Ingest),
+    #[command(visible_alias = "list_column_families")]
+    ListColumnFamilies(families::List),
+    #[command(visible_alias = "create_column_family")]
+    CreateColumnFamily(families::Create),
+    #[command(visible_alias = "drop_column_family")]
+    DropColumnFamily(families::Drop),
+    #[command(alias = "approx-size", alias = "approx_size")]
+    Approxsize(inspect::ApproxSize),
+    #[command(visible_alias = "list_live_files_metadata")]
+    LiveFiles(inspect::LiveFiles),
+    #[command(visible_alias = "get_property", alias = "property")]
+    Properties(inspect::Properties),
+    Files(files::Files),
+    #[command(alias = "check-consistency", alias = "check_consistency")]
+    Checkconsistency(check::Check),
+    Compact(maintain::Compact),
+    Repair(maintain::Repair),
+    Checkpoint(maintain::Checkpoint),
+    #[command(visible_alias = "manifest_dump")]
+    ManifestDump(manifest::Dump),
+    #[command(visible_alias = "dump_wal", alias = "wal_dump")]
+    WalDump(wal::Dump),
+    #[command(visible_alias = "sst_dump")]
+    SstDump(sst::Dump),
+    Idump(idump::Dump),
+    Options(options::Show),
+}
+
+impl Command {
+    /// Does it.
+    ///
+    /// # Errors
+    /// Those of the command.
+    pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
+        match self {
+            Command::Get(c) => c.run(session),
+            Command::Put(c) => c.run(session),
+            Command::Delete(c) => c.run(session),
+            Command::Deleterange(c) => c.run(session),
+            Command::Merge(c) => c.run(session),
+            Command::Batchput(c) => c.run(session),
+            Command::Scan(c) => c.run(session),
+            Command::Dump(c) => c.run(session),
+            Command::Load(c) => c.run(session),
+            Command::WriteSst(c) => c.run(session),
+            Command::Ingest(c) => c.run(session),
+            Command::ListColumnFamilies(c) => c.run(session),
+            Command::CreateColumnFamily(c) => c.run(session),
+            Command::DropColumnFamily(c) => c.run(session),
+            Command::Approxsize(c) => c.run(session),
+            Command::LiveFiles(c) => c.run(session),
+            Command::Properties(c) => c.run(session),
+            Command::Files(c) => c.run(session),
+            Command::Checkconsistency(c) => c.run(session),
+            Command::Compact(c) => c.run(session),
+            Command::Repair(c) => c.run(session),
+            Command::Checkpoint(c) => c.run(session),
+            Command::ManifestDump(c) => c.run(session),
+            Command::WalDump(c) => c.run(session),
+            Command::SstDump(c) => c.run(session),
+            Command::Idump(c) => c.run(session),
+            Command::Options(c) => c.run(session),
+        }
+    }
+}
+
+/// `--column_family=x_y` as `--column-family=x_y`: RocksDB's flags have
+/// underscores.
+pub fn with_dashes(argument: OsString) -> OsString {
+    let bytes = argument.as_bytes();
+    let Some(flag) = bytes.strip_prefix(b"--") else {
+        return argument;
+    };
+    let end = flag.iter().position(|&byte| byte == b'=');
+    let (name, rest) = flag.split_at(end.unwrap_or(flag.len()));
+    let dash = |byte: &u8| if *byte == b'_' { b'-' } else { *byte };
+    let mut changed = b"--".to_vec();
+    changed.extend(name.iter().map(dash));
+    changed.extend(rest);
+    OsString::from_vec(changed)
+}
+
+/// The bytes of an argument.
+pub fn bytes(argument: &OsStr) -> &[u8] {
+    argument.as_bytes()
+}

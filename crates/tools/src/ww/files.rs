@@ -1,0 +1,205 @@
+//! What each file in a database's directory is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use clap::Args;
+use serde_json::Value;
+use whitewater_storage::filename::{self, FileType};
+
+use super::failure::{Failure, Result};
+use super::session::{Place, Session};
+use super::state::{State, log_dir};
+
+/// Says what each file of a database is, and whether it is needed.
+///
+/// Exit code 1 when a table is missing that the manifest names.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ww files /data/db")]
+pub struct Files {
+    #[command(flatten)]
+    place: Place,
+}
+
+impl Files {
+    /// Prints it.
+    ///
+    /// # Errors
+    /// The directory cannot be listed; a table is missing.
+    pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
+        let dir = &self.place.of(session)?;
+        let state = match State::read(dir) {
+            Ok(state) => Some(state),
+            Err(e) => {
+                session.warn(format_args!("what is in use is not known: {e}"));
+                None
+            }
+        };
+        let mut found = list(dir)?;
+        let logs = log_dir(dir);
+        let elsewhere = logs != *dir;
+        if elsewhere {
+            let outside = list(&logs)?.into_iter();
+            found.extend(
+                outside.map(|(name, size)| (logs.join(name).to_string_lossy().into_owned(), size)),
+            );
+        }
+        let newest = found.keys().filter_map(|name| match filename::parse(name) {
+            Some(FileType::Options(number)) => Some(number),
+            _ => None,
+        });
+        let newest = newest.max();
+        let mut rows = Vec::new();
+        for (name, size) in &found {
+            let base = Path::new(name).file_name().and_then(|name| name.to_str());
+            let (kind, what) = describe(base.unwrap_or_default(), state.as_ref(), newest);
+            let row: [Value; 4] = [
+                name.as_str().into(),
+                (*size).into(),
+                kind.into(),
+                what.into(),
+            ];
+            rows.push(row.to_vec());
+        }
+        let missing = state
+            .map(|state| missing(&state, &found))
+            .unwrap_or_default();
+        for (name, what) in &missing {
+            let row: [Value; 4] = [
+                name.as_str().into(),
+                0.into(),
+                "table".into(),
+                what.as_str().into(),
+            ];
+            rows.push(row.to_vec());
+        }
+        session.table(&["file", "size", "kind", "state"], &rows)?;
+        match missing.len() {
+            0 => Ok(()),
+            n => Err(Failure::negative(format_args!("{n} tables are missing"))),
+        }
+    }
+}
+
+/// Names and sizes of the files in `dir`; those of directories are 0.
+fn list(dir: &Path) -> Result<BTreeMap<String, u64>> {
+    let failed = |e: std::io::Error| Failure::io(dir, &e);
+    let mut files = BTreeMap::new();
+    for entry in std::fs::read_dir(dir).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let mut name = entry.file_name().to_string_lossy().into_owned();
+        // One that a writer has deleted meanwhile is none.
+        let Ok(found) = entry.metadata() else {
+            continue;
+        };
+        if found.is_dir() {
+            name.push('/');
+        }
+        files.insert(name, if found.is_file() { found.len() } else { 0 });
+    }
+    Ok(files)
+}
+
+/// Tables that the manifest names and that are not there.
+fn missing(state: &State, found: &BTreeMap<String, u64>) -> Vec<(String, String)> {
+    let there: BTreeSet<u64> = found
+        .keys()
+        .filter_map(|name| match filename::parse(name) {
+            Some(FileType::Table(number)) => Some(number),
+            _ => None,
+        })
+        .collect();
+    let tables = state.tables();
+    tables
+        .filter(|(_, _, file)| !there.contains(&file.number))
+        .map(|(family, level, file)| {
+            let name = format!("{:06}.sst", file.number);
+            (name, format!("MISSING: {} level {level}", family.name))
+        })
+        .collect()
+}
+
+/// Kind and state of the file `name`.
+fn describe(
+    name: &str,
+    state: Option<&State>,
+    newest_options: Option<u64>,
+) -> (&'static str, String) {
+    let unknown = || "?".to_owned();
+    let Some(kind) = filename::parse(name) else {
+        return match name {
+            "archive/" => ("directory", "archived logs".to_owned()),
+            "lost/" => ("directory", "what a repair could not read".to_owned()),
+            _ => ("other", "not of the database".to_owned()),
+        };
+    };
+    match kind {
+        FileType::Table(number) => {
+            let what = state.map_or_else(unknown, |state| {
+                let mut tables = state.tables();
+                match tables.find(|(_, _, file)| file.number == number) {
+                    Some((family, level, _)) => format!("live: {} level {level}", family.name),
+                    None => "obsolete".to_owned(),
+                }
+            });
+            ("table", what)
+        }
+        FileType::Wal(number) => {
+            let what = state.map_or_else(unknown, |state| match number >= state.first_log() {
+                true => "live".to_owned(),
+                false => "obsolete".to_owned(),
+            });
+            ("log", what)
+        }
+        FileType::Manifest(_) => {
+            let what = state.map_or_else(unknown, |state| {
+                match state
+                    .manifest
+                    .file_name()
+                    .is_some_and(|current| current == name)
+                {
+                    true => "current".to_owned(),
+                    false => "obsolete".to_owned(),
+                }
+            });
+            ("manifest", what)
+        }
+        FileType::Options(number) => {
+            let what = match newest_options == Some(number) {
+                true => "newest",
+                false => "older",
+            };
+            ("options", what.to_owned())
+        }
+        FileType::Blob(_) => ("blob file", "not read here".to_owned()),
+        FileType::Temp(_) => ("temporary", "left by a crash, or being written".to_owned()),
+        FileType::Current => ("current", "names the manifest".to_owned()),
+        FileType::Lock => ("lock", "what a writer locks".to_owned()),
+        FileType::Identity => ("identity", "the database's id".to_owned()),
+        FileType::InfoLog => ("info log", "messages".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_told_by_their_names() {
+        let state = State {
+            min_log_number_to_keep: 8,
+            manifest: "/db/MANIFEST-000005".into(),
+            ..State::default()
+        };
+        let told = |name: &str| describe(name, Some(&state), Some(7)).1;
+        assert_eq!(told("000008.log"), "live");
+        assert_eq!(told("000007.log"), "obsolete");
+        assert_eq!(told("MANIFEST-000005"), "current");
+        assert_eq!(told("MANIFEST-000004"), "obsolete");
+        assert_eq!(told("OPTIONS-000007"), "newest");
+        assert_eq!(told("000009.sst"), "obsolete");
+        assert_eq!(told("notes.txt"), "not of the database");
+    }
+}

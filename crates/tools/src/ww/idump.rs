@@ -1,0 +1,238 @@
+//! Internal keys: every version of every key that a column family has.
+//!
+//! Read from the manifest's tables and the logs, not through a database: also
+//! what reads pass over is shown.
+
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::json;
+use whitewater_storage::batch::{self, Op};
+use whitewater_storage::filename;
+use whitewater_storage::iter::{BoxedIterator, InternalIterator};
+use whitewater_storage::key::{
+    InternalComparator, MAX_SEQUENCE, ValueType, internal_key, seek_key, user_key,
+};
+
+use super::cli::bytes;
+use super::failure::{Failure, Result};
+use super::open::no_family;
+use super::session::Session;
+use super::sst::{self, print_entry};
+use super::state::{Family, State, log_dir, logs_in};
+use super::wal::{self, Finding};
+
+/// Prints every version of every key: `'key' seq:N, type:N => value`.
+///
+/// Type 0 is a deletion, 1 a value, 2 a merge operand, 7 a single deletion, 15 a
+/// range deletion with its end as the value. Logs are read, too.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ww --db /data/db idump --from user:1 --to user:2
+  ww --db /data/db idump --count-only --column-family orders")]
+pub struct Dump {
+    /// The first key.
+    #[arg(long, value_name = "KEY")]
+    from: Option<OsString>,
+    /// The key to stop before.
+    #[arg(long, value_name = "KEY")]
+    to: Option<OsString>,
+    /// Stop after so many.
+    #[arg(long, visible_alias = "limit", value_name = "N")]
+    max_keys: Option<u64>,
+    /// Print the number only.
+    #[arg(long)]
+    count_only: bool,
+}
+
+/// Internal keys in order: of logs and range tombstones in memory, or of tables
+/// one behind the other.
+enum Source {
+    Memory(std::iter::Peekable<std::vec::IntoIter<(Vec<u8>, Vec<u8>)>>),
+    Tables {
+        left: VecDeque<(PathBuf, u64)>,
+        open: Option<BoxedIterator>,
+    },
+}
+
+impl Source {
+    /// Where it stands; `None` at the end.
+    fn item(&mut self) -> Option<(&[u8], &[u8])> {
+        match self {
+            Source::Memory(entries) => entries.peek().map(|(key, value)| (&key[..], &value[..])),
+            Source::Tables { open, .. } => {
+                let iter = open.as_ref().filter(|iter| iter.valid())?;
+                Some((iter.key(), iter.value()))
+            }
+        }
+    }
+
+    /// Goes on to the next entry. Tables that are begun begin at `from`.
+    fn advance(&mut self, from: Option<&[u8]>) -> Result<()> {
+        match self {
+            Source::Memory(entries) => drop(entries.next()),
+            Source::Tables { left, open } => {
+                if let Some(iter) = open {
+                    iter.next();
+                }
+                loop {
+                    if let Some(iter) = open {
+                        iter.status()?;
+                        if iter.valid() {
+                            return Ok(());
+                        }
+                    }
+                    let Some((path, largest)) = left.pop_front() else {
+                        *open = None;
+                        return Ok(());
+                    };
+                    let (table, _) = sst::open(&path, Some(largest))?;
+                    let mut iter = table.iter(sst::READ);
+                    match from {
+                        Some(from) => iter.seek(&seek_key(from, MAX_SEQUENCE)),
+                        None => iter.seek_to_first(),
+                    }
+                    *open = Some(iter);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Dump {
+    /// Prints them.
+    ///
+    /// # Errors
+    /// There is no such column family, or its order is not known; those of reading.
+    pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
+        let dir = session.db()?;
+        let name = &session.global.column_family;
+        let parse = |key: &Option<OsString>| {
+            let key = key.as_deref().map(bytes);
+            key.map(|key| session.keys.parse(key, "key")).transpose()
+        };
+        let (from, to) = (parse(&self.from)?, parse(&self.to)?);
+        let state = State::read(dir)?;
+        let found = state
+            .families
+            .iter()
+            .find(|(_, family)| family.name == *name);
+        let (&id, family) = found.ok_or_else(|| no_family(name))?;
+        let order = family.comparator()?;
+
+        let mut memory = in_tombstones(dir, family)?;
+        memory.extend(in_logs(session, dir, id, family.log_number)?);
+        memory.sort_by(|a, b| order.compare(&a.0, &b.0));
+        if let Some(from) = &from {
+            memory.retain(|(key, _)| order.compare_user(user_key(key), from) != Ordering::Less);
+        }
+        let mut sources = vec![Source::Memory(memory.into_iter().peekable())];
+        for mut source in in_tables(dir, family) {
+            source.advance(from.as_deref())?;
+            sources.push(source);
+        }
+
+        let limit = self.max_keys.unwrap_or(u64::MAX);
+        let mut count = 0u64;
+        while count < limit
+            && let Some(at) = least(&mut sources, &order)
+            && let Some((key, value)) = sources[at].item()
+        {
+            let past = to.as_ref();
+            if past.is_some_and(|to| order.compare_user(user_key(key), to) != Ordering::Less) {
+                break;
+            }
+            if !self.count_only {
+                print_entry(session, key, value)?;
+            }
+            count += 1;
+            sources[at].advance(from.as_deref())?;
+        }
+        session.either(
+            format_args!("Internal keys in range: {count}"),
+            json!({"count": count}),
+        )
+    }
+}
+
+/// The source that stands on the least key.
+fn least(sources: &mut [Source], order: &InternalComparator) -> Option<usize> {
+    let mut least: Option<(usize, Vec<u8>)> = None;
+    for (at, source) in sources.iter_mut().enumerate() {
+        if let Some((key, _)) = source.item() {
+            let is_less = |(_, least): &(usize, Vec<u8>)| order.compare(key, least).is_lt();
+            if least.as_ref().is_none_or(is_less) {
+                least = Some((at, key.to_vec()));
+            }
+        }
+    }
+    least.map(|(at, _)| at)
+}
+
+/// One source for each table of level 0, and one for each other level.
+fn in_tables(dir: &Path, family: &Family) -> Vec<Source> {
+    let mut sources = Vec::new();
+    for (level, files) in family.levels() {
+        let files = files.into_iter();
+        let files = files.map(|file| (filename::table(dir, file.number), file.largest_seqno));
+        let source = |left: VecDeque<_>| Source::Tables { left, open: None };
+        match level {
+            0 => sources.extend(files.map(|file| source(VecDeque::from([file])))),
+            _ => sources.push(source(files.collect())),
+        }
+    }
+    sources
+}
+
+fn in_tombstones(dir: &Path, family: &Family) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+    let mut entries = Vec::new();
+    for file in family.files.values() {
+        let (table, _) = sst::open(&filename::table(dir, file.number), Some(file.largest_seqno))?;
+        for tombstone in table.range_tombstones() {
+            let ty = ValueType::RangeDeletion;
+            let key = internal_key(&tombstone.start, tombstone.seq, ty);
+            entries.push((key, tombstone.end.clone()));
+        }
+    }
+    Ok(entries)
+}
+
+/// What the logs from `first` on have of the column family `id`.
+fn in_logs(
+    session: &Session<'_>,
+    dir: &Path,
+    id: u32,
+    first: u64,
+) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+    let logs = log_dir(dir);
+    let mut entries = Vec::new();
+    for (number, path) in logs_in(&logs).map_err(|e| Failure::io(&logs, &e))? {
+        if number < first {
+            continue;
+        }
+        wal::read(
+            &path,
+            |record| {
+                let mut seq = batch::sequence(record.bytes);
+                for op in batch::ops(record.bytes) {
+                    if let Op::Entry { cf, ty, key, value } = op? {
+                        if cf == id {
+                            entries.push((internal_key(key, seq, ty), value.to_vec()));
+                        }
+                        seq += 1;
+                    }
+                }
+                Ok(())
+            },
+            |finding| match finding {
+                Finding::Damage(text) | Finding::Unfinished(text) => session.warn(text),
+            },
+        )?;
+    }
+    Ok(entries)
+}

@@ -1,0 +1,75 @@
+//! `ww`: RocksDB's `ldb` and `sst_dump` in one program.
+//!
+//! [`cli`] has the command line; each other module a group of commands: their
+//! arguments, and what they do.
+//!
+//! * [`point`], [`scan`]: reading and writing keys
+//! * [`bulk`]: dump, load, tables from lines, ingestion
+//! * [`families`]: column families
+//! * [`maintain`]: compaction, repair, checkpoints
+//! * [`inspect`]: live files, properties, sizes
+//! * [`files`], [`check`]: what a directory holds, and whether it is right
+//! * [`manifest`], [`wal`], [`sst`], [`idump`], [`options`]: files taken apart
+//!
+//! Beneath them: [`failure`] (exit codes), [`text`] (keys and values as text),
+//! [`session`] (what every command gets), [`open`] (databases with the options
+//! they were last opened with), [`state`] (what a manifest adds up to).
+//!
+//! Data goes to standard output, all else to standard error. Commands that only
+//! read never write to a database's directory, so that they work beside a writer.
+
+pub mod bulk;
+pub mod check;
+pub mod cli;
+pub mod failure;
+pub mod families;
+pub mod files;
+pub mod idump;
+pub mod inspect;
+pub mod maintain;
+pub mod manifest;
+pub mod open;
+pub mod options;
+pub mod point;
+pub mod scan;
+pub mod session;
+pub mod sst;
+pub mod state;
+#[cfg(test)]
+mod tests;
+pub mod text;
+pub mod wal;
+
+use std::ffi::OsString;
+use std::io::{BufWriter, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::Cli;
+use failure::Failure;
+use session::Session;
+
+/// Runs the command line `args`, whose first is the program's name.
+pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(args.map(cli::with_dashes)) {
+        Ok(cli) => cli,
+        Err(e) => {
+            // Nothing is left to be told when the text cannot be written.
+            let _ = e.print();
+            return ExitCode::from(u8::try_from(e.exit_code()).unwrap_or(failure::USAGE));
+        }
+    };
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let outcome = cli.command.run(&mut Session::new(&cli.global, &mut out));
+    let written = out.flush().map_err(Failure::from);
+    match outcome.and(written) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if let Some(message) = failure.message() {
+                eprintln!("ww: {message}");
+            }
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! Opening databases with the options they were last opened with.
+
+use std::path::Path;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use whitewater::merge_operator::MergeOperands;
+use whitewater::{
+    Cache, ColumnFamily, ColumnFamilyDescriptor, DBWithThreadMode, Env, Error, ErrorKind, Options,
+    SingleThreaded,
+};
+
+use super::failure::{Failure, Result};
+use super::options::OptionsFile;
+use super::session::Session;
+use crate::bench::merge;
+
+/// The kind of database that commands open.
+pub type Db = DBWithThreadMode<SingleThreaded>;
+
+/// Bytes of the block cache.
+const CACHE_BYTES: usize = 32 << 20;
+
+/// A merge operator of RocksDB's library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Operator {
+    /// The last operand.
+    Put,
+    /// Sum of 64-bit little-endian integers.
+    #[value(name = "uint64add")]
+    UInt64Add,
+    /// Operands joined by commas.
+    #[value(name = "stringappend")]
+    StringAppend,
+    /// The greatest operand, byte by byte.
+    Max,
+    /// Exclusive or, byte by byte.
+    #[value(name = "bytesxor")]
+    BytesXor,
+}
+
+impl Operator {
+    /// RocksDB's name of it.
+    fn name(self) -> &'static str {
+        match self {
+            Operator::Put => "PutOperator",
+            Operator::UInt64Add => "UInt64AddOperator",
+            Operator::StringAppend => "StringAppendOperator",
+            Operator::Max => "MaxOperator",
+            Operator::BytesXor => "BytesXOR",
+        }
+    }
+
+    fn set(self, options: &mut Options) {
+        Named {
+            operator: self,
+            delimiter: DELIMITER.to_vec(),
+        }
+        .set(options);
+    }
+}
+
+/// What [`Operator::StringAppend`] puts between operands unless told otherwise.
+const DELIMITER: &[u8] = b",";
+
+/// An operator as an options file names it.
+#[derive(Debug, PartialEq, Eq)]
+struct Named {
+    operator: Operator,
+    /// For [`Operator::StringAppend`].
+    delimiter: Vec<u8>,
+}
+
+impl Named {
+    /// The operator that `text` means, if it is known: a name, or
+    /// `{id=name;delimiter=text;}`.
+    fn parse(text: &str) -> Option<Self> {
+        let braced = text.strip_prefix("{id=").and_then(|t| t.strip_suffix(";}"));
+        let (name, delimiter) = match braced {
+            None => (text, None),
+            Some(inner) => match inner.split_once(";delimiter=") {
+                Some((name, delimiter)) => (name, Some(delimiter)),
+                None => (inner, None),
+            },
+        };
+        let mut known = Operator::value_variants().iter().copied();
+        let operator = known.find(|known| known.name() == name)?;
+        let takes_one = operator == Operator::StringAppend;
+        (takes_one || delimiter.is_none()).then(|| Named {
+            operator,
+            delimiter: delimiter.map_or(DELIMITER, str::as_bytes).to_vec(),
+        })
+    }
+
+    fn set(self, options: &mut Options) {
+        type Function = fn(&[u8], Option<&[u8]>, &MergeOperands<'_>) -> Option<Vec<u8>>;
+        let name = self.operator.name();
+        let function: Function = match self.operator {
+            Operator::StringAppend => {
+                let delimiter = self.delimiter;
+                options.set_merge_operator_associative(name, move |_, old, operands| {
+                    let all = old.into_iter().chain(operands.iter());
+                    Some(all.collect::<Vec<_>>().join(&delimiter[..]))
+                });
+                return;
+            }
+            Operator::Put => |_, old, operands| Some(merge::put(old, operands.iter())),
+            Operator::UInt64Add => |_, old, operands| Some(merge::uint64_add(old, operands.iter())),
+            Operator::Max => |_, old, operands| Some(merge::max(old, operands.iter())),
+            Operator::BytesXor => |_, old, operands| Some(merge::bytes_xor(old, operands.iter())),
+        };
+        options.set_merge_operator_associative(name, function);
+    }
+}
+
+/// Options of a database and of its column families.
+pub struct Loaded {
+    /// Of the database.
+    pub options: Options,
+    /// Of the column families that exist.
+    pub families: Vec<ColumnFamilyDescriptor>,
+}
+
+impl Loaded {
+    /// Those of the database in `dir`: of its newest options file, or the default
+    /// ones; with merge operators if `merges`.
+    ///
+    /// # Errors
+    /// There is no database, or its manifest or options file cannot be read.
+    pub fn new(session: &Session<'_>, dir: &Path, merges: bool) -> Result<Self> {
+        if !dir.join("CURRENT").exists() {
+            return Err(Failure::Other(format!(
+                "there is no database in {}: no CURRENT",
+                dir.display()
+            )));
+        }
+        let names = Db::list_cf(&Options::default(), dir)?;
+        let (options, mut known) = match session.global.try_load_options {
+            true => from_file(session, dir, merges)?,
+            false => (Options::default(), Vec::new()),
+        };
+        let families = names.into_iter().map(|name| {
+            match known.iter().position(|family| family.name() == name) {
+                Some(at) => known.swap_remove(at),
+                None => ColumnFamilyDescriptor::new(name, Options::default()),
+            }
+        });
+        let mut families: Vec<_> = families.collect();
+        if let Some(operator) = session.global.merge_operator.filter(|_| merges) {
+            for family in &mut families {
+                operator.set(family.options_mut());
+            }
+        }
+        Ok(Loaded { options, families })
+    }
+
+    /// The options of the column family `name`, or default ones.
+    pub fn family_options(&mut self, name: &str) -> Options {
+        let mut families = self.families.iter_mut();
+        let family = families.find(|family| family.name() == name);
+        family.map_or_else(Options::default, |family| family.options_mut().clone())
+    }
+}
+
+/// The options of the newest options file, and a warning about those that cannot
+/// be honoured; with merge operators if `merges`.
+pub fn from_file(
+    session: &Session<'_>,
+    dir: &Path,
+    merges: bool,
+) -> Result<(Options, Vec<ColumnFamilyDescriptor>)> {
+    let cache = Cache::new_lru_cache(CACHE_BYTES);
+    let loaded = Options::load_latest_with_errors(dir, Env::new()?, cache);
+    let (options, mut families, errors) = match loaded {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok((Options::default(), Vec::new())),
+        other => other?,
+    };
+    let file = OptionsFile::newest(dir)?;
+    let mut named = Vec::new();
+    for family in &mut families {
+        let Some(text) = file.family_option(family.name(), "merge_operator") else {
+            continue;
+        };
+        if let Some(operator) = Named::parse(text).filter(|_| merges) {
+            operator.set(family.options_mut());
+            named.push(text);
+        }
+    }
+    let is_given = session.global.merge_operator.is_some();
+    let is_served = |e: &&Error| {
+        let text = e.to_string();
+        let is_operator = text.contains("merge_operator");
+        !(is_operator && (is_given || named.iter().any(|name| text.contains(name))))
+    };
+    let mut left: Vec<_> = errors.iter().filter(is_served).map(reason).collect();
+    left.sort();
+    left.dedup();
+    if !left.is_empty() {
+        session.warn(format_args!(
+            "{}: passed over: {}",
+            file.path().display(),
+            left.join("; ")
+        ));
+    }
+    Ok((options, families))
+}
+
+/// Characters of a warning about one option.
+const MAX_REASON: usize = 80;
+
+/// What an error says, without its kind and file, cut short when it is long.
+fn reason(e: &Error) -> String {
+    let text = e.to_string();
+    let (_, text) = text.split_once(": ").unwrap_or(("", &text));
+    let file = e.file().map(|file| format!(" in {}", file.display()));
+    let file = file.unwrap_or_default();
+    let text = text.strip_suffix(&file).unwrap_or(text);
+    match text.char_indices().nth(MAX_REASON) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// An open database and the column family that the command is about.
+pub struct Opened {
+    /// The database.
+    pub db: Db,
+    family: String,
+}
+
+impl Opened {
+    /// The column family that the command is about.
+    ///
+    /// # Errors
+    /// It does not exist.
+    pub fn cf(&self) -> Result<&ColumnFamily> {
+        let cf = self.db.cf_handle(&self.family);
+        cf.ok_or_else(|| no_family(&self.family))
+    }
+}
+
+/// That there is no column family `name`.
+pub fn no_family(name: &str) -> Failure {
+    Failure::negative(format_args!("there is no column family '{name}'"))
+}
+
+/// Which column families are opened to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// The default one and that of the command.
+    One,
+    /// All.
+    All,
+}
+
+/// Opens the database of `--db` to read it: it is not locked and not written to.
+///
+/// # Errors
+/// Those of opening; the column family does not exist.
+pub fn to_read(session: &Session<'_>, dir: &Path, scope: Scope) -> Result<Opened> {
+    // Operands of values with times have times, too, which an operator would take
+    // for a part of them.
+    let merges = !session.global.ttl;
+    let Loaded { options, families } = Loaded::new(session, dir, merges)?;
+    let family = session.global.column_family.clone();
+    if !families.iter().any(|known| known.name() == family) {
+        return Err(no_family(&family));
+    }
+    let wanted = families
+        .into_iter()
+        .filter(|known| scope == Scope::All || known.name() == family || known.name() == "default");
+    let db = match &session.global.secondary_path {
+        None => Db::open_cf_descriptors_read_only(&options, dir, wanted, false)?,
+        Some(own) => {
+            let own = own.as_path();
+            let db = Db::open_cf_descriptors_as_secondary(&options, dir, own, wanted)?;
+            db.try_catch_up_with_primary()?;
+            db
+        }
+    };
+    Ok(Opened { db, family })
+}
+
+/// Opens the database of `--db` to write to it; with `create`, makes it and the
+/// column family when there are none.
+///
+/// # Errors
+/// Those of opening, above all that it is open elsewhere; the column family does
+/// not exist.
+pub fn to_write(session: &Session<'_>, create: bool) -> Result<Opened> {
+    let dir = session.db()?;
+    if session.global.secondary_path.is_some() {
+        return Err(Failure::usage(
+            "a secondary instance cannot write: leave out --secondary-path",
+        ));
+    }
+    let family = session.global.column_family.clone();
+    let exists = dir.join("CURRENT").exists();
+    let mut loaded = match create && !exists {
+        true => Loaded {
+            options: Options::default(),
+            families: vec![ColumnFamilyDescriptor::new("default", Options::default())],
+        },
+        false => Loaded::new(session, dir, true)?,
+    };
+    if !loaded.families.iter().any(|known| known.name() == family) {
+        if !create {
+            return Err(no_family(&family));
+        }
+        let options = new_family_options(session);
+        let descriptor = ColumnFamilyDescriptor::new(family.as_str(), options);
+        loaded.families.push(descriptor);
+    }
+    let Loaded {
+        mut options,
+        families,
+    } = loaded;
+    options.create_if_missing(create);
+    options.create_missing_column_families(create);
+    options.set_error_if_exists(false);
+    let db = match session.global.ttl {
+        // Nothing expires because a tool compacts.
+        true => Db::open_cf_descriptors_with_ttl(&options, dir, families, Duration::ZERO)?,
+        false => Db::open_cf_descriptors(&options, dir, families)?,
+    };
+    Ok(Opened { db, family })
+}
+
+/// The options of a column family that does not exist yet.
+pub fn new_family_options(session: &Session<'_>) -> Options {
+    let mut options = Options::default();
+    if let Some(operator) = session.global.merge_operator {
+        operator.set(&mut options);
+    }
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_of_options_files_are_known_by_name_and_delimiter() {
+        let append = |delimiter: &[u8]| {
+            Some(Named {
+                operator: Operator::StringAppend,
+                delimiter: delimiter.to_vec(),
+            })
+        };
+        assert_eq!(Named::parse("StringAppendOperator"), append(b","));
+        let text = "{id=StringAppendOperator;delimiter=:;}";
+        assert_eq!(Named::parse(text), append(b":"));
+        assert_eq!(Named::parse("{id=StringAppendOperator;}"), append(b","));
+        assert_eq!(Named::parse("nullptr"), None);
+        assert_eq!(Named::parse("{id=PutOperator;delimiter=,;}"), None);
+        let operator = Named::parse("UInt64AddOperator").map(|named| named.operator);
+        assert_eq!(operator, Some(Operator::UInt64Add));
+    }
+}

@@ -1,0 +1,223 @@
+//! Write-ahead logs: batches and what is in them.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+use whitewater_storage::batch::{self, Op};
+use whitewater_storage::filename::{self, FileType};
+use whitewater_storage::fs::Fs;
+use whitewater_storage::fs::os::OsFs;
+use whitewater_storage::wal::{LogReader, ReadOutcome};
+
+use super::failure::{Failure, Result};
+use super::session::Session;
+use super::state::{log_dir, logs_in};
+use super::text::{Form, hex, type_name};
+
+/// Prints the batches of write-ahead logs, one on a line:
+/// `sequence,count,bytes,offset,operations`.
+///
+/// Operations are `PUT(column family) : key : value`, keys and values as
+/// hexadecimal digits. Damage is told and passed over; exit code 1 says that there
+/// was some. A record that was not wholly written, as a crash leaves it, is no damage.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ww wal-dump /data/db/000008.log --header
+  ww wal-dump /data/db --print-values
+  ww wal-dump /data/db --json")]
+pub struct Dump {
+    /// Logs, or directories of databases; instead of --db.
+    files: Vec<PathBuf>,
+    /// A log, as ldb names it.
+    #[arg(long, hide = true)]
+    walfile: Option<PathBuf>,
+    /// Print a line that names the columns.
+    #[arg(long)]
+    header: bool,
+    /// Print values, too.
+    #[arg(long, visible_alias = "print-value")]
+    print_values: bool,
+    /// Print keys and values as they are, escaped, not as hexadecimal digits.
+    #[arg(long)]
+    text: bool,
+}
+
+/// A record of a log.
+#[derive(Debug)]
+pub struct Record<'a> {
+    /// The batch.
+    pub bytes: &'a [u8],
+    /// Where it begins in the log.
+    pub offset: u64,
+}
+
+/// What is wrong with a log.
+#[derive(Debug)]
+pub enum Finding {
+    /// Damage; reading went on behind it.
+    Damage(String),
+    /// A record that was not wholly written, as a crash leaves it.
+    Unfinished(String),
+}
+
+/// Reads the log at `path`: hands each record to `each`, and what is wrong to
+/// `found`.
+///
+/// # Errors
+/// Those of the file system, and of `each`.
+pub fn read(
+    path: &Path,
+    mut each: impl FnMut(Record<'_>) -> Result<()>,
+    mut found: impl FnMut(Finding),
+) -> Result<()> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let number = match name.and_then(filename::parse) {
+        Some(FileType::Wal(number)) => number,
+        _ => 0,
+    };
+    let mut reader = LogReader::new(OsFs.open_sequential(path)?, number);
+    let mut record = Vec::new();
+    loop {
+        match reader.read_record(&mut record)? {
+            ReadOutcome::Record => {
+                let offset = reader.record_offset();
+                if let Err(e) = batch::check(&record) {
+                    found(Finding::Damage(e.in_file(path, Some(offset)).to_string()));
+                }
+                let bytes = &record;
+                each(Record { bytes, offset })?;
+            }
+            ReadOutcome::Eof => return Ok(()),
+            ReadOutcome::TornTail { offset, bytes } => {
+                found(Finding::Unfinished(format!(
+                    "{}: ends inside a record that begins at {offset} ({bytes} bytes)",
+                    path.display()
+                )));
+                return Ok(());
+            }
+            // A writer that died, or is at work, leaves such records.
+            ReadOutcome::Corrupt(e) if reader.is_lost_tail() || reader.is_hole() => {
+                found(Finding::Unfinished(format!("{e}: not wholly written")));
+            }
+            ReadOutcome::Corrupt(e) => found(Finding::Damage(e.to_string())),
+        }
+    }
+}
+
+impl Dump {
+    /// Prints them.
+    ///
+    /// # Errors
+    /// A log cannot be read; there is damage.
+    pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
+        let mut places: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
+        places.extend(self.walfile.as_deref());
+        if places.is_empty() {
+            places.push(session.db()?);
+        }
+        let mut paths = Vec::new();
+        for place in places {
+            if !place.is_dir() {
+                paths.push(place.to_owned());
+                continue;
+            }
+            let logs = logs_in(&log_dir(place)).map_err(|e| Failure::io(place, &e))?;
+            paths.extend(logs.into_iter().map(|(_, path)| path));
+        }
+        let several = paths.len() > 1;
+        if self.header && !session.json {
+            session.line("Sequence,Count,ByteSize,Physical Offset,Key(s)")?;
+        }
+        let mut damages = 0;
+        for path in &paths {
+            if several && !session.json {
+                session.line(format_args!("# {}", path.display()))?;
+            }
+            let mut findings = Vec::new();
+            read(
+                path,
+                |record| self.print(session, path, &record),
+                |finding| findings.push(finding),
+            )?;
+            for finding in findings {
+                match finding {
+                    Finding::Damage(text) => {
+                        eprintln!("ww: {text}");
+                        damages += 1;
+                    }
+                    Finding::Unfinished(text) => session.warn(text),
+                }
+            }
+        }
+        match damages {
+            0 => Ok(()),
+            n => Err(Failure::negative(format_args!(
+                "the logs are damaged in {n} places"
+            ))),
+        }
+    }
+
+    fn print(&self, session: &mut Session<'_>, path: &Path, record: &Record<'_>) -> Result<()> {
+        let bytes = record.bytes;
+        let (sequence, count) = (batch::sequence(bytes), batch::count(bytes));
+        if session.json {
+            // What cannot be decoded was told already.
+            let ops = batch::ops(bytes).filter_map(|op| op.ok());
+            let ops: Vec<_> = ops.map(|op| self.object(session, op)).collect();
+            return session.line(json!({
+                "file": path.to_string_lossy(), "sequence": sequence, "count": count,
+                "size": bytes.len(), "offset": record.offset, "operations": ops,
+            }));
+        }
+        let mut line = format!("{sequence},{count},{},{},", bytes.len(), record.offset);
+        for op in batch::ops(bytes).filter_map(|op| op.ok()) {
+            self.add(&mut line, op);
+        }
+        session.line(line)
+    }
+
+    fn add(&self, line: &mut String, op: Op<'_>) {
+        let form = if self.text { Form::Raw } else { Form::Hex };
+        let show = |bytes: &[u8]| form.show(bytes);
+        // Strings take all text.
+        let _ = match op {
+            Op::Entry { cf, ty, key, value } => {
+                let name = type_name(ty);
+                let with_value = self.print_values || name == "DELETE_RANGE";
+                match with_value && !name.ends_with("DELETE") {
+                    true => write!(line, "{name}({cf}) : {} : {} ", show(key), show(value)),
+                    false => write!(line, "{name}({cf}) : {} ", show(key)),
+                }
+            }
+            Op::LogData(blob) => write!(line, "LOG_DATA : {} ", hex(blob)),
+            Op::Noop => write!(line, "NOOP "),
+        };
+    }
+
+    fn object(&self, session: &Session<'_>, op: Op<'_>) -> Value {
+        let mut fields = Map::new();
+        let ty = match op {
+            Op::Entry { cf, ty, key, value } => {
+                let name = type_name(ty);
+                fields.insert("column_family".to_owned(), cf.into());
+                session.keys.put(&mut fields, "key", key);
+                if name == "DELETE_RANGE" {
+                    session.keys.put(&mut fields, "end", value);
+                } else if self.print_values && !name.ends_with("DELETE") {
+                    session.values.put(&mut fields, "value", value);
+                }
+                name
+            }
+            Op::LogData(blob) => {
+                fields.insert("bytes".to_owned(), hex(blob).into());
+                "LOG_DATA"
+            }
+            Op::Noop => "NOOP",
+        };
+        fields.insert("type".to_owned(), ty.into());
+        Value::Object(fields)
+    }
+}

@@ -1,0 +1,82 @@
+//! Checkpoints.
+
+use super::db::{DBCommon, DBInner, ThreadMode};
+use crate::db::Engine;
+use std::fmt;
+use std::marker::PhantomData;
+use std::path::Path;
+use std::sync::Arc;
+use whitewater_storage::Error;
+
+/// Makes checkpoints of an open database: databases in directories of their
+/// own, with all that this one holds at a moment during the call. Tables are
+/// shared by hard links where both directories are on one file system, so a
+/// checkpoint takes little time and room.
+///
+/// ```
+/// use whitewater::{DB, checkpoint::Checkpoint};
+///
+/// # fn main() -> Result<(), whitewater::Error> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// let db = DB::open_default(dir.path().join("db"))?;
+/// db.put("key", "then")?;
+/// Checkpoint::new(&db)?.create_checkpoint(dir.path().join("copy"))?;
+/// db.put("key", "now")?;
+/// let copy = DB::open_default(dir.path().join("copy"))?;
+/// assert_eq!(copy.get("key")?.as_deref(), Some(&b"then"[..]));
+/// # Ok(())
+/// # }
+/// ```
+pub struct Checkpoint<'db> {
+    engine: Arc<Engine>,
+    /// It is of no use without the database.
+    _db: PhantomData<&'db ()>,
+}
+
+impl fmt::Debug for Checkpoint<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Checkpoint").finish_non_exhaustive()
+    }
+}
+
+impl<'db> Checkpoint<'db> {
+    /// For checkpoints of `db`.
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn new<T: ThreadMode, I: DBInner>(db: &'db DBCommon<T, I>) -> Result<Self, Error> {
+        Ok(Checkpoint {
+            engine: db.engine().clone(),
+            _db: PhantomData,
+        })
+    }
+
+    /// Makes a checkpoint in the directory `path`, which must not exist; its
+    /// parent must. Memtables are flushed first. The directory gets its name
+    /// when all of it is complete and durable; until then its name ends with
+    /// `.tmp`. Writers go on meanwhile.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when `path` exists; `IOError`; the failure that
+    /// stopped the database. There is no checkpoint then, unless all that failed
+    /// was making its name durable.
+    pub fn create_checkpoint<P: AsRef<Path>>(&self, path: P) -> Result<(), Error> {
+        self.create_checkpoint_with_log_size(path, 0)
+    }
+
+    /// [`create_checkpoint`](Self::create_checkpoint) that flushes memtables
+    /// only if the logs have `log_size_for_flush` bytes or more, and copies the
+    /// logs. Writes without a log are in the checkpoint only if memtables are
+    /// flushed.
+    ///
+    /// # Errors
+    /// As [`create_checkpoint`](Self::create_checkpoint).
+    pub fn create_checkpoint_with_log_size<P: AsRef<Path>>(
+        &self,
+        path: P,
+        log_size_for_flush: u64,
+    ) -> Result<(), Error> {
+        self.engine
+            .create_checkpoint(path.as_ref(), log_size_for_flush)
+    }
+}

@@ -1,0 +1,106 @@
+//! Compaction filters: functions that remove or change values while they are
+//! compacted.
+//!
+//! ```
+//! use whitewater::compaction_filter::Decision;
+//! use whitewater::{DB, Options};
+//!
+//! # fn main() -> Result<(), whitewater::Error> {
+//! # let dir = tempfile::tempdir().unwrap();
+//! # let path = dir.path();
+//! let mut opts = Options::default();
+//! opts.create_if_missing(true);
+//! opts.set_compaction_filter("drop_temporary", |_level, key, _value| {
+//!     if key.starts_with(b"tmp/") {
+//!         Decision::Remove
+//!     } else {
+//!         Decision::Keep
+//!     }
+//! });
+//! let db = DB::open(&opts, path)?;
+//! db.put(b"tmp/1", b"x")?;
+//! db.put(b"user/1", b"y")?;
+//! db.compact_range(None::<&[u8]>, None::<&[u8]>);
+//! assert_eq!(db.get(b"tmp/1")?, None);
+//! assert_eq!(db.get(b"user/1")?.as_deref(), Some(&b"y"[..]));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Which entries are asked about:
+//! * the newest entry of a key among those that are compacted together, if it
+//!   is a plain value. Merge operands are kept; what they are merged to is asked
+//!   about the next time it is compacted;
+//! * **snapshots do not hold a filter back**: it may remove or change a value
+//!   that a snapshot still reads;
+//! * flushes do not ask, so a key is seen once it is compacted out of level 0,
+//!   and not each time its table is only moved down a level.
+//!
+//! A filter that panics fails the compaction: a database whose background
+//! compaction fails that way takes no more writes until it is opened anew.
+
+pub use crate::compact::filter::Decision;
+
+use crate::compact::filter::{CompactionFilterContext, EntryFilter, FilterSource, Verdict};
+use parking_lot::Mutex;
+use std::ffi::{CStr, CString};
+
+/// Decides about values while they are compacted; see the
+/// [module](self)'s documentation. Made by a
+/// [`CompactionFilterFactory`](crate::compaction_filter_factory::CompactionFilterFactory).
+pub trait CompactionFilter {
+    /// What to do with the value of `key`, which is compacted from `level`.
+    fn filter(&mut self, level: u32, key: &[u8], value: &[u8]) -> Decision;
+
+    /// The filter's name.
+    fn name(&self) -> &CStr;
+}
+
+/// A function that decides about the value of a key: level, key, value.
+pub trait CompactionFilterFn: FnMut(u32, &[u8], &[u8]) -> Decision {}
+impl<F> CompactionFilterFn for F where F: FnMut(u32, &[u8], &[u8]) -> Decision + Send + 'static {}
+
+/// A function as a [`CompactionFilter`].
+pub struct CompactionFilterCallback<F>
+where
+    F: CompactionFilterFn,
+{
+    /// The filter's name.
+    pub name: CString,
+    /// What decides.
+    pub filter_fn: F,
+}
+
+impl<F> CompactionFilter for CompactionFilterCallback<F>
+where
+    F: CompactionFilterFn,
+{
+    fn filter(&mut self, level: u32, key: &[u8], value: &[u8]) -> Decision {
+        (self.filter_fn)(level, key, value)
+    }
+
+    fn name(&self) -> &CStr {
+        &self.name
+    }
+}
+
+/// One filter for all jobs of all threads, which take turns.
+pub(crate) struct SharedFilter<C> {
+    pub name: String,
+    pub filter: Mutex<C>,
+}
+
+impl<C: CompactionFilter + Send> FilterSource for SharedFilter<C> {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+    fn start<'a>(&'a self, _: CompactionFilterContext) -> Box<dyn EntryFilter + 'a> {
+        Box::new(&self.filter)
+    }
+}
+
+impl<C: CompactionFilter> EntryFilter for &Mutex<C> {
+    fn filter(&mut self, level: u32, key: &[u8], value: &[u8]) -> Verdict {
+        self.lock().filter(level, key, value).into()
+    }
+}

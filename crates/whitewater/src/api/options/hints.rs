@@ -1,0 +1,146 @@
+//! Options that tune how RocksDB works inside, and what becomes of them here.
+//!
+//! Each is a hint without effect, as its documentation says with the reason, or
+//! refused at open where it asks for something that is not built. All are kept,
+//! so that options files have them.
+
+use super::Options;
+
+/// Hints, and what else is decided here.
+impl Options {
+    /// Hint: files are made durable by fdatasync, which covers their content
+    /// and length; fsync adds times, which nothing depends on. Directories are
+    /// always synced by fsync. Default false.
+    pub fn set_use_fsync(&mut self, useit: bool) {
+        self.db.use_fsync = useit;
+    }
+
+    /// What [`set_use_fsync`](Self::set_use_fsync) set.
+    pub fn get_use_fsync(&self) -> bool {
+        self.db.use_fsync
+    }
+
+    /// Child processes do not inherit files. Default true, which is all there
+    /// is: opening with false is refused as `NotSupported`.
+    pub fn set_is_fd_close_on_exec(&mut self, enabled: bool) {
+        self.db.is_fd_close_on_exec = enabled;
+    }
+
+    /// Hint: how tables are read is left to the operating system. Default true.
+    pub fn set_advise_random_on_open(&mut self, advise: bool) {
+        self.db.advise_random_on_open = advise;
+    }
+
+    /// Hint: mutexes here spin before they sleep in any case. Default false.
+    pub fn set_use_adaptive_mutex(&mut self, enabled: bool) {
+        self.db.use_adaptive_mutex = enabled;
+    }
+
+    /// Hint: the cache of open tables chooses its shards itself. Base-2
+    /// logarithm, default 6.
+    pub fn set_table_cache_num_shard_bits(&mut self, nbits: i32) {
+        self.db.table_cache_numshardbits = nbits;
+    }
+
+    /// Hint: opening reads no tables for statistics in any case. Default false.
+    pub fn set_skip_stats_update_on_db_open(&mut self, skip: bool) {
+        self.db.skip_stats_update_on_db_open = skip;
+    }
+
+    /// Hint: the manifest grows as it is written. Bytes, default 4 MiB.
+    pub fn set_manifest_preallocation_size(&mut self, size: usize) {
+        self.db.manifest_preallocation_size = size;
+    }
+
+    /// Statistics of the allocator in LOG. There are none: opening with true is
+    /// refused as `NotSupported`. Default false.
+    pub fn set_dump_malloc_stats(&mut self, enabled: bool) {
+        self.db.dump_malloc_stats = enabled;
+    }
+
+    /// Hint: tables are opened by whoever reads them first, not at open.
+    /// Threads, default 16.
+    pub fn set_max_file_opening_threads(&mut self, nthreads: i32) {
+        self.db.max_file_opening_threads = nthreads;
+    }
+
+    /// Hint: writers of files choose their buffers themselves. Bytes, default
+    /// 1 MiB.
+    pub fn set_writable_file_max_buffer_size(&mut self, nbytes: u64) {
+        self.db.writable_file_max_buffer_size = nbytes;
+    }
+
+    /// Hint: what an iterator held on to is let go of by its thread; obsolete
+    /// files are deleted by background threads in any case. Default false.
+    pub fn set_avoid_unnecessary_blocking_io(&mut self, val: bool) {
+        self.db.avoid_unnecessary_blocking_io = val;
+    }
+
+    /// Hint: the id of the database is written to the manifest in any case.
+    /// Default true.
+    pub fn set_write_dbid_to_manifest(&mut self, val: bool) {
+        self.db.write_dbid_to_manifest = val;
+    }
+
+    /// What [`set_write_dbid_to_manifest`](Self::set_write_dbid_to_manifest)
+    /// set.
+    pub fn get_write_dbid_to_manifest(&self) -> bool {
+        self.db.write_dbid_to_manifest
+    }
+
+    /// Tables read through memory maps. Not built: opening with true is refused
+    /// as `NotSupported`. Default false.
+    pub fn set_allow_mmap_reads(&mut self, is_enabled: bool) {
+        self.db.allow_mmap_reads = is_enabled;
+    }
+
+    /// Tables written through memory maps. Not built: opening with true is
+    /// refused as `NotSupported`; for logs there is
+    /// [`set_wal_access`](Self::set_wal_access). Default false.
+    pub fn set_allow_mmap_writes(&mut self, is_enabled: bool) {
+        self.db.allow_mmap_writes = is_enabled;
+    }
+
+    /// Hint: obsolete files are deleted as soon as they are obsolete.
+    /// Microseconds, default six hours.
+    pub fn set_delete_obsolete_files_period_micros(&mut self, micros: u64) {
+        self.db.delete_obsolete_files_period_micros = micros;
+    }
+
+    /// Hint: statistics are not kept over time. Seconds, default 600.
+    pub fn set_stats_persist_period_sec(&mut self, period: u32) {
+        self.db.stats_persist_period_sec = period;
+    }
+
+    /// Whether files go through the operating system's cache. True is all there
+    /// is: opening with false is refused as `NotSupported`.
+    #[deprecated(note = "RocksDB replaced this with direct I/O options")]
+    pub fn set_allow_os_buffer(&mut self, is_allow: bool) {
+        self.db.allow_os_buffer = is_allow;
+    }
+
+    /// Hint: the bits of one key stand in one cache line of a memtable's filter
+    /// in any case. Default 0.
+    pub fn set_bloom_locality(&mut self, v: u32) {
+        self.cf.bloom_locality = v;
+    }
+
+    /// Times of flushes' and compactions' I/O in statistics. Not built: opening
+    /// with true is refused as `NotSupported`. Default false.
+    pub fn set_report_bg_io_stats(&mut self, enable: bool) {
+        self.cf.report_bg_io_stats = enable;
+    }
+
+    /// Hint: iterators step over versions of a key and do not seek anew.
+    /// Default 8.
+    pub fn set_max_sequential_skip_in_iterations(&mut self, num: u64) {
+        self.cf.max_sequential_skip_in_iterations = num;
+    }
+
+    /// Hint: memtables are let go of once they are flushed and not read. Bytes,
+    /// default 0; RocksDB keeps some for the transactions it checks against
+    /// them.
+    pub fn set_max_write_buffer_size_to_maintain(&mut self, size: i64) {
+        self.cf.max_write_buffer_size_to_maintain = size;
+    }
+}

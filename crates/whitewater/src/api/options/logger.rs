@@ -1,0 +1,123 @@
+//! Where the info log goes, and what is in it.
+
+use super::Options;
+use crate::db::info_log::LogLevel;
+use crate::db::info_log::logger::Logger;
+use crate::listener::EventListener;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Takes the lines of the info log in place of the file LOG. Clones share it.
+#[derive(Clone)]
+pub struct InfoLogger {
+    /// `None` stands for the file.
+    logger: Option<Arc<Logger>>,
+}
+
+impl InfoLogger {
+    /// A logger that writes lines from `log_level` on to the standard error
+    /// stream, each behind `prefix`.
+    pub fn new_stderr_logger<S: AsRef<str>>(log_level: LogLevel, prefix: Option<S>) -> Self {
+        let prefix = prefix.map_or_else(String::new, |p| p.as_ref().to_owned());
+        InfoLogger {
+            logger: Some(Arc::new(Logger::stderr(log_level, prefix))),
+        }
+    }
+
+    /// A logger that calls `cb` with lines from `level` on, by any thread, some
+    /// of which are about to answer a caller: it should be quick, and must not
+    /// use the database. A panic in it is lost.
+    ///
+    /// ```
+    /// use whitewater::{DB, InfoLogger, LogLevel, Options};
+    ///
+    /// # fn main() -> Result<(), whitewater::Error> {
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path();
+    /// let mut opts = Options::default();
+    /// opts.create_if_missing(true);
+    /// opts.set_info_logger(InfoLogger::new_callback_logger(
+    ///     LogLevel::Warn,
+    ///     |level, line| eprintln!("{level:?}: {line}"),
+    /// ));
+    /// let db = DB::open(&opts, path)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn new_callback_logger<F: Fn(LogLevel, &str) + Sync + Send + 'static>(
+        level: LogLevel,
+        cb: F,
+    ) -> Self {
+        InfoLogger {
+            logger: Some(Arc::new(Logger::callback(level, Box::new(cb)))),
+        }
+    }
+}
+
+impl fmt::Debug for InfoLogger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("InfoLogger").field(&self.logger).finish()
+    }
+}
+
+/// The info log.
+impl Options {
+    /// Has `logger` take the info log, from its own level on, in place of a
+    /// file. Options about files have no effect then.
+    pub fn set_info_logger(&mut self, logger: InfoLogger) {
+        self.db.info_logger = logger.logger;
+    }
+
+    /// How often the database writes its statistics to the info log: the
+    /// properties [`DBSTATS`](crate::properties::DBSTATS) and
+    /// [`CFSTATS`](crate::properties::CFSTATS) of all column families, and
+    /// tickers and histograms where they are on. Each time, a new interval
+    /// begins in these. Seconds; 0 is never. Default 600. Changes at run time
+    /// ([`set_db_options`](crate::DBCommon::set_db_options)). A read-only or
+    /// secondary instance writes none.
+    pub fn set_stats_dump_period_sec(&mut self, period: u32) {
+        self.db.stats_dump_period_sec = period;
+    }
+
+    /// Has `listener` told what happens in the database, besides those that
+    /// were added before; see [`listener`](crate::listener) for the thread that
+    /// calls it. Not in the `rocksdb` crate. A read-only or secondary instance
+    /// has no events.
+    pub fn add_event_listener(&mut self, listener: Arc<dyn EventListener>) {
+        self.db.listeners.0.push(listener);
+    }
+
+    /// The logger that was set; one that stands for the file when there is
+    /// none.
+    pub fn get_info_logger(&self) -> InfoLogger {
+        InfoLogger {
+            logger: self.db.info_logger.clone(),
+        }
+    }
+
+    /// The lowest level of lines that go to LOG. Default
+    /// [`LogLevel::Info`]. A logger of the user has its own.
+    pub fn set_log_level(&mut self, level: LogLevel) {
+        self.db.info_log_level = level;
+    }
+
+    /// The directory of LOG, which carries the path of the database in its name
+    /// there. Default the database's own. [`DB::destroy`](crate::DB::destroy)
+    /// leaves what is there.
+    pub fn set_db_log_dir<P: AsRef<Path>>(&mut self, path: P) {
+        self.db.db_log_dir = Some(path.as_ref().to_path_buf());
+    }
+
+    /// Size at which a new LOG is begun, without the options that each begins
+    /// with. Bytes; 0, the default, is no limit.
+    pub fn set_max_log_file_size(&mut self, size: usize) {
+        self.db.max_log_file_size = size;
+    }
+
+    /// Age at which a new LOG is begun, by the next line. Seconds; 0, the
+    /// default, is no limit.
+    pub fn set_log_file_time_to_roll(&mut self, secs: usize) {
+        self.db.log_file_time_to_roll = secs;
+    }
+}

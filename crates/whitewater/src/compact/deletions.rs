@@ -1,0 +1,145 @@
+//! Finds tables that hold so many deletions that they should be compacted
+//! soon: RocksDB's `CompactOnDeletionCollector`.
+
+use crate::options::compaction::DeletionTrigger;
+use whitewater_storage::key::ValueType;
+
+/// The window moves on by one of this many parts at a time.
+const BUCKETS: usize = 128;
+
+/// Watches the entries of one table, in order.
+#[derive(Debug)]
+pub(crate) struct DeletionWatch {
+    watches: Vec<Watch>,
+    triggered: bool,
+}
+
+impl DeletionWatch {
+    /// Watches for any of `triggers`.
+    pub fn new(triggers: &[DeletionTrigger]) -> Self {
+        DeletionWatch {
+            watches: triggers.iter().map(|t| Watch::new(*t)).collect(),
+            triggered: false,
+        }
+    }
+
+    /// Takes note of the next entry, by the tag byte of its type.
+    pub fn see(&mut self, value_type: u8) {
+        if self.triggered || self.watches.is_empty() {
+            return;
+        }
+        let deletion = value_type == ValueType::Deletion as u8
+            || value_type == ValueType::SingleDeletion as u8;
+        for watch in &mut self.watches {
+            self.triggered |= watch.see(deletion);
+        }
+    }
+
+    /// Whether the table should be compacted, once all entries were seen.
+    pub fn needs_compaction(&self) -> bool {
+        self.triggered || self.watches.iter().any(Watch::ratio_is_reached)
+    }
+}
+
+/// One trigger's state.
+#[derive(Debug)]
+struct Watch {
+    trigger: DeletionTrigger,
+    /// Entries per bucket; 0 watches no window.
+    bucket_size: usize,
+    /// Deletions per bucket, as a ring.
+    buckets: [usize; BUCKETS],
+    current: usize,
+    /// Entries in the current bucket.
+    filled: usize,
+    /// Deletions in all buckets.
+    in_window: usize,
+    entries: u64,
+    deletions: u64,
+}
+
+impl Watch {
+    fn new(trigger: DeletionTrigger) -> Self {
+        Watch {
+            trigger,
+            bucket_size: trigger.window_size.div_ceil(BUCKETS),
+            buckets: [0; BUCKETS],
+            current: 0,
+            filled: 0,
+            in_window: 0,
+            entries: 0,
+            deletions: 0,
+        }
+    }
+
+    /// Returns whether there are too many deletions in the window.
+    fn see(&mut self, deletion: bool) -> bool {
+        self.entries += 1;
+        self.deletions += u64::from(deletion);
+        if self.bucket_size == 0 {
+            return false;
+        }
+        if self.filled == self.bucket_size {
+            self.current = (self.current + 1) % BUCKETS;
+            self.in_window -= std::mem::take(&mut self.buckets[self.current]);
+            self.filled = 0;
+        }
+        self.filled += 1;
+        if deletion {
+            self.in_window += 1;
+            self.buckets[self.current] += 1;
+        }
+        deletion && self.in_window >= self.trigger.num_dels_trigger
+    }
+
+    fn ratio_is_reached(&self) -> bool {
+        let ratio = self.trigger.deletion_ratio;
+        let enabled = ratio > 0.0 && ratio <= 1.0 && self.entries > 0;
+        enabled && self.deletions as f64 / self.entries as f64 >= ratio
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a table of these entries (`d` is a deletion) is marked.
+    fn marked(window_size: usize, num_dels_trigger: usize, ratio: f64, entries: &str) -> bool {
+        let mut watch = DeletionWatch::new(&[DeletionTrigger {
+            window_size,
+            num_dels_trigger,
+            deletion_ratio: ratio,
+        }]);
+        for byte in entries.bytes() {
+            watch.see(match byte {
+                b'd' => ValueType::Deletion as u8,
+                b's' => ValueType::SingleDeletion as u8,
+                _ => ValueType::Value as u8,
+            });
+        }
+        watch.needs_compaction()
+    }
+
+    #[test]
+    fn deletions_in_a_window_are_counted() {
+        assert!(marked(128, 3, 0.0, "vvdvsvvd"));
+        assert!(!marked(128, 4, 0.0, "vvdvsvvd"));
+        assert!(!marked(0, 1, 0.0, "ddd"));
+        // Those that have left the window are not.
+        let far = format!("dd{}dd", "v".repeat(126));
+        assert!(!marked(128, 4, 0.0, &format!("dd{}d", "v".repeat(200))));
+        assert!(!marked(128, 4, 0.0, &far));
+        assert!(marked(256, 4, 0.0, &far));
+    }
+
+    #[test]
+    fn the_ratio_counts_the_whole_table() {
+        assert!(marked(0, 0, 0.5, "vdvd"));
+        assert!(!marked(0, 0, 0.6, "vdvd"));
+        assert!(!marked(0, 0, 0.5, ""));
+        for off in [0.0, -1.0, 1.1] {
+            assert!(!marked(0, 0, off, "dddd"), "{off}");
+        }
+        assert!(!DeletionWatch::new(&[]).needs_compaction());
+    }
+}

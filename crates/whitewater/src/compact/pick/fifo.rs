@@ -1,0 +1,71 @@
+//! Picks of FIFO compaction: whole files, the oldest first, are deleted.
+
+use super::{Compaction, Files, Moment, Picker};
+use crate::compact::score::expired_tail;
+use crate::version::{TableFile, total_bytes};
+use std::sync::Arc;
+
+impl Picker<'_> {
+    /// Files that are too old, if it is enough that those go; else the oldest,
+    /// until the rest is small enough. One such compaction runs at a time.
+    pub(super) fn fifo(&self, moment: &Moment) -> Option<Compaction> {
+        let files = || self.version.levels.iter().flatten();
+        if files().any(|f| f.being_compacted()) {
+            return None;
+        }
+        let limit = self.options.compaction_options_fifo.max_table_files_size;
+        let total: u64 = files().map(|f| f.meta.size).sum();
+        self.too_old(total, limit, moment)
+            .or_else(|| self.too_much(total, limit))
+            .or_else(|| self.small_files(total, limit))
+    }
+
+    fn too_old(&self, total: u64, limit: u64, moment: &Moment) -> Option<Compaction> {
+        let level0 = &self.version.levels[0];
+        let old = expired_tail(self.version, self.options, moment);
+        let old = level0[level0.len() - old..].to_vec();
+        let enough = total - total_bytes(&old) <= limit;
+        (!old.is_empty() && enough)
+            .then(|| self.deletion(0, old, "FIFOTtl"))
+            .flatten()
+    }
+
+    fn too_much(&self, total: u64, limit: u64) -> Option<Compaction> {
+        if total <= limit {
+            return None;
+        }
+        // Deeper levels are left from another style, and go first.
+        let level = self.version.last_level();
+        let files = &self.version.levels[level];
+        let mut rest = total;
+        let mut go = |f: &&Arc<TableFile>| {
+            let goes = rest > limit;
+            rest = rest.saturating_sub(f.meta.size);
+            goes
+        };
+        let victims = match level {
+            0 => files[files.len() - files.iter().rev().take_while(&mut go).count()..].to_vec(),
+            _ => files.iter().take_while(&mut go).cloned().collect(),
+        };
+        self.deletion(level, victims, "FIFOMaxSize")
+    }
+
+    /// With `allow_compaction`: files that are hardly larger than a memtable.
+    /// Larger ones are left, for they would stay beyond their time.
+    fn small_files(&self, total: u64, limit: u64) -> Option<Compaction> {
+        let merges = self.options.compaction_options_fifo.allow_compaction;
+        if !merges || total > limit || self.version.last_level() > 0 {
+            return None;
+        }
+        let trigger = self.options.level0_file_num_compaction_trigger.max(2) as usize;
+        let memtable = (self.options.write_buffer_size as f64 * 1.1) as u64;
+        let files = self.level0_span(trigger, memtable)?;
+        self.finish(vec![(0, files)], 0, "FIFOReduceNumFiles")
+    }
+
+    fn deletion(&self, level: usize, files: Files, reason: &'static str) -> Option<Compaction> {
+        let mut picked = self.finish(vec![(level, files)], level, reason)?;
+        picked.deletes = true;
+        Some(picked)
+    }
+}

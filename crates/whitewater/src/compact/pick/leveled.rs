@@ -1,0 +1,256 @@
+//! Picks with levels of growing size.
+
+use super::{CompactCursor, Compaction, Files, LevelState, Picker, any_busy};
+use crate::options::compaction::CompactionPri;
+use crate::version::{TableFile, hull, total_bytes};
+use std::cmp::Reverse;
+use std::sync::Arc;
+use whitewater_storage::key::InternalComparator;
+
+/// Files of level 0 that are worth merging among themselves.
+const MIN_FILES_WITHIN_LEVEL0: usize = 4;
+
+/// Where the files of a level go that are due by themselves.
+#[derive(Clone, Copy)]
+enum Way {
+    /// To the next level.
+    Down,
+    /// To the next level, from the last one with data to itself.
+    DownOrStay,
+    /// They are written anew where they are.
+    Stay,
+}
+
+impl Picker<'_> {
+    /// The most urgent compaction: levels that are too full by their scores,
+    /// then single files that are due.
+    pub(super) fn leveled(
+        &self,
+        state: &LevelState,
+        comparator: &InternalComparator,
+        cursor: &mut CompactCursor,
+    ) -> Option<Compaction> {
+        if self.version.levels.len() < 2 {
+            return None;
+        }
+        self.by_score(state, comparator, cursor)
+            .or_else(|| self.by_marks(state))
+    }
+
+    fn by_score(
+        &self,
+        state: &LevelState,
+        comparator: &InternalComparator,
+        cursor: &mut CompactCursor,
+    ) -> Option<Compaction> {
+        let mut level0_waits = false;
+        for &(score, level) in &state.scores {
+            if score < 1.0 {
+                break;
+            }
+            if level == 0 {
+                let picked = self.level0(state.base_level);
+                let picked = picked.or_else(|| self.within_level0());
+                if picked.is_some() {
+                    return picked;
+                }
+                level0_waits = true;
+            } else if level0_waits && level == state.base_level {
+                // More work on the base level would make level 0 wait longer.
+            } else if let Some(picked) = self.file_of(level, comparator, cursor) {
+                return Some(picked);
+            }
+        }
+        None
+    }
+
+    fn by_marks(&self, state: &LevelState) -> Option<Compaction> {
+        let marks = &state.marks;
+        let rewrite = match self.options.level_compaction_dynamic_level_bytes {
+            true => Way::DownOrStay,
+            false => Way::Stay,
+        };
+        let kinds = [
+            (&marks.requested, Way::Down, "FilesMarkedForCompaction"),
+            (&marks.bottommost, Way::Stay, "BottommostFiles"),
+            (&marks.expired, Way::Down, "Ttl"),
+            (&marks.periodic, rewrite, "PeriodicCompaction"),
+        ];
+        kinds.into_iter().find_map(|(places, way, reason)| {
+            let mut places = places.iter();
+            places.find_map(|&(level, i)| {
+                let file = &self.version.levels[level][i];
+                self.single(level, file, state.base_level, way, reason)
+            })
+        })
+    }
+
+    /// All of level 0 into the base level.
+    fn level0(&self, base_level: usize) -> Option<Compaction> {
+        let files = self.version.levels[0].clone();
+        if files.is_empty() || any_busy(&files) {
+            return None; // I3
+        }
+        self.merge_down(0, files, base_level, "LevelL0FilesNum")
+    }
+
+    /// The newest files of level 0 among themselves, so that there are fewer
+    /// while level 0 cannot go down.
+    fn within_level0(&self) -> Option<Compaction> {
+        let trigger = self.options.level0_file_num_compaction_trigger.max(1) as usize;
+        if self.version.num_files(0) < trigger + 2 {
+            return None;
+        }
+        let files = self.level0_span(MIN_FILES_WITHIN_LEVEL0, u64::MAX)?;
+        self.finish(vec![(0, files)], 0, "LevelL0FilesNum")
+    }
+
+    /// A file of `level` and its neighbours into the next level: the first, by
+    /// priority, that can be compacted.
+    fn file_of(
+        &self,
+        level: usize,
+        comparator: &InternalComparator,
+        cursor: &mut CompactCursor,
+    ) -> Option<Compaction> {
+        cursor.next.resize(self.version.levels.len(), Vec::new());
+        let next = std::mem::take(&mut cursor.next[level]);
+        let files = &self.version.levels[level];
+        let first = match next.is_empty() {
+            true => 0,
+            false => files.partition_point(|f| comparator.compare(&f.meta.largest, &next).is_le()),
+        };
+        // From the cursor on, so that equals take turns.
+        let (before, after) = files.split_at(first);
+        let mut candidates: Vec<_> = (after.iter().chain(before))
+            .filter(|f| !f.being_compacted())
+            .collect();
+        match self.options.compaction_pri {
+            CompactionPri::ByCompensatedSize => {
+                candidates.sort_by_key(|f| Reverse(f.compensated_size()));
+            }
+            CompactionPri::OldestLargestSeqFirst => {
+                candidates.sort_by_key(|f| f.meta.largest_seqno);
+            }
+            CompactionPri::OldestSmallestSeqFirst => {
+                candidates.sort_by_key(|f| f.meta.smallest_seqno);
+            }
+            CompactionPri::MinOverlappingRatio => {
+                let ratio = |f: &&Arc<TableFile>| self.overlap_ratio(level, f);
+                let mut rated: Vec<_> = candidates.iter().map(|f| (ratio(f), *f)).collect();
+                rated.sort_by(|a, b| a.0.total_cmp(&b.0));
+                candidates = rated.into_iter().map(|(_, f)| f).collect();
+            }
+            CompactionPri::RoundRobin => {}
+        }
+        let picked = candidates
+            .into_iter()
+            .find_map(|file| self.around(level, file));
+        cursor.next[level] = match &picked {
+            Some(c) => c.inputs[0]
+                .1
+                .last()
+                .map_or(next, |f| f.meta.largest.clone()),
+            None => next,
+        };
+        picked
+    }
+
+    /// Bytes of the next level per byte of `file` that its compaction rewrites.
+    fn overlap_ratio(&self, level: usize, file: &TableFile) -> f64 {
+        let below = (self.version).overlapping_bytes(level + 1, self.user, file.range());
+        below as f64 / file.compensated_size().max(1) as f64
+    }
+
+    fn around(&self, level: usize, file: &Arc<TableFile>) -> Option<Compaction> {
+        let files = self.clean_cut(level, vec![file.clone()]);
+        self.merge_down(level, files, level + 1, "LevelMaxLevelSize")
+    }
+
+    /// A file that is due by itself, with all it takes along.
+    fn single(
+        &self,
+        level: usize,
+        file: &Arc<TableFile>,
+        base_level: usize,
+        way: Way,
+        reason: &'static str,
+    ) -> Option<Compaction> {
+        let stays = match way {
+            Way::Down => false,
+            Way::DownOrStay => level == self.version.last_level(),
+            Way::Stay => true,
+        };
+        let output = match level {
+            _ if stays => level,
+            0 => base_level,
+            _ => level + 1,
+        };
+        if level == 0 && any_busy(&self.version.levels[0]) {
+            return None; // I3
+        }
+        let alone = vec![file.clone()];
+        let files = match level {
+            0 if stays => alone,
+            0 => self.level0_closure(alone),
+            _ => self.clean_cut(level, alone),
+        };
+        if !stays {
+            return self.merge_down(level, files, output, reason);
+        }
+        if any_busy(&files) {
+            return None;
+        }
+        let picked = self.finish(vec![(level, files)], level, reason)?;
+        // With neighbours, what is deeper may be in the way: nothing would be
+        // gained, and the files would be due again.
+        let useless = reason == "BottommostFiles" && !picked.bottommost;
+        (!useless).then_some(picked)
+    }
+
+    /// `files` of `level` and what they overlap in `output_level`, deeper.
+    fn merge_down(
+        &self,
+        level: usize,
+        files: Files,
+        output_level: usize,
+        reason: &'static str,
+    ) -> Option<Compaction> {
+        if any_busy(&files) {
+            return None;
+        }
+        let below = self.output_inputs(output_level, &files)?;
+        let (files, below) = match level {
+            0 => (files, below),
+            _ => self.grown(level, files, below),
+        };
+        let moves = below.is_empty() && self.can_move(level, &files, output_level);
+        let mut picked = self.finish(
+            vec![(level, files), (output_level, below)],
+            output_level,
+            reason,
+        )?;
+        // Where a request can be answered by dropping entries, it is.
+        picked.trivial_move = moves && !(reason == "FilesMarkedForCompaction" && picked.bottommost);
+        Some(picked)
+    }
+
+    /// Adds files of the start level that the output side covers anyway, as
+    /// long as it stays the same and the whole stays small.
+    fn grown(&self, level: usize, files: Files, below: Files) -> (Files, Files) {
+        let all = hull(self.user, files.iter().chain(&below));
+        let (Some(all), false) = (all, below.is_empty()) else {
+            return (files, below);
+        };
+        let more = self.version.overlapping(level, self.user, all);
+        let more = self.clean_cut(level, more);
+        let small = total_bytes(&more) + total_bytes(&below) < self.max_compaction_bytes();
+        if more.len() > files.len() && small && !any_busy(&more) {
+            let again = self.output_inputs(level + 1, &more);
+            if again.is_some_and(|again| again.len() == below.len()) {
+                return (more, below);
+            }
+        }
+        (files, below)
+    }
+}

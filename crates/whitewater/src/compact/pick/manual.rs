@@ -1,0 +1,107 @@
+//! Picks on request.
+
+use super::{Compaction, Files, Picker, any_busy};
+use crate::options::CfOptions;
+use crate::version::range::KeyRange;
+use crate::version::{Version, hull};
+use std::sync::Arc;
+use whitewater_storage::key::InternalComparator;
+
+/// Picks the compaction of the files of `level` that overlap the user keys
+/// `[begin, end]` (`None` is open) into `output_level`, or into the first
+/// level on the way there that overlaps them. `None` when there are no such
+/// files; `Some(Err(()))` when some are being compacted: try later.
+pub(crate) fn pick_manual(
+    version: &Arc<Version>,
+    options: &CfOptions,
+    comparator: &InternalComparator,
+    level: usize,
+    output_level: usize,
+    begin: Option<&[u8]>,
+    end: Option<&[u8]>,
+) -> Option<Result<Compaction, ()>> {
+    let picker = Picker {
+        version,
+        options,
+        user: &comparator.user,
+    };
+    let range = KeyRange::closed(begin, end);
+    let files = match level {
+        0 => picker.level0_closure(version.overlapping(0, picker.user, range)),
+        _ => picker.clean_cut(level, version.overlapping(level, picker.user, range)),
+    };
+    let inputs = hull(picker.user, &files)?;
+    let blocked = level == 0 && any_busy(&version.levels[0]);
+    if blocked || any_busy(&files) {
+        return Some(Err(()));
+    }
+    let overlaps = |l: &usize| !version.overlapping_span(*l, picker.user, inputs).is_empty();
+    let output_level = (level + 1..output_level)
+        .find(overlaps)
+        .unwrap_or(output_level);
+    let picked = picker.on_request(level, files, output_level);
+    Some(picked.ok_or(()))
+}
+
+/// Picks all files of the column family into the last level, for universal
+/// compaction. `None` when there are none; `Some(Err(()))` when some are being
+/// compacted: try later.
+pub(crate) fn pick_all(
+    version: &Arc<Version>,
+    options: &CfOptions,
+    comparator: &InternalComparator,
+) -> Option<Result<Compaction, ()>> {
+    let picker = Picker {
+        version,
+        options,
+        user: &comparator.user,
+    };
+    let levels = version.levels.iter().enumerate();
+    let inputs: Vec<(usize, Files)> = levels.map(|(l, files)| (l, files.clone())).collect();
+    if inputs.iter().all(|(_, files)| files.is_empty()) {
+        return None;
+    }
+    if inputs.iter().any(|(_, files)| any_busy(files)) {
+        return Some(Err(()));
+    }
+    let last = version.levels.len() - 1;
+    Some(picker.finish(inputs, last, "ManualCompaction").ok_or(()))
+}
+
+/// Picks the move of all files of `from`, none of which overlap, to the
+/// level `to`. Nothing may be in between. `None` when a compaction is running,
+/// which may write there: try later.
+pub(crate) fn pick_move(
+    version: &Arc<Version>,
+    options: &CfOptions,
+    comparator: &InternalComparator,
+    from: usize,
+    to: usize,
+) -> Option<Compaction> {
+    let picker = Picker {
+        version,
+        options,
+        user: &comparator.user,
+    };
+    if version.levels.iter().flatten().any(|f| f.being_compacted()) {
+        return None;
+    }
+    let inputs = vec![(from, version.levels[from].clone())];
+    let mut picked = picker.finish(inputs, to, "ChangeLevel")?;
+    picked.trivial_move = true;
+    Some(picked)
+}
+
+impl Picker<'_> {
+    fn on_request(&self, level: usize, files: Files, output_level: usize) -> Option<Compaction> {
+        let below = match output_level == level {
+            true => Vec::new(),
+            false => self.output_inputs(output_level, &files)?,
+        };
+        let moves = below.is_empty() && self.can_move(level, &files, output_level);
+        let inputs = vec![(level, files), (output_level, below)];
+        let mut picked = self.finish(inputs, output_level, "ManualCompaction")?;
+        picked.trivial_move = moves;
+        Some(picked)
+    }
+}

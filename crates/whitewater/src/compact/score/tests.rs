@@ -1,0 +1,127 @@
+use super::*;
+use crate::options::compaction::FifoOptions;
+use crate::version::testing::{parse_version, parse_version_with};
+
+fn state_at(version: &Version, options: &CfOptions, now: u64, oldest_snapshot: u64) -> LevelState {
+    let moment = Moment {
+        now,
+        oldest_snapshot,
+        files_below: 9,
+    };
+    level_state(version, options, &UserComparator::Bytewise, &moment)
+}
+
+fn styled(compaction_style: CompactionStyle) -> CfOptions {
+    CfOptions {
+        compaction_style,
+        level_compaction_dynamic_level_bytes: false,
+        max_bytes_for_level_base: 1000,
+        ttl: 0,
+        periodic_compaction_seconds: 0,
+        ..CfOptions::default()
+    }
+}
+
+#[test]
+fn sorted_runs_score_universal_compaction() {
+    let universal = styled(CompactionStyle::Universal);
+    for (text, score, runs) in [
+        ("", 0.0, 0),
+        ("L0: 3:a-b 2:a-b", 0.5, 2),
+        ("L0: 3:a-b 2:a-b\nL2: 4:a-b 5:c-d\nL6: 6:a-z", 1.0, 4),
+        // What is being compacted slows writes down, but is not due.
+        ("L0: 3:a-b! 2:a-b\nL2: 4:a-b! 5:c-d!\nL6: 6:a-z", 0.5, 4),
+    ] {
+        let state = state_at(&parse_version(text), &universal, 0, 0);
+        assert_eq!((state.score(), state.runs), (score, runs), "{text}");
+        assert_eq!((state.is_due(), state.pending_bytes), (score >= 1.0, 0));
+    }
+    let one_level = parse_version_with("L0: 4:a-b 3:a-b 2:a-b 1:a-b", 1);
+    assert!(state_at(&one_level, &universal, 0, 0).is_due());
+}
+
+#[test]
+fn bytes_and_age_score_fifo_compaction() {
+    let mut fifo = CfOptions {
+        compaction_options_fifo: FifoOptions {
+            max_table_files_size: 30,
+            allow_compaction: false,
+        },
+        ..styled(CompactionStyle::Fifo)
+    };
+    let due = |text: &str, options: &CfOptions, now| {
+        let state = state_at(&parse_version(text), options, now, 0);
+        (state.is_due(), state.marks.next_due)
+    };
+    assert_eq!(due("L0: 3:a-b 2:a-b 1:a-b", &fifo, 0), (false, None));
+    assert_eq!(due("L0: 3:a-b 2:a-b 1:a-b@11", &fifo, 0), (true, None));
+    assert_eq!(due("L0: 3:a-b 2:a-b! 1:a-b@11", &fifo, 0), (false, None));
+    assert_eq!(due("L0: 3:a-b\nL6: 1:a-b@21", &fifo, 0), (true, None));
+    fifo.ttl = 60;
+    // Only the oldest in a row count.
+    let text = "L0: 3:a-b#200 2:a-b#300 1:a-b#100";
+    assert_eq!(due(text, &fifo, 160), (false, Some(161)));
+    assert_eq!(due(text, &fifo, 161), (true, Some(361)));
+    assert_eq!(due(text, &fifo, 361), (true, None));
+    assert_eq!(due("L0: 1:a-b", &fifo, 1000), (false, None));
+}
+
+#[test]
+fn files_are_due_by_age() {
+    let mut options = styled(CompactionStyle::Level);
+    options.ttl = 50;
+    options.periodic_compaction_seconds = 90;
+    let v = parse_version("L0: 3:a-b#100\nL1: 2:a-b#40 1:c-d#90!\nL3: 9:a-z#10");
+    let at = |now| state_at(&v, &options, now, 0).marks;
+    let marks = at(90);
+    assert!(marks.is_empty());
+    assert_eq!(marks.next_due, Some(91));
+    // The last level with data is passed over by `ttl` ...
+    let marks = at(91);
+    assert_eq!(marks.expired, [(1, 0)]);
+    assert!(marks.periodic.is_empty());
+    // ... and not by periodic compaction.
+    let marks = at(151);
+    assert_eq!(marks.expired, [(0, 0), (1, 0)]);
+    assert_eq!(marks.periodic, [(1, 0), (3, 0)]);
+    assert_eq!(marks.next_due, Some(191));
+    assert_eq!(at(191).next_due, None);
+    options.compaction_style = CompactionStyle::Universal;
+    let marks = state_at(&v, &options, 151, 0).marks;
+    assert!(marks.expired.is_empty());
+    assert_eq!(marks.periodic, [(1, 0), (3, 0)]);
+}
+
+#[test]
+fn requests_count_above_the_last_level_with_data() {
+    let options = styled(CompactionStyle::Level);
+    let requested = |text: &str| {
+        state_at(&parse_version(text), &options, 0, 0)
+            .marks
+            .requested
+    };
+    assert_eq!(requested("L0: 2:a-b 1:a-b?"), [(0, 1)]);
+    assert_eq!(requested("L0: 2:a-b? 1:a-b?!"), [(0, 0)]);
+    assert_eq!(
+        requested("L0: 4:a-b?\nL1: 2:a-b? 1:c-d\nL2: 3:a-b?"),
+        [(0, 0), (1, 0)]
+    );
+}
+
+#[test]
+fn what_snapshots_kept_is_due_in_the_last_place() {
+    // Sequence numbers: 1000 and 999 in level 0, 10 elsewhere.
+    let options = styled(CompactionStyle::Level);
+    let at = |text: &str, oldest| state_at(&parse_version(text), &options, 0, oldest).marks;
+    let text = "L1: 1:a-c 2:e-f 3:h-i!\nL2: 4:b-d";
+    let marks = at(text, 9);
+    assert!(marks.is_empty());
+    assert_eq!(marks.kept_by_snapshots, 10);
+    let marks = at(text, 10);
+    assert_eq!(marks.bottommost, [(1, 1), (2, 0)]);
+    assert_eq!(marks.kept_by_snapshots, 0);
+    assert!(at("L2: 9:b-d", 11).is_empty(), "written after the release");
+    let marks = at("L0: 2:a-b 1:a-b", 1000);
+    assert_eq!(marks.bottommost, [(0, 1)]);
+    assert!(at("L0: 2:a-b 1:c-d\nL1: 3:d-e", 999).bottommost == [(1, 0)]);
+}

@@ -1,0 +1,158 @@
+//! What a job reads: the entries of a merged stream within a part of the keys,
+//! counted, until the job is cancelled.
+
+use super::blob_flow::BlobFlow;
+use std::cmp::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use whitewater_storage::iter::BoxedIterator;
+use whitewater_storage::key::{InternalComparator, MAX_SEQUENCE, seek_key, user_key};
+use whitewater_storage::{Error, ErrorKind, Result};
+
+/// Entries between two looks at the flags that end a job.
+const CANCEL_INTERVAL: u64 = 1024;
+
+/// User keys from `from` on, up to but not including `to`; `None` is open.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Part<'a> {
+    pub from: Option<&'a [u8]>,
+    pub to: Option<&'a [u8]>,
+}
+
+/// A cursor that goes forward over a part of a merged stream.
+pub(crate) struct Source<'a> {
+    entries: BoxedIterator,
+    comparator: &'a InternalComparator,
+    part: Part<'a>,
+    /// Any of them ends the job: written by others, read here (relaxed, for
+    /// nothing is read because of it).
+    cancel: [&'a AtomicBool; 2],
+    cancelled: bool,
+    consumed: u64,
+    /// Bytes of their keys and values.
+    bytes: u64,
+    /// What the entries left behind refer to, if that is to be known.
+    blobs: Option<BlobFlow>,
+    /// An entry that cannot be counted.
+    failure: Option<Error>,
+    valid: bool,
+}
+
+impl<'a> Source<'a> {
+    /// The entries of `entries` within `part`, until one of `cancel` is set.
+    pub fn new(
+        entries: BoxedIterator,
+        comparator: &'a InternalComparator,
+        part: Part<'a>,
+        cancel: [&'a AtomicBool; 2],
+    ) -> Self {
+        Source {
+            entries,
+            comparator,
+            part,
+            cancel,
+            cancelled: false,
+            consumed: 0,
+            bytes: 0,
+            blobs: None,
+            failure: None,
+            valid: false,
+        }
+    }
+
+    /// The same source, which counts what blobs its entries refer to.
+    #[must_use]
+    pub fn counting_blobs(mut self, counts: bool) -> Self {
+        self.blobs = counts.then(BlobFlow::default);
+        self
+    }
+
+    /// Moves to the first entry of the part.
+    pub fn seek_to_first(&mut self) {
+        match self.part.from {
+            None => self.entries.seek_to_first(),
+            Some(from) => self.entries.seek(&seek_key(from, MAX_SEQUENCE)),
+        }
+        self.look();
+    }
+
+    /// Whether there is an entry.
+    pub fn valid(&self) -> bool {
+        self.valid
+    }
+
+    /// The internal key; only while valid.
+    pub fn key(&self) -> &[u8] {
+        self.entries.key()
+    }
+
+    /// The value; only while valid.
+    pub fn value(&self) -> &[u8] {
+        self.entries.value()
+    }
+
+    /// Moves to the next entry; only while valid.
+    pub fn next(&mut self) {
+        self.consumed += 1;
+        self.bytes += (self.entries.key().len() + self.entries.value().len()) as u64;
+        if let Some(blobs) = &mut self.blobs
+            && let Err(e) = blobs.see(self.entries.key(), self.entries.value())
+        {
+            self.failure = Some(e);
+            self.valid = false;
+            return;
+        }
+        self.entries.next();
+        self.look();
+    }
+
+    /// Entries left behind so far; all of the part at the end.
+    pub fn consumed(&self) -> u64 {
+        self.consumed
+    }
+
+    /// Bytes of the keys and values of these entries.
+    pub fn consumed_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The blobs that entries left behind refer to, if they are counted.
+    pub fn blobs(&self) -> Option<&BlobFlow> {
+        self.blobs.as_ref()
+    }
+
+    /// Why there is no entry, if that is not the end of the part.
+    ///
+    /// # Errors
+    /// Those of the stream; `ShutdownInProgress` when the job was cancelled.
+    pub fn status(&self) -> Result<()> {
+        if self.cancelled {
+            return Err(cancelled());
+        }
+        if let Some(e) = &self.failure {
+            return Err(e.clone());
+        }
+        self.entries.status()
+    }
+
+    fn look(&mut self) {
+        if self.consumed.is_multiple_of(CANCEL_INTERVAL)
+            && self.cancel.iter().any(|flag| flag.load(Relaxed))
+        {
+            self.cancelled = true;
+        }
+        self.valid = !self.cancelled && self.entries.valid() && self.within();
+    }
+
+    /// Whether the stream's entry is before the end of the part.
+    fn within(&self) -> bool {
+        let Some(to) = self.part.to else { return true };
+        // Keys that cannot be read are the reader's to refuse.
+        let key = self.entries.key();
+        key.len() < 8 || self.comparator.compare_user(user_key(key), to) == Ordering::Less
+    }
+}
+
+/// The error of a job that was cancelled.
+pub(super) fn cancelled() -> Error {
+    Error::new(ErrorKind::ShutdownInProgress, "the job was cancelled")
+}

@@ -1,0 +1,101 @@
+//! Changing options while the database is open.
+//!
+//! The options of a column family are in its `CfState`, for what happens under
+//! the database mutex, and in the view that readers pin, so a change is one
+//! publication. Jobs take the options that hold when they begin. Memtables keep
+//! those they were made with, except that a smaller write buffer counts for the
+//! active one, too.
+//!
+//! A change is all or nothing: it is made in a copy, which is corrected and
+//! checked as at open before it takes the place of what was there. Corrections
+//! are made from what was asked for, so that they end with their reason.
+
+use super::Engine;
+use super::cf::ColumnFamilyData;
+use crate::jobs;
+use crate::options::assign::{May, assign_db, assign_family};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use whitewater_storage::{Error, Result};
+
+impl Engine {
+    /// Changes options of a column family: names and values in RocksDB's text
+    /// form.
+    ///
+    /// # Errors
+    /// `InvalidArgument` naming an option that is unknown, fixed, or has a value
+    /// that is out of range or does not go with others; nothing is changed then.
+    /// Also for no options at all, and for a dropped column family.
+    /// `NotSupported` from one who only reads.
+    pub fn set_options(&self, cf: &Arc<ColumnFamilyData>, changes: &[(&str, &str)]) -> Result<()> {
+        self.check_writer()?;
+        check_given(changes)?;
+        let mut state = self.lock_state();
+        let family = (state.cfs.get_mut(&cf.id))
+            .ok_or_else(|| Error::invalid(format_args!("column family {} is dropped", cf.name)))?;
+        let mut asked = family.asked_options().clone();
+        for (name, value) in changes {
+            assign_family(&mut asked, name, value, May::Change)?;
+        }
+        let options = asked.clone().sanitized();
+        options.validate()?;
+        self.options.check_family(&options)?;
+        family.options().check_change(&options)?;
+        family.set_options(asked, options);
+        self.weigh(&mut state, [cf.id]);
+        self.work.notify_all();
+        drop(state);
+        self.tell_stalls();
+        self.log_change(&format!("[{}] SetOptions()", cf.name), changes);
+        self.write_options_file();
+        Ok(())
+    }
+
+    /// Changes options of the database. Fails as [`Engine::set_options`] does.
+    pub fn set_db_options(self: &Arc<Self>, changes: &[(&str, &str)]) -> Result<()> {
+        self.check_writer()?;
+        check_given(changes)?;
+        let mut state = self.lock_state();
+        let mut options = (*state.options).clone();
+        for (name, value) in changes {
+            assign_db(&mut options, name, value, May::Change)?;
+        }
+        let options = Arc::new(options.sanitized());
+        options.validate()?;
+        let before = std::mem::replace(&mut state.options, options.clone());
+        if before.delayed_write_rate != options.delayed_write_rate {
+            state.stalls.set_max_rate(options.delayed_write_rate);
+            self.weigh(&mut state, []);
+        }
+        state.set_threads();
+        self.max_total_wal_size
+            .store(options.max_total_wal_size, Ordering::Relaxed);
+        self.wal.set_bytes_per_sync(options.wal_bytes_per_sync);
+        if before.max_open_files != options.max_open_files {
+            self.tables.set_max_open_files(options.max_open_files);
+        }
+        // Threads that are too many end.
+        self.work.notify_all();
+        self.dumps.notify_all();
+        drop(state);
+        // There may be too much log now.
+        self.ask_for_attention();
+        self.log_change("SetDBOptions()", changes);
+        self.write_options_file();
+        jobs::start(self)
+    }
+
+    fn log_change(&self, what: &str, changes: &[(&str, &str)]) {
+        self.log.write(&format!("{what}, inputs:"));
+        for (name, value) in changes {
+            self.log.write(&format!("{name}: {value}"));
+        }
+    }
+}
+
+fn check_given(changes: &[(&str, &str)]) -> Result<()> {
+    if changes.is_empty() {
+        return Err(Error::invalid("no options to change"));
+    }
+    Ok(())
+}

@@ -1,0 +1,189 @@
+//! Checkpoints: a database beside this one, with what this one holds at a
+//! moment.
+//!
+//! The moment is one at which nothing switches, ingests, or changes column
+//! families: then the tables of all families are listed, and where the log
+//! ends. Tables are linked, or copied where there are no links. The manifest is
+//! written anew, and has these tables and no history; logs are copied, up to
+//! that end, for they may be used again. All of it is made under a temporary
+//! name, durable, and then gets its own.
+
+use super::Engine;
+use super::ingest::copy;
+use crate::version::Version;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use whitewater_storage::filename::{self, FileType};
+use whitewater_storage::fs::Fs;
+use whitewater_storage::manifest::set_current;
+use whitewater_storage::{Error, Result};
+
+/// Bytes of a log copied at a time.
+const CHUNK: usize = 256 << 10;
+
+/// What a checkpoint is made of.
+struct Moment {
+    manifest: u64,
+    versions: Vec<Arc<Version>>,
+    /// Number and length of each log, oldest first.
+    logs: Vec<(u64, u64)>,
+}
+
+impl Engine {
+    /// Makes a checkpoint in `target`, which must not exist. Memtables are
+    /// flushed first if the logs have `log_size_for_flush` bytes or more.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when `target` exists; those of the file system, and
+    /// then nothing is at `target`, unless the last sync failed.
+    pub fn create_checkpoint(
+        self: &Arc<Self>,
+        target: &Path,
+        log_size_for_flush: u64,
+    ) -> Result<()> {
+        if self.fs.exists(target)? {
+            return Err(Error::invalid(format_args!(
+                "Directory exists: {}",
+                target.display()
+            )));
+        }
+        let staging = staging_of(target)?;
+        if self.log_bytes() >= log_size_for_flush {
+            self.flush(&self.column_families(), true)?;
+        }
+        self.disable_file_deletions();
+        let made = self.fill_checkpoint(&staging, target);
+        self.enable_file_deletions();
+        if made.is_err() {
+            // The error that matters is known; the next attempt clears the rest.
+            let _ = clear(&*self.fs, &staging);
+        }
+        made?;
+        self.log
+            .write(&format!("Created checkpoint {}", target.display()));
+        Ok(())
+    }
+
+    fn fill_checkpoint(&self, staging: &Path, target: &Path) -> Result<()> {
+        let fs = &*self.fs;
+        // What a crash may have left.
+        clear(fs, staging)?;
+        fs.create_dir_all(staging)?;
+        let moment = self.moment(staging)?;
+        for file in moment
+            .versions
+            .iter()
+            .flat_map(|v| v.levels.iter().flatten())
+        {
+            let path = filename::table(&self.dir, file.meta.number);
+            match bring(fs, &path, staging) {
+                // Databases of LevelDB's time call their tables .ldb.
+                Err(e) if e.is_missing_file() => bring(fs, &path.with_extension("ldb"), staging)?,
+                done => done?,
+            }
+        }
+        for blobs in moment.versions.iter().flat_map(|v| v.blobs.iter()) {
+            let path = filename::blob(&self.dir, blobs.file.meta.number);
+            bring(fs, &path, staging)?;
+        }
+        for &(number, len) in &moment.logs {
+            let to = filename::wal(staging, number);
+            copy_part(fs, &filename::wal(self.wal_dir(), number), &to, len)?;
+        }
+        if let Some(options) = newest_options(fs, &self.dir)? {
+            copy(fs, &self.dir.join(&options), &staging.join(&options))?;
+        }
+        set_current(fs, staging, moment.manifest)?;
+        fs.sync_dir(staging)?;
+        fs.rename(staging, target)?;
+        match target.parent() {
+            Some(parent) => fs.sync_dir(parent),
+            None => Ok(()),
+        }
+    }
+
+    /// Lists what there is at one moment, and writes the manifest of that into
+    /// `staging`.
+    fn moment(&self, staging: &Path) -> Result<Moment> {
+        let (last, moment) = {
+            let _no_switch = self.switching();
+            Self::check_healthy(&self.lock_state())?;
+            let generation = self.generation.load();
+            let end = generation.end().ok_or_else(Self::shutdown_error)?;
+            // Before the manifest's copy, which may then need fewer logs.
+            let min = self.versions.min_log_number_to_keep();
+            let (manifest, versions) = self.versions.write_copy(staging, min)?;
+            let mut logs = self.wal.older();
+            logs.push((generation.log.log_number(), end.offset));
+            logs.retain(|(number, _)| *number >= min);
+            let moment = Moment {
+                manifest,
+                versions,
+                logs,
+            };
+            (end.last, moment)
+        };
+        // All of the logs up to their ends is in their files then.
+        self.publication
+            .wait(last)
+            .map_err(|_| self.first_error())?;
+        self.flush_wal(false)?;
+        Ok(moment)
+    }
+}
+
+/// The name that a checkpoint has while it is made.
+fn staging_of(target: &Path) -> Result<PathBuf> {
+    let Some(name) = target.file_name() else {
+        return Err(Error::invalid("invalid checkpoint directory name"));
+    };
+    let mut name = name.to_os_string();
+    name.push(".tmp");
+    Ok(target.with_file_name(name))
+}
+
+/// Removes the directory of an earlier attempt, if there is one.
+fn clear(fs: &dyn Fs, staging: &Path) -> Result<()> {
+    if !fs.exists(staging)? {
+        return Ok(());
+    }
+    for name in fs.list(staging)? {
+        fs.remove(&staging.join(name))?;
+    }
+    fs.remove_dir(staging)
+}
+
+/// Links the table or blob file at `path` into `dir`; copies it where that fails.
+fn bring(fs: &dyn Fs, path: &Path, dir: &Path) -> Result<()> {
+    let Some(name) = path.file_name() else {
+        return Err(Error::invalid("a file without a name"));
+    };
+    let to = dir.join(name);
+    match fs.link(path, &to) {
+        Ok(()) => Ok(()),
+        Err(_) => copy(fs, path, &to),
+    }
+}
+
+/// Copies the first `len` bytes of a log, durably.
+fn copy_part(fs: &dyn Fs, from: &Path, to: &Path, len: u64) -> Result<()> {
+    let mut copy = fs.create(to)?;
+    let source = fs.open_random(from)?;
+    let mut at = 0;
+    while at < len {
+        let n = (len - at).min(CHUNK as u64) as usize;
+        copy.append(&source.read_at(at, n)?)?;
+        at += n as u64;
+    }
+    copy.sync()
+}
+
+/// The name of the newest options file in `dir`, if there is one.
+fn newest_options(fs: &dyn Fs, dir: &Path) -> Result<Option<String>> {
+    let names = fs.list(dir)?.into_iter();
+    let numbered = names.filter_map(|name| match filename::parse(&name) {
+        Some(FileType::Options(number)) => Some((number, name)),
+        _ => None,
+    });
+    Ok(numbered.max().map(|(_, name)| name))
+}

@@ -1,0 +1,73 @@
+//! Work that becomes due by itself: by time, and by the release of snapshots.
+//!
+//! Nobody runs a timer. Compaction threads look whenever they look for work,
+//! and sleep no longer than until the next file will be too old; the release of
+//! a snapshot that keeps something wakes them.
+
+use super::Engine;
+use super::state::DbState;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The longest sleep of a compaction thread that waits for a file's age: the
+/// clock may be another one than that by which it sleeps.
+const LONGEST_SLEEP: Duration = Duration::from_secs(12 * 60 * 60);
+
+impl Engine {
+    /// Finds out what has become due in the meantime; returns when to look
+    /// again, if something will be.
+    pub(crate) fn look_for_due(&self, state: &mut DbState) -> Option<Instant> {
+        let now = self.options.clock.now();
+        let oldest = self.snapshots.take_released().then(|| {
+            // First, so that no snapshot missed by the list is older.
+            let latest = self.latest_sequence_number();
+            let oldest = self.snapshots.sequences().first().copied();
+            oldest.map_or(latest, |oldest| oldest.min(latest))
+        });
+        let mut next: Option<u64> = None;
+        for cf in state.cfs.values_mut() {
+            let aged = cf.levels.marks.next_due.is_some_and(|due| due <= now);
+            if let Some(oldest) = oldest {
+                cf.moment.oldest_snapshot = oldest;
+                cf.moment.files_below = self.versions.next_file_number();
+            }
+            if aged || oldest.is_some() {
+                cf.moment.now = now;
+                cf.score_levels();
+            }
+            if cf.options().disable_auto_compactions {
+                continue;
+            }
+            if let Some(due) = cf.levels.marks.next_due {
+                next = Some(next.map_or(due, |next| next.min(due)));
+            }
+        }
+        self.watch_snapshots(state);
+        next.map(|due| {
+            let sleep = Duration::from_secs(due.saturating_sub(now).max(1));
+            Instant::now() + sleep.min(LONGEST_SLEEP)
+        })
+    }
+
+    /// Tells the list of snapshots which releases matter.
+    pub(crate) fn watch_snapshots(&self, state: &DbState) {
+        let automatic = state
+            .cfs
+            .values()
+            .filter(|cf| !cf.options().disable_auto_compactions);
+        let kept = automatic.map(|cf| cf.levels.marks.kept_by_snapshots);
+        self.snapshots.watch(kept.max().unwrap_or(0));
+    }
+
+    /// Lets the release of snapshots wake compaction threads.
+    pub(crate) fn wake_on_release(self: &Arc<Self>) {
+        let engine = Arc::downgrade(self);
+        self.snapshots.on_release(move || {
+            if let Some(engine) = engine.upgrade() {
+                // A thread that has looked already is waiting by then.
+                drop(engine.state.lock());
+                engine.work.notify_all();
+            }
+        });
+    }
+}

@@ -1,0 +1,204 @@
+//! What listeners are told of flushes, compactions and the rest.
+//!
+//! Events are noted where they happen and told by a thread of their own
+//! ([`crate::listener`]).
+
+use super::cf::ColumnFamilyData;
+use super::failure::Source;
+use super::{Engine, internal_stats::JobStats};
+use crate::compact::merge_rules::Drops;
+use crate::compact::pick::Compaction;
+use crate::listener::queue::{EventQueue, Happened};
+use crate::listener::{
+    BackgroundErrorInfo, BackgroundErrorReason, BackgroundErrorRecoveryInfo, ColumnFamilyInfo,
+    CompactionJobInfo, CompactionJobStats, MemTableInfo, TableFileCreationInfo,
+    TableFileCreationReason, TableFileDeletionInfo, WriteStallCondition,
+};
+use crate::memtable::Memtable;
+use crate::write::stall::Pressure;
+use std::path::PathBuf;
+use std::sync::Arc;
+use whitewater_storage::manifest::FileMetaData;
+use whitewater_storage::{Error, Result, filename};
+
+impl Engine {
+    /// Starts telling listeners, if there are any.
+    ///
+    /// # Errors
+    /// When their thread cannot be started.
+    pub(super) fn start_events(self: &Arc<Self>) -> Result<()> {
+        let engine = Arc::downgrade(self);
+        let panicked = move || {
+            if let Some(engine) = engine.upgrade() {
+                engine.log.error("an event listener panicked");
+            }
+        };
+        let queue = EventQueue::start(&self.options.listeners, panicked)?;
+        // The first one stays.
+        let _ = self.events.set(queue);
+        Ok(())
+    }
+
+    /// Notes what `event` describes, if anybody listens.
+    #[inline]
+    pub(crate) fn note(&self, event: impl FnOnce() -> Happened) {
+        if let Some(events) = self.events.get() {
+            events.note(event);
+        }
+    }
+
+    /// Where table `number` is.
+    pub(crate) fn table_path(&self, number: u64) -> PathBuf {
+        filename::table(&self.dir, number)
+    }
+
+    /// Notes tables that the job `job_id` has made for column family `family`.
+    pub(crate) fn note_tables(
+        &self,
+        family: &str,
+        job_id: u64,
+        reason: TableFileCreationReason,
+        tables: &[FileMetaData],
+    ) {
+        for table in tables {
+            self.note(|| {
+                Happened::TableFileCreated(TableFileCreationInfo {
+                    cf_name: family.to_owned(),
+                    file_path: self.table_path(table.number),
+                    file_size: table.size,
+                    job_id,
+                    reason,
+                })
+            });
+        }
+    }
+
+    /// Notes that table `number` was deleted, or not.
+    pub(super) fn note_deleted(&self, number: u64, job_id: u64, status: Result<()>) {
+        self.note(|| {
+            Happened::TableFileDeleted(TableFileDeletionInfo {
+                file_path: self.table_path(number),
+                job_id,
+                status,
+            })
+        });
+    }
+
+    /// Notes that `memtable` takes no more writes.
+    pub(super) fn note_sealed(&self, cf: &ColumnFamilyData, memtable: &Memtable) {
+        self.note(|| {
+            Happened::MemtableSealed(MemTableInfo {
+                cf_name: cf.name.clone(),
+                id: memtable.id,
+                num_entries: memtable.num_entries(),
+                num_deletes: memtable.num_deletes(),
+            })
+        });
+    }
+
+    /// Notes that `cf` was dropped.
+    pub(super) fn note_dropped(&self, cf: &ColumnFamilyData) {
+        self.note(|| {
+            Happened::HandleDeletionStarted(ColumnFamilyInfo {
+                cf_id: cf.id,
+                cf_name: cf.name.clone(),
+            })
+        });
+    }
+
+    /// What is told of `compaction`, job `job_id`, when it begins.
+    pub(super) fn compaction_info(
+        &self,
+        cf: &ColumnFamilyData,
+        compaction: &Compaction,
+        job_id: u64,
+    ) -> Option<CompactionJobInfo> {
+        if !self.events.get().is_some_and(EventQueue::is_heard) {
+            return None;
+        }
+        let inputs = compaction.inputs.iter().flat_map(|(_, files)| files);
+        Some(CompactionJobInfo {
+            cf_id: cf.id,
+            cf_name: cf.name.clone(),
+            job_id,
+            status: Ok(()),
+            base_input_level: compaction.inputs.first().map_or(0, |(level, _)| *level),
+            output_level: compaction.output_level,
+            input_files: inputs.map(|f| self.table_path(f.meta.number)).collect(),
+            output_files: Vec::new(),
+            compaction_reason: compaction.reason,
+            trivial_move: false,
+            stats: CompactionJobStats::default(),
+        })
+    }
+
+    /// Notes the failure that was reported for `source`.
+    pub(super) fn note_failure(&self, source: Source, error: &Error) {
+        self.note(|| {
+            Happened::BackgroundError(BackgroundErrorInfo {
+                reason: match source {
+                    Source::Flush => BackgroundErrorReason::Flush,
+                    Source::Compaction => BackgroundErrorReason::Compaction,
+                    Source::Manifest => BackgroundErrorReason::ManifestWrite,
+                    Source::Log | Source::Write => BackgroundErrorReason::WriteCallback,
+                },
+                error: error.clone(),
+            })
+        });
+    }
+
+    /// Notes that a recovery begins.
+    pub(super) fn note_recovery(&self, old: Option<Error>, auto_recovery: bool) {
+        self.note(|| {
+            Happened::RecoveryBegin(BackgroundErrorRecoveryInfo {
+                old_bg_error: old,
+                new_bg_error: None,
+                auto_recovery,
+            })
+        });
+    }
+
+    /// Notes that a recovery has ended.
+    pub(super) fn note_recovered(
+        &self,
+        old: Option<Error>,
+        new: Option<Error>,
+        auto_recovery: bool,
+    ) {
+        self.note(|| {
+            Happened::RecoveryEnd(BackgroundErrorRecoveryInfo {
+                old_bg_error: old,
+                new_bg_error: new,
+                auto_recovery,
+            })
+        });
+    }
+}
+
+/// What listeners are told of a compaction's work.
+pub(super) fn job_stats(stats: &JobStats, drops: &Drops, parts: u64) -> CompactionJobStats {
+    CompactionJobStats {
+        elapsed_micros: stats.micros,
+        cpu_micros: stats.cpu_micros,
+        num_input_records: stats.records_in,
+        num_input_files: stats.files_in,
+        total_input_bytes: stats.bytes_read(),
+        num_output_records: stats.records_out,
+        num_output_files: stats.files_out,
+        total_output_bytes: stats.bytes_written,
+        num_records_replaced: drops.hidden,
+        num_range_deleted_records: drops.range_deleted,
+        num_filtered_records: drops.filtered,
+        num_expired_deletion_records: drops.obsolete,
+        num_subcompactions: parts,
+    }
+}
+
+/// The condition of writers under `pressure`.
+pub(super) fn condition(pressure: Pressure) -> WriteStallCondition {
+    match pressure {
+        Pressure::None => WriteStallCondition::Normal,
+        Pressure::Delayed => WriteStallCondition::Delayed,
+        Pressure::Stopped => WriteStallCondition::Stopped,
+    }
+}

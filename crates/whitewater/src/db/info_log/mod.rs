@@ -1,0 +1,124 @@
+//! The info log: the file LOG, for people and for tools that read RocksDB's.
+//!
+//! One line per event, with the UTC time, the thread, and the level where it is
+//! not `Info`. Jobs have numbers: `[family] [JOB 3] ...`; what tools look for is
+//! on lines `EVENT_LOG_v1 {...}` ([`event`]). Instead of the file, lines may go to
+//! a logger of the user. Failures to write are ignored: it is not data.
+
+pub(crate) mod event;
+mod file;
+pub(crate) mod logger;
+
+use crate::options::DbOptions;
+use file::LogFile;
+use logger::Logger;
+use parking_lot::Mutex;
+use std::path::Path;
+use std::sync::Arc;
+use whitewater_storage::fs::Fs;
+
+/// How much a line of the info log matters.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[repr(i32)]
+pub enum LogLevel {
+    /// For those who look for errors in the engine.
+    Debug = 0,
+    /// What happens: flushes, compactions, changes.
+    Info,
+    /// Something is not as it should be, and the database goes on.
+    Warn,
+    /// Something has failed.
+    Error,
+    /// The database cannot go on.
+    Fatal,
+    /// What begins every log: version and options. Always logged.
+    Header,
+}
+
+impl LogLevel {
+    /// What a line of this level begins with.
+    fn mark(self) -> &'static str {
+        match self {
+            LogLevel::Debug => "[DEBUG] ",
+            LogLevel::Info | LogLevel::Header => "",
+            LogLevel::Warn => "[WARN] ",
+            LogLevel::Error => "[ERROR] ",
+            LogLevel::Fatal => "[FATAL] ",
+        }
+    }
+}
+
+/// Where lines go, from a level on.
+#[derive(Debug)]
+pub(crate) struct InfoLog {
+    level: LogLevel,
+    sink: Sink,
+}
+
+#[derive(Debug)]
+enum Sink {
+    File(Mutex<LogFile>),
+    Logger(Arc<Logger>),
+    Nowhere,
+}
+
+impl InfoLog {
+    /// The log of the database in `dir`: a new LOG, or the user's logger.
+    pub fn create(fs: &Arc<dyn Fs>, dir: &Path, options: &DbOptions) -> Self {
+        match &options.info_logger {
+            Some(logger) => InfoLog {
+                level: logger.level(),
+                sink: Sink::Logger(logger.clone()),
+            },
+            None => InfoLog {
+                level: options.info_log_level,
+                sink: Sink::File(Mutex::new(LogFile::create(fs.clone(), dir, options))),
+            },
+        }
+    }
+
+    /// The log of an instance that writes no file: the user's logger or nothing.
+    pub fn without_file(options: &DbOptions) -> Self {
+        let logger = options.info_logger.as_ref();
+        InfoLog {
+            level: logger.map_or(options.info_log_level, |logger| logger.level()),
+            sink: logger.map_or(Sink::Nowhere, |logger| Sink::Logger(logger.clone())),
+        }
+    }
+
+    /// Writes one line about what happens.
+    pub fn write(&self, text: &str) {
+        self.log(LogLevel::Info, text);
+    }
+
+    /// Writes one line about something that is not as it should be.
+    pub fn warn(&self, text: &str) {
+        self.log(LogLevel::Warn, text);
+    }
+
+    /// Writes one line about a failure.
+    pub fn error(&self, text: &str) {
+        self.log(LogLevel::Error, text);
+    }
+
+    /// Writes one line that every file begins with.
+    pub fn header(&self, text: &str) {
+        self.log(LogLevel::Header, text);
+    }
+
+    /// Whether lines of `level` are written.
+    pub fn takes(&self, level: LogLevel) -> bool {
+        level as i32 >= self.level as i32
+    }
+
+    fn log(&self, level: LogLevel, text: &str) {
+        if !self.takes(level) {
+            return;
+        }
+        match &self.sink {
+            Sink::File(file) => file.lock().write(level, text),
+            Sink::Logger(logger) => logger.log(level, text),
+            Sink::Nowhere => {}
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The database's figures in RocksDB's layout, which tools parse.
+
+use super::human::{self, GB, MB, rate};
+use crate::db::Engine;
+use crate::stats::Ticker;
+use crate::write::stall::cause::counts_text;
+use parking_lot::Mutex;
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+use whitewater_concurrent::counter::Counter;
+
+/// What is kept for the whole database.
+#[derive(Debug)]
+pub(crate) struct DbStats {
+    since: Instant,
+    /// Syncs of the log.
+    pub syncs: Counter,
+    /// What counts as nothing: what there was at open.
+    opened: Figures,
+    /// The figures that the last text showed; its interval ended there.
+    shown: Mutex<Figures>,
+}
+
+/// What writes amount to.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Figures {
+    up: Duration,
+    writes: u64,
+    groups: u64,
+    keys: u64,
+    bytes: u64,
+    logged_writes: u64,
+    log_bytes: u64,
+    syncs: u64,
+    stall_micros: u64,
+}
+
+impl DbStats {
+    /// From now on, for a database that had `opened`.
+    pub fn new(opened: Figures) -> Self {
+        DbStats {
+            since: Instant::now(),
+            syncs: Counter::new(),
+            opened,
+            shown: Mutex::default(),
+        }
+    }
+
+    /// How long the database has been open.
+    pub fn up(&self) -> Duration {
+        self.since.elapsed()
+    }
+}
+
+impl Figures {
+    /// Those of a database with no log yet, whose last number is `keys`.
+    pub fn at_open(keys: u64, statistics: Option<&crate::stats::Statistics>) -> Self {
+        let mut figures = Figures {
+            keys,
+            ..Figures::default()
+        };
+        figures.take_from(statistics);
+        figures
+    }
+
+    /// What only statistics know.
+    fn take_from(&mut self, statistics: Option<&crate::stats::Statistics>) {
+        let Some(s) = statistics else { return };
+        self.groups = s.ticker(Ticker::WriteDoneBySelf);
+        self.writes = self.groups + s.ticker(Ticker::WriteDoneByOther);
+        self.bytes = s.ticker(Ticker::BytesWritten);
+        self.logged_writes = s.ticker(Ticker::WriteWithWal);
+    }
+
+    fn since(self, earlier: Figures) -> Figures {
+        Figures {
+            up: self.up.saturating_sub(earlier.up),
+            writes: self.writes.saturating_sub(earlier.writes),
+            groups: self.groups.saturating_sub(earlier.groups),
+            keys: self.keys.saturating_sub(earlier.keys),
+            bytes: self.bytes.saturating_sub(earlier.bytes),
+            logged_writes: self.logged_writes.saturating_sub(earlier.logged_writes),
+            log_bytes: self.log_bytes.saturating_sub(earlier.log_bytes),
+            syncs: self.syncs.saturating_sub(earlier.syncs),
+            stall_micros: self.stall_micros.saturating_sub(earlier.stall_micros),
+        }
+    }
+
+    /// Three lines; `unit` is that of the bytes that came in.
+    fn print(&self, out: &mut String, what: &str, (unit, bytes): (&str, f64)) {
+        let seconds = self.up.as_secs_f64();
+        let _ = writeln!(
+            out,
+            "{what} writes: {} writes, {} keys, {} commit groups, {:.1} writes per commit group, \
+             ingest: {:.2} {unit}, {:.2} MB/s",
+            human::count(self.writes),
+            human::count(self.keys),
+            human::count(self.groups),
+            self.writes as f64 / self.groups.max(1) as f64,
+            self.bytes as f64 / bytes,
+            rate(self.bytes as f64 / MB, seconds),
+        );
+        let _ = writeln!(
+            out,
+            "{what} WAL: {} writes, {} syncs, {:.2} writes per sync, written: {:.2} GB, {:.2} MB/s",
+            human::count(self.logged_writes),
+            human::count(self.syncs),
+            self.logged_writes as f64 / self.syncs.max(1) as f64,
+            self.log_bytes as f64 / GB,
+            rate(self.log_bytes as f64 / MB, seconds),
+        );
+        let _ = writeln!(
+            out,
+            "{what} stall: {} H:M:S, {:.1} percent",
+            human::clock(Duration::from_micros(self.stall_micros)),
+            rate(self.stall_micros as f64 / 10_000.0, seconds),
+        );
+    }
+}
+
+impl Engine {
+    fn figures(&self) -> Figures {
+        let mut now = Figures {
+            up: self.stats.up(),
+            keys: self.latest_sequence_number(),
+            log_bytes: self.wal.ended_bytes()
+                + self.generation.load().end().map_or(0, |end| end.offset),
+            syncs: self.stats.syncs.get(),
+            stall_micros: self.gate.stall_micros(),
+            ..Figures::default()
+        };
+        now.take_from(self.statistics());
+        if self.statistics().is_none() {
+            // About: what is logged is what came in.
+            now.bytes = now.log_bytes;
+        }
+        now.since(self.stats.opened)
+    }
+
+    /// `rocksdb.dbstats`. Each call ends an interval.
+    pub(in crate::db) fn db_stats(&self) -> String {
+        let now = self.figures();
+        let before = std::mem::replace(&mut *self.stats.shown.lock(), now);
+        let new = now.since(before);
+        let mut out = format!(
+            "\n** DB Stats **\nUptime(secs): {:.1} total, {:.1} interval\n",
+            now.up.as_secs_f64(),
+            new.up.as_secs_f64()
+        );
+        now.print(&mut out, "Cumulative", ("GB", GB));
+        new.print(&mut out, "Interval", ("MB", MB));
+        out.push_str(&counts_text(&self.stall_counts()));
+        out
+    }
+
+    /// `rocksdb.dbstats` as a map.
+    pub(in crate::db) fn db_stats_map(&self) -> Vec<(String, String)> {
+        let now = self.figures();
+        let mut entries: Vec<(String, String)> = [
+            ("db.wal_bytes_written", now.log_bytes),
+            ("db.wal_syncs", now.syncs),
+            ("db.user_bytes_written", now.bytes),
+            ("db.user_keys_written", now.keys),
+            ("db.user_writes_by_other", now.writes - now.groups),
+            ("db.user_writes_by_self", now.groups),
+            ("db.user_writes_with_wal", now.logged_writes),
+            ("db.user_write_stall_micros", now.stall_micros),
+        ]
+        .map(|(name, n)| (name.to_owned(), n.to_string()))
+        .into();
+        let counts = self.stall_counts();
+        entries.extend(counts.into_iter().map(|(k, n)| (k, n.to_string())));
+        let up = format!("{:.6}", now.up.as_secs_f64());
+        entries.push(("db.uptime".to_owned(), up));
+        entries
+    }
+}

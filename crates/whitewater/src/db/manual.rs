@@ -1,0 +1,247 @@
+//! Compactions on request.
+
+use super::cf::ColumnFamilyData;
+use super::failure::Source;
+use super::state::CfState;
+use super::{Bottommost, Engine, ManualSpec};
+use crate::compact::pick::{self, CompactCursor, Compaction};
+use crate::jobs::guarded;
+use crate::options::compaction::CompactionStyle;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use whitewater_storage::{Error, Result, Severity};
+
+impl Engine {
+    /// Compacts the user keys `[begin, end]` (`None` is open) down to the
+    /// deepest level that holds any of them. Universal compaction merges
+    /// everything, whatever the keys; FIFO compaction deletes what is due.
+    ///
+    /// # Errors
+    /// Those of reading and writing tables; `InvalidArgument` and
+    /// `NotSupported` when the result cannot go to the target level.
+    pub fn compact_range(
+        self: &Arc<Self>,
+        cf: &Arc<ColumnFamilyData>,
+        begin: Option<&[u8]>,
+        end: Option<&[u8]>,
+        spec: &ManualSpec,
+    ) -> Result<()> {
+        if let Some(level) = spec.target_level
+            && spec.change_level
+            && level >= cf.options().num_levels
+        {
+            return Err(Error::invalid(format_args!(
+                "target level {level} exceeds the number of levels, {}",
+                cf.options().num_levels
+            )));
+        }
+        if !spec.history_low.is_empty() {
+            self.increase_full_history_ts_low(cf, &spec.history_low)?;
+        }
+        let user = &cf.comparator.user;
+        let begin = begin.map(|key| user.first_version(key));
+        let end = end.map(|key| user.last_version(key));
+        let (begin, end) = (begin.as_deref(), end.as_deref());
+        self.flush(std::slice::from_ref(cf), true)?;
+        let excludes = usize::from(spec.exclusive);
+        self.lock_state().manual_compactions += excludes;
+        // What cannot be done as asked has harmed nothing, and is no failure.
+        let mut refused = Ok(());
+        let outcome = guarded(|| {
+            match cf.options().compaction_style {
+                CompactionStyle::Level => self.compact_levels(cf, begin, end, spec.bottommost)?,
+                CompactionStyle::Universal => self.compact_all(cf)?,
+                CompactionStyle::Fifo => self.compact_fifo(cf)?,
+            }
+            if spec.change_level {
+                refused = self.change_level(cf, spec.target_level)?;
+            }
+            Ok(())
+        });
+        self.lock_state().manual_compactions -= excludes;
+        // A failure that a background job would only try again is the caller's.
+        if let Err(e) = &outcome
+            && self.severity(Source::Compaction, e) > Severity::SoftError
+        {
+            self.report(Source::Compaction, e, "a manual compaction");
+        }
+        self.work.notify_all();
+        self.done.notify_all();
+        if outcome.is_ok() {
+            self.purge_obsolete_files();
+        }
+        outcome.and(refused)
+    }
+
+    fn compact_levels(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        begin: Option<&[u8]>,
+        end: Option<&[u8]>,
+        bottommost: Bottommost,
+    ) -> Result<()> {
+        let mut level = 0;
+        loop {
+            let output = {
+                let state = self.lock_state();
+                let Some(cf) = state.cfs.get(&cf.id) else {
+                    return Ok(());
+                };
+                let last = cf.version.last_level();
+                match level {
+                    _ if level > last => return Ok(()),
+                    0 => (cf.levels.base_level).clamp(1, cf.version.levels.len() - 1),
+                    _ if level < last => level + 1,
+                    // The deepest level is rewritten in place, if at all.
+                    _ => level,
+                }
+            };
+            let forced = match bottommost {
+                Bottommost::Skip => false,
+                Bottommost::IfHaveCompactionFilter => cf.options().filter_source().is_some(),
+                Bottommost::Force | Bottommost::ForceOptimized => true,
+            };
+            if output == level && (level > 0 && !forced) {
+                return Ok(());
+            }
+            self.compact_picked(cf, |state| {
+                pick::pick_manual(
+                    &state.version,
+                    state.options(),
+                    &cf.comparator,
+                    level,
+                    output,
+                    begin,
+                    end,
+                )
+            })?;
+            if output == level {
+                return Ok(());
+            }
+            level = output;
+        }
+    }
+
+    fn compact_all(&self, cf: &Arc<ColumnFamilyData>) -> Result<()> {
+        self.compact_picked(cf, |state| {
+            pick::pick_all(&state.version, state.options(), &cf.comparator)
+        })
+    }
+
+    fn compact_fifo(&self, cf: &Arc<ColumnFamilyData>) -> Result<()> {
+        self.look_for_due(&mut self.lock_state());
+        self.compact_picked(cf, |state| {
+            let mut cursor = CompactCursor::default();
+            let (version, moment) = (&state.version, &state.moment);
+            pick::pick_automatic(
+                version,
+                state.options(),
+                &cf.comparator,
+                &mut cursor,
+                moment,
+            )
+            .map(Ok)
+        })
+    }
+
+    /// Moves all files of the deepest level with data to the level `target`,
+    /// without one to the least level that is empty, like those in between,
+    /// and large enough. Inside, why the files may not go there, if they may
+    /// not.
+    fn change_level(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        target: Option<usize>,
+    ) -> Result<Result<()>> {
+        let mut refused = Ok(());
+        self.compact_picked(cf, |state| {
+            let from = state.version.last_level();
+            let to = target.unwrap_or_else(|| least_level(state, from));
+            if to == from || state.version.num_files(from) == 0 {
+                return None;
+            }
+            refused = check_move(state, from, to);
+            if refused.is_err() {
+                return None;
+            }
+            let moved = pick::pick_move(&state.version, state.options(), &cf.comparator, from, to);
+            Some(moved.ok_or(()))
+        })?;
+        Ok(refused)
+    }
+
+    /// Runs what `pick` finds, if anything; waits while a running compaction is
+    /// in its way.
+    fn compact_picked(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        mut pick: impl FnMut(&CfState) -> Option<Result<Compaction, ()>>,
+    ) -> Result<()> {
+        let compaction = {
+            let mut state = self.lock_state();
+            loop {
+                Self::check_healthy(&state)?;
+                let Some(current) = state.cfs.get(&cf.id) else {
+                    return Ok(());
+                };
+                if current.ingesting {
+                    self.wait_for_job(&mut state, None);
+                    continue;
+                }
+                match pick(current) {
+                    None => return Ok(()),
+                    Some(Ok(compaction)) => {
+                        state.running_compactions += 1;
+                        break compaction;
+                    }
+                    // A running compaction holds some of the files.
+                    Some(Err(())) => {
+                        let soon = Instant::now() + Duration::from_millis(100);
+                        self.wait_for_job(&mut state, Some(soon));
+                    }
+                }
+            }
+        };
+        let outcome = guarded(|| self.run_compaction(cf, compaction));
+        self.compaction_ended(cf);
+        outcome
+    }
+}
+
+/// The least level below 0 and above `from` whose target can hold what `from`
+/// has, all levels on the way there being empty.
+fn least_level(cf: &CfState, from: usize) -> usize {
+    let bytes = cf.version.level_bytes(from);
+    let limit = |level: usize| cf.levels.target_bytes.get(level).copied();
+    let fits = |&level: &usize| {
+        cf.version.num_files(level) == 0 && limit(level).is_none_or(|limit| limit >= bytes)
+    };
+    (1..from).rev().take_while(fits).last().unwrap_or(from)
+}
+
+/// Whether the files of `from` may go to the level `to`: over empty levels, and
+/// more than one not to level 0, where files are told apart by age.
+fn check_move(cf: &CfState, from: usize, to: usize) -> Result<()> {
+    let mut between = if to < from {
+        to..from
+    } else {
+        from + 1..to + 1
+    };
+    if between.any(|level| cf.version.num_files(level) > 0) {
+        return Err(Error::not_supported(format_args!(
+            "Levels between source and target are not empty for a move: from {from} to {to}"
+        )));
+    }
+    if to == 0 && cf.version.num_files(from) > 1 {
+        return Err(Error::not_supported(format_args!(
+            "level {from} has {} files, which cannot be moved to level 0",
+            cf.version.num_files(from)
+        )));
+    }
+    if from == 0 && cf.version.num_files(0) > 1 {
+        return Err(Error::not_supported(
+            "the files of level 0 may overlap and cannot be moved",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,44 @@
+//! Files that running jobs are about to make.
+
+use super::Engine;
+use parking_lot::Mutex;
+
+/// For each running job, a number that is not above those of its files.
+#[derive(Debug, Default)]
+pub(crate) struct PendingOutputs(Mutex<Vec<u64>>);
+
+/// The files of one job, until it is dropped.
+#[derive(Debug)]
+#[must_use = "the files are not pending any more when it is dropped"]
+pub(crate) struct Pending<'a> {
+    all: &'a PendingOutputs,
+    first: u64,
+}
+
+impl PendingOutputs {
+    /// No running job makes a file with a smaller number.
+    pub fn min(&self) -> Option<u64> {
+        self.0.lock().iter().min().copied()
+    }
+}
+
+impl Engine {
+    /// A job begins that makes files.
+    pub(crate) fn expect_outputs(&self) -> Pending<'_> {
+        let first = self.versions.next_file_number();
+        self.pending.0.lock().push(first);
+        Pending {
+            all: &self.pending,
+            first,
+        }
+    }
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        let mut all = self.all.0.lock();
+        if let Some(at) = all.iter().position(|first| *first == self.first) {
+            all.swap_remove(at);
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Properties: the database describes itself, in RocksDB's names and layouts.
+//!
+//! A property that takes more than the database mutex (opening tables, dropping
+//! what nobody else holds) is found without it.
+
+mod tables;
+
+use super::Engine;
+use super::cf::ColumnFamilyData;
+use super::internal_stats::cf_text;
+use super::state::CfState;
+use crate::memtable::Memtable;
+use crate::write::stall::Pressure;
+use crate::write::stall::cause::counts_text;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::Arc;
+use tables::Aggregate;
+
+impl Engine {
+    /// A property by RocksDB's name; `None` for unknown names.
+    pub fn property(&self, cf: &Arc<ColumnFamilyData>, name: &str) -> Option<String> {
+        let name = name.strip_prefix("rocksdb.")?;
+        let (base, level) = split_level(name);
+        if let Some(level) = level
+            && level >= cf.pin().version.levels.len()
+        {
+            return None;
+        }
+        match (base, level) {
+            ("num-files-at-level", Some(level)) => {
+                Some(cf.pin().version.num_files(level).to_string())
+            }
+            ("compression-ratio-at-level", Some(level)) => {
+                Some(format!("{:.6}", self.compression_ratio(cf, level)?))
+            }
+            ("aggregated-table-properties-at-level", Some(_))
+            | ("aggregated-table-properties", None) => {
+                Some(self.aggregated_properties(cf, level)?.text())
+            }
+            ("cf-write-stall-stats", None) => {
+                self.with_cf(cf, |c| counts_text(&c.stall.counts.entries()))
+            }
+            ("db-write-stall-stats", None) => Some(counts_text(&self.stall_counts())),
+            ("levelstats", None) => self.with_cf(cf, level_stats),
+            ("stats", None) => Some(self.cf_stats(cf)? + &self.db_stats()),
+            // The `rocksdb` crate asks by the name in capitals.
+            ("cfstats" | "CFSTATS", None) => self.cf_stats(cf),
+            ("cfstats-no-file-histogram", None) => self.with_cf(cf, cf_text::text),
+            ("cf-file-histogram", None) => Some(self.file_histogram(cf)),
+            ("dbstats", None) => Some(self.db_stats()),
+            ("options-statistics", None) => {
+                // Without statistics: empty, as in RocksDB.
+                let text = self.options.statistics.as_ref().map(|s| s.to_string());
+                Some(text.unwrap_or_default())
+            }
+            ("sstables", None) => Some(tables::list(&cf.pin_owned())),
+            _ => self
+                .property_int(cf, &format!("rocksdb.{name}"))
+                .map(|v| v.to_string()),
+        }
+    }
+
+    /// A numeric property; `None` for unknown or textual ones.
+    pub fn property_int(&self, cf: &Arc<ColumnFamilyData>, name: &str) -> Option<u64> {
+        let name = name.strip_prefix("rocksdb.")?;
+        let of_cf = |f: &dyn Fn(&CfState) -> u64| self.with_cf(cf, f);
+        let cache = || cf.options().table.block_cache.clone();
+        match name {
+            "num-immutable-mem-table" => of_cf(&|c| c.imm.len() as u64),
+            // What is flushed is let go of at once.
+            "num-immutable-mem-table-flushed" => of_cf(&|_| 0),
+            "mem-table-flush-pending" => of_cf(&|c| u64::from(c.wants_flush())),
+            "compaction-pending" => of_cf(&|c| u64::from(c.wants_compaction())),
+            "cur-size-active-mem-table" => of_cf(&|c| usage(&c.mem)),
+            "cur-size-all-mem-tables" => of_cf(&unflushed),
+            "size-all-mem-tables" => Some(self.memtable_bytes(cf)?.0),
+            "num-entries-active-mem-table" => of_cf(&|c| c.mem.num_entries()),
+            "num-entries-imm-mem-tables" => of_cf(&|c| c.imm.iter().map(|m| m.num_entries()).sum()),
+            "num-deletes-active-mem-table" => of_cf(&|c| c.mem.num_deletes()),
+            "num-deletes-imm-mem-tables" => of_cf(&|c| c.imm.iter().map(|m| m.num_deletes()).sum()),
+            "estimate-num-keys" => Some(self.estimate_num_keys(cf)),
+            "estimate-table-readers-mem" => Some(self.table_readers_bytes(cf)),
+            "total-sst-files-size" => self.total_table_bytes(cf),
+            "live-sst-files-size" => of_cf(&|c| {
+                let levels = 0..c.version.levels.len();
+                levels.map(|l| c.version.level_bytes(l)).sum()
+            }),
+            "estimate-live-data-size" => Some(tables::live_data_size(
+                &cf.pin_owned().version,
+                &cf.comparator,
+            )),
+            "estimate-oldest-key-time" => self.oldest_key_time(cf),
+            "num-blob-files" => of_cf(&|c| c.version.blobs.count() as u64),
+            "total-blob-file-size" | "live-blob-file-size" => of_cf(&|c| c.version.blobs.bytes()),
+            "live-blob-file-garbage-size" => of_cf(&|c| c.version.blobs.garbage_bytes()),
+            "base-level" => of_cf(&|c| c.levels.base_level as u64),
+            "estimate-pending-compaction-bytes" => of_cf(&|c| c.levels.pending_bytes),
+            "current-super-version-number" => Some(cf.pin().number),
+            "num-live-versions" => {
+                let held = self.with_cf(cf, |c| c.held.versions())?;
+                Some(held.len() as u64 + 1)
+            }
+            "block-cache-capacity" => Some(cache()?.capacity() as u64),
+            "block-cache-usage" => Some(cache()?.usage() as u64),
+            // Blocks that are read stay in memory when they are evicted, so
+            // only what is charged for memory elsewhere is bound to stay.
+            "block-cache-pinned-usage" => Some(cache()?.pinned_usage() as u64),
+            "num-running-flushes" => Some(self.lock_state().running_flushes as u64),
+            "num-running-compactions" => Some(self.lock_state().running_compactions as u64),
+            "background-errors" => Some(self.lock_state().failure.count),
+            "min-log-number-to-keep" => Some(self.lock_state().oldest_wal()),
+            "min-obsolete-sst-number-to-keep" => Some(self.pending.min().unwrap_or(u64::MAX)),
+            "is-file-deletions-enabled" => Some(u64::from(self.deletes_files())),
+            "num-snapshots" => Some(self.snapshots.count() as u64),
+            "oldest-snapshot-time" => Some(self.snapshots.oldest_time()),
+            "oldest-snapshot-sequence" => {
+                Some(self.snapshots.sequences().first().copied().unwrap_or(0))
+            }
+            "actual-delayed-write-rate" => Some(self.gate.delayed_rate()),
+            "is-write-stopped" => Some(u64::from(self.gate.pressure() == Pressure::Stopped)),
+            _ => None,
+        }
+    }
+
+    /// A property that is a map, by RocksDB's name; `None` for others.
+    pub fn property_map(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        name: &str,
+    ) -> Option<BTreeMap<String, String>> {
+        let (base, level) = split_level(name.strip_prefix("rocksdb.")?);
+        let numbers = |entries: Vec<(String, u64)>| {
+            let text = |(k, n): (String, u64)| (k, n.to_string());
+            entries.into_iter().map(text).collect::<Vec<_>>()
+        };
+        let entries = match (base, level) {
+            ("cf-write-stall-stats", None) => {
+                numbers(self.with_cf(cf, |c| c.stall.counts.entries())?)
+            }
+            ("db-write-stall-stats", None) => numbers(self.stall_counts()),
+            ("cfstats" | "CFSTATS", None) => self.with_cf(cf, cf_text::map)?,
+            ("dbstats", None) => self.db_stats_map(),
+            ("aggregated-table-properties-at-level", Some(_))
+            | ("aggregated-table-properties", None) => {
+                let aggregate: Aggregate = self.aggregated_properties(cf, level)?;
+                numbers(aggregate.entries())
+            }
+            _ => return None,
+        };
+        Some(entries.into_iter().collect())
+    }
+
+    fn with_cf<T>(&self, cf: &Arc<ColumnFamilyData>, f: impl FnOnce(&CfState) -> T) -> Option<T> {
+        self.lock_state().cfs.get(&cf.id).map(f)
+    }
+
+    /// Bytes of all memtables that are in memory, flushed ones that somebody
+    /// holds on to included; and of those not flushed.
+    pub(super) fn memtable_bytes(&self, cf: &Arc<ColumnFamilyData>) -> Option<(u64, u64)> {
+        // What was flushed is dropped without the mutex.
+        let (held, unflushed) = self.with_cf(cf, |c| (c.held.memtables(), unflushed(c)))?;
+        let flushed: u64 = held.iter().map(|mem| usage(mem)).sum();
+        Some((flushed + unflushed, unflushed))
+    }
+
+    /// Bytes of all memtables, of those not flushed, and of open tables.
+    pub(crate) fn memory_usage(&self) -> (u64, u64, u64) {
+        let mut sums = (0, 0, 0);
+        for cf in self.column_families() {
+            // None of one that was dropped meanwhile.
+            let (total, unflushed) = self.memtable_bytes(&cf).unwrap_or_default();
+            sums.0 += total;
+            sums.1 += unflushed;
+            sums.2 += self.table_readers_bytes(&cf);
+        }
+        sums
+    }
+
+    fn cf_stats(&self, cf: &Arc<ColumnFamilyData>) -> Option<String> {
+        Some(self.with_cf(cf, cf_text::text)? + &self.file_histogram(cf))
+    }
+
+    /// How long reads of tables took, by level. Recorded with statistics only.
+    pub(super) fn file_histogram(&self, cf: &Arc<ColumnFamilyData>) -> String {
+        let latencies = cf.pin().version.open_with.latencies.text();
+        let name = &cf.name;
+        format!("\n** File Read Latency Histogram By Level [{name}] **\n{latencies}")
+    }
+
+    /// Entries less twice the deletions, as RocksDB estimates.
+    fn estimate_num_keys(&self, cf: &Arc<ColumnFamilyData>) -> u64 {
+        let view = cf.pin_owned();
+        let (mut entries, mut deletes) = (0u64, 0u64);
+        for mem in std::iter::once(&view.mem).chain(&view.imm) {
+            entries += mem.num_entries();
+            deletes += mem.num_deletes();
+        }
+        for file in view.version.levels.iter().flatten() {
+            let with = &view.version.open_with;
+            if let Ok(open) = self.tables.open(file, &cf.comparator, with) {
+                entries += open.table.properties().num_entries;
+                deletes += open.table.properties().num_deletions;
+            }
+        }
+        entries.saturating_sub(2 * deletes)
+    }
+}
+
+/// A name and the number at its end, if there is one.
+fn split_level(name: &str) -> (&str, Option<usize>) {
+    let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    (base, name[base.len()..].parse().ok())
+}
+
+fn usage(mem: &Memtable) -> u64 {
+    mem.memory_usage() as u64
+}
+
+/// Bytes of the memtables that are not flushed.
+fn unflushed(cf: &CfState) -> u64 {
+    usage(&cf.mem) + cf.imm.iter().map(|m| usage(m)).sum::<u64>()
+}
+
+/// RocksDB's table of files and megabytes per level.
+fn level_stats(cf: &CfState) -> String {
+    let mut out = String::from("Level Files Size(MB)\n--------------------\n");
+    for level in 0..cf.version.levels.len() {
+        let mb = cf.version.level_bytes(level) as f64 / 1_048_576.0;
+        let _ = writeln!(out, "{level:3} {:8} {mb:8.0}", cf.version.num_files(level));
+    }
+    out
+}

@@ -1,0 +1,227 @@
+//! Opening a database to read it as it is, beside others and even a writer.
+//!
+//! What the logs hold stays in memtables. What was read is never read again:
+//! later writes of others do not show.
+
+use super::Engine;
+use super::info_log::InfoLog;
+use super::open::{Opening, Wanted, check_tables_present, check_wanted};
+use super::reader::{ManifestStamp, Role};
+use super::recover::{LogReplay, Replayed, Tables};
+use crate::options::{CfOptions, DbOptions};
+use crate::read::table_cache::TableCache;
+use crate::version::ObsoleteFiles;
+use crate::version::set::{Recovered, VersionSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use whitewater_storage::filename::{self, FileType};
+use whitewater_storage::fs::{Fs, read_file};
+use whitewater_storage::key::InternalComparator;
+use whitewater_storage::{Error, ErrorKind, Result};
+
+/// How often a database that is being written is read anew before it is given
+/// up: each time its writer has deleted a log meanwhile.
+const ATTEMPTS: usize = 100;
+
+/// What was read of a database, all of one moment.
+struct State {
+    versions: VersionSet,
+    obsolete: Arc<ObsoleteFiles>,
+    recovered: Recovered,
+    replayed: Replayed,
+}
+
+impl Engine {
+    /// Opens the database in `dir` to read the listed column families and
+    /// "default". Takes no lock, writes no file.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for options that cannot be honoured and column families
+    /// that do not exist; `IOError` when there is no database; `Corruption`
+    /// naming file and offset, and when there is a log although
+    /// `error_if_log_file_exist`; `TryAgain` when a writer deletes logs faster
+    /// than they can be read.
+    pub fn open_read_only(
+        dir: &Path,
+        options: DbOptions,
+        column_families: Vec<(String, CfOptions)>,
+        error_if_log_file_exist: bool,
+    ) -> Result<Arc<Engine>> {
+        let wanted = check_wanted(&options, column_families)?;
+        let fs = options.fs.clone();
+        let wal_dir = options.wal_dir.clone().unwrap_or_else(|| dir.to_path_buf());
+        if error_if_log_file_exist {
+            check_no_logs(&*fs, &wal_dir)?;
+        }
+        let log = InfoLog::without_file(&options);
+        let state = read_state(&fs, dir, &wal_dir, &options, &wanted, &log)?;
+        let db_id = match &state.recovered.db_id {
+            Some(id) => id.clone(),
+            None => identity(&*fs, dir),
+        };
+        let opening = Opening {
+            fs,
+            dir,
+            wal_dir,
+            options,
+            wanted,
+            db_id,
+            log,
+            versions: state.versions,
+            obsolete: state.obsolete,
+            tenant: None,
+        };
+        let Replayed {
+            memtables,
+            last_sequence,
+            ..
+        } = state.replayed;
+        opening.into_reader(&state.recovered, memtables, last_sequence, Role::ReadOnly)
+    }
+}
+
+/// Opens every table and blob file of `recovered` for good, so that it can be read after it
+/// was deleted; with a limit to open tables, finds out whether they are there.
+///
+/// # Errors
+/// Those of opening one.
+pub(super) fn open_tables(
+    fs: &Arc<dyn Fs>,
+    dir: &Path,
+    options: &DbOptions,
+    wanted: &Wanted,
+    recovered: &Recovered,
+) -> Result<()> {
+    if options.max_open_files >= 0 {
+        return check_tables_present(&**fs, dir, recovered);
+    }
+    // It keeps nothing itself: the tables stay open in their files.
+    let opener = TableCache::new(fs.clone(), dir.to_path_buf(), -1);
+    for cf in recovered.column_families.values() {
+        let comparator = InternalComparator::new(wanted[&cf.name].comparator.clone());
+        for file in cf.current.levels.iter().flatten() {
+            opener.open(file, &comparator, &cf.current.open_with)?;
+        }
+        for blobs in cf.current.blobs.iter() {
+            opener.open_blob(&blobs.file)?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads manifest and logs until they belong together (R3 of `reader`).
+fn read_state(
+    fs: &Arc<dyn Fs>,
+    dir: &Path,
+    wal_dir: &Path,
+    options: &DbOptions,
+    wanted: &Wanted,
+    log: &InfoLog,
+) -> Result<State> {
+    let mut before = ManifestStamp::take(&**fs, dir);
+    for _ in 0..ATTEMPTS {
+        let state = try_read(fs, dir, wal_dir, options, wanted, log, before.as_ref().ok());
+        let after = ManifestStamp::take(&**fs, dir);
+        match state {
+            Ok(Some(state)) => return Ok(state),
+            Ok(None) => {}
+            // Without a writer, what is wrong stays wrong.
+            Err(e) if after == before => return Err(e),
+            Err(_) => {}
+        }
+        before = after;
+    }
+    Err(Error::new(
+        ErrorKind::TryAgain,
+        format_args!("{}: changes faster than it can be read", dir.display()),
+    ))
+}
+
+/// `None` when the writer has deleted logs meanwhile.
+fn try_read(
+    fs: &Arc<dyn Fs>,
+    dir: &Path,
+    wal_dir: &Path,
+    options: &DbOptions,
+    wanted: &Wanted,
+    log: &InfoLog,
+    before: Option<&ManifestStamp>,
+) -> Result<Option<State>> {
+    let obsolete = Arc::new(ObsoleteFiles::default());
+    let (versions, recovered) =
+        VersionSet::recover_to_read(fs.clone(), dir.to_path_buf(), obsolete.clone(), &|name| {
+            wanted.get(name).cloned()
+        })?;
+    check_families(wanted, &recovered)?;
+    open_tables(fs, dir, options, wanted, &recovered)?;
+    if options.track_and_verify_wals_in_manifest {
+        recovered.tracked.verify(&**fs, wal_dir)?;
+    }
+    let replay = LogReplay {
+        fs,
+        dir,
+        wal_dir,
+        options,
+        versions: &versions,
+        log,
+        db_id: "",
+        session_id: "",
+        recovered: &recovered,
+        wanted,
+        tenant: None,
+        tables: Tables::Keep,
+        now: options.clock.now(),
+    };
+    let logs = replay.open_logs()?;
+    if ManifestStamp::take(&**fs, dir).ok().as_ref() != before {
+        return Ok(None);
+    }
+    let replayed = replay.run(logs)?;
+    // One that was recycled while it was read may have looked shorter than it
+    // was; its name is gone then.
+    for number in &replayed.logs {
+        if !fs.exists(&filename::wal(wal_dir, *number))? {
+            return Ok(None);
+        }
+    }
+    Ok(Some(State {
+        versions,
+        obsolete,
+        recovered,
+        replayed,
+    }))
+}
+
+/// # Errors
+/// `InvalidArgument` naming a column family that was listed and is not there.
+pub(super) fn check_families(wanted: &Wanted, recovered: &Recovered) -> Result<()> {
+    for name in wanted.keys() {
+        if !(recovered.column_families.values()).any(|cf| cf.name == *name) {
+            return Err(Error::invalid(format_args!(
+                "Column family not found: {name}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn check_no_logs(fs: &dyn Fs, wal_dir: &Path) -> Result<()> {
+    let is_log = |name: &String| matches!(filename::parse(name), Some(FileType::Wal(_)));
+    match fs.list(wal_dir)?.into_iter().find(is_log) {
+        None => Ok(()),
+        Some(name) => {
+            let path: PathBuf = wal_dir.join(name);
+            Err(Error::corruption(
+                "The db was opened in readonly mode with error_if_wal_file_exists flag but a WAL \
+                 file already exists",
+            )
+            .in_file(&path, None))
+        }
+    }
+}
+
+/// The id in the IDENTITY file; empty when there is none.
+pub(super) fn identity(fs: &dyn Fs, dir: &Path) -> String {
+    let text = read_file(fs, &filename::identity(dir), 4096).unwrap_or_default();
+    String::from_utf8_lossy(&text).trim().to_owned()
+}

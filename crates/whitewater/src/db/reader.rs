@@ -1,0 +1,165 @@
+//! An engine that only reads what another one writes, or has written.
+//!
+//! It is an [`Engine`] like any other, but for these:
+//!
+//! * R1: it has no lock, no background threads and no place in a memory budget,
+//!   and it creates, changes and removes no file of the database. Its logs are
+//!   on a file system of its own in memory, and are never written to.
+//! * R2: it is stopped from the beginning ([`Failure::refuse`]), which is what
+//!   refuses writes, flushes, compactions and changes of column families, and
+//!   what keeps obsolete files.
+//! * R3: the manifest and the logs that it reads belong together, though another
+//!   one may write and delete them meanwhile: logs are deleted, and names used
+//!   again, only after the manifest has grown. So if the manifest is as long as
+//!   it was before it was read once all logs are open, none was missing.
+//!
+//! [`Failure::refuse`]: super::failure::Failure::refuse
+
+use super::Engine;
+use super::cf::ColumnFamilyData;
+use super::open::Opening;
+use super::secondary::Follower;
+use super::state::{CfState, DbState};
+use crate::memtable::{Home, Memtable};
+use crate::options::CfOptions;
+use crate::version::set::{CfVersion, Recovered};
+use crate::write::generation::End;
+use crate::write::log::{Wal, WalOptions};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use whitewater_storage::fs::mem::MemFs;
+use whitewater_storage::fs::{Fs, SharedOptions};
+use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::manifest::read_current;
+use whitewater_storage::wal::Segment;
+use whitewater_storage::{Error, Result};
+
+/// What an engine is to the files of its database.
+#[derive(Debug)]
+pub(super) enum Role {
+    /// It writes them.
+    Primary,
+    /// It has read them once.
+    ReadOnly,
+    /// It reads what another one writes, as far as it has caught up.
+    Secondary(Box<Follower>),
+}
+
+/// The manifest in force and its length in bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ManifestStamp(PathBuf, u64);
+
+impl ManifestStamp {
+    /// What is in force in `dir` now.
+    ///
+    /// # Errors
+    /// Those of reading CURRENT; an error of a missing file when another
+    /// manifest was put in force meanwhile.
+    pub fn take(fs: &dyn Fs, dir: &Path) -> Result<Self> {
+        let path = read_current(fs, dir)?;
+        let size = fs.file_size(&path)?;
+        Ok(ManifestStamp(path, size))
+    }
+}
+
+impl Role {
+    /// The error for whatever would change the database.
+    fn refusal(&self) -> Option<Error> {
+        let mode = match self {
+            Role::Primary => return None,
+            Role::ReadOnly => "read only",
+            Role::Secondary(_) => "secondary",
+        };
+        Some(Error::not_supported(format_args!(
+            "Not supported operation in {mode} mode."
+        )))
+    }
+}
+
+impl Opening<'_> {
+    /// The engine of one who only reads `recovered` and `memtables` (by column
+    /// family, oldest first).
+    ///
+    /// # Errors
+    /// `Corruption` when there is no default column family.
+    pub(super) fn into_reader(
+        self,
+        recovered: &Recovered,
+        memtables: BTreeMap<u32, Vec<Arc<Memtable>>>,
+        last: SequenceNumber,
+        role: Role,
+    ) -> Result<Arc<Engine>> {
+        let (wal, log) = no_log()?;
+        let mut state = DbState::default();
+        let mut memtables = memtables;
+        for cf in recovered.column_families.values() {
+            let replayed = memtables.remove(&cf.id).unwrap_or_default();
+            let family = self.family(cf, replayed);
+            state.cfs.insert(cf.id, family);
+        }
+        if let Some(refusal) = role.refusal() {
+            state.failure.refuse(refusal);
+        }
+        let default_cf =
+            state.cfs.get(&0).map(|cf| cf.data.clone()).ok_or_else(|| {
+                Error::corruption("the manifest dropped the default column family")
+            })?;
+        let end = End { last, offset: 0 };
+        let session_id = super::open::new_session_id();
+        let engine = self.into_engine(state, wal, default_cf, session_id, (log, end), None, role);
+        // F2 of `failure`: every writer meets the refusal, and none is stalled.
+        engine.ask_for_attention();
+        engine.let_writers_through(true);
+        Ok(engine)
+    }
+
+    fn family(&self, cf: &CfVersion, mut memtables: Vec<Arc<Memtable>>) -> CfState {
+        let options = self.wanted[&cf.name].clone();
+        let active = memtables.pop();
+        let active = active.unwrap_or_else(|| empty_memtable(&cf.name, &options));
+        let (version, name) = (cf.current.clone(), cf.name.clone());
+        let data = ColumnFamilyData::new(cf.id, name, options, active.clone(), version.clone());
+        let mut state = CfState::new(data, active, version);
+        state.imm = memtables;
+        state.publish();
+        state
+    }
+}
+
+/// A memtable that stays empty.
+pub(super) fn empty_memtable(family: &str, options: &CfOptions) -> Arc<Memtable> {
+    let home = Home {
+        family,
+        tenant: None,
+    };
+    Memtable::new(options, home, 0, 0)
+}
+
+/// A log that nobody writes to, for an engine must have one.
+fn no_log() -> Result<(Wal, Arc<Segment>)> {
+    let fs = MemFs::new();
+    let dir = Path::new("/log");
+    fs.create_dir_all(dir)?;
+    let options = WalOptions {
+        recycle_limit: 0,
+        expected: 0,
+        shared: SharedOptions::default(),
+        manual_flush: false,
+        bytes_per_sync: 0,
+        packed: false,
+    };
+    let wal = Wal::new(Arc::new(fs), dir.to_path_buf(), options);
+    let log = wal.create(1)?;
+    Ok((wal, log))
+}
+
+impl Engine {
+    /// Refuses what only a writer of the database can do.
+    ///
+    /// # Errors
+    /// `NotSupported` from one who only reads.
+    pub(crate) fn check_writer(&self) -> Result<()> {
+        self.role.refusal().map_or(Ok(()), Err)
+    }
+}

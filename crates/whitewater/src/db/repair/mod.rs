@@ -1,0 +1,389 @@
+//! Making a database usable again whose CURRENT or manifest is lost or damaged.
+//!
+//! The tables say themselves which column family they belong to, so a manifest
+//! can be made of what is in the directory:
+//!
+//! 1. Every table is read through. Damaged ones are left out.
+//! 2. The logs become tables, whatever the manifest said of them; records that
+//!    are damaged are left out.
+//! 3. Tables whose key ranges overlap although the one is not newer than the
+//!    other as a whole are merged, entry by entry: level 0, where all go, is read
+//!    newest table first.
+//! 4. A new manifest names them, and CURRENT names that.
+//! 5. What was left out or replaced moves to the directory `lost`.
+//!
+//! * Q1: nothing that is there is changed or moved before the new manifest is in
+//!   force; what was written before that is found again by another repair.
+//! * Q2: entries are copied, never folded or dropped, but for copies of the same
+//!   entry, so a repair that finds tables of another one beside what they were
+//!   made of sees each entry once.
+//! * Q3: what can be read of the old manifests only helps: with the names of
+//!   column families, and with tables and families that were given up.
+//!
+//! Tables that a compaction has replaced, and that are still there, are like any
+//! others when no manifest says that they were given up: what it dropped comes
+//! back, and a merge operand that it folded into a value without a number counts
+//! twice. As in RocksDB.
+
+mod logs;
+mod old;
+mod tables;
+
+use super::Engine;
+use super::info_log::InfoLog;
+use super::open::{DEFAULT_CF, log_options, new_session_id};
+use super::read_only::identity;
+use crate::compact::output::{OutputContext, OutputSpec, write_verbatim};
+use crate::jobs::rate_limiter::Priority;
+use crate::options::{CfOptions, DbOptions};
+use crate::read::merging::merging_iterator;
+use crate::version::ObsoleteFiles;
+use crate::version::set::VersionSet;
+use old::OldManifest;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use tables::FoundTable;
+use whitewater_storage::filename::{self, FileType};
+use whitewater_storage::fs::Fs;
+use whitewater_storage::fs::mem::MemFs;
+use whitewater_storage::iter::BoxedIterator;
+use whitewater_storage::key::{InternalComparator, SequenceNumber};
+use whitewater_storage::manifest::{FileMetaData, VersionEdit, set_current};
+use whitewater_storage::rangedel::RangeTombstone;
+use whitewater_storage::wal::LogWriter;
+use whitewater_storage::{Error, ErrorKind, Result};
+
+/// Where files go that are no part of the repaired database.
+const LOST: &str = "lost";
+
+/// A column family as it was found.
+#[derive(Debug, Default)]
+struct FoundFamily {
+    name: String,
+    tables: Vec<FoundTable>,
+}
+
+struct Repair<'a> {
+    fs: Arc<dyn Fs>,
+    dir: &'a Path,
+    wal_dir: PathBuf,
+    db: &'a DbOptions,
+    options: &'a CfOptions,
+    comparator: InternalComparator,
+    log: InfoLog,
+    /// Hands out file numbers, and nothing else.
+    numbers: VersionSet,
+    db_id: String,
+    session_id: String,
+    families: BTreeMap<u32, FoundFamily>,
+    old: OldManifest,
+    last_sequence: SequenceNumber,
+    /// Files that are to move to `lost`.
+    lost: Vec<PathBuf>,
+}
+
+impl Engine {
+    /// Repairs the database in `dir`; all its column families have `cf_options`.
+    ///
+    /// # Errors
+    /// `IOError` when there is no such directory, when the database is open, and
+    /// for failures of the file system; `InvalidArgument` for options that
+    /// cannot be honoured and tables in another order than theirs; `NotSupported`
+    /// for blob files, whose links to tables are in the manifest alone.
+    pub fn repair(dir: &Path, options: &DbOptions, cf_options: &CfOptions) -> Result<()> {
+        options.validate()?;
+        cf_options.validate()?;
+        options.check_family(cf_options)?;
+        let fs = options.fs.clone();
+        fs.list(dir)?;
+        let _lock = fs.lock(&filename::lock(dir))?;
+        let log = InfoLog::create(&fs, dir, options);
+        let wanted = BTreeMap::from([(DEFAULT_CF.to_owned(), Arc::new(cf_options.clone()))]);
+        log_options(&log, options, &wanted);
+        let mut repair = Repair {
+            wal_dir: options.wal_dir.clone().unwrap_or_else(|| dir.to_path_buf()),
+            dir,
+            db: options,
+            options: cf_options,
+            comparator: InternalComparator::new(cf_options.comparator.clone()),
+            log,
+            numbers: numbers()?,
+            db_id: String::new(),
+            session_id: new_session_id(),
+            families: BTreeMap::new(),
+            old: OldManifest::default(),
+            last_sequence: 0,
+            lost: Vec::new(),
+            fs,
+        };
+        let outcome = repair.run();
+        if let Err(e) = &outcome {
+            repair.log.write(&format!("Repair failed: {e}"));
+        }
+        outcome
+    }
+}
+
+/// A version set of no database, for the numbers it hands out.
+fn numbers() -> Result<VersionSet> {
+    let fs: Arc<dyn Fs> = Arc::new(MemFs::new());
+    let dir = Path::new("/numbers");
+    fs.create_dir_all(dir)?;
+    VersionSet::create_database(&fs, dir, "")?;
+    let obsolete = Arc::new(ObsoleteFiles::default());
+    let default = |_: &str| Some(Arc::default());
+    let (set, _) = VersionSet::recover(fs, dir.to_path_buf(), u64::MAX, obsolete, &default)?;
+    Ok(set)
+}
+
+impl Repair<'_> {
+    fn run(&mut self) -> Result<()> {
+        let (tables, logs) = self.find_files()?;
+        self.db_id = match &self.old.db_id {
+            Some(id) => id.clone(),
+            None => identity(&*self.fs, self.dir),
+        };
+        self.families = self.old.families();
+        let default = self.families.entry(0).or_default();
+        DEFAULT_CF.clone_into(&mut default.name);
+        self.last_sequence = self.old.last_sequence;
+        self.scan_tables(&tables)?;
+        for number in logs {
+            self.convert_log(number)?;
+        }
+        let mut replaced = Vec::new();
+        let mut families = std::mem::take(&mut self.families);
+        for (id, family) in &mut families {
+            self.arrange(*id, family, &mut replaced)?;
+        }
+        self.fs.sync_dir(self.dir)?;
+        self.write_manifest(&families)?;
+        self.lost.extend(replaced);
+        self.move_lost()?;
+        let tables: usize = families.values().map(|family| family.tables.len()).sum();
+        self.log.write(&format!(
+            "Repaired: {} column families, {tables} tables, last sequence number {}, {} files lost",
+            families.len(),
+            self.last_sequence,
+            self.lost.len()
+        ));
+        Ok(())
+    }
+
+    /// The tables and logs there are, ascending. Reads the old manifests.
+    fn find_files(&mut self) -> Result<(Vec<PathBuf>, Vec<u64>)> {
+        let (mut tables, mut logs, mut manifests) = (Vec::new(), Vec::new(), Vec::new());
+        for name in self.fs.list(self.dir)? {
+            let Some(ty) = filename::parse(&name) else {
+                continue;
+            };
+            match ty {
+                FileType::Table(number) => tables.push((number, self.dir.join(&name))),
+                FileType::Manifest(number) => manifests.push(number),
+                FileType::Wal(_) if self.wal_dir != self.dir => continue,
+                FileType::Wal(_) => {}
+                FileType::Blob(_) => {
+                    return Err(Error::not_supported(format_args!(
+                        "repair of a database with blob files: {}",
+                        self.dir.join(&name).display()
+                    )));
+                }
+                FileType::Options(number) | FileType::Temp(number) => {
+                    self.numbers.mark_file_number_used(number);
+                    continue;
+                }
+                _ => continue,
+            }
+        }
+        for name in self.fs.list(&self.wal_dir)? {
+            if let Some(FileType::Wal(number)) = filename::parse(&name) {
+                logs.push(number);
+            }
+        }
+        tables.sort();
+        logs.sort_unstable();
+        manifests.sort_unstable();
+        let all = tables.iter().map(|(number, _)| number);
+        for number in all.chain(&logs).chain(&manifests) {
+            self.numbers.mark_file_number_used(*number);
+        }
+        for number in manifests.iter().rev() {
+            let path = filename::manifest(self.dir, *number);
+            // The newest that has anything to say.
+            if !self.old.is_known() {
+                self.old = OldManifest::read(&*self.fs, &path, &self.log)?;
+            }
+            self.lost.push(path);
+        }
+        Ok((tables.into_iter().map(|(_, path)| path).collect(), logs))
+    }
+
+    fn family(&mut self, id: u32, name: &str) -> &mut FoundFamily {
+        let family = self.families.entry(id).or_default();
+        if family.name.is_empty() {
+            name.clone_into(&mut family.name);
+        }
+        family
+    }
+
+    /// Makes the tables of a family such that the one with the larger last number
+    /// is newer as a whole wherever two overlap.
+    fn arrange(
+        &self,
+        id: u32,
+        family: &mut FoundFamily,
+        replaced: &mut Vec<PathBuf>,
+    ) -> Result<()> {
+        let found = std::mem::take(&mut family.tables);
+        for group in tables::overlapping(found, &self.comparator) {
+            if tables::are_in_order(&group) {
+                family.tables.extend(group);
+                continue;
+            }
+            let mut newest_first: Vec<&FoundTable> = group.iter().collect();
+            newest_first.sort_by_key(|t| std::cmp::Reverse((t.meta.largest_seqno, t.meta.number)));
+            let sources = newest_first.iter().map(|t| t.entries()).collect();
+            let tombstones: Vec<RangeTombstone> = group
+                .iter()
+                .flat_map(|t| t.table.range_tombstones().iter().cloned())
+                .collect();
+            let source = merging_iterator(self.comparator.clone(), sources);
+            let written = self.write(id, &family.name, source, tombstones)?;
+            self.log.write(&format!(
+                "Repair: {} tables of [{}] that overlap became {}",
+                group.len(),
+                family.name,
+                written.len()
+            ));
+            replaced.extend(group.into_iter().map(|t| t.path));
+            family.tables.extend(written);
+        }
+        family
+            .tables
+            .sort_by_key(|t| (t.meta.largest_seqno, t.meta.number));
+        Ok(())
+    }
+
+    /// Writes entries and range tombstones as they are.
+    fn write(
+        &self,
+        id: u32,
+        name: &str,
+        source: BoxedIterator,
+        tombstones: Vec<RangeTombstone>,
+    ) -> Result<Vec<FoundTable>> {
+        let ctx = OutputContext {
+            fs: &self.fs,
+            dir: self.dir,
+            versions: &self.numbers,
+            db: self.db,
+            options: self.options,
+            comparator: &self.comparator,
+            cf_id: id,
+            cf_name: name,
+            db_id: &self.db_id,
+            session_id: &self.session_id,
+            snapshots: &[],
+            limiter: None,
+            gate: None,
+            now: self.db.clock.now(),
+            cancel: &AtomicBool::new(false),
+        };
+        let spec = OutputSpec {
+            level: 0,
+            flush: false,
+            priority: Priority::Compaction,
+            bottommost: false,
+            compression: self.options.flush_compression(),
+            max_file_size: self.options.target_file_size(1),
+            epoch_number: 0,
+            oldest_ancester_time: 0,
+            inline_below: 0,
+            grandparents: &[],
+            history_low: &[],
+        };
+        let files = write_verbatim(&ctx, &spec, source, tombstones)?;
+        let open = |meta: FileMetaData| {
+            let path = filename::table(self.dir, meta.number);
+            FoundTable::reopen(&*self.fs, path, meta, &self.comparator)
+        };
+        files.into_iter().map(open).collect()
+    }
+
+    fn write_manifest(&self, families: &BTreeMap<u32, FoundFamily>) -> Result<()> {
+        let number = self.numbers.new_file_number();
+        let path = filename::manifest(self.dir, number);
+        let largest_family = families.keys().max().copied().unwrap_or(0);
+        let mut edits = vec![VersionEdit {
+            db_id: (!self.db_id.is_empty()).then(|| self.db_id.clone()),
+            max_column_family: Some(largest_family.max(self.old.max_column_family)),
+            next_file_number: Some(number + 1),
+            last_sequence: Some(self.last_sequence),
+            ..VersionEdit::default()
+        }];
+        for (id, family) in families {
+            edits.push(VersionEdit {
+                comparator: Some(self.comparator.user.name().to_owned()),
+                column_family: *id,
+                column_family_add: (*id != 0).then(|| family.name.clone()),
+                ..VersionEdit::default()
+            });
+            let files = family.tables.iter().zip(1..).map(|(table, epoch)| {
+                let meta = FileMetaData {
+                    epoch_number: epoch,
+                    ..table.meta.clone()
+                };
+                (0, meta)
+            });
+            edits.push(VersionEdit {
+                column_family: *id,
+                // No log that there is counts.
+                log_number: Some(number),
+                min_log_number_to_keep: (*id == 0).then_some(number),
+                next_file_number: Some(number + 1),
+                last_sequence: Some(self.last_sequence),
+                new_files: files.collect(),
+                ..VersionEdit::default()
+            });
+        }
+        let mut writer = LogWriter::new(self.fs.create(&path)?, 0, false);
+        for edit in &edits {
+            writer.add_record(&[&edit.encode()])?;
+        }
+        writer.sync()?;
+        self.fs.sync_dir(self.dir)?;
+        set_current(&*self.fs, self.dir, number)
+    }
+
+    /// Upholds Q1: called when the new manifest is in force.
+    fn move_lost(&self) -> Result<()> {
+        for path in &self.lost {
+            let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else {
+                continue;
+            };
+            let lost = dir.join(LOST);
+            self.fs.create_dir_all(&lost)?;
+            // Another repair may have moved a file of that name.
+            let name = name.to_string_lossy();
+            let mut to = lost.join(&*name);
+            let mut copies = 0;
+            while self.fs.exists(&to)? {
+                copies += 1;
+                to = lost.join(format!("{name}.{copies}"));
+            }
+            self.log.write(&format!("Repair: {name} is in lost"));
+            match self.fs.rename(path, &to) {
+                Err(e) if e.is_missing_file() => {}
+                moved => moved?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether an error is about what a file holds, not about reading it.
+fn is_damage(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Corruption | ErrorKind::NotSupported)
+}

@@ -1,0 +1,106 @@
+//! What can still be read of an old manifest.
+
+use super::FoundFamily;
+use crate::db::info_log::InfoLog;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use whitewater_storage::Result;
+use whitewater_storage::fs::Fs;
+use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::manifest::{ManifestReader, VersionEdit};
+
+/// The edits of a manifest up to its end or the first damage.
+#[derive(Debug, Default)]
+pub(super) struct OldManifest {
+    pub db_id: Option<String>,
+    pub last_sequence: SequenceNumber,
+    pub max_column_family: u32,
+    names: BTreeMap<u32, String>,
+    dropped: BTreeSet<u32>,
+    /// Tables that it names, with their families, and those that it gave up.
+    live: BTreeMap<u64, u32>,
+    given_up: BTreeSet<u64>,
+    edits: usize,
+}
+
+impl OldManifest {
+    /// Reads what can be read of the manifest `path`.
+    ///
+    /// # Errors
+    /// Those of the file system, not what the file holds.
+    pub fn read(fs: &dyn Fs, path: &Path, log: &InfoLog) -> Result<Self> {
+        let mut old = OldManifest::default();
+        let mut reader = ManifestReader::open(fs, path)?;
+        loop {
+            match reader.next() {
+                Ok(Some(edits)) => edits.iter().for_each(|edit| old.apply(edit)),
+                Ok(None) => return Ok(old),
+                Err(e) if super::is_damage(e.kind()) => {
+                    log.write(&format!("Repair: the manifest is read up to {e}"));
+                    return Ok(old);
+                }
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    fn apply(&mut self, edit: &VersionEdit) {
+        self.edits += 1;
+        let id = edit.column_family;
+        if edit.db_id.is_some() {
+            self.db_id.clone_from(&edit.db_id);
+        }
+        let last = edit.last_sequence.unwrap_or(0);
+        self.last_sequence = self.last_sequence.max(last);
+        let largest = edit.max_column_family.unwrap_or(0).max(id);
+        self.max_column_family = self.max_column_family.max(largest);
+        if let Some(name) = &edit.column_family_add {
+            self.names.insert(id, name.clone());
+        }
+        if edit.column_family_drop {
+            self.names.remove(&id);
+            self.dropped.insert(id);
+            self.live.retain(|_, family| *family != id);
+        }
+        for (_, number) in &edit.deleted_files {
+            self.live.remove(number);
+            self.given_up.insert(*number);
+        }
+        for (_, file) in &edit.new_files {
+            self.live.insert(file.number, id);
+            self.given_up.remove(&file.number);
+        }
+    }
+
+    /// Whether it says anything.
+    pub fn is_known(&self) -> bool {
+        self.edits > 0
+    }
+
+    /// Its column families but the default one, without tables.
+    pub fn families(&self) -> BTreeMap<u32, FoundFamily> {
+        let found = self.names.iter().map(|(id, name)| {
+            let family = FoundFamily {
+                name: name.clone(),
+                tables: Vec::new(),
+            };
+            (*id, family)
+        });
+        found.collect()
+    }
+
+    /// Whether column family `id` was dropped.
+    pub fn has_dropped(&self, id: u32) -> bool {
+        self.dropped.contains(&id)
+    }
+
+    /// Whether table `number` was replaced by others.
+    pub fn has_given_up(&self, number: u64) -> bool {
+        self.given_up.contains(&number)
+    }
+
+    /// Whether all tables that it says make up the database are in `readable`.
+    pub fn is_complete(&self, readable: &BTreeSet<u64>) -> bool {
+        self.live.keys().all(|number| readable.contains(number))
+    }
+}

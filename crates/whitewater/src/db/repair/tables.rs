@@ -1,0 +1,216 @@
+//! Finding out what tables hold.
+
+use super::{Repair, is_damage};
+use crate::version::range::KeyRange;
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use whitewater_storage::coding::get_varint64;
+use whitewater_storage::filename::{self, FileType};
+use whitewater_storage::fs::Fs;
+use whitewater_storage::iter::{BoxedIterator, InternalIterator};
+use whitewater_storage::key::{self, InternalComparator};
+use whitewater_storage::manifest::FileMetaData;
+use whitewater_storage::sst::{Table, TableReadOptions, TableReaderOptions};
+use whitewater_storage::{Error, Result};
+
+use crate::compact::output::Bounds;
+
+/// RocksDB's id of no column family.
+const NO_FAMILY: u64 = i32::MAX as u64;
+
+/// A table that can be read.
+#[derive(Debug)]
+pub(super) struct FoundTable {
+    pub path: PathBuf,
+    pub meta: FileMetaData,
+    pub table: Arc<Table>,
+}
+
+/// A table and the column family it belongs to.
+struct Scanned {
+    found: FoundTable,
+    family: u32,
+    name: String,
+}
+
+impl FoundTable {
+    /// Opens a table that was just written.
+    pub fn reopen(
+        fs: &dyn Fs,
+        path: PathBuf,
+        meta: FileMetaData,
+        comparator: &InternalComparator,
+    ) -> Result<Self> {
+        let table = open(fs, &path, meta.number, comparator)?;
+        Ok(FoundTable { path, meta, table })
+    }
+
+    /// Its entries.
+    pub fn entries(&self) -> BoxedIterator {
+        self.table.iter(TableReadOptions {
+            fill_cache: false,
+            ..TableReadOptions::default()
+        })
+    }
+
+    fn range(&self) -> KeyRange<'_> {
+        KeyRange {
+            start: Some(key::user_key(&self.meta.smallest)),
+            end: Bound::Included(key::user_key(&self.meta.largest)),
+        }
+    }
+}
+
+fn open(
+    fs: &dyn Fs,
+    path: &Path,
+    number: u64,
+    comparator: &InternalComparator,
+) -> Result<Arc<Table>> {
+    let file = fs.open_random(path)?;
+    let size = file.len()?;
+    let options = TableReaderOptions {
+        comparator: comparator.clone(),
+        file_number: number,
+        ..TableReaderOptions::default()
+    };
+    Ok(Arc::new(Table::open(file, size, options)?))
+}
+
+impl Repair<'_> {
+    /// Reads `paths` through and adds them to their families, but for what is
+    /// damaged or was given up.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a table in another order; those of the file system.
+    pub(super) fn scan_tables(&mut self, paths: &[PathBuf]) -> Result<()> {
+        let mut scanned = Vec::new();
+        for path in paths {
+            match self.scan(path) {
+                Ok(Some(table)) => scanned.push(table),
+                // It holds nothing.
+                Ok(None) => self.lost.push(path.clone()),
+                Err(e) if is_damage(e.kind()) => {
+                    self.log.write(&format!("Repair: {e}"));
+                    self.lost.push(path.clone());
+                }
+                Err(e) => return Err(e),
+            }
+        }
+        let readable: BTreeSet<u64> = scanned.iter().map(|s| s.found.meta.number).collect();
+        // What was made of the others is all there.
+        let complete = self.old.is_complete(&readable);
+        for Scanned {
+            found,
+            family,
+            name,
+        } in scanned
+        {
+            let given_up = complete && self.old.has_given_up(found.meta.number);
+            if given_up || self.old.has_dropped(family) {
+                self.lost.push(found.path);
+                continue;
+            }
+            self.last_sequence = self.last_sequence.max(found.meta.largest_seqno);
+            self.family(family, &name).tables.push(found);
+        }
+        Ok(())
+    }
+
+    fn scan(&self, path: &Path) -> Result<Option<Scanned>> {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let number = match name.and_then(filename::parse) {
+            Some(FileType::Table(number)) => number,
+            _ => 0,
+        };
+        let table = open(&*self.fs, path, number, &self.comparator);
+        let table = table.map_err(|e| e.in_file(path, None))?;
+        table.verify()?;
+        let raw = table.properties().raw.clone();
+        let text = |name: &str| {
+            let value = raw.get(name).map(Vec::as_slice).unwrap_or_default();
+            String::from_utf8_lossy(value).into_owned()
+        };
+        let id = raw.get("rocksdb.column.family.id");
+        let id = id.and_then(|v| get_varint64(&mut v.as_slice()));
+        let id = id.filter(|id| *id != NO_FAMILY).unwrap_or(0);
+        let Ok(family) = u32::try_from(id) else {
+            return Err(
+                Error::corruption(format_args!("column family id {id}")).in_file(path, None)
+            );
+        };
+        let mut bounds = Bounds::default();
+        let mut meta = FileMetaData {
+            number,
+            size: self.fs.file_size(path)?,
+            ..FileMetaData::default()
+        };
+        let time = |name: &str| {
+            let value = raw.get(name);
+            value
+                .and_then(|v| get_varint64(&mut v.as_slice()))
+                .unwrap_or(0)
+        };
+        meta.oldest_ancester_time = time("rocksdb.creation.time");
+        meta.file_creation_time = time("rocksdb.file.creation.time");
+        let found = FoundTable {
+            path: path.to_path_buf(),
+            meta,
+            table,
+        };
+        let mut entries = found.entries();
+        entries.seek_to_first();
+        while entries.valid() {
+            bounds.see_point(entries.key());
+            entries.next();
+        }
+        entries.status().map_err(|e| e.in_file(path, None))?;
+        drop(entries);
+        for tombstone in found.table.range_tombstones() {
+            bounds.cover(&self.comparator, tombstone);
+        }
+        let mut found = found;
+        let name = text("rocksdb.column.family.name");
+        Ok(bounds.describe(&mut found.meta).then_some(Scanned {
+            found,
+            family,
+            name,
+        }))
+    }
+}
+
+/// Groups of tables such that tables of different groups do not overlap.
+pub(super) fn overlapping(
+    mut tables: Vec<FoundTable>,
+    comparator: &InternalComparator,
+) -> Vec<Vec<FoundTable>> {
+    let user = &comparator.user;
+    let start = |t: &FoundTable| key::user_key(&t.meta.smallest).to_vec();
+    tables.sort_by(|a, b| user.compare(&start(a), &start(b)));
+    let mut groups: Vec<Vec<FoundTable>> = Vec::new();
+    for table in tables {
+        let joins = groups.last().is_some_and(|group| {
+            let touches = |t: &FoundTable| t.range().overlaps(user, &table.range());
+            group.iter().any(touches)
+        });
+        match groups.last_mut() {
+            Some(group) if joins => group.push(table),
+            _ => groups.push(vec![table]),
+        }
+    }
+    groups
+}
+
+/// Whether of each two tables of a group the one is newer as a whole.
+pub(super) fn are_in_order(group: &[FoundTable]) -> bool {
+    let mut ranges: Vec<_> = group
+        .iter()
+        .map(|t| (t.meta.smallest_seqno, t.meta.largest_seqno))
+        .collect();
+    ranges.sort_unstable();
+    let apart = |w: &[(u64, u64)]| w[0].1.cmp(&w[1].0) == Ordering::Less;
+    ranges.windows(2).all(apart)
+}

@@ -1,0 +1,308 @@
+//! Following a database that another one writes: a secondary instance.
+//!
+//! It has read the primary's manifest and logs up to some moment, and goes on
+//! from there when it is asked to catch up. Of the primary's files it changes
+//! none (R1 of `reader`); its LOG is in a directory of its own.
+//!
+//! A catch-up reads the manifest anew if that has grown or was replaced, goes on
+//! in the logs ([`tail`]), and then shows the outcome at once:
+//!
+//! * N1: entries are inserted before the number that makes them visible is
+//!   published, and that before the views that need it. Whoever pinned a view
+//!   before the catch-up sees it with what came into its active memtable; one
+//!   who pins it later sees all. Either is what the primary once held.
+//! * N2: views of several column families are pinned with the right not to be
+//!   switched (`Engine::switching`), so that they are of one age.
+//! * N3: each memtable is of one log, so a column family's memtables that became
+//!   tables go by the log number that its manifest has.
+//! * N4: tables that were open stay open, for versions share them by number.
+//!
+//! There are no snapshots: a compaction of the primary takes away what none of
+//! its own snapshots needs.
+
+mod tail;
+
+use super::Engine;
+use super::info_log::InfoLog;
+use super::open::{Opening, Wanted, check_wanted, log_options};
+use super::read_only::{check_families, identity, open_tables};
+use super::reader::{ManifestStamp, Role, empty_memtable};
+use crate::memtable::Memtable;
+use crate::options::{CfOptions, DbOptions};
+use crate::version::set::{Recovered, VersionSet};
+use crate::version::{ObsoleteFiles, TableFile, Version};
+use parking_lot::{Mutex, RwLockReadGuard};
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tail::{Families, Tail};
+use whitewater_storage::fs::Fs;
+use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::{Error, ErrorKind, Result};
+
+/// How often the primary's files are read anew, each time because it has deleted
+/// a log meanwhile, before it is given up.
+const ATTEMPTS: usize = 100;
+
+/// Where a secondary instance stands.
+#[derive(Debug)]
+pub(super) struct Follower {
+    /// Held during a catch-up: taken before the right to switch.
+    progress: Mutex<Progress>,
+}
+
+#[derive(Debug)]
+struct Progress {
+    files: Files,
+    /// The manifest that `recovered` was read from.
+    stamp: ManifestStamp,
+    recovered: Recovered,
+    tail: Tail,
+}
+
+/// The primary's files and how they are read.
+#[derive(Debug, Clone)]
+struct Files {
+    fs: Arc<dyn Fs>,
+    dir: PathBuf,
+    wal_dir: PathBuf,
+    options: DbOptions,
+    wanted: Wanted,
+}
+
+impl Files {
+    /// Reads the manifest; tables that `before` has open stay so (N4).
+    fn read_manifest(&self, before: Option<&Recovered>) -> Result<(VersionSet, Recovered)> {
+        let (versions, mut recovered) = VersionSet::recover_to_read(
+            self.fs.clone(),
+            self.dir.clone(),
+            Arc::new(ObsoleteFiles::default()),
+            &|name| self.wanted.get(name).cloned(),
+        )?;
+        if let Some(before) = before {
+            share_tables(&mut recovered, before);
+        }
+        let (dir, options) = (&self.dir, &self.options);
+        open_tables(&self.fs, dir, options, &self.wanted, &recovered)?;
+        Ok((versions, recovered))
+    }
+}
+
+/// Puts files that `before` has in the place of their equals.
+fn share_tables(recovered: &mut Recovered, before: &Recovered) {
+    for (id, cf) in &mut recovered.column_families {
+        let Some(old) = before.column_families.get(id) else {
+            continue;
+        };
+        let known: HashMap<u64, &Arc<TableFile>> = (old.current.levels.iter().flatten())
+            .map(|file| (file.meta.number, file))
+            .collect();
+        let shared = |file: &Arc<TableFile>| match known.get(&file.meta.number) {
+            Some(old) if old.meta == file.meta => (*old).clone(),
+            _ => file.clone(),
+        };
+        let levels = cf.current.levels.iter();
+        let levels = levels.map(|files| files.iter().map(shared).collect());
+        let open_with = cf.current.open_with.clone();
+        let blobs = cf.current.blobs.shared_with(&old.current.blobs);
+        let version = Version::new(levels.collect(), open_with);
+        cf.current = Arc::new(version.with_blobs(blobs));
+    }
+}
+
+impl Progress {
+    /// Reads what is there now; nothing shows yet.
+    ///
+    /// # Errors
+    /// `TryAgain` when the primary deletes logs faster than they can be read;
+    /// those of reading. What was read before stays.
+    fn advance(&mut self) -> Result<()> {
+        for _ in 0..ATTEMPTS {
+            match self.try_advance() {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
+                // Was it deleted because the manifest has moved on?
+                Err(e) => match ManifestStamp::take(&*self.files.fs, &self.files.dir) {
+                    Ok(now) if now == self.stamp => return Err(e),
+                    _ => {}
+                },
+            }
+        }
+        Err(Error::new(
+            ErrorKind::TryAgain,
+            "the primary changes its files faster than they can be read",
+        ))
+    }
+
+    /// False when the primary has deleted logs meanwhile (R3 of `reader`).
+    fn try_advance(&mut self) -> Result<bool> {
+        let Files {
+            fs, dir, wal_dir, ..
+        } = &self.files;
+        let stamp = ManifestStamp::take(&**fs, dir)?;
+        if stamp != self.stamp {
+            let (_, recovered) = self.files.read_manifest(Some(&self.recovered))?;
+            (self.recovered, self.stamp) = (recovered, stamp.clone());
+        }
+        let families = Families::new(&self.recovered, &self.files.wanted);
+        self.tail.find_logs(&**fs, wal_dir, families.first_log())?;
+        if ManifestStamp::take(&**fs, dir)? != stamp {
+            return Ok(false);
+        }
+        self.tail.read(&**fs, wal_dir, &families)
+    }
+
+    /// The last number that what was read has.
+    fn last_sequence(&self) -> SequenceNumber {
+        let families = self.recovered.column_families.values();
+        let tables = families.flat_map(|cf| cf.current.levels.iter().flatten());
+        let in_tables = tables.map(|file| file.meta.largest_seqno).max();
+        self.tail.read_to().max(in_tables.unwrap_or(0))
+    }
+
+    /// The memtables that are not tables yet (N3), by column family, oldest
+    /// first.
+    fn memtables(&mut self) -> BTreeMap<u32, Vec<Arc<Memtable>>> {
+        self.tail.memtables(&self.recovered)
+    }
+}
+
+impl Engine {
+    /// Opens the database in `dir`, which another one may be writing, to follow
+    /// it. `own_dir` gets the LOG.
+    ///
+    /// # Errors
+    /// As [`Engine::open_read_only`].
+    pub fn open_secondary(
+        dir: &Path,
+        own_dir: &Path,
+        options: DbOptions,
+        column_families: Vec<(String, CfOptions)>,
+    ) -> Result<Arc<Engine>> {
+        let wanted = check_wanted(&options, column_families)?;
+        let fs = options.fs.clone();
+        let wal_dir = options.wal_dir.clone().unwrap_or_else(|| dir.to_path_buf());
+        fs.create_dir_all(own_dir)?;
+        let log = InfoLog::create(&fs, own_dir, &options);
+        log_options(&log, &options, &wanted);
+        let files = Files {
+            fs: fs.clone(),
+            dir: dir.to_path_buf(),
+            wal_dir: wal_dir.clone(),
+            options: options.clone(),
+            wanted: wanted.clone(),
+        };
+        let mut stamp = ManifestStamp::take(&*fs, dir)?;
+        let (versions, recovered) = loop {
+            let read = files.read_manifest(None);
+            let now = ManifestStamp::take(&*fs, dir)?;
+            match read {
+                Err(_) if now != stamp => stamp = now,
+                read => break read?,
+            }
+        };
+        check_families(&wanted, &recovered)?;
+        let mut progress = Progress {
+            files,
+            stamp,
+            recovered,
+            tail: Tail::default(),
+        };
+        progress.advance()?;
+        let db_id = match &progress.recovered.db_id {
+            Some(id) => id.clone(),
+            None => identity(&*fs, dir),
+        };
+        let opening = Opening {
+            fs,
+            dir,
+            wal_dir,
+            options,
+            wanted,
+            db_id,
+            log,
+            versions,
+            obsolete: Arc::new(ObsoleteFiles::default()),
+            tenant: None,
+        };
+        let (memtables, last) = (progress.memtables(), progress.last_sequence());
+        let recovered = progress.recovered.clone();
+        let role = Role::Secondary(Box::new(Follower {
+            progress: Mutex::new(progress),
+        }));
+        let engine = opening.into_reader(&recovered, memtables, last, role)?;
+        engine.log.write(&format!(
+            "Following {} from sequence number {last} on",
+            dir.display()
+        ));
+        Ok(engine)
+    }
+
+    /// Shows what the primary has written meanwhile.
+    ///
+    /// # Errors
+    /// `NotSupported` from one who does not follow another; `TryAgain` when the
+    /// primary deletes logs faster than they can be read; those of reading. What
+    /// was shown before still is.
+    pub fn try_catch_up_with_primary(&self) -> Result<()> {
+        let Role::Secondary(follower) = &self.role else {
+            return Err(Error::not_supported(
+                "only a secondary instance catches up with a primary",
+            ));
+        };
+        let mut progress = follower.progress.lock();
+        progress.advance()?;
+        self.show(&mut progress);
+        Ok(())
+    }
+
+    /// N1, N2.
+    fn show(&self, progress: &mut Progress) {
+        let (mut memtables, last) = (progress.memtables(), progress.last_sequence());
+        let switching = self.switching();
+        let visible = self.publication.visible();
+        if last > visible
+            // Nobody else publishes, so it cannot have failed.
+            && self.publication.finish(visible + 1, last).is_err()
+        {
+            self.log.write("publishing failed");
+        }
+        let (mut old, mut told) = (Vec::new(), Vec::new());
+        let mut state = self.lock_state();
+        let families = &progress.recovered.column_families;
+        let gone = |id: &u32| !families.contains_key(id);
+        let dropped: Vec<u32> = state.cfs.keys().copied().filter(gone).collect();
+        for id in dropped {
+            if let Some(cf) = state.cfs.remove(&id) {
+                cf.data.set_dropped();
+                told.push(format!("The primary dropped [{}]", cf.data.name));
+                old.push((cf.version, cf.imm));
+            }
+        }
+        for (id, cf) in &mut state.cfs {
+            let mut all = memtables.remove(id).unwrap_or_default();
+            cf.mem = match all.pop() {
+                Some(active) => active,
+                None => empty_memtable(&cf.data.name, &cf.data.options()),
+            };
+            let imm = std::mem::replace(&mut cf.imm, all);
+            old.push((cf.set_version(families[id].current.clone()), imm));
+            cf.publish();
+        }
+        drop(state);
+        drop(old);
+        drop(switching);
+        told.push(format!("Caught up to sequence number {last}"));
+        told.iter().for_each(|line| self.log.write(line));
+    }
+
+    /// Keeps views of one age while they are pinned (N2).
+    pub(super) fn views_of_one_age(&self) -> Option<RwLockReadGuard<'_, ()>> {
+        matches!(self.role, Role::Secondary(_)).then(|| self.switching.read())
+    }
+
+    /// Whether snapshots can be read at.
+    pub(super) fn has_snapshots(&self) -> bool {
+        !matches!(self.role, Role::Secondary(_))
+    }
+}

@@ -1,0 +1,273 @@
+//! Reading the logs of a database that another one writes, as they grow.
+//!
+//! What is read is a prefix of what was written, though writers copy their
+//! records beside each other and a log may have a gap where one is not done:
+//!
+//! * G1: a log is read up to the first record that is not whole; the next
+//!   reading goes on there.
+//! * G2: a log is left for the next one when that says that no more is in it
+//!   ([`Link`]); or, when it says nothing, if its first number comes next or the
+//!   log before ended cleanly. It was listed before the end was read, so nobody
+//!   begins another write in the log before.
+
+use crate::db::open::Wanted;
+use crate::db::updates::Part;
+use crate::memtable::{Home, Inserter, Memtable};
+use crate::options::CfOptions;
+use crate::version::set::{CfVersion, Recovered};
+use crate::write::log::Link;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use whitewater_storage::Result;
+use whitewater_storage::batch::{self, Op};
+use whitewater_storage::filename::{self, FileType};
+use whitewater_storage::fs::{Fs, RandomAccessFile};
+use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::wal::{LogReader, ReadOutcome};
+
+/// The column families that are followed.
+pub(super) struct Families<'a> {
+    recovered: &'a Recovered,
+    wanted: &'a Wanted,
+}
+
+impl<'a> Families<'a> {
+    pub fn new(recovered: &'a Recovered, wanted: &'a Wanted) -> Self {
+        Families { recovered, wanted }
+    }
+
+    /// The smallest number of a log that is needed.
+    pub fn first_log(&self) -> u64 {
+        let families = self.recovered.column_families.values();
+        let min = families.map(|cf| cf.log_number).min().unwrap_or(0);
+        min.max(self.recovered.min_log_number_to_keep)
+    }
+
+    /// The family `id`, if log `number` may hold what no table has.
+    fn of_log(&self, id: u32, number: u64) -> Option<(&CfVersion, &CfOptions)> {
+        let cf = self.recovered.column_families.get(&id)?;
+        (number >= cf.log_number).then(|| (cf, &*self.wanted[&cf.name]))
+    }
+}
+
+/// How far the logs were read, and what they held.
+#[derive(Debug, Default)]
+pub(super) struct Tail {
+    /// Those not read to their end, by number. The first is being read.
+    logs: BTreeMap<u64, OpenLog>,
+    /// Logs up to this one are done with.
+    done: u64,
+    /// By column family, oldest first, with the log they are of (N3).
+    memtables: BTreeMap<u32, Vec<(u64, Arc<Memtable>)>>,
+    read_to: SequenceNumber,
+    next_id: u64,
+}
+
+/// A log that is read.
+#[derive(Debug)]
+struct OpenLog {
+    file: Arc<dyn RandomAccessFile>,
+    reader: LogReader,
+}
+
+impl OpenLog {
+    fn open(fs: &dyn Fs, wal_dir: &Path, number: u64) -> Result<OpenLog> {
+        let file = fs.open_random(&filename::wal(wal_dir, number))?;
+        Ok(OpenLog {
+            reader: LogReader::new(Box::new(Part::new(&file, 0, 0)), number),
+            file,
+        })
+    }
+
+    /// Gives the reader the bytes that are there now.
+    fn refresh(&mut self) -> Result<()> {
+        let (from, to) = (self.reader.resume_from(), self.file.len()?);
+        let part = Part::new(&self.file, from, to);
+        self.reader.resume(Box::new(part))
+    }
+
+    /// The next batch (true), or why there is none (false: the log ends here,
+    /// or it is not whole).
+    fn next(&mut self, record: &mut Vec<u8>) -> Result<Next> {
+        match self.reader.read_record(record)? {
+            ReadOutcome::Record if batch::check(record).is_ok() => Ok(Next::Batch),
+            ReadOutcome::Eof => Ok(Next::End),
+            _ => Ok(Next::Unfinished),
+        }
+    }
+
+    /// The first record, read beside the others.
+    fn first(&self, number: u64) -> Result<Option<Vec<u8>>> {
+        let mut peek = OpenLog {
+            file: self.file.clone(),
+            reader: LogReader::new(Box::new(Part::new(&self.file, 0, 0)), number),
+        };
+        peek.refresh()?;
+        let mut record = Vec::new();
+        let next = peek.next(&mut record)?;
+        Ok((next == Next::Batch).then_some(record))
+    }
+}
+
+/// What comes next in a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Batch,
+    /// Nothing.
+    End,
+    /// Something that is not whole, or never will be.
+    Unfinished,
+}
+
+impl Tail {
+    /// The last number read.
+    pub fn read_to(&self) -> SequenceNumber {
+        self.read_to
+    }
+
+    /// Opens new logs from number `first` on, and forgets those before it.
+    pub fn find_logs(&mut self, fs: &dyn Fs, wal_dir: &Path, first: u64) -> Result<()> {
+        self.logs.retain(|number, _| *number >= first);
+        for name in fs.list(wal_dir)? {
+            let Some(FileType::Wal(number)) = filename::parse(&name) else {
+                continue;
+            };
+            let known = self.logs.contains_key(&number);
+            if number >= first && number > self.done && !known {
+                let log = OpenLog::open(fs, wal_dir, number)?;
+                self.logs.insert(number, log);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads on in the logs that are open; tells whether they still have their
+    /// names. What was read of one that was recycled meanwhile may have been too
+    /// little.
+    pub fn read(&mut self, fs: &dyn Fs, wal_dir: &Path, families: &Families<'_>) -> Result<bool> {
+        let numbers: Vec<u64> = self.logs.keys().copied().collect();
+        self.read_logs(&numbers, families)?;
+        for number in numbers {
+            if !fs.exists(&filename::wal(wal_dir, number))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn read_logs(&mut self, numbers: &[u64], families: &Families<'_>) -> Result<()> {
+        let mut record = Vec::new();
+        for (i, number) in numbers.iter().enumerate() {
+            let Some(mut log) = self.logs.remove(number) else {
+                continue;
+            };
+            let ended = self.read_log(&mut log, *number, families, &mut record);
+            let read_to = log.reader.marked();
+            self.logs.insert(*number, log);
+            let ended = ended? == Next::End;
+            let Some(next) = numbers.get(i + 1) else {
+                return Ok(());
+            };
+            if !self.goes_on(*next, (*number, read_to), ended)? {
+                return Ok(());
+            }
+            self.logs.remove(number);
+            self.done = *number;
+        }
+        Ok(())
+    }
+
+    fn read_log(
+        &mut self,
+        log: &mut OpenLog,
+        number: u64,
+        families: &Families<'_>,
+        record: &mut Vec<u8>,
+    ) -> Result<Next> {
+        log.refresh()?;
+        loop {
+            match log.next(record)? {
+                Next::Batch => {}
+                why => return Ok(why), // G1
+            }
+            let applied = self.apply(record, number, families);
+            applied.map_err(|e| e.in_file(log.file.path(), Some(log.reader.record_offset())))?;
+            log.reader.mark();
+        }
+    }
+
+    /// Whether nothing is missing between what was read of log `before`, up to
+    /// an offset, and log `next` (G2).
+    fn goes_on(&self, next: u64, before: (u64, u64), ended: bool) -> Result<bool> {
+        let Some(first) = self.logs.get(&next).map(|log| log.first(next)) else {
+            return Ok(false);
+        };
+        let Some(first) = first? else {
+            return Ok(false); // nothing in it yet, or not seen yet
+        };
+        if let Some(link) = Link::decode(&first) {
+            // Logs between them were empty, or not needed.
+            return Ok(link.log_number != before.0 || link.size <= before.1);
+        }
+        Ok(ended || batch::sequence(&first) == self.read_to + 1)
+    }
+
+    fn apply(&mut self, record: &[u8], number: u64, families: &Families<'_>) -> Result<()> {
+        let first = batch::sequence(record);
+        let mut seq = first;
+        for op in batch::ops(record) {
+            let Op::Entry {
+                cf: id,
+                ty,
+                key,
+                value,
+            } = op?
+            else {
+                continue;
+            };
+            if let Some((cf, options)) = families.of_log(id, number) {
+                let mem = self.memtable(cf, options, number);
+                let mut inserter = Inserter::new(false);
+                inserter.add(&mem, ty, key, value, seq)?;
+                inserter.finish()?;
+            }
+            seq += 1;
+        }
+        if seq == first && Link::decode(record).is_none() {
+            seq += 1; // log data alone took a number
+        }
+        self.read_to = self.read_to.max(seq.saturating_sub(1));
+        Ok(())
+    }
+
+    fn memtable(&mut self, cf: &CfVersion, options: &CfOptions, log: u64) -> Arc<Memtable> {
+        let all = self.memtables.entry(cf.id).or_default();
+        match all.last() {
+            Some((of, mem)) if *of == log && !mem.is_full() => mem.clone(),
+            _ => {
+                let home = Home {
+                    family: &cf.name,
+                    tenant: None,
+                };
+                self.next_id += 1;
+                let mem = Memtable::new(options, home, log, self.next_id);
+                all.push((log, mem.clone()));
+                mem
+            }
+        }
+    }
+
+    /// The memtables that are not tables in `recovered`, by column family, oldest
+    /// first; forgets the others.
+    pub fn memtables(&mut self, recovered: &Recovered) -> BTreeMap<u32, Vec<Arc<Memtable>>> {
+        self.memtables
+            .retain(|id, _| recovered.column_families.contains_key(id));
+        let families = self.memtables.iter_mut().map(|(id, all)| {
+            let needed_from = recovered.column_families[id].log_number;
+            all.retain(|(log, _)| *log >= needed_from);
+            (*id, all.iter().map(|(_, mem)| mem.clone()).collect())
+        });
+        families.collect()
+    }
+}

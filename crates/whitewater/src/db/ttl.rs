@@ -1,0 +1,206 @@
+//! Values that expire: RocksDB's format of databases opened with a time to live.
+//!
+//! Every value and merge operand ends with the time at which it was written:
+//! four bytes, little-endian, seconds since 1970. Reads take them off; a merge
+//! gives its result the time of the merge. Only compactions drop what is older
+//! than its column family allows, so reads may still show it.
+
+use super::Engine;
+use super::archive::Clock;
+use crate::compact::filter::{CompactionFilterContext, EntryFilter, FilterSource, Verdict};
+use crate::options::CfOptions;
+use crate::read::merge::MergeOperator;
+use bytes::Bytes;
+use std::sync::Arc;
+use whitewater_storage::batch::{Batch, Op};
+use whitewater_storage::key::ValueType;
+use whitewater_storage::{Error, Result};
+
+/// Bytes of a timestamp.
+pub(crate) const TIMESTAMP: usize = 4;
+
+/// When RocksDB's feature came: no timestamp is older. Seconds since 1970.
+const FIRST: i32 = 1_368_146_402;
+
+/// How long the values of a column family live, by which clock.
+#[derive(Clone)]
+pub(crate) struct TimeToLive {
+    /// Seconds; forever when not positive.
+    seconds: i32,
+    clock: Clock,
+    /// The user's compaction filters.
+    inner: Option<Arc<dyn FilterSource>>,
+}
+
+impl TimeToLive {
+    /// Gives it to a column family, whose merge operator and compaction filter
+    /// learn of timestamps.
+    pub fn give(options: &mut CfOptions, seconds: i32, clock: &Clock) {
+        let factory = options.compaction_filter_factory.take();
+        let time_to_live = TimeToLive {
+            seconds,
+            clock: clock.clone(),
+            inner: options.compaction_filter.take().or(factory),
+        };
+        options.compaction_filter = Some(Arc::new(time_to_live));
+        options.values_have_times = true;
+        let operator = options.merge_operator.take();
+        options.merge_operator = operator.map(|inner| -> Arc<dyn MergeOperator> {
+            Arc::new(TtlMerge {
+                inner,
+                clock: clock.clone(),
+            })
+        });
+    }
+}
+
+impl FilterSource for TimeToLive {
+    fn name(&self) -> String {
+        "Delete By TTL".to_owned()
+    }
+    fn start<'a>(&'a self, context: CompactionFilterContext) -> Box<dyn EntryFilter + 'a> {
+        Box::new(TtlFilter {
+            oldest: (self.seconds > 0)
+                .then(|| i64::try_from(self.clock.now()).unwrap_or(i64::MAX))
+                .map(|now| now - i64::from(self.seconds)),
+            inner: self.inner.as_ref().map(|inner| inner.start(context)),
+        })
+    }
+}
+
+/// Removes what has expired, and asks the user's filter about the rest.
+struct TtlFilter<'a> {
+    /// What was written before has expired.
+    oldest: Option<i64>,
+    inner: Option<Box<dyn EntryFilter + 'a>>,
+}
+
+impl EntryFilter for TtlFilter<'_> {
+    fn filter(&mut self, level: u32, key: &[u8], value: &[u8]) -> Verdict {
+        let Some((content, written)) = value.split_last_chunk::<TIMESTAMP>() else {
+            // Reads report it.
+            return Verdict::Keep;
+        };
+        let time = i64::from(i32::from_le_bytes(*written));
+        if self.oldest.is_some_and(|oldest| time < oldest) {
+            return Verdict::Remove;
+        }
+        let Some(inner) = &mut self.inner else {
+            return Verdict::Keep;
+        };
+        match inner.filter(level, key, content) {
+            Verdict::Change(new) => Verdict::Change([&*new, written].concat().into()),
+            verdict => verdict,
+        }
+    }
+}
+
+/// Now, as it is stored.
+fn timestamp(clock: &Clock) -> [u8; TIMESTAMP] {
+    // Cut to 32 bits, as RocksDB does.
+    (clock.now() as u32).to_le_bytes()
+}
+
+/// A value without its timestamp.
+///
+/// # Errors
+/// `Corruption` for one that has none.
+pub(crate) fn strip(value: &Bytes) -> Result<Bytes> {
+    let Some((content, written)) = value.split_last_chunk::<TIMESTAMP>() else {
+        return Err(Error::corruption(
+            "Error: value's length less than timestamp's",
+        ));
+    };
+    if i32::from_le_bytes(*written) < FIRST {
+        return Err(Error::corruption(
+            "Error: Timestamp < ttl feature release time!",
+        ));
+    }
+    Ok(value.slice(..content.len()))
+}
+
+/// A merge operator of values and operands with timestamps.
+struct TtlMerge {
+    inner: Arc<dyn MergeOperator>,
+    clock: Clock,
+}
+
+impl TtlMerge {
+    fn stamped(&self, mut value: Vec<u8>) -> Vec<u8> {
+        value.extend_from_slice(&timestamp(&self.clock));
+        value
+    }
+}
+
+/// Without timestamps; `None` if one has none.
+fn stripped<'a>(operands: &[&'a [u8]]) -> Option<Vec<&'a [u8]>> {
+    let strip = |operand: &&'a [u8]| Some(operand.split_last_chunk::<TIMESTAMP>()?.0);
+    operands.iter().map(strip).collect()
+}
+
+impl MergeOperator for TtlMerge {
+    fn name(&self) -> &str {
+        "TtlMergeOperator"
+    }
+    fn full_merge(
+        &self,
+        key: &[u8],
+        existing: Option<&[u8]>,
+        operands: &[&[u8]],
+    ) -> Option<Vec<u8>> {
+        let existing = match existing {
+            Some(value) => Some(value.split_last_chunk::<TIMESTAMP>()?.0),
+            None => None,
+        };
+        let merged = self.inner.full_merge(key, existing, &stripped(operands)?)?;
+        Some(self.stamped(merged))
+    }
+    fn partial_merge(&self, key: &[u8], operands: &[&[u8]]) -> Option<Vec<u8>> {
+        let merged = self.inner.partial_merge(key, &stripped(operands)?)?;
+        Some(self.stamped(merged))
+    }
+}
+
+impl Engine {
+    /// `value` as it is stored, where values are stamped and `ty` has one.
+    #[inline]
+    pub(super) fn stamp(&self, ty: ValueType, value: &[u8]) -> Option<Vec<u8>> {
+        let has_value = matches!(ty, ValueType::Value | ValueType::Merge);
+        (self.options.stamps_values && has_value)
+            .then(|| [value, &timestamp(&self.options.clock)].concat())
+    }
+
+    /// A batch as it is stored.
+    ///
+    /// # Errors
+    /// `Corruption` for what is not a batch.
+    pub(super) fn stamp_batch(&self, batch: Batch) -> Result<Batch> {
+        if !self.options.stamps_values {
+            return Ok(batch);
+        }
+        let mut stamped = Batch::default();
+        for op in batch.ops() {
+            match op? {
+                Op::Entry { cf, ty, key, value } => {
+                    let with_time = self.stamp(ty, value);
+                    stamped.push(cf, ty, key, with_time.as_deref().unwrap_or(value));
+                }
+                Op::LogData(blob) => stamped.push_log_data(blob),
+                Op::Noop => {}
+            }
+        }
+        Ok(stamped)
+    }
+}
+
+/// What a read found, as it was written.
+///
+/// # Errors
+/// As [`strip`].
+#[inline]
+pub(super) fn unstamped(options: &CfOptions, found: Option<Bytes>) -> Result<Option<Bytes>> {
+    match found {
+        Some(value) if options.values_have_times => strip(&value).map(Some),
+        found => Ok(found),
+    }
+}

@@ -1,0 +1,163 @@
+//! Options files: RocksDB's `OPTIONS-<number>`.
+//!
+//! A file is text: sections with lines `name=value`, `#` before a comment. The
+//! sections are `[Version]`, `[DBOptions]` and, for each column family with the
+//! default one first, `[CFOptions "name"]` and
+//! `[TableOptions/BlockBasedTable "name"]`.
+//!
+//! Invariant O1: RocksDB from 7.8 on reads what [`print()`] makes. Its parser
+//! refuses names that it does not know and has no section to put them in, so
+//! what it cannot read stands in comments that begin with [`OURS`].
+//!
+//! * here: printing; [`read`]: parsing, and setting options from a file;
+//! * `names`: what RocksDB knows.
+
+mod names;
+pub(crate) mod read;
+
+#[cfg(test)]
+mod tests;
+
+use super::table::OptionTable;
+use super::{CfOptions, DbOptions};
+use std::fmt::Write;
+
+/// Begins a comment with an option that RocksDB does not know.
+const OURS: &str = "# whitewater:";
+
+/// The RocksDB whose options the file has.
+const ROCKSDB_VERSION: &str = "7.8.3";
+const FILE_VERSION: &str = "1.1";
+
+/// The text of an options file; the default column family is the first.
+pub(crate) fn print<'a>(
+    db: &DbOptions,
+    families: impl IntoIterator<Item = (&'a str, &'a CfOptions)>,
+) -> String {
+    let mut out = String::from("# Options of a database, as RocksDB writes and reads them.\n\n");
+    section(&mut out, "Version", "");
+    line(&mut out, "rocksdb_version", ROCKSDB_VERSION);
+    line(&mut out, "options_file_version", FILE_VERSION);
+    out.push('\n');
+    section(&mut out, "DBOptions", "");
+    for (name, value) in db.to_text() {
+        print_db(&mut out, name, &value);
+    }
+    for (family, options) in families {
+        out.push('\n');
+        section(&mut out, "CFOptions", family);
+        for (name, value) in options.to_text() {
+            print_family(&mut out, name, &value);
+        }
+        line(&mut out, "comparator", options.comparator.name());
+        let merge = options.merge_operator.as_ref();
+        let merge = merge.map_or(read::NO_OBJECT, |m| m.name());
+        line(&mut out, "merge_operator", merge);
+        line(&mut out, "table_factory", read::TABLE_FACTORY);
+        out.push('\n');
+        section(&mut out, "TableOptions/BlockBasedTable", family);
+        for (name, value) in options.table.to_text() {
+            print_table(&mut out, name, &value);
+        }
+        let uncached = options.table.block_cache.is_none();
+        line(&mut out, "no_block_cache", &uncached.to_string());
+    }
+    out
+}
+
+fn print_db(out: &mut String, name: &'static str, value: &str) {
+    match name {
+        // RocksDB would take the empty path for one.
+        "wal_dir" | "db_log_dir" if value.is_empty() => {}
+        name => known(out, names::DB_78, rocksdb_name(name), value),
+    }
+}
+
+fn print_family(out: &mut String, name: &'static str, value: &str) {
+    match (name, value) {
+        // To RocksDB, they are what it has in their place.
+        ("memtable", "auto" | "art") => {
+            line(out, "memtable_factory", "SkipListFactory");
+            ours(out, name, value);
+        }
+        ("memtable", "skip_list") => line(out, "memtable_factory", "SkipListFactory"),
+        ("memtable", "vector") => line(out, "memtable_factory", "VectorRepFactory"),
+        // RocksDB takes no line for as many ones as it needs, and nothing else.
+        ("max_bytes_for_level_multiplier_additional", "") => {}
+        ("compression_opts" | "bottommost_compression_opts", value) => {
+            line(out, name, &without_newer_parts(value));
+        }
+        (name, value) => known(out, names::FAMILY_78, rocksdb_name(name), value),
+    }
+}
+
+/// `compression_opts` without the parts that versions of RocksDB before 8 refuse
+/// to read, where these have their defaults.
+fn without_newer_parts(value: &str) -> String {
+    let mut value = value.to_owned();
+    for part in ["max_compressed_bytes_per_kb=896;", "checksum=false;"] {
+        value = value.replace(part, "");
+    }
+    value
+}
+
+fn print_table(out: &mut String, name: &'static str, value: &str) {
+    known(out, names::TABLE_78, name, value);
+}
+
+/// The name that RocksDB has for the option `name`.
+fn rocksdb_name(name: &str) -> &str {
+    match name {
+        "memtable" => "memtable_factory",
+        "wal_ttl_seconds" => "WAL_ttl_seconds",
+        "wal_size_limit_mb" => "WAL_size_limit_MB",
+        name => name,
+    }
+}
+
+/// A line for RocksDB, if it has `name` among those that it knows.
+fn known(out: &mut String, all: &[&str], name: &str, value: &str) {
+    if all.contains(&name) {
+        line(out, name, value);
+    } else {
+        ours(out, name, value);
+    }
+}
+
+fn section(out: &mut String, title: &str, argument: &str) {
+    // Writing to a string cannot fail, here and below.
+    let _ = match argument {
+        "" => writeln!(out, "[{title}]"),
+        name => writeln!(out, "[{title} \"{}\"]", escaped(name, true)),
+    };
+}
+
+fn line(out: &mut String, name: &str, value: &str) {
+    let text = is_string(name);
+    let _ = writeln!(out, "  {name}={}", escaped(value, text));
+}
+
+fn ours(out: &mut String, name: &str, value: &str) {
+    let _ = writeln!(out, "  {OURS} {name}={}", escaped(value, false));
+}
+
+/// Whether RocksDB reads the value of `name` as text that may be escaped. In
+/// other values a colon stands for itself.
+fn is_string(name: &str) -> bool {
+    matches!(name, "wal_dir" | "db_log_dir")
+}
+
+/// `text` as it stands in a file: on one line, and no comment.
+fn escaped(text: &str, colons: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\\' | '#' => out.extend(['\\', c]),
+            ':' if colons => out.push_str("\\:"),
+            _ => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,242 @@
+//! Reading options files.
+//!
+//! [`parse`] finds the sections and their lines, whoever wrote them. The
+//! `set_*` functions set one option each: what a file of RocksDB may have is
+//! set, or is what happens here anyway, or is refused by name.
+
+use super::{OURS, names};
+use crate::options::assign::own_name;
+use crate::options::prefix::PrefixExtractor;
+use crate::options::table::OptionTable;
+use crate::options::text::OptionText;
+use crate::options::{CfOptions, DbOptions};
+use whitewater_storage::key::UserComparator;
+use whitewater_storage::{Error, Result};
+
+/// RocksDB's text for "no object".
+pub(super) const NO_OBJECT: &str = "nullptr";
+/// RocksDB's name of the tables that there are here.
+pub(super) const TABLE_FACTORY: &str = "BlockBasedTable";
+
+/// Names and values, in the order of the file.
+pub(crate) type Lines = Vec<(String, String)>;
+
+/// What an options file has.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Parsed {
+    pub db: Lines,
+    pub families: Vec<ParsedFamily>,
+}
+
+/// What it has about one column family.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ParsedFamily {
+    pub name: String,
+    pub options: Lines,
+    pub table: Lines,
+}
+
+/// Where a line belongs.
+enum Section {
+    Version,
+    Db,
+    Family,
+    Table,
+}
+
+/// Parses an options file.
+///
+/// # Errors
+/// `InvalidArgument` naming the line that is none, or the section that is
+/// unknown, there twice, missing or out of order.
+pub(crate) fn parse(text: &str) -> Result<Parsed> {
+    let mut parsed = Parsed::default();
+    let mut section = None;
+    let mut has_db = false;
+    for (at, raw) in text.lines().enumerate() {
+        let bad = |what: &str| Error::invalid(format_args!("line {}: {what}", at + 1));
+        let raw = raw.trim();
+        let line = match raw.strip_prefix(OURS) {
+            Some(own) => without_comment(own),
+            None => without_comment(raw),
+        };
+        if line.is_empty() {
+            continue;
+        }
+        let title = line.strip_prefix('[').and_then(|t| t.strip_suffix(']'));
+        if let Some(title) = title {
+            section = Some(begin(&mut parsed, &mut has_db, title).map_err(bad)?);
+            continue;
+        }
+        let (name, value) = line.split_once('=').ok_or_else(|| bad("no name=value"))?;
+        let (name, value) = (name.trim(), value.trim());
+        if name.is_empty() {
+            return Err(bad("a value without a name"));
+        }
+        let lines = match (&section, parsed.families.last_mut()) {
+            (Some(Section::Version), _) => continue,
+            (Some(Section::Db), _) => &mut parsed.db,
+            (Some(Section::Family), Some(family)) => &mut family.options,
+            (Some(Section::Table), Some(family)) => &mut family.table,
+            _ => return Err(bad("a value before any section")),
+        };
+        lines.push((name.to_owned(), unescaped(value)));
+    }
+    if !has_db {
+        return Err(Error::invalid("there is no section [DBOptions]"));
+    }
+    if parsed.families.is_empty() {
+        return Err(Error::invalid(
+            "there is no section [CFOptions \"default\"]",
+        ));
+    }
+    Ok(parsed)
+}
+
+/// Begins the section `title`.
+fn begin(parsed: &mut Parsed, has_db: &mut bool, title: &str) -> Result<Section, &'static str> {
+    let (kind, name) = match title.split_once('"') {
+        None => (title.trim(), None),
+        Some((kind, rest)) => {
+            let name = rest.rsplit_once('"').ok_or("a quote without an end")?.0;
+            (kind.trim(), Some(unescaped(name)))
+        }
+    };
+    match (kind, name) {
+        ("Version", None) => Ok(Section::Version),
+        ("DBOptions", None) if *has_db => Err("[DBOptions] is there twice"),
+        ("DBOptions", None) => {
+            *has_db = true;
+            Ok(Section::Db)
+        }
+        ("CFOptions", Some(name)) => {
+            if parsed.families.is_empty() && name != "default" {
+                return Err("the first column family is not the default one");
+            }
+            if parsed.families.iter().any(|family| family.name == name) {
+                return Err("a column family is there twice");
+            }
+            parsed.families.push(ParsedFamily {
+                name,
+                options: Vec::new(),
+                table: Vec::new(),
+            });
+            Ok(Section::Family)
+        }
+        (kind, Some(name)) if kind.starts_with("TableOptions/") => {
+            if parsed.families.last().is_none_or(|f| f.name != name) {
+                return Err("table options do not follow those of their column family");
+            }
+            if kind != "TableOptions/BlockBasedTable" {
+                return Err("only block-based tables are built in");
+            }
+            Ok(Section::Table)
+        }
+        _ => Err("an unknown section"),
+    }
+}
+
+/// A line up to its comment.
+fn without_comment(line: &str) -> &str {
+    let mut escaped = false;
+    for (at, byte) in line.bytes().enumerate() {
+        match byte {
+            b'#' if !escaped => return line[..at].trim(),
+            b'\\' => escaped = !escaped,
+            _ => escaped = false,
+        }
+    }
+    line.trim()
+}
+
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => out.extend(chars.next().map(|c| match c {
+                'n' => '\n',
+                'r' => '\r',
+                c => c,
+            })),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Sets an option of a database.
+///
+/// # Errors
+/// `NotSupported` or `InvalidArgument` naming the option when it is unknown, or
+/// its value cannot be honoured; nothing is set then.
+pub(crate) fn set_db(options: &mut DbOptions, name: &str, value: &str) -> Result<()> {
+    set(options, own_name(name), value, names::DB_ANYWAY)
+}
+
+/// Sets an option of a column family. Fails as [`set_db`] does.
+pub(crate) fn set_family(options: &mut CfOptions, name: &str, value: &str) -> Result<()> {
+    match name {
+        "comparator" => {
+            let built_in = [UserComparator::Bytewise, UserComparator::ReverseBytewise];
+            let known = built_in.into_iter().find(|c| c.name() == value);
+            options.comparator = known.ok_or_else(|| not_built(name, value))?;
+            Ok(())
+        }
+        "merge_operator" if value == NO_OBJECT => Ok(()),
+        "table_factory" if value == TABLE_FACTORY => Ok(()),
+        "merge_operator" | "table_factory" => Err(not_built(name, value)),
+        "prefix_extractor" => {
+            let parsed = <Option<PrefixExtractor> as OptionText>::parse(value);
+            options.prefix_extractor = parsed.ok_or_else(|| not_built(name, value))?;
+            Ok(())
+        }
+        name => set(options, own_name(name), value, names::FAMILY_ANYWAY),
+    }
+}
+
+/// Sets an option of a column family's tables; `no_block_cache` is left to the
+/// caller. Fails as [`set_db`] does.
+pub(crate) fn set_table(options: &mut CfOptions, name: &str, value: &str) -> Result<()> {
+    set(&mut options.table, name, value, names::TABLE_ANYWAY)
+}
+
+/// Sets what has a row, unless its value cannot be honoured; of what has none,
+/// takes the values that say what happens `anyway`.
+fn set<T: OptionTable + Clone>(
+    options: &mut T,
+    name: &str,
+    value: &str,
+    anyway: &[(&str, &str)],
+) -> Result<()> {
+    if T::changes_live(name).is_some() {
+        let mut changed = options.clone();
+        changed.set(name, value)?;
+        changed.check()?;
+        *options = changed;
+        return Ok(());
+    }
+    let Some((_, accepted)) = anyway.iter().find(|(known, _)| *known == name) else {
+        return Err(Error::invalid(format_args!("unknown option {name}")));
+    };
+    if is_accepted(value, accepted) {
+        return Ok(());
+    }
+    Err(not_built(name, value))
+}
+
+fn is_accepted(value: &str, accepted: &str) -> bool {
+    let same = |a: &str| match (a.parse::<f64>(), value.parse::<f64>()) {
+        (Ok(a), Ok(v)) => a == v,
+        _ => a == value,
+    };
+    match accepted {
+        names::ANY => true,
+        names::ONES => value.split(':').all(|part| part == "1"),
+        several => several.split('|').any(same),
+    }
+}
+
+fn not_built(name: &str, value: &str) -> Error {
+    Error::not_supported(format_args!("option {name}={value} cannot be honoured"))
+}

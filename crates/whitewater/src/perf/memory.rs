@@ -1,0 +1,133 @@
+//! How much memory databases and caches take.
+
+use crate::api::{Cache, DB, DBCommon, DBInner, ThreadMode};
+use crate::db::Engine;
+use whitewater_storage::Error;
+
+/// What [`get_memory_usage_stats`] found. Bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MemoryUsageStats {
+    /// All memtables, flushed ones that iterators hold on to included.
+    pub mem_table_total: u64,
+    /// Memtables that are not flushed.
+    pub mem_table_unflushed: u64,
+    /// Open tables, what they have in block caches not included.
+    pub mem_table_readers_total: u64,
+    /// Block caches.
+    pub cache_total: u64,
+}
+
+/// What [`MemoryUsageBuilder::build`] found. About, in bytes.
+#[derive(Debug, Clone)]
+pub struct MemoryUsage {
+    stats: MemoryUsageStats,
+}
+
+impl MemoryUsage {
+    /// All memtables, flushed ones that iterators hold on to included.
+    pub fn approximate_mem_table_total(&self) -> u64 {
+        self.stats.mem_table_total
+    }
+
+    /// Memtables that are not flushed.
+    pub fn approximate_mem_table_unflushed(&self) -> u64 {
+        self.stats.mem_table_unflushed
+    }
+
+    /// Open tables: indexes, filters and properties outside the block caches.
+    pub fn approximate_mem_table_readers_total(&self) -> u64 {
+        self.stats.mem_table_readers_total
+    }
+
+    /// The block caches that were added.
+    pub fn approximate_cache_total(&self) -> u64 {
+        self.stats.cache_total
+    }
+}
+
+/// Adds up what databases and caches take.
+///
+/// ```
+/// use whitewater::DB;
+/// use whitewater::perf::MemoryUsageBuilder;
+///
+/// # fn main() -> Result<(), whitewater::Error> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// let db = DB::open_default(dir.path())?;
+/// db.put(b"river", vec![0; 1 << 20])?;
+/// let mut builder = MemoryUsageBuilder::new()?;
+/// builder.add_db(&db);
+/// assert!(builder.build()?.approximate_mem_table_unflushed() > 1 << 20);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct MemoryUsageBuilder<'a> {
+    engines: Vec<&'a Engine>,
+    caches: Vec<&'a Cache>,
+}
+
+impl<'a> MemoryUsageBuilder<'a> {
+    /// Nothing yet.
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn new() -> Result<Self, Error> {
+        Ok(MemoryUsageBuilder {
+            engines: Vec::new(),
+            caches: Vec::new(),
+        })
+    }
+
+    /// Adds a database: all its column families, not their caches. One that was
+    /// added before counts once.
+    pub fn add_db<T: ThreadMode, D: DBInner>(&mut self, db: &'a DBCommon<T, D>) {
+        let engine = &**db.engine();
+        if !self.engines.iter().any(|e| std::ptr::eq(*e, engine)) {
+            self.engines.push(engine);
+        }
+    }
+
+    /// Adds a cache. One that was added before, or shares its blocks with one
+    /// that was, counts once.
+    pub fn add_cache(&mut self, cache: &'a Cache) {
+        if !self.caches.iter().any(|c| c.shares_with(cache)) {
+            self.caches.push(cache);
+        }
+    }
+
+    /// What they take now.
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn build(&self) -> Result<MemoryUsage, Error> {
+        let mut stats = MemoryUsageStats::default();
+        for engine in &self.engines {
+            let (total, unflushed, readers) = engine.memory_usage();
+            stats.mem_table_total += total;
+            stats.mem_table_unflushed += unflushed;
+            stats.mem_table_readers_total += readers;
+        }
+        let caches = self.caches.iter().map(|c| c.get_usage() as u64);
+        stats.cache_total = caches.sum();
+        Ok(MemoryUsage { stats })
+    }
+}
+
+/// What databases and caches take.
+///
+/// # Errors
+/// As [`MemoryUsageBuilder::build`].
+pub fn get_memory_usage_stats(
+    dbs: Option<&[&DB]>,
+    caches: Option<&[&Cache]>,
+) -> Result<MemoryUsageStats, Error> {
+    let mut builder = MemoryUsageBuilder::new()?;
+    for db in dbs.unwrap_or_default() {
+        builder.add_db(db);
+    }
+    for cache in caches.unwrap_or_default() {
+        builder.add_cache(cache);
+    }
+    Ok(builder.build()?.stats)
+}

@@ -1,0 +1,44 @@
+//! A source that does not keep to prefixes, for it knows others than its caller.
+
+use whitewater_storage::Result;
+use whitewater_storage::iter::{BoxedIterator, InternalIterator, KeyCursor};
+
+/// A cursor that leaves no entries out, whatever prefix it is asked to keep to.
+pub(crate) struct AllPrefixes(pub BoxedIterator);
+
+impl InternalIterator for AllPrefixes {
+    fn valid(&self) -> bool {
+        self.0.valid()
+    }
+    fn seek_to_first(&mut self) {
+        self.0.seek_to_first();
+    }
+    fn seek_to_last(&mut self) {
+        self.0.seek_to_last();
+    }
+    fn seek(&mut self, target: &[u8]) {
+        self.0.seek(target);
+    }
+    fn seek_for_prev(&mut self, target: &[u8]) {
+        self.0.seek_for_prev(target);
+    }
+    fn next(&mut self) {
+        self.0.next();
+    }
+    fn prev(&mut self) {
+        self.0.prev();
+    }
+    fn key(&self) -> &[u8] {
+        self.0.key()
+    }
+    fn value(&self) -> &[u8] {
+        self.0.value()
+    }
+    fn status(&self) -> Result<()> {
+        self.0.status()
+    }
+    fn keep_to_prefix(&mut self, _on: bool) {}
+    fn by_key(&mut self) -> Option<&mut dyn KeyCursor> {
+        self.0.by_key()
+    }
+}

@@ -1,0 +1,70 @@
+//! Values that stand in blob files.
+//!
+//! A version names the blob files that its tables refer to. Whoever reads
+//! tables of a version hands its [`Blobs`] along, so that references are
+//! followed where a value is wanted, and not before.
+
+use super::table_cache::TableCache;
+use crate::version::Version;
+use bytes::Bytes;
+use std::sync::Arc;
+use whitewater_storage::blob::BlobIndex;
+use whitewater_storage::{Error, Result};
+
+/// Where references to blobs lead.
+pub(crate) trait Blobs: Send + Sync {
+    /// The value of `user_key` that the blob index `index` refers to.
+    ///
+    /// # Errors
+    /// `Corruption` for a reference that leads nowhere and for damaged blobs;
+    /// `NotSupported` for kinds of blobs that are not read; those of reading.
+    fn read(&self, user_key: &[u8], index: &[u8]) -> Result<Bytes>;
+}
+
+/// The blob files of a version, for as long as somebody else holds it.
+pub(crate) struct BorrowedBlobs<'a> {
+    pub version: &'a Version,
+    pub tables: &'a TableCache,
+}
+
+impl Blobs for BorrowedBlobs<'_> {
+    fn read(&self, user_key: &[u8], index: &[u8]) -> Result<Bytes> {
+        let place = BlobIndex::place(index)?;
+        let Some(known) = self.version.blobs.get(place.file) else {
+            return Err(Error::corruption(format_args!(
+                "a value is in blob file #{}, which the manifest does not name",
+                place.file
+            )));
+        };
+        self.tables.open_blob(&known.file)?.get(user_key, &place)
+    }
+}
+
+/// The blob files of a version that is held.
+pub(crate) struct OwnedBlobs {
+    pub version: Arc<Version>,
+    pub tables: Arc<TableCache>,
+}
+
+impl Blobs for OwnedBlobs {
+    fn read(&self, user_key: &[u8], index: &[u8]) -> Result<Bytes> {
+        let blobs = BorrowedBlobs {
+            version: &self.version,
+            tables: &self.tables,
+        };
+        blobs.read(user_key, index)
+    }
+}
+
+/// The blob files of no version.
+pub(crate) struct NoBlobs;
+
+impl Blobs for NoBlobs {
+    fn read(&self, _: &[u8], index: &[u8]) -> Result<Bytes> {
+        let place = BlobIndex::place(index)?;
+        Err(Error::corruption(format_args!(
+            "a value is in blob file #{}, where no blob file is known",
+            place.file
+        )))
+    }
+}

@@ -1,0 +1,128 @@
+//! Keys with timestamps.
+//!
+//! User keys then end with a timestamp, and of one key the newest version comes
+//! first. An iterator shows, of each key, the newest version that is no newer
+//! than its time, under the key without timestamp; or all versions from one
+//! time to another, deletions too, each under its internal key, as RocksDB does.
+
+use super::{DbIter, Position};
+use std::cmp::Ordering;
+use whitewater_storage::key::{SequenceNumber, ValueType, append_internal_key, pack_tag};
+
+/// Which versions an iterator shows.
+#[derive(Debug, Clone)]
+pub(crate) struct VersionRange {
+    /// None with a newer timestamp.
+    pub upto: Vec<u8>,
+    /// All from this timestamp on; without, the newest of each key.
+    pub from: Option<Vec<u8>>,
+}
+
+/// The version shown, for iterators that show internal keys.
+#[derive(Debug, Default)]
+pub(super) struct Shown {
+    pub tag: u64,
+    pub internal_key: Vec<u8>,
+}
+
+/// Why an entry is not seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Visibility {
+    Visible,
+    /// The sequence number is above the iterator's.
+    Unpublished,
+    /// The timestamp is above the iterator's.
+    TooNew,
+    /// The timestamp is below the iterator's.
+    TooOld,
+}
+
+impl DbIter {
+    /// Whether the iterator sees an entry.
+    #[inline]
+    pub(super) fn visibility(&self, user_key: &[u8], seq: SequenceNumber) -> Visibility {
+        if seq > self.sequence {
+            return Visibility::Unpublished;
+        }
+        match &self.versions {
+            None => Visibility::Visible,
+            Some(range) => self.visible_at(range, user_key),
+        }
+    }
+
+    fn visible_at(&self, range: &VersionRange, user_key: &[u8]) -> Visibility {
+        let time = self.time_of(user_key);
+        if self
+            .comparator
+            .compare_timestamps(time, &range.upto)
+            .is_gt()
+        {
+            return Visibility::TooNew;
+        }
+        match &range.from {
+            Some(from) if self.comparator.compare_timestamps(time, from).is_lt() => {
+                Visibility::TooOld
+            }
+            _ => Visibility::Visible,
+        }
+    }
+
+    fn time_of<'k>(&self, user_key: &'k [u8]) -> &'k [u8] {
+        &user_key[self.comparator.without_timestamp(user_key).len()..]
+    }
+
+    /// Whether each version is shown for itself.
+    #[inline]
+    pub(super) fn shows_all_versions(&self) -> bool {
+        self.versions.as_ref().is_some_and(|r| r.from.is_some())
+    }
+
+    /// Orders two stored user keys; equal are those of which one is shown.
+    #[inline]
+    pub(super) fn order(&self, a: &[u8], b: &[u8]) -> Ordering {
+        match &self.versions {
+            None => self.comparator.compare(a, b),
+            Some(range) if range.from.is_some() => self.comparator.compare(a, b),
+            Some(_) => self.comparator.compare_keys(a, b),
+        }
+    }
+
+    /// Takes the version to be shown: `self.key` becomes its user key.
+    #[inline]
+    pub(super) fn note_version(&mut self, seq: SequenceNumber, ty: ValueType) {
+        if self.versions.is_none() {
+            return;
+        }
+        self.shown.tag = pack_tag(seq, ty as u8);
+        self.key.clear();
+        let stored = self.source.key();
+        let user_key = &stored[..stored.len().saturating_sub(size_of::<u64>())];
+        self.key.extend_from_slice(user_key);
+    }
+
+    /// Makes the internal key that is shown, if one is.
+    #[inline]
+    pub(super) fn show_internal_key(&mut self) {
+        if self.shows_all_versions() && self.position != Position::Nowhere {
+            let Shown { tag, internal_key } = &mut self.shown;
+            internal_key.clear();
+            append_internal_key(internal_key, &self.key, *tag >> 8, *tag as u8);
+        }
+    }
+
+    /// The key to hand out; only while valid.
+    #[inline]
+    pub(super) fn key_shown(&self) -> &[u8] {
+        match &self.versions {
+            None => &self.key,
+            Some(_) if self.shows_all_versions() => &self.shown.internal_key,
+            Some(_) => self.comparator.without_timestamp(&self.key),
+        }
+    }
+
+    /// The timestamp of the version shown; `None` when not valid, or where keys
+    /// have none.
+    pub fn timestamp(&self) -> Option<&[u8]> {
+        (self.valid() && self.versions.is_some()).then(|| self.time_of(&self.key))
+    }
+}

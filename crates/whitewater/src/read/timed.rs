@@ -1,0 +1,118 @@
+//! Table files whose reads are counted and timed, for statistics.
+
+use crate::stats::{Histogram, ReadLatencies, Statistics, Ticker};
+use bytes::Bytes;
+use std::cell::Cell;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+use whitewater_storage::Result;
+use whitewater_storage::fs::RandomAccessFile;
+
+/// What a thread reads tables for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Activity {
+    Get,
+    MultiGet,
+    Iterator,
+    Compaction,
+    Open,
+}
+
+thread_local! {
+    static ACTIVITY: Cell<Option<Activity>> = const { Cell::new(None) };
+}
+
+/// Ends an activity when it is dropped.
+#[derive(Debug)]
+#[must_use = "the activity ends when it is dropped"]
+pub(crate) struct During(Option<Activity>);
+
+impl Activity {
+    /// What the calling thread reads until the result is dropped, it reads for
+    /// this.
+    pub fn begin(self) -> During {
+        During(ACTIVITY.replace(Some(self)))
+    }
+
+    fn histogram(self) -> Histogram {
+        match self {
+            Activity::Get => Histogram::FileReadGetMicros,
+            Activity::MultiGet => Histogram::FileReadMultigetMicros,
+            Activity::Iterator => Histogram::FileReadDbIteratorMicros,
+            Activity::Compaction => Histogram::FileReadCompactionMicros,
+            Activity::Open => Histogram::FileReadDbOpenMicros,
+        }
+    }
+}
+
+impl Drop for During {
+    fn drop(&mut self) {
+        ACTIVITY.set(self.0);
+    }
+}
+
+/// Where reads are counted.
+#[derive(Debug)]
+pub(super) struct Counted {
+    pub statistics: Arc<Statistics>,
+    pub latencies: Arc<ReadLatencies>,
+    /// The level of the table when it was opened.
+    pub level: usize,
+    /// Whether there is none below.
+    pub is_last: bool,
+}
+
+/// A file whose reads are counted.
+#[derive(Debug)]
+pub(super) struct CountedFile {
+    pub file: Arc<dyn RandomAccessFile>,
+    pub counted: Counted,
+}
+
+impl CountedFile {
+    fn count(&self, bytes: usize, start: Option<Instant>) {
+        let Counted {
+            statistics,
+            latencies,
+            level,
+            is_last,
+        } = &self.counted;
+        let (count, sum) = match is_last {
+            true => (Ticker::LastLevelReadCount, Ticker::LastLevelReadBytes),
+            false => (Ticker::NonLastLevelReadCount, Ticker::NonLastLevelReadBytes),
+        };
+        statistics.add(count, 1);
+        statistics.add(sum, bytes as u64);
+        if let Some(start) = start {
+            let micros = Histogram::SstReadMicros.units(start.elapsed());
+            statistics.record(Histogram::SstReadMicros, micros);
+            latencies.record(*level, micros);
+            if let Some(activity) = ACTIVITY.get() {
+                statistics.record(activity.histogram(), micros);
+            }
+        }
+    }
+}
+
+impl RandomAccessFile for CountedFile {
+    fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
+        let timed = self.counted.statistics.wants(Histogram::SstReadMicros);
+        let start = timed.then(Instant::now);
+        let read = self.file.read_at(offset, len)?;
+        self.count(read.len(), start);
+        Ok(read)
+    }
+    fn len(&self) -> Result<u64> {
+        self.file.len()
+    }
+    fn is_empty(&self) -> Result<bool> {
+        self.file.is_empty()
+    }
+    fn prefetch(&self, offset: u64, len: usize) {
+        self.file.prefetch(offset, len);
+    }
+    fn path(&self) -> &Path {
+        self.file.path()
+    }
+}

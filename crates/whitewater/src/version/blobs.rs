@@ -1,0 +1,325 @@
+//! The blob files of a version.
+//!
+//! A table says which is the oldest blob file that it refers to, and no more.
+//! RocksDB's rule of which blob files there still are follows from that, and it
+//! checks it when it opens the database:
+//!
+//! * a file older than the oldest that any table names is not referred to, and
+//!   goes (so all go when no table refers to any);
+//! * a file all of whose blobs are garbage goes, unless a table names it as its
+//!   oldest one;
+//! * every other file stays: any table that names an older one may refer to it.
+//!
+//! A table that names a file nobody knows counts here, too, on the safe side; it
+//! does not in RocksDB.
+//!
+//! Blobs become garbage when a compaction drops the entry that refers to them,
+//! which its edit records. Tables that are deleted as they are record nothing:
+//! their blobs stay until the first rule applies.
+
+use super::{FileHold, ObsoleteFiles, TableFile};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
+use whitewater_storage::blob::BlobFileReader;
+use whitewater_storage::blob::format::{FOOTER_LEN, HEADER_LEN};
+use whitewater_storage::manifest::{BlobFileMetaData, BlobGarbage};
+use whitewater_storage::{Error, Result};
+
+/// A blob file while any version names it. Shared by versions.
+#[derive(Debug)]
+pub(crate) struct BlobFile {
+    pub meta: BlobFileMetaData,
+    /// The open file when files are kept open without limit.
+    pub open: OnceLock<Arc<BlobFileReader>>,
+    /// Says when the file can be deleted.
+    _hold: FileHold,
+}
+
+impl BlobFile {
+    /// Bytes of the file.
+    pub fn size(&self) -> u64 {
+        (self.meta.bytes).saturating_add(HEADER_LEN + FOOTER_LEN)
+    }
+}
+
+/// A blob file and how much of it is garbage.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownBlobFile {
+    pub file: Arc<BlobFile>,
+    /// Blobs that nothing refers to.
+    pub garbage_count: u64,
+    /// Bytes of their records.
+    pub garbage_bytes: u64,
+}
+
+impl KnownBlobFile {
+    /// What the manifest says of the garbage, if there is any.
+    pub fn garbage(&self) -> Option<BlobGarbage> {
+        (self.garbage_count > 0).then(|| BlobGarbage {
+            number: self.file.meta.number,
+            count: self.garbage_count,
+            bytes: self.garbage_bytes,
+            custom: Vec::new(),
+        })
+    }
+}
+
+/// Blob files by number.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct BlobFiles(BTreeMap<u64, KnownBlobFile>);
+
+impl BlobFiles {
+    /// The file `number`.
+    pub fn get(&self, number: u64) -> Option<&KnownBlobFile> {
+        self.0.get(&number)
+    }
+    /// All files, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &KnownBlobFile> {
+        self.0.values()
+    }
+    /// Number of files.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+    /// Bytes of all files.
+    pub fn bytes(&self) -> u64 {
+        self.iter().map(|b| b.file.size()).sum()
+    }
+    /// Bytes of garbage in all files.
+    pub fn garbage_bytes(&self) -> u64 {
+        self.iter().map(|b| b.garbage_bytes).sum()
+    }
+    /// The same files; those that `before` has, too, with what it has open.
+    #[must_use]
+    pub fn shared_with(&self, before: &BlobFiles) -> BlobFiles {
+        let share = |(number, known): (&u64, &KnownBlobFile)| {
+            let mut known = known.clone();
+            if let Some(old) = before
+                .0
+                .get(number)
+                .filter(|o| o.file.meta == known.file.meta)
+            {
+                known.file = old.file.clone();
+            }
+            (*number, known)
+        };
+        BlobFiles(self.0.iter().map(share).collect())
+    }
+}
+
+/// Collects what edits say of blob files, on top of those of a version.
+#[derive(Debug, Default)]
+pub(super) struct BlobBuilder {
+    files: BTreeMap<u64, Pending>,
+}
+
+#[derive(Debug)]
+struct Pending {
+    meta: BlobFileMetaData,
+    /// The file of the base version.
+    known: Option<Arc<BlobFile>>,
+    garbage_count: u64,
+    garbage_bytes: u64,
+}
+
+impl BlobBuilder {
+    /// A builder that starts from `base`.
+    pub fn on(base: &BlobFiles) -> Self {
+        let pending = |(number, known): (&u64, &KnownBlobFile)| {
+            let pending = Pending {
+                meta: known.file.meta.clone(),
+                known: Some(known.file.clone()),
+                garbage_count: known.garbage_count,
+                garbage_bytes: known.garbage_bytes,
+            };
+            (*number, pending)
+        };
+        BlobBuilder {
+            files: base.0.iter().map(pending).collect(),
+        }
+    }
+
+    /// Takes in a file that came.
+    ///
+    /// # Errors
+    /// `Corruption` when it is there already.
+    pub fn add(&mut self, meta: &BlobFileMetaData) -> Result<()> {
+        let pending = Pending {
+            meta: meta.clone(),
+            known: None,
+            garbage_count: 0,
+            garbage_bytes: 0,
+        };
+        match self.files.insert(meta.number, pending) {
+            None => Ok(()),
+            Some(_) => Err(Error::corruption(format_args!(
+                "Blob file #{} already added",
+                meta.number
+            ))),
+        }
+    }
+
+    /// Takes in garbage.
+    ///
+    /// # Errors
+    /// `Corruption` for a file that is not there, and for more than there is.
+    pub fn add_garbage(&mut self, garbage: &BlobGarbage) -> Result<()> {
+        let number = garbage.number;
+        let Some(file) = self.files.get_mut(&number) else {
+            return Err(Error::corruption(format_args!(
+                "Blob file #{number} not found"
+            )));
+        };
+        let count = file.garbage_count.checked_add(garbage.count);
+        let bytes = file.garbage_bytes.checked_add(garbage.bytes);
+        match (count, bytes) {
+            (Some(count), Some(bytes)) if count <= file.meta.count && bytes <= file.meta.bytes => {
+                (file.garbage_count, file.garbage_bytes) = (count, bytes);
+                Ok(())
+            }
+            _ => Err(Error::corruption(format_args!(
+                "Garbage overflow for blob file #{number}"
+            ))),
+        }
+    }
+
+    /// The files that there still are for these tables, by the rules of this
+    /// module.
+    pub fn finish<'a>(
+        self,
+        tables: impl Iterator<Item = &'a Arc<TableFile>>,
+        obsolete: &Arc<ObsoleteFiles>,
+    ) -> BlobFiles {
+        if self.files.is_empty() {
+            return BlobFiles::default();
+        }
+        let named: BTreeSet<u64> = tables.map(|t| t.meta.oldest_blob_file).collect();
+        let oldest = named.iter().copied().find(|&n| n > 0).unwrap_or(u64::MAX);
+        let stays = |(number, file): &(u64, Pending)| {
+            let garbage = file.garbage_count >= file.meta.count;
+            *number >= oldest && (named.contains(number) || !garbage)
+        };
+        let known = |(number, pending): (u64, Pending)| {
+            let file = pending.known.unwrap_or_else(|| {
+                Arc::new(BlobFile {
+                    meta: pending.meta,
+                    open: OnceLock::new(),
+                    _hold: obsolete.hold_blob(number),
+                })
+            });
+            let known = KnownBlobFile {
+                file,
+                garbage_count: pending.garbage_count,
+                garbage_bytes: pending.garbage_bytes,
+            };
+            (number, known)
+        };
+        BlobFiles(self.files.into_iter().filter(stays).map(known).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use whitewater_storage::manifest::FileMetaData;
+
+    fn meta(number: u64, count: u64) -> BlobFileMetaData {
+        BlobFileMetaData {
+            number,
+            count,
+            bytes: 100 * count,
+            ..BlobFileMetaData::default()
+        }
+    }
+
+    fn garbage(number: u64, count: u64) -> BlobGarbage {
+        BlobGarbage {
+            number,
+            count,
+            bytes: 100 * count,
+            custom: Vec::new(),
+        }
+    }
+
+    /// The numbers left of blob files 5, 6, 7 and 8 of 10 blobs each, of which
+    /// 6 and 7 are all garbage, for tables with these oldest ones.
+    fn left(oldest: &[u64]) -> Vec<u64> {
+        let obsolete = Arc::new(ObsoleteFiles::default());
+        let mut builder = BlobBuilder::default();
+        for number in 5..=8 {
+            builder.add(&meta(number, 10)).unwrap();
+        }
+        for number in [6, 7] {
+            builder.add_garbage(&garbage(number, 4)).unwrap();
+            builder.add_garbage(&garbage(number, 6)).unwrap();
+        }
+        let tables: Vec<Arc<TableFile>> = (oldest.iter().zip(100..))
+            .map(|(&oldest_blob_file, number)| {
+                let meta = FileMetaData {
+                    number,
+                    oldest_blob_file,
+                    ..FileMetaData::default()
+                };
+                TableFile::new(meta, 1, obsolete.clone())
+            })
+            .collect();
+        let files = builder.finish(tables.iter(), &obsolete);
+        files.iter().map(|b| b.file.meta.number).collect()
+    }
+
+    #[test]
+    fn a_file_stays_while_a_table_may_refer_to_it() {
+        assert_eq!(left(&[5]), [5, 8]);
+        assert_eq!(left(&[0, 7]), [7, 8]);
+        assert_eq!(left(&[6, 8]), [6, 8]);
+        assert_eq!(left(&[8, 5]), [5, 8]);
+        // A table of a file that nobody knows may refer to newer ones.
+        assert_eq!(left(&[4]), [5, 8]);
+        assert_eq!(left(&[9]), [0; 0]);
+        assert_eq!(left(&[0]), [0; 0]);
+        assert_eq!(left(&[]), [0; 0]);
+    }
+
+    #[test]
+    fn files_are_deleted_when_no_version_names_them() {
+        let obsolete = Arc::new(ObsoleteFiles::default());
+        let table = |oldest_blob_file| {
+            let meta = FileMetaData {
+                number: 100,
+                oldest_blob_file,
+                ..FileMetaData::default()
+            };
+            [TableFile::new(meta, 1, obsolete.clone())]
+        };
+        let mut builder = BlobBuilder::default();
+        builder.add(&meta(5, 1)).unwrap();
+        builder.add(&meta(6, 1)).unwrap();
+        let first = builder.finish(table(5).iter(), &obsolete);
+        let second = BlobBuilder::on(&first).finish(table(6).iter(), &obsolete);
+        assert_eq!((first.count(), second.count()), (2, 1));
+        assert_eq!(first.bytes(), 2 * (100 + 62));
+        assert!(obsolete.take_blobs().is_empty());
+        drop(first);
+        assert_eq!(obsolete.take_blobs(), [5]);
+        drop(second);
+        assert_eq!(obsolete.take_blobs(), [6]);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let mut builder = BlobBuilder::default();
+        builder.add(&meta(5, 10)).unwrap();
+        let text = |r: Result<()>| r.unwrap_err().to_string();
+        assert!(text(builder.add(&meta(5, 10))).contains("#5 already added"));
+        let mut builder = BlobBuilder::default();
+        builder.add(&meta(5, 10)).unwrap();
+        assert!(text(builder.add_garbage(&garbage(6, 1))).contains("#6 not found"));
+        builder.add_garbage(&garbage(5, 9)).unwrap();
+        assert!(text(builder.add_garbage(&garbage(5, 2))).contains("overflow"));
+        let huge = BlobGarbage {
+            bytes: u64::MAX,
+            ..garbage(5, 1)
+        };
+        assert!(text(builder.add_garbage(&huge)).contains("overflow"));
+    }
+}

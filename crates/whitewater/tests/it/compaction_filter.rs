@@ -1,0 +1,252 @@
+//! Compaction filters and their factories, through the options that set them.
+
+use crate::harness::{DIR, append, tiny_on};
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use whitewater::compaction_filter::{CompactionFilter, Decision};
+use whitewater::compaction_filter_factory::{CompactionFilterContext, CompactionFilterFactory};
+use whitewater::fs::mem::MemFs;
+use whitewater::statistics::Ticker;
+use whitewater::{
+    BottommostLevelCompaction, CompactOptions, DB, ErrorKind, IteratorMode, Options, properties,
+};
+
+/// Removes what has an `x` for a value, makes `changed` of `change`.
+fn letters(_level: u32, _key: &[u8], value: &[u8]) -> Decision {
+    match value {
+        b"x" => Decision::Remove,
+        b"change" => Decision::Change(b"changed"),
+        _ => Decision::Keep,
+    }
+}
+
+fn manual_only(fs: &MemFs) -> Options {
+    let mut o = tiny_on(fs.clone());
+    o.set_disable_auto_compactions(true);
+    o
+}
+
+fn compact(db: &DB, bottommost: BottommostLevelCompaction) -> Result<(), whitewater::Error> {
+    let mut opts = CompactOptions::default();
+    opts.set_bottommost_level_compaction(bottommost);
+    db.try_compact_range_opt(None::<&[u8]>, None::<&[u8]>, &opts)
+}
+
+fn content(db: &DB) -> Vec<(String, String)> {
+    let text = |bytes: Box<[u8]>| String::from_utf8(bytes.into_vec()).unwrap();
+    db.iterator(IteratorMode::Start)
+        .map(|entry| entry.unwrap())
+        .map(|(key, value)| (text(key), text(value)))
+        .collect()
+}
+
+fn pairs(of: &[(&str, &str)]) -> Vec<(String, String)> {
+    let owned = |(k, v): &(&str, &str)| ((*k).to_owned(), (*v).to_owned());
+    of.iter().map(owned).collect()
+}
+
+#[test]
+fn a_filter_removes_and_changes_but_not_in_flushes() {
+    let fs = MemFs::new();
+    let mut opts = manual_only(&fs);
+    opts.enable_statistics();
+    opts.set_compaction_filter("letters", letters);
+    let db = DB::open(&opts, DIR).unwrap();
+    for (key, value) in [("a", "x"), ("b", "change"), ("c", "keep")] {
+        db.put(key, value).unwrap();
+    }
+    db.merge("d", "x").unwrap();
+    db.flush().unwrap();
+    let all = pairs(&[("a", "x"), ("b", "change"), ("c", "keep"), ("d", "x")]);
+    assert_eq!(content(&db), all);
+    // The table could be moved as it is; the filter is asked all the same.
+    compact(&db, BottommostLevelCompaction::Skip).unwrap();
+    let left = pairs(&[("b", "changed"), ("c", "keep"), ("d", "x")]);
+    assert_eq!(content(&db), left);
+    assert_eq!(opts.get_ticker_count(Ticker::CompactionKeyDropUser), 1);
+    // What was merged is a value now.
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    assert_eq!(content(&db), left[..2]);
+    let log = db
+        .property_value(properties::num_files_at_level(0))
+        .unwrap();
+    assert_eq!(log.as_deref(), Some("0"));
+    drop(db);
+    let db = DB::open(&opts, DIR).unwrap();
+    assert_eq!(content(&db), left[..2]);
+}
+
+#[test]
+fn the_bottommost_level_is_rewritten_for_a_filter() {
+    let fs = MemFs::new();
+    let db = DB::open(&manual_only(&fs), DIR).unwrap();
+    db.put("a", "x").unwrap();
+    db.put("b", "y").unwrap();
+    compact(&db, BottommostLevelCompaction::Force).unwrap();
+    // Without a filter nothing is rewritten.
+    let files = || -> BTreeSet<String> {
+        let live = db.live_files().unwrap();
+        live.into_iter().map(|f| f.name).collect()
+    };
+    let before = files();
+    compact(&db, BottommostLevelCompaction::IfHaveCompactionFilter).unwrap();
+    assert_eq!(files(), before);
+    drop(db);
+    let mut opts = manual_only(&fs);
+    opts.set_compaction_filter("letters", letters);
+    let db = DB::open(&opts, DIR).unwrap();
+    compact(&db, BottommostLevelCompaction::Skip).unwrap();
+    assert_eq!(content(&db), pairs(&[("a", "x"), ("b", "y")]));
+    compact(&db, BottommostLevelCompaction::IfHaveCompactionFilter).unwrap();
+    assert_eq!(content(&db), pairs(&[("b", "y")]));
+}
+
+#[test]
+fn older_tables_show_nothing_of_what_a_filter_removed() {
+    let fs = MemFs::new();
+    let mut opts = manual_only(&fs);
+    opts.set_num_levels(4);
+    opts.set_level_compaction_dynamic_level_bytes(false);
+    let db = DB::open(&opts, DIR).unwrap();
+    db.put("a", "old").unwrap();
+    db.put("z", "old").unwrap();
+    compact(&db, BottommostLevelCompaction::Force).unwrap();
+    drop(db);
+    // Down one level only: what lies below must stay hidden.
+    opts.set_disable_auto_compactions(false);
+    opts.set_level_zero_file_num_compaction_trigger(1);
+    opts.set_compaction_filter("letters", letters);
+    let db = DB::open(&opts, DIR).unwrap();
+    db.put("a", "x").unwrap();
+    db.put("m", "x").unwrap();
+    db.flush().unwrap();
+    db.put("a", "x").unwrap();
+    db.flush().unwrap();
+    db.wait_for_compact(&whitewater::WaitForCompactOptions::default())
+        .unwrap();
+    assert_ne!(db.get("a").unwrap().as_deref(), Some(&b"old"[..]));
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    assert_eq!(content(&db), pairs(&[("z", "old")]));
+}
+
+#[test]
+fn snapshots_do_not_hold_a_filter_back() {
+    let fs = MemFs::new();
+    let mut opts = manual_only(&fs);
+    opts.set_compaction_filter("letters", letters);
+    let db = DB::open(&opts, DIR).unwrap();
+    db.put("a", "x").unwrap();
+    db.put("b", "x").unwrap();
+    let snapshot = db.snapshot();
+    db.put("b", "new").unwrap();
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    assert_eq!(snapshot.get("a").unwrap(), None);
+    // The newest entry is asked about, and only that.
+    assert_eq!(snapshot.get("b").unwrap().as_deref(), Some(&b"x"[..]));
+    assert_eq!(db.get("b").unwrap().as_deref(), Some(&b"new"[..]));
+}
+
+/// Counts the filters it makes, and what they are asked.
+struct Counting {
+    made: Arc<Mutex<Vec<CompactionFilterContext>>>,
+    asked: Arc<AtomicUsize>,
+    name: CString,
+}
+
+struct Counted(Arc<AtomicUsize>);
+
+impl CompactionFilter for Counted {
+    fn filter(&mut self, _: u32, _: &[u8], _: &[u8]) -> Decision {
+        self.0.fetch_add(1, Relaxed);
+        Decision::Keep
+    }
+    fn name(&self) -> &CStr {
+        c"counted"
+    }
+}
+
+impl CompactionFilterFactory for Counting {
+    type Filter = Counted;
+    fn create(&mut self, context: CompactionFilterContext) -> Counted {
+        self.made.lock().unwrap().push(context);
+        Counted(self.asked.clone())
+    }
+    fn name(&self) -> &CStr {
+        &self.name
+    }
+}
+
+#[test]
+fn a_factory_makes_a_filter_for_each_compaction() {
+    let fs = MemFs::new();
+    let made = Arc::new(Mutex::new(Vec::new()));
+    let asked = Arc::new(AtomicUsize::new(0));
+    let mut opts = manual_only(&fs);
+    opts.set_compaction_filter_factory(Counting {
+        made: made.clone(),
+        asked: asked.clone(),
+        name: c"counting".to_owned(),
+    });
+    assert!(format!("{opts:?}").contains("compaction_filter_factory=counting"));
+    let db = DB::open(&opts, DIR).unwrap();
+    for key in ["a", "b", "c"] {
+        db.put(key, "v").unwrap();
+        db.flush().unwrap();
+    }
+    assert_eq!(made.lock().unwrap().len(), 0, "flushes do not ask");
+    let mut skip = CompactOptions::default();
+    skip.set_bottommost_level_compaction(BottommostLevelCompaction::Skip);
+    db.try_compact_range_opt(None::<&[u8]>, None::<&[u8]>, &skip)
+        .unwrap();
+    assert_eq!(asked.load(Relaxed), 3);
+    let whole = CompactionFilterContext {
+        is_full_compaction: true,
+        is_manual_compaction: true,
+    };
+    assert_eq!(*made.lock().unwrap(), [whole]);
+    // A part of the tables, this time: `b` only.
+    db.put("b", "w").unwrap();
+    db.put("n", "w").unwrap();
+    db.flush().unwrap();
+    db.put("x", "w").unwrap();
+    db.flush().unwrap();
+    db.try_compact_range_opt(Some("x"), Some("y"), &skip)
+        .unwrap();
+    let last = *made.lock().unwrap().last().unwrap();
+    assert!(!last.is_full_compaction && last.is_manual_compaction);
+}
+
+#[test]
+fn a_filter_that_panics_fails_the_job_and_leaves_nothing_behind() {
+    let fs = MemFs::new();
+    let mut opts = manual_only(&fs);
+    opts.set_compaction_filter("angry", |_, key, _| {
+        assert_ne!(key, b"key500", "expected by the test");
+        Decision::Keep
+    });
+    let db = DB::open(&opts, DIR).unwrap();
+    for i in 0..1000 {
+        db.put(format!("key{i:03}"), vec![b'v'; 100]).unwrap();
+    }
+    db.flush().unwrap();
+    let tables = || {
+        let names = whitewater::fs::Fs::list(&fs, DIR.as_ref()).unwrap();
+        let mut tables: Vec<_> = names.into_iter().filter(|n| n.ends_with(".sst")).collect();
+        tables.sort();
+        tables
+    };
+    let before = tables();
+    let e = compact(&db, BottommostLevelCompaction::Force).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Aborted);
+    assert!(e.to_string().contains("angry"), "{e}");
+    assert_eq!(tables(), before);
+    assert_eq!(db.iterator(IteratorMode::Start).count(), 1000);
+    drop(db);
+    let mut opts = manual_only(&fs);
+    opts.set_merge_operator_associative("append", append);
+    let db = DB::open(&opts, DIR).unwrap();
+    compact(&db, BottommostLevelCompaction::Force).unwrap();
+    assert_eq!(db.iterator(IteratorMode::Start).count(), 1000);
+}

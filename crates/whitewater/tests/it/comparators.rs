@@ -1,0 +1,175 @@
+//! Orders of keys that callers give: databases against a model, with range
+//! deletions, snapshots and compactions.
+
+use crate::harness::{Db, tiny};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use std::cmp::Ordering;
+use std::sync::Arc;
+use whitewater::fs::mem::MemFs;
+use whitewater::{Options, ReadOptions, WriteBatch};
+
+const DIR: &str = "/db";
+
+type Order = fn(&[u8], &[u8]) -> Ordering;
+
+/// Orders in which bytes say little: reversed, by length, by the last byte.
+const ORDERS: [(&str, Order); 3] = [
+    ("reverse", |a, b| b.cmp(a)),
+    ("by_length", |a, b| {
+        a.len().cmp(&b.len()).then_with(|| b.cmp(a))
+    }),
+    ("by_last", |a, b| {
+        a.last().cmp(&b.last()).then_with(|| a.cmp(b))
+    }),
+];
+
+/// Keys as last written and their values, in order.
+#[derive(Clone)]
+struct Model {
+    order: Order,
+    entries: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Model {
+    fn place(&self, key: &[u8]) -> Result<usize, usize> {
+        self.entries.binary_search_by(|(k, _)| (self.order)(k, key))
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) {
+        match self.place(key) {
+            Ok(i) => self.entries[i] = (key.to_vec(), value.to_vec()),
+            Err(i) => self.entries.insert(i, (key.to_vec(), value.to_vec())),
+        }
+    }
+
+    fn delete(&mut self, key: &[u8]) {
+        if let Ok(i) = self.place(key) {
+            self.entries.remove(i);
+        }
+    }
+
+    fn delete_range(&mut self, from: &[u8], to: &[u8]) {
+        let order = self.order;
+        self.entries
+            .retain(|(k, _)| order(k, from).is_lt() || order(k, to).is_ge());
+    }
+
+    fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.place(key).ok().map(|i| self.entries[i].1.clone())
+    }
+}
+
+fn random_key(rng: &mut StdRng) -> Vec<u8> {
+    let len = rng.random_range(1..4);
+    (0..len)
+        .map(|_| b"abcABC"[rng.random_range(0..6)])
+        .collect()
+}
+
+/// Compares everything that `options` show with the model.
+fn check(db: &Db, model: &Model, mut read: impl FnMut() -> ReadOptions, rng: &mut StdRng) {
+    for _ in 0..5 {
+        let key = random_key(rng);
+        assert_eq!(db.get_opt(&key, &read()), Ok(model.get(&key)), "{key:?}");
+    }
+    let it = &mut db.raw_iterator_opt(read());
+    let mut expected = model.entries.iter();
+    it.seek_to_first();
+    while let Some((key, value)) = it.item() {
+        let (k, v) = expected.next().expect("no more than the model");
+        assert_eq!((key, value), (&k[..], &v[..]));
+        it.next();
+    }
+    it.status().expect("no failure");
+    assert_eq!(expected.next(), None);
+    let mut expected = model.entries.iter().rev();
+    it.seek_to_last();
+    while let Some((_, value)) = it.item() {
+        assert_eq!(Some(value), expected.next().map(|(_, v)| &v[..]));
+        it.prev();
+    }
+    it.status().expect("no failure");
+    assert_eq!(expected.next(), None);
+    let target = random_key(rng);
+    it.seek(&target);
+    let at = model.place(&target).unwrap_or_else(|i| i);
+    let value = |i: usize| model.entries.get(i).map(|(_, v)| &v[..]);
+    assert_eq!(it.value(), value(at));
+    it.seek_for_prev(&target);
+    let at = model.place(&target).map_or_else(|i| i.checked_sub(1), Some);
+    assert_eq!(it.value(), at.and_then(value));
+}
+
+fn run(seed: u64, name: &'static str, order: Order) {
+    let rng = &mut StdRng::seed_from_u64(seed);
+    let fs = MemFs::new();
+    let mut o: Options = tiny();
+    o.set_fs(Arc::new(fs));
+    o.set_comparator(name, Box::new(order));
+    if rng.random_bool(0.3) {
+        o.set_max_subcompactions(3);
+    }
+    let mut db = Db::open(&o, DIR).expect("opens");
+    let mut model = Model {
+        order,
+        entries: Vec::new(),
+    };
+    for round in 0..8 {
+        let snapshot = db.snapshot();
+        let before = model.clone();
+        for i in 0..30 {
+            let key = random_key(rng);
+            match rng.random_range(0..30) {
+                0..4 => {
+                    model.delete(&key);
+                    db.delete(&key).expect("writes");
+                }
+                4..6 => {
+                    let mut ends = [key, random_key(rng)];
+                    ends.sort_by(|a, b| order(a, b));
+                    let mut batch = WriteBatch::default();
+                    batch.delete_range(&ends[0], &ends[1]);
+                    db.write(batch).expect("writes");
+                    model.delete_range(&ends[0], &ends[1]);
+                }
+                6 => db.flush().expect("flushes"),
+                7 => db.compact_range(None::<&[u8]>, None::<&[u8]>),
+                8 => {
+                    let mut ends = [key, random_key(rng)];
+                    ends.sort_by(|a, b| order(a, b));
+                    db.compact_range(Some(&ends[0]), Some(&ends[1]));
+                }
+                _ => {
+                    let value = format!("{round} {i}");
+                    model.put(&key, value.as_bytes());
+                    db.put(&key, &value).expect("writes");
+                }
+            }
+            if i % 7 == 0 {
+                check(&db, &model, ReadOptions::default, rng);
+                let then = || {
+                    let mut read = ReadOptions::default();
+                    read.set_snapshot(&snapshot);
+                    read
+                };
+                check(&db, &before, then, rng);
+            }
+        }
+        drop(snapshot);
+        if rng.random_bool(0.5) {
+            drop(db);
+            db = Db::open(&o, DIR).expect("opens");
+        }
+        check(&db, &model, ReadOptions::default, rng);
+    }
+}
+
+#[test]
+fn given_orders_agree_with_a_model() {
+    for (name, order) in ORDERS {
+        for seed in 0..15 {
+            run(seed, name, order);
+        }
+    }
+}

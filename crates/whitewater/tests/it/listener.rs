@@ -1,0 +1,285 @@
+//! Event listeners: what they are told, in which order, and what they may do.
+
+use crate::harness::set_protocol;
+use std::sync::{Arc, Mutex, OnceLock};
+use tempfile::TempDir;
+use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
+use whitewater::fs::mem::MemFs;
+use whitewater::listener::*;
+use whitewater::{DB, IngestExternalFileOptions, Options, SstFileWriter, WriteOptions};
+
+/// Writes down what it is told.
+#[derive(Default)]
+struct Notes {
+    lines: Mutex<Vec<String>>,
+    flushes: Mutex<Vec<FlushJobInfo>>,
+    compactions: Mutex<Vec<CompactionJobInfo>>,
+    tables: Mutex<Vec<TableFileCreationInfo>>,
+    ingested: Mutex<Vec<ExternalFileIngestionInfo>>,
+    errors: Mutex<Vec<BackgroundErrorInfo>>,
+}
+
+impl Notes {
+    fn line(&self, text: impl Into<String>) {
+        self.lines.lock().unwrap().push(text.into());
+    }
+
+    /// The lines so far that begin with one of `starts`.
+    fn told(&self, starts: &[&str]) -> Vec<String> {
+        let lines = self.lines.lock().unwrap();
+        let wanted = |line: &&String| starts.iter().any(|start| line.starts_with(start));
+        lines.iter().filter(wanted).cloned().collect()
+    }
+}
+
+impl EventListener for Notes {
+    fn on_flush_begin(&self, info: &FlushJobInfo) {
+        assert_eq!((&info.file_path, info.file_size), (&None, 0));
+        self.line(format!("flush begin {}", info.job_id));
+    }
+    fn on_flush_completed(&self, info: &FlushJobInfo) {
+        self.line(format!("flush end {}", info.job_id));
+        self.flushes.lock().unwrap().push(info.clone());
+    }
+    fn on_compaction_begin(&self, info: &CompactionJobInfo) {
+        assert!(info.output_files.is_empty());
+        self.line(format!("compaction begin {}", info.job_id));
+    }
+    fn on_compaction_completed(&self, info: &CompactionJobInfo) {
+        self.line(format!("compaction end {}", info.job_id));
+        self.compactions.lock().unwrap().push(info.clone());
+    }
+    fn on_table_file_created(&self, info: &TableFileCreationInfo) {
+        self.line(format!("created {}", info.file_path.display()));
+        self.tables.lock().unwrap().push(info.clone());
+    }
+    fn on_table_file_deleted(&self, info: &TableFileDeletionInfo) {
+        assert_eq!(info.status, Ok(()));
+        self.line(format!("deleted {}", info.file_path.display()));
+    }
+    fn on_memtable_sealed(&self, info: &MemTableInfo) {
+        self.line(format!("sealed {} {}", info.cf_name, info.num_entries));
+    }
+    fn on_column_family_handle_deletion_started(&self, info: &ColumnFamilyInfo) {
+        self.line(format!("dropped {}", info.cf_name));
+    }
+    fn on_external_file_ingested(&self, info: &ExternalFileIngestionInfo) {
+        self.ingested.lock().unwrap().push(info.clone());
+    }
+    fn on_stall_conditions_changed(&self, info: &WriteStallInfo) {
+        self.line(format!("stall {:?} -> {:?}", info.prev, info.cur));
+    }
+    fn on_background_error(&self, info: &BackgroundErrorInfo) {
+        self.line(format!("error {:?}", info.reason));
+        self.errors.lock().unwrap().push(info.clone());
+    }
+    fn on_error_recovery_begin(&self, info: &BackgroundErrorRecoveryInfo) {
+        self.line(format!("recovery begin auto {}", info.auto_recovery));
+    }
+    fn on_error_recovery_end(&self, info: &BackgroundErrorRecoveryInfo) {
+        let good = info.new_bg_error.is_none();
+        self.line(format!("recovery end {good}"));
+    }
+}
+
+fn options(listener: Arc<dyn EventListener>) -> Options {
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.set_disable_auto_compactions(true);
+    options.add_event_listener(listener);
+    set_protocol(&mut options);
+    options
+}
+
+fn open(notes: &Arc<Notes>) -> (TempDir, DB) {
+    let dir = tempfile::tempdir().unwrap();
+    let db = DB::open(&options(notes.clone()), dir.path().join("db")).unwrap();
+    (dir, db)
+}
+
+#[test]
+fn jobs_and_their_files_are_told_in_order() {
+    let notes = Arc::new(Notes::default());
+    #[cfg_attr(
+        feature = "multi-threaded-cf",
+        expect(unused_mut, reason = "only the single-threaded form needs it")
+    )]
+    let (dir, mut db) = open(&notes);
+    for round in 0..2 {
+        db.put(b"a", format!("{round}")).unwrap();
+        db.put(b"b", b"1").unwrap();
+        db.delete(b"c").unwrap();
+        db.flush().unwrap();
+    }
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    db.create_cf("other", &Options::default()).unwrap();
+    db.drop_cf("other").unwrap();
+    drop(db);
+
+    let told = notes.told(&["flush", "sealed"]);
+    assert_eq!(told.len(), 6, "{told:?}");
+    for chunk in told.chunks(3) {
+        assert_eq!(chunk[0], "sealed default 3");
+        let begun = chunk[1].strip_prefix("flush begin ").unwrap();
+        assert_eq!(chunk[2], format!("flush end {begun}"));
+    }
+    let flushes = notes.flushes.lock().unwrap();
+    let (first, second) = (&flushes[0], &flushes[1]);
+    assert_eq!(first.cf_name, "default");
+    assert_eq!((first.num_entries, first.num_deletes), (3, 1));
+    assert_eq!((first.smallest_seqno, first.largest_seqno), (1, 3));
+    assert_eq!((second.smallest_seqno, second.largest_seqno), (4, 6));
+    assert!(first.file_size > 0 && first.memory_usage > 0);
+    assert!(!first.triggered_writes_slowdown && !first.triggered_writes_stop);
+
+    let compactions = notes.compactions.lock().unwrap();
+    let [compaction] = &compactions[..] else {
+        panic!("{compactions:?}");
+    };
+    assert_eq!(compaction.status, Ok(()));
+    assert_eq!(compaction.compaction_reason, "ManualCompaction");
+    assert_eq!(compaction.base_input_level, 0);
+    let inputs: Vec<_> = flushes.iter().filter_map(|f| f.file_path.clone()).collect();
+    let mut found = compaction.input_files.clone();
+    found.sort();
+    assert_eq!(found, inputs);
+    let stats = compaction.stats;
+    assert_eq!((stats.num_input_files, stats.num_output_files), (2, 1));
+    assert_eq!((stats.num_input_records, stats.num_output_records), (6, 2));
+    assert_eq!(stats.num_records_replaced, 3);
+    assert_eq!(stats.num_expired_deletion_records, 1);
+    assert_eq!(stats.num_subcompactions, 1);
+    assert!(stats.total_output_bytes > 0 && stats.total_input_bytes > stats.total_output_bytes);
+
+    let tables = notes.tables.lock().unwrap();
+    let reasons: Vec<_> = tables.iter().map(|t| t.reason).collect();
+    use TableFileCreationReason::{Compaction, Flush};
+    assert_eq!(reasons, [Flush, Flush, Compaction]);
+    assert_eq!(tables[2].file_path, compaction.output_files[0]);
+    assert_eq!(tables[2].file_path.parent(), Some(&*dir.path().join("db")));
+    let deleted: Vec<_> = inputs
+        .iter()
+        .map(|p| format!("deleted {}", p.display()))
+        .collect();
+    let mut told = notes.told(&["deleted"]);
+    told.sort();
+    assert_eq!(told, deleted);
+    assert_eq!(notes.told(&["dropped"]), ["dropped other"]);
+    assert_eq!(notes.told(&["error", "recovery", "stall"]), [""; 0]);
+}
+
+#[test]
+fn ingested_files_are_told_with_both_names() {
+    let notes = Arc::new(Notes::default());
+    let (dir, db) = open(&notes);
+    let path = dir.path().join("outside.sst");
+    let writer_options = Options::default();
+    let mut writer = SstFileWriter::create(&writer_options);
+    writer.open(&path).unwrap();
+    writer.put(b"x", b"1").unwrap();
+    writer.finish().unwrap();
+    db.ingest_external_file_opts(&IngestExternalFileOptions::default(), vec![&path])
+        .unwrap();
+    let live = db.live_files().unwrap();
+    drop(db);
+    let ingested = notes.ingested.lock().unwrap();
+    assert_eq!(ingested.len(), 1);
+    assert_eq!(ingested[0].external_file_path, path);
+    let name = ingested[0].internal_file_path.file_name().unwrap();
+    assert_eq!(format!("/{}", name.to_str().unwrap()), live[0].name);
+    assert_eq!(ingested[0].level as i32, live[0].level);
+}
+
+#[test]
+fn stalls_are_told_when_they_begin_and_end() {
+    let notes = Arc::new(Notes::default());
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = options(notes.clone());
+    options.set_disable_auto_compactions(false);
+    options.set_level_zero_file_num_compaction_trigger(2);
+    options.set_level_zero_slowdown_writes_trigger(2);
+    options.set_level_zero_stop_writes_trigger(50);
+    let db = DB::open(&options, dir.path()).unwrap();
+    for _ in 0..2 {
+        db.put(b"a", b"1").unwrap();
+        db.flush().unwrap();
+    }
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    drop(db);
+    assert_eq!(
+        notes.told(&["stall"]),
+        ["stall Normal -> Delayed", "stall Delayed -> Normal"]
+    );
+}
+
+#[test]
+fn failures_and_recoveries_are_told() {
+    let notes = Arc::new(Notes::default());
+    let faults = Arc::new(FaultFs::new(Arc::new(MemFs::new())));
+    let mut options = options(notes.clone());
+    options.set_fs(faults.clone());
+    let db = DB::open(&options, "/db").unwrap();
+    db.put(b"a", b"1").unwrap();
+    faults.add_rule(Rule {
+        ops: OpSet::of(&[FaultOp::Sync]),
+        path: PathMatch::EndsWith(".log".to_owned()),
+        when: When::Nth(1),
+        fault: Fault::Eio,
+        sticky: false,
+    });
+    let mut synced = WriteOptions::default();
+    synced.set_sync(true);
+    db.put_opt(b"b", b"1", &synced).unwrap_err();
+    db.resume().unwrap();
+    db.put(b"c", b"1").unwrap();
+    drop(db);
+    let mut told = notes.told(&["error", "recovery"]);
+    // The sync failed, and the write for it.
+    told.dedup();
+    assert_eq!(
+        told,
+        [
+            "error WriteCallback",
+            "recovery begin auto false",
+            "recovery end true"
+        ]
+    );
+    let errors = notes.errors.lock().unwrap();
+    assert_eq!(errors[0].error.severity(), whitewater::Severity::HardError);
+}
+
+#[test]
+fn a_listener_may_use_the_database_and_panic() {
+    #[derive(Default)]
+    struct Writer {
+        db: OnceLock<std::sync::Weak<DB>>,
+        wrote: Mutex<u32>,
+    }
+    impl EventListener for Writer {
+        fn on_memtable_sealed(&self, _: &MemTableInfo) {
+            if let Some(db) = self.db.get().and_then(std::sync::Weak::upgrade) {
+                db.put(b"written by", b"a listener").unwrap();
+                *self.wrote.lock().unwrap() += 1;
+            }
+            panic!("expected by the test");
+        }
+    }
+    let (writer, notes) = (Arc::new(Writer::default()), Arc::new(Notes::default()));
+    let mut options = options(writer.clone());
+    options.add_event_listener(notes.clone());
+    let dir = tempfile::tempdir().unwrap();
+    let db = Arc::new(DB::open(&options, dir.path()).unwrap());
+    writer.db.set(Arc::downgrade(&db)).unwrap();
+    db.put(b"a", b"1").unwrap();
+    db.flush().unwrap();
+    // What was noted is told before the end, to those who did not panic, too.
+    while *writer.wrote.lock().unwrap() == 0 || Arc::strong_count(&db) > 1 {
+        std::thread::yield_now();
+    }
+    drop(Arc::into_inner(db));
+    assert_eq!(notes.told(&["sealed", "flush end"]).len(), 2);
+    let log = std::fs::read_to_string(dir.path().join("LOG")).unwrap();
+    assert!(log.contains("an event listener panicked"), "{log}");
+    let db = DB::open(&Options::default(), dir.path()).unwrap();
+    assert_eq!(db.get(b"written by").unwrap().unwrap(), b"a listener");
+}

@@ -1,0 +1,397 @@
+//! Options: changes while a database is open.
+
+use crate::harness::set_protocol;
+use tempfile::TempDir;
+use whitewater::{DB, ErrorKind, MemtableFactory, Options, SliceTransform, WaitForCompactOptions};
+
+fn open(change: impl FnOnce(&mut Options)) -> (TempDir, DB) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut opts = Options::default();
+    opts.create_if_missing(true);
+    set_protocol(&mut opts);
+    change(&mut opts);
+    let db = DB::open(&opts, dir.path()).unwrap();
+    (dir, db)
+}
+
+fn number(db: &DB, property: &str) -> u64 {
+    let value = db.property_int_value(property).unwrap();
+    value.unwrap_or_else(|| panic!("{property}"))
+}
+
+fn level0(db: &DB) -> String {
+    let value = db.property_value("rocksdb.num-files-at-level0").unwrap();
+    value.expect("a level")
+}
+
+/// One more table in level 0.
+fn add_table(db: &DB, n: u32) {
+    db.put(b"low", n.to_be_bytes()).unwrap();
+    db.put(b"zoo", n.to_be_bytes()).unwrap();
+    db.flush().unwrap();
+}
+
+fn refused(db: &DB, changes: &[(&str, &str)], what: &str) {
+    let e = db.set_options(changes).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::InvalidArgument, "{changes:?}: {e}");
+    assert!(e.to_string().contains(what), "{changes:?}: {e}");
+}
+
+#[test]
+fn compactions_start_when_they_are_allowed_again() {
+    let (_dir, db) = open(|o| o.set_disable_auto_compactions(true));
+    for n in 0..6 {
+        add_table(&db, n);
+    }
+    assert_eq!(level0(&db), "6");
+    db.set_options(&[("disable_auto_compactions", "false")])
+        .unwrap();
+    db.wait_for_compact(&WaitForCompactOptions::default())
+        .unwrap();
+    assert_eq!(level0(&db), "0");
+    assert_eq!(db.get(b"low").unwrap().as_deref(), Some(&[0, 0, 0, 5][..]));
+}
+
+#[test]
+fn a_lower_trigger_counts_at_once() {
+    let (_dir, db) = open(|o| o.set_level_zero_file_num_compaction_trigger(100));
+    for n in 0..5 {
+        add_table(&db, n);
+    }
+    db.wait_for_compact(&WaitForCompactOptions::default())
+        .unwrap();
+    assert_eq!(level0(&db), "5");
+    db.set_options(&[("level0_file_num_compaction_trigger", "3")])
+        .unwrap();
+    db.wait_for_compact(&WaitForCompactOptions::default())
+        .unwrap();
+    assert_eq!(level0(&db), "0");
+}
+
+#[test]
+fn stalls_are_weighed_anew() {
+    let (_dir, db) = open(|o| o.set_disable_auto_compactions(true));
+    for n in 0..3 {
+        add_table(&db, n);
+    }
+    let stopped = || number(&db, "rocksdb.is-write-stopped");
+    let rate = || number(&db, "rocksdb.actual-delayed-write-rate");
+    assert_eq!((stopped(), rate()), (0, 0));
+    // Nobody compacts, so the tables stay.
+    db.cancel_all_background_work(true);
+    db.set_options(&[
+        ("disable_auto_compactions", "false"),
+        ("level0_file_num_compaction_trigger", "2"),
+        ("level0_slowdown_writes_trigger", "2"),
+        ("level0_stop_writes_trigger", "50"),
+    ])
+    .unwrap();
+    assert_eq!((stopped(), rate()), (0, 16 << 20));
+    db.set_db_options(&[("delayed_write_rate", "12345678")])
+        .unwrap();
+    assert_eq!(rate(), 12_345_678);
+    db.set_options(&[("level0_stop_writes_trigger", "3")])
+        .unwrap();
+    assert_eq!(stopped(), 1);
+    // The correction of what is too low ends with what was too high.
+    db.set_options(&[("level0_file_num_compaction_trigger", "1000")])
+        .unwrap();
+    assert_eq!((stopped(), rate()), (0, 0));
+    db.set_options(&[("level0_file_num_compaction_trigger", "2")])
+        .unwrap();
+    assert_eq!(stopped(), 1);
+    db.set_options(&[("disable_auto_compactions", "true")])
+        .unwrap();
+    assert_eq!((stopped(), rate()), (0, 0));
+}
+
+#[test]
+fn memtables_take_the_size_of_the_options() {
+    let (_dir, db) = open(|o| {
+        o.set_write_buffer_size(64 << 20);
+        o.set_disable_auto_compactions(true);
+    });
+    let fill = |bytes: usize| {
+        let value = vec![7; 4096];
+        for n in 0..bytes / 4096 {
+            db.put((n as u32).to_be_bytes(), &value).unwrap();
+        }
+        db.wait_for_compact(&WaitForCompactOptions::default())
+            .unwrap();
+    };
+    fill(1 << 20);
+    assert_eq!(level0(&db), "0");
+    // Smaller: the active memtable, too, is full at the next write.
+    db.set_options(&[("write_buffer_size", "262144")]).unwrap();
+    fill(2 << 20);
+    let small: u32 = level0(&db).parse().unwrap();
+    assert!(small >= 3, "{small}");
+    // Larger: memtables begun from here on.
+    db.set_options(&[("write_buffer_size", "67108864")])
+        .unwrap();
+    db.flush().unwrap();
+    let before = level0(&db);
+    fill(2 << 20);
+    assert_eq!(level0(&db), before);
+}
+
+#[test]
+fn tables_are_written_by_the_options_of_their_time() {
+    let (_dir, db) = open(|o| {
+        o.set_disable_auto_compactions(true);
+        o.set_compression_type(whitewater::DBCompressionType::None);
+    });
+    let table = |db: &DB| {
+        for n in 0..2000u32 {
+            db.put(n.to_be_bytes(), [1; 64]).unwrap();
+        }
+        db.flush().unwrap();
+        let files = db.live_files().unwrap();
+        files.iter().map(|f| f.size).min().unwrap()
+    };
+    let plain = table(&db);
+    db.set_options(&[
+        ("compression", "kZSTD"),
+        (
+            "block_based_table_factory",
+            "{block_size=65536;block_restart_interval=8}",
+        ),
+        ("block_based_table_factory.checksum", "kCRC32c"),
+    ])
+    .unwrap();
+    let packed = table(&db);
+    assert!(packed * 4 < plain, "{packed} {plain}");
+}
+
+#[test]
+fn a_change_is_all_or_nothing() {
+    let (_dir, db) = open(|_| {});
+    let disabled = || db.property_value("rocksdb.num-files-at-level0").is_ok();
+    assert!(disabled());
+    for (bad, what) in [
+        (("no_such_option", "1"), "no_such_option"),
+        (("num_levels", "3"), "num_levels"),
+        (("comparator", "x"), "comparator"),
+        (("max_background_jobs", "3"), "max_background_jobs"),
+        (("target_file_size_base", "0"), "target_file_size_base"),
+        (("compression", "kBest"), "compression"),
+        (
+            ("block_based_table_factory", "{block_size=0}"),
+            "block_size",
+        ),
+        (
+            ("block_based_table_factory", "{no_block_cache=true}"),
+            "no_block_cache",
+        ),
+        (
+            ("block_based_table_factory.block_cache", "8M"),
+            "block_cache",
+        ),
+        (
+            ("block_based_table_factory2", "8M"),
+            "block_based_table_factory2",
+        ),
+    ] {
+        refused(&db, &[("disable_auto_compactions", "true"), bad], what);
+    }
+    refused(&db, &[], "no options");
+    // Nothing of it has come through: compactions go on.
+    for n in 0..4 {
+        add_table(&db, n);
+    }
+    db.wait_for_compact(&WaitForCompactOptions::default())
+        .unwrap();
+    assert_eq!(level0(&db), "0");
+
+    let e = db.set_db_options(&[("max_open_files", "77"), ("wal_dir", "/x")]);
+    assert!(e.unwrap_err().to_string().contains("wal_dir"));
+    let e = db.set_db_options(&[("write_buffer_size", "77")]);
+    assert!(e.unwrap_err().to_string().contains("write_buffer_size"));
+}
+
+#[test]
+fn column_families_change_by_themselves() {
+    #[cfg_attr(
+        feature = "multi-threaded-cf",
+        expect(unused_mut, reason = "only the single-threaded form needs it")
+    )]
+    let (_dir, mut db) = open(|_| {});
+    let mut opts = Options::default();
+    opts.set_disable_auto_compactions(true);
+    db.create_cf("other", &opts).unwrap();
+    let other = db.cf_handle("other").unwrap();
+    db.set_options_cf(&other, &[("level0_file_num_compaction_trigger", "2")])
+        .unwrap();
+    for n in 0..3u32 {
+        db.put_cf(&other, b"a", n.to_be_bytes()).unwrap();
+        db.flush_cf(&other).unwrap();
+        add_table(&db, n);
+    }
+    db.wait_for_compact(&WaitForCompactOptions::default())
+        .unwrap();
+    assert_eq!(level0(&db), "3");
+    db.set_options_cf(&other, &[("disable_auto_compactions", "false")])
+        .unwrap();
+    db.wait_for_compact(&WaitForCompactOptions::default())
+        .unwrap();
+    let files = |name| {
+        let cf = db.cf_handle(name).unwrap();
+        db.property_value_cf(&cf, "rocksdb.num-files-at-level0")
+            .unwrap()
+    };
+    assert_eq!(files("other").as_deref(), Some("0"));
+    assert_eq!(level0(&db), "3");
+}
+
+#[test]
+fn a_prefix_extractor_changes_under_its_filters() {
+    for place in ["memory", "level 0", "deep"] {
+        prefix_extractor_changes(place);
+    }
+}
+
+fn prefix_extractor_changes(place: &str) {
+    let (_dir, db) = open(|o| {
+        o.set_prefix_extractor(SliceTransform::create_fixed_prefix(4));
+        o.set_memtable_prefix_bloom_ratio(0.2);
+        let mut table = whitewater::BlockBasedOptions::default();
+        table.set_bloom_filter(10.0, false);
+        o.set_block_based_table_factory(&table);
+    });
+    for key in ["aaaa1", "aabb1", "aacc1", "bbbb1"] {
+        db.put(key, key).unwrap();
+        if place == "deep" {
+            db.flush().unwrap();
+        }
+    }
+    match place {
+        "level 0" => db.flush().unwrap(),
+        "deep" => db.compact_range(None::<&[u8]>, None::<&[u8]>),
+        _ => {}
+    }
+    db.set_options(&[("prefix_extractor", "rocksdb.FixedPrefix.2")])
+        .unwrap();
+    let walk = || {
+        let mut read = whitewater::ReadOptions::default();
+        read.set_prefix_same_as_start(true);
+        let mut it = db.raw_iterator_opt(read);
+        it.seek(b"aaab");
+        let mut keys = Vec::new();
+        while it.valid() {
+            keys.push(String::from_utf8(it.key().unwrap().to_vec()).unwrap());
+            it.next();
+        }
+        it.status().unwrap();
+        keys
+    };
+    // The filter knows prefixes of four bytes, and none of them is `aaab`.
+    assert_eq!(walk(), ["aabb1", "aacc1"], "{place}");
+    db.flush().unwrap();
+    assert_eq!(walk(), ["aabb1", "aacc1"], "{place}");
+}
+
+#[test]
+fn hash_memtables_keep_their_prefix_extractor() {
+    let (_dir, db) = open(|o| {
+        o.set_allow_concurrent_memtable_write(false);
+        o.set_prefix_extractor(SliceTransform::create_fixed_prefix(2));
+        o.set_memtable_factory(MemtableFactory::HashLinkList { bucket_count: 8 });
+    });
+    refused(
+        &db,
+        &[("prefix_extractor", "rocksdb.FixedPrefix.1")],
+        "prefix_extractor",
+    );
+    db.set_options(&[("prefix_extractor", "rocksdb.FixedPrefix.2")])
+        .unwrap();
+}
+
+#[test]
+fn background_threads_come_and_go() {
+    let (_dir, db) = open(|_| {});
+    for jobs in ["8", "2", "16", "1"] {
+        db.set_db_options(&[("max_background_jobs", jobs)]).unwrap();
+        for n in 0..5 {
+            add_table(&db, n);
+        }
+        db.wait_for_compact(&WaitForCompactOptions::default())
+            .unwrap();
+        let left: u32 = level0(&db).parse().unwrap();
+        assert!(left < 4, "{left}");
+    }
+    // Closing waits for all of them.
+    drop(db);
+}
+
+#[test]
+fn limits_of_open_files_and_logs_change() {
+    #[cfg_attr(
+        feature = "multi-threaded-cf",
+        expect(unused_mut, reason = "only the single-threaded form needs it")
+    )]
+    let (_dir, mut db) = open(|o| o.set_disable_auto_compactions(true));
+    db.create_cf("small", &Options::default()).unwrap();
+    db.put_cf(&db.cf_handle("small").unwrap(), b"k", b"v")
+        .unwrap();
+    for (n, files) in [(0, "20"), (1, "-1"), (2, "30")] {
+        add_table(&db, n);
+        db.set_db_options(&[("max_open_files", files)]).unwrap();
+        add_table(&db, n);
+        let found = db.get(b"low").unwrap();
+        assert_eq!(found.as_deref(), Some(&n.to_be_bytes()[..]));
+    }
+    let waiting = || {
+        let cf = db.cf_handle("small").unwrap();
+        let property = "rocksdb.num-entries-active-mem-table";
+        db.property_int_value_cf(&cf, property).unwrap()
+    };
+    assert_eq!(waiting(), Some(1));
+    // What keeps the oldest log is flushed when there is too much of it.
+    db.set_db_options(&[("max_total_wal_size", "1"), ("wal_bytes_per_sync", "4096")])
+        .unwrap();
+    db.put(b"a", b"b").unwrap();
+    db.put(b"a", b"b").unwrap();
+    assert_eq!(waiting(), Some(0));
+}
+
+#[test]
+fn what_is_not_built_is_refused_at_open() {
+    type Setter = fn(&mut Options);
+    let setters: [(&str, Setter); 5] = [
+        ("is_fd_close_on_exec", |o| o.set_is_fd_close_on_exec(false)),
+        ("dump_malloc_stats", |o| o.set_dump_malloc_stats(true)),
+        ("allow_mmap_reads", |o| o.set_allow_mmap_reads(true)),
+        ("allow_mmap_writes", |o| o.set_allow_mmap_writes(true)),
+        ("report_bg_io_stats", |o| o.set_report_bg_io_stats(true)),
+    ];
+    for (name, set) in setters {
+        let dir = tempfile::tempdir().unwrap();
+        let mut opts = Options::default();
+        opts.create_if_missing(true);
+        set(&mut opts);
+        let e = DB::open(&opts, dir.path()).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::NotSupported, "{name}");
+        assert!(e.to_string().contains(name), "{name}: {e}");
+    }
+}
+
+#[test]
+fn bulk_loads_do_not_compact() {
+    let (_dir, db) = open(|o| o.prepare_for_bulk_load());
+    for n in 0..30 {
+        add_table(&db, n);
+    }
+    assert_eq!(level0(&db), "30");
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    assert_eq!(level0(&db), "0");
+    assert_eq!(db.get(b"zoo").unwrap().as_deref(), Some(&[0, 0, 0, 29][..]));
+}
+
+#[test]
+fn point_look_ups_have_filters_and_a_cache() {
+    let (_dir, db) = open(|o| o.optimize_for_point_lookup(3));
+    assert_eq!(number(&db, "rocksdb.block-cache-capacity"), 3 << 20);
+    add_table(&db, 1);
+    assert!(!db.key_may_exist(b"missing"));
+    assert!(db.key_may_exist(b"low"));
+}

@@ -1,0 +1,190 @@
+//! The rate limiter and direct I/O, through the options that set them.
+
+use crate::harness::{DIR, tiny_on, watched};
+use std::path::Path;
+use std::sync::Arc;
+use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
+use whitewater::fs::mem::MemFs;
+use whitewater::statistics::Ticker;
+use whitewater::{DB, DBCompressionType, ErrorKind, FlushOptions, IteratorMode, Options};
+
+fn fill(db: &DB, n: u32) {
+    for i in 0..n {
+        db.put(i.to_be_bytes(), [b'v'; 100]).unwrap();
+    }
+}
+
+fn table_bytes(db: &DB) -> u64 {
+    let live = db.live_files().unwrap();
+    live.iter().map(|f| f.size as u64).sum()
+}
+
+#[test]
+fn flushes_and_compactions_ask_for_what_they_write() {
+    let mut opts = tiny_on(MemFs::new());
+    opts.set_disable_auto_compactions(true);
+    opts.enable_statistics();
+    opts.set_ratelimiter(1 << 40, 1000, 10);
+    let db = DB::open(&opts, DIR).unwrap();
+    let asked = || opts.get_ticker_count(Ticker::RateLimiterBytesWrite);
+    assert_eq!(asked(), 0);
+    fill(&db, 500);
+    db.flush().unwrap();
+    let flushed = table_bytes(&db);
+    assert_eq!(asked(), flushed);
+    db.put(7u32.to_be_bytes(), b"w").unwrap();
+    db.flush().unwrap();
+    let flushed = table_bytes(&db);
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    assert_eq!(asked(), flushed + table_bytes(&db));
+    let requests = opts.get_ticker_count(Ticker::RateLimiterRequestsWrite);
+    assert!(requests >= 3, "{requests}");
+    assert_eq!(
+        opts.get_ticker_count(Ticker::RateLimiterDelayedRequestsWrite),
+        0
+    );
+}
+
+#[test]
+fn a_clone_of_the_options_shares_the_limiter() {
+    let fs = MemFs::new();
+    let mut opts = tiny_on(fs.clone());
+    opts.set_compression_type(DBCompressionType::None);
+    opts.enable_statistics();
+    // 20,000 bytes, and then nothing for hours: enough for one of the two.
+    opts.set_ratelimiter(1, 20_000_000_000, 10);
+    let a = DB::open(&opts.clone(), "/data/a").unwrap();
+    let b = DB::open(&opts.clone(), "/data/b").unwrap();
+    fill(&a, 120);
+    fill(&b, 120);
+    a.flush().unwrap();
+    let written = opts.get_ticker_count(Ticker::RateLimiterBytesWrite);
+    assert!((10_001..20_000).contains(&written), "{written}");
+    let mut no_wait = FlushOptions::default();
+    no_wait.set_wait(false);
+    b.flush_opt(&no_wait).unwrap();
+    // Its table is created, and gets no byte.
+    let begun = || {
+        let names = whitewater::fs::Fs::list(&fs, "/data/b".as_ref()).unwrap();
+        names.iter().any(|name| name.ends_with(".sst"))
+    };
+    while !begun() {
+        std::thread::yield_now();
+    }
+    assert_eq!(b.live_files().unwrap().len(), 0);
+    watched("closing", 120, move || {
+        drop(b);
+        drop(a);
+    });
+    let b = DB::open(&tiny_on(fs), "/data/b").unwrap();
+    assert_eq!(b.iterator(IteratorMode::Start).count(), 120);
+}
+
+#[test]
+fn closing_while_a_job_waits_loses_nothing() {
+    let fs = MemFs::new();
+    let mut opts = tiny_on(fs.clone());
+    // 1,000 bytes, and then nothing for a quarter of an hour.
+    opts.set_compression_type(DBCompressionType::None);
+    opts.set_auto_tuned_ratelimiter(2, 1_000_000_000, 10);
+    let db = DB::open(&opts, DIR).unwrap();
+    let mut no_wait = FlushOptions::default();
+    no_wait.set_wait(false);
+    fill(&db, 200);
+    db.flush_opt(&no_wait).unwrap();
+    db.put(b"after", b"the flush began").unwrap();
+    watched("closing", 120, move || drop(db));
+    let db = DB::open(&tiny_on(fs), DIR).unwrap();
+    assert_eq!(db.iterator(IteratorMode::Start).count(), 201);
+}
+
+#[test]
+fn a_write_that_fails_under_a_limiter_is_reported() {
+    let faulty = FaultFs::new(Arc::new(MemFs::new()));
+    let mut opts = tiny_on(faulty.clone());
+    opts.set_disable_auto_compactions(true);
+    opts.set_ratelimiter(1 << 40, 1000, 10);
+    opts.set_bytes_per_sync(1);
+    let db = DB::open(&opts, DIR).unwrap();
+    fill(&db, 100);
+    db.flush().unwrap();
+    faulty.add_rule(Rule {
+        ops: OpSet::of(&[FaultOp::Append]),
+        path: PathMatch::EndsWith(".sst".into()),
+        when: When::Nth(1),
+        fault: Fault::Enospc,
+        sticky: false,
+    });
+    let mut force = whitewater::CompactOptions::default();
+    force.set_bottommost_level_compaction(whitewater::BottommostLevelCompaction::Force);
+    let compact = || db.try_compact_range_opt(None::<&[u8]>, None::<&[u8]>, &force);
+    // The first step may only move the table.
+    let e = compact().unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::IOError);
+    compact().unwrap();
+    assert_eq!(db.iterator(IteratorMode::Start).count(), 100);
+}
+
+/// Opens with direct I/O: it works, or is refused by the option's name.
+fn open_direct(opts: &Options, dir: &Path, option: &str) -> Option<DB> {
+    match DB::open(opts, dir) {
+        Ok(db) => Some(db),
+        Err(e) => {
+            assert_eq!(e.kind(), ErrorKind::NotSupported, "{e}");
+            assert!(e.to_string().contains(option), "{e}");
+            None
+        }
+    }
+}
+
+#[test]
+fn direct_io_works_or_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut opts = Options::default();
+    opts.create_if_missing(true);
+    opts.set_disable_auto_compactions(true);
+    opts.set_max_open_files(20);
+    opts.set_use_direct_io_for_flush_and_compaction(true);
+    opts.set_use_direct_reads(true);
+    opts.set_bytes_per_sync(1 << 20);
+    let Some(db) = open_direct(&opts, dir.path(), "use_direct_io_for_flush_and_compaction") else {
+        return;
+    };
+    fill(&db, 30_000);
+    db.flush().unwrap();
+    fill(&db, 100);
+    db.flush().unwrap();
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    assert_eq!(db.iterator(IteratorMode::Start).count(), 30_000);
+    assert_eq!(
+        db.get(29_999u32.to_be_bytes()).unwrap().as_deref(),
+        Some(&[b'v'; 100][..])
+    );
+    let sizes = db.live_files().unwrap();
+    drop(db);
+    for file in sizes {
+        let path = dir.path().join(file.name.trim_start_matches('/'));
+        let meta = std::fs::metadata(path).unwrap();
+        assert_eq!(meta.len(), file.size as u64, "no padding is left");
+    }
+    // Who reads with the page cache reads the same.
+    let db = DB::open_default(dir.path()).unwrap();
+    assert_eq!(db.iterator(IteratorMode::Start).count(), 30_000);
+}
+
+#[test]
+fn a_file_system_without_direct_io_is_refused_by_the_option() {
+    for (reads, option) in [
+        (true, "use_direct_reads"),
+        (false, "use_direct_io_for_flush_and_compaction"),
+    ] {
+        let fs = MemFs::new();
+        let mut opts = tiny_on(fs.clone());
+        opts.set_use_direct_reads(reads);
+        opts.set_use_direct_io_for_flush_and_compaction(!reads);
+        assert!(open_direct(&opts, Path::new(DIR), option).is_none());
+        let names = whitewater::fs::Fs::list(&fs, DIR.as_ref()).unwrap();
+        assert!(!names.iter().any(|n| n.ends_with(".dbtmp")), "{names:?}");
+        DB::open(&tiny_on(fs), DIR).unwrap();
+    }
+}

@@ -1,0 +1,264 @@
+//! Options of reads: what may be looked at, for how long, and whether an
+//! iterator looks again.
+
+use crate::harness::{Db, MEMTABLES, set_memtable, tiny};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+use whitewater::fs::mem::MemFs;
+use whitewater::{
+    BlockBasedOptions, Cache, ErrorKind, IteratorMode, Options, ReadOptions, ReadTier, WriteBatch,
+    WriteOptions,
+};
+
+const DIR: &str = "/db";
+
+fn options(fs: &MemFs) -> Options {
+    let mut o = tiny();
+    o.set_fs(Arc::new(fs.clone()));
+    o
+}
+
+fn kind<T: std::fmt::Debug>(outcome: Result<T, whitewater::Error>) -> ErrorKind {
+    outcome.expect_err("the call fails").kind()
+}
+
+fn with(set: impl FnOnce(&mut ReadOptions)) -> ReadOptions {
+    let mut options = ReadOptions::default();
+    set(&mut options);
+    options
+}
+
+fn tier(tier: ReadTier) -> ReadOptions {
+    with(|o| o.set_read_tier(tier))
+}
+
+fn delete_range(db: &Db, from: &str, to: &str) {
+    let mut batch = WriteBatch::default();
+    batch.delete_range(from, to);
+    db.write(batch).expect("writes");
+}
+
+/// All keys that an iterator shows, and how it ends.
+fn keys(db: &Db, options: ReadOptions) -> Result<String, ErrorKind> {
+    let mut shown = Vec::new();
+    for item in db.iterator_opt(IteratorMode::Start, options) {
+        let (key, _) = item.map_err(|e| e.kind())?;
+        shown.push(String::from_utf8_lossy(&key).into_owned());
+    }
+    Ok(shown.join(" "))
+}
+
+#[test]
+fn the_block_cache_tier_reads_no_file() {
+    for max_open_files in [-1, 10] {
+        let fs = MemFs::new();
+        let mut o = options(&fs);
+        let mut table = BlockBasedOptions::default();
+        table.set_block_cache(&Cache::new_lru_cache(1 << 20));
+        table.set_block_size(64);
+        o.set_block_based_table_factory(&table);
+        o.set_max_open_files(max_open_files);
+        let db = Db::open(&o, DIR).expect("opens");
+        for i in 0..50 {
+            db.put(format!("k{i:02}"), vec![b'v'; 40]).expect("writes");
+        }
+        db.flush().expect("flushes");
+        drop(db);
+
+        let db = Db::open(&o, DIR).expect("opens");
+        let cached = tier(ReadTier::BlockCache);
+        // No block was read yet, and perhaps no table opened.
+        assert_eq!(kind(db.get_opt("k07", &cached)), ErrorKind::Incomplete);
+        assert_eq!(
+            keys(&db, tier(ReadTier::BlockCache)),
+            Err(ErrorKind::Incomplete)
+        );
+        // What a memtable knows needs no file.
+        db.put("k08", "new").expect("writes");
+        assert_eq!(db.get_opt("k08", &cached).unwrap().unwrap(), b"new");
+        db.delete("k08").expect("writes");
+        assert_eq!(db.get_opt("k08", &cached), Ok(None));
+        // Nor does what a filter or a range excludes once the table is open.
+        assert!(db.get("k07").expect("reads").is_some());
+        assert!(db.get_opt("k07", &cached).expect("is cached").is_some());
+        assert_eq!(db.get_opt("z", &cached), Ok(None));
+        assert_eq!(kind(db.get_opt("k40", &cached)), ErrorKind::Incomplete);
+        let many = db.multi_get_opt(["k07", "k40"], &cached);
+        assert!(matches!(&many[0], Ok(Some(_))));
+        assert_eq!(kind(many[1].clone()), ErrorKind::Incomplete);
+        // Once all blocks are in the cache, iterators come to the end.
+        let all = keys(&db, ReadOptions::default()).expect("reads");
+        assert_eq!(keys(&db, tier(ReadTier::BlockCache)), Ok(all));
+    }
+}
+
+#[test]
+fn the_memtable_tier_sees_no_table() {
+    let db = Db::open(&options(&MemFs::new()), DIR).expect("opens");
+    db.put("a", "1").expect("writes");
+    db.put("b", "1").expect("writes");
+    db.flush().expect("flushes");
+    db.put("c", "1").expect("writes");
+    db.delete("b").expect("writes");
+    let memtable = tier(ReadTier::Memtable);
+    assert_eq!(db.get_opt("a", &memtable), Ok(None));
+    assert_eq!(db.get_opt("c", &memtable), Ok(Some(b"1".to_vec())));
+    assert_eq!(keys(&db, tier(ReadTier::Memtable)), Ok("c".into()));
+    assert_eq!(keys(&db, ReadOptions::default()), Ok("a c".into()));
+}
+
+#[test]
+fn the_persisted_tier_leaves_out_what_a_crash_would_lose() {
+    let db = Db::open(&options(&MemFs::new()), DIR).expect("opens");
+    let persisted = tier(ReadTier::Persisted);
+    let get = |key: &str| {
+        let value = db.get_opt(key, &persisted).expect("reads");
+        let many = db.multi_get_opt([key], &persisted);
+        assert_eq!(many[0], Ok(value.clone()));
+        value.map(|v| String::from_utf8_lossy(&v).into_owned())
+    };
+    db.put("a", "1").expect("writes");
+    assert_eq!(get("a"), Some("1".into()), "it is in the log");
+    let mut unlogged = WriteOptions::default();
+    unlogged.disable_wal(true);
+    db.put_opt("a", "2", &unlogged).expect("writes");
+    assert_eq!(get("a"), None);
+    assert_eq!(db.get("a"), Ok(Some(b"2".to_vec())));
+    db.flush().expect("flushes");
+    assert_eq!(get("a"), Some("2".into()));
+    assert_eq!(
+        keys(&db, tier(ReadTier::Persisted)),
+        Err(ErrorKind::NotSupported)
+    );
+}
+
+#[test]
+#[expect(deprecated, reason = "tests the option")]
+fn range_deletions_can_be_ignored() {
+    let db = Db::open(&options(&MemFs::new()), DIR).expect("opens");
+    for flush in [false, true] {
+        for key in ["a", "b", "c"] {
+            db.put(key, key).expect("writes");
+        }
+        delete_range(&db, "a", "c");
+        if flush {
+            db.flush().expect("flushes");
+        }
+        let ignoring = || with(|o| o.set_ignore_range_deletions(true));
+        assert_eq!(keys(&db, ReadOptions::default()), Ok("c".into()));
+        assert_eq!(db.get("b"), Ok(None));
+        // A flush removes what a range deletion of the same memtable covers.
+        if !flush {
+            assert_eq!(keys(&db, ignoring()), Ok("a b c".into()));
+            assert_eq!(db.get_opt("b", &ignoring()), Ok(Some(b"b".to_vec())));
+        }
+    }
+}
+
+#[test]
+fn reads_end_at_their_deadline() {
+    let fs = MemFs::new();
+    let mut o = options(&fs);
+    let mut table = BlockBasedOptions::default();
+    table.disable_cache();
+    o.set_block_based_table_factory(&table);
+    let db = Db::open(&o, DIR).expect("opens");
+    db.put("a", "1").expect("writes");
+    db.flush().expect("flushes");
+    db.put("b", "2").expect("writes");
+    let past = || with(|o| o.set_deadline(1));
+    assert_eq!(kind(db.get_opt("a", &past())), ErrorKind::TimedOut);
+    assert_eq!(keys(&db, past()), Err(ErrorKind::TimedOut));
+    assert_eq!(db.get_opt("b", &past()), Ok(Some(b"2".to_vec())));
+    let many = db.multi_get_opt(["a", "b"], &past());
+    for outcome in many {
+        assert_eq!(kind(outcome), ErrorKind::TimedOut);
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let tomorrow = now.as_micros() as u64 + 86_400_000_000;
+    let patient = || {
+        with(|o| {
+            o.set_deadline(tomorrow);
+            o.set_io_timeout(86_400_000_000);
+        })
+    };
+    assert_eq!(db.get_opt("a", &patient()), Ok(Some(b"1".to_vec())));
+    assert_eq!(keys(&db, patient()), Ok("a b".into()));
+}
+
+#[test]
+fn a_walk_over_deleted_keys_ends_at_the_deadline() {
+    let db = Db::open(&options(&MemFs::new()), DIR).expect("opens");
+    for i in 0..200 {
+        db.put(format!("k{i:03}"), "").expect("writes");
+        db.delete(format!("k{i:03}")).expect("writes");
+    }
+    assert_eq!(keys(&db, ReadOptions::default()), Ok(String::new()));
+    let past = with(|o| o.set_deadline(1));
+    assert_eq!(keys(&db, past), Err(ErrorKind::TimedOut));
+}
+
+#[test]
+fn tailing_iterators_see_what_is_written_later() {
+    for memtable in MEMTABLES {
+        let mut o = options(&MemFs::new());
+        set_memtable(&mut o, memtable);
+        let db = Db::open(&o, DIR).expect("opens");
+        let snapshot = db.snapshot();
+        let it = &mut db.raw_iterator_opt(with(|o| {
+            o.set_tailing(true);
+            o.set_total_order_seek(true);
+            o.set_snapshot(&snapshot);
+        }));
+        it.seek_to_first();
+        assert!(!it.valid());
+        db.put("a", "1").expect("writes");
+        db.put("c", "1").expect("writes");
+        assert!(!it.valid());
+        it.seek_to_first();
+        assert_eq!(it.key(), Some(&b"a"[..]), "{memtable}");
+        it.next();
+        assert_eq!(it.key(), Some(&b"c"[..]));
+        // At the end it looks again: behind the key, also across a flush, and
+        // at what was deleted.
+        db.put("b", "1").expect("writes");
+        db.put("d", "1").expect("writes");
+        db.flush().expect("flushes");
+        db.delete("c").expect("writes");
+        it.next();
+        assert_eq!(it.item(), Some((&b"d"[..], &b"1"[..])), "{memtable}");
+        db.put("e", "1").expect("writes");
+        delete_range(&db, "d", "e");
+        it.next();
+        assert_eq!(it.key(), Some(&b"e"[..]));
+        it.next();
+        assert!(!it.valid() && it.status().is_ok());
+        // An end that was reached needs a seek.
+        db.put("f", "1").expect("writes");
+        it.next();
+        assert!(!it.valid());
+        it.seek("e");
+        it.next();
+        assert_eq!(it.key(), Some(&b"f"[..]));
+        it.seek_to_last();
+        it.prev();
+        assert_eq!(it.key(), Some(&b"e"[..]));
+        assert_eq!(db.get("d"), Ok(None));
+    }
+}
+
+#[test]
+fn refreshed_iterators_see_the_present_and_stand_nowhere() {
+    let db = Db::open(&options(&MemFs::new()), DIR).expect("opens");
+    db.put("a", "1").expect("writes");
+    let snapshot = db.snapshot();
+    let mut it = db.raw_iterator_opt(with(|o| o.set_snapshot(&snapshot)));
+    db.put("a", "2").expect("writes");
+    db.flush().expect("flushes");
+    it.seek("a");
+    assert_eq!(it.value(), Some(&b"1"[..]));
+    it.refresh().expect("refreshes");
+    assert!(!it.valid());
+    it.seek("a");
+    assert_eq!(it.value(), Some(&b"2"[..]));
+}

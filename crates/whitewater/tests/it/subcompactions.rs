@@ -1,0 +1,240 @@
+//! Compactions in parts that run at the same time.
+
+use crate::harness::{DIR, append, tiny_on};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use whitewater::compaction_filter::Decision;
+use whitewater::fs::Fs;
+use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
+use whitewater::fs::mem::MemFs;
+use whitewater::{
+    BottommostLevelCompaction, CompactOptions, DB, DBCompressionType, ErrorKind, IteratorMode,
+    Options, WriteBatch,
+};
+
+fn options(fs: impl Fs, parts: u32) -> Options {
+    let mut o = tiny_on(fs);
+    o.set_disable_auto_compactions(true);
+    o.set_target_file_size_base(4 << 10);
+    o.set_compression_type(DBCompressionType::None);
+    o.set_max_subcompactions(parts);
+    o
+}
+
+fn key(n: u32) -> String {
+    format!("key{n:05}")
+}
+
+/// Several level-0 tables of everything that there is to write.
+fn fill(db: &DB, seed: u64) {
+    let mut rng = StdRng::seed_from_u64(seed);
+    for _ in 0..5 {
+        for _ in 0..400 {
+            let n = rng.random_range(0..1500);
+            let value = "v".repeat(rng.random_range(1..60));
+            match rng.random_range(0..20) {
+                0 => {
+                    let mut batch = WriteBatch::default();
+                    batch.delete_range(key(n), key(n + rng.random_range(1..200)));
+                    db.write(batch).unwrap();
+                }
+                1..4 => db.delete(key(n)).unwrap(),
+                4..7 => db.merge(key(n), value).unwrap(),
+                _ => db.put(key(n), value).unwrap(),
+            }
+        }
+        db.flush().unwrap();
+    }
+}
+
+/// Level 0 into the last level, which nothing else is done to.
+fn compact(db: &DB) -> Result<(), whitewater::Error> {
+    let mut opts = CompactOptions::default();
+    opts.set_bottommost_level_compaction(BottommostLevelCompaction::Skip);
+    db.try_compact_range_opt(None::<&[u8]>, None::<&[u8]>, &opts)
+}
+
+type Content = Vec<(Box<[u8]>, Box<[u8]>)>;
+
+fn content(db: &DB) -> Content {
+    let all = db.iterator(IteratorMode::Start);
+    all.map(|entry| entry.unwrap()).collect()
+}
+
+fn tables(fs: &MemFs) -> Vec<String> {
+    let names = fs.list(Path::new(DIR)).unwrap();
+    let mut tables: Vec<_> = names.into_iter().filter(|n| n.ends_with(".sst")).collect();
+    tables.sort();
+    tables
+}
+
+/// The parts that ran at the same time, of compactions so far, by the info log.
+fn parts_logged(fs: &MemFs) -> Vec<usize> {
+    let log = whitewater::fs::read_file(fs, &Path::new(DIR).join("LOG"), 1 << 30).unwrap();
+    let log = String::from_utf8(log).unwrap();
+    let parts = |line: &str| {
+        line.split(" in ")
+            .nth(1)?
+            .split(" parts")
+            .next()?
+            .parse()
+            .ok()
+    };
+    (log.lines().filter(|l| l.contains("Compacted")))
+        .filter_map(parts)
+        .collect()
+}
+
+#[test]
+fn parts_make_what_one_run_makes() {
+    for seed in 0..6 {
+        let base = MemFs::new();
+        let db = DB::open(&options(base.clone(), 1), DIR).unwrap();
+        fill(&db, seed);
+        let expected = content(&db);
+        drop(db);
+        for parts in [1, 2, 5, 64] {
+            let fs = base.crash_clone(1.0, 0);
+            let db = DB::open(&options(fs.clone(), parts), DIR).unwrap();
+            let snapshot = db.snapshot();
+            db.delete(key(3)).unwrap();
+            db.flush().unwrap();
+            compact(&db).unwrap();
+            let at = |n| parts_logged(&fs).into_iter().max().unwrap_or(1) >= n;
+            assert!(at(parts.min(4) as usize), "{:?}", parts_logged(&fs));
+            let seen: Content = (snapshot.iterator(IteratorMode::Start))
+                .map(|entry| entry.unwrap())
+                .collect();
+            assert_eq!(seen, expected, "seed {seed}, {parts} parts");
+            let live = db.live_files().unwrap();
+            // No two tables share a key.
+            let mut ranges: Vec<_> = (live.into_iter())
+                .map(|f| (f.start_key.unwrap(), f.end_key.unwrap()))
+                .collect();
+            ranges.sort();
+            assert!(ranges.windows(2).all(|w| w[0].1 <= w[1].0));
+            drop(snapshot);
+            db.put(key(2000), "last").unwrap();
+            db.flush().unwrap();
+            db.put(key(0), "first").unwrap();
+            db.flush().unwrap();
+            db.delete(key(2000)).unwrap();
+            db.delete(key(0)).unwrap();
+            compact(&db).unwrap();
+            drop(db);
+            let db = DB::open(&options(fs.clone(), parts), DIR).unwrap();
+            let mut left = expected.clone();
+            left.retain(|(k, _)| ![key(0), key(3)].iter().any(|gone| **k == *gone.as_bytes()));
+            assert_eq!(content(&db), left);
+            let live = db.live_files().unwrap();
+            let entries: u64 = live.iter().map(|f| f.num_entries).sum();
+            assert_eq!(entries, left.len() as u64, "nothing dead is left");
+        }
+    }
+}
+
+#[test]
+fn a_part_that_fails_leaves_no_tables_of_any() {
+    let mem = MemFs::new();
+    let faulty = FaultFs::new(Arc::new(mem.clone()));
+    let db = DB::open(&options(faulty.clone(), 4), DIR).unwrap();
+    for _ in 0..2 {
+        for n in 0..1000 {
+            db.put(key(n), "v".repeat(50)).unwrap();
+        }
+        db.flush().unwrap();
+    }
+    let (before, expected) = (tables(&mem), content(&db));
+    for n in [1, 3, 6, 9] {
+        faulty.add_rule(Rule {
+            ops: OpSet::of(&[FaultOp::Sync]),
+            path: PathMatch::EndsWith(".sst".into()),
+            when: When::Nth(n),
+            fault: Fault::Eio,
+            sticky: false,
+        });
+        let e = compact(&db).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::IOError);
+        faulty.clear_rules();
+        assert_eq!(tables(&mem), before);
+        assert_eq!(content(&db), expected);
+    }
+    compact(&db).unwrap();
+    assert_eq!(content(&db), expected);
+}
+
+#[test]
+fn each_part_has_a_filter_and_a_panic_ends_all() {
+    let mem = MemFs::new();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let mut opts = options(mem.clone(), 4);
+    opts.set_compaction_filter("odd", {
+        let asked = asked.clone();
+        move |_, key, _| {
+            asked.fetch_add(1, Relaxed);
+            assert_ne!(key, b"key00700", "expected by the test");
+            Decision::Keep
+        }
+    });
+    let db = DB::open(&opts, DIR).unwrap();
+    for n in 0..1000 {
+        db.put(key(n), "v".repeat(50)).unwrap();
+    }
+    db.flush().unwrap();
+    let before = tables(&mem);
+    let e = compact(&db).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Aborted);
+    assert_eq!(tables(&mem), before);
+    assert!(asked.load(Relaxed) > 0);
+    drop(db);
+    let mut opts = options(mem.clone(), 4);
+    opts.set_merge_operator_associative("append", append);
+    let db = DB::open(&opts, DIR).unwrap();
+    compact(&db).unwrap();
+    assert_eq!(content(&db).len(), 1000);
+}
+
+#[test]
+fn closing_ends_all_parts_soon() {
+    let keys = 40_000;
+    let mem = MemFs::new();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let (started, has_started) = std::sync::mpsc::channel();
+    let (go_on, may_go_on) = std::sync::mpsc::channel();
+    let mut opts = options(mem.clone(), 4);
+    opts.set_write_buffer_size(16 << 20);
+    opts.set_compaction_filter("slow", {
+        let asked = asked.clone();
+        move |_, _, _| {
+            if asked.fetch_add(1, Relaxed) == 0 {
+                started.send(()).unwrap();
+                may_go_on.recv().unwrap();
+            }
+            // Nothing is written, so nothing but the reading can be stopped.
+            Decision::Remove
+        }
+    });
+    let db = DB::open(&opts, DIR).unwrap();
+    for n in 0..keys {
+        db.put(key(n), "v".repeat(50)).unwrap();
+    }
+    db.flush().unwrap();
+    let before = tables(&mem);
+    std::thread::scope(|scope| {
+        let compaction = scope.spawn(|| compact(&db));
+        has_started.recv().unwrap();
+        db.cancel_all_background_work(false);
+        go_on.send(()).unwrap();
+        let e = compaction.join().unwrap().unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::ShutdownInProgress);
+    });
+    let asked = asked.load(Relaxed);
+    assert!(asked < 4 * 1100, "{asked} of {keys}");
+    assert_eq!(tables(&mem), before);
+    drop(db);
+    let db = DB::open(&options(mem, 4), DIR).unwrap();
+    assert_eq!(content(&db).len(), keys as usize);
+}

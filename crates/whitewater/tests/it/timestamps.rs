@@ -1,0 +1,542 @@
+//! Keys with timestamps: what is seen at which time, what is kept, and what is
+//! refused.
+
+use crate::harness::{Db, tiny};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use whitewater::fs::mem::MemFs;
+use whitewater::{
+    BlockBasedOptions, ColumnFamilyDescriptor, CompactOptions, Error, ErrorKind,
+    IngestExternalFileOptions, Options, ReadOptions, SliceTransform, SstFileWriter, WriteBatch,
+};
+
+const DIR: &str = "/db";
+
+fn options(fs: &MemFs) -> Options {
+    let mut o = tiny();
+    o.set_fs(Arc::new(fs.clone()));
+    o.set_u64_timestamp_comparator();
+    let mut table = BlockBasedOptions::default();
+    table.set_bloom_filter(10.0, false);
+    table.set_block_size(128);
+    o.set_block_based_table_factory(&table);
+    o.set_memtable_prefix_bloom_ratio(0.1);
+    o.set_memtable_whole_key_filtering(true);
+    o
+}
+
+fn split(key: &[u8]) -> (&[u8], &[u8]) {
+    key.split_at(key.len() - 4)
+}
+
+/// Keys in reverse, times of four bytes, the greatest first in bytes.
+fn odd_options(fs: &MemFs) -> Options {
+    let mut o = options(fs);
+    o.set_comparator_with_ts(
+        "odd",
+        4,
+        Box::new(|a, b| {
+            let ((a, time_a), (b, time_b)) = (split(a), split(b));
+            b.cmp(a).then(time_b.cmp(time_a))
+        }),
+        Box::new(|a, b| a.cmp(b)),
+        Box::new(|a, a_has, b, b_has| -> Ordering {
+            let key = |key, has| if has { split(key).0 } else { key };
+            key(b, b_has).cmp(key(a, a_has))
+        }),
+    );
+    o
+}
+
+fn at(time: impl Into<Vec<u8>>) -> ReadOptions {
+    let mut o = ReadOptions::default();
+    o.set_timestamp(time);
+    o
+}
+
+fn le(time: u64) -> Vec<u8> {
+    time.to_le_bytes().to_vec()
+}
+
+fn kind<T>(outcome: Result<T, Error>) -> ErrorKind {
+    outcome.err().expect("the call fails").kind()
+}
+
+/// A timestamp, and the value or a deletion.
+type Version = (u32, Option<Vec<u8>>);
+
+/// What was written: by key and time. Keys in the database's order are the
+/// map's, or the reverse.
+struct Model {
+    versions: BTreeMap<Vec<u8>, Vec<Version>>,
+    reverse: bool,
+    encode: fn(u32) -> Vec<u8>,
+}
+
+impl Model {
+    fn get(&self, key: &[u8], time: u32) -> Option<Vec<u8>> {
+        self.version(key, time).and_then(|(_, value)| value)
+    }
+
+    fn version(&self, key: &[u8], time: u32) -> Option<(u32, Option<Vec<u8>>)> {
+        let versions = self.versions.get(key)?;
+        versions.iter().rev().find(|(t, _)| *t <= time).cloned()
+    }
+
+    /// Keys, timestamps and values at `time`, in order.
+    fn at(&self, time: u32) -> Vec<(Vec<u8>, Vec<u8>, Vec<u8>)> {
+        let entry = |key: &Vec<u8>| match self.version(key, time)? {
+            (t, Some(value)) => Some((key.clone(), (self.encode)(t), value)),
+            _ => None,
+        };
+        let mut all: Vec<_> = self.versions.keys().filter_map(entry).collect();
+        if self.reverse {
+            all.reverse();
+        }
+        all
+    }
+
+    /// Versions from one time to another: key, timestamp, value, in order.
+    fn between(&self, from: u32, upto: u32) -> Vec<(Vec<u8>, Vec<u8>, Vec<u8>)> {
+        let mut keys: Vec<_> = self.versions.iter().collect();
+        if self.reverse {
+            keys.reverse();
+        }
+        let mut all = Vec::new();
+        for (key, versions) in keys {
+            for (time, value) in versions.iter().rev() {
+                if (from..=upto).contains(time) {
+                    let value = value.clone().unwrap_or_default();
+                    all.push((key.clone(), (self.encode)(*time), value));
+                }
+            }
+        }
+        all
+    }
+
+    fn before(&self, a: &[u8], b: &[u8]) -> bool {
+        if self.reverse { b < a } else { a < b }
+    }
+}
+
+fn check_walk(db: &Db, model: &Model, rng: &mut StdRng, time: u32) {
+    let random = |rng: &mut StdRng| format!("k{}", rng.random_range(0..14)).into_bytes();
+    let mut options = at((model.encode)(time));
+    let mut expected = model.at(time);
+    if rng.random_bool(0.3) {
+        let lower = random(rng);
+        expected.retain(|(key, ..)| !model.before(key, &lower));
+        options.set_iterate_lower_bound(lower);
+    }
+    if rng.random_bool(0.3) {
+        let upper = random(rng);
+        expected.retain(|(key, ..)| model.before(key, &upper));
+        options.set_iterate_upper_bound(upper);
+    }
+    let it = &mut db.raw_iterator_opt(options);
+    let mut place: Option<usize> = None;
+    for _ in 0..40 {
+        match rng.random_range(0..10) {
+            0 => {
+                it.seek_to_first();
+                place = (!expected.is_empty()).then_some(0);
+            }
+            1 => {
+                it.seek_to_last();
+                place = expected.len().checked_sub(1);
+            }
+            2 => {
+                let target = random(rng);
+                it.seek(&target);
+                place = expected
+                    .iter()
+                    .position(|(key, ..)| !model.before(key, &target));
+            }
+            3 => {
+                let target = random(rng);
+                it.seek_for_prev(&target);
+                place = expected
+                    .iter()
+                    .rposition(|(key, ..)| !model.before(&target, key));
+            }
+            4..7 => {
+                it.next();
+                place = place.map(|i| i + 1).filter(|i| *i < expected.len());
+            }
+            _ => {
+                it.prev();
+                place = place.and_then(|i| i.checked_sub(1));
+            }
+        }
+        it.status().expect("no failure");
+        let found = it.item().map(|(key, value)| {
+            let time = it.timestamp().expect("keys have timestamps");
+            (key.to_vec(), time.to_vec(), value.to_vec())
+        });
+        assert_eq!(found, place.map(|i| expected[i].clone()));
+    }
+}
+
+fn check_versions(db: &Db, model: &Model, from: u32, upto: u32) {
+    let mut options = at((model.encode)(upto));
+    options.set_iter_start_ts((model.encode)(from));
+    let it = &mut db.raw_iterator_opt(options);
+    let entry = |it: &crate::harness::walk::RawIter<'_>| {
+        let (internal, value) = it.item()?;
+        let time = it.timestamp()?;
+        let user = &internal[..internal.len() - 8];
+        let (key, stamp) = user.split_at(user.len() - time.len());
+        assert_eq!(stamp, time);
+        Some((key.to_vec(), time.to_vec(), value.to_vec()))
+    };
+    let expected = model.between(from, upto);
+    let mut shown = Vec::new();
+    it.seek_to_first();
+    while let Some(found) = entry(it) {
+        shown.push(found);
+        it.next();
+    }
+    it.status().expect("no failure");
+    assert_eq!(shown, expected);
+    shown.clear();
+    it.seek_to_last();
+    while let Some(found) = entry(it) {
+        shown.push(found);
+        it.prev();
+    }
+    it.status().expect("no failure");
+    shown.reverse();
+    assert_eq!(shown, expected);
+}
+
+fn run_model(seed: u64, fs: &MemFs, options: fn(&MemFs) -> Options, model: Model) {
+    let rng = &mut StdRng::seed_from_u64(seed);
+    let mut model = model;
+    let mut o = options(fs);
+    if rng.random_bool(0.3) {
+        o.set_memtable_protection_bytes_per_key(8);
+    }
+    if rng.random_bool(0.3) {
+        o.set_max_subcompactions(3);
+    }
+    if rng.random_bool(0.3) {
+        let mut table = BlockBasedOptions::default();
+        table.set_block_size(100);
+        table.set_index_type(whitewater::BlockBasedIndexType::TwoLevelIndexSearch);
+        table.set_partition_filters(true);
+        table.set_metadata_block_size(64);
+        table.set_bloom_filter(10.0, false);
+        o.set_block_based_table_factory(&table);
+    }
+    let mut db = Db::open(&o, DIR).expect("opens");
+    let (mut now, mut low) = (1, 0);
+    for _ in 0..250 {
+        now += rng.random_range(0..2);
+        let key = format!("k{}", rng.random_range(0..14)).into_bytes();
+        let time = (model.encode)(now);
+        let value = rng
+            .random_bool(0.7)
+            .then(|| vec![b'v'; rng.random_range(0..60)]);
+        match rng.random_range(0..40) {
+            0..2 => db.flush().expect("flushes"),
+            2 => db.compact_range(None::<&[u8]>, None::<&[u8]>),
+            3 => {
+                let to = [&key[..], b"z"].concat();
+                db.compact_range(Some(&key), Some(&to));
+            }
+            4 if now > low + 20 => {
+                low = rng.random_range(low..now);
+                let mut compact = CompactOptions::default();
+                compact.set_full_history_ts_low((model.encode)(low));
+                compact
+                    .set_bottommost_level_compaction(whitewater::BottommostLevelCompaction::Force);
+                db.compact_range_opt(None::<&[u8]>, None::<&[u8]>, &compact);
+            }
+            5 => {
+                drop(db);
+                db = Db::open(&o, DIR).expect("opens");
+            }
+            _ => {
+                match &value {
+                    Some(value) => db.put_with_ts(&key, &time, value),
+                    None => db.delete_with_ts(&key, &time),
+                }
+                .expect("writes");
+                let versions = model.versions.entry(key.clone()).or_default();
+                versions.retain(|(t, _)| *t != now);
+                versions.push((now, value));
+            }
+        }
+        let then = rng.random_range(low..now + 2);
+        let read = at((model.encode)(then));
+        assert_eq!(
+            db.get_opt(&key, &read),
+            Ok(model.get(&key, then)),
+            "seed {seed}"
+        );
+        let may_exist = db.key_may_exist_opt(&key, &read);
+        assert!(may_exist || model.get(&key, then).is_none());
+        if rng.random_bool(0.1) {
+            let keys: Vec<_> = model.versions.keys().cloned().collect();
+            let found = db.multi_get_opt(&keys, &read);
+            for (key, found) in keys.iter().zip(found) {
+                assert_eq!(found, Ok(model.get(key, then)), "seed {seed}");
+            }
+            check_walk(&db, &model, rng, then);
+        }
+        if rng.random_bool(0.05) {
+            let from = rng.random_range(low..now + 1);
+            check_versions(&db, &model, from, rng.random_range(from..now + 2));
+        }
+        if low > 0 && rng.random_bool(0.1) {
+            let below = at((model.encode)(low - 1));
+            assert_eq!(kind(db.get_opt(&key, &below)), ErrorKind::InvalidArgument);
+        }
+    }
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    for then in low..now + 2 {
+        let all = model.at(then);
+        for key in model.versions.keys() {
+            let read = at((model.encode)(then));
+            assert_eq!(db.get_opt(key, &read), Ok(model.get(key, then)));
+        }
+        let it = &mut db.raw_iterator_opt(at((model.encode)(then)));
+        it.seek_to_first();
+        for (key, _, value) in &all {
+            assert_eq!(it.item(), Some((&key[..], &value[..])), "seed {seed}");
+            it.next();
+        }
+        assert!(!it.valid() && it.status().is_ok());
+    }
+}
+
+#[test]
+fn reads_agree_with_a_model() {
+    for seed in 0..40 {
+        let model = Model {
+            versions: BTreeMap::new(),
+            reverse: false,
+            encode: |time| le(u64::from(time)),
+        };
+        run_model(seed, &MemFs::new(), options, model);
+    }
+}
+
+#[test]
+fn an_odd_order_agrees_with_a_model() {
+    for seed in 0..40 {
+        let model = Model {
+            versions: BTreeMap::new(),
+            reverse: true,
+            encode: |time| time.to_be_bytes().to_vec(),
+        };
+        run_model(seed, &MemFs::new(), odd_options, model);
+    }
+}
+
+/// Entries in tables, memtables included.
+fn entries(db: &Db) -> u64 {
+    db.flush().expect("flushes");
+    db.live_files()
+        .expect("lists")
+        .iter()
+        .map(|f| f.num_entries)
+        .sum()
+}
+
+#[test]
+fn compactions_keep_the_history_down_to_its_limit() {
+    let fs = MemFs::new();
+    let o = options(&fs);
+    let open = || {
+        let default = ColumnFamilyDescriptor::new("default", options(&fs));
+        Db::open_cf_descriptors(&o, DIR, [default]).expect("opens")
+    };
+    let db = open();
+    let cf = db.cf_handle("default").expect("is there");
+    for time in 1..=5 {
+        db.put_with_ts("a", le(time), format!("{time}")).unwrap();
+    }
+    db.put_with_ts("b", le(6), "6").unwrap();
+    db.delete_with_ts("b", le(7)).unwrap();
+    db.flush().expect("flushes");
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    assert_eq!(entries(&db), 7, "without a limit all is kept");
+    assert_eq!(db.get_full_history_ts_low(&cf), Ok(Vec::new()));
+    db.increase_full_history_ts_low(&cf, le(4)).unwrap();
+    assert_eq!(
+        kind(db.increase_full_history_ts_low(&cf, le(3))),
+        ErrorKind::InvalidArgument
+    );
+    assert_eq!(
+        kind(db.increase_full_history_ts_low(&cf, [1, 2])),
+        ErrorKind::InvalidArgument
+    );
+    let mut force = CompactOptions::default();
+    force.set_bottommost_level_compaction(whitewater::BottommostLevelCompaction::Force);
+    db.compact_range_opt(None::<&[u8]>, None::<&[u8]>, &force);
+    // Versions 3 to 5 of "a", both of "b".
+    assert_eq!(entries(&db), 5);
+    assert_eq!(
+        kind(db.get_opt("a", &at(le(3)))),
+        ErrorKind::InvalidArgument
+    );
+    assert_eq!(db.get_opt("a", &at(le(4))), Ok(Some(b"4".to_vec())));
+    drop(cf);
+    drop(db);
+
+    // The limit is recorded, and outlives another manifest.
+    let db = open();
+    let cf = db.cf_handle("default").expect("is there");
+    assert_eq!(db.get_full_history_ts_low(&cf), Ok(le(4)));
+    assert_eq!(
+        kind(db.get_opt("a", &at(le(3)))),
+        ErrorKind::InvalidArgument
+    );
+    force.set_full_history_ts_low(le(9));
+    db.compact_range_opt(None::<&[u8]>, None::<&[u8]>, &force);
+    // The last version of "a"; "b" was deleted.
+    assert_eq!(entries(&db), 1);
+    assert_eq!(db.get_opt("a", &at(le(9))), Ok(Some(b"5".to_vec())));
+    assert_eq!(db.get_opt("b", &at(le(9))), Ok(None));
+}
+
+#[test]
+fn snapshots_keep_versions_below_the_limit() {
+    let db = Db::open(&options(&MemFs::new()), DIR).expect("opens");
+    db.put_with_ts("a", le(1), "1").unwrap();
+    let snapshot = db.snapshot();
+    db.delete_with_ts("a", le(2)).unwrap();
+    let mut force = CompactOptions::default();
+    force.set_bottommost_level_compaction(whitewater::BottommostLevelCompaction::Force);
+    force.set_full_history_ts_low(le(5));
+    db.compact_range_opt(None::<&[u8]>, None::<&[u8]>, &force);
+    let mut before = at(le(5));
+    before.set_snapshot(&snapshot);
+    assert_eq!(db.get_opt("a", &before), Ok(Some(b"1".to_vec())));
+    assert_eq!(db.get_opt("a", &at(le(5))), Ok(None));
+    let it = &mut db.raw_iterator_opt(before);
+    it.seek_to_first();
+    assert_eq!(it.item(), Some((&b"a"[..], &b"1"[..])));
+    it.seek_to_last();
+    assert_eq!(it.item(), Some((&b"a"[..], &b"1"[..])));
+}
+
+#[test]
+fn misuse_is_refused() {
+    let fs = MemFs::new();
+    let mut plain = tiny();
+    plain.set_fs(Arc::new(fs.clone()));
+    plain.create_missing_column_families(true);
+    let stamped = ColumnFamilyDescriptor::new("stamped", options(&fs));
+    let db = Db::open_cf_descriptors(&plain, DIR, [stamped]).expect("opens");
+    let stamped = &db.cf_handle("stamped").expect("is there");
+    let default = &db.cf_handle("default").expect("is there");
+    let invalid = ErrorKind::InvalidArgument;
+    // Without a timestamp where there must be one.
+    assert_eq!(kind(db.put_cf(stamped, "long enough", "v")), invalid);
+    assert_eq!(kind(db.delete_cf(stamped, "long enough")), invalid);
+    assert_eq!(kind(db.get_cf(stamped, "k")), invalid);
+    let it = db.raw_iterator_cf(stamped);
+    assert_eq!(kind(it.status()), invalid);
+    let mut batch = WriteBatch::default();
+    batch.put_cf_with_ts(stamped, "a", le(1), "v");
+    batch.put_cf(stamped, "long enough", "v");
+    assert_eq!(kind(db.write(batch)), invalid);
+    // With one where there must be none, or of another size.
+    assert_eq!(kind(db.put_with_ts("a", le(1), "v")), invalid);
+    assert_eq!(kind(db.get_opt("a", &at(le(1)))), invalid);
+    assert_eq!(kind(db.put_cf_with_ts(stamped, "a", [1], "v")), invalid);
+    assert_eq!(kind(db.get_cf_opt(stamped, "a", &at([1]))), invalid);
+    assert_eq!(
+        kind(db.increase_full_history_ts_low(default, le(1))),
+        invalid
+    );
+    assert_eq!(kind(db.get_full_history_ts_low(default)), invalid);
+    let mut batch = WriteBatch::default();
+    batch.put_cf_with_ts(default, "a", le(1), "v");
+    assert_eq!(kind(db.write(batch)), invalid);
+    // What has no form with timestamps.
+    let unsupported = ErrorKind::NotSupported;
+    let mut batch = WriteBatch::default();
+    batch.delete_range_cf(stamped, "aaaaaaaaaaaa", "bbbbbbbbbbbbb");
+    assert_eq!(kind(db.write(batch)), unsupported);
+    let mut batch = WriteBatch::default();
+    batch.single_delete_cf(stamped, "aaaaaaaaaaaa");
+    assert_eq!(kind(db.write(batch)), unsupported);
+    // Nothing of it was written; both families take what is theirs.
+    let mut batch = WriteBatch::default();
+    batch.put_cf_with_ts(stamped, "a", le(2), "2");
+    batch.delete_cf_with_ts(stamped, "a", le(3));
+    batch.put("a", "plain");
+    let again = WriteBatch::from_data(batch.data());
+    db.write(batch).expect("writes");
+    assert_eq!(db.get("a"), Ok(Some(b"plain".to_vec())));
+    let get = |time| db.get_cf_opt(stamped, "a", &at(le(time))).expect("reads");
+    assert_eq!([get(1), get(2), get(3)], [None, Some(b"2".to_vec()), None]);
+    db.write(again).expect("writes what it wrote before");
+
+    let refused = |change: fn(&mut Options)| {
+        let fs = MemFs::new();
+        let mut o = options(&fs);
+        change(&mut o);
+        kind(Db::open(&o, DIR))
+    };
+    let extractor = |o: &mut Options| {
+        o.set_prefix_extractor(SliceTransform::create_fixed_prefix(1));
+    };
+    assert_eq!(refused(extractor), unsupported);
+}
+
+#[test]
+fn the_order_is_recorded_and_checked() {
+    let fs = MemFs::new();
+    let o = options(&fs);
+    let db = Db::open(&o, DIR).expect("opens");
+    db.put_with_ts("a", le(1), "1").unwrap();
+    drop(db);
+    let mut plain = tiny();
+    plain.set_fs(Arc::new(fs.clone()));
+    assert_eq!(kind(Db::open(&plain, DIR)), ErrorKind::InvalidArgument);
+    let db = Db::open(&o, DIR).expect("opens");
+    assert_eq!(db.get_opt("a", &at(le(1))), Ok(Some(b"1".to_vec())));
+}
+
+#[test]
+fn tables_with_timestamps_are_written_and_ingested() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut o = tiny();
+    o.set_u64_timestamp_comparator();
+    let path = dir.path().join("table.sst");
+    let mut writer = SstFileWriter::create(&o);
+    writer.open(&path).expect("opens");
+    writer.put_with_ts("a", le(3), "3").expect("adds");
+    writer.put_with_ts("a", le(1), "1").expect("adds");
+    assert_eq!(
+        kind(writer.put_with_ts("a", le(2), "2")),
+        ErrorKind::InvalidArgument,
+        "out of order"
+    );
+    writer.delete_with_ts("b", le(2)).expect("adds");
+    writer.put_with_ts("b", le(1), "1").expect("adds");
+    assert_eq!(kind(writer.put("c", "v")), ErrorKind::InvalidArgument);
+    assert_eq!(
+        kind(writer.put_with_ts("c", [1], "v")),
+        ErrorKind::InvalidArgument
+    );
+    assert_eq!(kind(writer.delete_range("c", "d")), ErrorKind::NotSupported);
+    writer.finish().expect("finishes");
+
+    let db = Db::open(&o, dir.path().join("db")).expect("opens");
+    let options = IngestExternalFileOptions::default();
+    db.ingest_external_file_opts(&options, vec![&path])
+        .expect("takes it in");
+    let get = |key: &str, time| db.get_opt(key, &at(le(time))).expect("reads");
+    assert_eq!(get("a", 2), Some(b"1".to_vec()));
+    assert_eq!(get("a", 3), Some(b"3".to_vec()));
+    assert_eq!(get("b", 1), Some(b"1".to_vec()));
+    assert_eq!(get("b", 2), None);
+}
