@@ -68,6 +68,9 @@ mod compact;
 mod db;
 mod external;
 mod flush;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod jobs;
 pub mod listener;
 mod memtable;

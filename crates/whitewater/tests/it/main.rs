@@ -16,6 +16,7 @@ mod corruption;
 mod crash;
 mod faults;
 mod fixtures;
+mod fuzz;
 mod harness;
 mod info_log;
 mod ingest;
