@@ -18,7 +18,7 @@ use crate::sst::{Table, TableReadOptions, TableReaderOptions};
 use crate::wal::{LogReader, ReadOutcome};
 use crate::{Error, Result};
 use bytes::Bytes;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A decoder and what is checked of it.
@@ -46,10 +46,48 @@ pub const TARGETS: &[(&str, Target)] = &[
 /// # Panics
 /// When what must hold does not, or there is no target called `name`.
 pub fn run(name: &str, data: &[u8]) {
-    match TARGETS.iter().find(|(known, _)| *known == name) {
+    run_of(TARGETS, name, data);
+}
+
+/// Runs the target called `name` of `targets`.
+///
+/// # Panics
+/// When what must hold does not, or there is none.
+pub fn run_of(targets: &[(&str, Target)], name: &str, data: &[u8]) {
+    match targets.iter().find(|(known, _)| *known == name) {
         Some((_, target)) => target(data),
         None => panic!("no fuzz target {name}"),
     }
+}
+
+/// Runs each of `targets` over its folder in `corpora`.
+///
+/// # Panics
+/// When what must hold does not, naming the input; when a folder has none.
+pub fn replay(corpora: &Path, targets: &[(&str, Target)]) {
+    for (name, target) in targets {
+        let inputs = files(&corpora.join(name));
+        assert!(!inputs.is_empty(), "no corpus of {name}");
+        for path in inputs {
+            let input = std::fs::read(&path).expect("readable");
+            if std::panic::catch_unwind(|| target(&input)).is_err() {
+                panic!("{name}: {}", path.display());
+            }
+        }
+    }
+}
+
+/// What is in the folder `dir`, by name.
+///
+/// # Panics
+/// When it cannot be read.
+pub fn files(dir: &Path) -> Vec<PathBuf> {
+    let mut out: Vec<PathBuf> = match std::fs::read_dir(dir) {
+        Ok(entries) => entries.map(|e| e.expect("readable").path()).collect(),
+        Err(e) => panic!("{}: {e}", dir.display()),
+    };
+    out.sort();
+    out
 }
 
 /// Entries looked at in one direction: a table may repeat a block many times.

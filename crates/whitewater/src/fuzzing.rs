@@ -9,9 +9,8 @@ use crate::Options;
 use crate::options::file::print;
 use crate::options::file::read::{Parsed, parse, set_db, set_family, set_table};
 use crate::options::{CfOptions, DbOptions};
-
-/// A parser and what is checked of it.
-pub type Target = fn(&[u8]);
+use whitewater_storage::fuzzing::{Target, run_of};
+pub use whitewater_storage::fuzzing::{files, replay};
 
 /// Every target by name; `fuzz/corpus/` has a folder for each.
 pub const TARGETS: &[(&str, Target)] = &[
@@ -24,10 +23,7 @@ pub const TARGETS: &[(&str, Target)] = &[
 /// # Panics
 /// When what must hold does not, or there is no target called `name`.
 pub fn run(name: &str, data: &[u8]) {
-    match TARGETS.iter().find(|(known, _)| *known == name) {
-        Some((_, target)) => target(data),
-        None => panic!("no fuzz target {name}"),
-    }
+    run_of(TARGETS, name, data);
 }
 
 /// An options file: what is understood of it is printed, and that is understood

@@ -4,31 +4,13 @@
 use crate::sst::fixtures;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use whitewater_storage::fuzzing::{TARGETS, run, seeds};
-
-fn files(dir: &Path) -> Vec<PathBuf> {
-    let mut out: Vec<PathBuf> = match fs::read_dir(dir) {
-        Ok(entries) => entries.map(|e| e.expect("readable").path()).collect(),
-        Err(e) => panic!("{}: {e}", dir.display()),
-    };
-    out.sort();
-    out
-}
+use std::path::Path;
+use whitewater_storage::fuzzing::{TARGETS, files, replay, run, seeds};
 
 #[test]
 fn stored_corpora_pass() {
     let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
-    for (name, target) in TARGETS {
-        let inputs = files(&corpora.join(name));
-        assert!(!inputs.is_empty(), "no corpus of {name}");
-        for path in inputs {
-            let input = fs::read(&path).expect("readable");
-            if std::panic::catch_unwind(|| target(&input)).is_err() {
-                panic!("{name}: {}", path.display());
-            }
-        }
-    }
+    replay(&corpora, TARGETS);
 }
 
 #[test]

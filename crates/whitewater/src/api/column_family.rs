@@ -55,6 +55,22 @@ impl ColumnFamilyDescriptor {
         }
     }
 
+    /// The named column families, with default options.
+    pub(super) fn with_defaults<N: AsRef<str>>(
+        names: impl IntoIterator<Item = N>,
+    ) -> impl Iterator<Item = Self> {
+        let names = names.into_iter();
+        names.map(|name| Self::new(name.as_ref(), Options::default()))
+    }
+
+    /// Column families by name and options.
+    pub(super) fn with_options<N: AsRef<str>>(
+        families: impl IntoIterator<Item = (N, Options)>,
+    ) -> impl Iterator<Item = Self> {
+        let families = families.into_iter();
+        families.map(|(name, options)| Self::new(name.as_ref(), options))
+    }
+
     /// The options, to be changed. Not in the `rocksdb` crate: what
     /// [`Options::load_latest`] returns lacks what files only name, such as merge
     /// operators.

@@ -73,9 +73,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
         I: IntoIterator<Item = N>,
         N: AsRef<str>,
     {
-        let cfs = cfs
-            .into_iter()
-            .map(|name| ColumnFamilyDescriptor::new(name.as_ref(), Options::default()));
+        let cfs = ColumnFamilyDescriptor::with_defaults(cfs);
         Self::open_cf_descriptors(opts, path, cfs)
     }
 
@@ -89,9 +87,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
         I: IntoIterator<Item = (N, Options)>,
         N: AsRef<str>,
     {
-        let cfs = cfs
-            .into_iter()
-            .map(|(name, opts)| ColumnFamilyDescriptor::new(name.as_ref(), opts));
+        let cfs = ColumnFamilyDescriptor::with_options(cfs);
         Self::open_cf_descriptors(opts, path, cfs)
     }
 

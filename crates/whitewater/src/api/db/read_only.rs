@@ -79,9 +79,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
         I: IntoIterator<Item = N>,
         N: AsRef<str>,
     {
-        let cfs = cfs
-            .into_iter()
-            .map(|name| ColumnFamilyDescriptor::new(name.as_ref(), Options::default()));
+        let cfs = ColumnFamilyDescriptor::with_defaults(cfs);
         Self::open_cf_descriptors_read_only(opts, path, cfs, error_if_log_file_exist)
     }
 
@@ -100,9 +98,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
         I: IntoIterator<Item = (N, Options)>,
         N: AsRef<str>,
     {
-        let cfs = cfs
-            .into_iter()
-            .map(|(name, opts)| ColumnFamilyDescriptor::new(name.as_ref(), opts));
+        let cfs = ColumnFamilyDescriptor::with_options(cfs);
         Self::open_cf_descriptors_read_only(db_opts, path, cfs, error_if_log_file_exist)
     }
 

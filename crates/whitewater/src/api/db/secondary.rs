@@ -79,9 +79,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
         I: IntoIterator<Item = N>,
         N: AsRef<str>,
     {
-        let cfs = cfs
-            .into_iter()
-            .map(|name| ColumnFamilyDescriptor::new(name.as_ref(), Options::default()));
+        let cfs = ColumnFamilyDescriptor::with_defaults(cfs);
         Self::open_cf_descriptors_as_secondary(opts, primary_path, secondary_path, cfs)
     }
 

@@ -76,9 +76,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
         I: IntoIterator<Item = N>,
         N: AsRef<str>,
     {
-        let cfs = cfs
-            .into_iter()
-            .map(|name| ColumnFamilyDescriptor::new(name.as_ref(), Options::default()));
+        let cfs = ColumnFamilyDescriptor::with_defaults(cfs);
         Self::open_cf_descriptors_with_ttl(opts, path, cfs, ttl)
     }
 
