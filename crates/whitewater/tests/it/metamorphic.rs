@@ -13,7 +13,10 @@
 
 mod cut;
 mod draw;
+mod history;
+mod lives;
 mod model;
+mod opening;
 mod script;
 mod session;
 

@@ -137,6 +137,7 @@ pub struct VersionEdit {
     /// Logs with smaller numbers were deleted (tag 8200).
     pub wal_deletion: Option<u64>,
 }
+
 impl VersionEdit {
     /// Whether it adds or deletes logs. Such an edit changes nothing about
     /// column families and their files.

@@ -1,7 +1,8 @@
 //! Rounds of a campaign: a failing case is cut down and printed.
 
+use super::lives::{Failure, run};
+use super::opening::Case;
 use super::script::{Step, step};
-use super::session::{Case, Failure, run};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use std::collections::BTreeSet;

@@ -1,151 +1,49 @@
-//! Running a script on a database and on the model.
+//! What each step does to a database and to the model.
 
-use super::draw::{self, CHANGES, DB_CHANGES, Draw, Nature, Now};
-use super::model::{Bounds, Change, Cursor, FAMILIES, State, family, loose};
-use super::script::{End, Step, check_bounds, key};
+mod views;
+
+use super::draw::{CHANGES, DB_CHANGES, Now};
+use super::history::History;
+use super::model::{Change, Cursor, FAMILIES, State, family};
+use super::opening::{Case, Opening};
+use super::script::Step;
 use crate::harness::walk::Content;
 use crate::harness::{DIR, Db, show};
-use rand::rngs::StdRng;
-use rand::{Rng, SeedableRng};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+pub use views::check_all;
 use whitewater::checkpoint::Checkpoint;
 use whitewater::fs::Fs;
 use whitewater::fs::mem::MemFs;
 use whitewater::{
-    BottommostLevelCompaction, ColumnFamilyDescriptor, CompactOptions, ErrorKind, FlushOptions,
-    IngestExternalFileOptions, Options, ReadOptions, SnapshotWithThreadMode, SstFileWriter,
-    WaitForCompactOptions, WriteBatch, WriteOptions,
+    BottommostLevelCompaction, CompactOptions, ErrorKind, FlushOptions, IngestExternalFileOptions,
+    Options, SnapshotWithThreadMode, SstFileWriter, WaitForCompactOptions, WriteBatch,
+    WriteOptions,
 };
 
 pub type Outcome = Result<(), String>;
 
-const OUTSIDE: &str = "/data/outside";
-
-/// A case, but for its script.
-pub struct Case {
-    pub seed: u64,
-    pub nature: Nature,
-    /// Names of options that keep their first value.
-    pub plain: BTreeSet<String>,
-}
-
-/// One opening's options.
-struct Opening {
-    database: Options,
-    families: BTreeMap<&'static str, Options>,
-    prefixes: BTreeMap<&'static str, Option<usize>>,
-    manual_wal_flush: bool,
-    /// What was drawn, for people.
-    text: String,
-    /// The names of that.
-    names: BTreeSet<String>,
-}
-
-impl Case {
-    pub fn new(seed: u64, plain: BTreeSet<String>) -> (Case, Vec<(&'static str, String)>) {
-        let mut draw = Draw::new(seed, &plain);
-        let nature = Nature::draw(&mut draw);
-        let drawn = draw.drawn;
-        let case = Case {
-            seed,
-            nature,
-            plain,
-        };
-        (case, drawn)
-    }
-
-    fn opening(&self, variant: u64, fs: &MemFs, now: &Now) -> Opening {
-        let mut text = String::new();
-        let mut names = BTreeSet::new();
-        let mut note = |who: &str, draw: Draw<'_>| {
-            let drawn = draw.drawn.iter().map(|(n, v)| format!(" {n}={v}"));
-            text.push_str(&format!("\n    {who}:{}", drawn.collect::<String>()));
-            names.extend(draw.drawn.iter().map(|(n, _)| (*n).to_owned()));
-        };
-        let mut draw = Draw::new(variant, &self.plain);
-        let mut base = Options::default();
-        draw::database(&mut base, &mut draw, Arc::new(fs.clone()), now);
-        if self.nature.wal_dir {
-            base.set_wal_dir("/data/logs");
-        }
-        let has = |draw: &Draw<'_>, name: &str, value: &str| {
-            (draw.drawn.iter()).any(|(n, v)| *n == name && v == value)
-        };
-        let unordered = has(&draw, "commit_protocol", "Unordered");
-        let manual_wal_flush = has(&draw, "manual_wal_flush", "true");
-        note("database", draw);
-        let (mut families, mut prefixes) = (BTreeMap::new(), BTreeMap::new());
-        for (seed, name) in (variant.wrapping_add(1)..).zip(FAMILIES) {
-            let mut draw = Draw::new(seed, &self.plain);
-            let mut options = base.clone();
-            prefixes.insert(name, draw::family(&mut options, &mut draw, &self.nature));
-            draw::may_limit_merges(&mut options, &mut draw, unordered);
-            families.insert(name, options);
-            note(name, draw);
-        }
-        Opening {
-            database: base,
-            families,
-            prefixes,
-            manual_wal_flush,
-            text,
-            names,
-        }
-    }
-}
-
-impl Opening {
-    fn descriptors(&self, names: &[&'static str]) -> Vec<ColumnFamilyDescriptor> {
-        let of = |name: &&str| ColumnFamilyDescriptor::new(*name, self.families[name].clone());
-        names.iter().map(of).collect()
-    }
-}
-
-/// Everything that was written since a moment that a crash cannot undo.
-struct History {
-    base: State,
-    since: Vec<Vec<Change>>,
-    /// How many of these a crash cannot undo either.
-    synced: usize,
-}
-
-impl History {
-    /// All that there is stays.
-    fn settle(&mut self, state: &State) {
-        (self.base, self.synced) = (state.clone(), 0);
-        self.since.clear();
-    }
-
-    /// What was written to `cf` stays, and all before it.
-    fn flushed(&mut self, cf: &str) {
-        let touches = |batch: &Vec<Change>| batch.iter().any(|c| family(c.family()) == cf);
-        let last = self.since.iter().rposition(touches);
-        self.synced = self.synced.max(last.map_or(0, |at| at + 1));
-    }
-}
+pub const OUTSIDE: &str = "/data/outside";
 
 /// One opening of the database: what lives no longer than it.
-struct Session<'a> {
-    case: &'a Case,
-    opening: &'a mut Opening,
-    db: &'a Db,
-    fs: &'a MemFs,
-    now: &'a Now,
-    state: &'a mut State,
-    history: &'a mut History,
-    snapshots: Vec<(SnapshotWithThreadMode<'a, Db>, State)>,
-    cursors: Vec<Cursor<'a>>,
-    secondary: Option<Db>,
+pub struct Session<'a> {
+    pub case: &'a Case,
+    pub opening: &'a mut Opening,
+    pub db: &'a Db,
+    pub fs: &'a MemFs,
+    pub now: &'a Now,
+    pub state: &'a mut State,
+    pub history: &'a mut History,
+    pub snapshots: Vec<(SnapshotWithThreadMode<'a, Db>, State)>,
+    pub cursors: Vec<Cursor<'a>>,
+    pub secondary: Option<Db>,
     /// Families of this session, whose values do not expire in it.
-    created: BTreeSet<&'static str>,
-    files: u32,
+    pub created: BTreeSet<&'static str>,
+    pub files: u32,
 }
 
-fn said<T>(what: &str, result: Result<T, whitewater::Error>) -> Result<T, String> {
+pub fn said<T>(what: &str, result: Result<T, whitewater::Error>) -> Result<T, String> {
     result.map_err(|e| format!("{what}: {e}"))
 }
 
@@ -154,7 +52,7 @@ fn pick<T>(items: &[T], n: u8) -> Option<usize> {
 }
 
 impl<'a> Session<'a> {
-    fn run(&mut self, step: &Step) -> Outcome {
+    pub fn run(&mut self, step: &Step) -> Outcome {
         match step {
             Step::Write(changes, sync) => self.write(changes, *sync),
             Step::Flush(cf) => self.flush(&[family(*cf)]),
@@ -411,16 +309,10 @@ impl<'a> Session<'a> {
         let log_size = if with_log { u64::MAX } else { 0 };
         let done = checkpoint.create_checkpoint_with_log_size(&path, log_size);
         said("create_checkpoint", done)?;
-        let descriptors = self.opening.descriptors(&self.live());
         let mut database = self.opening.database.clone();
         database.set_wal_dir(&path);
-        let copy = match self.case.nature.expiry {
-            None => Db::open_cf_descriptors(&database, &path, descriptors),
-            Some(ttl) => {
-                let ttl = Duration::from_secs(ttl);
-                Db::open_cf_descriptors_with_ttl(&database, &path, descriptors, ttl)
-            }
-        };
+        let expiry = self.case.nature.expiry;
+        let copy = (self.opening).open(&database, &path, &self.live(), expiry);
         self.compare("checkpoint", &said("open checkpoint", copy)?, self.state)
     }
 
@@ -487,270 +379,5 @@ impl<'a> Session<'a> {
         self.barrier()?;
         self.history.settle(self.state);
         self.check_everything()
-    }
-
-    /// The content of `name` in a view, and read options that select it.
-    fn view(
-        &self,
-        name: &str,
-        view: Option<u8>,
-        mut options: ReadOptions,
-    ) -> Option<(Content, ReadOptions)> {
-        match view.and_then(|n| pick(&self.snapshots, n)) {
-            None => Some((self.state.get(name)?.clone(), options)),
-            Some(i) => {
-                let (snapshot, state) = &self.snapshots[i];
-                options.set_snapshot(snapshot);
-                Some((state.get(name)?.clone(), options))
-            }
-        }
-    }
-
-    fn cursor(
-        &self,
-        name: &str,
-        content: &Content,
-        bounds: &Bounds,
-        options: ReadOptions,
-    ) -> Cursor<'a> {
-        let cf = self.db.cf_handle(name).expect("a live family");
-        let iter = self.db.raw_iterator_cf_opt(&cf, options);
-        let nature = &self.case.nature;
-        Cursor::new(iter, content, bounds, nature.order, nature.filter)
-    }
-
-    fn open_iter(&mut self, cf: u8, bounds: &Bounds, view: Option<u8>) -> Outcome {
-        let name = family(cf);
-        let Some((content, options)) = self.view(name, view, bounds.read_options()) else {
-            return Ok(());
-        };
-        let cursor = self.cursor(name, &content, bounds, options);
-        self.cursors.push(cursor);
-        if self.cursors.len() > 6 {
-            self.cursors.remove(0);
-        }
-        Ok(())
-    }
-
-    fn use_iter(&mut self, n: u8, seed: u64) -> Outcome {
-        let Some(i) = pick(&self.cursors, n) else {
-            return Ok(());
-        };
-        let mut rng = StdRng::seed_from_u64(seed);
-        if rng.random_bool(0.1) {
-            return self.cursors.remove(i).scan();
-        }
-        for _ in 0..rng.random_range(1..12) {
-            self.cursors[i].step(&mut rng, &key)?;
-        }
-        Ok(())
-    }
-
-    fn prefix_scan(&mut self, cf: u8, view: Option<u8>, key: &[u8]) -> Outcome {
-        let name = family(cf);
-        let Some(length) = self.opening.prefixes[name].filter(|l| *l <= key.len()) else {
-            return Ok(());
-        };
-        let mut options = ReadOptions::default();
-        options.set_prefix_same_as_start(true);
-        let Some((content, options)) = self.view(name, view, options) else {
-            return Ok(());
-        };
-        let mut cursor = self.cursor(name, &content, &Bounds::default(), options);
-        cursor.with_prefix(key, length)
-    }
-
-    fn check(&mut self, cf: u8, view: Option<u8>, seed: u64) -> Outcome {
-        let name = family(cf);
-        let mut rng = StdRng::seed_from_u64(seed);
-        let bounds = check_bounds(&mut rng);
-        let Some((content, options)) = self.view(name, view, bounds.read_options()) else {
-            return Ok(());
-        };
-        if rng.random_bool(0.4) {
-            let mut cursor = self.cursor(name, &content, &bounds, options);
-            if rng.random_bool(0.3) {
-                return cursor.scan();
-            }
-            for _ in 0..15 {
-                cursor.step(&mut rng, &key)?;
-            }
-            return Ok(());
-        }
-        let mut keys: Vec<Vec<u8>> = (0..8).map(|_| key(&mut rng)).collect();
-        keys.extend((0..3).map(|_| format!("s{:02}", rng.random_range(0..30)).into_bytes()));
-        keys.extend((0..3).map(|_| format!("f{:02}", rng.random_range(0..30)).into_bytes()));
-        let cf = self.db.cf_handle(name).expect("a live family");
-        let many = self
-            .db
-            .multi_get_cf_opt(keys.iter().map(|k| (&cf, k)), &options);
-        let slices = keys.iter().map(Vec::as_slice);
-        let batched = (self.db).batched_multi_get_cf_opt(&cf, slices, false, &options);
-        for ((k, many), batched) in keys.iter().zip(many).zip(batched) {
-            let want = content.get(k).map(Vec::as_slice);
-            let single = said("get", self.db.get_cf_opt(&cf, k, &options))?;
-            let slice = said("get_pinned", self.db.get_pinned_cf_opt(&cf, k, &options))?;
-            let many = said("multi_get", many)?;
-            let batched = said("batched_multi_get", batched)?;
-            for (how, got) in [
-                ("get", single.as_deref()),
-                ("get_pinned", slice.as_deref()),
-                ("multi_get", many.as_deref()),
-                ("batched_multi_get", batched.as_deref()),
-            ] {
-                if got != want && !(got.is_none() && loose(self.case.nature.filter, k)) {
-                    return Err(format!(
-                        "{how}({}) of {name} (snapshot: {view:?}) is {}, should be {}",
-                        show(k),
-                        got.map_or("None".to_owned(), show),
-                        want.map_or("None".to_owned(), show)
-                    ));
-                }
-            }
-            let may_exist = self.db.key_may_exist_cf_opt(&cf, k, &options);
-            if single.is_some() && !may_exist && !loose(self.case.nature.filter, k) {
-                return Err(format!("key_may_exist({}) of {name} is false", show(k)));
-            }
-        }
-        Ok(())
-    }
-
-    fn check_everything(&mut self) -> Outcome {
-        check_all(self.db, self.state, &self.case.nature)?;
-        self.cursors.iter_mut().try_for_each(Cursor::scan)
-    }
-}
-
-/// Compares all families.
-fn check_all(db: &Db, state: &State, nature: &Nature) -> Outcome {
-    for (name, content) in state {
-        let cf = db.cf_handle(name).expect("a live family");
-        let all = Bounds::default();
-        let iter = db.raw_iterator_cf_opt(&cf, all.read_options());
-        let mut cursor = Cursor::new(iter, content, &all, nature.order, nature.filter);
-        cursor.scan().map_err(|e| format!("{name}: {e}"))?;
-    }
-    Ok(())
-}
-
-/// Finds which of the states that a crash may leave is there, and makes it the
-/// present one.
-fn recovered(
-    db: &Db,
-    state: &mut State,
-    history: &mut History,
-    nature: &Nature,
-    lossy: bool,
-) -> Outcome {
-    let total = history.since.len();
-    let least = if lossy { history.synced } else { total };
-    let mut candidate = history.base.clone();
-    let mut why = String::new();
-    for at in 0..=total {
-        if at >= least {
-            match check_all(db, &candidate, nature) {
-                Ok(()) => {
-                    *state = candidate;
-                    history.settle(state);
-                    return Ok(());
-                }
-                Err(e) if at == least => why = format!("not even what was synced: {e}"),
-                Err(e) => _ = e,
-            }
-        }
-        for change in history.since.get(at).into_iter().flatten() {
-            let allowed = change.apply(nature.order, &mut candidate);
-            assert!(allowed.is_some(), "it was allowed before");
-        }
-    }
-    Err(format!(
-        "no prefix of {total} writes, of which {least} must be there; {why}"
-    ))
-}
-
-/// What is told about a failure.
-pub struct Failure {
-    pub why: String,
-    /// Options of the last opening.
-    pub options: String,
-    /// Names of all options that were drawn in any opening.
-    pub names: BTreeSet<String>,
-}
-
-/// Runs a script. What it did last is left in `failure` when it panics.
-pub fn run(case: &Case, steps: &[Step], failure: &mut Failure) -> Outcome {
-    let mut fs = MemFs::new();
-    said("create_dir_all", fs.create_dir_all(Path::new(OUTSIDE)))?;
-    let now: Now = Arc::new(AtomicU64::new(1_700_000_000));
-    let mut state = State::from([("default", Content::new())]);
-    let mut history = History {
-        base: state.clone(),
-        since: Vec::new(),
-        synced: 0,
-    };
-    let (mut variant, mut end, mut rest, mut files) = (case.seed, End::Closed, steps, 0);
-    let mut lossy = false;
-    loop {
-        let mut opening = case.opening(variant, &fs, &now);
-        failure.options = opening.text.clone();
-        failure.names.append(&mut opening.names);
-        let names: Vec<_> = state.keys().copied().collect();
-        let descriptors = opening.descriptors(&names);
-        let opened = match case.nature.expiry {
-            None => Db::open_cf_descriptors(&opening.database, DIR, descriptors),
-            Some(ttl) => {
-                let ttl = Duration::from_secs(ttl);
-                Db::open_cf_descriptors_with_ttl(&opening.database, DIR, descriptors, ttl)
-            }
-        };
-        let db = said(&format!("open after {end:?}"), opened)?;
-        recovered(&db, &mut state, &mut history, &case.nature, lossy)
-            .map_err(|e| format!("after {end:?}: {e}"))?;
-        let mut session = Session {
-            case,
-            opening: &mut opening,
-            db: &db,
-            fs: &fs,
-            now: &now,
-            state: &mut state,
-            history: &mut history,
-            snapshots: Vec::new(),
-            cursors: Vec::new(),
-            secondary: None,
-            created: BTreeSet::new(),
-            files,
-        };
-        let mut next = None;
-        for (i, step) in rest.iter().enumerate() {
-            if let Step::Reopen(variant, end) = step {
-                next = Some((*variant, *end, &rest[i + 1..]));
-                break;
-            }
-            session.run(step).map_err(|e| format!("{step}\n  {e}"))?;
-        }
-        session.check_everything()?;
-        files = session.files;
-        let Some(after) = next else {
-            return Ok(());
-        };
-        (variant, end, rest) = after;
-        let cut = match end {
-            End::Closed => None,
-            End::Killed => Some(fs.crash_clone(1.0, variant)),
-            End::PowerCut(keep) => Some(fs.crash_clone(f64::from(keep) / 100.0, variant)),
-        };
-        drop(session);
-        drop(db);
-        lossy = match end {
-            End::Closed => false,
-            End::Killed => opening.manual_wal_flush,
-            End::PowerCut(_) => true,
-        };
-        if let Some(cut) = cut {
-            fs = cut;
-            // A copy may have been half made.
-            files += 1_000;
-            said("create_dir_all", fs.create_dir_all(Path::new(OUTSIDE)))?;
-        }
     }
 }
