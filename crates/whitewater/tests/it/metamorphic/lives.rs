@@ -48,7 +48,8 @@ pub fn run(case: &Case, steps: &[Step], failure: &mut Failure) -> Outcome {
             .map_err(|e| format!("after {end:?}: {e}"))?;
         let mut session = Session {
             case,
-            opening: &mut opening,
+            opening: &opening,
+            prefixes: opening.prefixes.clone(),
             db: &db,
             fs: &fs,
             now: &now,

@@ -9,7 +9,7 @@ use super::opening::{Case, Opening};
 use super::script::Step;
 use crate::harness::walk::Content;
 use crate::harness::{DIR, Db, show};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 pub use views::check_all;
@@ -29,7 +29,9 @@ pub const OUTSIDE: &str = "/data/outside";
 /// One opening of the database: what lives no longer than it.
 pub struct Session<'a> {
     pub case: &'a Case,
-    pub opening: &'a mut Opening,
+    pub opening: &'a Opening,
+    /// Lengths of prefixes by now.
+    pub prefixes: BTreeMap<&'static str, Option<usize>>,
     pub db: &'a Db,
     pub fs: &'a MemFs,
     pub now: &'a Now,
@@ -216,7 +218,7 @@ impl<'a> Session<'a> {
         said(&format!("set_options({option}={value})"), done)?;
         if let Some(length) = value.strip_prefix("fixed:") {
             let length = length.parse().expect("a number");
-            self.opening.prefixes.insert(name, Some(length));
+            self.prefixes.insert(name, Some(length));
         }
         Ok(())
     }
@@ -230,6 +232,7 @@ impl<'a> Session<'a> {
         let done = self.db.create_cf(name, &self.opening.families[name]);
         said("create_cf", done)?;
         self.state.insert(name, Content::new());
+        self.prefixes.insert(name, self.opening.prefixes[name]);
         self.created.insert(name);
         self.history.settle(self.state);
         Ok(())

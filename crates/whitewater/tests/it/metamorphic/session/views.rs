@@ -70,7 +70,7 @@ impl<'a> Session<'a> {
 
     pub(super) fn prefix_scan(&mut self, cf: u8, view: Option<u8>, key: &[u8]) -> Outcome {
         let name = family(cf);
-        let Some(length) = self.opening.prefixes[name].filter(|l| *l <= key.len()) else {
+        let Some(length) = self.prefixes[name].filter(|l| *l <= key.len()) else {
             return Ok(());
         };
         let mut options = ReadOptions::default();
