@@ -287,6 +287,7 @@ impl Engine {
             // As in RocksDB: they live forever.
             TimeToLive::give(&mut options, 0, &self.options.clock);
         }
+        self.options.inform(&mut options);
         options.validate()?;
         self.options.check_family(&options)?;
         let created = self.create_cf_arc(name, Arc::new(options))?;

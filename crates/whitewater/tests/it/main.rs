@@ -19,6 +19,7 @@ mod fixtures;
 mod harness;
 mod info_log;
 mod ingest;
+mod ingest_behind;
 mod interop;
 mod linearizability;
 mod listener;
