@@ -118,9 +118,10 @@ impl Options {
     /// Threads that one compaction is shared out among, at most: its keys are
     /// cut into parts of about equal bytes, none smaller than a table, and each
     /// is merged by a thread of its own. They come on top of the background
-    /// jobs' threads. Compactions out of level 0 and those that a caller asked
-    /// for are cut, others are not. Default 1; 0 counts as that. Cannot change
-    /// while the database is open.
+    /// jobs' threads. With leveled compaction those out of level 0 and those
+    /// that a caller asked for are cut, others are not; with universal
+    /// compaction all that write to another level than 0. Default 1; 0 counts
+    /// as that. Cannot change while the database is open.
     pub fn set_max_subcompactions(&mut self, num: u32) {
         self.db.max_subcompactions = num;
     }
