@@ -188,7 +188,7 @@ mod tests {
 
         let version = parse_version("L6: 1:c-e");
         let mut levels = version.levels.clone();
-        let mut zero = (*levels[6][0]).meta.clone();
+        let mut zero = levels[6][0].meta.clone();
         zero.smallest_seqno = 0;
         let file = TableFile::new(zero, 4, Arc::default());
         levels[4].push(file);

@@ -44,4 +44,5 @@ mod subcompactions;
 mod tables;
 mod timestamps;
 mod ttl;
+mod wait_for_compact;
 mod wal;
