@@ -146,11 +146,11 @@ impl<O: KeyOrder> AppendList<O> {
     /// Visits the entries of `user_key` at or below `tag`, newest first, until
     /// `visit` returns `false`. O(n) until the list is sealed.
     pub fn get(&self, user_key: &[u8], tag: u64, visit: &mut dyn FnMut(u64, &[u8]) -> bool) {
-        let same_key = |key: &[u8], t: u64| self.order.compare((key, t), (user_key, t)).is_eq();
+        let same_key = |key: &[u8]| self.order.same_key(key, user_key);
         if self.seal.is_set() {
             let sorted = self.sorted();
             sorted.scan_from(user_key, tag, &mut |key, t, value| {
-                same_key(key, t) && visit(t, value)
+                same_key(key) && visit(t, value)
             });
             return;
         }
@@ -159,7 +159,7 @@ impl<O: KeyOrder> AppendList<O> {
             // SAFETY: a published node of this list, which is borrowed.
             let entry = unsafe { node.entry() };
             let (key, t) = entry.key();
-            if t <= tag && same_key(key, t) {
+            if t <= tag && same_key(key) {
                 found.push((t, entry.value));
             }
         }

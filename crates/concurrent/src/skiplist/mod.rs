@@ -213,6 +213,12 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
         }
     }
 
+    /// The order of its keys.
+    #[inline]
+    pub fn order(&self) -> &O {
+        &self.order
+    }
+
     /// A cursor that keeps the list alive.
     pub fn iter(self: &Arc<Self>) -> Iter<O, L> {
         Iter::new(Arc::clone(self), false)

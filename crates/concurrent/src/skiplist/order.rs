@@ -11,6 +11,12 @@ pub trait KeyOrder: Send + Sync + 'static {
     /// Compares two entries, each a user key and a tag.
     fn compare(&self, a: (&[u8], u64), b: (&[u8], u64)) -> Ordering;
 
+    /// Whether two user keys are one key, whatever their bytes.
+    #[inline]
+    fn same_key(&self, a: &[u8], b: &[u8]) -> bool {
+        self.compare((a, 0), (b, 0)).is_eq()
+    }
+
     /// A number that does not fall as user keys ascend, to sort by before
     /// looking at whole keys. Always 0 is right, and of no use.
     fn digest(&self, _user_key: &[u8]) -> u64 {
@@ -22,6 +28,10 @@ impl<O: KeyOrder> KeyOrder for Arc<O> {
     #[inline]
     fn compare(&self, a: (&[u8], u64), b: (&[u8], u64)) -> Ordering {
         (**self).compare(a, b)
+    }
+    #[inline]
+    fn same_key(&self, a: &[u8], b: &[u8]) -> bool {
+        (**self).same_key(a, b)
     }
     #[inline]
     fn digest(&self, user_key: &[u8]) -> u64 {
@@ -45,6 +55,11 @@ impl KeyOrder for Bytewise {
             }
         }
         a.0.cmp(b.0).then_with(|| b.1.cmp(&a.1))
+    }
+
+    #[inline(always)]
+    fn same_key(&self, a: &[u8], b: &[u8]) -> bool {
+        a == b
     }
 }
 

@@ -36,8 +36,18 @@
 //! * flushes do not ask, so a key is seen once it is compacted out of level 0,
 //!   and not each time its table is only moved down a level.
 //!
-//! A filter that panics fails the compaction: a database whose background
-//! compaction fails that way takes no more writes until it is opened anew.
+//! # Filters that panic
+//!
+//! A filter, or a factory, that panics fails its compaction with an error of
+//! kind `Aborted` that has the filter's name and the panic's message. Nothing is
+//! lost: the compaction's inputs stay, and its outputs are deleted. As the
+//! filter would meet the same entries again, the failure is a
+//! [`FatalError`](crate::Severity::FatalError), for background compactions and
+//! those on request alike, which return it, too: reads go on; writes, flushes and
+//! compactions are refused with it, also after
+//! [`resume`](crate::DBCommon::resume), until the database is opened anew. It can
+//! be at once; with the same filter it will fail again as soon as the entries are
+//! compacted.
 
 pub use crate::compact::filter::Decision;
 
@@ -46,7 +56,7 @@ use parking_lot::Mutex;
 use std::ffi::{CStr, CString};
 
 /// Decides about values while they are compacted; see the
-/// [module](self)'s documentation. Made by a
+/// [module](self)'s documentation, also for what a panic of it does. Made by a
 /// [`CompactionFilterFactory`](crate::compaction_filter_factory::CompactionFilterFactory).
 pub trait CompactionFilter {
     /// What to do with the value of `key`, which is compacted from `level`.

@@ -28,6 +28,9 @@ pub fn aggregated_table_properties_at_level(level: usize) -> PropertyName {
     PropertyName::at_level("aggregated-table-properties-at-level", level)
 }
 
+/// Events that [listeners](crate::listener) were not told of yet, those being
+/// told included. Not one of RocksDB's.
+pub const NUM_PENDING_EVENTS: &PropName = &PropName::constant(c"whitewater.num-pending-events");
 /// Text: column family statistics, then database statistics.
 pub const STATS: &PropName = &PropName::constant(c"rocksdb.stats");
 /// Text: the table files of every level.

@@ -12,8 +12,12 @@
 //! * Flushes, recovery and moves of files do not ask. A manual compaction
 //!   rewrites files that would otherwise only be moved.
 //!
-//! A panic of the filter fails the job that ran it.
+//! A panic of the filter fails the job that ran it: its tables are deleted, and
+//! its inputs stay. The error has the filter's name and what the panic said. It
+//! is fatal (`db::failure`), whoever asked for the job: the same entries would
+//! meet the same code again.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use whitewater_storage::{Error, ErrorKind, Result};
@@ -91,7 +95,7 @@ impl<'a> ActiveFilter<'a> {
         level: usize,
     ) -> Result<Self> {
         let filter = catch_unwind(AssertUnwindSafe(|| source.start(context)))
-            .map_err(|_| panicked(source))?;
+            .map_err(|panic| panicked(source, &*panic))?;
         Ok(ActiveFilter {
             filter,
             source,
@@ -107,7 +111,7 @@ impl<'a> ActiveFilter<'a> {
     pub fn decide(&mut self, key: &[u8], value: &[u8]) -> Result<Verdict> {
         let (filter, level) = (&mut self.filter, self.level);
         let verdict = catch_unwind(AssertUnwindSafe(|| filter.filter(level, key, value)))
-            .map_err(|_| panicked(self.source))?;
+            .map_err(|panic| panicked(self.source, &*panic))?;
         self.removed += u64::from(verdict == Verdict::Remove);
         Ok(verdict)
     }
@@ -118,11 +122,18 @@ impl<'a> ActiveFilter<'a> {
     }
 }
 
-fn panicked(source: &dyn FilterSource) -> Error {
+fn panicked(source: &dyn FilterSource, panic: &(dyn Any + Send)) -> Error {
     // The name comes from user code as well.
     let name = catch_unwind(AssertUnwindSafe(|| source.name())).unwrap_or_else(|_| "?".to_owned());
     Error::new(
         ErrorKind::Aborted,
-        format_args!("the compaction filter {name} panicked"),
+        format_args!("the compaction filter {name} panicked: {}", text_of(panic)),
     )
+}
+
+/// What a panic said, if it said something.
+fn text_of(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
 }

@@ -40,7 +40,7 @@ use whitewater_storage::blob::BlobIndex;
 use whitewater_storage::entity::{self, ColumnValue};
 use whitewater_storage::key::{
     InternalComparator, MAX_SEQUENCE, SequenceNumber, ValueType, append_internal_key, internal_key,
-    parse_internal_key,
+    parse_internal_key, user_key,
 };
 use whitewater_storage::manifest::BlobGarbage;
 use whitewater_storage::rangedel::RangeTombstone;
@@ -343,7 +343,8 @@ impl<'a> CompactionIter<'a> {
             let (seq, ty) = (entry.seq, entry.ty);
             let same =
                 (self.user_key.as_deref()).is_some_and(|key| self.rules.same(key, entry.user_key));
-            if !same || self.rules.has_timestamps() {
+            // Other orders may call keys of different bytes the same.
+            if !same || !self.rules.comparator.user.is_builtin() {
                 let buffer = self.user_key.get_or_insert_default();
                 buffer.clear();
                 buffer.extend_from_slice(entry.user_key);
@@ -678,7 +679,11 @@ impl<'a> CompactionIter<'a> {
         }
         let value = match payload(ty, stored)? {
             Payload::Blob(range) => match self.rules.blobs {
-                Some(blobs) => full(Some(&blobs.read(self.current_key(), &stored[range])?)),
+                // The base may spell its key otherwise than the operands.
+                Some(blobs) => {
+                    let key = user_key(self.source.key());
+                    full(Some(&blobs.read(key, &stored[range])?))
+                }
                 None => return Ok(None),
             },
             Payload::Value(range) => full(Some(&stored[range])),

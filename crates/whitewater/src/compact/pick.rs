@@ -20,6 +20,8 @@
 //!   and no other running compaction writes into that range.
 //! * I5: what is written to level 0 has the epoch number of the oldest input,
 //!   which by I3 puts it where its inputs were in age.
+//! * I6: where tables may be ingested behind, no input and no output is on the
+//!   last level, so that all there has the number 0 and stays below the rest.
 
 mod fifo;
 mod leveled;
@@ -48,8 +50,12 @@ pub(crate) struct Compaction {
     /// Input files by level, from the start level to the output level.
     pub inputs: Vec<(usize, Vec<Arc<TableFile>>)>,
     pub output_level: usize,
-    /// Nothing older than the inputs may hold keys in their range.
+    /// Nothing older than the inputs may hold keys in their range, nor come to
+    /// do so.
     pub bottommost: bool,
+    /// Tables with any key may come in behind everything there is: what hides
+    /// older entries stays.
+    pub open_behind: bool,
     /// The files can become part of the output level as they are.
     pub trivial_move: bool,
     /// The files are deleted, and nothing is written.
@@ -66,7 +72,8 @@ impl Compaction {
         let mut deeper = self.output_level + 1..self.version.levels.len();
         let holds = |level| self.version.may_hold(level, user, user_key);
         // Beside an output on level 0 there may be older files of that level.
-        self.bottommost || (self.output_level > 0 && !deeper.any(holds))
+        let mut none_older = || self.output_level > 0 && !deeper.any(holds);
+        self.bottommost || (!self.open_behind && none_older())
     }
 }
 
@@ -190,6 +197,11 @@ impl Picker<'_> {
         self.options.compaction_bytes()
     }
 
+    /// The levels that compactions read and write.
+    fn levels(&self) -> usize {
+        self.options.compacted_levels(self.version.levels.len())
+    }
+
     /// The files of `level` that overlap `inputs`, cut cleanly; `None` when one
     /// is being compacted.
     fn output_inputs(&self, level: usize, inputs: &[Arc<TableFile>]) -> Option<Files> {
@@ -267,9 +279,13 @@ impl Picker<'_> {
             let version = self.version;
             !version.overlapping_span(l, self.user, range).is_empty()
         };
+        let open_behind = self.options.reserves_last_level();
         let compaction = Compaction {
             version: self.version.clone(),
-            bottommost: self.ends_level0(&inputs, output_level) && !deeper.any(overlaps),
+            open_behind,
+            bottommost: !open_behind
+                && self.ends_level0(&inputs, output_level)
+                && !deeper.any(overlaps),
             trivial_move: false,
             deletes: false,
             uncompressed: false,
@@ -306,7 +322,7 @@ impl Picker<'_> {
         if compression(output_level) != compression(level) {
             return false;
         }
-        let last = output_level + 1 == self.version.levels.len();
+        let last = output_level + 1 >= self.levels();
         last || files.iter().all(|f| {
             let below = output_level + 1;
             let bytes = self.version.overlapping_bytes(below, self.user, f.range());

@@ -36,8 +36,8 @@ pub(crate) struct Moment {
 pub(crate) struct LevelState {
     /// The level that level-0 files are compacted into; 0 for styles without.
     pub base_level: usize,
-    /// Target bytes per level; `u64::MAX` where there is no limit. Empty for
-    /// styles without levels of growing size.
+    /// Target bytes per level that is compacted; `u64::MAX` where there is no
+    /// limit. Empty for styles without levels of growing size.
     pub target_bytes: Vec<u64>,
     /// (score, level), highest score first; 1.0 and above wants compaction.
     pub scores: Vec<(f64, usize)>,
@@ -89,8 +89,9 @@ pub(crate) fn level_state(
         CompactionStyle::Universal => marks::universal(version, options, moment),
         CompactionStyle::Fifo => marks::fifo(version, options, moment),
     };
+    let levels = options.compacted_levels(version.levels.len());
     let deeper = |count: usize| {
-        let levels = version.levels.iter().skip(1);
+        let levels = version.levels.iter().take(levels).skip(1);
         count + levels.filter(|files| !files.is_empty()).count()
     };
     state.runs = match options.compaction_style {
@@ -103,7 +104,8 @@ pub(crate) fn level_state(
 /// Sorted runs that are idle, by the number that starts a compaction.
 fn universal(version: &Version, options: &CfOptions) -> LevelState {
     let idle = version.levels[0].iter().filter(|f| !f.being_compacted());
-    let deeper = version.levels.iter().skip(1);
+    let levels = options.compacted_levels(version.levels.len());
+    let deeper = version.levels.iter().take(levels).skip(1);
     let deeper = deeper.filter(|files| files.first().is_some_and(|f| !f.being_compacted()));
     let runs = (idle.count() + deeper.count()) as f64;
     let trigger = f64::from(options.level0_file_num_compaction_trigger.max(1));

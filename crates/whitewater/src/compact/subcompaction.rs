@@ -17,6 +17,7 @@ use super::output::OutputContext;
 use super::pick::Compaction;
 use super::source::Part;
 use crate::jobs::guarded;
+use crate::options::compaction::CompactionStyle;
 use crate::read::table_cache::TableCache;
 use parking_lot::Mutex;
 use std::cmp::Ordering;
@@ -30,8 +31,9 @@ const ANCHORS_PER_TABLE: usize = 128;
 
 /// The keys to cut `compaction` at, ascending: up to one less than
 /// `max_subcompactions`, and none that would leave parts smaller than a table.
-/// Only level 0 and what a caller asked for is worth it: other compactions are
-/// small, and run beside each other.
+/// With levels of growing size only level 0 and what a caller asked for is worth
+/// it: other compactions are small, and run beside each other. What universal
+/// compaction merges may be all there is.
 ///
 /// # Errors
 /// Those of opening tables and reading their indexes.
@@ -42,7 +44,9 @@ pub(super) fn cuts(
 ) -> Result<Vec<Vec<u8>>> {
     let max = ctx.db.max_subcompactions as usize;
     let from_level_0 = compaction.inputs.first().is_some_and(|(l, _)| *l == 0);
-    let worth_it = compaction.output_level > 0 && (from_level_0 || is_manual(compaction));
+    let universal = ctx.options.compaction_style == CompactionStyle::Universal;
+    let large = universal || from_level_0 || is_manual(compaction);
+    let worth_it = compaction.output_level > 0 && large;
     if max < 2 || !worth_it {
         return Ok(Vec::new());
     }

@@ -8,7 +8,7 @@ use super::failure::Source;
 use super::{Engine, internal_stats::JobStats};
 use crate::compact::merge_rules::Drops;
 use crate::compact::pick::Compaction;
-use crate::listener::queue::{EventQueue, Happened};
+use crate::listener::queue::{EventQueue, Happened, Trouble};
 use crate::listener::{
     BackgroundErrorInfo, BackgroundErrorReason, BackgroundErrorRecoveryInfo, ColumnFamilyInfo,
     CompactionJobInfo, CompactionJobStats, MemTableInfo, TableFileCreationInfo,
@@ -28,12 +28,18 @@ impl Engine {
     /// When their thread cannot be started.
     pub(super) fn start_events(self: &Arc<Self>) -> Result<()> {
         let engine = Arc::downgrade(self);
-        let panicked = move || {
-            if let Some(engine) = engine.upgrade() {
-                engine.log.error("an event listener panicked");
+        let warn = move |trouble| {
+            let Some(engine) = engine.upgrade() else {
+                return;
+            };
+            match trouble {
+                Trouble::Panicked => engine.log.error("an event listener panicked"),
+                Trouble::Backlog(waiting) => engine.log.warn(&format!(
+                    "event listeners are slow: {waiting} events wait in memory to be told"
+                )),
             }
         };
-        let queue = EventQueue::start(&self.options.listeners, panicked)?;
+        let queue = EventQueue::start(&self.options.listeners, warn)?;
         // The first one stays.
         let _ = self.events.set(queue);
         Ok(())

@@ -81,6 +81,9 @@ pub(crate) fn severity(
             Source::Manifest if error.is_no_space() => Severity::HardError,
             Source::Manifest => Severity::FatalError,
         },
+        // `Aborted` above all: code of the user (a compaction filter, a merge
+        // operator) panicked in a job, and would again. Nothing is damaged, so
+        // opening anew helps, with other code.
         _ => match source {
             Source::Log | Source::Write => Severity::HardError,
             Source::Flush | Source::Compaction | Source::Manifest => Severity::FatalError,

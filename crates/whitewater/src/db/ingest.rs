@@ -18,6 +18,9 @@
 //!    memtable, then their numbers are published, and then writers go on in a
 //!    generation behind them.
 //!
+//! Tables that are ingested *behind* are older than all that is there: they go
+//! to the last level with the number 0, and no memtable is flushed for them.
+//!
 //! Invariants:
 //! * G1: nobody reads a later write without the tables. A reader who has the
 //!   version without them has the memtable before, which nobody writes to any
@@ -37,7 +40,7 @@ use super::internal_stats::Ingested;
 use super::switch::NextLog;
 use crate::compact::output::unix_seconds;
 use crate::external::candidate::Candidate;
-use crate::external::place::{Placed, place};
+use crate::external::place::{Placed, check_behind, place};
 use crate::jobs;
 use crate::listener::ExternalFileIngestionInfo;
 use crate::listener::queue::Happened;
@@ -75,6 +78,9 @@ impl Default for IngestSpec {
     }
 }
 
+/// RocksDB's epoch number of tables that came in behind: older than all others.
+const BEHIND: u64 = 1;
+
 /// Bytes copied at a time.
 const CHUNK: usize = 256 << 10;
 
@@ -96,9 +102,7 @@ impl Engine {
             return Err(Error::invalid("The list of files is empty"));
         }
         if spec.ingest_behind {
-            return Err(Error::invalid(
-                "Can't ingest_behind file in DB with allow_ingest_behind=false",
-            ));
+            check_behind_allowed(cf)?;
         }
         Self::check_healthy(&self.lock_state())?;
         let look = |path: &PathBuf| Candidate::open(&*self.fs, path, &cf.comparator);
@@ -227,6 +231,27 @@ impl Engine {
     }
 }
 
+/// Whether tables may come into `cf` behind what it has.
+fn check_behind_allowed(cf: &ColumnFamilyData) -> Result<()> {
+    let options = cf.options();
+    if cf.comparator.user.timestamp_size() > 0 {
+        return Err(Error::not_supported(
+            "Column family with user-defined timestamps enabled doesn't support ingest behind.",
+        ));
+    }
+    if !options.keeps_last_level_free {
+        return Err(Error::invalid(
+            "Can't ingest_behind file in DB with allow_ingest_behind=false",
+        ));
+    }
+    match options.reserves_last_level() {
+        true => Ok(()),
+        false => Err(Error::not_supported(
+            "ingest_behind: FIFO compaction has no level below the others",
+        )),
+    }
+}
+
 fn dropped(cf: &ColumnFamilyData) -> Error {
     Error::new(
         ErrorKind::ColumnFamilyDropped,
@@ -254,7 +279,8 @@ impl Entrance<'_> {
     ) -> Result<(Vec<usize>, SequenceNumber)> {
         let engine = self.engine;
         let ranges: Vec<_> = incoming.tables.iter().map(|(c, _)| c.range()).collect();
-        let in_memory = self.is_in_memory(&ranges)?;
+        // What comes in behind is below memtables and tables alike.
+        let in_memory = !self.spec.ingest_behind && self.is_in_memory(&ranges)?;
         if in_memory && !self.spec.allow_blocking_flush {
             return Err(Error::invalid("External file requires flush"));
         }
@@ -282,7 +308,10 @@ impl Entrance<'_> {
                     largest,
                     smallest_seqno: seq,
                     largest_seqno: seq,
-                    epoch_number: engine.versions.new_epoch_number(self.cf.id),
+                    epoch_number: match self.spec.ingest_behind {
+                        true => BEHIND,
+                        false => engine.versions.new_epoch_number(self.cf.id),
+                    },
                     oldest_ancester_time: now,
                     file_creation_time: now,
                     tail_size: table.tail_size,
@@ -411,7 +440,17 @@ impl Entrance<'_> {
         let state = self.engine.lock_state();
         let cf = state.cfs.get(&self.cf.id).ok_or_else(|| dropped(self.cf))?;
         let comparator = &self.cf.comparator.user;
-        Ok(place(&cf.version, comparator, cf.levels.base_level, ranges))
+        let num_levels = cf.version.levels.len();
+        if self.spec.ingest_behind {
+            check_behind(&cf.version, comparator, ranges)?;
+            let last = Placed {
+                level: num_levels - 1,
+                overlaps: false,
+            };
+            return Ok(vec![last; ranges.len()]);
+        }
+        let levels = cf.levels.base_level..cf.options().compacted_levels(num_levels);
+        Ok(place(&cf.version, comparator, levels, ranges))
     }
 
     /// The number of each table. One above all writes hides a table from
@@ -423,6 +462,9 @@ impl Entrance<'_> {
         placed: &[Placed],
         in_memory: bool,
     ) -> Result<Vec<SequenceNumber>> {
+        if self.spec.ingest_behind {
+            return Ok(vec![0; tables.len()]);
+        }
         let overlap = in_memory || placed.iter().any(|p| p.overlaps);
         let seen = self.spec.snapshot_consistency && self.engine.snapshots.count() > 0;
         let can = self.spec.allow_global_seqno && tables.iter().all(|(c, _)| c.renumbers);
@@ -432,7 +474,9 @@ impl Entrance<'_> {
                 true => "External SST file V1 does not support global seqno",
             }));
         }
-        if !can || !(overlap || self.spec.snapshot_consistency) {
+        // The number 0 is for what comes in behind, where that is possible.
+        let shared = !self.cf.options().reserves_last_level();
+        if !can || shared && !(overlap || self.spec.snapshot_consistency) {
             return Ok(vec![0; tables.len()]);
         }
         // Tables that overlap each other need an order.

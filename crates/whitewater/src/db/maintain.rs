@@ -234,15 +234,24 @@ impl Engine {
     }
 
     /// After a compaction of `cf` ended, well or not: its files are free again.
+    /// Until [`Engine::purge_ended`] it counts as one that deletes files.
     pub(crate) fn compaction_ended(&self, cf: &ColumnFamilyData) {
         let mut state = self.lock_state();
+        state.purges += 1;
         state.running_compactions -= 1;
         if let Some(cf) = state.cfs.get_mut(&cf.id) {
             cf.score_levels();
         }
     }
 
-    /// Waits until no flush or compaction is running or due.
+    /// A job has deleted the files that it made obsolete.
+    pub(crate) fn purge_ended(&self) {
+        self.lock_state().purges -= 1;
+        self.done.notify_all();
+    }
+
+    /// Waits until no flush or compaction is running or due, and what those
+    /// that ran made obsolete is deleted.
     ///
     /// # Errors
     /// `TimedOut` after `timeout`; the failure that stopped the database.
@@ -261,7 +270,7 @@ impl Engine {
         state.failure.flush.hurry();
         state.failure.compaction.hurry();
         self.work.notify_all();
-        while state.busy() {
+        while state.busy() || state.purges > 0 {
             Self::check_healthy(&state)?;
             if let Some(e) = state.failure.lasting_since(failures) {
                 return Err(e);
@@ -287,6 +296,7 @@ impl Engine {
             // As in RocksDB: they live forever.
             TimeToLive::give(&mut options, 0, &self.options.clock);
         }
+        self.options.inform(&mut options);
         options.validate()?;
         self.options.check_family(&options)?;
         let created = self.create_cf_arc(name, Arc::new(options))?;

@@ -26,13 +26,18 @@ impl Engine {
         end: Option<&[u8]>,
         spec: &ManualSpec,
     ) -> Result<()> {
+        let options = cf.options();
+        let levels = options.compacted_levels(options.num_levels);
         if let Some(level) = spec.target_level
             && spec.change_level
-            && level >= cf.options().num_levels
+            && level >= levels
         {
             return Err(Error::invalid(format_args!(
-                "target level {level} exceeds the number of levels, {}",
-                cf.options().num_levels
+                "target level {level} exceeds the number of levels, {levels}{}",
+                match options.reserves_last_level() {
+                    true => " without the one for what is ingested behind",
+                    false => "",
+                }
             )));
         }
         if !spec.history_low.is_empty() {
@@ -87,10 +92,11 @@ impl Engine {
                 let Some(cf) = state.cfs.get(&cf.id) else {
                     return Ok(());
                 };
-                let last = cf.version.last_level();
+                let levels = cf.options().compacted_levels(cf.version.levels.len());
+                let last = cf.version.last_of(levels);
                 match level {
                     _ if level > last => return Ok(()),
-                    0 => (cf.levels.base_level).clamp(1, cf.version.levels.len() - 1),
+                    0 => (cf.levels.base_level).clamp(1, levels - 1),
                     _ if level < last => level + 1,
                     // The deepest level is rewritten in place, if at all.
                     _ => level,
@@ -155,7 +161,8 @@ impl Engine {
     ) -> Result<Result<()>> {
         let mut refused = Ok(());
         self.compact_picked(cf, |state| {
-            let from = state.version.last_level();
+            let levels = state.options().compacted_levels(state.version.levels.len());
+            let from = state.version.last_of(levels);
             let to = target.unwrap_or_else(|| least_level(state, from));
             if to == from || state.version.num_files(from) == 0 {
                 return None;
@@ -204,6 +211,10 @@ impl Engine {
         };
         let outcome = guarded(|| self.run_compaction(cf, compaction));
         self.compaction_ended(cf);
+        if outcome.is_ok() {
+            self.purge_obsolete_files();
+        }
+        self.purge_ended();
         outcome
     }
 }

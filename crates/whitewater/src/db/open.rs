@@ -448,7 +448,8 @@ pub(super) fn check_wanted(
 ) -> Result<Wanted> {
     options.validate()?;
     let mut wanted = Wanted::new();
-    for (name, cf) in families {
+    for (name, mut cf) in families {
+        options.inform(&mut cf);
         cf.validate()?;
         options.check_family(&cf)?;
         if wanted.insert(name.clone(), Arc::new(cf)).is_some() {
@@ -457,7 +458,11 @@ pub(super) fn check_wanted(
             )));
         }
     }
-    wanted.entry(DEFAULT_CF.to_owned()).or_default();
+    wanted.entry(DEFAULT_CF.to_owned()).or_insert_with(|| {
+        let mut cf = CfOptions::default();
+        options.inform(&mut cf);
+        Arc::new(cf)
+    });
     Ok(wanted)
 }
 

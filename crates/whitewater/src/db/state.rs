@@ -30,6 +30,9 @@ pub(crate) struct DbState {
     pub compaction_threads: ThreadCount,
     pub running_flushes: usize,
     pub running_compactions: usize,
+    /// Jobs that are over but for the files they made obsolete, which are being
+    /// deleted.
+    pub purges: usize,
     /// Manual compactions in progress: automatic ones wait.
     pub manual_compactions: usize,
     pub next_memtable_id: u64,

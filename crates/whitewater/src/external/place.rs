@@ -8,7 +8,9 @@
 use crate::compact::pick::range_is_busy;
 use crate::version::Version;
 use crate::version::range::KeyRange;
+use std::ops::Range;
 use whitewater_storage::key::UserComparator;
+use whitewater_storage::{Error, Result};
 
 /// Where a table goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,12 +22,12 @@ pub(crate) struct Placed {
 }
 
 /// Where tables of these ranges go, each newer than those before it and than
-/// all of `version`. Levels between 0 and `base_level` are left out: with
-/// dynamic level sizes they are not in use.
+/// all of `version`: to level 0 or one of `levels`. Those before them are not in
+/// use with dynamic level sizes, and a last one may be kept free.
 pub(crate) fn place(
     version: &Version,
     comparator: &UserComparator,
-    base_level: usize,
+    levels: Range<usize>,
     ranges: &[KeyRange<'_>],
 ) -> Vec<Placed> {
     let mut placed: Vec<Placed> = Vec::new();
@@ -34,7 +36,7 @@ pub(crate) fn place(
             level: 0,
             overlaps: false,
         };
-        for level in (0..version.levels.len()).filter(|&l| l == 0 || l >= base_level) {
+        for level in std::iter::once(0).chain(levels.start.max(1)..levels.end) {
             let before = placed.iter().zip(ranges);
             let taken = before
                 .filter(|(p, _)| p.level == level)
@@ -53,16 +55,62 @@ pub(crate) fn place(
     placed
 }
 
+/// Checks that tables of these ranges can go to the last level, behind all of
+/// `version` and with the number 0. RocksDB's rules and messages.
+///
+/// # Errors
+/// `NotSupported` if they overlap each other; `InvalidArgument` if they overlap
+/// what is on the last level, or if something above it has the number 0, too.
+pub(crate) fn check_behind(
+    version: &Version,
+    comparator: &UserComparator,
+    ranges: &[KeyRange<'_>],
+) -> Result<()> {
+    for (i, range) in ranges.iter().enumerate() {
+        if ranges[..i].iter().any(|r| r.overlaps(comparator, range)) {
+            return Err(Error::not_supported(
+                "Files with overlapping ranges cannot be ingested with ingestion behind mode.",
+            ));
+        }
+    }
+    let Some((last, above)) = version.levels.split_last() else {
+        return Err(Error::invalid("there is no level to ingest behind"));
+    };
+    let deepest = version.levels.len() - 1;
+    for range in ranges {
+        let taken = !version
+            .overlapping_span(deepest, comparator, *range)
+            .is_empty();
+        if !last.is_empty() && taken {
+            return Err(Error::invalid(
+                "Can't ingest_behind file as it doesn't fit at the last level!",
+            ));
+        }
+    }
+    match above.iter().flatten().find(|f| f.meta.smallest_seqno == 0) {
+        None => Ok(()),
+        Some(file) => Err(Error::invalid(format_args!(
+            "Can't ingest_behind file as despite allow_ingest_behind=true there are files with 0 \
+             seqno in database at upper levels: table file #{}",
+            file.meta.number
+        ))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::version::TableFile;
     use crate::version::testing::{parse_version, range_of};
+    use std::sync::Arc;
+    use whitewater_storage::ErrorKind;
 
     fn placed(version: &str, base_level: usize, ranges: &[&str]) -> Vec<(usize, bool)> {
         let version = parse_version(version);
         let owned: Vec<_> = ranges.iter().map(|r| range_of(r)).collect();
         let ranges: Vec<_> = owned.iter().map(|r| r.borrow()).collect();
-        let placed = place(&version, &UserComparator::Bytewise, base_level, &ranges);
+        let levels = base_level..version.levels.len();
+        let placed = place(&version, &UserComparator::Bytewise, levels, &ranges);
         placed.iter().map(|p| (p.level, p.overlaps)).collect()
     }
 
@@ -105,7 +153,7 @@ mod tests {
             file.set_job(Some((1, 2)));
         }
         let owned = range_of("m-n");
-        let placed = place(&version, &UserComparator::Bytewise, 1, &[owned.borrow()]);
+        let placed = place(&version, &UserComparator::Bytewise, 1..7, &[owned.borrow()]);
         assert_eq!((placed[0].level, placed[0].overlaps), (1, true));
     }
 
@@ -115,9 +163,38 @@ mod tests {
             let version = parse_version("L6: 1:a-c");
             version.levels[6][0].set_job(Some((1, to)));
             let owned = range_of("b-b");
-            let placed = place(&version, &UserComparator::Bytewise, 1, &[owned.borrow()]);
+            let placed = place(&version, &UserComparator::Bytewise, 1..7, &[owned.borrow()]);
             let level = to.saturating_sub(1);
             assert_eq!((placed[0].level, placed[0].overlaps), (level, true));
         }
+    }
+
+    #[test]
+    fn what_goes_behind_needs_room_on_the_last_level() {
+        let check = |version: &str, ranges: &[&str]| {
+            let version = parse_version(version);
+            let owned: Vec<_> = ranges.iter().map(|r| range_of(r)).collect();
+            let ranges: Vec<_> = owned.iter().map(|r| r.borrow()).collect();
+            let checked = check_behind(&version, &UserComparator::Bytewise, &ranges);
+            checked.map_err(|e| e.kind())
+        };
+        let version = "L0: 9:a-z\nL5: 4:a-z\nL6: 1:c-e 2:k-m";
+        assert_eq!(check(version, &["a-b", "f-j", "n-z"]), Ok(()));
+        assert_eq!(check("", &["a-b"]), Ok(()));
+        let taken = Err(ErrorKind::InvalidArgument);
+        assert_eq!(check(version, &["a-b", "d-d"]), taken);
+        let overlap = Err(ErrorKind::NotSupported);
+        assert_eq!(check(version, &["f-h", "a-b", "g-j"]), overlap);
+
+        let version = parse_version("L6: 1:c-e");
+        let mut levels = version.levels.clone();
+        let mut zero = levels[6][0].meta.clone();
+        zero.smallest_seqno = 0;
+        let file = TableFile::new(zero, 4, Arc::default());
+        levels[4].push(file);
+        let version = Version::new(levels, version.open_with.clone());
+        let range = range_of("x-z");
+        let e = check_behind(&version, &UserComparator::Bytewise, &[range.borrow()]);
+        assert!(e.unwrap_err().to_string().contains("0 seqno"));
     }
 }

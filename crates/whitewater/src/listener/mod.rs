@@ -14,8 +14,14 @@
 //! event may be gone by then, and an event that begins something does not hold
 //! that up.
 //!
-//! Events are kept until they are told: one that a listener never returns from
-//! keeps all later ones in memory. Everything that happened before
+//! Events are kept in memory until they are told, without a bound: work that
+//! waited for listeners could wait for itself. They come by flush, compaction
+//! and file, not by write, some hundred bytes each and more with the names of
+//! many files. So a listener must keep up in the long run, and one that never
+//! returns keeps all later events. How many wait is the property
+//! [`NUM_PENDING_EVENTS`](crate::properties::NUM_PENDING_EVENTS); a warning in the
+//! info log says when a listener has returned to more than 1024 of them, and
+//! again when they have doubled. Everything that happened before
 //! the database was closed is told before closing returns, unless the listener
 //! itself closes it. A panic of a listener goes to the info log, and the next
 //! event is told.

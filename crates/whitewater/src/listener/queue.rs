@@ -3,6 +3,11 @@
 //! An event is noted wherever it happens, under whatever locks: that is a push
 //! to a channel. The thread has no locks. It ends when told to, after all that
 //! was noted before.
+//!
+//! The channel has no bound. Nobody who notes an event can wait: writers must
+//! not, those who hold the database mutex cannot, and jobs that waited for a
+//! listener would be waited for by listeners, who may use the database in any
+//! way. So events that wait are counted, and a backlog is warned of.
 
 use super::EventListener;
 use super::info::*;
@@ -10,6 +15,7 @@ use parking_lot::Mutex;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use whitewater_storage::{Error, ErrorKind, Result};
@@ -64,34 +70,57 @@ impl Happened {
     }
 }
 
+/// Events that wait from which on a warning is worth it, once for each time that
+/// they are twice as many.
+pub(crate) const BACKLOG: usize = 1024;
+
+/// What the thread has to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// A listener has panicked.
+    Panicked,
+    /// So many events wait behind one that was just told.
+    Backlog(usize),
+}
+
 /// The way to the thread; there is none without listeners.
 #[derive(Debug, Default)]
 pub(crate) struct EventQueue {
     sender: Option<Sender<Option<Happened>>>,
+    /// Events noted and not told yet, the one being told included.
+    /// Written by: who notes one, before it is sent, and the thread when it was
+    /// told. Read by: a property, and the thread. Publishes nothing: relaxed.
+    waiting: Arc<AtomicUsize>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl EventQueue {
-    /// Starts the thread for `listeners`, if there are any. `panicked` is called
-    /// on it after a listener has panicked.
+    /// Starts the thread for `listeners`, if there are any. `warn` is called on it
+    /// when something is wrong.
     ///
     /// # Errors
     /// `Aborted` when it cannot be started.
-    pub fn start(listeners: &Listeners, panicked: impl Fn() + Send + 'static) -> Result<Self> {
+    pub fn start(listeners: &Listeners, warn: impl Fn(Trouble) + Send + 'static) -> Result<Self> {
         if listeners.0.is_empty() {
             return Ok(EventQueue::default());
         }
         let (sender, receiver) = channel();
-        let listeners = listeners.clone();
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let teller = Teller {
+            listeners: listeners.clone(),
+            waiting: waiting.clone(),
+            warn,
+        };
         let builder = std::thread::Builder::new().name("ww-events".to_owned());
         let thread = builder
-            .spawn(move || tell_all(&receiver, &listeners, &panicked))
+            .spawn(move || teller.tell_all(&receiver))
             .map_err(|e| {
                 let what = format_args!("starting the thread for event listeners: {e}");
                 Error::new(ErrorKind::Aborted, what)
             })?;
         Ok(EventQueue {
             sender: Some(sender),
+            waiting,
             thread: Mutex::new(Some(thread)),
         })
     }
@@ -104,9 +133,17 @@ impl EventQueue {
     /// Notes what `event` describes, if anybody listens.
     pub fn note(&self, event: impl FnOnce() -> Happened) {
         if let Some(sender) = &self.sender {
-            // After the end nobody listens any more.
-            let _ = sender.send(Some(event()));
+            self.waiting.fetch_add(1, Relaxed);
+            if sender.send(Some(event())).is_err() {
+                // After the end nobody listens any more.
+                self.waiting.fetch_sub(1, Relaxed);
+            }
         }
+    }
+
+    /// Events that are not told yet.
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Relaxed)
     }
 
     /// Has all events told that were noted, and ends the thread. By a listener,
@@ -125,11 +162,28 @@ impl EventQueue {
     }
 }
 
-fn tell_all(receiver: &Receiver<Option<Happened>>, listeners: &Listeners, panicked: &dyn Fn()) {
-    while let Ok(Some(event)) = receiver.recv() {
-        for listener in &listeners.0 {
-            if catch_unwind(AssertUnwindSafe(|| event.tell(&**listener))).is_err() {
-                panicked();
+/// What the thread works with.
+struct Teller<W> {
+    listeners: Listeners,
+    waiting: Arc<AtomicUsize>,
+    warn: W,
+}
+
+impl<W: Fn(Trouble)> Teller<W> {
+    fn tell_all(&self, receiver: &Receiver<Option<Happened>>) {
+        let mut worth_a_word = BACKLOG;
+        while let Ok(Some(event)) = receiver.recv() {
+            for listener in &self.listeners.0 {
+                if catch_unwind(AssertUnwindSafe(|| event.tell(&**listener))).is_err() {
+                    (self.warn)(Trouble::Panicked);
+                }
+            }
+            let waiting = self.waiting.fetch_sub(1, Relaxed) - 1;
+            if waiting >= worth_a_word {
+                (self.warn)(Trouble::Backlog(waiting));
+                worth_a_word = waiting.saturating_mul(2);
+            } else if waiting == 0 {
+                worth_a_word = BACKLOG;
             }
         }
     }

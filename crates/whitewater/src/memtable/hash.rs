@@ -1,7 +1,8 @@
 //! Hash tables of lists as memtables: what the two kinds share.
 //!
 //! Keys go to buckets by their prefix, those without a prefix by all their
-//! bytes. Look-ups, and iterators that keep to a prefix, stay in one bucket;
+//! bytes, or all to one bucket where keys of different bytes may be equal (such
+//! keys must have one prefix or none). Look-ups, and iterators that keep to a prefix, stay in one bucket;
 //! other iterators sort a snapshot of everything when they are first
 //! positioned, which is made once only when the memtable is sealed.
 
@@ -11,6 +12,7 @@ use crate::options::prefix::PrefixExtractor;
 use std::fmt::Debug;
 use std::sync::Arc;
 use twox_hash::XxHash3_64;
+use whitewater_concurrent::skiplist::KeyOrder;
 use whitewater_concurrent::sorted::{self, SortedIter};
 use whitewater_storage::Result;
 use whitewater_storage::iter::{BoxedIterator, InternalIterator};
@@ -105,7 +107,11 @@ pub(super) struct HashRep<T> {
 
 impl<T: Buckets> HashRep<T> {
     fn hash(&self, user_key: &[u8]) -> u64 {
-        let group = self.extractor.prefix(user_key).unwrap_or(user_key);
+        let alone = || match self.order.0.is_builtin() {
+            true => user_key,
+            false => &[],
+        };
+        let group = self.extractor.prefix(user_key).unwrap_or_else(alone);
         XxHash3_64::oneshot(group)
     }
 }
@@ -118,7 +124,7 @@ impl<T: Buckets> MemtableRep for HashRep<T> {
         let hash = self.hash(user_key);
         self.table
             .scan_from(hash, user_key, tag, &mut |key, tag, value| {
-                self.order.0.compare(key, user_key).is_eq() && visit(tag, value)
+                self.order.same_key(key, user_key) && visit(tag, value)
             });
     }
     fn iter(self: Arc<Self>) -> BoxedIterator {

@@ -308,6 +308,10 @@ impl Memtable {
         if question.is_some_and(|q| !q.may_contain()) {
             return Ok(());
         }
+        if self.protection.is_on() && !self.comparator.is_builtin() {
+            // The checksum is over the key as it was written.
+            return self.visit_versions(user_key, seq, ctx);
+        }
         let mut outcome = Ok(());
         self.rep
             .get(user_key, pack_tag(seq, SEEK_TYPE), &mut |tag, stored| {
@@ -373,6 +377,17 @@ impl Memtable {
         if question.is_some_and(|q| !q.may_contain()) {
             return Ok(());
         }
+        self.visit_versions(version, seq, ctx)
+    }
+
+    /// Gives `ctx` the entries of a key by a cursor, which shows them with
+    /// their own keys: from `version` on, at `seq`, newest first.
+    fn visit_versions(
+        &self,
+        version: &[u8],
+        seq: SequenceNumber,
+        ctx: &mut GetContext<'_>,
+    ) -> Result<()> {
         let mut entries = self.iter();
         entries.seek(&seek_key(version, seq));
         while entries.valid() {

@@ -15,6 +15,14 @@ impl KeyOrder for UserOrder {
     }
 
     #[inline]
+    fn same_key(&self, a: &[u8], b: &[u8]) -> bool {
+        match &self.0 {
+            UserComparator::Custom(c) => c.compare(a, b).is_eq(),
+            _ => a == b,
+        }
+    }
+
+    #[inline]
     fn digest(&self, user_key: &[u8]) -> u64 {
         match &self.0 {
             UserComparator::Bytewise => first_bytes(user_key),

@@ -39,8 +39,9 @@ impl<O: KeyOrder + Debug> MemtableRep for SkipListRep<O> {
         inserted.count()
     }
     fn get(&self, user_key: &[u8], tag: u64, visit: &mut Visit<'_>) {
+        let order = self.list.order();
         self.list.scan_from(user_key, tag, &mut |key, tag, value| {
-            key == user_key && visit(tag, value)
+            order.same_key(key, user_key) && visit(tag, value)
         });
     }
     fn iter(self: Arc<Self>) -> BoxedIterator {

@@ -64,6 +64,9 @@ option_struct! {
         create_missing_column_families: bool = false;
         /// Refuse to open a database that exists.
         error_if_exists: bool = false;
+        /// Keep the last level of column families free for tables that are
+        /// ingested behind everything else.
+        allow_ingest_behind: bool = false;
         /// Check more and stop earlier. Always so: `false` is refused.
         paranoid_checks: bool = true;
         /// Threads of background flushes and compactions together.
@@ -340,6 +343,8 @@ option_struct! {
     objects {
         /// The order of keys.
         comparator: UserComparator = UserComparator::Bytewise;
+        /// Whether the last level is kept free, by the database's options.
+        keeps_last_level_free: bool = false;
         /// Whether values end with the time at which they were written.
         values_have_times: bool = false;
         /// Combines merge operands.
@@ -555,6 +560,12 @@ impl DbOptions {
         Ok(())
     }
 
+    /// Tells a column family what it has to know of the database's options.
+    pub(crate) fn inform(&self, cf: &mut CfOptions) {
+        cf.keeps_last_level_free = self.allow_ingest_behind;
+        cf.make_room_behind();
+    }
+
     /// Whether obsolete logs go to the archive.
     pub(crate) fn archives_logs(&self) -> bool {
         self.wal_ttl_seconds > 0 || self.wal_size_limit_mb > 0
@@ -625,6 +636,21 @@ impl CfOptions {
         }
         self.check_compression()?;
         self.table.check()
+    }
+
+    /// Whether tables may come in behind everything there is: compactions leave
+    /// the last level to them, and keep what may have to hide them. Files of
+    /// FIFO compaction are in the order of age and not in levels.
+    pub fn reserves_last_level(&self) -> bool {
+        self.keeps_last_level_free && self.compaction_style != CompactionStyle::Fifo
+    }
+
+    /// How many of `num_levels` levels compactions read and write.
+    pub fn compacted_levels(&self, num_levels: usize) -> usize {
+        match self.reserves_last_level() {
+            true => num_levels.saturating_sub(1).max(1),
+            false => num_levels,
+        }
     }
 
     /// `max_compaction_bytes`, or RocksDB's 25 tables when it is 0.

@@ -48,6 +48,7 @@ impl CfOptions {
             .clamp(1, self.max_write_buffer_number - 1);
         let leveled = self.compaction_style == CompactionStyle::Level;
         self.num_levels = self.num_levels.max(if leveled { 2 } else { 1 });
+        self.make_room_behind();
         if self.compaction_style == CompactionStyle::Fifo {
             // Tables are deleted when there are too many.
             self.level0_slowdown_writes_trigger = i32::MAX;
@@ -75,6 +76,14 @@ impl CfOptions {
             *soft = hard;
         }
         self
+    }
+
+    /// Has enough levels for one to be kept free and another to be compacted
+    /// into.
+    pub(super) fn make_room_behind(&mut self) {
+        if self.reserves_last_level() {
+            self.num_levels = self.num_levels.max(3);
+        }
     }
 
     /// Ages that were left to the compaction style.

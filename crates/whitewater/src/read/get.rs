@@ -31,8 +31,9 @@ pub(crate) struct GetContext<'a> {
 
 enum Base {
     Value(Bytes),
-    /// A value in a blob file, which this index says where to find.
-    Blob(Bytes),
+    /// A value in a blob file, which this index says where to find. The user
+    /// key it has there, if that need not be the one looked up.
+    Blob(Bytes, Option<Vec<u8>>),
     Deleted,
 }
 
@@ -113,7 +114,7 @@ impl<'a> GetContext<'a> {
         match payload(ty, &value)? {
             Payload::Operand => self.operands.push(value),
             Payload::Value(range) => self.base = Some(Base::Value(value.slice(range))),
-            Payload::Blob(range) => self.base = Some(Base::Blob(value.slice(range))),
+            Payload::Blob(range) => self.base = Some(Base::Blob(value.slice(range), None)),
             Payload::Deletion => self.base = Some(Base::Deleted),
         }
         Ok(!self.done())
@@ -121,7 +122,13 @@ impl<'a> GetContext<'a> {
 
     /// [`GetContext::entry`] for a parsed key and a value at hand.
     pub fn parsed(&mut self, key: ParsedKey<'_>, value: Bytes) -> Result<bool> {
-        self.entry(key.seq, key.ty, || value)
+        let more = self.entry(key.seq, key.ty, || value)?;
+        if let Some(Base::Blob(_, own @ None)) = &mut self.base
+            && key.user_key != self.user_key
+        {
+            *own = Some(key.user_key.to_vec());
+        }
+        Ok(more)
     }
 
     /// Whether the answer is known. An operand without an operator is known to
@@ -155,7 +162,10 @@ impl<'a> GetContext<'a> {
         }
         let existing = match self.base {
             Some(Base::Value(value)) => Some(value),
-            Some(Base::Blob(index)) => Some(blobs.read(self.user_key, &index)?),
+            Some(Base::Blob(index, key)) => {
+                let key = key.as_deref().unwrap_or(self.user_key);
+                Some(blobs.read(key, &index)?)
+            }
             Some(Base::Deleted) | None => None,
         };
         if self.operands.is_empty() {

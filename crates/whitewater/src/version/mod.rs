@@ -267,7 +267,12 @@ impl Version {
     }
     /// The deepest level with files; 0 when there are none.
     pub fn last_level(&self) -> usize {
-        let last = self.levels.iter().rposition(|files| !files.is_empty());
+        self.last_of(self.levels.len())
+    }
+    /// The deepest of the first `count` levels with files; 0 when there are none.
+    pub fn last_of(&self, count: usize) -> usize {
+        let levels = &self.levels[..count.min(self.levels.len())];
+        let last = levels.iter().rposition(|files| !files.is_empty());
         last.unwrap_or(0)
     }
     /// Where the files of `level` (not 0) that overlap `range` stand.

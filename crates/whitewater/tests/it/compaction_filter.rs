@@ -219,6 +219,62 @@ fn a_factory_makes_a_filter_for_each_compaction() {
 }
 
 #[test]
+fn a_filter_that_panics_in_the_background_stops_writes_until_the_next_opening() {
+    let fs = MemFs::new();
+    let mut opts = tiny_on(fs.clone());
+    opts.set_level_zero_file_num_compaction_trigger(2);
+    opts.set_compaction_filter("angry", |_, key, _| {
+        assert_ne!(key, b"key50", "expected by the test");
+        Decision::Keep
+    });
+    let db = DB::open(&opts, DIR).unwrap();
+    let mut written = 0;
+    // Flushes go on until a compaction has failed.
+    let failure = loop {
+        let put = db.put(format!("key{:02}", written % 100), written.to_string());
+        let flushed = put.and_then(|()| {
+            written += 1;
+            db.flush()
+        });
+        if let Err(e) = flushed {
+            break e;
+        }
+    };
+    assert_eq!(failure.kind(), ErrorKind::Aborted);
+    assert_eq!(failure.severity(), whitewater::Severity::FatalError);
+    let text = failure.to_string();
+    assert!(
+        text.contains("the compaction filter angry panicked") && text.contains("expected by"),
+        "{text}"
+    );
+    assert_eq!(
+        db.resume().unwrap_err(),
+        failure,
+        "not without opening anew"
+    );
+    assert_eq!(db.put("x", "y").unwrap_err(), failure);
+    let newest = |key: usize| {
+        (0..written)
+            .rfind(|i| i % 100 == key)
+            .map(|i| i.to_string())
+    };
+    let check = |db: &DB| {
+        for key in 0..100 {
+            let value = db.get(format!("key{key:02}")).unwrap();
+            let value = value.map(|v| String::from_utf8(v).unwrap());
+            assert_eq!(value, newest(key), "{key}");
+        }
+    };
+    check(&db);
+    drop(db);
+    let db = DB::open(&tiny_on(fs), DIR).unwrap();
+    check(&db);
+    db.put("x", "y").unwrap();
+    compact(&db, BottommostLevelCompaction::Force).unwrap();
+    check(&db);
+}
+
+#[test]
 fn a_filter_that_panics_fails_the_job_and_leaves_nothing_behind() {
     let fs = MemFs::new();
     let mut opts = manual_only(&fs);

@@ -1,20 +1,24 @@
-//! Orders of keys that callers give: databases against a model, with range
-//! deletions, snapshots and compactions.
+//! Orders of keys that callers give: databases against a model, with merges,
+//! range deletions, snapshots and compactions.
 
-use crate::harness::{Db, tiny};
+use crate::harness::{Db, MEMTABLES, set_memtable, tiny};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::cmp::Ordering;
 use std::sync::Arc;
 use whitewater::fs::mem::MemFs;
-use whitewater::{Options, ReadOptions, WriteBatch};
+use whitewater::{
+    BlockBasedOptions, CommitProtocol, DataBlockIndexType, Options, ReadOptions, SliceTransform,
+    WriteBatch,
+};
 
 const DIR: &str = "/db";
 
 type Order = fn(&[u8], &[u8]) -> Ordering;
 
-/// Orders in which bytes say little: reversed, by length, by the last byte.
-const ORDERS: [(&str, Order); 3] = [
+/// Orders in which bytes say little: reversed, by length, by the last byte, and
+/// two that call different bytes equal: without case, and by length alone.
+const ORDERS: [(&str, Order); 5] = [
     ("reverse", |a, b| b.cmp(a)),
     ("by_length", |a, b| {
         a.len().cmp(&b.len()).then_with(|| b.cmp(a))
@@ -22,7 +26,13 @@ const ORDERS: [(&str, Order); 3] = [
     ("by_last", |a, b| {
         a.last().cmp(&b.last()).then_with(|| a.cmp(b))
     }),
+    ("without_case", without_case),
+    ("length_alone", |a, b| a.len().cmp(&b.len())),
 ];
+
+fn without_case(a: &[u8], b: &[u8]) -> Ordering {
+    a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())
+}
 
 /// Keys as last written and their values, in order.
 #[derive(Clone)]
@@ -41,6 +51,14 @@ impl Model {
             Ok(i) => self.entries[i] = (key.to_vec(), value.to_vec()),
             Err(i) => self.entries.insert(i, (key.to_vec(), value.to_vec())),
         }
+    }
+
+    fn merge(&mut self, key: &[u8], operand: &[u8]) {
+        let mut value = self
+            .get(key)
+            .map_or(Vec::new(), |v| [&v, &b","[..]].concat());
+        value.extend_from_slice(operand);
+        self.put(key, &value);
     }
 
     fn delete(&mut self, key: &[u8]) {
@@ -85,8 +103,9 @@ fn check(db: &Db, model: &Model, mut read: impl FnMut() -> ReadOptions, rng: &mu
     assert_eq!(expected.next(), None);
     let mut expected = model.entries.iter().rev();
     it.seek_to_last();
-    while let Some((_, value)) = it.item() {
-        assert_eq!(Some(value), expected.next().map(|(_, v)| &v[..]));
+    while let Some((key, value)) = it.item() {
+        let (k, v) = expected.next().expect("no more than the model");
+        assert_eq!((key, value), (&k[..], &v[..]));
         it.prev();
     }
     it.status().expect("no failure");
@@ -101,12 +120,23 @@ fn check(db: &Db, model: &Model, mut read: impl FnMut() -> ReadOptions, rng: &mu
     assert_eq!(it.value(), at.and_then(value));
 }
 
-fn run(seed: u64, name: &'static str, order: Order) {
-    let rng = &mut StdRng::seed_from_u64(seed);
-    let fs = MemFs::new();
+/// Options for [`run`] with an order.
+fn options(name: &str, order: Order) -> Options {
     let mut o: Options = tiny();
-    o.set_fs(Arc::new(fs));
+    o.set_fs(Arc::new(MemFs::new()));
     o.set_comparator(name, Box::new(order));
+    // Both would tell equal keys of different bytes apart.
+    o.set_memtable_whole_key_filtering(false);
+    o.set_prefix_extractor(SliceTransform::create("none", |key| key, Some(|_| false)));
+    let mut table = BlockBasedOptions::default();
+    table.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
+    table.set_block_restart_interval(2);
+    o.set_block_based_table_factory(&table);
+    o
+}
+
+fn run(seed: u64, mut o: Options, order: Order) {
+    let rng = &mut StdRng::seed_from_u64(seed);
     if rng.random_bool(0.3) {
         o.set_max_subcompactions(3);
     }
@@ -140,6 +170,11 @@ fn run(seed: u64, name: &'static str, order: Order) {
                     ends.sort_by(|a, b| order(a, b));
                     db.compact_range(Some(&ends[0]), Some(&ends[1]));
                 }
+                9..14 => {
+                    let operand = format!("{round}+{i}");
+                    model.merge(&key, operand.as_bytes());
+                    db.merge(&key, &operand).expect("writes");
+                }
                 _ => {
                     let value = format!("{round} {i}");
                     model.put(&key, value.as_bytes());
@@ -169,7 +204,69 @@ fn run(seed: u64, name: &'static str, order: Order) {
 fn given_orders_agree_with_a_model() {
     for (name, order) in ORDERS {
         for seed in 0..15 {
-            run(seed, name, order);
+            run(seed, options(name, order), order);
         }
     }
+}
+
+#[test]
+fn memtables_ask_the_order_which_keys_are_equal() {
+    for (i, memtable) in MEMTABLES.into_iter().enumerate() {
+        if memtable == "art" {
+            continue; // serves the built-in orders only
+        }
+        for (j, (name, order)) in ORDERS.into_iter().enumerate() {
+            for protection in [0, 8] {
+                let mut o = options(name, order);
+                let nothing = SliceTransform::create("none", |key| key, Some(|_| false));
+                set_memtable(&mut o, memtable);
+                o.set_prefix_extractor(nothing);
+                o.set_memtable_protection_bytes_per_key(protection);
+                run((i * 10 + j) as u64, o, order);
+            }
+        }
+    }
+}
+
+#[test]
+fn values_overwritten_in_place_are_found_under_each_spelling() {
+    for protection in [0, 8] {
+        let mut o = options("without_case", without_case);
+        o.set_allow_concurrent_memtable_write(false);
+        o.set_commit_protocol(CommitProtocol::Grouped);
+        o.set_inplace_update_support(true);
+        o.set_memtable_protection_bytes_per_key(protection);
+        let db = Db::open(&o, DIR).expect("opens");
+        for (key, value) in [("Key", "first"), ("kEY", "next"), ("keY", "longer value")] {
+            db.put(key, value).expect("writes");
+            for spelling in ["key", "KEY", key] {
+                let found = db.get(spelling).expect("reads");
+                assert_eq!(found.as_deref(), Some(value.as_bytes()), "{spelling}");
+            }
+        }
+        db.flush().expect("flushes");
+        assert_eq!(db.get("key"), Ok(Some(b"longer value".to_vec())));
+    }
+}
+
+/// Filters hold bytes: whoever asks for one with such an order gets what is
+/// documented, and what iterators show is right all the same.
+#[test]
+fn filters_know_keys_by_their_bytes() {
+    let mut o = options("without_case", without_case);
+    let mut table = BlockBasedOptions::default();
+    table.set_bloom_filter(20.0, false);
+    o.set_block_based_table_factory(&table);
+    let db = Db::open(&o, DIR).expect("opens");
+    db.put("Key", "value").expect("writes");
+    db.flush().expect("flushes");
+    assert_eq!(db.get("Key"), Ok(Some(b"value".to_vec())));
+    let mut it = db.raw_iterator();
+    it.seek("kEY");
+    assert_eq!(it.item(), Some((&b"Key"[..], &b"value"[..])));
+    let no_filter: Vec<_> = ["key", "kEY", "KEY", "keY"]
+        .iter()
+        .map(|spelling| db.get(spelling).expect("reads"))
+        .collect();
+    assert!(no_filter.contains(&None), "a filter that hashes bytes");
 }

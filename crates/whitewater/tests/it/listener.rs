@@ -249,6 +249,61 @@ fn failures_and_recoveries_are_told() {
 }
 
 #[test]
+fn events_wait_for_a_slow_listener_and_are_counted() {
+    /// Held up in its first event until somebody lets it go.
+    struct Slow {
+        gate: Mutex<Option<std::sync::mpsc::Receiver<()>>>,
+        told: Mutex<Vec<u64>>,
+    }
+    impl EventListener for Slow {
+        fn on_memtable_sealed(&self, info: &MemTableInfo) {
+            if let Some(gate) = self.gate.lock().unwrap().take() {
+                // Let go by a message, or because the test has failed.
+                let _ = gate.recv();
+            }
+            self.told.lock().unwrap().push(info.id);
+        }
+    }
+    let (go_on, gate) = std::sync::mpsc::channel();
+    let slow = Arc::new(Slow {
+        gate: Mutex::new(Some(gate)),
+        told: Mutex::default(),
+    });
+    let fs = MemFs::new();
+    let mut o = options(slow.clone());
+    o.set_fs(Arc::new(fs.clone()));
+    o.set_disable_auto_compactions(true);
+    o.set_level_zero_slowdown_writes_trigger(i32::MAX);
+    o.set_level_zero_stop_writes_trigger(i32::MAX);
+    let dir = std::path::Path::new("/db");
+    let db = DB::open(&o, dir).unwrap();
+    let pending = || {
+        let name = whitewater::properties::NUM_PENDING_EVENTS;
+        db.property_int_value(name).unwrap().unwrap()
+    };
+    assert_eq!(pending(), 0);
+    // Neither writers nor flushes wait for it: four events each, at least.
+    let flushes = 300;
+    for i in 0..flushes {
+        db.put(b"key", i.to_string()).unwrap();
+        db.flush().unwrap();
+    }
+    assert!(pending() > 1024, "{}", pending());
+    go_on.send(()).unwrap();
+    while pending() > 0 {
+        std::thread::yield_now();
+    }
+    let told = slow.told.lock().unwrap().clone();
+    assert_eq!(told.len(), flushes);
+    assert!(told.is_sorted(), "in order");
+    drop(db);
+    let log = whitewater::fs::read_file(&fs, &dir.join("LOG"), 1 << 30).unwrap();
+    let log = String::from_utf8(log).unwrap();
+    let warned = log.matches("events wait in memory").count();
+    assert_eq!(warned, 1, "once, as they only get fewer: {log}");
+}
+
+#[test]
 fn a_listener_may_use_the_database_and_panic() {
     #[derive(Default)]
     struct Writer {

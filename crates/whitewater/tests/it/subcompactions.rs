@@ -11,8 +11,8 @@ use whitewater::fs::Fs;
 use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
 use whitewater::fs::mem::MemFs;
 use whitewater::{
-    BottommostLevelCompaction, CompactOptions, DB, DBCompressionType, ErrorKind, IteratorMode,
-    Options, WriteBatch,
+    BottommostLevelCompaction, CompactOptions, DB, DBCompactionStyle, DBCompressionType, ErrorKind,
+    IteratorMode, Options, UniversalCompactOptions, WaitForCompactOptions, WriteBatch,
 };
 
 fn options(fs: impl Fs, parts: u32) -> Options {
@@ -134,6 +134,63 @@ fn parts_make_what_one_run_makes() {
             assert_eq!(entries, left.len() as u64, "nothing dead is left");
         }
     }
+}
+
+/// What the options of [`universal`] merge by themselves: runs that are alike in
+/// size, so that some go above the oldest one.
+#[test]
+fn universal_compactions_are_cut_below_level_0() {
+    for seed in 0..3 {
+        let mut expected = None;
+        for parts in [1, 4] {
+            let fs = MemFs::new();
+            let db = DB::open(&universal(fs.clone(), parts), DIR).unwrap();
+            // The oldest run, larger than all that follows.
+            for n in 0..6000 {
+                db.put(key(n), "v".repeat(60)).unwrap();
+            }
+            db.compact_range(None::<&[u8]>, None::<&[u8]>);
+            let oldest = parts_logged(&fs).len();
+            let snapshot = db.snapshot();
+            fill(&db, seed);
+            db.wait_for_compact(&WaitForCompactOptions::default())
+                .unwrap();
+            let automatic = &parts_logged(&fs)[oldest..];
+            if parts > 1 {
+                assert!(automatic.iter().any(|&n| n > 1), "{automatic:?}");
+            } else {
+                assert!(automatic.iter().all(|&n| n == 1), "{automatic:?}");
+            }
+            let live = db.live_files().unwrap();
+            let mut levels: Vec<_> = live.iter().map(|f| f.level).collect();
+            levels.sort_unstable();
+            levels.dedup();
+            assert!(levels.iter().any(|l| (1..6).contains(l)), "{levels:?}");
+            let now = content(&db);
+            assert_eq!(snapshot.iterator(IteratorMode::Start).count(), 6000);
+            assert_eq!(*expected.get_or_insert_with(|| now.clone()), now);
+            drop(snapshot);
+            db.compact_range(None::<&[u8]>, None::<&[u8]>);
+            assert_eq!(content(&db), now);
+            let entries: u64 = db.live_files().unwrap().iter().map(|f| f.num_entries).sum();
+            assert_eq!(entries, now.len() as u64, "nothing dead is left");
+            drop(db);
+            let db = DB::open(&universal(fs, parts), DIR).unwrap();
+            assert_eq!(content(&db), now);
+        }
+    }
+}
+
+fn universal(fs: impl Fs, parts: u32) -> Options {
+    let mut o = options(fs, parts);
+    o.set_disable_auto_compactions(false);
+    o.set_compaction_style(DBCompactionStyle::Universal);
+    o.set_level_zero_file_num_compaction_trigger(3);
+    let mut universal = UniversalCompactOptions::default();
+    universal.set_max_size_amplification_percent(10_000);
+    universal.set_size_ratio(100);
+    o.set_universal_compaction_options(&universal);
+    o
 }
 
 #[test]

@@ -281,7 +281,11 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.engine().full_history_ts_low(cf.inner().data())
     }
 
-    /// Waits until no flush or compaction is running or due.
+    /// Waits until no flush or compaction is running or due, and the files that
+    /// those made obsolete are deleted: tables, and logs that nothing needs any
+    /// more. Kept are what readers still use, logs that are archived or kept for
+    /// reuse, and everything while
+    /// [deletions are disabled](Self::disable_file_deletions).
     ///
     /// # Errors
     /// `TimedOut` when that takes longer than the options allow; the failure

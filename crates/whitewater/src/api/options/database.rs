@@ -33,6 +33,30 @@ impl Options {
         self.db.error_if_exists = enabled;
     }
 
+    /// Keep the last level of each column family free for tables that are
+    /// [ingested behind](crate::IngestExternalFileOptions::set_ingest_behind)
+    /// everything there is. Default false. Cannot change while the database is
+    /// open.
+    ///
+    /// To be set from a column family's first write on: compactions give
+    /// entries the sequence number 0 otherwise, and nothing can come in behind
+    /// those. With it
+    ///
+    /// * no compaction reads or writes the last level, manual ones neither, and
+    ///   there are at least 3 levels, if need be one more than was asked for;
+    /// * deletions stay, for they may have to hide what comes in later, and
+    ///   sequence numbers, too, which takes room; only a single deletion goes
+    ///   once it has met its value, and then hides nothing;
+    /// * other ingested tables stay above the last level.
+    ///
+    /// Without it again, the last level is compacted like others, and what was
+    /// kept goes. This holds for universal and leveled compaction (RocksDB
+    /// supports it for universal compaction only); column families with FIFO
+    /// compaction are as without it.
+    pub fn set_allow_ingest_behind(&mut self, val: bool) {
+        self.db.allow_ingest_behind = val;
+    }
+
     /// Check more, and stop writes after a failed background job. Default
     /// true, which is all there is: opening with false is refused as
     /// `NotSupported`.
@@ -94,9 +118,10 @@ impl Options {
     /// Threads that one compaction is shared out among, at most: its keys are
     /// cut into parts of about equal bytes, none smaller than a table, and each
     /// is merged by a thread of its own. They come on top of the background
-    /// jobs' threads. Compactions out of level 0 and those that a caller asked
-    /// for are cut, others are not. Default 1; 0 counts as that. Cannot change
-    /// while the database is open.
+    /// jobs' threads. With leveled compaction those out of level 0 and those
+    /// that a caller asked for are cut, others are not; with universal
+    /// compaction all that write to another level than 0. Default 1; 0 counts
+    /// as that. Cannot change while the database is open.
     pub fn set_max_subcompactions(&mut self, num: u32) {
         self.db.max_subcompactions = num;
     }

@@ -238,7 +238,8 @@ impl Options {
 
     /// Whether whole keys go into the memtables' Bloom filter, which
     /// [`set_memtable_prefix_bloom_ratio`](Self::set_memtable_prefix_bloom_ratio)
-    /// makes. Default false. Cannot be changed while the database is open.
+    /// makes. Default false. Cannot be changed while the database is open. Not
+    /// for a [comparator](Self::set_comparator) that calls different bytes equal.
     pub fn set_memtable_whole_key_filtering(&mut self, whole_key_filter: bool) {
         self.cf.memtable_whole_key_filtering = whole_key_filter;
     }
@@ -437,6 +438,24 @@ impl Options {
     ///
     /// The function must be `Send` and `Sync`, as it is called by many threads;
     /// the `rocksdb` crate does not ask for that.
+    ///
+    /// Keys that compare as equal are one key, whatever their bytes: it is shown
+    /// as it was last written, or last merged into (with
+    /// [in-place updates](Self::set_inplace_update_support) as it was written
+    /// when its entry was made). But what hashes keys goes by their bytes. With
+    /// an order that calls different bytes equal
+    ///
+    /// * a filter with whole keys
+    ///   ([`set_bloom_filter`](crate::BlockBasedOptions::set_bloom_filter),
+    ///   [`set_memtable_whole_key_filtering`](Self::set_memtable_whole_key_filtering))
+    ///   hides a key from look-ups under another spelling: do not ask for one;
+    /// * keys that are equal must have the same
+    ///   [prefix](Self::set_prefix_extractor), or none.
+    ///
+    /// Whether an order does so cannot be known, so neither is refused; RocksDB
+    /// does not refuse them, either. Hash tables in data blocks
+    /// ([`BinaryAndHash`](crate::DataBlockIndexType::BinaryAndHash)) are left out
+    /// with every order that is not built in.
     ///
     /// ```
     /// use whitewater::Options;

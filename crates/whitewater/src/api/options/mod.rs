@@ -240,6 +240,9 @@ mod tests {
                 o.create_missing_column_families(true);
             }),
             ("error_if_exists", "true", |o| o.set_error_if_exists(true)),
+            ("allow_ingest_behind", "true", |o| {
+                o.set_allow_ingest_behind(true);
+            }),
             ("paranoid_checks", "false", |o| o.set_paranoid_checks(false)),
             ("max_background_jobs", "5", |o| o.set_max_background_jobs(5)),
             ("max_background_jobs", "6", |o| o.increase_parallelism(6)),

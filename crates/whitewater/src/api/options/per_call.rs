@@ -372,8 +372,16 @@ impl IngestExternalFileOptions {
     }
 
     /// Whether the tables go below everything there is, as if they had been
-    /// written first. Refused by databases that do not keep their last level
-    /// free for that, which none does so far. Default false.
+    /// written first: of keys that exist, or are deleted, nothing changes. They
+    /// go to the last level, with the sequence number 0, so snapshots taken
+    /// before see them, too. Default false.
+    ///
+    /// Refused as `InvalidArgument` by databases without
+    /// [`allow_ingest_behind`](crate::Options::set_allow_ingest_behind), for
+    /// ranges of keys that overlap a table of the last level, and when another
+    /// table has entries with the number 0, because the option was not set from
+    /// the start; as `NotSupported` for tables that overlap each other, with
+    /// user-defined timestamps and with FIFO compaction.
     pub fn set_ingest_behind(&mut self, v: bool) {
         self.spec.ingest_behind = v;
     }

@@ -78,8 +78,10 @@ impl BlockBasedOptions {
     /// The filter holds whole keys, unless
     /// [`set_whole_key_filtering`](Self::set_whole_key_filtering) is off, and
     /// prefixes with a
-    /// [prefix extractor](crate::Options::set_prefix_extractor). The text form
-    /// is RocksDB's `filter_policy=bloomfilter:10`.
+    /// [prefix extractor](crate::Options::set_prefix_extractor). Whole keys by
+    /// their bytes: not for a
+    /// [comparator](crate::Options::set_comparator) that calls different bytes
+    /// equal. The text form is RocksDB's `filter_policy=bloomfilter:10`.
     pub fn set_bloom_filter(&mut self, bits_per_key: f64, _block_based: bool) {
         self.table.filter_policy = Some(FilterPolicy::Bloom { bits_per_key });
     }

@@ -30,7 +30,7 @@ impl Picker<'_> {
         comparator: &InternalComparator,
         cursor: &mut CompactCursor,
     ) -> Option<Compaction> {
-        if self.version.levels.len() < 2 {
+        if self.levels() < 2 {
             return None;
         }
         self.by_score(state, comparator, cursor)
@@ -178,7 +178,7 @@ impl Picker<'_> {
     ) -> Option<Compaction> {
         let stays = match way {
             Way::Down => false,
-            Way::DownOrStay => level == self.version.last_level(),
+            Way::DownOrStay => level == self.version.last_of(self.levels()),
             Way::Stay => true,
         };
         let output = match level {

@@ -43,8 +43,8 @@ pub(crate) fn pick_manual(
     Some(picked.ok_or(()))
 }
 
-/// Picks all files of the column family into the last level, for universal
-/// compaction. `None` when there are none; `Some(Err(()))` when some are being
+/// Picks all files of the column family into the last level that compactions
+/// write, for universal compaction. `None` when there are none; `Some(Err(()))` when some are being
 /// compacted: try later.
 pub(crate) fn pick_all(
     version: &Arc<Version>,
@@ -56,7 +56,7 @@ pub(crate) fn pick_all(
         options,
         user: &comparator.user,
     };
-    let levels = version.levels.iter().enumerate();
+    let levels = version.levels.iter().enumerate().take(picker.levels());
     let inputs: Vec<(usize, Files)> = levels.map(|(l, files)| (l, files.clone())).collect();
     if inputs.iter().all(|(_, files)| files.is_empty()) {
         return None;
@@ -64,7 +64,7 @@ pub(crate) fn pick_all(
     if inputs.iter().any(|(_, files)| any_busy(files)) {
         return Some(Err(()));
     }
-    let last = version.levels.len() - 1;
+    let last = picker.levels() - 1;
     Some(picker.finish(inputs, last, "ManualCompaction").ok_or(()))
 }
 

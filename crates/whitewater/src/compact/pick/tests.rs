@@ -340,6 +340,7 @@ fn level0_is_merged_in_itself_while_its_base_is_busy() {
         inputs: Vec::new(),
         output_level: 0,
         bottommost: false,
+        open_behind: false,
         trivial_move: false,
         deletes: false,
         uncompressed: false,
@@ -662,4 +663,59 @@ fn what_moves_up_keeps_others_out_of_the_levels_it_passes() {
     assert!(moving.is_some());
     assert_eq!(busy(b"b"), [3, 4, 5]);
     assert_eq!(busy(b"d"), [0; 0]);
+}
+
+/// I6, for both styles, with levels of fixed and of chosen sizes.
+#[test]
+fn a_last_level_that_is_kept_free_is_not_compacted() {
+    let reserving = |o: CfOptions| CfOptions {
+        keeps_last_level_free: true,
+        ..o
+    };
+    let dynamic = CfOptions {
+        level_compaction_dynamic_level_bytes: true,
+        ..options()
+    };
+    let universal = CfOptions {
+        compaction_style: CompactionStyle::Universal,
+        ..options()
+    };
+    let level0 = "L0: 9:a-c 8:b-f 7:a-b 6:a-b";
+    for (o, text, without, with) in [
+        (
+            &options(),
+            level0,
+            "0: 9 8 7 6 -> 1, bottom",
+            "0: 9 8 7 6 -> 1",
+        ),
+        (
+            &dynamic,
+            level0,
+            "0: 9 8 7 6 -> 6, bottom",
+            "0: 9 8 7 6 -> 5",
+        ),
+        (
+            &universal,
+            level0,
+            "0: 9 8 7 6 -> 6, bottom",
+            "0: 9 8 7 6 -> 5",
+        ),
+        // What is on the last level is nobody's business.
+        (
+            &options(),
+            "L5: 2:a-c@99000000\nL6: 1:a-c",
+            "5: 2 + 6: 1 -> 6, bottom",
+            "none",
+        ),
+    ] {
+        assert_eq!(auto(text, o), without, "{text}");
+        assert_eq!(auto(text, &reserving(o.clone())), with, "{text}");
+    }
+    let comparator = InternalComparator::default();
+    let v = parse_version("L0: 9:a-c\nL3: 3:a-c\nL6: 1:a-c");
+    let all = pick_all(&v, &reserving(universal), &comparator);
+    let all = all.expect("files").expect("idle");
+    assert_eq!(describe(&all), "0: 9 + 3: 3 -> 5");
+    // What may have to hide something later stays.
+    assert!(!all.key_not_below(&comparator.user, b"x"));
 }

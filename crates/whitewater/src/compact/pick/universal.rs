@@ -68,7 +68,7 @@ impl Picker<'_> {
     fn runs(&self) -> Vec<Run> {
         let levels = &self.version.levels;
         let newest = levels[0].iter().map(|f| Run::new(0, vec![f.clone()]));
-        let deeper = levels.iter().enumerate().skip(1);
+        let deeper = levels.iter().enumerate().take(self.levels()).skip(1);
         let deeper = deeper.filter(|(_, files)| !files.is_empty());
         newest
             .chain(deeper.map(|(level, files)| Run::new(level, files.clone())))
@@ -155,7 +155,7 @@ impl Picker<'_> {
     /// than the first of them; else the file with what it overlaps in the next
     /// level that has data.
     fn requested(&self, runs: &[Run], state: &LevelState) -> Option<Compaction> {
-        if self.version.levels.len() == 1 {
+        if self.levels() == 1 {
             let (_, newer) = runs.split_last()?;
             let start = newer
                 .iter()
@@ -179,7 +179,7 @@ impl Picker<'_> {
             if any_busy(&files) {
                 return None;
             }
-            let last = self.version.levels.len() - 1;
+            let last = self.levels() - 1;
             let with_data = (level + 1..=last).find(|&l| self.version.num_files(l) > 0);
             let output = with_data.unwrap_or(if level == 0 { last } else { level + 1 });
             let below = self.output_inputs(output, &files)?;
@@ -192,7 +192,7 @@ impl Picker<'_> {
     /// above the run that follows them.
     fn merge(&self, runs: &[Run], span: Range<usize>, reason: &'static str) -> Option<Compaction> {
         let output_level = match runs.get(span.end) {
-            None => self.version.levels.len() - 1,
+            None => self.levels() - 1,
             Some(older) => older.level.saturating_sub(1),
         };
         let mut inputs: Vec<(usize, Files)> = Vec::new();

@@ -10,12 +10,13 @@ const SCORE_SCALE: f64 = 10.0;
 
 /// Computes targets and scores.
 pub(super) fn level_state(version: &Version, options: &CfOptions) -> LevelState {
-    if version.levels.len() < 2 {
+    let num_levels = options.compacted_levels(version.levels.len());
+    if num_levels < 2 {
         return LevelState::default(); // nowhere to compact to
     }
     let targets = match options.level_compaction_dynamic_level_bytes {
-        true => dynamic_targets(version, options),
-        false => static_targets(version.levels.len(), options),
+        true => dynamic_targets(version, num_levels, options),
+        false => static_targets(num_levels, options),
     };
     let scores = scores(version, options, &targets);
     let pending_bytes = pending_bytes(version, options, &targets);
@@ -30,6 +31,7 @@ pub(super) fn level_state(version: &Version, options: &CfOptions) -> LevelState 
 
 struct Targets {
     base_level: usize,
+    /// Of each level that compactions read and write.
     bytes: Vec<u64>,
     /// The deepest level that the data does not need any more.
     lowest_unnecessary: Option<usize>,
@@ -63,8 +65,7 @@ fn static_targets(num_levels: usize, options: &CfOptions) -> Targets {
 
 /// Targets that follow from the largest level upwards, so that the last level
 /// holds most of the data however little there is.
-fn dynamic_targets(version: &Version, options: &CfOptions) -> Targets {
-    let num_levels = version.levels.len();
+fn dynamic_targets(version: &Version, num_levels: usize, options: &CfOptions) -> Targets {
     let mut targets = Targets {
         base_level: num_levels - 1,
         bytes: vec![u64::MAX; num_levels],
@@ -111,7 +112,7 @@ fn scores(version: &Version, options: &CfOptions, targets: &Targets) -> Vec<(f64
     // Bytes on their way down from the levels above.
     let mut incoming = version.level_bytes(0) as f64;
     let mut scores = vec![(level0_score(version, options, targets), 0)];
-    for level in 1..version.levels.len() - 1 {
+    for level in 1..targets.bytes.len() - 1 {
         let score = level_score(version, options, targets, level, incoming);
         scores.push((score, level));
         let total = version.level_bytes(level);
@@ -189,7 +190,7 @@ fn pending_bytes(version: &Version, options: &CfOptions, targets: &Targets) -> u
     let due = version.num_files(0) >= trigger || level0 >= options.max_bytes_for_level_base;
     let mut pending = if due { level0 } else { 0 };
     let mut moving = pending;
-    for level in targets.base_level..version.levels.len() - 1 {
+    for level in targets.base_level..targets.bytes.len() - 1 {
         let mut bytes = total_bytes(&version.levels[level]);
         if level == targets.base_level && due {
             pending += bytes;

@@ -77,14 +77,15 @@ fn idle(
 
 /// Files made with a request that a deeper level with data can answer. The last
 /// level with data has the files where they should be.
-fn requested(version: &Version) -> Vec<Place> {
-    let levels = version.last_level().max(1);
+fn requested(version: &Version, compacted: usize) -> Vec<Place> {
+    let levels = version.last_of(compacted).max(1);
     let asks = idle(version, 0..levels).filter(|(_, f)| f.meta.need_compaction);
     asks.map(|(place, _)| place).collect()
 }
 
 fn periodic(version: &Version, options: &CfOptions, moment: &Moment, marks: &mut Marks) {
-    for (place, file) in idle(version, 0..version.levels.len()) {
+    let levels = options.compacted_levels(version.levels.len());
+    for (place, file) in idle(version, 0..levels) {
         match age(
             written_at(file),
             options.periodic_compaction_seconds,
@@ -104,12 +105,13 @@ pub(super) fn leveled(
     user: &UserComparator,
     moment: &Moment,
 ) -> Marks {
+    let levels = options.compacted_levels(version.levels.len());
     let mut marks = Marks {
-        requested: requested(version),
+        requested: requested(version, levels),
         ..Marks::default()
     };
     // Data in the last level with data has nowhere to go.
-    for (place, file) in idle(version, 0..version.last_level()) {
+    for (place, file) in idle(version, 0..version.last_of(levels)) {
         match age(file.meta.oldest_ancester_time, options.ttl, moment.now) {
             Ok(true) => marks.expired.push(place),
             Ok(false) => {}
@@ -117,7 +119,10 @@ pub(super) fn leveled(
         }
     }
     periodic(version, options, moment, &mut marks);
-    for (place, file) in idle(version, 0..version.levels.len()) {
+    if options.reserves_last_level() {
+        return marks; // nothing is in its last place
+    }
+    for (place, file) in idle(version, 0..levels) {
         let largest = file.meta.largest_seqno;
         if largest == 0 || !is_bottommost(version, user, place) {
             continue;
@@ -146,8 +151,9 @@ fn is_bottommost(version: &Version, user: &UserComparator, (level, i): Place) ->
 
 /// With universal compaction.
 pub(super) fn universal(version: &Version, options: &CfOptions, moment: &Moment) -> Marks {
+    let levels = options.compacted_levels(version.levels.len());
     let mut marks = Marks {
-        requested: requested(version),
+        requested: requested(version, levels),
         ..Marks::default()
     };
     periodic(version, options, moment, &mut marks);

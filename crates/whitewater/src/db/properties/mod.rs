@@ -20,7 +20,9 @@ use tables::Aggregate;
 impl Engine {
     /// A property by RocksDB's name; `None` for unknown names.
     pub fn property(&self, cf: &Arc<ColumnFamilyData>, name: &str) -> Option<String> {
-        let name = name.strip_prefix("rocksdb.")?;
+        let Some(name) = name.strip_prefix("rocksdb.") else {
+            return self.property_int(cf, name).map(|v| v.to_string());
+        };
         let (base, level) = split_level(name);
         if let Some(level) = level
             && level >= cf.pin().version.levels.len()
@@ -63,6 +65,9 @@ impl Engine {
 
     /// A numeric property; `None` for unknown or textual ones.
     pub fn property_int(&self, cf: &Arc<ColumnFamilyData>, name: &str) -> Option<u64> {
+        if name == "whitewater.num-pending-events" {
+            return Some(self.events.get().map_or(0, |e| e.waiting() as u64));
+        }
         let name = name.strip_prefix("rocksdb.")?;
         let of_cf = |f: &dyn Fn(&CfState) -> u64| self.with_cf(cf, f);
         let cache = || cf.options().table.block_cache.clone();

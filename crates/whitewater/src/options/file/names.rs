@@ -111,7 +111,6 @@ pub(super) const DB_ANYWAY: &[(&str, &str)] = &[
     ("allow_2pc", "false"),
     ("allow_data_in_errors", ANY),
     ("allow_fallocate", ANY),
-    ("allow_ingest_behind", "false"),
     ("avoid_flush_during_recovery", ANY),
     ("avoid_flush_during_shutdown", "false"),
     ("background_close_inactive_wals", ANY),

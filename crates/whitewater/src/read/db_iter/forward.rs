@@ -180,7 +180,7 @@ impl DbIter {
                 Payload::Value(range) => base = Some(&self.source.value()[range]),
                 Payload::Blob(range) => {
                     let index = &self.source.value()[range];
-                    blob = self.blobs.read(&self.key, index)?;
+                    blob = self.blobs.read(entry.user_key, index)?;
                     base = Some(&blob[..]);
                 }
                 Payload::Deletion => {}

@@ -8,7 +8,7 @@ use super::{DbIter, MAX_SEQUENTIAL_SKIP, Position, ValueAt, out_of_order, set_ta
 use crate::perf::{self, PerfMetric};
 use std::cmp::Ordering;
 use whitewater_storage::iter::{BoxedIterator, InternalIterator, KeyCursor};
-use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, pack_tag, parse_internal_key};
+use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, pack_tag, parse_internal_key, user_key};
 use whitewater_storage::{Error, Result};
 
 /// What the entries of a key read so far leave below the operands collected.
@@ -16,8 +16,8 @@ enum Base {
     Nothing,
     /// A value, in the buffer.
     Value,
-    /// A value in a blob file; the buffer has its index.
-    Blob,
+    /// A value in a blob file, under this user key; the buffer has its index.
+    Blob(Vec<u8>),
     /// A deletion where deletions are shown, too.
     Tombstone,
     /// An entry that cannot be read: fails unless a newer one replaces it.
@@ -177,9 +177,10 @@ impl DbIter {
                         Base::Value
                     }
                     Ok(Payload::Blob(range)) => {
+                        let entry_key = user_key(self.source.key()).to_vec();
                         self.buffer.clear();
                         self.buffer.extend_from_slice(&stored[range]);
-                        Base::Blob
+                        Base::Blob(entry_key)
                     }
                     Ok(Payload::Deletion) if self.shows_all_versions() => Base::Tombstone,
                     Ok(_) => Base::Nothing,
@@ -202,8 +203,8 @@ impl DbIter {
             }
             Base::Tombstone => false,
             Base::Value => true,
-            Base::Blob => {
-                let value = self.blobs.read(&self.key, &self.buffer)?;
+            Base::Blob(key) => {
+                let value = self.blobs.read(&key, &self.buffer)?;
                 self.buffer.clear();
                 self.buffer.extend_from_slice(&value);
                 true
@@ -233,6 +234,7 @@ impl DbIter {
         if !same_key || seq > self.sequence {
             return Err(out_of_order());
         }
+        self.note_version(seq, ty);
         let position = self.show_from_here(seq, ty)?;
         if position == Position::OnEntry {
             match &self.value {

@@ -87,10 +87,11 @@ impl DbIter {
         }
     }
 
-    /// Takes the version to be shown: `self.key` becomes its user key.
+    /// Takes the version to be shown: `self.key` becomes its user key, which
+    /// need not have the bytes of its newer versions'.
     #[inline]
     pub(super) fn note_version(&mut self, seq: SequenceNumber, ty: ValueType) {
-        if self.versions.is_none() {
+        if self.comparator.is_builtin() {
             return;
         }
         self.shown.tag = pack_tag(seq, ty as u8);

@@ -1,4 +1,5 @@
-//! An in-memory file system that calls a hook where writers of a log are.
+//! An in-memory file system that calls a hook where writers of a log are, and
+//! where files are removed.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -23,6 +24,8 @@ pub trait LogHook: Debug + Send + Sync + 'static {
     fn syncing(&self) {}
     /// It was.
     fn synced(&self) {}
+    /// A file of any kind is about to be removed.
+    fn removing(&self, _path: &Path) {}
 }
 
 /// See the module.
@@ -94,6 +97,7 @@ impl<H: LogHook> Fs for HookedLogs<H> {
         self.files.create_dir_all(path)
     }
     fn remove(&self, path: &Path) -> Result<()> {
+        self.hook.removing(path);
         self.files.remove(path)
     }
     fn remove_dir(&self, path: &Path) -> Result<()> {
