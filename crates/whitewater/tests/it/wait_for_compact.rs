@@ -4,7 +4,6 @@ use crate::harness::hooked::{HookedLogs, LogHook};
 use crate::harness::{DIR, Db, open_all, tiny_on};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
 use whitewater::fs::Fs;
 use whitewater::{ErrorKind, WaitForCompactOptions};
 
