@@ -97,6 +97,7 @@ pub(crate) fn open(
         filter,
         events: options.events,
         pinned: Pinned::default(),
+        metadata_priority: options.metadata.priority,
         dictionary,
         tombstones,
         global_seqno,
