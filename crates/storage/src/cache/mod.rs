@@ -39,6 +39,7 @@ use bytes::Bytes;
 use parking_lot::{Mutex, RwLock};
 use quick_cache::DefaultHashBuilder;
 use shard::{BlockKey, ENTRY_OVERHEAD, Evicted, Shard};
+use std::collections::VecDeque;
 use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -72,7 +73,17 @@ struct Shared {
     /// Held while shards are changed one after the other, so that the last change
     /// is the one that holds. Outside of the shards' locks.
     room: Mutex<Room>,
+    /// Files whose blocks were cached before anybody opened them, and their
+    /// numbers, oldest first.
+    expected: Mutex<VecDeque<(FileIdentity, u64)>>,
 }
+
+/// What tells a file from all others: the session that wrote it, and its number in
+/// there.
+pub(crate) type FileIdentity = (Box<str>, u64);
+
+/// How many files that were cached before they were opened are remembered.
+const MAX_EXPECTED: usize = 1024;
 
 /// What a cache may hold, and what of it is taken for other things.
 struct Room {
@@ -110,6 +121,7 @@ impl BlockCache {
                 options,
                 charged: 0,
             }),
+            expected: Mutex::default(),
         }))
     }
 
@@ -126,6 +138,26 @@ impl BlockCache {
     /// A number no other file of this cache uses, to key its blocks by.
     pub fn new_id(&self) -> u64 {
         self.0.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Remembers that the blocks of a file that is not open yet go by `id`: up to
+    /// [`MAX_EXPECTED`] files, the last ones.
+    pub(crate) fn expect(&self, file: FileIdentity, id: u64) {
+        let mut expected = self.0.expected.lock();
+        if expected.len() == MAX_EXPECTED {
+            expected.pop_front();
+        }
+        expected.push_back((file, id));
+    }
+
+    /// The number by which the blocks of a file go that was expected. It stays
+    /// expected: whoever else opens it has the same blocks.
+    pub(crate) fn expected(&self, session: &[u8], number: u64) -> Option<u64> {
+        let expected = self.0.expected.lock();
+        let mut latest_first = expected.iter().rev();
+        latest_first
+            .find(|((s, n), _)| *n == number && s.as_bytes() == session)
+            .map(|(_, id)| *id)
     }
 
     /// The block at `offset` of file `id`.

@@ -341,3 +341,17 @@ fn threads_never_push_a_strict_cache_over_its_limit() {
     assert!(refused.into_inner() > 0);
     assert_eq!(c.pinned_usage(), 0);
 }
+
+#[test]
+fn files_are_expected_by_session_and_number() {
+    let c = BlockCache::new(1 << 20);
+    c.expect(("one".into(), 7), 70);
+    c.expect(("two".into(), 7), 71);
+    assert_eq!(c.expected(b"one", 7), Some(70));
+    assert_eq!(c.expected(b"one", 7), Some(70), "again");
+    assert_eq!(c.expected(b"two", 7), Some(71));
+    assert_eq!(c.expected(b"one", 8), None);
+    (0..MAX_EXPECTED as u64 - 1).for_each(|n| c.expect(("more".into(), n), n));
+    assert_eq!(c.expected(b"one", 7), None, "forgotten");
+    assert_eq!(c.expected(b"two", 7), Some(71));
+}

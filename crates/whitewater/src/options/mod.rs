@@ -35,7 +35,7 @@ use whitewater_storage::fs::{Fs, SharedAccess};
 use whitewater_storage::key::UserComparator;
 use whitewater_storage::sst::{
     CompressionOptions, CompressionType, DataBlockIndexType, FilterPolicy, IndexType,
-    MetadataCacheOptions, TableOptions,
+    MetadataCacheOptions, PrepopulateBlockCache, TableOptions,
 };
 use whitewater_storage::wal::RecoveryMode;
 use whitewater_storage::{Error, Result};
@@ -382,6 +382,7 @@ option_text!(TableOptions {
     pin_l0_filter_and_index_blocks_in_cache: bool;
     pin_top_level_index_and_filter: bool;
     metadata_cache_options: MetadataCacheOptions;
+    prepopulate_block_cache: PrepopulateBlockCache, changes live;
 });
 
 use whitewater_storage::checksum::ChecksumType;

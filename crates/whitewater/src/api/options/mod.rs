@@ -37,7 +37,7 @@ pub use compaction::{FifoCompactOptions, UniversalCompactOptions};
 pub use enums::{
     BlockBasedIndexType, BlockBasedTablePinningTier, BottommostLevelCompaction, ChecksumType,
     CompactionPri, DBCompactionStyle, DBCompressionType, DBRecoveryMode, DataBlockIndexType,
-    MemtableFactory, UniversalCompactionStopStyle, WalAccess,
+    MemtableFactory, PrepopulateBlockCache, UniversalCompactionStopStyle, WalAccess,
 };
 pub use logger::InfoLogger;
 pub use per_call::{
@@ -677,6 +677,7 @@ mod tests {
         table.set_top_level_index_pinning_tier(BlockBasedTablePinningTier::All);
         table.set_partition_pinning_tier(BlockBasedTablePinningTier::None);
         table.set_unpartitioned_pinning_tier(BlockBasedTablePinningTier::FlushAndSimilar);
+        table.set_prepopulate_block_cache(PrepopulateBlockCache::FlushOnly);
         let mut opts = Options::default();
         opts.set_block_based_table_factory(&table);
         let values = |opts: &Options| -> Vec<String> {
@@ -705,6 +706,7 @@ mod tests {
                 "false",
                 "{top_level_index_pinning=kAll;partition_pinning=kNone;\
                  unpartitioned_pinning=kFlushedAndSimilar}",
+                "kFlushOnly",
             ]
         );
         for (set, text) in [

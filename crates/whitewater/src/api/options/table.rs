@@ -3,6 +3,7 @@
 use super::cache::{BlockCacheChoice, Cache};
 use super::enums::{
     BlockBasedIndexType, BlockBasedTablePinningTier, ChecksumType, DataBlockIndexType,
+    PrepopulateBlockCache,
 };
 use whitewater_storage::sst::{FilterPolicy, TableOptions};
 
@@ -176,6 +177,20 @@ impl BlockBasedOptions {
     /// Default [`Fallback`](BlockBasedTablePinningTier::Fallback).
     pub fn set_unpartitioned_pinning_tier(&mut self, pinning_tier: BlockBasedTablePinningTier) {
         self.table.metadata_cache_options.unpartitioned_pinning = pinning_tier;
+    }
+
+    /// Which new tables get their blocks into the block cache as they are written:
+    /// data blocks, and the partitions of indexes and filters. Good where what was
+    /// written last is read soon, and more so with direct I/O. Default
+    /// [`Disable`](PrepopulateBlockCache::Disable). Can be changed while the database
+    /// is open, as `block_based_table_factory.prepopulate_block_cache`, for tables to
+    /// come. Not in the `rocksdb` crate; RocksDB's third value, which takes
+    /// compactions in, is not built.
+    ///
+    /// The blocks are found by whoever opens the table first, as long as no more than
+    /// 1024 flushes into the same cache came in between, and nothing has evicted them.
+    pub fn set_prepopulate_block_cache(&mut self, v: PrepopulateBlockCache) {
+        self.table.prepopulate_block_cache = v;
     }
 
     /// How a key is found in a data block. Default binary search.
