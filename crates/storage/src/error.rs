@@ -124,6 +124,7 @@ struct Repr {
     offset: Option<u64>,
     io: Option<io::ErrorKind>,
     severity: Severity,
+    memory_limit: bool,
 }
 
 impl Error {
@@ -136,6 +137,7 @@ impl Error {
             offset: None,
             io: None,
             severity: Severity::NoError,
+            memory_limit: false,
         }))
     }
 
@@ -151,6 +153,7 @@ impl Error {
             offset: Some(offset),
             io: None,
             severity: Severity::NoError,
+            memory_limit: false,
         }))
     }
 
@@ -170,6 +173,17 @@ impl Error {
         Error::new(ErrorKind::NotSupported, what)
     }
 
+    /// There is no room for something under a limit of memory. `Aborted`, and
+    /// worded, as in RocksDB.
+    pub fn memory_limit(what: impl fmt::Display) -> Self {
+        let mut e = Error::new(
+            ErrorKind::Aborted,
+            format_args!("Memory limit reached: {what}"),
+        );
+        Arc::make_mut(&mut e.0).memory_limit = true;
+        e
+    }
+
     /// A failed file-system operation `op` (a verb phrase) on `path`.
     pub fn io(op: &str, path: &Path, source: &io::Error) -> Self {
         Error(Arc::new(Repr {
@@ -179,6 +193,7 @@ impl Error {
             offset: None,
             io: Some(source.kind()),
             severity: Severity::NoError,
+            memory_limit: false,
         }))
     }
 
@@ -237,16 +252,23 @@ impl Error {
         matches!(self.0.io, Some(StorageFull | QuotaExceeded))
     }
 
+    /// Whether there was no room under a limit of memory, such as that of a
+    /// [strict](crate::cache::CacheOptions::strict_capacity_limit) cache.
+    pub fn is_memory_limit(&self) -> bool {
+        self.0.memory_limit
+    }
+
     /// Whether the same call may succeed later, without the database being
     /// resumed or opened anew: it met a stall (`Incomplete`), a conflict
-    /// (`Busy`, `TryAgain`), a deadline, or a failure of the file system that
-    /// stopped nothing but this call, or that is being retried.
+    /// (`Busy`, `TryAgain`), a deadline, a limit of memory, or a failure of the
+    /// file system that stopped nothing but this call, or that is being retried.
     pub fn is_retryable(&self) -> bool {
         match self.0.kind {
             ErrorKind::Incomplete | ErrorKind::Busy | ErrorKind::TryAgain | ErrorKind::TimedOut => {
                 true
             }
             ErrorKind::IOError => self.0.severity <= Severity::SoftError,
+            ErrorKind::Aborted => self.0.memory_limit,
             _ => false,
         }
     }
@@ -305,6 +327,18 @@ mod tests {
         assert_eq!(e.kind(), ErrorKind::Corruption);
         assert_eq!(e.file(), Some(Path::new("/db/000007.sst")));
         assert_eq!(e.offset(), Some(42));
+    }
+
+    #[test]
+    fn limits_of_memory_are_told_from_other_ends() {
+        let e = Error::memory_limit("no room").in_file(Path::new("a"), None);
+        assert_eq!(
+            e.to_string(),
+            "Operation aborted: Memory limit reached: no room in a"
+        );
+        assert!(e.is_memory_limit() && e.is_retryable());
+        let other = Error::new(ErrorKind::Aborted, "no room");
+        assert!(!other.is_memory_limit() && !other.is_retryable());
     }
 
     #[test]

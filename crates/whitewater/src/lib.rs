@@ -96,10 +96,10 @@ pub use api::{
     DEFAULT_COLUMN_FAMILY_NAME, DataBlockIndexType, Direction, Env, FifoCompactOptions,
     FlushOptions, InfoLogger, IngestExternalFileOptions, IterateBounds, IteratorMode, LiveFile,
     LogLevel, LruCacheOptions, MemtableFactory, MergeOperands, MultiThreaded, Options, PrefixRange,
-    Range, ReadOptions, ReadTier, SingleThreaded, SliceTransform, Snapshot, SnapshotWithThreadMode,
-    SstFileWriter, ThreadMode, UniversalCompactOptions, UniversalCompactionStopStyle,
-    WaitForCompactOptions, WalAccess, WriteBatch, WriteBatchIterator, WriteBatchIteratorCf,
-    WriteBatchWithTransaction, WriteBufferManager, WriteOptions,
+    PrepopulateBlockCache, Range, ReadOptions, ReadTier, SingleThreaded, SliceTransform, Snapshot,
+    SnapshotWithThreadMode, SstFileWriter, ThreadMode, UniversalCompactOptions,
+    UniversalCompactionStopStyle, WaitForCompactOptions, WalAccess, WriteBatch, WriteBatchIterator,
+    WriteBatchIteratorCf, WriteBatchWithTransaction, WriteBufferManager, WriteOptions,
 };
 
 pub use perf::{PerfContext, PerfMetric, PerfStatsLevel};

@@ -241,7 +241,7 @@ impl Table {
         if ty != 0 {
             return None;
         }
-        self.keep(BlockKind::Filter, handle, how, &bytes);
+        let bytes = self.keep(BlockKind::Filter, handle, how, bytes).ok()?;
         Some(Filter::new(bytes))
     }
 

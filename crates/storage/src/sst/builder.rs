@@ -16,6 +16,7 @@ use super::block_builder::BlockBuilder;
 use super::compress::{CompressionOptions, CompressionType, Compressor};
 use super::data_blocks::DataBlocks;
 use super::describe::{base_context, describe, describe_index};
+use super::events::BlockKind;
 use super::filter::{FilterBuilder, FilterSpec, PrefixTransform};
 use super::footer::{CONTEXT_VERSION, Footer, VERSIONS};
 use super::handle::BlockHandle;
@@ -25,6 +26,7 @@ use super::kinds::{DataBlockIndexType, IndexType};
 use super::open::{META_DICTIONARY, META_INDEX, META_PROPERTIES, META_RANGE_DEL};
 use super::properties::name;
 use super::sink::BlockSink;
+use super::warm::Warmer;
 use super::{TableOptions, TableProperties};
 use crate::error::{Error, Result};
 use crate::fs::{BufferedWriter, WritableFile};
@@ -163,7 +165,8 @@ impl TableBuilder {
         let codec = options.compression;
         let file = BufferedWriter::new(file, WRITE_BUFFER);
         Ok(TableBuilder {
-            sink: BlockSink::new(file, table.checksum, base_context(&options)),
+            sink: BlockSink::new(file, table.checksum, base_context(&options))
+                .warming(Warmer::new(&options)),
             data: DataBlocks::new(codec, codec_options, options.target_file_size)?,
             compressor: Compressor::new(codec, &codec_options, None)?,
             block: BlockBuilder::new(table.block_restart_interval).hashed(hash_ratio(&options)),
@@ -321,6 +324,7 @@ impl TableBuilder {
         self.sink.append_raw(&footer)?;
         self.sink.file.truncate_to_len()?;
         self.sink.file.sync()?;
+        self.sink.finish_warming();
         Ok((self.properties, self.sink.offset()))
     }
 
@@ -409,7 +413,11 @@ impl TableBuilder {
         let (parts, entries) = filter.finish(self.index.last_separator());
         let (mut top_entries, mut handles) = (Vec::new(), Vec::new());
         for part in parts {
-            handles.push(self.sink.append(&part.block, CompressionType::None)?);
+            let handle = self.sink.append(&part.block, CompressionType::None)?;
+            if partitioned {
+                self.sink.warm(BlockKind::Filter, handle, &part.block);
+            }
+            handles.push(handle);
             top_entries.push(IndexEntry::without_first_key(part.separator));
         }
         let Some(only) = handles.first() else {

@@ -24,4 +24,6 @@ pub trait TableEvents: fmt::Debug + Send + Sync {
     fn cache_miss(&self, kind: BlockKind);
     /// A block of so many bytes was put into the block cache.
     fn cache_add(&self, kind: BlockKind, bytes: usize);
+    /// A block was refused by a block cache whose capacity is a strict limit.
+    fn cache_add_failed(&self);
 }

@@ -10,6 +10,7 @@ use super::TableOptions;
 use super::block::encode_delta;
 use super::block_builder::BlockBuilder;
 use super::compress::Compressor;
+use super::events::BlockKind;
 use super::handle::BlockHandle;
 use super::kinds::IndexType;
 use super::sink::BlockSink;
@@ -158,12 +159,13 @@ impl IndexBuilder {
         compressor: &mut Compressor,
     ) -> Result<WrittenIndex> {
         let start = sink.offset();
-        let mut append = |payload: &[u8]| {
+        let mut append = |sink: &mut BlockSink, payload: &[u8]| {
             let (payload, ty) = compressor.compress(payload)?;
             sink.append(payload, ty)
         };
         if self.kind != IndexType::TwoLevelIndexSearch {
-            let handle = append(&self.encode(&self.entries, handles, self.wants_first_keys()))?;
+            let block = self.encode(&self.entries, handles, self.wants_first_keys());
+            let handle = append(sink, &block)?;
             return Ok(WrittenIndex {
                 handle,
                 size: sink.offset() - start,
@@ -184,10 +186,13 @@ impl IndexBuilder {
             }
             let separator = rest[n - 1].separator.clone();
             top.push(IndexEntry::without_first_key(separator));
-            partitions.push(append(encoder.block.finish())?);
+            let block = encoder.block.finish();
+            let handle = append(sink, block)?;
+            sink.warm(BlockKind::Index, handle, block);
+            partitions.push(handle);
             rest = &rest[n..];
         }
-        let handle = append(&self.encode(&top, &partitions, false))?;
+        let handle = append(sink, &self.encode(&top, &partitions, false))?;
         let top_size = handle.end().unwrap_or(0) - handle.offset;
         Ok(WrittenIndex {
             handle,

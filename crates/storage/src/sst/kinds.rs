@@ -36,3 +36,15 @@ pub enum DataBlockIndexType {
     /// comparators that are not built in, have none.
     BinaryAndHash = 1,
 }
+
+/// Which new tables get their blocks into the block cache as they are written.
+/// RocksDB's numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[repr(C)]
+pub enum PrepopulateBlockCache {
+    /// None.
+    #[default]
+    Disable = 0,
+    /// Those that flushes write.
+    FlushOnly = 1,
+}

@@ -14,7 +14,7 @@ use super::fetch::Window;
 use super::guide::IndexGuide;
 use super::handle::BlockHandle;
 use super::reader::{Fetch, Table, TableReadOptions};
-use crate::cache::Charge;
+use crate::cache::{Charge, Priority};
 use bytes::Bytes;
 use std::collections::HashMap;
 
@@ -59,6 +59,8 @@ pub struct MetadataPlacement {
     pub partitions: bool,
     /// Whether indexes and filters that are not partitioned are.
     pub unpartitioned: bool,
+    /// Of those in the cache, partitions among them.
+    pub priority: Priority,
 }
 
 impl TableOptions {
@@ -85,7 +87,23 @@ impl TableOptions {
             top_level: pinned(tiers.top_level_index_pinning, top),
             partitions: pinned(tiers.partition_pinning, l0),
             unpartitioned: pinned(tiers.unpartitioned_pinning, l0),
+            priority: match self.cache_index_and_filter_blocks_with_high_priority {
+                true => Priority::High,
+                false => Priority::Low,
+            },
         }
+    }
+}
+
+impl MetadataPlacement {
+    /// Whether top blocks, or blocks that are not partitioned, are in the cache
+    /// only.
+    fn to_cache(&self, partitioned: bool) -> bool {
+        let pinned = match partitioned {
+            true => self.top_level,
+            false => self.unpartitioned,
+        };
+        self.in_cache && !pinned
     }
 }
 
@@ -114,59 +132,75 @@ pub(crate) struct FoundFilter {
     pub(crate) bytes: Bytes,
 }
 
+impl FoundFilter {
+    fn is_partitioned(&self) -> bool {
+        matches!(self.blocks, FilterBlocks::Partitioned(_))
+    }
+}
+
 impl Table {
     /// Puts index and filter where `placement` says, of a table that has the index
-    /// and no filter yet.
-    pub(crate) fn place(&mut self, placement: MetadataPlacement, filter: Option<FoundFilter>) {
+    /// and no filter yet. Nothing is pinned that a strict cache has no room for.
+    pub(crate) fn place(&mut self, mut placement: MetadataPlacement, filter: Option<FoundFilter>) {
         if placement.partitions {
             self.pin_partitions(filter.as_ref());
         }
-        let to_cache = |partitioned| {
-            let pinned = match partitioned {
-                true => placement.top_level,
-                false => placement.unpartitioned,
-            };
-            placement.in_cache && !pinned
-        };
-        let mut kept = self.pinned.len();
-        if self.cache.is_some() && to_cache(self.index_format.partitioned) {
-            self.offer(BlockKind::Index, self.index_handle, self.index.data());
-            self.index = Block::empty();
-            self.index_is_cached = true;
-        } else {
-            self.guide = IndexGuide::new(&self.index, self.index_format, &self.comparator);
-            if placement.in_cache {
-                kept += self.index.data().len();
-            }
-        }
-        if let Some(found) = filter {
-            let partitioned = matches!(found.blocks, FilterBlocks::Partitioned(_));
-            if self.cache.is_some() && to_cache(partitioned) {
-                let handle = found.handle;
-                self.offer(BlockKind::Filter, handle, &found.bytes);
-                self.filter.blocks = FilterBlocks::Cached(CachedFilter {
-                    handle,
-                    partitioned,
-                });
-            } else {
-                self.filter.blocks = found.blocks;
-                if placement.in_cache {
-                    kept += found.bytes.len();
-                }
-            }
-        }
+        let kept = self.kept_for_cache(&placement, filter.as_ref());
         if let Some((cache, _)) = &self.cache
             && kept > 0
         {
-            self.pinned.charge = Some(cache.reserve(kept));
+            self.pinned.charge = cache.reserve(kept);
+            if self.pinned.charge.is_none() {
+                self.pinned = Pinned::default();
+                placement.top_level = false;
+                placement.unpartitioned = false;
+            }
+        }
+        if self.cache.is_some() && placement.to_cache(self.index_format.partitioned) {
+            let index = std::mem::replace(&mut self.index, Block::empty());
+            self.offer(BlockKind::Index, self.index_handle, index.data().clone());
+            self.index_is_cached = true;
+        } else {
+            self.guide = IndexGuide::new(&self.index, self.index_format, &self.comparator);
+        }
+        let Some(found) = filter else {
+            return;
+        };
+        let partitioned = found.is_partitioned();
+        if self.cache.is_some() && placement.to_cache(partitioned) {
+            let handle = found.handle;
+            self.offer(BlockKind::Filter, handle, found.bytes);
+            self.filter.blocks = FilterBlocks::Cached(CachedFilter {
+                handle,
+                partitioned,
+            });
+        } else {
+            self.filter.blocks = found.blocks;
         }
     }
 
-    /// Caches a block that was read already.
-    fn offer(&self, kind: BlockKind, handle: BlockHandle, bytes: &Bytes) {
+    /// Bytes that the table keeps of what would be in the cache otherwise.
+    fn kept_for_cache(&self, placement: &MetadataPlacement, filter: Option<&FoundFilter>) -> usize {
+        let mut kept = self.pinned.len();
+        if placement.in_cache {
+            if !placement.to_cache(self.index_format.partitioned) {
+                kept += self.index.data().len();
+            }
+            if let Some(found) = filter
+                && !placement.to_cache(found.is_partitioned())
+            {
+                kept += found.bytes.len();
+            }
+        }
+        kept
+    }
+
+    /// Caches a block that was read already, if there is room.
+    fn offer(&self, kind: BlockKind, handle: BlockHandle, bytes: Bytes) {
         let how = Fetch::from(TableReadOptions::default());
         if self.cached(kind, handle, how).is_none() {
-            self.keep(kind, handle, how, bytes);
+            // Whoever needs it reads it again, and is told then.
+            let _ = self.keep(kind, handle, how, bytes);
         }
     }
 
@@ -219,6 +253,9 @@ mod tests {
             [p.top_level, p.partitions, p.unpartitioned]
         };
         assert!(!o.metadata_placement(true).in_cache);
+        assert_eq!(o.metadata_placement(true).priority, Priority::High);
+        o.cache_index_and_filter_blocks_with_high_priority = false;
+        assert_eq!(o.metadata_placement(false).priority, Priority::Low);
         assert_eq!(pins(&o, true), [true, false, false]);
         o.pin_l0_filter_and_index_blocks_in_cache = true;
         o.pin_top_level_index_and_filter = false;

@@ -10,7 +10,7 @@
 //! `guide` (searching one faster), `open`, `reader`
 //! (lookups), `metadata` (where index and filter blocks are), `events` (who is told), `ask` (asking
 //! the filter), `iter`, `verify`, `layout` (for tools); and for writing `data_blocks` (compressing
-//! them), `sink` (appending blocks), `index_builder`, `hash_index`, `builder`. `kinds` names the
+//! them), `sink` (appending blocks), `warm` (caching them), `index_builder`, `hash_index`, `builder`. `kinds` names the
 //! indexes.
 
 mod ask;
@@ -43,6 +43,7 @@ mod properties;
 mod reader;
 mod sink;
 mod verify;
+mod warm;
 
 pub use ask::FilterEvent;
 pub use builder::{TableBuilder, TableBuilderOptions};
@@ -50,7 +51,7 @@ pub(crate) use compress::decompress_value;
 pub use compress::{CompressionOptions, CompressionType, DEFAULT_LEVEL};
 pub use events::{BlockKind, TableEvents};
 pub use filter::{FilterPolicy, PrefixTransform};
-pub use kinds::{DataBlockIndexType, IndexType};
+pub use kinds::{DataBlockIndexType, IndexType, PrepopulateBlockCache};
 pub use layout::{BlockInfo, BlockRole};
 pub use limits::ReadLimits;
 pub use metadata::{MetadataCacheOptions, MetadataPlacement, PinningTier};
@@ -100,9 +101,8 @@ pub struct TableOptions {
     /// Whether index and filter blocks go to the block cache, where they may be
     /// evicted; otherwise they stay with the open table. Default false.
     pub cache_index_and_filter_blocks: bool,
-    /// A hint that index and filter blocks are worth more than data blocks. The
-    /// cache keeps what is asked for again and again anyway: it changes nothing.
-    /// Default true.
+    /// Whether index and filter blocks in the cache have high priority. Default
+    /// true.
     pub cache_index_and_filter_blocks_with_high_priority: bool,
     /// What [`PinningTier::Fallback`] stands for: of blocks that are not
     /// partitioned, and of partitions, those of flushed tables are pinned.
@@ -113,6 +113,9 @@ pub struct TableOptions {
     /// Of which tables index and filter blocks are pinned. Default: as the two
     /// before say.
     pub metadata_cache_options: MetadataCacheOptions,
+    /// Which tables get their blocks into the cache as they are written. Default
+    /// none.
+    pub prepopulate_block_cache: PrepopulateBlockCache,
     /// Block cache; `None` reads every block from the file.
     pub block_cache: Option<BlockCache>,
 }
@@ -138,6 +141,7 @@ impl Default for TableOptions {
             pin_l0_filter_and_index_blocks_in_cache: false,
             pin_top_level_index_and_filter: true,
             metadata_cache_options: MetadataCacheOptions::default(),
+            prepopulate_block_cache: PrepopulateBlockCache::Disable,
             block_cache: None,
         }
     }

@@ -12,6 +12,7 @@ use super::index::IndexFormat;
 use super::metadata::{FoundFilter, Pinned};
 use super::properties::{External, name};
 use super::reader::{Table, TableReaderOptions};
+use super::warm;
 use crate::checksum::{ChecksumType, block_checksum, context};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::RandomAccessFile;
@@ -80,13 +81,14 @@ pub(crate) fn open(
         0 => index_handle.offset.min(footer.metaindex.offset),
         n => n.min(size),
     };
+    let cache = options.block_cache.map(|cache| {
+        let id = warm::id_in(&cache, &properties);
+        (cache, id)
+    });
     let mut table = Table {
         file: opener.file,
         comparator: options.comparator,
-        cache: options.block_cache.map(|cache| {
-            let id = cache.new_id();
-            (cache, id)
-        }),
+        cache,
         properties,
         metaindex,
         index,
@@ -97,6 +99,7 @@ pub(crate) fn open(
         filter,
         events: options.events,
         pinned: Pinned::default(),
+        metadata_priority: options.metadata.priority,
         dictionary,
         tombstones,
         global_seqno,

@@ -22,7 +22,7 @@ use super::iter::TableIter;
 use super::limits::ReadLimits;
 use super::metadata::{MetadataPlacement, Pinned};
 use super::open::open;
-use crate::cache::{BlockCache, Charge};
+use crate::cache::{BlockCache, Charge, Priority};
 use crate::error::{Error, Result};
 use crate::fs::RandomAccessFile;
 use crate::iter::BoxedIterator;
@@ -133,6 +133,8 @@ pub struct Table {
     pub(crate) filter: TableFilter,
     pub(crate) events: Option<Arc<dyn TableEvents>>,
     pub(crate) pinned: Pinned,
+    /// Of index and filter blocks in the cache.
+    pub(crate) metadata_priority: Priority,
     pub(crate) dictionary: Option<Dictionary>,
     pub(crate) tombstones: Vec<RangeTombstone>,
     /// The sequence number of every entry of an ingested file; its entries
@@ -463,8 +465,7 @@ impl Table {
                         .read(handle, how.verify, dictionary, window, detach)
                 };
                 let bytes = how.limits.run(read)?;
-                self.keep(kind, handle, how, &bytes);
-                bytes
+                self.keep(kind, handle, how, bytes)?
             }
         };
         Block::new(bytes).map_err(|e| self.file.blame(e, handle))
@@ -489,15 +490,31 @@ impl Table {
         found
     }
 
-    pub(crate) fn keep(&self, kind: BlockKind, handle: BlockHandle, how: Fetch, bytes: &Bytes) {
-        if let Some((cache, id)) = &self.cache
-            && how.fill_cache
-        {
-            cache.insert(*id, handle.offset, bytes.clone());
-            if let Some(events) = &self.events {
-                events.cache_add(kind, bytes.len());
+    /// Caches a block that was read, if it is to be cached, and gives back the one
+    /// to use. Fails if the cache has no room and must have.
+    pub(crate) fn keep(
+        &self,
+        kind: BlockKind,
+        handle: BlockHandle,
+        how: Fetch,
+        bytes: Bytes,
+    ) -> Result<Bytes> {
+        let (cache, id) = match &self.cache {
+            Some(cache) if how.fill_cache => cache,
+            _ => return Ok(bytes),
+        };
+        let priority = match kind {
+            BlockKind::Data => Priority::Low,
+            BlockKind::Index | BlockKind::Filter => self.metadata_priority,
+        };
+        let kept = cache.insert(*id, handle.offset, bytes, priority);
+        if let Some(events) = &self.events {
+            match &kept {
+                Ok(bytes) => events.cache_add(kind, bytes.len()),
+                Err(_) => events.cache_add_failed(),
             }
         }
+        kept.map_err(|e| self.file.blame(e, handle))
     }
 
     /// An error at `handle`, with its place.

@@ -1,10 +1,13 @@
 //! Appending blocks to the file of a table being built.
 
 use super::compress::CompressionType;
+use super::events::BlockKind;
 use super::handle::{BlockHandle, TRAILER_LEN};
+use super::warm::Warmer;
 use crate::checksum::{ChecksumType, block_checksum, context};
 use crate::error::Result;
 use crate::fs::{BufferedWriter, WritableFile};
+use bytes::Bytes;
 use std::collections::BTreeSet;
 
 /// The file of a table being built, and how its blocks are sealed.
@@ -16,6 +19,8 @@ pub(crate) struct BlockSink {
     offset: u64,
     /// The compressions of the blocks so far, "none" left out.
     compressions: BTreeSet<u8>,
+    /// Where blocks are cached as they are written.
+    warmer: Option<Warmer>,
 }
 
 impl BlockSink {
@@ -26,6 +31,33 @@ impl BlockSink {
             base_context,
             offset: 0,
             compressions: BTreeSet::new(),
+            warmer: None,
+        }
+    }
+
+    /// The same, which caches what it is told to.
+    pub(crate) fn warming(mut self, warmer: Option<Warmer>) -> Self {
+        self.warmer = warmer;
+        self
+    }
+
+    /// Whether blocks are cached as they are written.
+    pub(crate) fn is_warming(&self) -> bool {
+        self.warmer.is_some()
+    }
+
+    /// Caches the block that was appended at `handle`, uncompressed, if blocks are
+    /// cached.
+    pub(crate) fn warm(&self, kind: BlockKind, handle: BlockHandle, raw: &[u8]) {
+        if let Some(warmer) = &self.warmer {
+            warmer.put(kind, handle, Bytes::copy_from_slice(raw));
+        }
+    }
+
+    /// Ends caching, when the table is whole.
+    pub(crate) fn finish_warming(&mut self) {
+        if let Some(warmer) = self.warmer.take() {
+            warmer.finish();
         }
     }
 

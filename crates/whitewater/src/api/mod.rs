@@ -47,9 +47,9 @@ pub use options::{
     BlockBasedIndexType, BlockBasedOptions, BlockBasedTablePinningTier, BottommostLevelCompaction,
     Cache, ChecksumType, CompactOptions, CompactionPri, DBCompactionStyle, DBCompressionType,
     DBRecoveryMode, DataBlockIndexType, FifoCompactOptions, FlushOptions, InfoLogger,
-    IngestExternalFileOptions, LruCacheOptions, MemtableFactory, Options, ReadOptions, ReadTier,
-    UniversalCompactOptions, UniversalCompactionStopStyle, WaitForCompactOptions, WalAccess,
-    WriteBufferManager, WriteOptions,
+    IngestExternalFileOptions, LruCacheOptions, MemtableFactory, Options, PrepopulateBlockCache,
+    ReadOptions, ReadTier, UniversalCompactOptions, UniversalCompactionStopStyle,
+    WaitForCompactOptions, WalAccess, WriteBufferManager, WriteOptions,
 };
 pub use pinnable::DBPinnableSlice;
 pub use slice_transform::SliceTransform;

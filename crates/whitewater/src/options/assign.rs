@@ -4,6 +4,7 @@
 //! spelling. Options of tables stand inside `block_based_table_factory`: as
 //! `{name=value;...}`, or one of them behind a dot.
 
+use super::cache::BLOCK_CACHE;
 use super::file::read::set_table;
 use super::table::OptionTable;
 use super::text::split_assignments;
@@ -61,6 +62,7 @@ pub(crate) fn assign_family(
 fn assign_table(options: &mut CfOptions, name: &str, value: &str, may: May) -> Result<()> {
     match name {
         "filter_policy" => set_table(options, name, value),
+        BLOCK_CACHE | "no_block_cache" => Err(fixed(name)),
         name => assign(&mut options.table, name, value, may),
     }
 }
@@ -73,11 +75,15 @@ pub(crate) fn assign_db(options: &mut DbOptions, name: &str, value: &str, may: M
 fn assign<T: OptionTable>(options: &mut T, name: &str, value: &str, may: May) -> Result<()> {
     match T::changes_live(name) {
         None => Err(unknown(name)),
-        Some(false) if may == May::Change => Err(Error::invalid(format_args!(
-            "option {name} cannot be changed while the database is open"
-        ))),
+        Some(false) if may == May::Change => Err(fixed(name)),
         Some(_) => options.set(name, value),
     }
+}
+
+fn fixed(name: &str) -> Error {
+    Error::invalid(format_args!(
+        "option {name} cannot be changed while the database is open"
+    ))
 }
 
 fn unknown(name: &str) -> Error {

@@ -14,6 +14,7 @@
 //! The public builders are in `api::options`.
 
 pub(crate) mod assign;
+pub(crate) mod cache;
 pub(crate) mod compaction;
 pub(crate) mod compression;
 pub(crate) mod file;
@@ -34,7 +35,7 @@ use whitewater_storage::fs::{Fs, SharedAccess};
 use whitewater_storage::key::UserComparator;
 use whitewater_storage::sst::{
     CompressionOptions, CompressionType, DataBlockIndexType, FilterPolicy, IndexType,
-    MetadataCacheOptions, TableOptions,
+    MetadataCacheOptions, PrepopulateBlockCache, TableOptions,
 };
 use whitewater_storage::wal::RecoveryMode;
 use whitewater_storage::{Error, Result};
@@ -50,9 +51,11 @@ use crate::memtable::budget::Budget;
 use crate::read::merge::MergeOperator;
 use crate::write::CommitProtocol;
 use crate::write::points::Hook;
+use cache::BLOCK_CACHE;
 use compaction::{CompactionPri, CompactionStyle, DeletionTrigger, FifoOptions, UniversalOptions};
 use prefix::PrefixExtractor;
 use table::{OptionTable, option_struct, option_text};
+use text::OptionText;
 
 option_struct! {
     /// Options of a whole database.
@@ -384,6 +387,7 @@ option_text!(TableOptions {
     pin_l0_filter_and_index_blocks_in_cache: bool;
     pin_top_level_index_and_filter: bool;
     metadata_cache_options: MetadataCacheOptions;
+    prepopulate_block_cache: PrepopulateBlockCache, changes live;
 });
 
 use whitewater_storage::checksum::ChecksumType;
@@ -707,8 +711,10 @@ impl fmt::Display for CfOptions {
         let factory = name(&self.compaction_filter_factory);
         writeln!(f, "compaction_filter_factory={factory}")?;
         self.table.dump(f)?;
-        let cached = self.table.block_cache.is_some();
-        writeln!(f, "block_cache={cached}")
+        match &self.table.block_cache {
+            Some(block_cache) => writeln!(f, "{BLOCK_CACHE}={}", block_cache.options().print()),
+            None => writeln!(f, "no_block_cache=true"),
+        }
     }
 }
 

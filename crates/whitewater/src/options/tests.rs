@@ -49,6 +49,7 @@ fn another(name: &str, old: &str) -> String {
         "checksum" => "kCRC32c".into(),
         "filter_policy" => "ribbonfilter:12.5:-1".into(),
         "metadata_cache_options" => old.replace("kFallback", "kFlushedAndSimilar"),
+        "prepopulate_block_cache" => "kFlushOnly".into(),
         "index_type" => "kTwoLevelIndexSearch".into(),
         "data_block_index_type" => "kDataBlockBinaryAndHash".into(),
         "format_version" => "7".into(),

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use whitewater_storage::checksum::ChecksumType;
 use whitewater_storage::fs::SharedAccess;
 use whitewater_storage::sst::{
-    CompressionType, DataBlockIndexType, FilterPolicy, IndexType, MetadataCacheOptions, PinningTier,
+    CompressionType, DataBlockIndexType, FilterPolicy, IndexType, MetadataCacheOptions,
+    PinningTier, PrepopulateBlockCache,
 };
 use whitewater_storage::wal::RecoveryMode;
 use whitewater_storage::{Error, Result};
@@ -84,6 +85,11 @@ text_by_name!(PinningTier {
     None = "kNone",
     FlushAndSimilar = "kFlushedAndSimilar",
     All = "kAll",
+});
+
+text_by_name!(PrepopulateBlockCache {
+    Disable = "kDisable",
+    FlushOnly = "kFlushOnly",
 });
 
 nested_text!(MetadataCacheOptions {

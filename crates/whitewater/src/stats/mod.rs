@@ -101,6 +101,10 @@ impl TableEvents for Statistics {
         self.add(number, 1);
         self.add(inserted, bytes as u64);
     }
+
+    fn cache_add_failed(&self) {
+        self.add(Ticker::BlockCacheAddFailures, 1);
+    }
 }
 
 /// Statistics of one or more databases.

@@ -284,6 +284,7 @@ impl Ticker {
             Ticker::BlockCacheMiss
                 | Ticker::BlockCacheHit
                 | Ticker::BlockCacheAdd
+                | Ticker::BlockCacheAddFailures
                 | Ticker::BlockCacheIndexMiss
                 | Ticker::BlockCacheIndexHit
                 | Ticker::BlockCacheIndexAdd

@@ -5,6 +5,7 @@ mod atomic_flush;
 mod beside;
 mod blobs;
 mod budget;
+mod cache_limits;
 mod caches;
 mod checkpoint;
 mod compaction_filter;

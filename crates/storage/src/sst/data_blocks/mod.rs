@@ -11,11 +11,13 @@ mod parallel;
 mod tests;
 
 use super::compress::{CompressionOptions, CompressionType, Compressor, train};
+use super::events::BlockKind;
 use super::handle::BlockHandle;
 use super::sink::BlockSink;
 use crate::error::Result;
 use bytes::Bytes;
 use parallel::Pipeline;
+use std::collections::VecDeque;
 
 enum Stage {
     /// Held until there is enough to make a dictionary from.
@@ -35,6 +37,8 @@ pub(super) struct DataBlocks {
     stage: Stage,
     dictionary: Option<Bytes>,
     handles: Vec<BlockHandle>,
+    /// Blocks that are with threads and to be cached, oldest first.
+    to_warm: VecDeque<Vec<u8>>,
 }
 
 impl DataBlocks {
@@ -69,6 +73,7 @@ impl DataBlocks {
             stage,
             dictionary: None,
             handles: Vec::new(),
+            to_warm: VecDeque::new(),
         })
     }
 
@@ -99,8 +104,8 @@ impl DataBlocks {
         self.release(sink)?;
         if let Stage::Parallel(pipeline) = &mut self.stage {
             while pipeline.in_flight() > 0 {
-                let block = pipeline.take()?;
-                self.handles.push(sink.append(&block.payload, block.ty)?);
+                let handle = append_next(pipeline, &mut self.to_warm, sink)?;
+                self.handles.push(handle);
             }
         }
         Ok(())
@@ -150,18 +155,37 @@ impl DataBlocks {
             Stage::Holding { .. } => {}
             Stage::Serial(compressor) => {
                 let (payload, ty) = compressor.compress(raw)?;
-                self.handles.push(sink.append(payload, ty)?);
+                let handle = sink.append(payload, ty)?;
+                sink.warm(BlockKind::Data, handle, raw);
+                self.handles.push(handle);
             }
             Stage::Parallel(pipeline) => {
                 while pipeline.is_full() {
-                    let block = pipeline.take()?;
-                    self.handles.push(sink.append(&block.payload, block.ty)?);
+                    let handle = append_next(pipeline, &mut self.to_warm, sink)?;
+                    self.handles.push(handle);
+                }
+                if sink.is_warming() {
+                    self.to_warm.push_back(raw.to_vec());
                 }
                 pipeline.put(raw.to_vec())?;
             }
         }
         Ok(())
     }
+}
+
+/// Appends the oldest block that is with threads.
+fn append_next(
+    pipeline: &mut Pipeline,
+    to_warm: &mut VecDeque<Vec<u8>>,
+    sink: &mut BlockSink,
+) -> Result<BlockHandle> {
+    let block = pipeline.take()?;
+    let handle = sink.append(&block.payload, block.ty)?;
+    if let Some(raw) = to_warm.pop_front() {
+        sink.warm(BlockKind::Data, handle, &raw);
+    }
+    Ok(handle)
 }
 
 /// Threads that compress a table: none for blocks that stay as they are.

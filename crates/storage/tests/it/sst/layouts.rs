@@ -281,6 +281,7 @@ impl TableEvents for Counts {
     fn cache_hit(&self, _: BlockKind, _: usize) {}
     fn cache_miss(&self, _: BlockKind) {}
     fn cache_add(&self, _: BlockKind, _: usize) {}
+    fn cache_add_failed(&self) {}
 }
 
 #[test]

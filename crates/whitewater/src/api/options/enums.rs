@@ -8,8 +8,8 @@ use whitewater_storage::sst::{CompressionType, IndexType};
 use whitewater_storage::wal::RecoveryMode;
 
 pub use whitewater_storage::checksum::ChecksumType;
-pub use whitewater_storage::sst::DataBlockIndexType;
 pub use whitewater_storage::sst::PinningTier as BlockBasedTablePinningTier;
+pub use whitewater_storage::sst::{DataBlockIndexType, PrepopulateBlockCache};
 
 /// How a table finds the data block of a key.
 ///

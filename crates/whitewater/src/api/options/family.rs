@@ -1,8 +1,9 @@
 //! Setters of column family options.
 
 use super::Options;
+use super::cache::BlockCacheChoice;
 use super::enums::MemtableFactory;
-use super::table::{BlockBasedOptions, BlockCacheChoice};
+use super::table::BlockBasedOptions;
 use crate::api::c_str::CStrLike;
 use crate::api::compaction_filter::{CompactionFilterCallback, CompactionFilterFn, SharedFilter};
 use crate::api::compaction_filter_factory::{CompactionFilterFactory, SharedFactory};

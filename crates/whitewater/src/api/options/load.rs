@@ -1,10 +1,11 @@
 //! Options from the options file of a database.
 
 use super::Options;
-use super::table::{BlockCacheChoice, Cache};
+use super::cache::{BlockCacheChoice, Cache};
 use crate::api::column_family::ColumnFamilyDescriptor;
 use crate::api::env::Env;
 use crate::db::options_file::load_latest;
+use crate::options::cache::{BLOCK_CACHE, parse_block_cache};
 use crate::options::file::read::{Lines, ParsedFamily, set_db, set_family, set_table};
 use crate::options::text::parse;
 use std::cell::RefCell;
@@ -124,6 +125,10 @@ impl Options {
             set_family(&mut loaded.cf, name, value)
         })?;
         each(&family.table, &mut |name, value| {
+            if name == BLOCK_CACHE {
+                // It is replaced by `cache`, as in RocksDB.
+                return parse_block_cache(value).map(drop);
+            }
             if name != "no_block_cache" {
                 return set_table(&mut loaded.cf, name, value);
             }

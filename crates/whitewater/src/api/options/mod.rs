@@ -9,7 +9,7 @@
 //! * `database`, `family`, `compression`: its setters; `load`: from an options
 //!   file;
 //! * `logger`: of the info log; `hints`: those without effect;
-//! * [`table`]: of tables and their cache;
+//! * [`table`]: of tables; [`cache`]: of their cache;
 //! * `compaction`: of compaction styles; `blob`: of blob files;
 //! * `write_buffer_manager`: the budget of memtables' memory;
 //! * `presets`: several at once, with the arithmetic;
@@ -17,6 +17,7 @@
 //! * [`enums`]: the enums they take.
 
 mod blob;
+mod cache;
 mod compaction;
 mod compression;
 mod database;
@@ -31,27 +32,29 @@ mod table;
 mod write_buffer_manager;
 
 pub use crate::options::read::ReadTier;
+pub use cache::{Cache, LruCacheOptions};
 pub use compaction::{FifoCompactOptions, UniversalCompactOptions};
 pub use enums::{
     BlockBasedIndexType, BlockBasedTablePinningTier, BottommostLevelCompaction, ChecksumType,
     CompactionPri, DBCompactionStyle, DBCompressionType, DBRecoveryMode, DataBlockIndexType,
-    MemtableFactory, UniversalCompactionStopStyle, WalAccess,
+    MemtableFactory, PrepopulateBlockCache, UniversalCompactionStopStyle, WalAccess,
 };
 pub use logger::InfoLogger;
 pub use per_call::{
     CompactOptions, FlushOptions, IngestExternalFileOptions, ReadOptions, WaitForCompactOptions,
     WriteOptions,
 };
-pub use table::{BlockBasedOptions, Cache, LruCacheOptions};
+pub use table::BlockBasedOptions;
 pub use write_buffer_manager::WriteBufferManager;
 
 use super::c_str::CStrLike;
 use crate::options::assign::{May, TABLE_FACTORY, assign_db, assign_family, own_name};
+use crate::options::cache::BLOCK_CACHE;
 use crate::options::table::OptionTable;
 use crate::options::text::{parse, split_assignments};
 use crate::options::{CfOptions, DbOptions};
+use cache::BlockCacheChoice;
 use std::fmt;
-use table::BlockCacheChoice;
 use whitewater_storage::{Error, Result};
 
 /// Options of a database and of a column family.
@@ -168,6 +171,8 @@ impl Options {
                 self.set_table_text(name, value)?;
             }
             Ok(())
+        } else if let Some(name) = in_table(name) {
+            self.set_table_text(name, value)
         } else if DbOptions::changes_live(own_name(name)).is_some() {
             assign_db(&mut self.db, name, value, May::SetAll)
         } else {
@@ -176,9 +181,19 @@ impl Options {
     }
 
     fn set_table_text(&mut self, name: &str, value: &str) -> Result<()> {
+        if name == BLOCK_CACHE {
+            let choice = BlockCacheChoice::parse(value)?;
+            // `no_block_cache` is the stronger one, wherever it stands.
+            if !matches!(self.block_cache, BlockCacheChoice::None) {
+                self.block_cache = choice;
+            }
+            return Ok(());
+        }
         if name == "no_block_cache" {
-            if parse(name, value)? {
-                self.block_cache = BlockCacheChoice::None;
+            match (parse(name, value)?, &self.block_cache) {
+                (true, _) => self.block_cache = BlockCacheChoice::None,
+                (false, BlockCacheChoice::None) => self.block_cache = BlockCacheChoice::Own,
+                (false, _) => {}
             }
             return Ok(());
         }
@@ -191,10 +206,17 @@ impl Options {
     }
 }
 
+/// The name of an option of tables that stands behind a dot.
+fn in_table(name: &str) -> Option<&str> {
+    name.strip_prefix(TABLE_FACTORY)?.strip_prefix('.')
+}
+
 /// Every option as a line `name=value`.
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Options {{\n{}{}}}", self.db, self.cf)
+        let mut cf = self.cf.clone();
+        cf.table.block_cache = self.block_cache.cache();
+        write!(f, "Options {{\n{}{cf}}}", self.db)
     }
 }
 
@@ -223,6 +245,41 @@ mod tests {
         assert_eq!(cf.table.block_size, 8192);
         assert!(cf.table.block_cache.is_none());
         assert!(format!("{opts:?}").contains("\nblock_size=8192\n"));
+    }
+
+    #[test]
+    fn block_caches_come_from_a_string() {
+        let cache = |text: &str| {
+            let opts = Options::default().get_options_from_string(text)?;
+            opts.cf_options().map(|cf| cf.table.block_cache)
+        };
+        let options = |text: &str| {
+            let cache = cache(&format!("block_based_table_factory={text}"));
+            cache.expect(text).map(|cache| cache.options().print())
+        };
+        let all = "{capacity=65536;num_shard_bits=1;strict_capacity_limit=true;\
+                   high_pri_pool_ratio=0.75}";
+        assert_eq!(
+            options(&format!("{{block_size=512;block_cache={all}}}")).as_deref(),
+            Some(all)
+        );
+        let default = options("{}").expect("there is one");
+        assert!(default.starts_with("{capacity=33554432;"), "{default}");
+        assert_eq!(options("{block_cache=nullptr}"), Some(default));
+        let small = options("{block_cache=1M}").expect("there is one");
+        assert!(small.starts_with("{capacity=1048576;"), "{small}");
+        assert_eq!(options("{block_cache=1M;no_block_cache=true}"), None);
+        assert_eq!(options("{no_block_cache=true;block_cache=1M}"), None);
+        let dotted = cache("block_based_table_factory.block_cache=2K").unwrap();
+        assert_eq!(dotted.expect("there is one").capacity(), 2048);
+        let e = cache("block_based_table_factory={block_cache={capacity=1;x=2}}").unwrap_err();
+        assert!(e.to_string().contains("block_cache"), "{e}");
+
+        let opts = Options::default()
+            .get_options_from_string(format!("block_based_table_factory={{block_cache={all}}}"))
+            .unwrap();
+        let text = format!("{opts:?}");
+        assert!(text.contains(&format!("\nblock_cache={all}\n")), "{text}");
     }
 
     /// Every setter with a text form, what it is given and the option's text.
@@ -623,6 +680,7 @@ mod tests {
         table.set_top_level_index_pinning_tier(BlockBasedTablePinningTier::All);
         table.set_partition_pinning_tier(BlockBasedTablePinningTier::None);
         table.set_unpartitioned_pinning_tier(BlockBasedTablePinningTier::FlushAndSimilar);
+        table.set_prepopulate_block_cache(PrepopulateBlockCache::FlushOnly);
         let mut opts = Options::default();
         opts.set_block_based_table_factory(&table);
         let values = |opts: &Options| -> Vec<String> {
@@ -651,6 +709,7 @@ mod tests {
                 "false",
                 "{top_level_index_pinning=kAll;partition_pinning=kNone;\
                  unpartitioned_pinning=kFlushedAndSimilar}",
+                "kFlushOnly",
             ]
         );
         for (set, text) in [

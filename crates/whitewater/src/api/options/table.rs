@@ -1,35 +1,11 @@
-//! Options of tables, and the block cache.
+//! Options of tables.
 
+use super::cache::{BlockCacheChoice, Cache};
 use super::enums::{
     BlockBasedIndexType, BlockBasedTablePinningTier, ChecksumType, DataBlockIndexType,
+    PrepopulateBlockCache,
 };
-use whitewater_storage::cache::BlockCache;
 use whitewater_storage::sst::{FilterPolicy, TableOptions};
-
-/// Bytes of the cache a column family gets that names none. RocksDB's.
-const DEFAULT_CACHE_BYTES: usize = 32 << 20;
-
-/// Which block cache a column family uses.
-#[derive(Clone, Default)]
-pub(crate) enum BlockCacheChoice {
-    /// One of its own, of 32 MiB.
-    #[default]
-    Own,
-    /// None.
-    None,
-    /// This one, shared with whoever else names it.
-    Shared(BlockCache),
-}
-
-impl BlockCacheChoice {
-    pub(crate) fn cache(&self) -> Option<BlockCache> {
-        match self {
-            BlockCacheChoice::Own => Some(BlockCache::new(DEFAULT_CACHE_BYTES)),
-            BlockCacheChoice::None => None,
-            BlockCacheChoice::Shared(cache) => Some(cache.clone()),
-        }
-    }
-}
 
 /// How table files are laid out and cached; see
 /// [`Options::set_block_based_table_factory`](crate::Options::set_block_based_table_factory).
@@ -158,10 +134,10 @@ impl BlockBasedOptions {
         self.table.cache_index_and_filter_blocks = v;
     }
 
-    /// A hint that [index and filter blocks in the
-    /// cache](Self::set_cache_index_and_filter_blocks) are worth more than data
-    /// blocks. It changes nothing: the cache keeps what is asked for again and
-    /// again, which these blocks are. Default true.
+    /// Whether index and filter blocks in the cache, partitions among them, have
+    /// high priority: data blocks cannot drive them out of
+    /// [a part of the cache](crate::LruCacheOptions::set_high_pri_pool_ratio).
+    /// Default true. Cannot be changed while the database is open.
     pub fn set_cache_index_and_filter_blocks_with_high_priority(&mut self, v: bool) {
         self.table.cache_index_and_filter_blocks_with_high_priority = v;
     }
@@ -203,6 +179,20 @@ impl BlockBasedOptions {
     /// Default [`Fallback`](BlockBasedTablePinningTier::Fallback).
     pub fn set_unpartitioned_pinning_tier(&mut self, pinning_tier: BlockBasedTablePinningTier) {
         self.table.metadata_cache_options.unpartitioned_pinning = pinning_tier;
+    }
+
+    /// Which new tables get their blocks into the block cache as they are written:
+    /// data blocks, and the partitions of indexes and filters. Good where what was
+    /// written last is read soon, and more so with direct I/O. Default
+    /// [`Disable`](PrepopulateBlockCache::Disable). Can be changed while the database
+    /// is open, as `block_based_table_factory.prepopulate_block_cache`, for tables to
+    /// come. Not in the `rocksdb` crate; RocksDB's third value, which takes
+    /// compactions in, is not built.
+    ///
+    /// The blocks are found by whoever opens the table first, as long as no more than
+    /// 1024 flushes into the same cache came in between, and nothing has evicted them.
+    pub fn set_prepopulate_block_cache(&mut self, v: PrepopulateBlockCache) {
+        self.table.prepopulate_block_cache = v;
     }
 
     /// How a key is found in a data block. Default binary search.
@@ -252,77 +242,4 @@ impl BlockBasedOptions {
     pub fn set_checksum_type(&mut self, checksum_type: ChecksumType) {
         self.table.checksum = checksum_type;
     }
-}
-
-/// A cache of uncompressed blocks. Clones share it.
-///
-/// There is one kind, whichever function makes it: a sharded cache that a scan
-/// does not empty of what is read again and again, as it keeps blocks read once
-/// apart from others and remembers some of those it has evicted. (RocksDB has
-/// two, a least-recently-used one and a clock.) It never refuses a block that a
-/// read needs: blocks in use beside it stay alive when they are evicted.
-#[derive(Debug, Clone)]
-pub struct Cache {
-    pub(super) inner: BlockCache,
-}
-
-impl Cache {
-    /// A cache of `capacity` bytes.
-    pub fn new_lru_cache(capacity: usize) -> Cache {
-        Cache {
-            inner: BlockCache::new(capacity),
-        }
-    }
-
-    /// A cache with options.
-    pub fn new_lru_cache_opts(opts: &LruCacheOptions) -> Cache {
-        Cache::new_lru_cache(opts.capacity)
-    }
-
-    /// A cache of `capacity` bytes, of the same kind as the others.
-    /// `estimated_entry_charge`, with which RocksDB lays out its table, is a
-    /// hint that is not needed here.
-    pub fn new_hyper_clock_cache(capacity: usize, _estimated_entry_charge: usize) -> Cache {
-        Cache::new_lru_cache(capacity)
-    }
-
-    /// Bytes of cached blocks that values, iterators and reads under way hold at
-    /// this moment, and bytes charged. Looks at every block in the cache.
-    pub fn get_pinned_usage(&self) -> usize {
-        self.inner.pinned_usage()
-    }
-
-    /// Bytes cached, and bytes charged: by a
-    /// [`WriteBufferManager`](crate::WriteBufferManager), and for pinned blocks of
-    /// [indexes and filters](BlockBasedOptions::set_cache_index_and_filter_blocks).
-    pub fn get_usage(&self) -> usize {
-        self.inner.usage()
-    }
-
-    /// Whether it is the same cache as `other`.
-    pub(crate) fn shares_with(&self, other: &Cache) -> bool {
-        self.inner.is_same(&other.inner)
-    }
-
-    /// Changes the capacity in bytes, evicting what no longer fits.
-    pub fn set_capacity(&mut self, capacity: usize) {
-        self.inner.set_capacity(capacity);
-    }
-}
-
-/// Options of a [`Cache`].
-#[derive(Debug, Clone, Default)]
-pub struct LruCacheOptions {
-    capacity: usize,
-}
-
-impl LruCacheOptions {
-    /// Capacity in bytes. Default 0.
-    pub fn set_capacity(&mut self, cap: usize) {
-        self.capacity = cap;
-    }
-
-    /// Base-2 logarithm of the number of shards. A hint: the cache chooses its
-    /// shards itself.
-    pub fn set_num_shard_bits(&mut self, _val: i32) {}
 }

@@ -1,6 +1,6 @@
 //! The budget of memtables' memory.
 
-use super::table::Cache;
+use super::cache::Cache;
 use crate::memtable::budget::Budget;
 use std::sync::Arc;
 

@@ -203,7 +203,6 @@ pub(super) const TABLE_ANYWAY: &[(&str, &str)] = &[
     ("max_auto_readahead_size", ANY),
     ("metadata_block_size", ANY),
     ("num_file_reads_for_auto_readahead", ANY),
-    ("prepopulate_block_cache", ANY),
     ("read_amp_bytes_per_bit", ANY),
     ("separate_key_value_in_data_block", "false"),
     ("super_block_alignment_size", "0"),

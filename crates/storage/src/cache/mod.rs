@@ -1,0 +1,314 @@
+//! The block cache.
+//!
+//! Blocks are cached uncompressed, keyed by a file's number in the cache and
+//! the block's offset in the file. A block in use stays alive when it is
+//! evicted: the cache shares it with its readers. The cache does not know
+//! what a block is; it counts bytes.
+//!
+//! A [`BlockCache`] is an array of shards (`shard`), each with a lock, its part
+//! of the capacity and its own eviction; [`CacheOptions`] (`options`) says how
+//! many. A look-up hashes once and takes one lock for reading.
+//!
+//! Memory that is used elsewhere can be charged to a cache
+//! ([`BlockCache::charge`]): it then holds that many bytes less of blocks. Each
+//! shard has one entry for its part, which nothing evicts. (RocksDB has one for
+//! each 256 KiB. To change the capacities instead would make `quick_cache` forget,
+//! bit by bit, to remember what it has evicted: it rounds that memory down each
+//! time.)
+//!
+//! *Priorities.* Blocks of high priority have a pool, a part of each shard that
+//! others cannot drive them out of. It is no fixed division: what the pool does
+//! not need is for everybody, and blocks of high priority may have more than it
+//! under the same conditions as others. Two caches with a budget between them
+//! would have to decide, at each insertion, whose oldest block is worth less, and
+//! have no common order to tell.
+//!
+//! *The strict limit.* By default a block in use may be evicted, and lives on
+//! uncounted. With [`CacheOptions::strict_capacity_limit`] it is not, and what
+//! blocks in use and charges leave no room for is refused.
+
+mod options;
+mod shard;
+#[cfg(test)]
+mod tests;
+
+pub use options::{CacheOptions, MAX_SHARD_BITS};
+
+use crate::error::{Error, Result};
+use bytes::Bytes;
+use parking_lot::{Mutex, RwLock};
+use quick_cache::DefaultHashBuilder;
+use shard::{BlockKey, ENTRY_OVERHEAD, Evicted, Shard};
+use std::collections::VecDeque;
+use std::fmt;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Block size assumed when the tables of the cache are laid out.
+const TYPICAL_BLOCK: usize = 4096;
+
+/// Blocks of typical size that a shard should hold at least, where the number of
+/// shards is not given.
+const MIN_BLOCKS_PER_SHARD: usize = 32;
+
+/// How much a block is worth to keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Priority {
+    /// As much as most.
+    #[default]
+    Low,
+    /// Much: it has a part of the pool of
+    /// [`CacheOptions::high_pri_pool_ratio`].
+    High,
+}
+
+struct Shared {
+    /// A power of two of them.
+    shards: Box<[RwLock<Shard>]>,
+    hasher: DefaultHashBuilder,
+    /// Written by: [`BlockCache::new_id`]. Read by: the same. Publishes
+    /// nothing: the numbers only have to differ.
+    next_id: AtomicU64,
+    /// Held while shards are changed one after the other, so that the last change
+    /// is the one that holds. Outside of the shards' locks.
+    room: Mutex<Room>,
+    /// Files whose blocks were cached before anybody opened them, and their
+    /// numbers, oldest first.
+    expected: Mutex<VecDeque<(FileIdentity, u64)>>,
+}
+
+/// What tells a file from all others: the session that wrote it, and its number in
+/// there.
+pub(crate) type FileIdentity = (Box<str>, u64);
+
+/// How many files that were cached before they were opened are remembered.
+const MAX_EXPECTED: usize = 1024;
+
+/// What a cache may hold, and what of it is taken for other things.
+struct Room {
+    /// As they are now.
+    options: CacheOptions,
+    charged: u64,
+}
+
+/// A cache of uncompressed blocks, shared by tables and databases; cloning it
+/// shares it.
+#[derive(Clone)]
+pub struct BlockCache(Arc<Shared>);
+
+impl BlockCache {
+    /// A cache of `capacity` bytes, an estimate of the bookkeeping included.
+    /// 0 caches nothing.
+    pub fn new(capacity: usize) -> Self {
+        BlockCache::with_options(CacheOptions::with_capacity(capacity))
+    }
+
+    /// A cache with these options, each brought within its range.
+    pub fn with_options(options: CacheOptions) -> Self {
+        let options = options.clamped();
+        let items = (options.capacity / (TYPICAL_BLOCK + ENTRY_OVERHEAD)).max(16);
+        let count = shard_count(options.num_shard_bits, items);
+        let shards = (0..count).map(|at| {
+            let capacity = share(options.capacity as u64, count, at);
+            RwLock::new(Shard::new(capacity, items.div_ceil(count), &options))
+        });
+        BlockCache(Arc::new(Shared {
+            shards: shards.collect(),
+            hasher: DefaultHashBuilder::default(),
+            next_id: AtomicU64::new(1),
+            room: Mutex::new(Room {
+                options,
+                charged: 0,
+            }),
+            expected: Mutex::default(),
+        }))
+    }
+
+    /// Whether both stand for the same cache.
+    pub fn is_same(&self, other: &BlockCache) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The options as they are now.
+    pub fn options(&self) -> CacheOptions {
+        self.0.room.lock().options
+    }
+
+    /// A number no other file of this cache uses, to key its blocks by.
+    pub fn new_id(&self) -> u64 {
+        self.0.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Remembers that the blocks of a file that is not open yet go by `id`: up to
+    /// [`MAX_EXPECTED`] files, the last ones.
+    pub(crate) fn expect(&self, file: FileIdentity, id: u64) {
+        let mut expected = self.0.expected.lock();
+        if expected.len() == MAX_EXPECTED {
+            expected.pop_front();
+        }
+        expected.push_back((file, id));
+    }
+
+    /// The number by which the blocks of a file go that was expected. It stays
+    /// expected: whoever else opens it has the same blocks.
+    pub(crate) fn expected(&self, session: &[u8], number: u64) -> Option<u64> {
+        let expected = self.0.expected.lock();
+        let mut latest_first = expected.iter().rev();
+        latest_first
+            .find(|((s, n), _)| *n == number && s.as_bytes() == session)
+            .map(|(_, id)| *id)
+    }
+
+    /// The block at `offset` of file `id`.
+    #[inline]
+    pub fn get(&self, id: u64, offset: u64) -> Option<Bytes> {
+        let (key, shard) = self.find(id, offset);
+        shard.read().get(&key)
+    }
+
+    /// Caches a block, evicting others to make room, and returns the one to use:
+    /// that which is there already if another thread was faster. A block that does
+    /// not fit into its shard is not kept.
+    ///
+    /// # Errors
+    /// `Aborted`, with [`Error::is_memory_limit`], if the capacity is a strict limit
+    /// and blocks in use and charges leave no room. Nothing is cached then.
+    pub fn insert(&self, id: u64, offset: u64, block: Bytes, priority: Priority) -> Result<Bytes> {
+        let (key, shard) = self.find(id, offset);
+        // Dropped after the lock is.
+        let mut evicted = Evicted::default();
+        let high = priority == Priority::High;
+        let inserted = shard.write().insert(key, block, high, &mut evicted);
+        inserted.ok_or_else(|| Error::memory_limit("Insert failed due to LRU cache being full."))
+    }
+
+    #[inline]
+    fn find(&self, file: u64, offset: u64) -> (BlockKey, &RwLock<Shard>) {
+        let hash = self.0.hasher.hash_one((file, offset));
+        // Bits in the middle: tables use the lowest and the highest ones.
+        let at = (hash >> 32) as usize & (self.0.shards.len() - 1);
+        let key = BlockKey { file, offset, hash };
+        (key, &self.0.shards[at])
+    }
+
+    /// Bytes cached, an estimate of the bookkeeping included, and bytes
+    /// charged.
+    pub fn usage(&self) -> usize {
+        let shards = self.0.shards.iter();
+        shards.map(|shard| shard.read().usage()).sum::<u64>() as usize
+    }
+
+    /// Bytes that eviction would not make free: those charged, and those of
+    /// blocks that somebody is using beside the cache, an estimate of the
+    /// bookkeeping included. Looks at every block.
+    pub fn pinned_usage(&self) -> usize {
+        let shards = self.0.shards.iter();
+        shards.map(|shard| shard.read().pinned_usage()).sum::<u64>() as usize
+    }
+
+    /// Bytes charged for memory used elsewhere.
+    pub fn charged(&self) -> usize {
+        self.0.room.lock().charged as usize
+    }
+
+    /// Charges `more` bytes and no longer `less`, evicting blocks that no
+    /// longer fit. Charges may exceed the capacity, also a strict one; no block is
+    /// kept then but those in use of a strict cache.
+    pub fn charge(&self, more: usize, less: usize) {
+        let mut room = self.0.room.lock();
+        room.charged = (room.charged + more as u64).saturating_sub(less as u64);
+        let charged = room.charged;
+        self.each(|shard, at, of| shard.charge(share(charged, of, at)));
+    }
+
+    /// Charges `bytes` for as long as the result exists. `None` if the capacity is
+    /// a strict limit and there is no room.
+    pub(crate) fn reserve(&self, bytes: usize) -> Option<Charge> {
+        self.charge(bytes, 0);
+        let charge = Charge {
+            cache: self.clone(),
+            bytes,
+        };
+        let is_over = || self.0.shards.iter().any(|shard| shard.read().is_over());
+        match self.options().strict_capacity_limit && is_over() {
+            true => None,
+            false => Some(charge),
+        }
+    }
+
+    /// Bytes the cache may hold.
+    pub fn capacity(&self) -> usize {
+        self.options().capacity
+    }
+
+    /// Changes the capacity, evicting what no longer fits.
+    pub fn set_capacity(&self, capacity: usize) {
+        let mut room = self.0.room.lock();
+        room.options.capacity = capacity;
+        self.each(|shard, at, of| shard.set_capacity(share(capacity as u64, of, at)));
+    }
+
+    /// Changes whether the capacity is a strict limit. From then on, blocks in use
+    /// count as far as they are still in the cache.
+    pub fn set_strict_capacity_limit(&self, strict: bool) {
+        let mut room = self.0.room.lock();
+        room.options.strict_capacity_limit = strict;
+        self.each(|shard, _, _| shard.set_strict_capacity_limit(strict));
+    }
+
+    /// Changes every shard; `change` gets its number and how many there are.
+    fn each(&self, change: impl Fn(&mut Shard, usize, usize)) {
+        let shards = &self.0.shards;
+        for (at, shard) in shards.iter().enumerate() {
+            change(&mut shard.write(), at, shards.len());
+        }
+    }
+}
+
+/// How many shards there are, for a cache of about so many blocks.
+fn shard_count(bits: i32, items: usize) -> usize {
+    if let Ok(bits) = u32::try_from(bits) {
+        return 1 << bits;
+    }
+    let processors = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let mut count = (processors * 4).next_power_of_two();
+    while count > 1 && items.div_ceil(count) < MIN_BLOCKS_PER_SHARD {
+        count /= 2;
+    }
+    count
+}
+
+/// The part of `total` that shard `at` of so many has.
+fn share(total: u64, shards: usize, at: usize) -> u64 {
+    let shards = shards as u64;
+    total / shards + u64::from((at as u64) < total % shards)
+}
+
+/// Bytes charged to a cache, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Charge {
+    cache: BlockCache,
+    bytes: usize,
+}
+
+impl Charge {
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.cache.charge(0, self.bytes);
+    }
+}
+
+impl fmt::Debug for BlockCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BlockCache")
+            .field("options", &self.options())
+            .field("usage", &self.usage())
+            .finish()
+    }
+}
