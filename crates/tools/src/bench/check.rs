@@ -29,7 +29,7 @@ impl Flags {
     /// # Errors
     /// Names the first flag of a workload that is out of range.
     pub(super) fn check_workloads(&self) -> Result<()> {
-        if self.use_existing_keys && !self.use_existing_db {
+        if self.use_existing_keys && !self.keeps_database() {
             return Err(Failure(
                 "--use_existing_keys needs --use_existing_db".to_owned(),
             ));

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::contention::{self, Contention};
 use super::counters::Counters;
 use super::engine::{Cursor, Engine, Failure, Result};
+use super::families::{self, Families};
 use super::flags::Flags;
 use super::header;
 use super::histogram;
@@ -67,6 +68,9 @@ pub struct Runner<'a, E: Engine> {
     /// What `use_existing_keys` has found.
     existing: Vec<Vec<u8>>,
     engine: Option<E>,
+    families: Families,
+    /// Times that a secondary has caught up with its primary.
+    caught_up: u64,
     seed: u64,
     threads_started: u64,
     cap: Option<Duration>,
@@ -93,6 +97,8 @@ impl<'a, E: Engine> Runner<'a, E> {
             directory: directory.to_owned(),
             existing: Vec::new(),
             engine: None,
+            families: Families::new(flags)?,
+            caught_up: 0,
             seed,
             threads_started: 0,
             cap: None,
@@ -101,7 +107,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             pool: ValuePool::new(flags.largest_value().max(100_000), flags.compression_ratio),
             output,
         };
-        if flags.use_existing_db {
+        if flags.keeps_database() {
             runner.open()?;
         } else {
             runner.renew()?;
@@ -151,6 +157,10 @@ impl<'a, E: Engine> Runner<'a, E> {
                 .unwrap_or_else(unavailable);
             self.print(&format!("STATISTICS:\n{statistics}\n"))?;
         }
+        if self.flags.use_secondary_db {
+            let times = self.caught_up;
+            self.print(&format!("Secondary instance updated  {times} times.\n"))?;
+        }
         Ok(outcomes)
     }
 
@@ -169,10 +179,16 @@ impl<'a, E: Engine> Runner<'a, E> {
     fn open(&mut self) -> Result<()> {
         std::fs::create_dir_all(&self.directory)
             .map_err(|error| Failure(format!("{}: {error}", self.directory.display())))?;
+        let start = Instant::now();
         self.engine = Some(
             E::open(&self.directory, &self.flags)
                 .map_err(|failure| failure.during("open error"))?,
         );
+        self.families = Families::new(&self.flags)?;
+        if self.flags.report_open_timing {
+            let milliseconds = start.elapsed().as_secs_f64() * 1e3;
+            self.print(&format!("OpenDb:     {milliseconds} milliseconds\n"))?;
+        }
         Ok(())
     }
 
@@ -220,7 +236,7 @@ impl<'a, E: Engine> Runner<'a, E> {
                 "{name} needs --threads of at least 2: one writes, the others read"
             )));
         }
-        if fresh && self.flags.use_existing_db {
+        if fresh && self.flags.keeps_database() {
             self.print(&format!(
                 "{name:<12} : skipped (--use_existing_db is true)\n"
             ))?;
@@ -231,8 +247,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         }
         match task {
             Task::Flush => {
-                self.engine()?
-                    .flush()
+                self.flush()
                     .map_err(|failure| failure.during("Flush failed"))?;
                 self.print("flush memtable\n")?;
             }
@@ -242,6 +257,16 @@ impl<'a, E: Engine> Runner<'a, E> {
             _ => return self.measure(step).map(Some),
         }
         Ok(None)
+    }
+
+    fn flush(&self) -> Result<()> {
+        let engine = self.engine()?;
+        let names = self.families.names();
+        let families: Vec<_> = names
+            .iter()
+            .map(|name| engine.family(name))
+            .collect::<Result<_>>()?;
+        engine.flush(&families)
     }
 
     fn measure(&mut self, step: &Step) -> Result<Outcome> {
@@ -335,6 +360,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             flags: &self.flags,
             job,
             pool: &self.pool,
+            families: &self.families,
             existing: &self.existing,
             progress: &progress,
             limits: Limits::new(&self.flags),
@@ -344,13 +370,17 @@ impl<'a, E: Engine> Runner<'a, E> {
             time: AtomicU64::new(0),
         };
         let start = Barrier::new(threads);
-        let over = AtomicBool::new(false);
-        let (results, reported, recorded) = thread::scope(|scope| {
-            let reporter = scope.spawn(|| progress.report(&self.flags, &over));
+        let over = &AtomicBool::new(false);
+        let every = super::progress::seconds(self.flags.secondary_update_interval.into())
+            .filter(|_| self.flags.use_secondary_db);
+        let (results, reported, recorded, caught_up) = thread::scope(|scope| {
+            let follower =
+                every.map(|every| scope.spawn(move || families::follow(engine, every, over)));
+            let reporter = scope.spawn(|| progress.report(&self.flags, over));
             let recorder = self
                 .flags
                 .wants_document()
-                .then(|| scope.spawn(|| Timeline::record(engine, &progress, &over)));
+                .then(|| scope.spawn(|| Timeline::record(engine, &progress, over)));
             let workers: Vec<_> = (0..threads)
                 .map(|id| {
                     let (shared, start) = (&shared, &start);
@@ -371,7 +401,11 @@ impl<'a, E: Engine> Runner<'a, E> {
                 recorder.thread().unpark();
                 recorder.join()
             });
-            (results, reporter.join(), recorded)
+            let caught_up = follower.map(|follower| {
+                follower.thread().unpark();
+                follower.join()
+            });
+            (results, reporter.join(), recorded, caught_up)
         });
         progress.finish();
         let flatten = |failed: thread::Result<_>| {
@@ -379,6 +413,9 @@ impl<'a, E: Engine> Runner<'a, E> {
         };
         let stats: Vec<Stats> = results.into_iter().map(flatten).collect::<Result<_>>()?;
         reported.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        if let Some(caught_up) = caught_up {
+            self.caught_up += caught_up.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        }
         let timeline = recorded.map_or_else(Timeline::default, |recorded| {
             recorded.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });

@@ -11,8 +11,10 @@ use std::time::{Duration, Instant};
 use rand_xoshiro::rand_core::SeedableRng;
 
 use super::check::Sizes;
-use super::engine::Engine;
+use super::engine::{Engine, Result};
+use super::families::{Families, Places};
 use super::flags::Flags;
+use super::interval;
 use super::keygen::{Key, Rng, skewed};
 use super::limit::Limits;
 use super::pace::Pace;
@@ -132,6 +134,8 @@ pub struct Shared<'r> {
     pub job: &'r Job,
     /// Where values come from.
     pub pool: &'r ValuePool,
+    /// The column families.
+    pub families: &'r Families,
     /// Keys to take in place of made ones; empty: made ones.
     pub existing: &'r [Vec<u8>],
     /// Progress of all threads.
@@ -160,6 +164,8 @@ pub struct Worker<'r, E: Engine> {
     pub engine: &'r E,
     /// What all threads share.
     pub shared: &'r Shared<'r>,
+    /// The column families that keys belong to.
+    places: Places<'r, E>,
     /// This thread's random numbers.
     pub rng: Rng,
     /// This thread's counts.
@@ -183,6 +189,7 @@ impl<'r, E: Engine> Worker<'r, E> {
             id,
             engine,
             shared,
+            places: Places::new(shared.families),
             rng: Rng::seed_from_u64(seed),
             timed_since: shared.flags.histogram.then_some(stats.start),
             ticked: stats.start,
@@ -210,6 +217,30 @@ impl<'r, E: Engine> Worker<'r, E> {
         let skew = self.shared.flags.read_random_exp_range;
         let keys = self.job().key_space;
         skewed(&mut self.rng, keys, skew)
+    }
+
+    /// The column family of a key by its number; `None` if there is only the
+    /// default one.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    #[inline]
+    pub fn family(&mut self, number: u64) -> Result<Option<&E::Family<'r>>> {
+        self.places.of(self.engine, number)
+    }
+
+    /// Reads the key of a number, in its column family.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    #[inline]
+    pub fn get(&mut self, number: u64, key: &[u8]) -> Result<Option<E::Value<'r>>> {
+        let engine = self.engine;
+        let found = match self.family(number)? {
+            None => engine.get(key),
+            Some(family) => engine.get_in(family, key),
+        };
+        found.map_err(|failure| failure.during("get error"))
     }
 
     /// Values of the job's size.
@@ -311,6 +342,9 @@ impl<'r, E: Engine> Worker<'r, E> {
         if let Some(lines) = &mut self.lines {
             if let Some(line) = lines.line(self.id, &self.stats) {
                 eprintln!("{line}");
+                if self.id == 0 && self.shared.flags.stats_per_interval > 0 {
+                    eprint!("{}", interval::text(self.engine, self.shared));
+                }
             }
             self.next_tick = self.next_tick.min(lines.next());
         }

@@ -2,6 +2,7 @@
 //! RocksDB's db_bench.
 
 mod beside;
+mod fills;
 mod mixed;
 mod mixgraph;
 mod reads;
