@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::flags::Flags;
 
@@ -57,6 +57,10 @@ pub trait Engine: Sized + Send + Sync {
         Self: 'a;
     /// An iterator.
     type Cursor<'a>: Cursor
+    where
+        Self: 'a;
+    /// A table that is made outside of the database.
+    type External<'a>: External
     where
         Self: 'a;
     /// The database at one moment.
@@ -187,6 +191,16 @@ pub trait Engine: Sized + Send + Sync {
     /// Compacts the whole key range and waits for it, with the lowest level if
     /// `bottommost`, else as far as there is something to merge.
     fn compact(&self, bottommost: bool);
+    /// Begins a table outside of the database, for [`ingest`](Self::ingest).
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn external(&self, file: &Path) -> Result<Self::External<'_>>;
+    /// Takes such tables into the database, without a copy.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn ingest(&self, files: Vec<PathBuf>) -> Result<()>;
     /// Lets the calling thread measure its own calls, from 0, at a level by
     /// RocksDB's number.
     ///
@@ -215,6 +229,20 @@ pub trait Batch {
     fn single_delete(&mut self, key: &[u8]);
     /// Adds the deletion of all keys from `begin` to before `end`.
     fn delete_range(&mut self, begin: &[u8], end: &[u8]);
+}
+
+/// A table that is made outside of the database.
+pub trait External {
+    /// Adds an entry; keys come in order.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
+    /// Ends the table.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn finish(self) -> Result<()>;
 }
 
 /// The database at one moment.

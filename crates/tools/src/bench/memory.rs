@@ -4,10 +4,10 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::engine::{Batch, Bounds, Cursor, Engine, Failure, Result, Snapshot};
+use super::engine::{Batch, Bounds, Cursor, Engine, External, Failure, Result, Snapshot};
 use super::families;
 use super::flags::{Flags, MergeOperator};
 use super::merge;
@@ -56,6 +56,7 @@ impl Engine for Memory {
     type Family<'a> = String;
     type Value<'a> = Vec<u8>;
     type Cursor<'a> = MapCursor<'a>;
+    type External<'a> = NoTable;
     type Snapshot<'a> = Map;
 
     const COUNTED: bool = false;
@@ -208,6 +209,14 @@ impl Engine for Memory {
 
     fn compact(&self, _bottommost: bool) {}
 
+    fn external(&self, _file: &Path) -> Result<NoTable> {
+        Err(Failure("there are no tables".into()))
+    }
+
+    fn ingest(&self, _files: Vec<PathBuf>) -> Result<()> {
+        Err(Failure("there are no tables".into()))
+    }
+
     fn measure_this_thread(level: i32) -> Result<()> {
         MEASURING.set(level);
         Ok(())
@@ -230,6 +239,19 @@ impl Engine for Memory {
 
     fn property_in(&self, _family: &String, name: &str) -> Option<String> {
         self.property(name)
+    }
+}
+
+/// Tables, which this engine has none of.
+pub enum NoTable {}
+
+impl External for NoTable {
+    fn put(&mut self, _key: &[u8], _value: &[u8]) -> Result<()> {
+        match *self {}
+    }
+
+    fn finish(self) -> Result<()> {
+        match self {}
     }
 }
 

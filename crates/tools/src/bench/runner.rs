@@ -92,6 +92,9 @@ impl<'a, E: Engine> Runner<'a, E> {
         seed: u64,
         output: &'a mut (dyn Write + Send),
     ) -> Result<Self> {
+        // As large as the largest value of any benchmark.
+        let block = usize::try_from(flags.block_size)?;
+        let largest = flags.largest_value().max(100_000).max(block);
         let mut runner = Self {
             flags: flags.clone(),
             directory: directory.to_owned(),
@@ -103,8 +106,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             threads_started: 0,
             cap: None,
             label: String::new(),
-            // As large as the largest value of any benchmark.
-            pool: ValuePool::new(flags.largest_value().max(100_000), flags.compression_ratio),
+            pool: ValuePool::new(largest, flags.compression_ratio),
             output,
         };
         if flags.keeps_database() {
@@ -361,6 +363,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             job,
             pool: &self.pool,
             families: &self.families,
+            directory: &self.directory,
             existing: &self.existing,
             progress: &progress,
             limits: Limits::new(&self.flags),
@@ -522,6 +525,10 @@ fn expected_operations(job: &Job) -> Option<u64> {
         Task::FillAndSeek
         | Task::TimeSeries
         | Task::ApproximateSizes
+        | Task::Ingest
+        | Task::Checksum(_)
+        | Task::Compress
+        | Task::Uncompress
         | Task::Compact
         | Task::CompactAll
         | Task::Flush

@@ -42,15 +42,24 @@ fn result_of<'t>(text: &'t str, name: &str) -> (u64, &'t str) {
 
 #[test]
 fn every_benchmark_runs() {
-    let list: Vec<_> = plan::BENCHMARKS
-        .iter()
+    // What needs this project's own functions, or tables, is not for this engine.
+    let here = |benchmark: &&plan::Benchmark| {
+        !matches!(
+            benchmark.task,
+            plan::Task::Ingest
+                | plan::Task::Checksum(_)
+                | plan::Task::Compress
+                | plan::Task::Uncompress
+        )
+    };
+    let list: Vec<_> = (plan::BENCHMARKS.iter().filter(here))
         .map(|benchmark| benchmark.name)
         .collect();
     let text = run_list(&list.join(","), |flags| {
         flags.threads = 2;
         flags.merge_operator = "put".into();
     });
-    for benchmark in plan::BENCHMARKS {
+    for benchmark in plan::BENCHMARKS.iter().filter(here) {
         let measured = !matches!(
             benchmark.task,
             plan::Task::CompactAll
@@ -88,6 +97,93 @@ fn every_benchmark_runs() {
     assert!(text.contains("\n(failed)\n"));
     assert!(text.contains("rocksdb.size-all-mem-tables: 0\n"));
     assert!(text.contains("): finished\n"));
+}
+
+/// This engine itself, for a moment: the bytes are RocksDB's, some gigabytes.
+#[test]
+fn blocks_are_checksummed_and_compressed() {
+    let directory = tempfile::tempdir().expect("temporary directory");
+    let run = |list: &str, compression: &str, ratio| {
+        let flags = Flags {
+            compression_type: compression.into(),
+            compression_ratio: ratio,
+            block_size: 5000,
+            histogram: true,
+            ..Flags::default()
+        };
+        let mut output = Vec::new();
+        let runner = Runner::<Own>::new(&flags, directory.path(), 1, &mut output).expect("opens");
+        let mut runner = runner.with_cap(std::time::Duration::from_millis(1));
+        runner.run(&plan::parse(list).expect("list")).expect("runs");
+        drop(runner);
+        String::from_utf8(output).expect("text")
+    };
+    let text = run(
+        "crc32c,xxhash,xxhash64,xxh3,compress,uncompress",
+        "snappy",
+        0.5,
+    );
+    for (name, word) in [
+        ("crc32c", "crc"),
+        ("xxhash", "hash"),
+        ("xxhash64", "hash"),
+        ("xxh3", "hash"),
+    ] {
+        let (count, message) = result_of(&text, name);
+        assert!(count > 0 && message.ends_with("(5000 per op)"), "{text}");
+        assert!(
+            text.contains(&format!("Microseconds per {word}:")),
+            "{text}"
+        );
+    }
+    let (count, message) = result_of(&text, "compress");
+    assert!(count > 0 && message.contains("(output: 5"), "{message}");
+    let (count, message) = result_of(&text, "uncompress");
+    assert!(count > 0 && message.ends_with("MB/s"), "{message}");
+    // What does not get smaller is not compressed.
+    for (compression, ratio) in [("none", 0.5), ("lz4", 1.0)] {
+        let text = run("compress,uncompress", compression, ratio);
+        assert_eq!(text.matches("(compression failure)").count(), 2, "{text}");
+    }
+    let peer = run_failure("crc32c");
+    assert!(peer.contains("offers no call for it"), "{peer}");
+}
+
+fn run_failure(list: &str) -> String {
+    let flags = Flags {
+        benchmarks: list.into(),
+        ..Flags::default()
+    };
+    output_of(&flags).expect_err(list).to_string()
+}
+
+#[test]
+fn keys_keep_to_their_column_families() {
+    let text = run_list("fillseq,readrandom,flush,deleteseq,readrandom", |flags| {
+        flags.num_column_families = 3;
+        flags.column_family_distribution = "10,30,60".into();
+    });
+    // Deletions are of the default family, and hit every tenth key or so.
+    let found: Vec<_> = text
+        .lines()
+        .filter(|line| line.contains("readrandom"))
+        .collect();
+    assert!(found[0].ends_with("(2000 of 2000 found)"), "{text}");
+    assert!(!found[1].ends_with("(2000 of 2000 found)"), "{text}");
+    // The last hot families have the last half of what was written.
+    let text = run_list("fillseq,readrandom", |flags| {
+        flags.num_column_families = 4;
+        flags.num_hot_column_families = 2;
+    });
+    let (_, message) = result_of(&text, "readrandom");
+    let found = message.split_once('(').expect("counts").1;
+    let found: u64 = found
+        .split(' ')
+        .next()
+        .expect("a count")
+        .parse()
+        .expect("a number");
+    assert!((800..1200).contains(&found), "{message}");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! comparison and a random number; clocks are read for each operation only
 //! when latencies are wanted.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -105,7 +106,7 @@ impl Job {
                 job.value_size = 100_000;
                 job.sizes = Sizes::Fixed;
             }
-            "filluniquerandom" => job.threads = 1,
+            "filluniquerandom" | "ingestexternalfile" => job.threads = 1,
             "fillseekseq" => job.writes = num,
             "readhot" => job.key_space = num.div_ceil(100),
             "readrandomsmall" => job.reads /= 1000,
@@ -136,6 +137,8 @@ pub struct Shared<'r> {
     pub pool: &'r ValuePool,
     /// The column families.
     pub families: &'r Families,
+    /// The database's directory.
+    pub directory: &'r Path,
     /// Keys to take in place of made ones; empty: made ones.
     pub existing: &'r [Vec<u8>],
     /// Progress of all threads.

@@ -17,19 +17,22 @@ macro_rules! engine_binding {
         #[doc = concat!("The binding to the crate `", stringify!($package), "`.")]
         pub mod $module {
             use std::ops::Deref;
-            use std::path::Path;
+            use std::path::{Path, PathBuf};
 
             use std::sync::Arc;
 
             use $package::{
                 BottommostLevelCompaction, BoundColumnFamily, ColumnFamilyDescriptor,
                 CompactOptions, DBPinnableSlice, DBRawIteratorWithThreadMode, DBWithThreadMode,
-                DEFAULT_COLUMN_FAMILY_NAME, FlushOptions, MultiThreaded, Options, PerfContext,
-                Range, ReadOptions, SnapshotWithThreadMode, WriteBatch, WriteOptions,
+                DEFAULT_COLUMN_FAMILY_NAME, FlushOptions, IngestExternalFileOptions, MultiThreaded,
+                Options, PerfContext, Range, ReadOptions, SnapshotWithThreadMode, SstFileWriter,
+                WriteBatch, WriteOptions,
             };
 
             use crate::bench::binding::options::$module::options;
-            use crate::bench::engine::{Batch, Bounds, Cursor, Engine, Failure, Result, Snapshot};
+            use crate::bench::engine::{
+                Batch, Bounds, Cursor, Engine, External, Failure, Result, Snapshot,
+            };
             use crate::bench::families;
             use crate::bench::flags::Flags;
             use crate::bench::levels::$module as own_levels;
@@ -104,6 +107,7 @@ macro_rules! engine_binding {
                 type Family<'a> = Arc<BoundColumnFamily<'a>>;
                 type Value<'a> = Read<'a>;
                 type Cursor<'a> = DBRawIterator<'a>;
+                type External<'a> = SstFileWriter<'a>;
                 type Snapshot<'a> = View<'a>;
 
                 const COUNTED: bool = $counted;
@@ -316,6 +320,18 @@ macro_rules! engine_binding {
                         .compact_range_opt(None::<&[u8]>, None::<&[u8]>, &how);
                 }
 
+                fn external(&self, file: &Path) -> Result<SstFileWriter<'_>> {
+                    let table = SstFileWriter::create(&self.options);
+                    table.open(file)?;
+                    Ok(table)
+                }
+
+                fn ingest(&self, files: Vec<PathBuf>) -> Result<()> {
+                    let mut how = IngestExternalFileOptions::default();
+                    how.set_move_files(true);
+                    Ok(self.db.ingest_external_file_opts(&how, files)?)
+                }
+
                 fn measure_this_thread(level: i32) -> Result<()> {
                     $package::perf::set_perf_stats(own_levels::perf(level)?);
                     PerfContext::default().reset();
@@ -332,6 +348,16 @@ macro_rules! engine_binding {
 
                 fn property_in(&self, family: &Self::Family<'_>, name: &str) -> Option<String> {
                     self.db.property_value_cf(family, name).ok().flatten()
+                }
+            }
+
+            impl External for SstFileWriter<'_> {
+                fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+                    Ok(SstFileWriter::put(self, key, value)?)
+                }
+
+                fn finish(mut self) -> Result<()> {
+                    Ok(SstFileWriter::finish(&mut self)?)
                 }
             }
 

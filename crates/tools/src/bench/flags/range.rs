@@ -85,6 +85,16 @@ impl Flags {
                 unsigned(self.overwrite_window_size),
                 1,
             ),
+            (
+                "ingest_external_file_batch_size",
+                self.ingest_external_file_batch_size.into(),
+                1,
+            ),
+            (
+                "ingest_external_file_num_batches",
+                self.ingest_external_file_num_batches.into(),
+                1,
+            ),
             ("stats_interval", self.stats_interval, 0),
             ("stats_interval_seconds", self.stats_interval_seconds, 0),
             ("report_interval_seconds", self.report_interval_seconds, 0),

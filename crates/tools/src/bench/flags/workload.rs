@@ -54,6 +54,8 @@ macro_rules! workload {
                 expand_range_tombstones: bool = false, "Delete the keys one by one in place of each range.";
                 finish_after_writes: bool = false, "Let a writer beside readers end after its writes, not before.";
                 use_tailing_iterator: bool = false, "Let seekrandom keep one iterator, which follows what is written, in place of one for each seek.";
+                ingest_external_file_batch_size: i32 = 10, "Tables that ingestexternalfile takes in at once. (Not in RocksDB 7.8.)";
+                ingest_external_file_num_batches: i32 = 1, "Times that it does so. (Not in RocksDB 7.8.)";
                 seek_missing_prefix: bool = false, "Let seekrandom seek keys whose prefix is not there; needs prefix_size above 8.";
                 overwrite_probability: f64 = 0.0, "Share of the writes of filluniquerandom that overwrite one of the last keys instead.";
                 overwrite_window_size: u64 = 1u64, "How many of the last keys these overwrite.";
