@@ -8,6 +8,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
+use super::expiry::Expired;
 use super::flags::Flags;
 
 /// Why a run stopped: one message for the user.
@@ -76,10 +77,11 @@ pub trait Engine: Sized + Send + Sync {
     fn title() -> String;
     /// Opens the database in `directory`, and creates it unless
     /// `use_existing_db` is set; also its column families that are hot first.
+    /// Compactions remove what is `expired`.
     ///
     /// # Errors
     /// Those of the engine.
-    fn open(directory: &Path, flags: &Flags) -> Result<Self>;
+    fn open(directory: &Path, flags: &Flags, expired: Option<Expired>) -> Result<Self>;
     /// Removes the database in `directory`, if there is one.
     ///
     /// # Errors

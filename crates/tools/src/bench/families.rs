@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn stages_bring_new_families() {
-        let engine = Memory::open(Path::new(""), &Flags::default()).expect("opens");
+        let engine = Memory::open(Path::new(""), &Flags::default(), None).expect("opens");
         let families = families(5, 2, "");
         engine.create_family(&name(1)).expect("a new one");
         assert_eq!(families.operations_per_stage(100), 50);
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn one_family_is_the_default_one() {
-        let engine = Memory::open(Path::new(""), &Flags::default()).expect("opens");
+        let engine = Memory::open(Path::new(""), &Flags::default(), None).expect("opens");
         let families = families(1, 0, "");
         assert_eq!(Places::<Memory>::new(&families).of(&engine, 3), Ok(None));
         assert!(families.names().is_empty());

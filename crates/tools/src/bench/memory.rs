@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::engine::{Batch, Bounds, Cursor, Engine, External, Failure, Result, Snapshot};
+use super::expiry::Expired;
 use super::families;
 use super::flags::{Flags, MergeOperator};
 use super::merge;
@@ -65,7 +66,7 @@ impl Engine for Memory {
         "Memory:     for tests".into()
     }
 
-    fn open(_directory: &Path, flags: &Flags) -> Result<Self> {
+    fn open(_directory: &Path, flags: &Flags, _expired: Option<Expired>) -> Result<Self> {
         let families = (1..flags.hot_families()).map(|n| (families::name(n), Map::new()));
         Ok(Self {
             map: RwLock::default(),

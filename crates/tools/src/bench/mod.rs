@@ -26,6 +26,7 @@ pub mod contention;
 mod counters;
 pub mod document;
 pub mod engine;
+pub mod expiry;
 pub mod families;
 pub mod flags;
 mod header;

@@ -4,13 +4,15 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::check::Expiry;
 use super::contention::{self, Contention};
 use super::counters::Counters;
 use super::engine::{Cursor, Engine, Failure, Result};
+use super::expiry::{Expired, Time};
 use super::families::{self, Families};
 use super::flags::Flags;
 use super::header;
@@ -69,6 +71,7 @@ pub struct Runner<'a, E: Engine> {
     existing: Vec<Vec<u8>>,
     engine: Option<E>,
     families: Families,
+    time: Time,
     /// Times that a secondary has caught up with its primary.
     caught_up: u64,
     seed: u64,
@@ -101,6 +104,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             existing: Vec::new(),
             engine: None,
             families: Families::new(flags)?,
+            time: Time::default(),
             caught_up: 0,
             seed,
             threads_started: 0,
@@ -110,9 +114,9 @@ impl<'a, E: Engine> Runner<'a, E> {
             output,
         };
         if flags.keeps_database() {
-            runner.open()?;
+            runner.open(None)?;
         } else {
-            runner.renew()?;
+            runner.renew(None)?;
         }
         if flags.use_existing_keys {
             runner.load_keys()?;
@@ -178,12 +182,12 @@ impl<'a, E: Engine> Runner<'a, E> {
             .ok_or_else(|| Failure("the database is not open".into()))
     }
 
-    fn open(&mut self) -> Result<()> {
+    fn open(&mut self, expired: Option<Expired>) -> Result<()> {
         std::fs::create_dir_all(&self.directory)
             .map_err(|error| Failure(format!("{}: {error}", self.directory.display())))?;
         let start = Instant::now();
         self.engine = Some(
-            E::open(&self.directory, &self.flags)
+            E::open(&self.directory, &self.flags, expired)
                 .map_err(|failure| failure.during("open error"))?,
         );
         self.families = Families::new(&self.flags)?;
@@ -212,14 +216,14 @@ impl<'a, E: Engine> Runner<'a, E> {
         Ok(())
     }
 
-    fn renew(&mut self) -> Result<()> {
+    fn renew(&mut self, expired: Option<Expired>) -> Result<()> {
         // Closes it.
         self.engine = None;
         if self.directory.exists() {
             E::destroy(&self.directory, &self.flags)
                 .map_err(|failure| failure.during("destroy error"))?;
         }
-        self.open()
+        self.open(expired)
     }
 
     fn run_step(&mut self, step: &Step) -> Result<Option<Outcome>> {
@@ -245,7 +249,11 @@ impl<'a, E: Engine> Runner<'a, E> {
             return Ok(None);
         }
         if fresh {
-            self.renew()?;
+            let expired = match task {
+                Task::TimeSeries => self.begin_time()?,
+                _ => None,
+            };
+            self.renew(expired)?;
         }
         match task {
             Task::Flush => {
@@ -259,6 +267,19 @@ impl<'a, E: Engine> Runner<'a, E> {
             _ => return self.measure(step).map(Some),
         }
         Ok(None)
+    }
+
+    /// Lets the time of `timeseries` begin; what compactions are to remove.
+    fn begin_time(&mut self) -> Result<Option<Expired>> {
+        self.time = Time::default();
+        if self.flags.expiry()? != Expiry::CompactionFilter {
+            return Ok(None);
+        }
+        self.print("Compaction filter is used to remove expired data\n")?;
+        Ok(Some(Expired {
+            now: Time::clone(&self.time),
+            range: self.flags.time_range,
+        }))
     }
 
     fn flush(&self) -> Result<()> {
@@ -370,7 +391,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             stop: AtomicBool::new(false),
             running: AtomicUsize::new(job.threads),
             writer_over: AtomicBool::new(false),
-            time: AtomicU64::new(0),
+            time: &self.time,
         };
         let start = Barrier::new(threads);
         let over = &AtomicBool::new(false);

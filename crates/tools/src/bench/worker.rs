@@ -6,13 +6,14 @@
 //! when latencies are wanted.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rand_xoshiro::rand_core::SeedableRng;
 
 use super::check::Sizes;
 use super::engine::{Engine, Result};
+use super::expiry::Time;
 use super::families::{Families, Places};
 use super::flags::Flags;
 use super::interval;
@@ -154,9 +155,8 @@ pub struct Shared<'r> {
     /// Set by the thread of `timeseries` that writes, read by the others; ends
     /// their loops and carries no data, so relaxed is enough.
     pub writer_over: AtomicBool,
-    /// The time of `timeseries`, counted up by its writer. Readers compare it
-    /// with times they have read, no more, so relaxed is enough.
-    pub time: AtomicU64,
+    /// The time of `timeseries`.
+    pub time: &'r Time,
 }
 
 /// One benchmark thread.

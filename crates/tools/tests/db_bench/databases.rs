@@ -3,15 +3,23 @@
 use super::{Bench, newest_options, result_of};
 use whitewater::{DB, IteratorMode, Options};
 
+/// Names of the column families, the default one first.
+fn names(bench: &Bench) -> Vec<String> {
+    let found = DB::list_cf(&Options::default(), bench.database());
+    let mut names = found.expect("families");
+    names.sort_by_key(|name| (name != "default", name.clone()));
+    names
+}
+
 /// Entries of each column family, by name.
 fn entries(bench: &Bench) -> Vec<(String, usize)> {
     let (options, path) = (Options::default(), bench.database());
-    let names = DB::list_cf(&options, &path).expect("families");
+    let names = names(bench);
     let db = DB::open_cf(&options, &path, &names).expect("opens");
     let count = |name: String| {
         let family = db.cf_handle(&name).expect("a family");
         let entries = db.full_iterator_cf(family, IteratorMode::Start);
-        let count = entries.map(|entry| entry.expect("an entry")).count();
+        let count = entries.inspect(|entry| assert!(entry.is_ok())).count();
         (name, count)
     };
     names.into_iter().map(count).collect()
@@ -87,7 +95,7 @@ fn entries_of_hot(bench: &Bench) -> Vec<usize> {
         operands.iter().last().or(old).map(<[u8]>::to_vec)
     });
     let path = bench.database();
-    let names = DB::list_cf(&options, &path).expect("families");
+    let names = names(bench);
     let named = names.iter().map(|name| (name, options.clone()));
     let db = DB::open_cf_with_opts(&options, &path, named).expect("opens");
     let count = |name: &String| {

@@ -82,7 +82,7 @@ fn of_tables() {
 #[test]
 fn of_compaction() {
     assert_options(
-        "--compaction_style=1 --compaction_pri=1 --subcompactions=3 --ttl_seconds=1000 \
+        "--compaction_style=1 --compaction_pri=1 --subcompactions=3 \
          --periodic_compaction_seconds=2000 --compaction_readahead_size=65536 --num_levels=3 \
          --max_bytes_for_level_multiplier_additional=1,2,3 --rate_limiter_bytes_per_sec=1000000000",
         &[
@@ -143,7 +143,7 @@ fn of_compression() {
          --compression_zstd_max_train_bytes=40960 --compression_max_dict_buffer_bytes=100000",
         "compression_opts",
         &[
-            "max_dict_bytes=4096;",
+            "max_dict_bytes=4096",
             "zstd_max_train_bytes=40960;",
             "max_dict_buffer_bytes=100000;",
             "parallel_threads=2;",
@@ -215,7 +215,10 @@ fn rate_limits_and_filters_are_in_the_log() {
          --rate_limiter_auto_tuned --rate_limiter_refill_period_us=1000 --use_keep_filter",
     );
     let log = std::fs::read_to_string(bench.database().join("LOG")).expect("log");
-    for line in ["rate_limiter=true", "compaction_filter=KeepFilter"] {
+    for line in [
+        "Options.rate_limiter: true",
+        "Options.compaction_filter: KeepFilter",
+    ] {
         assert!(log.contains(line), "{line} in {log}");
     }
     // What the engine does not take is refused by its own message.

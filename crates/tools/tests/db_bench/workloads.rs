@@ -115,6 +115,21 @@ fn fifo_compaction_keeps_to_its_size() {
 }
 
 #[test]
+fn compactions_remove_what_has_expired() {
+    let bench = Bench::new();
+    let text = bench.run(
+        "--num=2000 --threads=2 --key_size=16 --key_id_range=10 --time_range=50 \
+         --expire_style=compaction_filter --benchmarks=timeseries,compact,readseq",
+    );
+    // Times 1950 to 1999 are left, for two threads.
+    assert_eq!(result_of(&text, "readseq").0, 100, "{text}");
+    assert!(
+        text.contains("Compaction filter is used to remove expired data\n"),
+        "{text}"
+    );
+}
+
+#[test]
 fn statistics_are_printed_beside_progress() {
     let run = |families: &str| {
         let bench = Bench::new();

@@ -23,16 +23,17 @@ macro_rules! engine_binding {
 
             use $package::{
                 BottommostLevelCompaction, BoundColumnFamily, ColumnFamilyDescriptor,
-                CompactOptions, DBPinnableSlice, DBRawIteratorWithThreadMode, DBWithThreadMode,
-                DEFAULT_COLUMN_FAMILY_NAME, FlushOptions, IngestExternalFileOptions, MultiThreaded,
-                Options, PerfContext, Range, ReadOptions, SnapshotWithThreadMode, SstFileWriter,
-                WriteBatch, WriteOptions,
+                CompactOptions, CompactionDecision, DBPinnableSlice, DBRawIteratorWithThreadMode,
+                DBWithThreadMode, DEFAULT_COLUMN_FAMILY_NAME, FlushOptions,
+                IngestExternalFileOptions, MultiThreaded, Options, PerfContext, Range, ReadOptions,
+                SnapshotWithThreadMode, SstFileWriter, WriteBatch, WriteOptions,
             };
 
             use crate::bench::binding::options::$module::options;
             use crate::bench::engine::{
                 Batch, Bounds, Cursor, Engine, External, Failure, Result, Snapshot,
             };
+            use crate::bench::expiry::Expired;
             use crate::bench::families;
             use crate::bench::flags::Flags;
             use crate::bench::levels::$module as own_levels;
@@ -116,8 +117,15 @@ macro_rules! engine_binding {
                     ($title).to_owned()
                 }
 
-                fn open(directory: &Path, flags: &Flags) -> Result<Self> {
-                    let options = options(flags)?;
+                fn open(directory: &Path, flags: &Flags, expired: Option<Expired>) -> Result<Self> {
+                    let mut options = options(flags)?;
+                    if let Some(expired) = expired {
+                        let judge = move |_: u32, key: &[u8], _: &[u8]| match expired.is(key) {
+                            true => CompactionDecision::Remove,
+                            false => CompactionDecision::Keep,
+                        };
+                        options.set_compaction_filter("ExpiredTimeFilter", judge);
+                    }
                     let how = Reads {
                         verify_checksums: flags.verify_checksum,
                         prefix_same_as_start: flags.prefix_same_as_start,

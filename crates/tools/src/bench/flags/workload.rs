@@ -43,7 +43,7 @@ macro_rules! workload {
                 key_id_range: i32 = 100_000, "Different ids of timeseries.";
                 time_range: u64 = 100_000u64, "Entries of timeseries written after one that make it expire.";
                 expire_style: String = "none",
-                    "What removes expired entries of timeseries: none, or delete: num_deletion_threads of the readers.";
+                    "What removes expired entries of timeseries: none, delete: num_deletion_threads of the readers, or compaction_filter: compactions.";
                 num_deletion_threads: i32 = 1, "Readers of timeseries that delete, with expire_style=delete.";
                 benchmark_write_rate_limit: u64 = 0u64, "Bytes per second that fills, and writers beside readers, write at most; 0: no limit.";
                 benchmark_read_rate_limit: u64 = 0u64, "Operations per second that readers of random keys do at most, all together; 0: no limit.";
