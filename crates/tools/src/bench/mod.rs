@@ -40,6 +40,7 @@ pub mod limit;
 #[cfg(test)]
 mod memory;
 pub(crate) mod merge;
+mod meta;
 pub mod mix;
 pub mod order;
 pub mod pace;

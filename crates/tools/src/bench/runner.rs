@@ -20,6 +20,7 @@ use super::histogram;
 use super::histogram::Latencies;
 use super::levels;
 use super::limit::Limits;
+use super::meta;
 use super::perf::Measured;
 use super::plan::{Benchmark, Step, Task};
 use super::progress::Progress;
@@ -29,17 +30,6 @@ use super::timeline::Timeline;
 use super::values::ValuePool;
 use super::worker::{Job, Shared, Worker};
 use super::workload;
-
-/// Consecutive readings without background work that count as rest.
-const QUIET_READINGS: u32 = 5;
-/// Time between two such readings.
-const READING_PAUSE: Duration = Duration::from_millis(20);
-const BACKGROUND_WORK: [&str; 4] = [
-    "rocksdb.mem-table-flush-pending",
-    "rocksdb.num-running-flushes",
-    "rocksdb.compaction-pending",
-    "rocksdb.num-running-compactions",
-];
 
 /// The throughput of one step.
 #[derive(Clone, Debug)]
@@ -66,11 +56,11 @@ struct Run {
 /// One engine, one database, and the flags.
 pub struct Runner<'a, E: Engine> {
     flags: Flags,
-    directory: PathBuf,
+    pub(super) directory: PathBuf,
     /// What `use_existing_keys` has found.
     existing: Vec<Vec<u8>>,
     engine: Option<E>,
-    families: Families,
+    pub(super) families: Families,
     time: Time,
     /// Times that a secondary has caught up with its primary.
     caught_up: u64,
@@ -160,7 +150,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             let statistics = self
                 .engine()?
                 .property(contention::STATISTICS)
-                .unwrap_or_else(unavailable);
+                .unwrap_or_else(meta::unavailable);
             self.print(&format!("STATISTICS:\n{statistics}\n"))?;
         }
         if self.flags.use_secondary_db {
@@ -170,13 +160,13 @@ impl<'a, E: Engine> Runner<'a, E> {
         Ok(outcomes)
     }
 
-    fn print(&mut self, text: &str) -> Result<()> {
+    pub(super) fn print(&mut self, text: &str) -> Result<()> {
         self.output.write_all(text.as_bytes())?;
         self.output.flush()?;
         Ok(())
     }
 
-    fn engine(&self) -> Result<&E> {
+    pub(super) fn engine(&self) -> Result<&E> {
         self.engine
             .as_ref()
             .ok_or_else(|| Failure("the database is not open".into()))
@@ -256,11 +246,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             self.renew(expired)?;
         }
         match task {
-            Task::Flush => {
-                self.flush()
-                    .map_err(|failure| failure.during("Flush failed"))?;
-                self.print("flush memtable\n")?;
-            }
+            Task::Flush => self.flush()?,
             Task::CompactAll => self.engine()?.compact(false),
             Task::WaitForCompaction => self.wait_for_rest()?,
             Task::Property(names) => self.print_properties(names)?,
@@ -280,16 +266,6 @@ impl<'a, E: Engine> Runner<'a, E> {
             now: Time::clone(&self.time),
             range: self.flags.time_range,
         }))
-    }
-
-    fn flush(&self) -> Result<()> {
-        let engine = self.engine()?;
-        let names = self.families.names();
-        let families: Vec<_> = names
-            .iter()
-            .map(|name| engine.family(name))
-            .collect::<Result<_>>()?;
-        engine.flush(&families)
     }
 
     fn measure(&mut self, step: &Step) -> Result<Outcome> {
@@ -454,34 +430,6 @@ impl<'a, E: Engine> Runner<'a, E> {
         let sum = Stats::sum(stats).ok_or_else(|| Failure("no thread was measured".into()))?;
         Ok((sum, timeline))
     }
-
-    fn wait_for_rest(&mut self) -> Result<()> {
-        let path = self.directory.display().to_string();
-        self.print(&format!("waitforcompaction({path}): started\n"))?;
-        let mut quiet = 0;
-        while quiet < QUIET_READINGS {
-            let engine = self.engine()?;
-            let busy = BACKGROUND_WORK.iter().any(|name| {
-                engine
-                    .property(name)
-                    .is_some_and(|value| value.trim() != "0")
-            });
-            quiet = if busy { 0 } else { quiet + 1 };
-            thread::sleep(READING_PAUSE);
-        }
-        self.print(&format!("waitforcompaction({path}): finished\n"))
-    }
-
-    fn print_properties(&mut self, names: &[&str]) -> Result<()> {
-        for name in names {
-            let value = self.engine()?.property(name).unwrap_or_else(unavailable);
-            match names {
-                [_] => self.print(&format!("\n{value}\n"))?,
-                _ => self.print(&format!("{name}: {value}\n"))?,
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Runs one thread from start to end; on failure the other threads stop soon.
@@ -514,11 +462,6 @@ fn run_measured<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
         worker.stats.measured = Measured::parse(&E::measured());
     }
     result
-}
-
-/// What stands for a property that the engine lacks, as in RocksDB.
-fn unavailable() -> String {
-    "(failed)".into()
 }
 
 /// Operations that a progress bar can count up to, if that is known.

@@ -1,9 +1,6 @@
 //! Rows of flags: their types, their text, and the macro that makes a struct of
 //! them.
 
-#[cfg(doc)]
-use super::FlagSet;
-
 /// What follows a flag's name on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
