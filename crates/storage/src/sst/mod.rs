@@ -48,7 +48,9 @@ mod warm;
 pub use ask::FilterEvent;
 pub use builder::{TableBuilder, TableBuilderOptions};
 pub(crate) use compress::decompress_value;
-pub use compress::{CompressionOptions, CompressionType, DEFAULT_LEVEL};
+pub use compress::{
+    CompressionOptions, CompressionType, Compressor, DEFAULT_LEVEL, decompress_block,
+};
 pub use events::{BlockKind, TableEvents};
 pub use filter::{FilterPolicy, PrefixTransform};
 pub use kinds::{DataBlockIndexType, IndexType, PrepopulateBlockCache};

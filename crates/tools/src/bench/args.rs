@@ -272,9 +272,12 @@ mod tests {
             ("--use_plain_table", "use_plain_table"),
             ("--use_plain_table=true", "use_plain_table"),
             ("--transaction_db=1", "transaction_db"),
-            ("--compaction_style 1", "compaction_style"),
-            ("--noadvise_random_on_open", "advise_random_on_open"),
-            ("--num_column_families=4", "num_column_families"),
+            ("--row_cache_size 1", "row_cache_size"),
+            ("--noenable_index_compression", "enable_index_compression"),
+            ("--num_multi_db=4", "num_multi_db"),
+            ("--block_align", "block_align"),
+            ("--mmap_read", "mmap_read"),
+            ("--report_bg_io_stats", "report_bg_io_stats"),
         ] {
             let message = refused(line);
             assert!(
@@ -299,6 +302,8 @@ mod tests {
             "--use_direct_reads=0",
             "--row_cache_size=0",
             "--num_column_families=1",
+            "--num_multi_db=0",
+            "--noblock_align",
         ] {
             assert_eq!(run(line), Flags::default(), "{line}");
         }

@@ -1,5 +1,7 @@
 //! The table of benchmarks, in the order of the help.
 
+use whitewater_storage::checksum::ChecksumType;
+
 use super::plan::{Benchmark, Beside, Task};
 
 const fn fill(name: &'static str, task: Task, help: &'static str) -> Benchmark {
@@ -217,6 +219,41 @@ pub const BENCHMARKS: &[Benchmark] = &[
     ),
     on_existing("deleteseq", Task::DeleteSequential, "delete in key order"),
     on_existing("deleterandom", Task::DeleteRandom, "delete random keys"),
+    on_existing(
+        "ingestexternalfile",
+        Task::Ingest,
+        "make tables of num keys each outside of the database, and ingest them; one thread",
+    ),
+    on_existing(
+        "crc32c",
+        Task::Checksum(ChecksumType::CRC32c),
+        "checksum a block of --block_size bytes, 5000 MiB in all, as tables do",
+    ),
+    on_existing(
+        "xxhash",
+        Task::Checksum(ChecksumType::XXHash),
+        "crc32c with xxHash of 32 bits",
+    ),
+    on_existing(
+        "xxhash64",
+        Task::Checksum(ChecksumType::XXHash64),
+        "crc32c with xxHash of 64 bits",
+    ),
+    on_existing(
+        "xxh3",
+        Task::Checksum(ChecksumType::XXH3),
+        "crc32c with XXH3",
+    ),
+    on_existing(
+        "compress",
+        Task::Compress,
+        "compress a block of --block_size bytes by --compression_type, 1 GiB in all",
+    ),
+    on_existing(
+        "uncompress",
+        Task::Uncompress,
+        "uncompress such a block, to 1 GiB in all",
+    ),
     on_existing(
         "compact",
         Task::Compact,

@@ -23,13 +23,15 @@ pub enum Expiry {
     None,
     /// Readers that look for them.
     Delete,
+    /// Compactions.
+    CompactionFilter,
 }
 
 impl Flags {
     /// # Errors
     /// Names the first flag of a workload that is out of range.
     pub(super) fn check_workloads(&self) -> Result<()> {
-        if self.use_existing_keys && !self.use_existing_db {
+        if self.use_existing_keys && !self.keeps_database() {
             return Err(Failure(
                 "--use_existing_keys needs --use_existing_db".to_owned(),
             ));
@@ -123,12 +125,9 @@ impl Flags {
         match self.expire_style.as_str() {
             "none" => Ok(Expiry::None),
             "delete" => Ok(Expiry::Delete),
-            "compaction_filter" => Err(Failure(
-                "--expire_style=compaction_filter: this build has no compaction filters yet; it has none and delete"
-                    .to_owned(),
-            )),
+            "compaction_filter" => Ok(Expiry::CompactionFilter),
             name => Err(Failure(format!(
-                "--expire_style={name}: unknown; there are none and delete"
+                "--expire_style={name}: unknown; there are none, delete and compaction_filter"
             ))),
         }
     }
@@ -162,7 +161,6 @@ mod tests {
             ("stddev", "-1"),
             ("read_random_exp_range", "-0.5"),
             ("value_size_distribution_type", "zipf"),
-            ("expire_style", "compaction_filter"),
             ("expire_style", "never"),
             ("mix_max_scan_len", "0"),
             ("mix_max_value_size", "0"),

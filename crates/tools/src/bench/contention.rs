@@ -46,6 +46,10 @@ pub fn reports(task: Task) -> bool {
         | Task::ScanReverse
         | Task::Seek
         | Task::NewIterator
+        | Task::Ingest
+        | Task::Checksum(_)
+        | Task::Compress
+        | Task::Uncompress
         | Task::Compact
         | Task::CompactAll
         | Task::Flush

@@ -6,8 +6,9 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::expiry::Expired;
 use super::flags::Flags;
 
 /// Why a run stopped: one message for the user.
@@ -47,12 +48,20 @@ pub trait Engine: Sized + Send + Sync {
     type Batch: Batch;
     /// How a write is done, prepared once for many writes.
     type WriteMode: Sync;
+    /// A column family, found once for many calls.
+    type Family<'a>
+    where
+        Self: 'a;
     /// A value that was read.
     type Value<'a>: Deref<Target = [u8]>
     where
         Self: 'a;
     /// An iterator.
     type Cursor<'a>: Cursor
+    where
+        Self: 'a;
+    /// A table that is made outside of the database.
+    type External<'a>: External
     where
         Self: 'a;
     /// The database at one moment.
@@ -67,16 +76,32 @@ pub trait Engine: Sized + Send + Sync {
     /// Name and version, for headers.
     fn title() -> String;
     /// Opens the database in `directory`, and creates it unless
-    /// `use_existing_db` is set.
+    /// `use_existing_db` is set; also its column families that are hot first.
+    /// Compactions remove what is `expired`.
     ///
     /// # Errors
     /// Those of the engine.
-    fn open(directory: &Path, flags: &Flags) -> Result<Self>;
+    fn open(directory: &Path, flags: &Flags, expired: Option<Expired>) -> Result<Self>;
     /// Removes the database in `directory`, if there is one.
     ///
     /// # Errors
     /// Those of the engine.
     fn destroy(directory: &Path, flags: &Flags) -> Result<()>;
+    /// Creates a column family with the options of the others.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn create_family(&self, name: &str) -> Result<()>;
+    /// The column family called `name`.
+    ///
+    /// # Errors
+    /// There is none.
+    fn family(&self, name: &str) -> Result<Self::Family<'_>>;
+    /// Lets a secondary see what its primary has done.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn catch_up(&self) -> Result<()>;
     /// Prepares writes as the flags say, that wait for the disk if `sync`.
     fn write_mode(sync: bool, flags: &Flags) -> Self::WriteMode;
     /// Puts one entry.
@@ -94,6 +119,40 @@ pub trait Engine: Sized + Send + Sync {
     /// # Errors
     /// Those of the engine.
     fn delete(&self, key: &[u8], mode: &Self::WriteMode) -> Result<()>;
+    /// Puts one entry into a column family.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn put_in(
+        &self,
+        family: &Self::Family<'_>,
+        key: &[u8],
+        value: &[u8],
+        mode: &Self::WriteMode,
+    ) -> Result<()>;
+    /// Merges one operand in a column family.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn merge_in(
+        &self,
+        family: &Self::Family<'_>,
+        key: &[u8],
+        operand: &[u8],
+        mode: &Self::WriteMode,
+    ) -> Result<()>;
+    /// Adds an entry for a column family to a batch.
+    fn batch_put_in(batch: &mut Self::Batch, family: &Self::Family<'_>, key: &[u8], value: &[u8]);
+    /// Adds a deletion from a column family to a batch.
+    fn batch_delete_in(batch: &mut Self::Batch, family: &Self::Family<'_>, key: &[u8]);
+    /// Adds the deletion of all keys of a column family from `begin` to before
+    /// `end` to a batch.
+    fn batch_delete_range_in(
+        batch: &mut Self::Batch,
+        family: &Self::Family<'_>,
+        begin: &[u8],
+        end: &[u8],
+    );
     /// Writes a batch.
     ///
     /// # Errors
@@ -104,6 +163,11 @@ pub trait Engine: Sized + Send + Sync {
     /// # Errors
     /// Those of the engine.
     fn get(&self, key: &[u8]) -> Result<Option<Self::Value<'_>>>;
+    /// Reads one key of a column family.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn get_in(&self, family: &Self::Family<'_>, key: &[u8]) -> Result<Option<Self::Value<'_>>>;
     /// Reads several keys as of one moment, in the way `multiread_batched`
     /// says; one result for each key.
     ///
@@ -120,14 +184,25 @@ pub trait Engine: Sized + Send + Sync {
     }
     /// Bytes that the files have for each range, about; ends are exclusive.
     fn approximate_sizes(&self, ranges: &[(&[u8], &[u8])]) -> Vec<u64>;
-    /// Flushes the memtable and waits for it.
+    /// Flushes the memtables of column families, of the default one if none is
+    /// named, and waits for it.
     ///
     /// # Errors
     /// Those of the engine.
-    fn flush(&self) -> Result<()>;
+    fn flush(&self, families: &[Self::Family<'_>]) -> Result<()>;
     /// Compacts the whole key range and waits for it, with the lowest level if
     /// `bottommost`, else as far as there is something to merge.
     fn compact(&self, bottommost: bool);
+    /// Begins a table outside of the database, for [`ingest`](Self::ingest).
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn external(&self, file: &Path) -> Result<Self::External<'_>>;
+    /// Takes such tables into the database, without a copy.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn ingest(&self, files: Vec<PathBuf>) -> Result<()>;
     /// Lets the calling thread measure its own calls, from 0, at a level by
     /// RocksDB's number.
     ///
@@ -139,6 +214,9 @@ pub trait Engine: Sized + Send + Sync {
     fn measured() -> String;
     /// A property by RocksDB's name; `None` if the engine lacks it.
     fn property(&self, name: &str) -> Option<String>;
+    /// A property of a column family by RocksDB's name; `None` if the engine
+    /// lacks it.
+    fn property_in(&self, family: &Self::Family<'_>, name: &str) -> Option<String>;
 }
 
 /// Entries that are written together.
@@ -153,6 +231,20 @@ pub trait Batch {
     fn single_delete(&mut self, key: &[u8]);
     /// Adds the deletion of all keys from `begin` to before `end`.
     fn delete_range(&mut self, begin: &[u8], end: &[u8]);
+}
+
+/// A table that is made outside of the database.
+pub trait External {
+    /// Adds an entry; keys come in order.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
+    /// Ends the table.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn finish(self) -> Result<()>;
 }
 
 /// The database at one moment.

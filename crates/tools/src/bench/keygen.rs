@@ -91,6 +91,22 @@ impl<'k> Key<'k> {
             self.bytes.clone_from(&self.existing[at]);
             return &self.bytes;
         }
+        self.make(number);
+        &self.bytes
+    }
+
+    /// Makes this a key whose prefix of more than 8 bytes no key of
+    /// [`set`](Self::set) has, as near to that of `number` as can be.
+    pub fn set_missing_prefix(&mut self, number: u64) -> &[u8] {
+        self.set(number);
+        if let Some(padding) = self.bytes.get_mut(8) {
+            // Made keys have a '0' here.
+            *padding = b'1';
+        }
+        &self.bytes
+    }
+
+    fn make(&mut self, number: u64) {
         let mut rest = &mut self.bytes[..];
         if let Some(prefix) = self.prefix {
             let (head, tail) = rest.split_at_mut(prefix.size.min(rest.len()));
@@ -98,7 +114,6 @@ impl<'k> Key<'k> {
             rest = tail;
         }
         put_number(rest, number);
-        &self.bytes
     }
 }
 

@@ -82,8 +82,12 @@ pub struct Limits {
 impl Limits {
     /// As the flags say.
     pub fn new(flags: &Flags) -> Self {
+        let writes = match flags.sine_write_rate {
+            true => sine(flags, 0.0) as u64,
+            false => flags.benchmark_write_rate_limit,
+        };
         Self {
-            writes: Limit::new(flags.benchmark_write_rate_limit),
+            writes: Limit::new(writes),
             reads: Limit::new(flags.benchmark_read_rate_limit),
             puts: Limit::new(0),
         }

@@ -4,10 +4,12 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::engine::{Batch, Bounds, Cursor, Engine, Failure, Result, Snapshot};
+use super::engine::{Batch, Bounds, Cursor, Engine, External, Failure, Result, Snapshot};
+use super::expiry::Expired;
+use super::families;
 use super::flags::{Flags, MergeOperator};
 use super::merge;
 
@@ -21,6 +23,8 @@ thread_local! {
 /// The database.
 pub struct Memory {
     map: RwLock<Map>,
+    /// Column families but the default one, by name.
+    families: RwLock<BTreeMap<String, Map>>,
     operator: Option<MergeOperator>,
     statistics: bool,
 }
@@ -33,13 +37,27 @@ impl Memory {
     fn change(&self) -> RwLockWriteGuard<'_, Map> {
         self.map.write().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Calls `work` with the entries of a family.
+    fn within<R>(&self, family: &str, work: impl FnOnce(&mut Map) -> R) -> R {
+        if family == "default" {
+            return work(&mut self.change());
+        }
+        let mut families = self
+            .families
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        work(families.entry(family.to_owned()).or_default())
+    }
 }
 
 impl Engine for Memory {
-    type Batch = Vec<Change>;
+    type Batch = Vec<(String, Change)>;
     type WriteMode = ();
+    type Family<'a> = String;
     type Value<'a> = Vec<u8>;
     type Cursor<'a> = MapCursor<'a>;
+    type External<'a> = NoTable;
     type Snapshot<'a> = Map;
 
     const COUNTED: bool = false;
@@ -48,16 +66,34 @@ impl Engine for Memory {
         "Memory:     for tests".into()
     }
 
-    fn open(_directory: &Path, flags: &Flags) -> Result<Self> {
-        let map = RwLock::default();
+    fn open(_directory: &Path, flags: &Flags, _expired: Option<Expired>) -> Result<Self> {
+        let families = (1..flags.hot_families()).map(|n| (families::name(n), Map::new()));
         Ok(Self {
-            map,
+            map: RwLock::default(),
+            families: RwLock::new(families.collect()),
             operator: flags.merge()?,
             statistics: flags.statistics,
         })
     }
 
     fn destroy(_directory: &Path, _flags: &Flags) -> Result<()> {
+        Ok(())
+    }
+
+    fn create_family(&self, name: &str) -> Result<()> {
+        self.within(name, |_| ());
+        Ok(())
+    }
+
+    fn family(&self, name: &str) -> Result<String> {
+        let families = self.families.read().unwrap_or_else(PoisonError::into_inner);
+        match name == "default" || families.contains_key(name) {
+            true => Ok(name.to_owned()),
+            false => Err(Failure(format!("there is no column family {name}"))),
+        }
+    }
+
+    fn catch_up(&self) -> Result<()> {
         Ok(())
     }
 
@@ -68,22 +104,46 @@ impl Engine for Memory {
         Ok(())
     }
 
-    fn merge(&self, key: &[u8], operand: &[u8], (): &()) -> Result<()> {
+    fn merge(&self, key: &[u8], operand: &[u8], mode: &()) -> Result<()> {
+        self.merge_in(&"default".to_owned(), key, operand, mode)
+    }
+
+    fn put_in(&self, family: &String, key: &[u8], value: &[u8], (): &()) -> Result<()> {
+        self.within(family, |map| map.insert(key.to_vec(), value.to_vec()));
+        Ok(())
+    }
+
+    fn merge_in(&self, family: &String, key: &[u8], operand: &[u8], (): &()) -> Result<()> {
         let operator = self
             .operator
             .ok_or_else(|| Failure("no merge operator".into()))?;
-        let mut map = self.change();
-        let old = map.get(key).map(Vec::as_slice);
-        let operands = std::iter::once(operand);
-        let new = match operator {
-            MergeOperator::Put => merge::put(old, operands),
-            MergeOperator::UInt64Add => merge::uint64_add(old, operands),
-            MergeOperator::StringAppend => merge::string_append(old, operands),
-            MergeOperator::Max => merge::max(old, operands),
-            MergeOperator::BytesXor => merge::bytes_xor(old, operands),
-        };
-        map.insert(key.to_vec(), new);
+        self.within(family, |map| {
+            let old = map.get(key).map(Vec::as_slice);
+            let operands = std::iter::once(operand);
+            let new = match operator {
+                MergeOperator::Put => merge::put(old, operands),
+                MergeOperator::UInt64Add => merge::uint64_add(old, operands),
+                MergeOperator::StringAppend => merge::string_append(old, operands),
+                MergeOperator::Max => merge::max(old, operands),
+                MergeOperator::BytesXor => merge::bytes_xor(old, operands),
+            };
+            map.insert(key.to_vec(), new);
+        });
         Ok(())
+    }
+
+    fn batch_put_in(batch: &mut Self::Batch, family: &String, key: &[u8], value: &[u8]) {
+        let change = Change::Put(key.to_vec(), value.to_vec());
+        batch.push((family.clone(), change));
+    }
+
+    fn batch_delete_in(batch: &mut Self::Batch, family: &String, key: &[u8]) {
+        batch.push((family.clone(), Change::Delete(key.to_vec())));
+    }
+
+    fn batch_delete_range_in(batch: &mut Self::Batch, family: &String, begin: &[u8], end: &[u8]) {
+        let change = Change::DeleteRange(begin.to_vec(), end.to_vec());
+        batch.push((family.clone(), change));
     }
 
     fn delete(&self, key: &[u8], (): &()) -> Result<()> {
@@ -92,9 +152,8 @@ impl Engine for Memory {
     }
 
     fn write(&self, batch: Self::Batch, (): &()) -> Result<()> {
-        let mut map = self.change();
-        for change in batch {
-            match change {
+        for (family, change) in batch {
+            self.within(&family, |map| match change {
                 Change::Put(key, value) => {
                     map.insert(key, value);
                 }
@@ -104,9 +163,13 @@ impl Engine for Memory {
                 Change::DeleteRange(begin, end) => {
                     map.retain(|key, _| *key < begin || *key >= end);
                 }
-            }
+            });
         }
         Ok(())
+    }
+
+    fn get_in(&self, family: &String, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        Ok(self.within(family, |map| map.get(key).cloned()))
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
@@ -141,11 +204,19 @@ impl Engine for Memory {
         ranges.iter().map(size).collect()
     }
 
-    fn flush(&self) -> Result<()> {
+    fn flush(&self, _families: &[String]) -> Result<()> {
         Ok(())
     }
 
     fn compact(&self, _bottommost: bool) {}
+
+    fn external(&self, _file: &Path) -> Result<NoTable> {
+        Err(Failure("there are no tables".into()))
+    }
+
+    fn ingest(&self, _files: Vec<PathBuf>) -> Result<()> {
+        Err(Failure("there are no tables".into()))
+    }
 
     fn measure_this_thread(level: i32) -> Result<()> {
         MEASURING.set(level);
@@ -166,34 +237,51 @@ impl Engine for Memory {
             _ => Some("0".into()),
         }
     }
+
+    fn property_in(&self, _family: &String, name: &str) -> Option<String> {
+        self.property(name)
+    }
 }
 
-/// One entry of a batch.
+/// Tables, which this engine has none of.
+pub enum NoTable {}
+
+impl External for NoTable {
+    fn put(&mut self, _key: &[u8], _value: &[u8]) -> Result<()> {
+        match *self {}
+    }
+
+    fn finish(self) -> Result<()> {
+        match self {}
+    }
+}
+
+/// One entry of a batch, without its column family.
 pub enum Change {
     Put(Vec<u8>, Vec<u8>),
     Delete(Vec<u8>),
     DeleteRange(Vec<u8>, Vec<u8>),
 }
 
-impl Batch for Vec<Change> {
+impl Batch for Vec<(String, Change)> {
     fn with_capacity(_bytes: usize) -> Self {
         Self::new()
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) {
-        self.push(Change::Put(key.to_vec(), value.to_vec()));
+        Memory::batch_put_in(self, &"default".to_owned(), key, value);
     }
 
     fn delete(&mut self, key: &[u8]) {
-        self.push(Change::Delete(key.to_vec()));
+        Memory::batch_delete_in(self, &"default".to_owned(), key);
     }
 
     fn single_delete(&mut self, key: &[u8]) {
-        self.push(Change::Delete(key.to_vec()));
+        Memory::batch_delete_in(self, &"default".to_owned(), key);
     }
 
     fn delete_range(&mut self, begin: &[u8], end: &[u8]) {
-        self.push(Change::DeleteRange(begin.to_vec(), end.to_vec()));
+        Memory::batch_delete_range_in(self, &"default".to_owned(), begin, end);
     }
 }
 

@@ -26,10 +26,13 @@ pub mod contention;
 mod counters;
 pub mod document;
 pub mod engine;
+pub mod expiry;
+pub mod families;
 pub mod flags;
 mod header;
 pub(crate) mod help;
 pub mod histogram;
+mod interval;
 pub mod keygen;
 pub mod known;
 mod levels;
@@ -37,7 +40,9 @@ pub mod limit;
 #[cfg(test)]
 mod memory;
 pub(crate) mod merge;
+mod meta;
 pub mod mix;
+pub mod order;
 pub mod pace;
 pub mod perf;
 pub mod plan;
@@ -190,7 +195,7 @@ fn run_one<E: Engine>(flags: &Flags) -> Result<()> {
 
 #[cfg(any(test, feature = "peer-rocksdb"))]
 fn run_both<A: Engine, B: Engine>(flags: &Flags) -> Result<()> {
-    if flags.use_existing_db {
+    if flags.keeps_database() {
         return Err(Failure(
             "--engine=both runs on fresh databases, not with --use_existing_db".into(),
         ));

@@ -7,6 +7,8 @@
 //! leading dash means nothing: `[-X5]` is `[X5]`. The fresh database that a
 //! fill benchmark starts on is made once, before the first run.
 
+use whitewater_storage::checksum::ChecksumType;
+
 use super::args::nearest;
 pub use super::benchmarks::BENCHMARKS;
 use super::engine::{Failure, Result};
@@ -63,6 +65,14 @@ pub enum Task {
     DeleteRandom,
     /// Deletes keys in order.
     DeleteSequential,
+    /// Makes tables outside and takes them in.
+    Ingest,
+    /// Computes checksums of a block.
+    Checksum(ChecksumType),
+    /// Compresses a block.
+    Compress,
+    /// Uncompresses a block.
+    Uncompress,
     /// Compacts the whole key range, measured.
     Compact,
     /// Compacts the whole key range, without the lowest level.
@@ -212,7 +222,7 @@ mod tests {
     fn errors_name_the_entry() {
         for (entry, expected) in [
             ("filrandom", "nearest known one is fillrandom"),
-            ("crc32c", "RocksDB's db_bench has it"),
+            ("acquireload", "RocksDB's db_bench has it"),
             ("compact0", "no call that compacts given files"),
             ("fillrandom[Y3]", "suffix 'Y3'"),
             ("fillrandom[X]", "suffix 'X'"),

@@ -4,19 +4,23 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use super::check::Expiry;
 use super::contention::{self, Contention};
 use super::counters::Counters;
 use super::engine::{Cursor, Engine, Failure, Result};
+use super::expiry::{Expired, Time};
+use super::families::{self, Families};
 use super::flags::Flags;
 use super::header;
 use super::histogram;
 use super::histogram::Latencies;
 use super::levels;
 use super::limit::Limits;
+use super::meta;
 use super::perf::Measured;
 use super::plan::{Benchmark, Step, Task};
 use super::progress::Progress;
@@ -26,17 +30,6 @@ use super::timeline::Timeline;
 use super::values::ValuePool;
 use super::worker::{Job, Shared, Worker};
 use super::workload;
-
-/// Consecutive readings without background work that count as rest.
-const QUIET_READINGS: u32 = 5;
-/// Time between two such readings.
-const READING_PAUSE: Duration = Duration::from_millis(20);
-const BACKGROUND_WORK: [&str; 4] = [
-    "rocksdb.mem-table-flush-pending",
-    "rocksdb.num-running-flushes",
-    "rocksdb.compaction-pending",
-    "rocksdb.num-running-compactions",
-];
 
 /// The throughput of one step.
 #[derive(Clone, Debug)]
@@ -63,10 +56,14 @@ struct Run {
 /// One engine, one database, and the flags.
 pub struct Runner<'a, E: Engine> {
     flags: Flags,
-    directory: PathBuf,
+    pub(super) directory: PathBuf,
     /// What `use_existing_keys` has found.
     existing: Vec<Vec<u8>>,
     engine: Option<E>,
+    pub(super) families: Families,
+    time: Time,
+    /// Times that a secondary has caught up with its primary.
+    caught_up: u64,
     seed: u64,
     threads_started: u64,
     cap: Option<Duration>,
@@ -88,23 +85,28 @@ impl<'a, E: Engine> Runner<'a, E> {
         seed: u64,
         output: &'a mut (dyn Write + Send),
     ) -> Result<Self> {
+        // As large as the largest value of any benchmark.
+        let block = usize::try_from(flags.block_size)?;
+        let largest = flags.largest_value().max(100_000).max(block);
         let mut runner = Self {
             flags: flags.clone(),
             directory: directory.to_owned(),
             existing: Vec::new(),
             engine: None,
+            families: Families::new(flags)?,
+            time: Time::default(),
+            caught_up: 0,
             seed,
             threads_started: 0,
             cap: None,
             label: String::new(),
-            // As large as the largest value of any benchmark.
-            pool: ValuePool::new(flags.largest_value().max(100_000), flags.compression_ratio),
+            pool: ValuePool::new(largest, flags.compression_ratio),
             output,
         };
-        if flags.use_existing_db {
-            runner.open()?;
+        if flags.keeps_database() {
+            runner.open(None)?;
         } else {
-            runner.renew()?;
+            runner.renew(None)?;
         }
         if flags.use_existing_keys {
             runner.load_keys()?;
@@ -148,31 +150,41 @@ impl<'a, E: Engine> Runner<'a, E> {
             let statistics = self
                 .engine()?
                 .property(contention::STATISTICS)
-                .unwrap_or_else(unavailable);
+                .unwrap_or_else(meta::unavailable);
             self.print(&format!("STATISTICS:\n{statistics}\n"))?;
+        }
+        if self.flags.use_secondary_db {
+            let times = self.caught_up;
+            self.print(&format!("Secondary instance updated  {times} times.\n"))?;
         }
         Ok(outcomes)
     }
 
-    fn print(&mut self, text: &str) -> Result<()> {
+    pub(super) fn print(&mut self, text: &str) -> Result<()> {
         self.output.write_all(text.as_bytes())?;
         self.output.flush()?;
         Ok(())
     }
 
-    fn engine(&self) -> Result<&E> {
+    pub(super) fn engine(&self) -> Result<&E> {
         self.engine
             .as_ref()
             .ok_or_else(|| Failure("the database is not open".into()))
     }
 
-    fn open(&mut self) -> Result<()> {
+    fn open(&mut self, expired: Option<Expired>) -> Result<()> {
         std::fs::create_dir_all(&self.directory)
             .map_err(|error| Failure(format!("{}: {error}", self.directory.display())))?;
+        let start = Instant::now();
         self.engine = Some(
-            E::open(&self.directory, &self.flags)
+            E::open(&self.directory, &self.flags, expired)
                 .map_err(|failure| failure.during("open error"))?,
         );
+        self.families = Families::new(&self.flags)?;
+        if self.flags.report_open_timing {
+            let milliseconds = start.elapsed().as_secs_f64() * 1e3;
+            self.print(&format!("OpenDb:     {milliseconds} milliseconds\n"))?;
+        }
         Ok(())
     }
 
@@ -194,14 +206,14 @@ impl<'a, E: Engine> Runner<'a, E> {
         Ok(())
     }
 
-    fn renew(&mut self) -> Result<()> {
+    fn renew(&mut self, expired: Option<Expired>) -> Result<()> {
         // Closes it.
         self.engine = None;
         if self.directory.exists() {
             E::destroy(&self.directory, &self.flags)
                 .map_err(|failure| failure.during("destroy error"))?;
         }
-        self.open()
+        self.open(expired)
     }
 
     fn run_step(&mut self, step: &Step) -> Result<Option<Outcome>> {
@@ -220,28 +232,40 @@ impl<'a, E: Engine> Runner<'a, E> {
                 "{name} needs --threads of at least 2: one writes, the others read"
             )));
         }
-        if fresh && self.flags.use_existing_db {
+        if fresh && self.flags.keeps_database() {
             self.print(&format!(
                 "{name:<12} : skipped (--use_existing_db is true)\n"
             ))?;
             return Ok(None);
         }
         if fresh {
-            self.renew()?;
+            let expired = match task {
+                Task::TimeSeries => self.begin_time()?,
+                _ => None,
+            };
+            self.renew(expired)?;
         }
         match task {
-            Task::Flush => {
-                self.engine()?
-                    .flush()
-                    .map_err(|failure| failure.during("Flush failed"))?;
-                self.print("flush memtable\n")?;
-            }
+            Task::Flush => self.flush()?,
             Task::CompactAll => self.engine()?.compact(false),
             Task::WaitForCompaction => self.wait_for_rest()?,
             Task::Property(names) => self.print_properties(names)?,
             _ => return self.measure(step).map(Some),
         }
         Ok(None)
+    }
+
+    /// Lets the time of `timeseries` begin; what compactions are to remove.
+    fn begin_time(&mut self) -> Result<Option<Expired>> {
+        self.time = Time::default();
+        if self.flags.expiry()? != Expiry::CompactionFilter {
+            return Ok(None);
+        }
+        self.print("Compaction filter is used to remove expired data\n")?;
+        Ok(Some(Expired {
+            now: Time::clone(&self.time),
+            range: self.flags.time_range,
+        }))
     }
 
     fn measure(&mut self, step: &Step) -> Result<Outcome> {
@@ -335,22 +359,28 @@ impl<'a, E: Engine> Runner<'a, E> {
             flags: &self.flags,
             job,
             pool: &self.pool,
+            families: &self.families,
+            directory: &self.directory,
             existing: &self.existing,
             progress: &progress,
             limits: Limits::new(&self.flags),
             stop: AtomicBool::new(false),
             running: AtomicUsize::new(job.threads),
             writer_over: AtomicBool::new(false),
-            time: AtomicU64::new(0),
+            time: &self.time,
         };
         let start = Barrier::new(threads);
-        let over = AtomicBool::new(false);
-        let (results, reported, recorded) = thread::scope(|scope| {
-            let reporter = scope.spawn(|| progress.report(&self.flags, &over));
+        let over = &AtomicBool::new(false);
+        let every = super::progress::seconds(self.flags.secondary_update_interval.into())
+            .filter(|_| self.flags.use_secondary_db);
+        let (results, reported, recorded, caught_up) = thread::scope(|scope| {
+            let follower =
+                every.map(|every| scope.spawn(move || families::follow(engine, every, over)));
+            let reporter = scope.spawn(|| progress.report(&self.flags, over));
             let recorder = self
                 .flags
                 .wants_document()
-                .then(|| scope.spawn(|| Timeline::record(engine, &progress, &over)));
+                .then(|| scope.spawn(|| Timeline::record(engine, &progress, over)));
             let workers: Vec<_> = (0..threads)
                 .map(|id| {
                     let (shared, start) = (&shared, &start);
@@ -371,7 +401,11 @@ impl<'a, E: Engine> Runner<'a, E> {
                 recorder.thread().unpark();
                 recorder.join()
             });
-            (results, reporter.join(), recorded)
+            let caught_up = follower.map(|follower| {
+                follower.thread().unpark();
+                follower.join()
+            });
+            (results, reporter.join(), recorded, caught_up)
         });
         progress.finish();
         let flatten = |failed: thread::Result<_>| {
@@ -379,6 +413,9 @@ impl<'a, E: Engine> Runner<'a, E> {
         };
         let stats: Vec<Stats> = results.into_iter().map(flatten).collect::<Result<_>>()?;
         reported.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        if let Some(caught_up) = caught_up {
+            self.caught_up += caught_up.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        }
         let timeline = recorded.map_or_else(Timeline::default, |recorded| {
             recorded.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
@@ -392,34 +429,6 @@ impl<'a, E: Engine> Runner<'a, E> {
         }
         let sum = Stats::sum(stats).ok_or_else(|| Failure("no thread was measured".into()))?;
         Ok((sum, timeline))
-    }
-
-    fn wait_for_rest(&mut self) -> Result<()> {
-        let path = self.directory.display().to_string();
-        self.print(&format!("waitforcompaction({path}): started\n"))?;
-        let mut quiet = 0;
-        while quiet < QUIET_READINGS {
-            let engine = self.engine()?;
-            let busy = BACKGROUND_WORK.iter().any(|name| {
-                engine
-                    .property(name)
-                    .is_some_and(|value| value.trim() != "0")
-            });
-            quiet = if busy { 0 } else { quiet + 1 };
-            thread::sleep(READING_PAUSE);
-        }
-        self.print(&format!("waitforcompaction({path}): finished\n"))
-    }
-
-    fn print_properties(&mut self, names: &[&str]) -> Result<()> {
-        for name in names {
-            let value = self.engine()?.property(name).unwrap_or_else(unavailable);
-            match names {
-                [_] => self.print(&format!("\n{value}\n"))?,
-                _ => self.print(&format!("{name}: {value}\n"))?,
-            }
-        }
-        Ok(())
     }
 }
 
@@ -455,11 +464,6 @@ fn run_measured<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     result
 }
 
-/// What stands for a property that the engine lacks, as in RocksDB.
-fn unavailable() -> String {
-    "(failed)".into()
-}
-
 /// Operations that a progress bar can count up to, if that is known.
 fn expected_operations(job: &Job) -> Option<u64> {
     let (each, random) = match job.benchmark.task {
@@ -485,6 +489,10 @@ fn expected_operations(job: &Job) -> Option<u64> {
         Task::FillAndSeek
         | Task::TimeSeries
         | Task::ApproximateSizes
+        | Task::Ingest
+        | Task::Checksum(_)
+        | Task::Compress
+        | Task::Uncompress
         | Task::Compact
         | Task::CompactAll
         | Task::Flush

@@ -21,18 +21,30 @@ pub enum Operation {
     Merge,
     /// A read and a write.
     Update,
+    /// Compressions.
+    Compress,
+    /// Uncompressions.
+    Uncompress,
+    /// Checksums by CRC.
+    Crc,
+    /// Checksums by a hash.
+    Hash,
     /// Anything else.
     Other,
 }
 
 impl Operation {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 11] = [
         Self::Read,
         Self::Write,
         Self::Delete,
         Self::Seek,
         Self::Merge,
         Self::Update,
+        Self::Compress,
+        Self::Uncompress,
+        Self::Crc,
+        Self::Hash,
         Self::Other,
     ];
 
@@ -45,6 +57,10 @@ impl Operation {
             Self::Seek => "seek",
             Self::Merge => "merge",
             Self::Update => "update",
+            Self::Compress => "compress",
+            Self::Uncompress => "uncompress",
+            Self::Crc => "crc",
+            Self::Hash => "hash",
             Self::Other => "op",
         }
     }

@@ -13,7 +13,7 @@ use super::runner::Outcome;
 
 /// Flags that say how the whole run goes, so that no single part can have its
 /// own.
-const OF_THE_RUN: [&str; 7] = [
+const OF_THE_RUN: [&str; 9] = [
     "sweep",
     "compare",
     "rounds",
@@ -21,6 +21,8 @@ const OF_THE_RUN: [&str; 7] = [
     "html_file",
     "db",
     "use_existing_db",
+    "readonly",
+    "use_secondary_db",
 ];
 /// Stands for a configuration without changes.
 const DEFAULT: &str = "default";
@@ -55,7 +57,7 @@ impl Plan {
         if flags.sweep.is_empty() && flags.compare.is_empty() {
             return Ok(None);
         }
-        if flags.use_existing_db {
+        if flags.keeps_database() {
             return Err(Failure(
                 "--sweep and --compare run on fresh databases, not with --use_existing_db".into(),
             ));

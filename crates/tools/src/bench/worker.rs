@@ -5,14 +5,18 @@
 //! comparison and a random number; clocks are read for each operation only
 //! when latencies are wanted.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rand_xoshiro::rand_core::SeedableRng;
 
 use super::check::Sizes;
-use super::engine::Engine;
+use super::engine::{Engine, Result};
+use super::expiry::Time;
+use super::families::{Families, Places};
 use super::flags::Flags;
+use super::interval;
 use super::keygen::{Key, Rng, skewed};
 use super::limit::Limits;
 use super::pace::Pace;
@@ -103,7 +107,7 @@ impl Job {
                 job.value_size = 100_000;
                 job.sizes = Sizes::Fixed;
             }
-            "filluniquerandom" => job.threads = 1,
+            "filluniquerandom" | "ingestexternalfile" => job.threads = 1,
             "fillseekseq" => job.writes = num,
             "readhot" => job.key_space = num.div_ceil(100),
             "readrandomsmall" => job.reads /= 1000,
@@ -132,6 +136,10 @@ pub struct Shared<'r> {
     pub job: &'r Job,
     /// Where values come from.
     pub pool: &'r ValuePool,
+    /// The column families.
+    pub families: &'r Families,
+    /// The database's directory.
+    pub directory: &'r Path,
     /// Keys to take in place of made ones; empty: made ones.
     pub existing: &'r [Vec<u8>],
     /// Progress of all threads.
@@ -147,9 +155,8 @@ pub struct Shared<'r> {
     /// Set by the thread of `timeseries` that writes, read by the others; ends
     /// their loops and carries no data, so relaxed is enough.
     pub writer_over: AtomicBool,
-    /// The time of `timeseries`, counted up by its writer. Readers compare it
-    /// with times they have read, no more, so relaxed is enough.
-    pub time: AtomicU64,
+    /// The time of `timeseries`.
+    pub time: &'r Time,
 }
 
 /// One benchmark thread.
@@ -160,6 +167,8 @@ pub struct Worker<'r, E: Engine> {
     pub engine: &'r E,
     /// What all threads share.
     pub shared: &'r Shared<'r>,
+    /// The column families that keys belong to.
+    places: Places<'r, E>,
     /// This thread's random numbers.
     pub rng: Rng,
     /// This thread's counts.
@@ -183,6 +192,7 @@ impl<'r, E: Engine> Worker<'r, E> {
             id,
             engine,
             shared,
+            places: Places::new(shared.families),
             rng: Rng::seed_from_u64(seed),
             timed_since: shared.flags.histogram.then_some(stats.start),
             ticked: stats.start,
@@ -210,6 +220,30 @@ impl<'r, E: Engine> Worker<'r, E> {
         let skew = self.shared.flags.read_random_exp_range;
         let keys = self.job().key_space;
         skewed(&mut self.rng, keys, skew)
+    }
+
+    /// The column family of a key by its number; `None` if there is only the
+    /// default one.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    #[inline]
+    pub fn family(&mut self, number: u64) -> Result<Option<&E::Family<'r>>> {
+        self.places.of(self.engine, number)
+    }
+
+    /// Reads the key of a number, in its column family.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    #[inline]
+    pub fn get(&mut self, number: u64, key: &[u8]) -> Result<Option<E::Value<'r>>> {
+        let engine = self.engine;
+        let found = match self.family(number)? {
+            None => engine.get(key),
+            Some(family) => engine.get_in(family, key),
+        };
+        found.map_err(|failure| failure.during("get error"))
     }
 
     /// Values of the job's size.
@@ -311,6 +345,9 @@ impl<'r, E: Engine> Worker<'r, E> {
         if let Some(lines) = &mut self.lines {
             if let Some(line) = lines.line(self.id, &self.stats) {
                 eprintln!("{line}");
+                if self.id == 0 && self.shared.flags.stats_per_interval > 0 {
+                    eprint!("{}", interval::text(self.engine, self.shared));
+                }
             }
             self.next_tick = self.next_tick.min(lines.next());
         }

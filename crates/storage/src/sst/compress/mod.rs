@@ -137,7 +137,7 @@ trait Encode: Send {
 }
 
 /// Compresses blocks, one after the other, with one set of buffers.
-pub(crate) struct Compressor {
+pub struct Compressor {
     ty: CompressionType,
     /// `None` stores blocks as they are.
     codec: Option<Box<dyn Encode>>,
@@ -147,10 +147,12 @@ pub(crate) struct Compressor {
 }
 
 impl Compressor {
+    /// Compresses with `ty`, and with `dictionary` if there is one.
+    ///
     /// # Errors
     /// `NotSupported` for a type that is not built in, and what
     /// [`CompressionOptions::check`] says.
-    pub(crate) fn new(
+    pub fn new(
         ty: CompressionType,
         options: &CompressionOptions,
         dictionary: Option<&Bytes>,
@@ -167,7 +169,10 @@ impl Compressor {
 
     /// What to store for the block `raw`, and how it is compressed. A block
     /// that does not shrink enough is stored as it is.
-    pub(crate) fn compress<'a>(&'a mut self, raw: &'a [u8]) -> Result<(&'a [u8], CompressionType)> {
+    ///
+    /// # Errors
+    /// `InvalidArgument` when the codec fails.
+    pub fn compress<'a>(&'a mut self, raw: &'a [u8]) -> Result<(&'a [u8], CompressionType)> {
         let stored = (raw, CompressionType::None);
         let Some(codec) = &mut self.codec else {
             return Ok(stored);
@@ -224,6 +229,16 @@ fn codec(
         }
         _ => None,
     })
+}
+
+/// Decompresses what [`Compressor::compress`] has compressed as `ty` without a
+/// dictionary.
+///
+/// # Errors
+/// `NotSupported` for a type that is not built in; `Corruption` when the bytes
+/// are not what their type says.
+pub fn decompress_block(ty: CompressionType, src: &[u8]) -> Result<Vec<u8>> {
+    decompress(ty as u8, src, None)
 }
 
 /// Decompresses a value that stands alone, of compression type `ty`, which is

@@ -38,7 +38,7 @@ pub fn write<E: Engine>(worker: &mut Worker<'_, E>, merges: bool) -> Result<()> 
         worker.stats.bytes += bytes;
         worker.finished(1, Operation::Write);
         worker.limit_writes(bytes);
-        ranges.written(worker, &mode)?;
+        ranges.written(worker, None, &mode)?;
     }
     Ok(())
 }

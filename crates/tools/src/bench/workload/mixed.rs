@@ -12,12 +12,14 @@ pub fn merge<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     let mode = worker.write_mode();
     let mut pace = worker.timed_pace(job.updates);
     while pace.more(1) {
-        let key = key.set(below(&mut worker.rng, job.merge_keys));
-        let value = values.take();
-        worker
-            .engine
-            .merge(key, value, &mode)
-            .map_err(|failure| failure.during("merge error"))?;
+        let number = below(&mut worker.rng, job.merge_keys);
+        let (key, value) = (key.set(number), values.take());
+        let engine = worker.engine;
+        let merged = match worker.family(number)? {
+            None => engine.merge(key, value, &mode),
+            Some(family) => engine.merge_in(family, key, value, &mode),
+        };
+        merged.map_err(|failure| failure.during("merge error"))?;
         worker.stats.bytes += (key.len() + value.len()) as u64;
         worker.finished(1, Operation::Merge);
     }

@@ -64,10 +64,7 @@ pub fn run<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
         match step.query {
             Query::Get => {
                 counts.gets += 1;
-                let value = worker
-                    .engine
-                    .get(key)
-                    .map_err(|failure| failure.during("get error"))?;
+                let value = worker.get(step.key, key)?;
                 if let Some(value) = value {
                     counts.found += 1;
                     worker.stats.bytes += (key.len() + value.len()) as u64;

@@ -2,6 +2,9 @@
 //! RocksDB's db_bench.
 
 mod beside;
+mod fills;
+mod ingest;
+mod micro;
 mod mixed;
 mod mixgraph;
 mod reads;
@@ -53,6 +56,10 @@ pub fn run<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
             Task::NewIterator => scans::create(worker),
             Task::DeleteRandom => write::delete(worker, Order::Random),
             Task::DeleteSequential => write::delete(worker, Order::Sequential),
+            Task::Ingest => ingest::run(worker),
+            Task::Checksum(kind) => micro::checksums(worker, kind),
+            Task::Compress => micro::compress(worker),
+            Task::Uncompress => micro::uncompress(worker),
             Task::Compact => {
                 worker.engine.compact(true);
                 Ok(())

@@ -27,10 +27,7 @@ pub fn random<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
             number = worker.random_key();
         }
         let key = key.set(number);
-        let value = worker
-            .engine
-            .get(key)
-            .map_err(|failure| failure.during("get error"))?;
+        let value = worker.get(number, key)?;
         if let Some(value) = value {
             found += 1;
             worker.stats.bytes += (key.len() + value.len()) as u64;

@@ -41,9 +41,14 @@ pub fn seek<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     let (mut key, mut bound) = (worker.key(), worker.key());
     let mut pace = worker.timed_pace(job.reads);
     let mut found = 0_u64;
+    // As in RocksDB, the one iterator that follows the writes has no bounds.
+    let mut tailing = flags.use_tailing_iterator.then(|| worker.engine.cursor());
     while pace.more(1) {
         let number = below(&mut worker.rng, job.key_space);
-        let key = key.set(number);
+        let key = match flags.seek_missing_prefix {
+            false => key.set(number),
+            true => key.set_missing_prefix(number),
+        };
         let bounds = match (distance, flags.reverse_iterator) {
             (0, _) => Bounds::default(),
             (_, true) => Bounds {
@@ -55,7 +60,14 @@ pub fn seek<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
                 upper: Some(bound.set((number + distance).min(job.key_space)).to_vec()),
             },
         };
-        let mut cursor = worker.engine.cursor_within(bounds);
+        let mut own;
+        let cursor = match &mut tailing {
+            Some(cursor) => cursor,
+            None => {
+                own = worker.engine.cursor_within(bounds);
+                &mut own
+            }
+        };
         cursor.seek(key);
         found += u64::from(cursor.item().is_some_and(|(at, _)| at == key));
         for _ in 0..flags.seek_nexts {
@@ -72,10 +84,10 @@ pub fn seek<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
         cursor
             .status()
             .map_err(|failure| failure.during("seek error"))?;
-        drop(cursor);
         worker.limit_reads(1);
         worker.finished(1, Operation::Seek);
     }
+    drop(tailing);
     add_found_message(worker, found);
     Ok(())
 }

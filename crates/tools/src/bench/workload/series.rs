@@ -9,12 +9,11 @@ use std::sync::atomic::Ordering;
 
 use super::super::check::Expiry;
 use super::super::engine::{Cursor, Engine, Failure, Result};
+use super::super::expiry::{PART, time_of};
 use super::super::keygen::below;
 use super::super::stats::Operation;
 use super::super::worker::Worker;
 
-/// Bytes of an id, and of a time.
-const PART: usize = 8;
 /// Bytes of a key that has both.
 const BOTH: usize = 2 * PART;
 
@@ -43,12 +42,6 @@ pub fn run<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
 
 fn id_of(number: u64) -> [u8; PART] {
     number.to_be_bytes()
-}
-
-/// The time in a key; `None` for a key that is too short for one.
-fn time_of(key: &[u8]) -> Option<u64> {
-    let time = key.get(PART..BOTH)?;
-    Some(u64::from_be_bytes(time.try_into().ok()?))
 }
 
 fn write<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
@@ -118,18 +111,4 @@ fn read<E: Engine>(worker: &mut Worker<'_, E>, deletes: bool) -> Result<()> {
     }
     worker.stats.message = format!("({found} of {read} found)");
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_read_as_they_were_written() {
-        let mut key = vec![b'0'; 20];
-        key[..PART].copy_from_slice(&id_of(7));
-        key[PART..BOTH].copy_from_slice(&300_u64.to_be_bytes());
-        assert_eq!(time_of(&key), Some(300));
-        assert_eq!(time_of(&key[..12]), None);
-    }
 }

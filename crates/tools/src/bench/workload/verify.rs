@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn groups_are_alike_or_the_run_ends() {
         let directory = tempfile::tempdir().expect("temporary directory");
-        let engine = Memory::open(directory.path(), &Flags::default()).expect("opens");
+        let engine = Memory::open(directory.path(), &Flags::default(), None).expect("opens");
         assert_eq!(read(&engine, b"k"), Ok(false));
         for suffix in SUFFIXES {
             engine.put(&[b'k', suffix], b"v", &()).expect("put");

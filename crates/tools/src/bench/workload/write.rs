@@ -4,6 +4,7 @@ use super::super::engine::{Batch, Engine, Result};
 use super::super::keygen::{Key, KeyNumbers, Order, below};
 use super::super::stats::Operation;
 use super::super::worker::Worker;
+use super::fills::{Numbers, SineRate, Stages};
 
 /// Bytes that a batch needs for each entry beside key and value, at most.
 const ENTRY_OVERHEAD: u64 = 11;
@@ -23,36 +24,48 @@ pub fn fill<E: Engine>(worker: &mut Worker<'_, E>, order: Order) -> Result<()> {
     if job.keys == 0 {
         return Ok(());
     }
-    let mut numbers = KeyNumbers::new(order, job.keys, &mut worker.rng);
+    let mut numbers = Numbers::new(order, worker);
     let (mut key, mut values) = (worker.key(), worker.values());
     let mode = worker.write_mode();
     let mut ranges = Ranges::new(worker);
+    let mut stages = Stages::new(worker);
+    let mut rate = SineRate::new(worker);
     let entry = job.key_size as u64 + job.value_size as u64;
+    let engine = worker.engine;
     while pace.more(job.batch) {
-        let mut bytes = 0;
+        stages.before(worker)?;
+        let (mut bytes, mut number) = (0, 0);
         let written = if job.batch == 1 {
-            let number = numbers.next(&mut worker.rng);
+            number = numbers.next(&mut worker.rng);
             let (key, value) = (key.set(number), values.take());
             bytes += (key.len() + value.len()) as u64;
-            worker.engine.put(key, value, &mode)
+            match worker.family(number)? {
+                None => engine.put(key, value, &mode),
+                Some(family) => engine.put_in(family, key, value, &mode),
+            }
         } else {
             let mut batch = new_batch::<E>(job.batch, entry);
             for _ in 0..job.batch {
-                let number = numbers.next(&mut worker.rng);
+                number = numbers.next(&mut worker.rng);
                 let (key, value) = (key.set(number), values.take());
                 bytes += (key.len() + value.len()) as u64;
-                batch.put(key, value);
+                match worker.family(number)? {
+                    None => batch.put(key, value),
+                    Some(family) => E::batch_put_in(&mut batch, family, key, value),
+                }
             }
-            worker.engine.write(batch, &mode)
+            engine.write(batch, &mode)
         };
         written.map_err(|failure| failure.during("put error"))?;
         worker.stats.bytes += bytes;
         worker.finished(job.batch, Operation::Write);
+        rate.follow(worker);
         worker.limit_writes(bytes);
         for _ in 0..job.batch {
-            ranges.written(worker, &mode)?;
+            ranges.written(worker, Some(number), &mode)?;
         }
     }
+    numbers.report(worker);
     Ok(())
 }
 
@@ -120,7 +133,8 @@ impl<'r> Ranges<'r> {
         }
     }
 
-    /// After a write: deletes a range if it is time for one.
+    /// After a write: deletes a range if it is time for one, in the column
+    /// family of the key of this number, or in the default one.
     ///
     /// # Errors
     /// Those of the engine.
@@ -128,6 +142,7 @@ impl<'r> Ranges<'r> {
     pub fn written<E: Engine>(
         &mut self,
         worker: &mut Worker<'_, E>,
+        number: Option<u64>,
         mode: &E::WriteMode,
     ) -> Result<()> {
         if self.each == 0 {
@@ -138,21 +153,39 @@ impl<'r> Ranges<'r> {
         if after == 0 || after / self.each > self.most || !after.is_multiple_of(self.each) {
             return Ok(());
         }
-        self.delete(worker, mode)
+        self.delete(worker, number, mode)
             .map_err(|failure| failure.during("deleterange error"))
     }
 
-    fn delete<E: Engine>(&mut self, worker: &mut Worker<'_, E>, mode: &E::WriteMode) -> Result<()> {
+    fn delete<E: Engine>(
+        &mut self,
+        worker: &mut Worker<'_, E>,
+        number: Option<u64>,
+        mode: &E::WriteMode,
+    ) -> Result<()> {
         let first = below(&mut worker.rng, self.keys);
+        let engine = worker.engine;
+        let family = match number {
+            None => None,
+            Some(number) => worker.family(number)?,
+        };
+        let mut batch = E::Batch::with_capacity(0);
         if self.expand {
             for number in first..first + self.width {
-                worker.engine.delete(self.begin.set(number), mode)?;
+                let key = self.begin.set(number);
+                match family {
+                    None => batch.delete(key),
+                    Some(family) => E::batch_delete_in(&mut batch, family, key),
+                }
             }
         } else {
-            let mut batch = E::Batch::with_capacity(0);
-            batch.delete_range(self.begin.set(first), self.end.set(first + self.width));
-            worker.engine.write(batch, mode)?;
+            let (begin, end) = (self.begin.set(first), self.end.set(first + self.width));
+            match family {
+                None => batch.delete_range(begin, end),
+                Some(family) => E::batch_delete_range_in(&mut batch, family, begin, end),
+            }
         }
+        engine.write(batch, mode)?;
         worker.finished(1, Operation::Write);
         Ok(())
     }

@@ -3,6 +3,8 @@
 use super::memory::Memory;
 use super::*;
 
+mod engine;
+
 fn output_of(flags: &Flags) -> Result<String> {
     let directory = tempfile::tempdir().expect("temporary directory");
     let mut output = Vec::new();
@@ -42,15 +44,24 @@ fn result_of<'t>(text: &'t str, name: &str) -> (u64, &'t str) {
 
 #[test]
 fn every_benchmark_runs() {
-    let list: Vec<_> = plan::BENCHMARKS
-        .iter()
+    // What needs this project's own functions, or tables, is not for this engine.
+    let here = |benchmark: &&plan::Benchmark| {
+        !matches!(
+            benchmark.task,
+            plan::Task::Ingest
+                | plan::Task::Checksum(_)
+                | plan::Task::Compress
+                | plan::Task::Uncompress
+        )
+    };
+    let list: Vec<_> = (plan::BENCHMARKS.iter().filter(here))
         .map(|benchmark| benchmark.name)
         .collect();
     let text = run_list(&list.join(","), |flags| {
         flags.threads = 2;
         flags.merge_operator = "put".into();
     });
-    for benchmark in plan::BENCHMARKS {
+    for benchmark in plan::BENCHMARKS.iter().filter(here) {
         let measured = !matches!(
             benchmark.task,
             plan::Task::CompactAll
@@ -88,6 +99,43 @@ fn every_benchmark_runs() {
     assert!(text.contains("\n(failed)\n"));
     assert!(text.contains("rocksdb.size-all-mem-tables: 0\n"));
     assert!(text.contains("): finished\n"));
+}
+
+fn run_failure(list: &str) -> String {
+    let flags = Flags {
+        benchmarks: list.into(),
+        ..Flags::default()
+    };
+    output_of(&flags).expect_err(list).to_string()
+}
+
+#[test]
+fn keys_keep_to_their_column_families() {
+    let text = run_list("fillseq,readrandom,flush,deleteseq,readrandom", |flags| {
+        flags.num_column_families = 3;
+        flags.column_family_distribution = "10,30,60".into();
+    });
+    // Deletions are of the default family, and hit every tenth key or so.
+    let found: Vec<_> = text
+        .lines()
+        .filter(|line| line.contains("readrandom"))
+        .collect();
+    assert!(found[0].ends_with("(2000 of 2000 found)"), "{text}");
+    assert!(!found[1].ends_with("(2000 of 2000 found)"), "{text}");
+    // The last hot families have the last half of what was written.
+    let text = run_list("fillseq,readrandom", |flags| {
+        flags.num_column_families = 4;
+        flags.num_hot_column_families = 2;
+    });
+    let (_, message) = result_of(&text, "readrandom");
+    let found = message.split_once('(').expect("counts").1;
+    let found: u64 = found
+        .split(' ')
+        .next()
+        .expect("a count")
+        .parse()
+        .expect("a number");
+    assert!((800..1200).contains(&found), "{message}");
 }
 
 #[test]
@@ -259,42 +307,6 @@ fn sizes_of_values_can_be_spread() {
     assert_eq!(result_of(&text, "fillseq").0, 2000);
 }
 
-/// This engine itself: keys that were there are read, whatever they are.
-#[test]
-fn existing_keys_take_the_place_of_made_ones() {
-    let directory = tempfile::tempdir().expect("temporary directory");
-    let fill = Flags {
-        num: 300,
-        key_size: 20,
-        ..Flags::default()
-    };
-    let mut output = Vec::new();
-    let run = |flags: &Flags, list: &str, output: &mut Vec<u8>| {
-        let mut runner = Runner::<Own>::new(flags, directory.path(), 1, output).expect("opens");
-        runner.run(&plan::parse(list).expect("list")).expect("runs");
-    };
-    run(&fill, "fillseq", &mut output);
-    let read = Flags {
-        num: 1,
-        reads: 500,
-        use_existing_db: true,
-        use_existing_keys: true,
-        multiread_batched: true,
-        batch_size: 5,
-        ..Flags::default()
-    };
-    output.clear();
-    let list = "readrandom,multireadrandom,approximatesizerandom,compactall";
-    run(&read, list, &mut output);
-    let text = String::from_utf8(output).expect("text");
-    for name in ["readrandom", "multireadrandom"] {
-        assert!(
-            result_of(&text, name).1.ends_with("(500 of 500 found)"),
-            "{text}"
-        );
-    }
-}
-
 #[test]
 fn a_batch_counts_its_entries_and_fill_starts_afresh() {
     let text = run_list("fillseq,fillseq,readseq,deleteseq,readseq", |flags| {
@@ -404,60 +416,6 @@ fn contention_is_reported_for_writes() {
         text.contains("  futex waits                    not counted\n"),
         "{text}"
     );
-}
-
-/// This engine itself, in a small run.
-#[test]
-fn the_engines_calls_are_reported() {
-    let directory = tempfile::tempdir().expect("temporary directory");
-    let file = directory.path().join("results.json");
-    let flags = Flags {
-        num: 500,
-        benchmarks: "fillseq,fillsync,readrandom".into(),
-        contention: true,
-        perf_level: 6,
-        statistics: true,
-        json_file: file.display().to_string(),
-        progress_reports: false,
-        ..Flags::default()
-    };
-    let mut output = Vec::new();
-    let steps = plan::parse(&flags.benchmarks).expect("list");
-    let document = Document::begin(&flags, 1);
-    let base = directory.path().join("db");
-    let mut runner = Runner::<Own>::new(&flags, &base, 1, &mut output).expect("opens");
-    let outcomes = runner.run(&steps).expect("runs");
-    drop(runner);
-    let rows = outcomes.iter().map(Row::of).collect();
-    document
-        .save(&[Column {
-            engine: Own::title(),
-            rows,
-            ..Column::default()
-        }])
-        .expect("written");
-    let text = String::from_utf8(output).expect("text");
-    for found in [
-        "  log writes                     1.000000\n",
-        "  futex waits                    0.000000\n",
-        "get_from_memtable_count = 500",
-        "write_wal_time = ",
-        "rocksdb.db.get.micros P50 : ",
-        "rocksdb.write.self COUNT : ",
-    ] {
-        assert!(text.contains(found), "{found} in {text}");
-    }
-    let json = std::fs::read_to_string(&file).expect("file");
-    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-    let contention = &json["results"][0]["contention"];
-    assert_eq!(contention["operations"], 500);
-    assert_eq!(contention["log_writes"], 1.0);
-    assert_eq!(contention["log_syncs"], 0.0);
-    assert_eq!(
-        contention["rmw"].is_null(),
-        !whitewater_concurrent::sync::rmw::ENABLED
-    );
-    assert!(json["results"][2]["contention"].is_null(), "it only reads");
 }
 
 #[test]

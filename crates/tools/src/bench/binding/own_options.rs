@@ -1,0 +1,64 @@
+//! Options that the `rocksdb` crate cannot set, and those of a file.
+
+use std::path::Path;
+
+use whitewater::{Cache, DEFAULT_COLUMN_FAMILY_NAME, Env, Options};
+
+use crate::bench::engine::{Failure, Result};
+use crate::bench::flags::Flags;
+
+/// The options of the default column family in an options file.
+///
+/// # Errors
+/// A file that cannot be read, and options that cannot be honoured.
+pub fn from_file(file: &str, cache: Option<&Cache>) -> Result<Options> {
+    let during = |failure: Failure| failure.during(&format!("--options_file={file}"));
+    read(Path::new(file), cache).map_err(during)
+}
+
+fn read(file: &Path, cache: Option<&Cache>) -> Result<Options> {
+    /// Without a cache asked for. RocksDB's.
+    const CACHE_BYTES: usize = 32 << 20;
+    // Options are loaded from the newest options file of a directory.
+    let directory = tempfile::tempdir()?;
+    std::fs::copy(file, directory.path().join("OPTIONS-000001"))?;
+    let cache = match cache {
+        Some(cache) => cache.clone(),
+        None => Cache::new_lru_cache(CACHE_BYTES),
+    };
+    let (_, families) = Options::load_latest(directory.path(), Env::new()?, false, cache)?;
+    let family = families
+        .into_iter()
+        .find(|family| family.name() == DEFAULT_COLUMN_FAMILY_NAME);
+    let mut family = family.ok_or_else(|| Failure("it has no default column family".into()))?;
+    Ok(family.options_mut().clone())
+}
+
+/// Options that only this engine has.
+///
+/// # Errors
+/// Values that are none.
+pub fn set(options: &mut Options, flags: &Flags) -> Result<()> {
+    if let Some(factory) = flags.memtable_factory()? {
+        options.set_memtable_factory(factory);
+    }
+    let bytes = u32::try_from(flags.memtable_protection_bytes_per_key)?;
+    options.set_memtable_protection_bytes_per_key(bytes);
+    options.set_enable_pipelined_write(flags.enable_pipelined_write);
+    options.set_unordered_write(flags.unordered_write);
+    if let Some(protocol) = flags.protocol()? {
+        options.set_commit_protocol(protocol);
+    }
+    options.set_max_write_batch_group_size_bytes(usize::try_from(
+        flags.max_write_batch_group_size_bytes,
+    )?);
+    options.set_delayed_write_rate(flags.delayed_write_rate);
+    options.set_write_thread_max_yield_usec(flags.write_thread_max_yield_usec);
+    options.set_write_thread_slow_yield_usec(flags.write_thread_slow_yield_usec);
+    if flags.index_with_first_key {
+        *options = options.get_options_from_string(
+            "block_based_table_factory={index_type=kBinarySearchWithFirstKey}",
+        )?;
+    }
+    Ok(())
+}

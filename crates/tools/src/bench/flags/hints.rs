@@ -1,0 +1,24 @@
+//! What tunes RocksDB's own working. This engine keeps these options, and does
+//! without: its documentation of each says why.
+
+/// Hands the rows so far and these to the next group.
+macro_rules! hints {
+    ([$($before:tt)*] $next:ident $($rest:ident)*) => {
+        $next! { [
+            $($before)*
+            "Hints, without effect on this engine" {
+                use_fsync: bool = false, "Sync files by fsync, not fdatasync.";
+                use_adaptive_mutex: bool = false, "Let mutexes spin before they sleep.";
+                advise_random_on_open: bool = true, "Tell the system that tables are read at random.";
+                table_cache_numshardbits: i32 = 4, "The cache of open tables has 2 to this shards.";
+                file_opening_threads: i32 = 16, "Threads that open tables when the database is opened.";
+                writable_file_max_buffer_size: i32 = 1 << 20, "Bytes of a buffer for writing files.";
+                bloom_locality: i32 = 0, "Above 0: keep the bits of a key in memtables' filters together.";
+                max_write_buffer_size_to_maintain: i64 = 0, "Bytes of memtables, flushed ones included, that are kept in memory.";
+                stats_persist_period_sec: u64 = 600u64, "Seconds between two times that statistics are kept.";
+            }
+        ] $($rest)* }
+    };
+}
+
+pub(super) use hints;

@@ -1,0 +1,44 @@
+//! `ingestexternalfile`: tables made outside, all of the same keys, and taken
+//! into the database several at a time.
+
+use super::super::engine::{Engine, External, Result};
+use super::super::stats::Operation;
+use super::super::worker::Worker;
+
+/// As RocksDB's program, this counts the calls that take tables in; making the
+/// tables is part of the time.
+pub fn run<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
+    let flags = worker.shared.flags;
+    let (batches, tables) = (
+        flags.ingest_external_file_num_batches,
+        flags.ingest_external_file_batch_size,
+    );
+    let keys = worker.job().keys;
+    let directory = worker.shared.directory.join("ingest_tmp");
+    std::fs::create_dir_all(&directory)?;
+    let (mut key, mut values) = (worker.key(), worker.values());
+    let mut pace = worker.pace(u64::from(batches.unsigned_abs()));
+    let mut batch = 0;
+    while pace.more(1) {
+        let name = |table| directory.join(format!("ingest_{batch}_{table}.sst"));
+        let files: Vec<_> = (0..tables).map(name).collect();
+        for file in &files {
+            let mut table = worker.engine.external(file)?;
+            for number in 0..keys {
+                let (key, value) = (key.set(number), values.take());
+                table.put(key, value)?;
+                worker.stats.bytes += (key.len() + value.len()) as u64;
+            }
+            table.finish()?;
+        }
+        worker
+            .engine
+            .ingest(files)
+            .map_err(|failure| failure.during("ingest error"))?;
+        worker.finished(1, Operation::Write);
+        batch += 1;
+    }
+    std::fs::remove_dir_all(&directory)?;
+    worker.stats.message = format!("({batch} batches x {tables} files, {keys} keys/file)");
+    Ok(())
+}
