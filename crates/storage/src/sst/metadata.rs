@@ -98,7 +98,7 @@ impl TableOptions {
 impl MetadataPlacement {
     /// Whether top blocks, or blocks that are not partitioned, are in the cache
     /// only.
-    fn to_cache(&self, partitioned: bool) -> bool {
+    fn to_cache(self, partitioned: bool) -> bool {
         let pinned = match partitioned {
             true => self.top_level,
             false => self.unpartitioned,
