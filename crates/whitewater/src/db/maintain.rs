@@ -10,6 +10,7 @@ use super::ttl::TimeToLive;
 use super::{Engine, LiveTable};
 use crate::compact::job;
 use crate::compact::output::OutputContext;
+use crate::compact::part_events::PartEvents;
 use crate::compact::pick::Compaction;
 use crate::flush::{tell_levels, tell_tables};
 use crate::listener::queue::Happened;
@@ -112,7 +113,9 @@ impl Engine {
             self.note(|| Happened::CompactionBegin(info));
         }
         let mut done = None;
-        let outcome = self.compact(cf, compaction, number, &mut done);
+        let events = (info.as_ref().zip(self.events.get()))
+            .map(|(info, events)| PartEvents::new(events, info));
+        let outcome = self.compact(cf, compaction, number, events, &mut done);
         if let Some(mut info) = info {
             match done {
                 Some(Done {
@@ -140,6 +143,7 @@ impl Engine {
         cf: &Arc<ColumnFamilyData>,
         compaction: Compaction,
         number: u64,
+        events: Option<PartEvents<'_>>,
         recorded: &mut Option<Done>,
     ) -> Result<()> {
         let start = Instant::now();
@@ -147,8 +151,8 @@ impl Engine {
         let options = cf.options();
         let ctx = self.output_context(cf, &options, &snapshots);
         let _pending = self.expect_outputs();
-        let done =
-            job::run(&compaction, &ctx, &self.tables).inspect_err(|e| self.count_cancelled(e))?;
+        let done = job::run(&compaction, &ctx, &self.tables, events)
+            .inspect_err(|e| self.count_cancelled(e))?;
         let outputs: Vec<_> = done.edit.new_files.iter().map(|(_, f)| f.clone()).collect();
         if !done.moved {
             tell_tables(self, &cf.name, number, &outputs);
