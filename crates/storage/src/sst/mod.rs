@@ -48,7 +48,7 @@ pub use ask::FilterEvent;
 pub use builder::{TableBuilder, TableBuilderOptions};
 pub(crate) use compress::decompress_value;
 pub use compress::{CompressionOptions, CompressionType, DEFAULT_LEVEL};
-pub use events::{BlockKind, TableEvents};
+pub use events::{BlockCompression, BlockKind, BlockStep, TableEvents};
 pub use filter::{FilterPolicy, PrefixTransform};
 pub use kinds::{DataBlockIndexType, IndexType};
 pub use layout::{BlockInfo, BlockRole};

@@ -1,11 +1,13 @@
 //! Appending blocks to the file of a table being built.
 
 use super::compress::CompressionType;
+use super::events::{BlockStep, TableEvents, timed};
 use super::handle::{BlockHandle, TRAILER_LEN};
 use crate::checksum::{ChecksumType, block_checksum, context};
 use crate::error::Result;
 use crate::fs::{BufferedWriter, WritableFile};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The file of a table being built, and how its blocks are sealed.
 pub(crate) struct BlockSink {
@@ -16,6 +18,8 @@ pub(crate) struct BlockSink {
     offset: u64,
     /// The compressions of the blocks so far, "none" left out.
     compressions: BTreeSet<u8>,
+    /// Who is told.
+    events: Option<Arc<dyn TableEvents>>,
 }
 
 impl BlockSink {
@@ -26,7 +30,14 @@ impl BlockSink {
             base_context,
             offset: 0,
             compressions: BTreeSet::new(),
+            events: None,
         }
+    }
+
+    /// Has `events` told of each block.
+    pub(crate) fn telling(mut self, events: Option<Arc<dyn TableEvents>>) -> Self {
+        self.events = events;
+        self
     }
 
     /// Bytes written so far.
@@ -47,6 +58,13 @@ impl BlockSink {
 
     /// Appends a block that `ty` says how to read, and its trailer.
     pub(crate) fn append(&mut self, payload: &[u8], ty: CompressionType) -> Result<BlockHandle> {
+        let events = self.events.clone();
+        timed(events.as_deref(), BlockStep::Write, || {
+            self.seal(payload, ty)
+        })
+    }
+
+    fn seal(&mut self, payload: &[u8], ty: CompressionType) -> Result<BlockHandle> {
         let handle = BlockHandle {
             offset: self.offset,
             size: payload.len() as u64,

@@ -495,8 +495,8 @@ impl Drop for Incoming<'_> {
     }
 }
 
-/// Copies a file, and makes the content of the copy durable.
-pub(super) fn copy(fs: &dyn Fs, from: &Path, to: &Path) -> Result<()> {
+/// Copies a file, and makes the content of the copy durable. Returns its length.
+pub(super) fn copy(fs: &dyn Fs, from: &Path, to: &Path) -> Result<u64> {
     let mut source = fs.open_sequential(from)?;
     let mut copy = fs.create(to)?;
     let mut chunk = vec![0; CHUNK];
@@ -506,5 +506,6 @@ pub(super) fn copy(fs: &dyn Fs, from: &Path, to: &Path) -> Result<()> {
             n => copy.append(&chunk[..n])?,
         }
     }
-    copy.sync()
+    copy.sync()?;
+    Ok(copy.len())
 }
