@@ -33,7 +33,7 @@ impl Engine {
                 engine.log.error("an event listener panicked");
             }
         };
-        let queue = EventQueue::start(&self.options.listeners, panicked)?;
+        let queue = EventQueue::start(&self.dir, &self.options.listeners, panicked)?;
         // The first one stays.
         let _ = self.events.set(queue);
         Ok(())

@@ -42,6 +42,7 @@ use crate::jobs;
 use crate::listener::ExternalFileIngestionInfo;
 use crate::listener::queue::Happened;
 use crate::memtable::Memtable;
+use crate::trace;
 use crate::version::range::KeyRange;
 use crate::write::CommitEnv;
 use crate::write::generation::End;
@@ -91,6 +92,7 @@ impl Engine {
         paths: &[PathBuf],
         spec: IngestSpec,
     ) -> Result<()> {
+        let _span = trace::ingestion(&self.dir, &cf.name, paths.len());
         let start = Instant::now();
         if paths.is_empty() {
             return Err(Error::invalid("The list of files is empty"));

@@ -17,6 +17,7 @@ use crate::listener::queue::Happened;
 use crate::listener::{CompactionJobStats, TableFileCreationReason};
 use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
+use crate::trace;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use whitewater_storage::key::{SequenceNumber, user_key};
@@ -107,6 +108,7 @@ impl Engine {
         compaction: Compaction,
     ) -> Result<()> {
         let number = self.next_job();
+        let _span = trace::compaction(&self.dir, &cf.name, number, compaction.output_level);
         self.tell_start(cf, &compaction, number);
         let info = self.compaction_info(cf, &compaction, number);
         if let Some(info) = info.clone() {

@@ -9,6 +9,7 @@ use super::info::*;
 use parking_lot::Mutex;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -72,42 +73,53 @@ impl Happened {
 #[derive(Debug, Default)]
 pub(crate) struct EventQueue {
     sender: Option<Sender<Option<Happened>>>,
+    /// There are listeners; `tracing` may listen in any case.
+    has_listeners: bool,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl EventQueue {
-    /// Starts the thread for `listeners`, if there are any. `panicked` is called
-    /// on it after a listener has panicked.
+    /// Starts the thread for `listeners` of the database in `dir`, if there are any
+    /// or `tracing` is built in. `panicked` is called on it after a listener has
+    /// panicked.
     ///
     /// # Errors
     /// `Aborted` when it cannot be started.
-    pub fn start(listeners: &Listeners, panicked: impl Fn() + Send + 'static) -> Result<Self> {
-        if listeners.0.is_empty() {
+    pub fn start(
+        dir: &Path,
+        listeners: &Listeners,
+        panicked: impl Fn() + Send + 'static,
+    ) -> Result<Self> {
+        let has_listeners = !listeners.0.is_empty();
+        if !has_listeners && cfg!(not(feature = "tracing")) {
             return Ok(EventQueue::default());
         }
         let (sender, receiver) = channel();
-        let listeners = listeners.clone();
+        let (dir, listeners) = (dir.to_path_buf(), listeners.clone());
         let builder = std::thread::Builder::new().name("ww-events".to_owned());
         let thread = builder
-            .spawn(move || tell_all(&receiver, &listeners, &panicked))
+            .spawn(move || tell_all(&receiver, &dir, &listeners, &panicked))
             .map_err(|e| {
                 let what = format_args!("starting the thread for event listeners: {e}");
                 Error::new(ErrorKind::Aborted, what)
             })?;
         Ok(EventQueue {
             sender: Some(sender),
+            has_listeners,
             thread: Mutex::new(Some(thread)),
         })
     }
 
     /// Whether anybody listens.
     pub fn is_heard(&self) -> bool {
-        self.sender.is_some()
+        self.sender.is_some() && (self.has_listeners || crate::trace::is_on())
     }
 
     /// Notes what `event` describes, if anybody listens.
     pub fn note(&self, event: impl FnOnce() -> Happened) {
-        if let Some(sender) = &self.sender {
+        if let Some(sender) = &self.sender
+            && (self.has_listeners || crate::trace::is_on())
+        {
             // After the end nobody listens any more.
             let _ = sender.send(Some(event()));
         }
@@ -129,8 +141,19 @@ impl EventQueue {
     }
 }
 
-fn tell_all(receiver: &Receiver<Option<Happened>>, listeners: &Listeners, panicked: &dyn Fn()) {
+fn tell_all(
+    receiver: &Receiver<Option<Happened>>,
+    dir: &Path,
+    listeners: &Listeners,
+    panicked: &dyn Fn(),
+) {
+    // Unused without `tracing`.
+    let _ = dir;
     while let Ok(Some(event)) = receiver.recv() {
+        #[cfg(feature = "tracing")]
+        if catch_unwind(AssertUnwindSafe(|| crate::trace::happened(dir, &event))).is_err() {
+            panicked();
+        }
         for listener in &listeners.0 {
             if catch_unwind(AssertUnwindSafe(|| event.tell(&**listener))).is_err() {
                 panicked();
