@@ -61,6 +61,17 @@
 //!   [`Options::load_latest_with_errors`], [`ColumnFamilyDescriptor::options_mut`], and setters of write-path options
 //!   that crate lacks.
 
+//!
+//! # Cargo features
+//!
+//! * `snappy`, `lz4`, `zstd`, `zlib`, `bzip2`: codecs; all of them by default.
+//! * `multi-threaded-cf`: [`DB`] is the multi-threaded form.
+//! * `metrics`: figures for the `metrics` facade
+//!   (`DB::publish_metrics`, `Options::set_metrics_publish_period_sec`).
+//! * `tracing`: what databases do, for the current `tracing` subscriber.
+//! * `jemalloc`: the allocator `Jemalloc` to choose in programs, and its figures
+//!   in LOG ([`Options::set_dump_malloc_stats`]).
+
 #![forbid(unsafe_code)]
 
 mod api;
@@ -73,11 +84,14 @@ mod flush;
 pub mod fuzzing;
 mod jobs;
 pub mod listener;
+#[cfg(feature = "jemalloc")]
+mod malloc;
 mod memtable;
 mod options;
 pub mod perf;
 mod read;
 mod stats;
+mod trace;
 mod version;
 mod write;
 
@@ -102,6 +116,16 @@ pub use api::{
     WriteBatchIteratorCf, WriteBatchWithTransaction, WriteBufferManager, WriteOptions,
 };
 
+/// The allocator jemalloc (cargo feature `jemalloc`), for programs to choose; this
+/// crate does not. C code in the process goes on with the system's.
+///
+/// ```
+/// #[global_allocator]
+/// static ALLOCATOR: whitewater::Jemalloc = whitewater::Jemalloc;
+/// # fn main() {}
+/// ```
+#[cfg(feature = "jemalloc")]
+pub use malloc::Jemalloc;
 pub use perf::{PerfContext, PerfMetric, PerfStatsLevel};
 pub use write::CommitProtocol;
 #[cfg(feature = "failpoints")]

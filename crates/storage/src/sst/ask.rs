@@ -8,7 +8,7 @@
 
 use super::TableProperties;
 use super::block::Block;
-use super::events::BlockKind;
+use super::events::{BlockKind, BlockStep, timed};
 use super::fetch::Window;
 use super::filter::{Filter, PrefixTransform};
 use super::handle::BlockHandle;
@@ -185,7 +185,7 @@ impl Table {
     /// Tells of an event, if somebody wants to know.
     #[inline]
     pub(crate) fn tell(&self, event: FilterEvent) {
-        if let Some(events) = &self.events {
+        if let Some(events) = &self.file.events {
             events.filter(event);
         }
     }
@@ -237,7 +237,8 @@ impl Table {
         }
         let window = &mut Window::default();
         let read = || self.file.read_raw(handle, how.verify, window);
-        let (bytes, ty) = how.limits.run(read).ok()?;
+        let events = self.file.events.as_deref();
+        let (bytes, ty) = timed(events, BlockStep::Read, || how.limits.run(read)).ok()?;
         if ty != 0 {
             return None;
         }

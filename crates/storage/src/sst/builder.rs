@@ -16,7 +16,7 @@ use super::block_builder::BlockBuilder;
 use super::compress::{CompressionOptions, CompressionType, Compressor};
 use super::data_blocks::DataBlocks;
 use super::describe::{base_context, describe, describe_index};
-use super::events::BlockKind;
+use super::events::{BlockKind, TableEvents};
 use super::filter::{FilterBuilder, FilterSpec, PrefixTransform};
 use super::footer::{CONTEXT_VERSION, Footer, VERSIONS};
 use super::handle::BlockHandle;
@@ -81,6 +81,8 @@ pub struct TableBuilderOptions {
     /// of it. All its entries must have the number 0; whoever ingests it
     /// decides which number they count as.
     pub external: bool,
+    /// Who is told what becomes of blocks.
+    pub events: Option<Arc<dyn TableEvents>>,
 }
 
 /// Bytes collected before they go to the file.
@@ -166,9 +168,16 @@ impl TableBuilder {
         let file = BufferedWriter::new(file, WRITE_BUFFER);
         Ok(TableBuilder {
             sink: BlockSink::new(file, table.checksum, base_context(&options))
-                .warming(Warmer::new(&options)),
-            data: DataBlocks::new(codec, codec_options, options.target_file_size)?,
-            compressor: Compressor::new(codec, &codec_options, None)?,
+                .warming(Warmer::new(&options))
+                .telling(options.events.clone()),
+            data: DataBlocks::new(
+                codec,
+                codec_options,
+                options.target_file_size,
+                options.events.clone(),
+            )?,
+            compressor: Compressor::new(codec, &codec_options, None)?
+                .telling(options.events.clone()),
             block: BlockBuilder::new(table.block_restart_interval).hashed(hash_ratio(&options)),
             first_key: Vec::new(),
             filter: filter(&options),

@@ -2,6 +2,7 @@
 
 use super::ask::FilterEvent;
 use std::fmt;
+use std::time::{Duration, Instant};
 
 /// What a block holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +15,32 @@ pub enum BlockKind {
     Filter,
 }
 
-/// Who is told what happens in tables.
+/// What became of a block that was to be compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockCompression {
+    /// It is stored compressed.
+    Compressed,
+    /// It did not get small enough, and is stored as it is.
+    Rejected,
+    /// Nothing was tried: tables like this are not compressed.
+    Bypassed,
+}
+
+/// What takes time with a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockStep {
+    /// Getting one that is not in the cache: reading, checking, decompressing.
+    Read,
+    /// Appending one to the file of a new table, with its checksum.
+    Write,
+    /// Compressing one, whether it got smaller or not.
+    Compress,
+    /// Decompressing one.
+    Decompress,
+}
+
+/// Who is told what happens in tables. What is not of interest need not be
+/// listened to: all but the first methods do nothing by default.
 pub trait TableEvents: fmt::Debug + Send + Sync {
     /// A filter was asked.
     fn filter(&self, event: FilterEvent);
@@ -26,4 +52,33 @@ pub trait TableEvents: fmt::Debug + Send + Sync {
     fn cache_add(&self, kind: BlockKind, bytes: usize);
     /// A block was refused by a block cache whose capacity is a strict limit.
     fn cache_add_failed(&self);
+    /// The checksum of a block that was read was computed, and is the stored one
+    /// or not.
+    fn checksum(&self, _matches: bool) {}
+    /// A block of `from` bytes is to be stored in `to` bytes.
+    fn compressed(&self, _outcome: BlockCompression, _from: usize, _to: usize) {}
+    /// A block that is stored in `from` bytes was decompressed to `to` bytes.
+    fn decompressed(&self, _from: usize, _to: usize) {}
+    /// Whether the time of `step` is wanted; if not, no clock is read for it.
+    fn wants(&self, _step: BlockStep) -> bool {
+        false
+    }
+    /// A step was taken in so much time.
+    fn took(&self, _step: BlockStep, _time: Duration) {}
+}
+
+/// Takes `step`, timed if somebody wants that.
+#[inline]
+pub(crate) fn timed<T>(
+    events: Option<&dyn TableEvents>,
+    step: BlockStep,
+    take: impl FnOnce() -> T,
+) -> T {
+    let Some(events) = events.filter(|events| events.wants(step)) else {
+        return take();
+    };
+    let start = Instant::now();
+    let taken = take();
+    events.took(step, start.elapsed());
+    taken
 }

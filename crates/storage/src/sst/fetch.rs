@@ -4,6 +4,7 @@
 //! offset of the block.
 
 use super::compress::{Dictionary, decompress};
+use super::events::{BlockStep, TableEvents, timed};
 use super::footer::Footer;
 use super::handle::{BlockHandle, TRAILER_LEN};
 use crate::checksum::{ChecksumType, block_checksum, context};
@@ -21,15 +22,23 @@ pub(crate) struct BlockFile {
     pub(crate) size: u64,
     pub(crate) checksum: ChecksumType,
     pub(crate) base_context: u32,
+    /// Who is told.
+    pub(crate) events: Option<Arc<dyn TableEvents>>,
 }
 
 impl BlockFile {
-    pub(crate) fn new(file: Arc<dyn RandomAccessFile>, size: u64, footer: &Footer) -> Self {
+    pub(crate) fn new(
+        file: Arc<dyn RandomAccessFile>,
+        size: u64,
+        footer: &Footer,
+        events: Option<Arc<dyn TableEvents>>,
+    ) -> Self {
         BlockFile {
             file,
             size,
             checksum: footer.checksum,
             base_context: footer.base_context,
+            events,
         }
     }
 
@@ -61,10 +70,18 @@ impl BlockFile {
             });
         }
         let timer = perf::timer(PerfMetric::BlockDecompressTime);
-        let decompressed = decompress(ty, &raw, dictionary);
+        let events = self.events.as_deref();
+        let decompressed = timed(events, BlockStep::Decompress, || {
+            decompress(ty, &raw, dictionary)
+        });
         timer.stop();
         match decompressed {
-            Ok(block) => Ok(block.into()),
+            Ok(block) => {
+                if let Some(events) = events {
+                    events.decompressed(raw.len(), block.len());
+                }
+                Ok(block.into())
+            }
             Err(e) => Err(self.blame(e, handle)),
         }
     }
@@ -99,6 +116,9 @@ impl BlockFile {
             let stored = u32::from_le_bytes([c0, c1, c2, c3]);
             let computed = block_checksum(self.checksum, &whole[..len], ty)
                 .wrapping_add(context(self.base_context, handle.offset));
+            if let Some(events) = &self.events {
+                events.checksum(stored == computed);
+            }
             if stored != computed {
                 return Err(bad(&format!(
                     "block checksum mismatch: stored {stored:#010x}, computed {computed:#010x}"

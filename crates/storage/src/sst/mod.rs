@@ -51,7 +51,7 @@ pub(crate) use compress::decompress_value;
 pub use compress::{
     CompressionOptions, CompressionType, Compressor, DEFAULT_LEVEL, decompress_block,
 };
-pub use events::{BlockKind, TableEvents};
+pub use events::{BlockCompression, BlockKind, BlockStep, TableEvents};
 pub use filter::{FilterPolicy, PrefixTransform};
 pub use kinds::{DataBlockIndexType, IndexType, PrepopulateBlockCache};
 pub use layout::{BlockInfo, BlockRole};

@@ -46,7 +46,7 @@ pub(crate) fn open(
 ) -> Result<Table> {
     let (footer, mut tail) = read_footer(&*file, size)?;
     let mut opener = Opener {
-        file: BlockFile::new(file, size, &footer),
+        file: BlockFile::new(file, size, &footer, options.events.clone()),
         tail: &mut tail,
     };
     let metaindex = opener.metaindex(footer.metaindex)?;
@@ -97,7 +97,6 @@ pub(crate) fn open(
         index_format,
         guide: None,
         filter,
-        events: options.events,
         pinned: Pinned::default(),
         metadata_priority: options.metadata.priority,
         dictionary,
@@ -114,7 +113,7 @@ pub(crate) fn open(
 pub(crate) fn properties(file: Arc<dyn RandomAccessFile>, size: u64) -> Result<TableProperties> {
     let (footer, mut tail) = read_footer(&*file, size)?;
     let mut opener = Opener {
-        file: BlockFile::new(file, size, &footer),
+        file: BlockFile::new(file, size, &footer, None),
         tail: &mut tail,
     };
     let metaindex = opener.metaindex(footer.metaindex)?;
@@ -228,10 +227,23 @@ impl Opener<'_> {
     }
 
     fn properties(&mut self, handle: BlockHandle) -> Result<TableProperties> {
+        // Not told at once: a checksum that does not match need not be damage.
+        let events = self.file.events.take();
         let block = match self.block(handle) {
-            Err(e) if e.kind() == ErrorKind::Corruption => self.rewritten_properties(handle, e)?,
-            other => other?,
+            Err(e) if e.kind() == ErrorKind::Corruption => self.rewritten_properties(handle, e),
+            other => other,
         };
+        let matches = match &block {
+            Ok(_) => Some(true),
+            Err(e) => (e.kind() == ErrorKind::Corruption).then_some(false),
+        };
+        if let (Some(events), Some(matches)) = (&events, matches)
+            && self.file.checksum != ChecksumType::NoChecksum
+        {
+            events.checksum(matches);
+        }
+        self.file.events = events;
+        let block = block?;
         TableProperties::decode(&block).map_err(|e| self.file.blame(e, handle))
     }
 

@@ -12,7 +12,7 @@ use super::TableProperties;
 use super::ask::{Answer, TableFilter};
 use super::block::{Block, Cursor, Layout};
 use super::compress::Dictionary;
-use super::events::{BlockKind, TableEvents};
+use super::events::{BlockKind, BlockStep, TableEvents, timed};
 use super::fetch::{BlockFile, Window};
 use super::filter::PrefixTransform;
 use super::guide::IndexGuide;
@@ -131,7 +131,6 @@ pub struct Table {
     pub(crate) index_format: IndexFormat,
     pub(crate) guide: Option<IndexGuide>,
     pub(crate) filter: TableFilter,
-    pub(crate) events: Option<Arc<dyn TableEvents>>,
     pub(crate) pinned: Pinned,
     /// Of index and filter blocks in the cache.
     pub(crate) metadata_priority: Priority,
@@ -464,7 +463,8 @@ impl Table {
                     self.file
                         .read(handle, how.verify, dictionary, window, detach)
                 };
-                let bytes = how.limits.run(read)?;
+                let events = self.file.events.as_deref();
+                let bytes = timed(events, BlockStep::Read, || how.limits.run(read))?;
                 self.keep(kind, handle, how, bytes)?
             }
         };
@@ -481,7 +481,7 @@ impl Table {
         if found.is_some() {
             perf::count(PerfMetric::BlockCacheHitCount, 1);
         }
-        if let Some(events) = &self.events {
+        if let Some(events) = &self.file.events {
             match &found {
                 Some(bytes) => events.cache_hit(kind, bytes.len()),
                 None => events.cache_miss(kind),
@@ -508,7 +508,7 @@ impl Table {
             BlockKind::Index | BlockKind::Filter => self.metadata_priority,
         };
         let kept = cache.insert(*id, handle.offset, bytes, priority);
-        if let Some(events) = &self.events {
+        if let Some(events) = &self.file.events {
             match &kept {
                 Ok(bytes) => events.cache_add(kind, bytes.len()),
                 Err(_) => events.cache_add_failed(),

@@ -1,7 +1,7 @@
 //! Appending blocks to the file of a table being built.
 
 use super::compress::CompressionType;
-use super::events::BlockKind;
+use super::events::{BlockKind, BlockStep, TableEvents, timed};
 use super::handle::{BlockHandle, TRAILER_LEN};
 use super::warm::Warmer;
 use crate::checksum::{ChecksumType, block_checksum, context};
@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::fs::{BufferedWriter, WritableFile};
 use bytes::Bytes;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The file of a table being built, and how its blocks are sealed.
 pub(crate) struct BlockSink {
@@ -21,6 +22,8 @@ pub(crate) struct BlockSink {
     compressions: BTreeSet<u8>,
     /// Where blocks are cached as they are written.
     warmer: Option<Warmer>,
+    /// Who is told.
+    events: Option<Arc<dyn TableEvents>>,
 }
 
 impl BlockSink {
@@ -32,6 +35,7 @@ impl BlockSink {
             offset: 0,
             compressions: BTreeSet::new(),
             warmer: None,
+            events: None,
         }
     }
 
@@ -61,6 +65,12 @@ impl BlockSink {
         }
     }
 
+    /// Has `events` told of each block.
+    pub(crate) fn telling(mut self, events: Option<Arc<dyn TableEvents>>) -> Self {
+        self.events = events;
+        self
+    }
+
     /// Bytes written so far.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
@@ -79,6 +89,13 @@ impl BlockSink {
 
     /// Appends a block that `ty` says how to read, and its trailer.
     pub(crate) fn append(&mut self, payload: &[u8], ty: CompressionType) -> Result<BlockHandle> {
+        let events = self.events.clone();
+        timed(events.as_deref(), BlockStep::Write, || {
+            self.seal(payload, ty)
+        })
+    }
+
+    fn seal(&mut self, payload: &[u8], ty: CompressionType) -> Result<BlockHandle> {
         let handle = BlockHandle {
             offset: self.offset,
             size: payload.len() as u64,

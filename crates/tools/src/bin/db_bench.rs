@@ -3,6 +3,11 @@
 
 use std::process::ExitCode;
 
+/// In place of the system's.
+#[cfg(feature = "jemalloc")]
+#[global_allocator]
+static ALLOCATOR: whitewater::Jemalloc = whitewater::Jemalloc;
+
 fn main() -> ExitCode {
     whitewater_tools::bench::main(std::env::args_os().skip(1))
 }

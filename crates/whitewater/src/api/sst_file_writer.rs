@@ -64,8 +64,9 @@ impl<'a> SstFileWriter<'a> {
     /// `IOError` when the file cannot be created.
     pub fn open<P: AsRef<Path>>(&'a self, path: P) -> Result<(), Error> {
         let family = self.options.cf_options()?;
-        let fs = self.options.db_options()?.fs;
-        let table = ExternalTable::create(&fs, &family, path.as_ref())?;
+        let db = self.options.db_options()?;
+        let statistics = db.statistics.as_ref();
+        let table = ExternalTable::create(&db.fs, &family, statistics, path.as_ref())?;
         *self.table.lock() = Some(table);
         Ok(())
     }

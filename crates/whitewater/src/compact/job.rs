@@ -7,6 +7,7 @@
 use super::filter::{ActiveFilter, CompactionFilterContext};
 use super::merge_rules::Drops;
 use super::output::{Input, OutputContext, OutputSpec, Written, write_tables};
+use super::part_events::PartEvents;
 use super::pick::Compaction;
 use super::source::Part;
 use super::subcompaction;
@@ -45,7 +46,7 @@ pub(crate) struct CompactionResult {
 }
 
 /// Runs `compaction` (or moves or deletes its files, when that is enough). Nothing is
-/// recorded: the caller does.
+/// recorded: the caller does. Its parts are told to `events`.
 ///
 /// # Errors
 /// Those of reading and writing tables; `Corruption` when the tables hold more
@@ -54,6 +55,7 @@ pub(crate) fn run(
     compaction: &Compaction,
     ctx: &OutputContext<'_>,
     tables: &Arc<TableCache>,
+    events: Option<PartEvents<'_>>,
 ) -> Result<CompactionResult> {
     let mut result = CompactionResult {
         edit: VersionEdit {
@@ -85,7 +87,7 @@ pub(crate) fn run(
         result.edit.new_files = moved.collect();
         return Ok(result);
     }
-    let written = rewrite(compaction, ctx, tables)?;
+    let written = rewrite(compaction, ctx, tables, events)?;
     for (level, files) in &compaction.inputs {
         let bytes = total_bytes(files);
         match *level == compaction.output_level {
@@ -116,6 +118,7 @@ fn rewrite(
     compaction: &Compaction,
     ctx: &OutputContext<'_>,
     tables: &Arc<TableCache>,
+    events: Option<PartEvents<'_>>,
 ) -> Result<Written> {
     let version = &compaction.version;
     let source = input_version(compaction);
@@ -163,6 +166,10 @@ fn rewrite(
         };
         write_tables(ctx, &spec, input)
     };
+    let told = |number: usize, part: Part<'_>, abandoned: &AtomicBool| match events {
+        Some(events) => events.tell(number, || work(part, abandoned)),
+        None => work(part, abandoned),
+    };
     let statistics = ctx.db.statistics.as_deref();
     let setup = time(statistics, Histogram::SubcompactionSetupTime);
     let cuts = subcompaction::cuts(compaction, ctx, tables)?;
@@ -171,7 +178,7 @@ fn rewrite(
         let parts = cuts.len() as u64 + 1;
         statistics.record(Histogram::NumSubcompactionsScheduled, parts);
     }
-    let parts = subcompaction::run(&cuts, work, |written| remove(ctx, &written.files))?;
+    let parts = subcompaction::run(&cuts, told, |written| remove(ctx, &written.files))?;
     let mut whole = Written::default();
     for part in parts {
         whole.extend(part);

@@ -11,7 +11,8 @@
 //! * `grandparents`: ends tables that would overlap too much below.
 //! * `blob_flow`: counts the blobs that are dropped.
 //! * [`deletions`]: finds tables with many deletions in them.
-//! * [`job`]: runs a picked compaction; `subcompaction`: its parts, side by side.
+//! * [`job`]: runs a picked compaction; `subcompaction`: its parts, side by side;
+//!   `part_events`: what listeners are told of them.
 
 mod blob_flow;
 mod deletions;
@@ -21,6 +22,7 @@ pub(crate) mod job;
 pub(crate) mod merge_rules;
 pub(crate) mod output;
 mod output_file;
+pub(crate) mod part_events;
 pub(crate) mod pick;
 pub(crate) mod score;
 pub(crate) mod source;

@@ -428,6 +428,7 @@ impl Outputs<'_> {
             session_id: ctx.session_id.to_owned(),
             file_number: number,
             external: false,
+            events: crate::stats::table_events(ctx.db.statistics.as_ref()),
         };
         Ok(OpenOutput {
             number,

@@ -128,23 +128,23 @@ pub(super) fn clip(
 }
 
 /// Runs `work` for each part between `cuts`, each but the first on a thread of
-/// its own, and returns what each made, in key order. `work` is handed a flag
-/// that says when it need not go on. `undo` is called with what parts made, if
+/// its own, and returns what each made, in key order. `work` is handed which part
+/// it is, from 0 on, and a flag that says when it need not go on. `undo` is called with what parts made, if
 /// one of them fails.
 ///
 /// # Errors
 /// That of the part that failed first; `Aborted` if it panicked.
 pub(super) fn run<T: Send>(
     cuts: &[Vec<u8>],
-    work: impl Fn(Part<'_>, &AtomicBool) -> Result<T> + Sync,
+    work: impl Fn(usize, Part<'_>, &AtomicBool) -> Result<T> + Sync,
     undo: impl Fn(T),
 ) -> Result<Vec<T>> {
     let abandoned = AtomicBool::new(false);
     let failure: Mutex<Option<Error>> = Mutex::new(None);
-    let run_one = |part: Part<'_>| {
+    let run_one = |number: usize, part: Part<'_>| {
         let mut made = None;
         let outcome = guarded(|| {
-            made = Some(work(part, &abandoned)?);
+            made = Some(work(number, part, &abandoned)?);
             Ok(())
         });
         if let Err(e) = outcome {
@@ -160,21 +160,22 @@ pub(super) fn run<T: Send>(
     let first = parts.next().unwrap_or_default();
     let made: Vec<Option<T>> = std::thread::scope(|scope| {
         let run_one = &run_one;
-        let threads: Vec<_> = parts
-            .map(|part| {
+        let threads: Vec<_> = (1..)
+            .zip(parts)
+            .map(|(number, part)| {
                 let name = "ww-subcompact".to_owned();
                 let builder = std::thread::Builder::new().name(name);
-                let thread = builder.spawn_scoped(scope, move || run_one(part));
-                (part, thread)
+                let thread = builder.spawn_scoped(scope, move || run_one(number, part));
+                (number, part, thread)
             })
             .collect();
-        let mut made = vec![run_one(first)];
-        for (part, thread) in threads {
+        let mut made = vec![run_one(0, first)];
+        for (number, part, thread) in threads {
             made.push(match thread {
                 // Panics of the work are caught inside.
                 Ok(thread) => thread.join().unwrap_or_default(),
                 // No thread is to be had.
-                Err(_) => run_one(part),
+                Err(_) => run_one(number, part),
             });
         }
         made
@@ -253,11 +254,16 @@ mod tests {
                 |key: Option<&[u8]>| key.map_or(String::new(), |k| k.escape_ascii().to_string());
             format!("{}-{}", text(part.from), text(part.to))
         };
-        let made = run(&cuts, |part, _| Ok(name(part)), |_| unreachable!()).unwrap();
-        assert_eq!(made, ["-b", "b-d", "d-"]);
+        let made = run(
+            &cuts,
+            |number, part, _| Ok(format!("{number} {}", name(part))),
+            |_| unreachable!(),
+        )
+        .unwrap();
+        assert_eq!(made, ["0 -b", "1 b-d", "2 d-"]);
         for panics in [false, true] {
             let undone = Mutex::new(Vec::new());
-            let work = |part: Part<'_>, abandoned: &AtomicBool| {
+            let work = |_, part: Part<'_>, abandoned: &AtomicBool| {
                 let name = name(part);
                 if name == "b-d" {
                     assert!(!panics, "expected by the test");

@@ -231,7 +231,7 @@ impl Small {
 
     fn run(&mut self, compaction: Compaction) {
         let done = self
-            .with_context(|ctx| job::run(&compaction, ctx, &self.tables))
+            .with_context(|ctx| job::run(&compaction, ctx, &self.tables, None))
             .unwrap();
         self.apply(done.edit);
         drop(compaction);
@@ -474,7 +474,7 @@ fn failed_jobs_leave_no_files() {
     };
     db.cancel = AtomicBool::new(true);
     let e = db
-        .with_context(|ctx| job::run(&pick(&db), ctx, &db.tables))
+        .with_context(|ctx| job::run(&pick(&db), ctx, &db.tables, None))
         .unwrap_err();
     assert_eq!(e.kind(), ErrorKind::ShutdownInProgress);
     db.check("after a cancelled job");
@@ -489,7 +489,7 @@ fn failed_jobs_leave_no_files() {
     drop(file);
     db.tables = Arc::new(TableCache::new(db.fs.clone(), db.dir.clone(), 10));
     let e = db
-        .with_context(|ctx| job::run(&pick(&db), ctx, &db.tables))
+        .with_context(|ctx| job::run(&pick(&db), ctx, &db.tables, None))
         .unwrap_err();
     assert_eq!(e.kind(), ErrorKind::Corruption);
     let tables = db.fs.list(&db.dir).unwrap();

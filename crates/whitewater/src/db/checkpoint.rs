@@ -10,6 +10,7 @@
 
 use super::Engine;
 use super::ingest::copy;
+use crate::stats::Ticker;
 use crate::version::Version;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -76,22 +77,25 @@ impl Engine {
             .flat_map(|v| v.levels.iter().flatten())
         {
             let path = filename::table(&self.dir, file.meta.number);
-            match bring(fs, &path, staging) {
+            let copied = match bring(fs, &path, staging) {
                 // Databases of LevelDB's time call their tables .ldb.
                 Err(e) if e.is_missing_file() => bring(fs, &path.with_extension("ldb"), staging)?,
                 done => done?,
-            }
+            };
+            self.count_copied(copied);
         }
         for blobs in moment.versions.iter().flat_map(|v| v.blobs.iter()) {
             let path = filename::blob(&self.dir, blobs.file.meta.number);
-            bring(fs, &path, staging)?;
+            self.count_copied(bring(fs, &path, staging)?);
         }
         for &(number, len) in &moment.logs {
             let to = filename::wal(staging, number);
             copy_part(fs, &filename::wal(self.wal_dir(), number), &to, len)?;
+            self.count_copied(len);
         }
         if let Some(options) = newest_options(fs, &self.dir)? {
-            copy(fs, &self.dir.join(&options), &staging.join(&options))?;
+            let copied = copy(fs, &self.dir.join(&options), &staging.join(&options))?;
+            self.count_copied(copied);
         }
         set_current(fs, staging, moment.manifest)?;
         fs.sync_dir(staging)?;
@@ -100,6 +104,12 @@ impl Engine {
             Some(parent) => fs.sync_dir(parent),
             None => Ok(()),
         }
+    }
+
+    /// Counts bytes that were read and written for a checkpoint.
+    fn count_copied(&self, bytes: u64) {
+        self.tick(Ticker::CheckpointReadBytes, bytes);
+        self.tick(Ticker::CheckpointWriteBytes, bytes);
     }
 
     /// Lists what there is at one moment, and writes the manifest of that into
@@ -154,13 +164,14 @@ fn clear(fs: &dyn Fs, staging: &Path) -> Result<()> {
 }
 
 /// Links the table or blob file at `path` into `dir`; copies it where that fails.
-fn bring(fs: &dyn Fs, path: &Path, dir: &Path) -> Result<()> {
+/// Returns how many bytes were copied.
+fn bring(fs: &dyn Fs, path: &Path, dir: &Path) -> Result<u64> {
     let Some(name) = path.file_name() else {
         return Err(Error::invalid("a file without a name"));
     };
     let to = dir.join(name);
     match fs.link(path, &to) {
-        Ok(()) => Ok(()),
+        Ok(()) => Ok(0),
         Err(_) => copy(fs, path, &to),
     }
 }

@@ -39,7 +39,7 @@ impl Engine {
                 )),
             }
         };
-        let queue = EventQueue::start(&self.options.listeners, warn)?;
+        let queue = EventQueue::start(&self.dir, &self.options.listeners, warn)?;
         // The first one stays.
         let _ = self.events.set(queue);
         Ok(())

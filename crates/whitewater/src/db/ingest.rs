@@ -45,6 +45,7 @@ use crate::jobs;
 use crate::listener::ExternalFileIngestionInfo;
 use crate::listener::queue::Happened;
 use crate::memtable::Memtable;
+use crate::trace;
 use crate::version::range::KeyRange;
 use crate::write::CommitEnv;
 use crate::write::generation::End;
@@ -97,6 +98,7 @@ impl Engine {
         paths: &[PathBuf],
         spec: IngestSpec,
     ) -> Result<()> {
+        let _span = trace::ingestion(&self.dir, &cf.name, paths.len());
         let start = Instant::now();
         if paths.is_empty() {
             return Err(Error::invalid("The list of files is empty"));
@@ -539,8 +541,8 @@ impl Drop for Incoming<'_> {
     }
 }
 
-/// Copies a file, and makes the content of the copy durable.
-pub(super) fn copy(fs: &dyn Fs, from: &Path, to: &Path) -> Result<()> {
+/// Copies a file, and makes the content of the copy durable. Returns its length.
+pub(super) fn copy(fs: &dyn Fs, from: &Path, to: &Path) -> Result<u64> {
     let mut source = fs.open_sequential(from)?;
     let mut copy = fs.create(to)?;
     let mut chunk = vec![0; CHUNK];
@@ -550,5 +552,6 @@ pub(super) fn copy(fs: &dyn Fs, from: &Path, to: &Path) -> Result<()> {
             n => copy.append(&chunk[..n])?,
         }
     }
-    copy.sync()
+    copy.sync()?;
+    Ok(copy.len())
 }

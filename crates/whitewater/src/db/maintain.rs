@@ -10,12 +10,14 @@ use super::ttl::TimeToLive;
 use super::{Engine, LiveTable};
 use crate::compact::job;
 use crate::compact::output::OutputContext;
+use crate::compact::part_events::PartEvents;
 use crate::compact::pick::Compaction;
 use crate::flush::{tell_levels, tell_tables};
 use crate::listener::queue::Happened;
 use crate::listener::{CompactionJobStats, TableFileCreationReason};
 use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
+use crate::trace;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use whitewater_storage::key::{SequenceNumber, user_key};
@@ -106,13 +108,16 @@ impl Engine {
         compaction: Compaction,
     ) -> Result<()> {
         let number = self.next_job();
+        let _span = trace::compaction(&self.dir, &cf.name, number, compaction.output_level);
         self.tell_start(cf, &compaction, number);
         let info = self.compaction_info(cf, &compaction, number);
         if let Some(info) = info.clone() {
             self.note(|| Happened::CompactionBegin(info));
         }
         let mut done = None;
-        let outcome = self.compact(cf, compaction, number, &mut done);
+        let events = (info.as_ref().zip(self.events.get()))
+            .map(|(info, events)| PartEvents::new(events, info));
+        let outcome = self.compact(cf, compaction, number, events, &mut done);
         if let Some(mut info) = info {
             match done {
                 Some(Done {
@@ -140,6 +145,7 @@ impl Engine {
         cf: &Arc<ColumnFamilyData>,
         compaction: Compaction,
         number: u64,
+        events: Option<PartEvents<'_>>,
         recorded: &mut Option<Done>,
     ) -> Result<()> {
         let start = Instant::now();
@@ -147,8 +153,8 @@ impl Engine {
         let options = cf.options();
         let ctx = self.output_context(cf, &options, &snapshots);
         let _pending = self.expect_outputs();
-        let done =
-            job::run(&compaction, &ctx, &self.tables).inspect_err(|e| self.count_cancelled(e))?;
+        let done = job::run(&compaction, &ctx, &self.tables, events)
+            .inspect_err(|e| self.count_cancelled(e))?;
         let outputs: Vec<_> = done.edit.new_files.iter().map(|(_, f)| f.clone()).collect();
         if !done.moved {
             tell_tables(self, &cf.name, number, &outputs);

@@ -3,7 +3,7 @@
 //! [`Engine`] is the whole of it behind the public API, which only converts
 //! types and keeps lifetimes. Its methods are spread over the files below by
 //! stage: [`open`], `read_only`, `secondary`, `repair`, `recover`, `writes`, `reads`, `maintain` (flush, compaction,
-//! column families), `stalls`, `failure`, `resume`, `budget`, `properties`, [`files`] (deleting what is obsolete), and
+//! column families), `stalls`, `failure`, `resume`, `budget`, `properties`, `metrics`, [`files`] (deleting what is obsolete), and
 //! `close` here.
 //!
 //! Threads: callers' threads write and read; `jobs` runs flushes and
@@ -28,6 +28,8 @@ pub(crate) mod ingest;
 pub(crate) mod internal_stats;
 mod maintain;
 mod manual;
+#[cfg(feature = "metrics")]
+mod metrics;
 pub(crate) mod open;
 pub(crate) mod options_file;
 mod pending;

@@ -18,6 +18,7 @@ use crate::memtable::budget::{Flusher, Tenant};
 use crate::memtable::{Home, Memtable};
 use crate::options::{CfOptions, DbOptions};
 use crate::read::table_cache::TableCache;
+use crate::trace;
 use crate::version::ObsoleteFiles;
 use crate::version::set::{CfVersion, Recovered, VersionSet};
 use crate::write::generation::{End, Generation};
@@ -62,6 +63,7 @@ impl Engine {
         options: DbOptions,
         column_families: Vec<(String, CfOptions)>,
     ) -> Result<Arc<Engine>> {
+        let _span = trace::opening(dir);
         let wanted = check_wanted(&options, column_families)?;
         // Of this opening: what has failed in the one before is over.
         let fs: Arc<dyn Fs> = Arc::new(NamesFs::new(options.fs.clone()));
@@ -206,7 +208,10 @@ impl Opening<'_> {
             tables: Tables::Write,
             now: self.options.clock.now(),
         };
-        let replayed = replay.run(replay.open_logs()?)?;
+        let replayed = {
+            let _span = trace::recovery(self.dir);
+            replay.run(replay.open_logs()?)?
+        };
         let buffer = self
             .wanted
             .values()

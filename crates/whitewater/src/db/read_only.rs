@@ -53,7 +53,7 @@ impl Engine {
         if error_if_log_file_exist {
             check_no_logs(&*fs, &wal_dir)?;
         }
-        let log = InfoLog::without_file(&options);
+        let log = InfoLog::without_file(dir, &options);
         let state = read_state(&fs, dir, &wal_dir, &options, &wanted, &log)?;
         let db_id = match &state.recovered.db_id {
             Some(id) => id.clone(),

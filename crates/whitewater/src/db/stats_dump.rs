@@ -1,11 +1,14 @@
-//! Statistics that are written to LOG every now and then.
+//! Statistics that are written to LOG every now and then, and published.
 //!
 //! One thread for each database that writes, which sleeps on a condition of the
 //! database mutex until a dump is due, the period changes, or the database
-//! closes.
+//! closes. The same thread hands them to the `metrics` facade, if that is asked
+//! for, and once more at the end.
 
 use super::Engine;
 use super::internal_stats::cf_text;
+#[cfg(feature = "metrics")]
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use whitewater_storage::{Error, ErrorKind, Result};
@@ -29,21 +32,42 @@ impl Engine {
     }
 
     fn dump_stats_until_closed(&self) {
-        let mut last = Instant::now();
+        let (mut dumped, mut published) = (Instant::now(), Instant::now());
+        let publish_period = self.options.metrics.period_sec();
         let mut state = self.state.lock();
         while !state.closing {
-            let period = u64::from(state.options.stats_dump_period_sec);
-            let due = last + Duration::from_secs(period);
-            if period == 0 {
-                self.dumps.wait(&mut state);
-            } else if due > Instant::now() {
-                let _ = self.dumps.wait_until(&mut state, due);
-            } else {
-                drop(state);
-                self.dump_stats();
-                last = Instant::now();
-                state = self.state.lock();
+            let dump = due(dumped, state.options.stats_dump_period_sec);
+            let publish = due(published, publish_period);
+            let now = Instant::now();
+            match dump.into_iter().chain(publish).min() {
+                None => self.dumps.wait(&mut state),
+                Some(first) if first > now => drop(self.dumps.wait_until(&mut state, first)),
+                Some(_) => {
+                    drop(state);
+                    if dump.is_some_and(|due| due <= now) {
+                        self.dump_stats();
+                        dumped = Instant::now();
+                    }
+                    if publish.is_some_and(|due| due <= now) {
+                        self.publish_unasked();
+                        published = Instant::now();
+                    }
+                    state = self.state.lock();
+                }
             }
+        }
+        drop(state);
+        if publish_period > 0 {
+            // What was counted since the last time.
+            self.publish_unasked();
+        }
+    }
+
+    /// Publishes on this engine's own thread, which no recorder may end.
+    fn publish_unasked(&self) {
+        #[cfg(feature = "metrics")]
+        if catch_unwind(AssertUnwindSafe(|| self.publish_metrics())).is_err() {
+            self.log.error("a recorder of metrics panicked");
         }
     }
 
@@ -70,5 +94,14 @@ impl Engine {
         if let Some(statistics) = self.statistics() {
             self.log.write(&format!("STATISTICS:\n{statistics}"));
         }
+        #[cfg(feature = "jemalloc")]
+        if self.options.dump_malloc_stats {
+            self.log.write(&crate::malloc::stats_text());
+        }
     }
+}
+
+/// When what happens every `period` seconds is due, if ever.
+fn due(last: Instant, period: u32) -> Option<Instant> {
+    (period > 0).then(|| last + Duration::from_secs(u64::from(period)))
 }

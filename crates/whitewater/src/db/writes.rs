@@ -468,6 +468,10 @@ impl Engine {
         if inserter.finish()? {
             self.ask_for_attention();
         }
+        let updated = inserter.updated();
+        if updated > 0 {
+            self.tick(Ticker::NumberKeysUpdated, updated);
+        }
         self.count_write(request, next - first);
         Ok(())
     }

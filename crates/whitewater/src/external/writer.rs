@@ -5,6 +5,7 @@
 
 use crate::db::new_session_id;
 use crate::options::CfOptions;
+use crate::stats::{Statistics, table_events};
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,11 +38,17 @@ pub(crate) struct ExternalTable {
 }
 
 impl ExternalTable {
-    /// Starts a table at `path`; a file that is there is replaced.
+    /// Starts a table at `path`; a file that is there is replaced. What becomes of
+    /// its blocks is counted in `statistics`.
     ///
     /// # Errors
     /// Those of the file system.
-    pub fn create(fs: &Arc<dyn Fs>, options: &CfOptions, path: &Path) -> Result<Self> {
+    pub fn create(
+        fs: &Arc<dyn Fs>,
+        options: &CfOptions,
+        statistics: Option<&Arc<Statistics>>,
+        path: &Path,
+    ) -> Result<Self> {
         let now = unix_seconds();
         let compression = options.external_compression();
         let table = TableBuilderOptions {
@@ -64,6 +71,7 @@ impl ExternalTable {
             session_id: new_session_id(),
             file_number: 1,
             external: true,
+            events: table_events(statistics),
         };
         let file = fs.create(path)?;
         Ok(ExternalTable {

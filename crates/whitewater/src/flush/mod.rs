@@ -26,6 +26,7 @@ use crate::memtable::Memtable;
 use crate::options::text::OptionText;
 use crate::read::merging::merging_iterator;
 use crate::stats::{Histogram, Ticker};
+use crate::trace;
 use crate::write::points::Point;
 use crate::write::stall::Pressure;
 use below::Below;
@@ -135,6 +136,7 @@ pub(crate) fn write_level0(
 /// Runs `jobs` and installs their tables at once; returns the number below which
 /// logs are obsolete now.
 pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
+    let _span = trace::flush(&engine.dir, jobs.len());
     let start = Instant::now();
     let memtables: Vec<_> = (jobs.iter())
         .flat_map(|job| job.memtables.iter().cloned())

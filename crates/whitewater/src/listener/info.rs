@@ -66,6 +66,34 @@ pub struct CompactionJobInfo {
     pub stats: CompactionJobStats,
 }
 
+/// A part of a compaction: a range of its keys, beside which others may be merged
+/// at the same time (`max_subcompactions`). A compaction that rewrites tables has
+/// at least one.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct SubcompactionJobInfo {
+    /// Id of the column family.
+    pub cf_id: u32,
+    /// Its name.
+    pub cf_name: String,
+    /// How it ended. `Ok` when it begins.
+    pub status: Result<(), Error>,
+    /// The number of the whole compaction in the info log.
+    pub job_id: u64,
+    /// Which part it is, counted from 0 in the order of the keys.
+    pub subcompaction_job_id: usize,
+    /// The least level with inputs.
+    pub base_input_level: usize,
+    /// The level written to.
+    pub output_level: usize,
+    /// Why the compaction was picked, as in [`CompactionJobInfo`].
+    pub compaction_reason: &'static str,
+    /// What the part did; all 0 when it begins or has failed. Tables are inputs
+    /// of the whole compaction: their number is 0 here, and the bytes read are
+    /// those of the part's keys and values.
+    pub stats: CompactionJobStats,
+}
+
 /// What a compaction did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]

@@ -62,8 +62,8 @@ pub(crate) mod queue;
 pub use info::{
     BackgroundErrorInfo, BackgroundErrorReason, BackgroundErrorRecoveryInfo, ColumnFamilyInfo,
     CompactionJobInfo, CompactionJobStats, ExternalFileIngestionInfo, FlushJobInfo, MemTableInfo,
-    TableFileCreationInfo, TableFileCreationReason, TableFileDeletionInfo, WriteStallCondition,
-    WriteStallInfo,
+    SubcompactionJobInfo, TableFileCreationInfo, TableFileCreationReason, TableFileDeletionInfo,
+    WriteStallCondition, WriteStallInfo,
 };
 
 /// Is told what happens in a database; see the [module](self). All methods do
@@ -80,6 +80,15 @@ pub trait EventListener: Send + Sync {
 
     /// A compaction is over: its outputs are recorded, or it has failed.
     fn on_compaction_completed(&self, _info: &CompactionJobInfo) {}
+
+    /// A part of a compaction has begun. Parts begin and end on threads of their
+    /// own: those of one compaction are told in any order, all of them between its
+    /// beginning and its end.
+    fn on_subcompaction_begin(&self, _info: &SubcompactionJobInfo) {}
+
+    /// A part of a compaction is over: its tables are written, or it has failed.
+    /// Tables are recorded only with the whole compaction.
+    fn on_subcompaction_completed(&self, _info: &SubcompactionJobInfo) {}
 
     /// A job has made a table, which is part of the database now.
     fn on_table_file_created(&self, _info: &TableFileCreationInfo) {}

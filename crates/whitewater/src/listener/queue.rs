@@ -14,6 +14,7 @@ use super::info::*;
 use parking_lot::Mutex;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -37,6 +38,8 @@ pub(crate) enum Happened {
     FlushCompleted(FlushJobInfo),
     CompactionBegin(CompactionJobInfo),
     CompactionCompleted(CompactionJobInfo),
+    SubcompactionBegin(SubcompactionJobInfo),
+    SubcompactionCompleted(SubcompactionJobInfo),
     TableFileCreated(TableFileCreationInfo),
     TableFileDeleted(TableFileDeletionInfo),
     MemtableSealed(MemTableInfo),
@@ -55,6 +58,8 @@ impl Happened {
             Happened::FlushCompleted(info) => listener.on_flush_completed(info),
             Happened::CompactionBegin(info) => listener.on_compaction_begin(info),
             Happened::CompactionCompleted(info) => listener.on_compaction_completed(info),
+            Happened::SubcompactionBegin(info) => listener.on_subcompaction_begin(info),
+            Happened::SubcompactionCompleted(info) => listener.on_subcompaction_completed(info),
             Happened::TableFileCreated(info) => listener.on_table_file_created(info),
             Happened::TableFileDeleted(info) => listener.on_table_file_deleted(info),
             Happened::MemtableSealed(info) => listener.on_memtable_sealed(info),
@@ -91,22 +96,30 @@ pub(crate) struct EventQueue {
     /// Written by: who notes one, before it is sent, and the thread when it was
     /// told. Read by: a property, and the thread. Publishes nothing: relaxed.
     waiting: Arc<AtomicUsize>,
+    /// There are listeners; `tracing` may listen in any case.
+    has_listeners: bool,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl EventQueue {
-    /// Starts the thread for `listeners`, if there are any. `warn` is called on it
-    /// when something is wrong.
+    /// Starts the thread for `listeners` of the database in `dir`, if there are any
+    /// or `tracing` is built in. `warn` is called on it when something is wrong.
     ///
     /// # Errors
     /// `Aborted` when it cannot be started.
-    pub fn start(listeners: &Listeners, warn: impl Fn(Trouble) + Send + 'static) -> Result<Self> {
-        if listeners.0.is_empty() {
+    pub fn start(
+        dir: &Path,
+        listeners: &Listeners,
+        warn: impl Fn(Trouble) + Send + 'static,
+    ) -> Result<Self> {
+        let has_listeners = !listeners.0.is_empty();
+        if !has_listeners && cfg!(not(feature = "tracing")) {
             return Ok(EventQueue::default());
         }
         let (sender, receiver) = channel();
         let waiting = Arc::new(AtomicUsize::new(0));
         let teller = Teller {
+            dir: dir.to_path_buf(),
             listeners: listeners.clone(),
             waiting: waiting.clone(),
             warn,
@@ -121,18 +134,21 @@ impl EventQueue {
         Ok(EventQueue {
             sender: Some(sender),
             waiting,
+            has_listeners,
             thread: Mutex::new(Some(thread)),
         })
     }
 
     /// Whether anybody listens.
     pub fn is_heard(&self) -> bool {
-        self.sender.is_some()
+        self.sender.is_some() && (self.has_listeners || crate::trace::is_on())
     }
 
     /// Notes what `event` describes, if anybody listens.
     pub fn note(&self, event: impl FnOnce() -> Happened) {
-        if let Some(sender) = &self.sender {
+        if let Some(sender) = &self.sender
+            && (self.has_listeners || crate::trace::is_on())
+        {
             self.waiting.fetch_add(1, Relaxed);
             if sender.send(Some(event())).is_err() {
                 // After the end nobody listens any more.
@@ -164,6 +180,9 @@ impl EventQueue {
 
 /// What the thread works with.
 struct Teller<W> {
+    /// The database's directory, for `tracing`.
+    #[cfg_attr(not(feature = "tracing"), expect(dead_code))]
+    dir: PathBuf,
     listeners: Listeners,
     waiting: Arc<AtomicUsize>,
     warn: W,
@@ -173,10 +192,10 @@ impl<W: Fn(Trouble)> Teller<W> {
     fn tell_all(&self, receiver: &Receiver<Option<Happened>>) {
         let mut worth_a_word = BACKLOG;
         while let Ok(Some(event)) = receiver.recv() {
+            #[cfg(feature = "tracing")]
+            self.guarded(|| crate::trace::happened(&self.dir, &event));
             for listener in &self.listeners.0 {
-                if catch_unwind(AssertUnwindSafe(|| event.tell(&**listener))).is_err() {
-                    (self.warn)(Trouble::Panicked);
-                }
+                self.guarded(|| event.tell(&**listener));
             }
             let waiting = self.waiting.fetch_sub(1, Relaxed) - 1;
             if waiting >= worth_a_word {
@@ -185,6 +204,13 @@ impl<W: Fn(Trouble)> Teller<W> {
             } else if waiting == 0 {
                 worth_a_word = BACKLOG;
             }
+        }
+    }
+
+    /// Calls user code, which may panic.
+    fn guarded(&self, tell: impl FnOnce()) {
+        if catch_unwind(AssertUnwindSafe(tell)).is_err() {
+            (self.warn)(Trouble::Panicked);
         }
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct Inserter<'m, 'e> {
     /// What went to `memtable` and is not counted there yet.
     entries: u64,
     deletes: u64,
+    /// Values that took the place of their key's newest one.
+    updated: u64,
     /// A memtable has become full.
     full: bool,
     /// Entries that follow each other may be near each other.
@@ -49,6 +51,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
             protected: Vec::new(),
             entries: 0,
             deletes: 0,
+            updated: 0,
             full: false,
             hint,
             fold: None,
@@ -59,6 +62,12 @@ impl<'m, 'e> Inserter<'m, 'e> {
     /// finds. Everything before the batch is in the memtables.
     pub fn fold_by(&mut self, fold: &'m dyn Fold) {
         self.fold = Some(fold);
+    }
+
+    /// Values so far that took the place of their key's newest one.
+    #[inline]
+    pub fn updated(&self) -> u64 {
+        self.updated
     }
 
     /// Adds an entry to `memtable`.
@@ -157,6 +166,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
         if let Some(values) = &memtable.values {
             if memtable.overwrite(values, user_key, value, seq) {
                 self.entries -= 1; // there is no more than before
+                self.updated += 1;
                 return Ok(());
             }
             handle = values.store(user_key, entry.value);

@@ -4,6 +4,7 @@
 //! * [`text`]: the text form of their values; [`assign`]: setting them by
 //!   RocksDB's names; [`file`]: options files.
 //! * [`compaction`]: compaction styles and their options.
+//! * [`metrics`]: how statistics are published.
 //! * [`prefix`]: prefix extractors; `memtable`: memtables by their names.
 //! * [`compression`]: which compression a table gets.
 //! * [`sanitize`]: values that RocksDB corrects without a word are corrected
@@ -19,6 +20,7 @@ pub(crate) mod compaction;
 pub(crate) mod compression;
 pub(crate) mod file;
 mod memtable;
+pub(crate) mod metrics;
 pub(crate) mod prefix;
 pub(crate) mod read;
 pub(crate) mod sanitize;
@@ -53,6 +55,7 @@ use crate::write::CommitProtocol;
 use crate::write::points::Hook;
 use cache::BLOCK_CACHE;
 use compaction::{CompactionPri, CompactionStyle, DeletionTrigger, FifoOptions, UniversalOptions};
+use metrics::MetricsOptions;
 use prefix::PrefixExtractor;
 use table::{OptionTable, option_struct, option_text};
 use text::OptionText;
@@ -172,9 +175,9 @@ option_struct! {
         skip_stats_update_on_db_open: bool = false;
         /// Hint without effect: the manifest grows as it is written. Bytes.
         manifest_preallocation_size: usize = 4 << 20;
-        /// Statistics of the allocator in the info log. Not built: `true` is
-        /// refused.
-        dump_malloc_stats: bool = false, check never;
+        /// Statistics of the allocator in the info log. Without the cargo feature
+        /// `jemalloc`, `true` is refused.
+        dump_malloc_stats: bool = false, check needs_jemalloc;
         /// Hint without effect: tables are opened when they are read. Threads.
         max_file_opening_threads: i32 = 16;
         /// Hint without effect: writers of files choose their buffers. Bytes.
@@ -215,6 +218,8 @@ option_struct! {
         hook: Hook = Hook::default();
         /// Collect tickers and histograms.
         statistics: Option<Arc<crate::stats::Statistics>> = None;
+        /// How statistics are handed to the `metrics` facade.
+        metrics: MetricsOptions = MetricsOptions::default();
     }
 }
 
@@ -422,6 +427,15 @@ fn never(name: &str, value: &bool) -> Result<()> {
             "option {name}=true is not built in"
         ))),
     }
+}
+
+fn needs_jemalloc(name: &str, value: &bool) -> Result<()> {
+    if *value && cfg!(not(feature = "jemalloc")) {
+        return Err(Error::not_supported(format_args!(
+            "option {name}=true is not built in (cargo feature jemalloc)"
+        )));
+    }
+    Ok(())
 }
 
 /// For what cannot be had otherwise.

@@ -8,7 +8,7 @@ use super::rangedel::FragmentedTombstones;
 use super::timed::{Activity, Counted, CountedFile};
 use crate::options::CfOptions;
 use crate::perf::{self, PerfMetric};
-use crate::stats::{Histogram, ReadLatencies, Statistics, Ticker, tick, time};
+use crate::stats::{Histogram, ReadLatencies, Statistics, Ticker, table_events, tick, time};
 use crate::version::TableFile;
 use crate::version::blobs::BlobFile;
 use quick_cache::sync::Cache;
@@ -21,7 +21,7 @@ use whitewater_storage::fs::{Fs, RandomAccessFile};
 use whitewater_storage::key::InternalComparator;
 use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::sst::{
-    MetadataPlacement, PrefixTransform, ReadLimits, Table, TableEvents, TableReaderOptions,
+    MetadataPlacement, PrefixTransform, ReadLimits, Table, TableReaderOptions,
 };
 use whitewater_storage::{Error, Result, filename};
 
@@ -240,7 +240,7 @@ impl TableCache {
             comparator: comparator.clone(),
             block_cache: with.block_cache.clone(),
             prefix_extractor: with.prefix_extractor.clone(),
-            events: (self.statistics.as_ref()).map(|s| s.clone() as Arc<dyn TableEvents>),
+            events: table_events(self.statistics.as_ref()),
             metadata,
             largest_seqno: Some(meta.largest_seqno),
             file_number: meta.number,

@@ -35,6 +35,11 @@ impl Activity {
         During(ACTIVITY.replace(Some(self)))
     }
 
+    /// What the calling thread reads for, if it has said so.
+    pub fn current() -> Option<Self> {
+        ACTIVITY.get()
+    }
+
     fn histogram(self) -> Histogram {
         match self {
             Activity::Get => Histogram::FileReadGetMicros,

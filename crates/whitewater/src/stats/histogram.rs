@@ -119,6 +119,9 @@ impl Histogram {
             | Histogram::CompactionOutfileSyncMicros
             | Histogram::ManifestFileSyncMicros
             | Histogram::TableOpenIoMicros
+            | Histogram::ReadBlockCompactionMicros
+            | Histogram::ReadBlockGetMicros
+            | Histogram::WriteRawBlockMicros
             | Histogram::SstReadMicros
             | Histogram::FileReadCompactionMicros
             | Histogram::FileReadDbOpenMicros
@@ -129,7 +132,9 @@ impl Histogram {
             | Histogram::FileWriteFlushMicros
             | Histogram::FileWriteCompactionMicros
             | Histogram::FileWriteDbOpenMicros => Some(Kind::Micros),
-            Histogram::WritePrepareNanos
+            Histogram::CompressionTimesNanos
+            | Histogram::DecompressionTimesNanos
+            | Histogram::WritePrepareNanos
             | Histogram::WriteReserveNanos
             | Histogram::WriteLogNanos
             | Histogram::WriteInsertNanos

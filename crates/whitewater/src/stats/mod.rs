@@ -12,6 +12,7 @@ mod latencies;
 mod level;
 mod names;
 mod stopwatch;
+mod tables;
 mod ticker;
 
 pub use data::HistogramData;
@@ -20,6 +21,7 @@ pub(crate) use latencies::ReadLatencies;
 pub use level::StatsLevel;
 pub use names::NameParseError;
 pub(crate) use stopwatch::{Stopwatch, time};
+pub(crate) use tables::table_events;
 pub use ticker::Ticker;
 
 use buckets::{Buckets, Merged};
@@ -31,7 +33,6 @@ use std::sync::OnceLock;
 use std::time::Instant;
 use whitewater_concurrent::counter::{Counter, thread_number};
 use whitewater_storage::Result;
-use whitewater_storage::sst::{BlockKind, FilterEvent, TableEvents};
 
 const SHARDS: usize = 16;
 
@@ -47,63 +48,6 @@ impl Default for Shard {
             tickers: from_fn(|_| Counter::new()),
             histograms: from_fn(|_| OnceLock::new()),
         }
-    }
-}
-
-impl TableEvents for Statistics {
-    fn filter(&self, event: FilterEvent) {
-        let ticker = match event {
-            FilterEvent::Useful => Ticker::BloomFilterUseful,
-            FilterEvent::FullPositive => Ticker::BloomFilterFullPositive,
-            FilterEvent::FullTruePositive => Ticker::BloomFilterFullTruePositive,
-            FilterEvent::PrefixChecked => Ticker::BloomFilterPrefixChecked,
-            FilterEvent::PrefixUseful => Ticker::BloomFilterPrefixUseful,
-            FilterEvent::PrefixTruePositive => Ticker::BloomFilterPrefixTruePositive,
-        };
-        self.add(ticker, 1);
-    }
-
-    fn cache_hit(&self, kind: BlockKind, bytes: usize) {
-        self.add(Ticker::BlockCacheHit, 1);
-        self.add(Ticker::BlockCacheBytesRead, bytes as u64);
-        let ticker = match kind {
-            BlockKind::Data => Ticker::BlockCacheDataHit,
-            BlockKind::Index => Ticker::BlockCacheIndexHit,
-            BlockKind::Filter => Ticker::BlockCacheFilterHit,
-        };
-        self.add(ticker, 1);
-    }
-
-    fn cache_miss(&self, kind: BlockKind) {
-        self.add(Ticker::BlockCacheMiss, 1);
-        let ticker = match kind {
-            BlockKind::Data => Ticker::BlockCacheDataMiss,
-            BlockKind::Index => Ticker::BlockCacheIndexMiss,
-            BlockKind::Filter => Ticker::BlockCacheFilterMiss,
-        };
-        self.add(ticker, 1);
-    }
-
-    fn cache_add(&self, kind: BlockKind, bytes: usize) {
-        self.add(Ticker::BlockCacheAdd, 1);
-        self.add(Ticker::BlockCacheBytesWrite, bytes as u64);
-        let (number, inserted) = match kind {
-            BlockKind::Data => (Ticker::BlockCacheDataAdd, Ticker::BlockCacheDataBytesInsert),
-            BlockKind::Index => (
-                Ticker::BlockCacheIndexAdd,
-                Ticker::BlockCacheIndexBytesInsert,
-            ),
-            BlockKind::Filter => (
-                Ticker::BlockCacheFilterAdd,
-                Ticker::BlockCacheFilterBytesInsert,
-            ),
-        };
-        self.add(number, 1);
-        self.add(inserted, bytes as u64);
-    }
-
-    fn cache_add_failed(&self) {
-        self.add(Ticker::BlockCacheAddFailures, 1);
     }
 }
 

@@ -381,6 +381,21 @@ impl Ticker {
                 | Ticker::FlushReasonWriteBufferManager
                 | Ticker::AtomicFlushRequestReasonWriteBufferFull
                 | Ticker::AtomicFlushRequestReasonWriteBufferManager
+                | Ticker::NumberKeysUpdated
+                | Ticker::NumberBlockCompressed
+                | Ticker::NumberBlockDecompressed
+                | Ticker::BytesCompressedFrom
+                | Ticker::BytesCompressedTo
+                | Ticker::BytesCompressionBypassed
+                | Ticker::BytesCompressionRejected
+                | Ticker::NumberBlockCompressionBypassed
+                | Ticker::NumberBlockCompressionRejected
+                | Ticker::BytesDecompressedFrom
+                | Ticker::BytesDecompressedTo
+                | Ticker::BlockChecksumComputeCount
+                | Ticker::BlockChecksumMismatchCount
+                | Ticker::CheckpointReadBytes
+                | Ticker::CheckpointWriteBytes
                 | Ticker::WalWriteCalls
                 | Ticker::WalExtendCalls
         )

@@ -2,8 +2,12 @@
 
 use crate::harness::set_protocol;
 use tempfile::TempDir;
+use whitewater::checkpoint::Checkpoint;
 use whitewater::statistics::{Histogram, StatsLevel, Ticker};
-use whitewater::{CompactOptions, DB, Options, WriteBatch, WriteOptions, properties};
+use whitewater::{
+    CommitProtocol, CompactOptions, DB, DBCompressionType, ErrorKind, IteratorMode, Options,
+    WriteBatch, WriteOptions, properties,
+};
 
 fn open(change: impl FnOnce(&mut Options)) -> (TempDir, DB, Options) {
     let dir = tempfile::tempdir().unwrap();
@@ -322,4 +326,153 @@ fn reads_count_where_they_ended_and_iterators_their_steps() {
     );
     let [seen, reads] = tickers(&opts, [NonLastLevelReadCount, LastLevelReadCount]);
     assert!(seen + reads > 0);
+}
+
+/// 200 values of 1000 bytes, which compress well or not at all.
+fn write_values(db: &DB, compressible: bool) {
+    let mut noise = 1u64;
+    let mut byte = || {
+        // The high bits of a linear congruential generator.
+        noise = noise
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        if compressible {
+            b'v'
+        } else {
+            (noise >> 56) as u8
+        }
+    };
+    for n in 0..200u32 {
+        let value: Vec<u8> = (0..1000).map(|_| byte()).collect();
+        db.put(n.to_be_bytes(), value).unwrap();
+    }
+}
+
+const DID: [Ticker; 7] = [
+    Ticker::NumberBlockCompressed,
+    Ticker::BytesCompressedFrom,
+    Ticker::BytesCompressedTo,
+    Ticker::NumberBlockCompressionRejected,
+    Ticker::BytesCompressionRejected,
+    Ticker::NumberBlockCompressionBypassed,
+    Ticker::BytesCompressionBypassed,
+];
+
+fn compressed_by(codec: DBCompressionType) -> (TempDir, DB, Options) {
+    open(|opts| {
+        opts.set_disable_auto_compactions(true);
+        opts.set_compression_type(codec);
+        opts.set_statistics_level(StatsLevel::ExceptTimeForMutex);
+    })
+}
+
+#[test]
+fn what_compression_did_to_blocks_is_counted() {
+    use Ticker::*;
+    let (_dir, db, opts) = compressed_by(DBCompressionType::Lz4);
+    write_values(&db, true);
+    db.flush().unwrap();
+    let [compressed, from, to, rejected, _, bypassed, bypassed_bytes] = tickers(&opts, DID);
+    assert!(compressed >= 20 && from >= 200_000 && to < from / 10);
+    assert_eq!((bypassed, bypassed_bytes), (0, 0));
+    let [times] = counts(&opts, [Histogram::CompressionTimesNanos]);
+    assert_eq!(times, compressed + rejected);
+
+    assert_eq!(db.iterator(IteratorMode::Start).count(), 200);
+    let undid = [
+        NumberBlockDecompressed,
+        BytesDecompressedFrom,
+        BytesDecompressedTo,
+    ];
+    assert_eq!(tickers(&opts, undid), [compressed, to, from]);
+    let times = [
+        Histogram::DecompressionTimesNanos,
+        Histogram::ReadBlockGetMicros,
+        Histogram::WriteRawBlockMicros,
+    ];
+    let [times, reads, written] = counts(&opts, times);
+    assert_eq!(times, compressed);
+    assert!(reads >= 20 && reads <= compressed + rejected);
+    // Properties and the like are blocks, too.
+    assert!(written > compressed + rejected);
+    let [checked, wrong] = tickers(
+        &opts,
+        [BlockChecksumComputeCount, BlockChecksumMismatchCount],
+    );
+    assert!(checked > reads && wrong == 0);
+}
+
+#[test]
+fn blocks_that_are_not_compressed_are_counted_by_the_reason() {
+    let (_dir, db, opts) = compressed_by(DBCompressionType::Lz4);
+    write_values(&db, false);
+    db.flush().unwrap();
+    let [_, _, _, rejected, rejected_bytes, ..] = tickers(&opts, DID);
+    assert!(rejected >= 20 && rejected_bytes >= 200_000);
+
+    let (_dir, db, opts) = compressed_by(DBCompressionType::None);
+    for _ in 0..2 {
+        write_values(&db, true);
+        db.flush().unwrap();
+    }
+    let [compressed, _, _, rejected, _, bypassed, bypassed_bytes] = tickers(&opts, DID);
+    assert_eq!((compressed, rejected), (0, 0));
+    assert!(bypassed >= 40 && bypassed_bytes >= 400_000);
+    let reads = [
+        Histogram::ReadBlockGetMicros,
+        Histogram::ReadBlockCompactionMicros,
+    ];
+    assert_eq!(counts(&opts, reads), [0, 0]);
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    let [gets, compactions] = counts(&opts, reads);
+    assert!(gets == 0 && compactions >= 40, "{gets} {compactions}");
+}
+
+#[test]
+fn blocks_with_wrong_checksums_are_counted() {
+    let (dir, db, opts) = open(|_| {});
+    write_values(&db, false);
+    db.flush().unwrap();
+    let name = db.live_files().unwrap()[0].name.clone();
+    let path = dir.path().join(name.trim_start_matches('/'));
+    drop(db);
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[100] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let db = DB::open(&opts, dir.path()).unwrap();
+    assert_eq!(opts.get_ticker_count(Ticker::BlockChecksumMismatchCount), 0);
+    let e = db.get(0u32.to_be_bytes()).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Corruption);
+    assert_eq!(opts.get_ticker_count(Ticker::BlockChecksumMismatchCount), 1);
+}
+
+#[test]
+fn values_overwritten_in_place_are_counted() {
+    let (_dir, db, opts) = open(|opts| {
+        opts.set_commit_protocol(CommitProtocol::Grouped);
+        opts.set_allow_concurrent_memtable_write(false);
+        opts.set_inplace_update_support(true);
+    });
+    for value in ["long enough", "shorter", "much longer than it was"] {
+        db.put(b"a", value).unwrap();
+    }
+    db.put(b"b", b"1").unwrap();
+    let counted = [Ticker::NumberKeysWritten, Ticker::NumberKeysUpdated];
+    assert_eq!(tickers(&opts, counted), [4, 1]);
+}
+
+#[test]
+fn bytes_copied_for_a_checkpoint_are_counted() {
+    let (dir, db, opts) = open(|_| {});
+    write_values(&db, false);
+    let copied = [Ticker::CheckpointReadBytes, Ticker::CheckpointWriteBytes];
+    assert_eq!(tickers(&opts, copied), [0, 0]);
+    let target = dir.path().join("copy");
+    // The log is copied, not flushed.
+    let checkpoint = Checkpoint::new(&db).unwrap();
+    checkpoint
+        .create_checkpoint_with_log_size(&target, u64::MAX)
+        .unwrap();
+    let [read, written] = tickers(&opts, copied);
+    assert!(read >= 200_000 && read == written, "{read} {written}");
 }

@@ -4,12 +4,15 @@ use crate::harness::{DIR, append, tiny_on};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use whitewater::compaction_filter::Decision;
 use whitewater::fs::Fs;
 use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
 use whitewater::fs::mem::MemFs;
+use whitewater::listener::{
+    CompactionJobInfo, CompactionJobStats, EventListener, SubcompactionJobInfo,
+};
 use whitewater::{
     BottommostLevelCompaction, CompactOptions, DB, DBCompactionStyle, DBCompressionType, ErrorKind,
     IteratorMode, Options, UniversalCompactOptions, WaitForCompactOptions, WriteBatch,
@@ -191,6 +194,98 @@ fn universal(fs: impl Fs, parts: u32) -> Options {
     universal.set_size_ratio(100);
     o.set_universal_compaction_options(&universal);
     o
+}
+
+/// Writes down the parts it is told of, and the ends of whole compactions.
+#[derive(Default)]
+struct Told {
+    parts: Mutex<Vec<(bool, SubcompactionJobInfo)>>,
+    compactions: Mutex<Vec<(CompactionJobInfo, usize)>>,
+}
+
+impl EventListener for Told {
+    fn on_subcompaction_begin(&self, info: &SubcompactionJobInfo) {
+        assert_eq!(info.stats, Default::default());
+        self.parts.lock().unwrap().push((true, info.clone()));
+    }
+    fn on_subcompaction_completed(&self, info: &SubcompactionJobInfo) {
+        self.parts.lock().unwrap().push((false, info.clone()));
+    }
+    fn on_compaction_completed(&self, info: &CompactionJobInfo) {
+        let before = self.parts.lock().unwrap().len();
+        self.compactions
+            .lock()
+            .unwrap()
+            .push((info.clone(), before));
+    }
+}
+
+#[test]
+fn listeners_are_told_of_each_part() {
+    let told = Arc::new(Told::default());
+    let faulty = FaultFs::new(Arc::new(MemFs::new()));
+    let mut opts = options(faulty.clone(), 4);
+    opts.add_event_listener(told.clone());
+    let db = DB::open(&opts, DIR).unwrap();
+    fill(&db, 1);
+    faulty.add_rule(Rule {
+        ops: OpSet::of(&[FaultOp::Sync]),
+        path: PathMatch::EndsWith(".sst".into()),
+        when: When::Nth(1),
+        fault: Fault::Eio,
+        sticky: false,
+    });
+    compact(&db).unwrap_err();
+    faulty.clear_rules();
+    compact(&db).unwrap();
+    drop(db);
+
+    let (parts, compactions) = (told.parts.lock().unwrap(), told.compactions.lock().unwrap());
+    let outcomes: Vec<_> = compactions.iter().map(|(c, _)| c.status.is_ok()).collect();
+    assert_eq!(outcomes[..2], [false, true]);
+    let mut failed = 0;
+    for (whole, before) in compactions.iter() {
+        let of: Vec<_> = (parts.iter().zip(0..))
+            .filter(|((_, part), _)| part.job_id == whole.job_id)
+            .collect();
+        assert!(of.iter().all(|(_, at)| at < before), "told before the end");
+        let numbers = |begun| {
+            let mut numbers: Vec<_> = (of.iter())
+                .filter(|((b, _), _)| *b == begun)
+                .map(|((_, part), _)| part.subcompaction_job_id)
+                .collect();
+            numbers.sort_unstable();
+            numbers
+        };
+        let all: Vec<usize> = (0..of.len() / 2).collect();
+        assert_eq!((numbers(true), numbers(false)), (all.clone(), all));
+        let ended = || {
+            of.iter()
+                .filter(|((begun, _), _)| !begun)
+                .map(|((_, p), _)| p)
+        };
+        failed += ended().filter(|part| part.status.is_err()).count();
+        if whole.status.is_err() {
+            continue;
+        }
+        assert!(of.len() >= 2 * 2, "parts of {whole:?}");
+        assert_eq!(ended().count() as u64, whole.stats.num_subcompactions);
+        let sum = |of: fn(&CompactionJobStats) -> u64| ended().map(|p| of(&p.stats)).sum::<u64>();
+        assert_eq!(sum(|s| s.num_input_records), whole.stats.num_input_records);
+        assert_eq!(
+            sum(|s| s.num_output_records),
+            whole.stats.num_output_records
+        );
+        assert_eq!(sum(|s| s.num_output_files), whole.stats.num_output_files);
+        assert_eq!(
+            sum(|s| s.total_output_bytes),
+            whole.stats.total_output_bytes
+        );
+        assert!(ended().all(|p| p.output_level == whole.output_level
+            && p.compaction_reason == "ManualCompaction"
+            && p.base_input_level == whole.base_input_level));
+    }
+    assert!(failed >= 1);
 }
 
 #[test]

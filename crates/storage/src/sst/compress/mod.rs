@@ -30,9 +30,11 @@ pub(crate) use dictionary::Dictionary;
 pub use options::{CompressionOptions, DEFAULT_LEVEL};
 pub(crate) use train::train;
 
+use super::events::{BlockCompression, BlockStep, TableEvents, timed};
 use crate::coding::{get_varint32, put_varint32};
 use crate::error::{Error, Result};
 use bytes::Bytes;
+use std::sync::Arc;
 
 /// Compression of a block. The discriminants are on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -144,6 +146,8 @@ pub struct Compressor {
     /// A block that does not get this small is stored as it is.
     max_bytes_per_kb: u64,
     out: Vec<u8>,
+    /// Who is told.
+    events: Option<Arc<dyn TableEvents>>,
 }
 
 impl Compressor {
@@ -164,7 +168,14 @@ impl Compressor {
             codec: codec(ty, options, dictionary)?,
             max_bytes_per_kb: u64::try_from(options.max_compressed_bytes_per_kb).unwrap_or(0),
             out: Vec::new(),
+            events: None,
         })
+    }
+
+    /// Has `events` told of each block.
+    pub(crate) fn telling(mut self, events: Option<Arc<dyn TableEvents>>) -> Self {
+        self.events = events;
+        self
     }
 
     /// What to store for the block `raw`, and how it is compressed. A block
@@ -174,17 +185,26 @@ impl Compressor {
     /// `InvalidArgument` when the codec fails.
     pub fn compress<'a>(&'a mut self, raw: &'a [u8]) -> Result<(&'a [u8], CompressionType)> {
         let stored = (raw, CompressionType::None);
-        let Some(codec) = &mut self.codec else {
-            return Ok(stored);
+        let events = self.events.as_deref();
+        let tell = |outcome, len| {
+            if let Some(events) = events {
+                events.compressed(outcome, raw.len(), len);
+            }
         };
-        if raw.len() > MAX_BLOCK {
-            return Ok(stored);
-        }
+        let codec = match &mut self.codec {
+            Some(codec) if raw.len() <= MAX_BLOCK => codec,
+            _ => {
+                tell(BlockCompression::Bypassed, raw.len());
+                return Ok(stored);
+            }
+        };
         self.out.clear();
         if self.ty != CompressionType::Snappy {
             put_varint32(&mut self.out, raw.len() as u32);
         }
-        let smaller = codec.encode(raw, &mut self.out).map_err(|e| {
+        let out = &mut self.out;
+        let smaller = timed(events, BlockStep::Compress, || codec.encode(raw, out));
+        let smaller = smaller.map_err(|e| {
             Error::invalid(format_args!(
                 "block does not compress with {}: {e}",
                 self.ty.property_name()
@@ -193,8 +213,10 @@ impl Compressor {
         let limit = (raw.len() as u64 * self.max_bytes_per_kb) >> 10;
         let len = self.out.len() as u64;
         if !smaller || len > limit || self.out.len() >= raw.len() {
+            tell(BlockCompression::Rejected, raw.len());
             return Ok(stored);
         }
+        tell(BlockCompression::Compressed, self.out.len());
         Ok((&self.out, self.ty))
     }
 }

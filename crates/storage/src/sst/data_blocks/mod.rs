@@ -11,13 +11,14 @@ mod parallel;
 mod tests;
 
 use super::compress::{CompressionOptions, CompressionType, Compressor, train};
-use super::events::BlockKind;
+use super::events::{BlockKind, TableEvents};
 use super::handle::BlockHandle;
 use super::sink::BlockSink;
 use crate::error::Result;
 use bytes::Bytes;
 use parallel::Pipeline;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 enum Stage {
     /// Held until there is enough to make a dictionary from.
@@ -32,6 +33,8 @@ enum Stage {
 pub(super) struct DataBlocks {
     ty: CompressionType,
     options: CompressionOptions,
+    /// Who is told of each block.
+    events: Option<Arc<dyn TableEvents>>,
     /// Uncompressed bytes to hold at most.
     hold_limit: u64,
     stage: Stage,
@@ -51,9 +54,10 @@ impl DataBlocks {
         ty: CompressionType,
         options: CompressionOptions,
         target_file_size: u64,
+        events: Option<Arc<dyn TableEvents>>,
     ) -> Result<Self> {
         // Refused here, whatever comes later.
-        let compressor = Compressor::new(ty, &options, None)?;
+        let compressor = Compressor::new(ty, &options, None)?.telling(events.clone());
         let limits = [target_file_size, options.max_dict_buffer_bytes];
         let hold_limit = limits.into_iter().filter(|n| *n > 0).min();
         let stage = if options.max_dict_bytes > 0 && ty.takes_dictionary() {
@@ -62,13 +66,14 @@ impl DataBlocks {
                 bytes: 0,
             }
         } else if threads(ty, &options) > 1 {
-            Stage::Parallel(Pipeline::new(ty, &options, None)?)
+            Stage::Parallel(Pipeline::new(ty, &options, None, events.as_ref())?)
         } else {
             Stage::Serial(compressor)
         };
         Ok(DataBlocks {
             ty,
             options,
+            events,
             hold_limit: hold_limit.unwrap_or(u64::MAX),
             stage,
             dictionary: None,
@@ -139,9 +144,11 @@ impl DataBlocks {
         self.dictionary = train(self.ty, &self.options, &blocks);
         let dictionary = self.dictionary.as_ref();
         self.stage = if threads(self.ty, &self.options) > 1 {
-            Stage::Parallel(Pipeline::new(self.ty, &self.options, dictionary)?)
+            let events = self.events.as_ref();
+            Stage::Parallel(Pipeline::new(self.ty, &self.options, dictionary, events)?)
         } else {
-            Stage::Serial(Compressor::new(self.ty, &self.options, dictionary)?)
+            let compressor = Compressor::new(self.ty, &self.options, dictionary)?;
+            Stage::Serial(compressor.telling(self.events.clone()))
         };
         // One by one, so that memory shrinks as the file grows.
         for block in blocks {

@@ -8,8 +8,10 @@
 
 use crate::error::{Error, Result};
 use crate::sst::compress::{CompressionOptions, CompressionType, Compressor};
+use crate::sst::events::TableEvents;
 use bytes::Bytes;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
@@ -46,9 +48,11 @@ impl Pipeline {
         ty: CompressionType,
         options: &CompressionOptions,
         dictionary: Option<&Bytes>,
+        events: Option<&Arc<dyn TableEvents>>,
     ) -> Result<Self> {
+        let compressor = || Compressor::new(ty, options, dictionary);
         let compressors = (0..options.parallel_threads)
-            .map(|_| Compressor::new(ty, options, dictionary))
+            .map(|_| Ok(compressor()?.telling(events.cloned())))
             .collect::<Result<Vec<_>>>()?;
         Pipeline::of(compressors.into_iter().map(|mut compressor| {
             move |raw: Vec<u8>| {

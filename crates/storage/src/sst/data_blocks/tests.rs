@@ -33,7 +33,7 @@ fn write(
     let path = Path::new("/t");
     let file = BufferedWriter::new(fs.create(path).expect("created"), 1000);
     let mut sink = BlockSink::new(file, ChecksumType::CRC32c, 0);
-    let mut data = DataBlocks::new(ty, options, target).expect("built in");
+    let mut data = DataBlocks::new(ty, options, target, None).expect("built in");
     for block in blocks {
         data.add(block, &mut sink).expect("added");
     }

@@ -103,6 +103,22 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         Ok(self.engine().property(cf, &property_name(name)?))
     }
 
+    /// Hands the figures of the database to the recorder of the `metrics` facade:
+    /// tickers and histograms, when statistics are on
+    /// ([`enable_statistics`](crate::Options::enable_statistics)), and numeric
+    /// properties of the database and its column families. What is handed over
+    /// are sums since the statistics began, so it does not matter how often, or
+    /// who else does. Names and labels are in `docs/observability.md`. Not in the
+    /// `rocksdb` crate.
+    ///
+    /// Reads and adds up all counters: something to do every few seconds. See
+    /// [`set_metrics_publish_period_sec`](crate::Options::set_metrics_publish_period_sec)
+    /// to have it done.
+    #[cfg(feature = "metrics")]
+    pub fn publish_metrics(&self) {
+        self.engine().publish_metrics();
+    }
+
     /// The value of a numeric property for the default column family; `None`
     /// for one that does not exist.
     ///

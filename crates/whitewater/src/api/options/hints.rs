@@ -52,8 +52,11 @@ impl Options {
         self.db.manifest_preallocation_size = size;
     }
 
-    /// Statistics of the allocator in LOG. There are none: opening with true is
-    /// refused as `NotSupported`. Default false.
+    /// Whether figures of the allocator jemalloc follow the statistics in LOG
+    /// ([`set_stats_dump_period_sec`](Self::set_stats_dump_period_sec)). They say
+    /// something in programs that allocate with it (`Jemalloc`). Without the cargo
+    /// feature `jemalloc`, opening with true is refused as `NotSupported`. Default
+    /// false. Cannot be changed while the database is open.
     pub fn set_dump_malloc_stats(&mut self, enabled: bool) {
         self.db.dump_malloc_stats = enabled;
     }

@@ -80,6 +80,26 @@ impl Options {
         self.db.stats_dump_period_sec = period;
     }
 
+    /// How often the database hands its figures to the recorder of the `metrics`
+    /// facade that is installed for the whole process, as
+    /// [`publish_metrics`](crate::DBCommon::publish_metrics) does; and once more
+    /// when it closes. Seconds; 0 is never. Default 0. Cannot be changed while the
+    /// database is open. Not in the `rocksdb` crate. A read-only or secondary
+    /// instance does nothing by itself.
+    #[cfg(feature = "metrics")]
+    pub fn set_metrics_publish_period_sec(&mut self, period: u32) {
+        self.db.metrics.period_sec = period;
+    }
+
+    /// The value of the label `db` of everything that the database publishes. By
+    /// default the path of the database. Two databases with one label, or with
+    /// shared statistics, overwrite each other's figures in recorders. Cannot be
+    /// changed while the database is open. Not in the `rocksdb` crate.
+    #[cfg(feature = "metrics")]
+    pub fn set_metrics_label(&mut self, label: impl Into<String>) {
+        self.db.metrics.label = Some(label.into());
+    }
+
     /// Has `listener` told what happens in the database, besides those that
     /// were added before; see [`listener`](crate::listener) for the thread that
     /// calls it. Not in the `rocksdb` crate. A read-only or secondary instance

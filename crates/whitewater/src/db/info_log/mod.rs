@@ -3,7 +3,8 @@
 //! One line per event, with the UTC time, the thread, and the level where it is
 //! not `Info`. Jobs have numbers: `[family] [JOB 3] ...`; what tools look for is
 //! on lines `EVENT_LOG_v1 {...}` ([`event`]). Instead of the file, lines may go to
-//! a logger of the user. Failures to write are ignored: it is not data.
+//! a logger of the user. With the cargo feature `tracing`, they go to its subscriber,
+//! too. Failures to write are ignored: it is not data.
 
 pub(crate) mod event;
 mod file;
@@ -14,6 +15,8 @@ use file::LogFile;
 use logger::Logger;
 use parking_lot::Mutex;
 use std::path::Path;
+#[cfg(feature = "tracing")]
+use std::path::PathBuf;
 use std::sync::Arc;
 use whitewater_storage::fs::Fs;
 
@@ -53,6 +56,9 @@ impl LogLevel {
 pub(crate) struct InfoLog {
     level: LogLevel,
     sink: Sink,
+    /// Of the database, for `tracing`.
+    #[cfg(feature = "tracing")]
+    dir: PathBuf,
 }
 
 #[derive(Debug)]
@@ -65,25 +71,35 @@ enum Sink {
 impl InfoLog {
     /// The log of the database in `dir`: a new LOG, or the user's logger.
     pub fn create(fs: &Arc<dyn Fs>, dir: &Path, options: &DbOptions) -> Self {
-        match &options.info_logger {
-            Some(logger) => InfoLog {
-                level: logger.level(),
-                sink: Sink::Logger(logger.clone()),
-            },
-            None => InfoLog {
-                level: options.info_log_level,
-                sink: Sink::File(Mutex::new(LogFile::create(fs.clone(), dir, options))),
-            },
+        let (level, sink) = match &options.info_logger {
+            Some(logger) => (logger.level(), Sink::Logger(logger.clone())),
+            None => {
+                let file = LogFile::create(fs.clone(), dir, options);
+                (options.info_log_level, Sink::File(Mutex::new(file)))
+            }
+        };
+        InfoLog::new(level, sink, dir)
+    }
+
+    fn new(level: LogLevel, sink: Sink, dir: &Path) -> Self {
+        // Unused without `tracing`.
+        let _ = dir;
+        InfoLog {
+            level,
+            sink,
+            #[cfg(feature = "tracing")]
+            dir: dir.to_path_buf(),
         }
     }
 
-    /// The log of an instance that writes no file: the user's logger or nothing.
-    pub fn without_file(options: &DbOptions) -> Self {
+    /// The log of an instance of the database in `dir` that writes no file: the user's logger or nothing.
+    pub fn without_file(dir: &Path, options: &DbOptions) -> Self {
         let logger = options.info_logger.as_ref();
-        InfoLog {
-            level: logger.map_or(options.info_log_level, |logger| logger.level()),
-            sink: logger.map_or(Sink::Nowhere, |logger| Sink::Logger(logger.clone())),
-        }
+        InfoLog::new(
+            logger.map_or(options.info_log_level, |logger| logger.level()),
+            logger.map_or(Sink::Nowhere, |logger| Sink::Logger(logger.clone())),
+            dir,
+        )
     }
 
     /// Writes one line about what happens.
@@ -120,5 +136,7 @@ impl InfoLog {
             Sink::Logger(logger) => logger.log(level, text),
             Sink::Nowhere => {}
         }
+        #[cfg(feature = "tracing")]
+        crate::trace::line(&self.dir, level, text);
     }
 }

@@ -1,0 +1,82 @@
+//! What listeners are told of the parts of a compaction.
+
+use super::output::Written;
+use crate::db::internal_stats::micros;
+use crate::jobs::guarded_value;
+use crate::listener::queue::{EventQueue, Happened};
+use crate::listener::{CompactionJobInfo, CompactionJobStats, SubcompactionJobInfo};
+use std::time::Instant;
+use whitewater_storage::Result;
+
+/// Notes the parts of one compaction. There is none when nobody listens.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PartEvents<'a> {
+    events: &'a EventQueue,
+    compaction: &'a CompactionJobInfo,
+}
+
+impl<'a> PartEvents<'a> {
+    /// For the compaction that began as `compaction` says.
+    pub fn new(events: &'a EventQueue, compaction: &'a CompactionJobInfo) -> Self {
+        PartEvents { events, compaction }
+    }
+
+    /// Runs `work`, which is part `number`, between its two events.
+    ///
+    /// # Errors
+    /// Those of `work`; `Aborted` if it panicked.
+    pub(super) fn tell(
+        self,
+        number: usize,
+        work: impl FnOnce() -> Result<Written>,
+    ) -> Result<Written> {
+        let begun = self.info(number);
+        self.events
+            .note(|| Happened::SubcompactionBegin(begun.clone()));
+        let start = Instant::now();
+        let written = guarded_value(work);
+        self.events.note(|| {
+            let mut info = begun;
+            match &written {
+                Ok(written) => info.stats = stats(written, micros(start.elapsed())),
+                Err(e) => info.status = Err(e.clone()),
+            }
+            Happened::SubcompactionCompleted(info)
+        });
+        written
+    }
+
+    fn info(self, number: usize) -> SubcompactionJobInfo {
+        let compaction = self.compaction;
+        SubcompactionJobInfo {
+            cf_id: compaction.cf_id,
+            cf_name: compaction.cf_name.clone(),
+            status: Ok(()),
+            job_id: compaction.job_id,
+            subcompaction_job_id: number,
+            base_input_level: compaction.base_input_level,
+            output_level: compaction.output_level,
+            compaction_reason: compaction.compaction_reason,
+            stats: CompactionJobStats::default(),
+        }
+    }
+}
+
+fn stats(written: &Written, elapsed_micros: u64) -> CompactionJobStats {
+    let drops = &written.drops;
+    CompactionJobStats {
+        elapsed_micros,
+        cpu_micros: micros(written.cpu),
+        num_input_records: written.input_entries,
+        num_input_files: 0,
+        total_input_bytes: written.input_bytes,
+        num_output_records: written.held.entries,
+        num_output_files: written.files.len() as u64,
+        total_output_bytes: written.bytes(),
+        num_records_replaced: drops.hidden,
+        num_range_deleted_records: drops.range_deleted,
+        num_filtered_records: drops.filtered,
+        num_expired_deletion_records: drops.obsolete,
+        num_subcompactions: 1,
+    }
+}
