@@ -181,7 +181,7 @@ impl EventQueue {
 /// What the thread works with.
 struct Teller<W> {
     /// The database's directory, for `tracing`.
-    #[cfg_attr(not(feature = "tracing"), expect(dead_code))]
+    #[cfg_attr(not(feature = "tracing"), expect(dead_code, reason = "only it asks"))]
     dir: PathBuf,
     listeners: Listeners,
     waiting: Arc<AtomicUsize>,
