@@ -10,6 +10,11 @@ use super::flags::Flags;
 /// Longest time that a thread sleeps without looking at the clock again.
 const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 
+/// Time that may be caught up: what a thread oversleeps, above all, which is
+/// several times the share of one small write. RocksDB's limiter hands out as
+/// much at a time.
+const CATCH_UP: u64 = 100_000_000;
+
 /// A rate that threads keep together: each call books its share of time after
 /// the calls before it, and waits until that time has begun.
 #[derive(Debug)]
@@ -47,11 +52,12 @@ impl Limit {
         let now = self.now();
         let share = u128::from(units) * 1_000_000_000 / u128::from(rate);
         let share = u64::try_from(share).unwrap_or(u64::MAX);
-        // Time that nobody booked is gone: no bursts after a pause.
+        // Of time that nobody booked the rest is gone: no long bursts after a pause.
+        let earliest = now.saturating_sub(CATCH_UP);
         let before = self
             .booked
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |booked| {
-                Some(booked.max(now).saturating_add(share))
+                Some(booked.max(earliest).saturating_add(share))
             })
             .unwrap_or_else(|booked| booked);
         loop {
@@ -112,6 +118,14 @@ mod tests {
         let booked = limit.booked.load(Ordering::Relaxed);
         assert!(booked >= 40_000_000, "four shares of 10 ms: {booked}");
         assert!(limit.now() >= 30_000_000, "the fourth waited for three");
+        // Sleeping too long costs nothing: the next ones are let through.
+        limit.booked.store(0, Ordering::Relaxed);
+        thread::sleep(Duration::from_millis(20));
+        let passed = limit.now();
+        limit.wait(1, || false);
+        let booked = limit.booked.load(Ordering::Relaxed);
+        assert!(booked >= passed.saturating_sub(CATCH_UP) + 1_000_000);
+        assert!(booked <= limit.now(), "what was overslept is caught up");
         limit.set(1);
         limit.wait(1_000_000, || false);
         // Booked for a million seconds, but the run is over.

@@ -57,7 +57,10 @@ fn check(db: &Db) {
         assert_eq!(value, [(i % 3) as u8; 100]);
     }
     let items = db.iterator(IteratorMode::Start);
-    assert_eq!(items.collect::<Result<Vec<_>, _>>().expect("reads").len(), 600);
+    assert_eq!(
+        items.collect::<Result<Vec<_>, _>>().expect("reads").len(),
+        600
+    );
 }
 
 fn assert_refused<T: std::fmt::Debug>(outcome: Result<T, whitewater::Error>) {
@@ -255,7 +258,10 @@ fn flushed_tables_are_cached_as_they_are_written() {
                 assert_eq!(found, [value; 100]);
             }
             let items = db.iterator(IteratorMode::Start);
-            assert_eq!(items.collect::<Result<Vec<_>, _>>().expect("reads").len(), 600);
+            assert_eq!(
+                items.collect::<Result<Vec<_>, _>>().expect("reads").len(),
+                600
+            );
         };
         let misses = || o.get_ticker_count(Ticker::BlockCacheMiss);
         fill(1);
