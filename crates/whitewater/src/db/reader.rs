@@ -54,12 +54,22 @@ impl ManifestStamp {
     /// What is in force in `dir` now.
     ///
     /// # Errors
-    /// Those of reading CURRENT; an error of a missing file when another
-    /// manifest was put in force meanwhile.
+    /// Those of reading CURRENT, and of the manifest that it names.
     pub fn take(fs: &dyn Fs, dir: &Path) -> Result<Self> {
-        let path = read_current(fs, dir)?;
-        let size = fs.file_size(&path)?;
-        Ok(ManifestStamp(path, size))
+        let mut path = read_current(fs, dir)?;
+        loop {
+            match fs.file_size(&path) {
+                Ok(size) => return Ok(ManifestStamp(path, size)),
+                Err(e) => {
+                    // Has another one been put in force, and this one deleted?
+                    let now = read_current(fs, dir)?;
+                    if !e.is_missing_file() || now == path {
+                        return Err(e);
+                    }
+                    path = now;
+                }
+            }
+        }
     }
 }
 
