@@ -173,3 +173,41 @@ impl Engine {
         self.role.refusal().map_or(Ok(()), Err)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    use whitewater_storage::filename;
+    use whitewater_storage::manifest::set_current;
+
+    /// A writer that puts one manifest after the other in force.
+    #[test]
+    fn a_manifest_may_be_replaced_while_it_is_looked_at() {
+        let (fs, dir) = (MemFs::new(), Path::new("/db"));
+        fs.create_dir_all(dir).unwrap();
+        let roll = |number: u64| {
+            drop(fs.create(&filename::manifest(dir, number)).unwrap());
+            set_current(&fs, dir, number).unwrap();
+        };
+        roll(1);
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for number in 2.. {
+                    roll(number);
+                    fs.remove(&filename::manifest(dir, number - 1)).unwrap();
+                    if done.load(Relaxed) {
+                        break;
+                    }
+                }
+            });
+            let taken = (0..2_000).try_for_each(|_| ManifestStamp::take(&fs, dir).map(drop));
+            done.store(true, Relaxed);
+            taken.unwrap();
+        });
+        fs.remove(&read_current(&fs, dir).unwrap()).unwrap();
+        let e = ManifestStamp::take(&fs, dir).unwrap_err();
+        assert!(e.is_missing_file(), "{e}");
+    }
+}
