@@ -1,6 +1,6 @@
 //! Options: changes while a database is open.
 
-use crate::harness::set_protocol;
+use crate::harness::{set_concurrent_inserts, set_protocol};
 use tempfile::TempDir;
 use whitewater::{DB, ErrorKind, MemtableFactory, Options, SliceTransform, WaitForCompactOptions};
 
@@ -293,7 +293,7 @@ fn prefix_extractor_changes(place: &str) {
 #[test]
 fn hash_memtables_keep_their_prefix_extractor() {
     let (_dir, db) = open(|o| {
-        o.set_allow_concurrent_memtable_write(false);
+        set_concurrent_inserts(o, false);
         o.set_prefix_extractor(SliceTransform::create_fixed_prefix(2));
         o.set_memtable_factory(MemtableFactory::HashLinkList { bucket_count: 8 });
     });
