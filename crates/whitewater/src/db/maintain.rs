@@ -240,20 +240,22 @@ impl Engine {
     }
 
     /// After a compaction of `cf` ended, well or not: its files are free again.
-    /// Until [`Engine::purge_ended`] it counts as one that deletes files.
-    pub(crate) fn compaction_ended(&self, cf: &ColumnFamilyData) {
+    /// The result lives until those that it made obsolete are deleted.
+    pub(crate) fn compaction_ended(&self, cf: &ColumnFamilyData) -> Purge<'_> {
         let mut state = self.lock_state();
         state.purges += 1;
         state.running_compactions -= 1;
         if let Some(cf) = state.cfs.get_mut(&cf.id) {
             cf.score_levels();
         }
+        drop(state);
+        Purge(self)
     }
 
-    /// A job has deleted the files that it made obsolete.
-    pub(crate) fn purge_ended(&self) {
-        self.lock_state().purges -= 1;
-        self.done.notify_all();
+    /// A job begins to delete files that it made obsolete.
+    pub(crate) fn begin_purge(&self) -> Purge<'_> {
+        self.lock_state().purges += 1;
+        Purge(self)
     }
 
     /// Waits until no flush or compaction is running or due, and what those
@@ -492,5 +494,17 @@ impl Engine {
             }
         }
         Ok(out)
+    }
+}
+
+/// While this lives, a job deletes files that it made obsolete; dropped without
+/// the database mutex.
+#[must_use = "files are being deleted while it lives"]
+pub(crate) struct Purge<'a>(&'a Engine);
+
+impl Drop for Purge<'_> {
+    fn drop(&mut self) {
+        self.0.lock_state().purges -= 1;
+        self.0.done.notify_all();
     }
 }

@@ -210,11 +210,10 @@ impl Engine {
             }
         };
         let outcome = guarded(|| self.run_compaction(cf, compaction));
-        self.compaction_ended(cf);
+        let _purge = self.compaction_ended(cf);
         if outcome.is_ok() {
             self.purge_obsolete_files();
         }
-        self.purge_ended();
         outcome
     }
 }

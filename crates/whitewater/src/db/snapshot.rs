@@ -40,8 +40,9 @@ pub(crate) struct SnapshotList {
     /// new value was noticed by the compaction it comes from.
     watched: AtomicU64,
     /// One below `watched` was released and nobody has looked since. Written
-    /// by: releases. Taken by: compaction threads, under the database mutex,
-    /// which the waker takes after the write. Publishes the end of the snapshot.
+    /// by: releases (`note_release`, Release). Taken by: compaction threads
+    /// (`take_released`, Acquire), under the database mutex, which the waker
+    /// takes after the write. Publishes the end of the snapshot.
     released: AtomicBool,
     /// Wakes who takes it.
     waker: OnceLock<Box<dyn Fn() + Send + Sync>>,

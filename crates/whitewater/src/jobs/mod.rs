@@ -141,14 +141,14 @@ fn flush_one(engine: &Arc<Engine>) -> bool {
     let outcome = run_flush(engine, jobs);
     let obsolete_logs = outcome.as_ref().ok().copied();
     finish(engine, outcome.map(drop), Source::Flush);
-    engine.state.lock().purges += 1;
+    let purge = engine.begin_purge();
     end_flush(engine);
     // Last, for this may wait for a switch, during which others wait for the
     // end of flushes.
     if let Some(below) = obsolete_logs {
         engine.purge_obsolete_logs(below);
     }
-    engine.purge_ended();
+    drop(purge);
     true
 }
 
@@ -245,9 +245,9 @@ fn compact_one(engine: &Arc<Engine>) -> bool {
         }
     };
     let outcome = guarded(|| engine.run_compaction(&cf, compaction));
-    engine.compaction_ended(&cf);
+    let purge = engine.compaction_ended(&cf);
     finish(engine, outcome, Source::Compaction);
-    engine.purge_ended();
+    drop(purge);
     true
 }
 

@@ -11,11 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 use whitewater::compaction_filter::Decision;
-use whitewater::fs::Fs;
+use whitewater::fs::mem::MemFs;
 use whitewater::{
-    BlockBasedIndexType, BlockBasedOptions, ChecksumType, CommitProtocol, CompactionPri,
-    DBCompactionStyle, DBCompressionType, DataBlockIndexType, FifoCompactOptions, Options,
-    SliceTransform, UniversalCompactOptions, UniversalCompactionStopStyle, WriteBufferManager,
+    BlockBasedIndexType, BlockBasedOptions, Cache, ChecksumType, CommitProtocol, CompactionPri,
+    DBCompactionStyle, DBCompressionType, DataBlockIndexType, FifoCompactOptions, LruCacheOptions,
+    Options, PrepopulateBlockCache, SliceTransform, UniversalCompactOptions,
+    UniversalCompactionStopStyle, WriteBufferManager,
 };
 
 /// Compression types that tables may have.
@@ -98,10 +99,10 @@ impl Nature {
 pub type Now = Arc<AtomicU64>;
 
 /// Options of the database.
-pub fn database(o: &mut Options, draw: &mut Draw<'_>, fs: Arc<dyn Fs>, now: &Now) {
+pub fn database(o: &mut Options, draw: &mut Draw<'_>, nature: &Nature, fs: &MemFs, now: &Now) {
     o.create_if_missing(true);
     o.create_missing_column_families(true);
-    o.set_fs(fs);
+    o.set_fs(Arc::new(fs.clone()));
     let now = now.clone();
     o.set_clock(move || SystemTime::UNIX_EPOCH + Duration::from_secs(now.load(Ordering::Relaxed)));
     let protocols = [
@@ -143,6 +144,9 @@ pub fn database(o: &mut Options, draw: &mut Draw<'_>, fs: Arc<dyn Fs>, now: &Now
         }
         _ => {}
     }
+    let behind = draw.one("allow_ingest_behind", &[false, false, false, true]);
+    // What the last level has stays there then, and would not expire.
+    o.set_allow_ingest_behind(behind && nature.expiry.is_none());
     o.set_max_write_batch_group_size_bytes(draw.one("max_write_batch_group_size", &[1 << 20, 1]));
 }
 
@@ -298,10 +302,41 @@ fn files(o: &mut Options, draw: &mut Draw<'_>, has_prefix: bool) {
         t.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
     }
     t.set_data_block_hash_ratio(draw.one("data_block_hash_ratio", &[0.75, 0.1, 3.0]));
-    if draw.one("no_block_cache", &[false, false, true]) {
-        t.disable_cache();
-    }
+    cache(&mut t, draw);
     o.set_block_based_table_factory(&t);
+}
+
+/// Where the blocks of tables are kept: everything that was read, hardly
+/// anything, or nothing.
+fn cache(t: &mut BlockBasedOptions, draw: &mut Draw<'_>) {
+    let ratio = draw.one("high_pri_pool_ratio", &[0.5, 0.0, 1.0]);
+    let held = draw.flag("cache_index_and_filter_blocks");
+    let kind = draw.one("block_cache", &["own", "small", "strict", "none"]);
+    t.set_cache_index_and_filter_blocks(held && kind != "none");
+    match kind {
+        "none" => t.disable_cache(),
+        "small" => {
+            let mut lru = LruCacheOptions::default();
+            lru.set_capacity(10_000);
+            lru.set_high_pri_pool_ratio(ratio);
+            t.set_block_cache(&Cache::new_lru_cache_opts(&lru));
+        }
+        "strict" => {
+            // With room for all that is in use, or reads would fail.
+            let mut cache = Cache::new_lru_cache(64 << 20);
+            cache.set_strict_capacity_limit(true);
+            t.set_block_cache(&cache);
+        }
+        _ => {}
+    }
+    t.set_cache_index_and_filter_blocks_with_high_priority(
+        draw.one("high_priority_index_blocks", &[true, false]),
+    );
+    t.set_pin_l0_filter_and_index_blocks_in_cache(draw.flag("pin_l0_blocks"));
+    t.set_pin_top_level_index_and_filter(draw.one("pin_top_level", &[true, false]));
+    if draw.flag("prepopulate_block_cache") {
+        t.set_prepopulate_block_cache(PrepopulateBlockCache::FlushOnly);
+    }
 }
 
 /// Changes at run time, of a column family.

@@ -4,7 +4,6 @@ use super::draw::{self, Draw, Nature, Now};
 use super::model::FAMILIES;
 use crate::harness::Db;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Duration;
 use whitewater::fs::mem::MemFs;
 use whitewater::{ColumnFamilyDescriptor, Options};
@@ -52,7 +51,7 @@ impl Case {
         };
         let mut draw = Draw::new(variant, &self.plain);
         let mut base = Options::default();
-        draw::database(&mut base, &mut draw, Arc::new(fs.clone()), now);
+        draw::database(&mut base, &mut draw, &self.nature, fs, now);
         if self.nature.wal_dir {
             base.set_wal_dir("/data/logs");
         }
