@@ -85,46 +85,29 @@ impl Engine {
         end: Option<&[u8]>,
         bottommost: Bottommost,
     ) -> Result<()> {
+        // The level whose turn it is, and after each step the one it went to.
         let mut level = 0;
         loop {
-            let output = {
-                let state = self.lock_state();
-                let Some(cf) = state.cfs.get(&cf.id) else {
-                    return Ok(());
-                };
-                let levels = cf.options().compacted_levels(cf.version.levels.len());
-                let last = cf.version.last_of(levels);
-                match level {
-                    _ if level > last => return Ok(()),
-                    0 => (cf.levels.base_level).clamp(1, levels - 1),
-                    _ if level < last => level + 1,
-                    // The deepest level is rewritten in place, if at all.
-                    _ => level,
-                }
-            };
-            let forced = match bottommost {
-                Bottommost::Skip => false,
-                Bottommost::IfHaveCompactionFilter => cf.options().filter_source().is_some(),
-                Bottommost::Force | Bottommost::ForceOptimized => true,
-            };
-            if output == level && (level > 0 && !forced) {
-                return Ok(());
-            }
+            let mut output = None;
             self.compact_picked(cf, |state| {
+                // Looked up at each try: what a running compaction did meanwhile
+                // may be on a level that nothing went to before.
+                let to = next_level(state, level, bottommost);
+                output = to;
                 pick::pick_manual(
                     &state.version,
                     state.options(),
                     &cf.comparator,
                     level,
-                    output,
+                    to?,
                     begin,
                     end,
                 )
             })?;
-            if output == level {
-                return Ok(());
+            match output {
+                Some(output) if output > level => level = output,
+                _ => return Ok(()),
             }
-            level = output;
         }
     }
 
@@ -215,6 +198,25 @@ impl Engine {
             self.purge_obsolete_files();
         }
         outcome
+    }
+}
+
+/// Where a compaction of everything takes what is on `level`: below, or to the
+/// same level where that is the last and is to be rewritten.
+fn next_level(cf: &CfState, level: usize, bottommost: Bottommost) -> Option<usize> {
+    let levels = cf.options().compacted_levels(cf.version.levels.len());
+    let last = cf.version.last_of(levels);
+    let forced = match bottommost {
+        Bottommost::Skip => false,
+        Bottommost::IfHaveCompactionFilter => cf.options().filter_source().is_some(),
+        Bottommost::Force | Bottommost::ForceOptimized => true,
+    };
+    match level {
+        _ if level > last => None,
+        0 => Some((cf.levels.base_level).clamp(1, levels - 1)),
+        _ if level < last => Some(level + 1),
+        // The deepest level is rewritten in place, if at all.
+        _ => forced.then_some(level),
     }
 }
 

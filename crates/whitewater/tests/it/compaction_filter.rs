@@ -5,12 +5,14 @@ use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use whitewater::compaction_filter::{CompactionFilter, Decision};
 use whitewater::compaction_filter_factory::{CompactionFilterContext, CompactionFilterFactory};
 use whitewater::fs::mem::MemFs;
 use whitewater::statistics::Ticker;
 use whitewater::{
-    BottommostLevelCompaction, CompactOptions, DB, ErrorKind, IteratorMode, Options, properties,
+    BottommostLevelCompaction, CompactOptions, DB, DBCompressionType, ErrorKind, IteratorMode,
+    Options, properties,
 };
 
 /// Removes what has an `x` for a value, makes `changed` of `change`.
@@ -305,4 +307,62 @@ fn a_filter_that_panics_fails_the_job_and_leaves_nothing_behind() {
     let db = DB::open(&opts, DIR).unwrap();
     compact(&db, BottommostLevelCompaction::Force).unwrap();
     assert_eq!(db.iterator(IteratorMode::Start).count(), 1000);
+}
+
+/// While a compaction on request waits for another, the level changes that
+/// level 0 is compacted to. What the other moved to the old one is compacted too.
+#[test]
+fn a_request_finds_what_another_compaction_moved() {
+    let (keep, hold, held, remove) = (0, 1, 2, 3);
+    let phase = Arc::new(AtomicUsize::new(keep));
+    let mut opts = manual_only(&MemFs::new());
+    opts.set_num_levels(3);
+    opts.set_level_compaction_dynamic_level_bytes(true);
+    opts.set_max_bytes_for_level_base(10_000);
+    opts.set_level_zero_file_num_compaction_trigger(2);
+    opts.set_compression_type(DBCompressionType::None);
+    let seen = phase.clone();
+    opts.set_compaction_filter("held", move |_, key: &[u8], _: &[u8]| {
+        let waits = key == b"a" && seen.compare_exchange(hold, held, Relaxed, Relaxed).is_ok();
+        while waits && seen.load(Relaxed) == held {
+            std::thread::yield_now();
+        }
+        match !waits && seen.load(Relaxed) == remove {
+            true => Decision::Remove,
+            false => Decision::Keep,
+        }
+    });
+    let db = DB::open(&opts, DIR).unwrap();
+    let levels = || -> BTreeSet<i32> {
+        let live = db.live_files().unwrap();
+        live.iter().map(|file| file.level).collect()
+    };
+    // More than the base level may have, so that this is one higher.
+    for n in 0..60 {
+        db.put(format!("m{n:02}"), [b'm'; 1_000]).unwrap();
+    }
+    compact(&db, BottommostLevelCompaction::Skip).unwrap();
+    assert_eq!(levels(), BTreeSet::from([2]));
+    // Tables that overlap, or they would be moved as they are.
+    for value in ["v", "w"] {
+        db.put("a", value).unwrap();
+        db.flush().unwrap();
+    }
+    phase.store(hold, Relaxed);
+    db.set_options(&[("disable_auto_compactions", "false")])
+        .unwrap();
+    while phase.load(Relaxed) != held {
+        std::thread::yield_now();
+    }
+    // It goes to level 1. With the last level empty, others do not.
+    db.delete_file_in_range("m", "n").unwrap();
+    assert_eq!(levels(), BTreeSet::from([0]));
+    std::thread::scope(|scope| {
+        scope.spawn(|| compact(&db, BottommostLevelCompaction::Force).unwrap());
+        // Time for it to get to where it waits.
+        std::thread::sleep(Duration::from_millis(100));
+        phase.store(remove, Relaxed);
+    });
+    assert_eq!(content(&db), []);
+    assert_eq!(levels(), BTreeSet::new());
 }
