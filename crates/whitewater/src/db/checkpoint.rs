@@ -115,30 +115,30 @@ impl Engine {
     /// Lists what there is at one moment, and writes the manifest of that into
     /// `staging`.
     fn moment(&self, staging: &Path) -> Result<Moment> {
-        let (last, moment) = {
-            let _no_switch = self.switching();
-            Self::check_healthy(&self.lock_state())?;
-            let generation = self.generation.load();
-            let end = generation.end().ok_or_else(Self::shutdown_error)?;
-            // Before the manifest's copy, which may then need fewer logs.
-            let min = self.versions.min_log_number_to_keep();
-            let (manifest, versions) = self.versions.write_copy(staging, min)?;
-            let mut logs = self.wal.older();
-            logs.push((generation.log.log_number(), end.offset));
-            logs.retain(|(number, _)| *number >= min);
-            let moment = Moment {
-                manifest,
-                versions,
-                logs,
-            };
-            (end.last, moment)
-        };
+        // Held to the end: between a failure of the log and a resumption lies
+        // a switch, and behind it a log that flushes well while the end of the
+        // one before never got to its file.
+        let _no_switch = self.switching();
+        Self::check_healthy(&self.lock_state())?;
+        let generation = self.generation.load();
+        let end = generation.end().ok_or_else(Self::shutdown_error)?;
+        // Before the manifest's copy, which may then need fewer logs.
+        let min = self.versions.min_log_number_to_keep();
+        let (manifest, versions) = self.versions.write_copy(staging, min)?;
+        let mut logs = self.wal.older();
+        logs.push((generation.log.log_number(), end.offset));
+        logs.retain(|(number, _)| *number >= min);
+        drop(generation);
         // All of the logs up to their ends is in their files then.
         self.publication
-            .wait(last)
+            .wait(end.last)
             .map_err(|_| self.first_error())?;
         self.flush_wal(false)?;
-        Ok(moment)
+        Ok(Moment {
+            manifest,
+            versions,
+            logs,
+        })
     }
 }
 
