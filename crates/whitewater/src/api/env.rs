@@ -12,9 +12,10 @@ use whitewater_storage::fs::{Fs, os::OsFs};
 ///
 /// RocksDB's environment also has pools of threads that databases share. Here
 /// each database has threads of its own, as many as its options say
-/// ([`Options::set_max_background_jobs`](crate::Options::set_max_background_jobs)),
-/// of the process's priority. The methods about threads are therefore hints that
-/// have no effect; they are there so that programs that call them build.
+/// ([`Options::set_max_background_jobs`](crate::Options::set_max_background_jobs)).
+/// The methods about numbers of threads are therefore hints that have no effect;
+/// they are there so that programs that call them build. Those about the
+/// processors' time count for the options that are given the environment after.
 ///
 /// ```
 /// use whitewater::{DB, Env, Options};
@@ -33,6 +34,14 @@ use whitewater_storage::fs::{Fs, os::OsFs};
 #[derive(Clone)]
 pub struct Env {
     pub(crate) fs: Arc<dyn Fs>,
+    pub(crate) lowered: Lowered,
+}
+
+/// Whose threads are to run at low priority.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Lowered {
+    pub flushes: bool,
+    pub compactions: bool,
 }
 
 impl Env {
@@ -55,7 +64,10 @@ impl Env {
 
     /// One with the file system `fs`. Not in the `rocksdb` crate.
     pub fn with_fs(fs: Arc<dyn Fs>) -> Self {
-        Env { fs }
+        Env {
+            fs,
+            lowered: Lowered::default(),
+        }
     }
 
     /// A hint without effect; see [`Env`].
@@ -80,15 +92,25 @@ impl Env {
     /// A hint without effect; see [`Env`].
     pub fn lower_high_priority_thread_pool_io_priority(&mut self) {}
 
-    /// A hint without effect; see [`Env`].
-    pub fn lower_thread_pool_cpu_priority(&mut self) {}
+    /// Has threads that compact run at the lowest normal priority (a niceness of
+    /// 19). Counts for options that are given the environment after this; see
+    /// [`Options::set_background_nice`](crate::Options::set_background_nice) for
+    /// what it does and where it is not to be had.
+    pub fn lower_thread_pool_cpu_priority(&mut self) {
+        self.lowered.compactions = true;
+    }
 
-    /// A hint without effect; see [`Env`].
-    pub fn lower_high_priority_thread_pool_cpu_priority(&mut self) {}
+    /// The same for threads that flush.
+    pub fn lower_high_priority_thread_pool_cpu_priority(&mut self) {
+        self.lowered.flushes = true;
+    }
 }
 
 impl fmt::Debug for Env {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Env").field("fs", &self.fs).finish()
+        f.debug_struct("Env")
+            .field("fs", &self.fs)
+            .field("lowered", &self.lowered)
+            .finish()
     }
 }

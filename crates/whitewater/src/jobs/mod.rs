@@ -39,15 +39,23 @@ pub(crate) fn start(engine: &Arc<Engine>) -> Result<()> {
     let mut threads = engine.threads.lock();
     // Of those that have ended since there were to be fewer.
     threads.retain(|thread| !thread.is_finished());
-    let kinds: [(&str, Work, Count); 2] = [
-        ("ww-flush", flush_one, |s| &mut s.flush_threads),
-        ("ww-compact", compact_one, |s| &mut s.compaction_threads),
+    let options = &engine.options;
+    let kinds: [(&str, i32, Work, Count); 2] = [
+        ("ww-flush", options.flush_nice, flush_one, |s| {
+            &mut s.flush_threads
+        }),
+        ("ww-compact", options.compaction_nice, compact_one, |s| {
+            &mut s.compaction_threads
+        }),
     ];
-    for (name, work, count) in kinds {
+    for (name, nice, work, count) in kinds {
         while let Some(i) = take_on(&mut engine.state.lock(), count) {
             let body = {
                 let engine = engine.clone();
-                move || while work(&engine) {}
+                move || {
+                    be_nice(&engine, nice);
+                    while work(&engine) {}
+                }
             };
             match std::thread::Builder::new()
                 .name(format!("{name}{i}"))
@@ -70,6 +78,22 @@ pub(crate) fn start(engine: &Arc<Engine>) -> Result<()> {
     }
     Ok(())
 }
+
+/// Lowers the priority of the calling thread, and of those that it starts, by
+/// `steps`; without them a job still does all it has to.
+#[cfg(target_os = "linux")]
+fn be_nice(engine: &Engine, steps: i32) {
+    if steps > 0
+        && let Err(e) = rustix::process::nice(steps)
+    {
+        let text = format!("a background thread keeps its priority: {e}");
+        engine.log.error(&text);
+    }
+}
+
+/// Other numbers than 0 were refused.
+#[cfg(not(target_os = "linux"))]
+fn be_nice(_: &Engine, _: i32) {}
 
 /// The threads of one kind.
 #[derive(Debug, Default)]

@@ -81,6 +81,11 @@ option_struct! {
         max_background_flushes: i32 = -1, in -1..=1024, changes live;
         /// Threads of background compactions; -1 is the jobs that do not flush.
         max_background_compactions: i32 = -1, in -1..=1024, changes live;
+        /// How much nicer threads of flushes are than the one that opens the
+        /// database. Steps of priority, Linux only.
+        flush_nice: i32 = 0, in 0..=19, check niceness;
+        /// The same of threads of compactions.
+        compaction_nice: i32 = 0, in 0..=19, check niceness;
         /// Threads of one compaction at most, counted beside the background jobs.
         max_subcompactions: u32 = 1, in 1..=1024;
         /// How much compactions read at a time from each table. Bytes; 0 leaves it
@@ -433,6 +438,16 @@ fn needs_jemalloc(name: &str, value: &bool) -> Result<()> {
     if *value && cfg!(not(feature = "jemalloc")) {
         return Err(Error::not_supported(format_args!(
             "option {name}=true is not built in (cargo feature jemalloc)"
+        )));
+    }
+    Ok(())
+}
+
+/// Elsewhere a thread's niceness is its process's.
+fn niceness(name: &str, value: &i32) -> Result<()> {
+    if *value != 0 && cfg!(not(target_os = "linux")) {
+        return Err(Error::not_supported(format_args!(
+            "option {name}={value}: threads have no priority of their own here"
         )));
     }
     Ok(())

@@ -2,7 +2,9 @@
 
 use crate::harness::{set_concurrent_inserts, set_protocol};
 use tempfile::TempDir;
-use whitewater::{DB, ErrorKind, MemtableFactory, Options, SliceTransform, WaitForCompactOptions};
+use whitewater::{
+    DB, Env, ErrorKind, MemtableFactory, Options, SliceTransform, WaitForCompactOptions,
+};
 
 fn open(change: impl FnOnce(&mut Options)) -> (TempDir, DB) {
     let dir = tempfile::tempdir().unwrap();
@@ -321,6 +323,58 @@ fn background_threads_come_and_go() {
     }
     // Closing waits for all of them.
     drop(db);
+}
+
+/// The priorities of this process's threads whose name begins with `name`.
+#[cfg(target_os = "linux")]
+fn priorities(name: &str) -> Vec<i32> {
+    let mut found = Vec::new();
+    for task in std::fs::read_dir("/proc/self/task").unwrap() {
+        // One that ends meanwhile is none of those asked for.
+        let Ok(stat) = std::fs::read_to_string(task.unwrap().path().join("stat")) else {
+            continue;
+        };
+        let (head, fields) = stat.rsplit_once(") ").unwrap();
+        if head.contains(&format!("({name}")) {
+            found.push(fields.split(' ').nth(16).unwrap().parse().unwrap());
+        }
+    }
+    found
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn background_threads_can_be_nice() {
+    // Numbers that no other test asks for; what runs these may be nice itself.
+    let own = priorities("").into_iter().min().unwrap();
+    let (_dir, db) = open(|o| o.set_background_nice(7, 11));
+    for n in 0..8 {
+        add_table(&db, n);
+    }
+    db.wait_for_compact(&WaitForCompactOptions::default())
+        .unwrap();
+    assert!(priorities("ww-flush").contains(&(own + 7).min(19)));
+    assert!(priorities("ww-compact").contains(&(own + 11).min(19)));
+    drop(db);
+
+    let mut env = Env::mem_env().unwrap();
+    env.lower_thread_pool_cpu_priority();
+    let mut o = Options::default();
+    o.create_if_missing(true);
+    o.set_env(&env);
+    let db = DB::open(&o, "/data/nice").unwrap();
+    for n in 0..8 {
+        add_table(&db, n);
+    }
+    db.wait_for_compact(&WaitForCompactOptions::default())
+        .unwrap();
+    assert!(priorities("ww-compact").contains(&19));
+    drop(db);
+
+    o.set_background_nice(0, 20);
+    let e = DB::open(&o, "/data/nice").unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::InvalidArgument);
+    assert!(e.to_string().contains("compaction_nice"), "{e}");
 }
 
 #[test]

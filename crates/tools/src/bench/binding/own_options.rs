@@ -53,6 +53,7 @@ pub fn set(options: &mut Options, flags: &Flags) -> Result<()> {
         flags.max_write_batch_group_size_bytes,
     )?);
     options.set_delayed_write_rate(flags.delayed_write_rate);
+    options.set_background_nice(flags.background_nice, flags.background_nice);
     options.set_write_thread_max_yield_usec(flags.write_thread_max_yield_usec);
     options.set_write_thread_slow_yield_usec(flags.write_thread_slow_yield_usec);
     if flags.index_with_first_key {

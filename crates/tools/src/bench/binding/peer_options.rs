@@ -14,6 +14,7 @@ const LACKING: &[&str] = &[
     "write_thread_max_yield_usec",
     "write_thread_slow_yield_usec",
     "index_with_first_key",
+    "background_nice",
 ];
 
 fn lacks(name: &str) -> Failure {

@@ -14,6 +14,9 @@ use std::time::SystemTime;
 use whitewater_storage::Error;
 use whitewater_storage::fs::Fs;
 
+/// The niceness of RocksDB's low priority.
+const LOW_PRIORITY: i32 = 19;
+
 /// Options of the whole database. When a database is opened with column
 /// families, those of the first argument count.
 impl Options {
@@ -86,9 +89,41 @@ impl Options {
 
     /// Where the database lives: the environment's file system, as with
     /// [`set_fs`](Self::set_fs), of which the last call counts. Default the
-    /// operating system's. Cannot be changed while the database is open.
+    /// operating system's. Where the environment has
+    /// [lowered](Env::lower_thread_pool_cpu_priority) the priority of threads,
+    /// that comes with it, as with
+    /// [`set_background_nice`](Self::set_background_nice). Cannot be changed
+    /// while the database is open.
     pub fn set_env(&mut self, env: &Env) {
         self.db.fs = env.fs.clone();
+        if env.lowered.flushes {
+            self.db.flush_nice = LOW_PRIORITY;
+        }
+        if env.lowered.compactions {
+            self.db.compaction_nice = LOW_PRIORITY;
+        }
+    }
+
+    /// How much of the processors' time background threads give up to others
+    /// that want it: the niceness of threads that flush, and of those that
+    /// compact, above that of the thread that opens the database. 0 to 19,
+    /// default 0 for both. Linux only: opening with another number elsewhere is
+    /// refused as `NotSupported`. Cannot change while the database is open. Not
+    /// in the `rocksdb` crate, where the methods of [`Env`] set 19.
+    ///
+    /// Without it readers, writers and background threads share busy cores
+    /// evenly, and one writer without limit, who makes work for two more
+    /// threads, takes three shares. With it writers are stopped or slowed down
+    /// sooner, at the limits that the options set, while readers keep what they
+    /// need. 5 makes a share a third, 10 a tenth, 19 next to nothing; where
+    /// other threads keep all cores busy for long, writers may be stopped as
+    /// much longer as the share is smaller.
+    ///
+    /// Flushes and compactions on the caller's thread, like
+    /// [`compact_range`](crate::DBCommon::compact_range), have its priority.
+    pub fn set_background_nice(&mut self, flushes: i32, compactions: i32) {
+        self.db.flush_nice = flushes;
+        self.db.compaction_nice = compactions;
     }
 
     /// Threads for flushes and compactions: `parallelism`, at least 1.
