@@ -6,7 +6,7 @@
 use super::Engine;
 use super::info_log::InfoLog;
 use super::open::{Opening, Wanted, check_tables_present, check_wanted};
-use super::reader::{ManifestStamp, Role};
+use super::reader::{ManifestStamp, PATIENCE, Role};
 use super::recover::{LogReplay, Replayed, Tables};
 use crate::options::{CfOptions, DbOptions};
 use crate::read::table_cache::TableCache;
@@ -14,14 +14,11 @@ use crate::version::ObsoleteFiles;
 use crate::version::set::{Recovered, VersionSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, read_file};
 use whitewater_storage::key::InternalComparator;
 use whitewater_storage::{Error, ErrorKind, Result};
-
-/// How often a database that is being written is read anew before it is given
-/// up: each time its writer has deleted a log meanwhile.
-const ATTEMPTS: usize = 100;
 
 /// What was read of a database, all of one moment.
 struct State {
@@ -40,7 +37,7 @@ impl Engine {
     /// that do not exist; `IOError` when there is no database; `Corruption`
     /// naming file and offset, and when there is a log although
     /// `error_if_log_file_exist`; `TryAgain` when a writer deletes logs faster
-    /// than they can be read.
+    /// than they can be read for ten seconds.
     pub fn open_read_only(
         dir: &Path,
         options: DbOptions,
@@ -118,8 +115,9 @@ fn read_state(
     wanted: &Wanted,
     log: &InfoLog,
 ) -> Result<State> {
+    let begun = Instant::now();
     let mut before = ManifestStamp::take(&**fs, dir);
-    for _ in 0..ATTEMPTS {
+    while begun.elapsed() < PATIENCE {
         let state = try_read(fs, dir, wal_dir, options, wanted, log, before.as_ref().ok());
         let after = ManifestStamp::take(&**fs, dir);
         match state {

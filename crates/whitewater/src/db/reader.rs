@@ -28,12 +28,18 @@ use crate::write::log::{Wal, WalOptions};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::fs::{Fs, SharedOptions};
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::manifest::read_current;
 use whitewater_storage::wal::Segment;
 use whitewater_storage::{Error, Result};
+
+/// How long a database that is being written is read anew, each time its writer
+/// has changed it meanwhile, before it is given up. The manifest may grow for
+/// each of hundreds of tables that compactions only move.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What an engine is to the files of its database.
 #[derive(Debug)]

@@ -60,6 +60,10 @@ use prefix::PrefixExtractor;
 use table::{OptionTable, option_struct, option_text};
 use text::OptionText;
 
+/// Niceness of background threads where threads have one: a third of a share
+/// (docs/decisions/0009).
+const BACKGROUND_NICE: i32 = if cfg!(target_os = "linux") { 5 } else { 0 };
+
 option_struct! {
     /// Options of a whole database.
     #[derive(Clone)]
@@ -83,9 +87,9 @@ option_struct! {
         max_background_compactions: i32 = -1, in -1..=1024, changes live;
         /// How much nicer threads of flushes are than the one that opens the
         /// database. Steps of priority, Linux only.
-        flush_nice: i32 = 0, in 0..=19, check niceness;
+        flush_nice: i32 = BACKGROUND_NICE, in 0..=19, check niceness;
         /// The same of threads of compactions.
-        compaction_nice: i32 = 0, in 0..=19, check niceness;
+        compaction_nice: i32 = BACKGROUND_NICE, in 0..=19, check niceness;
         /// Threads of one compaction at most, counted beside the background jobs.
         max_subcompactions: u32 = 1, in 1..=1024;
         /// How much compactions read at a time from each table. Bytes; 0 leaves it

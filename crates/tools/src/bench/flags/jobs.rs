@@ -9,7 +9,7 @@ macro_rules! jobs {
                 max_background_jobs: i32 = 2, "Flushes and compactions at the same time.";
                 max_background_flushes: i32 = -1, "Flushes at the same time; -1: from max_background_jobs.";
                 max_background_compactions: i32 = -1, "Compactions at the same time; -1: from max_background_jobs.";
-                background_nice: i32 = 0, "Niceness of threads that flush and compact, above this process's; 0 to 19.";
+                background_nice: i32 = if cfg!(target_os = "linux") { 5 } else { 0 }, "Niceness of threads that flush and compact, above this process's; 0 to 19.";
                 subcompactions: u64 = 1u64, "Threads of one compaction at most.";
                 compaction_readahead_size: u64 = 2u64 << 20, "Bytes that compactions read at a time from each table; 0: as the tables decide. (RocksDB 7.8 has 0, later ones this.)";
                 rate_limiter_bytes_per_sec: u64 = 0u64, "Bytes per second that flushes and compactions write at most; 0: no limit.";

@@ -107,17 +107,19 @@ impl Options {
     /// How much of the processors' time background threads give up to others
     /// that want it: the niceness of threads that flush, and of those that
     /// compact, above that of the thread that opens the database. 0 to 19,
-    /// default 0 for both. Linux only: opening with another number elsewhere is
-    /// refused as `NotSupported`. Cannot change while the database is open. Not
-    /// in the `rocksdb` crate, where the methods of [`Env`] set 19.
+    /// default 5 for both. Linux only: the default is 0 elsewhere, and opening
+    /// with another number is refused as `NotSupported`. Cannot change while the
+    /// database is open. Not in the `rocksdb` crate, where the methods of [`Env`]
+    /// set 19, and 0 is the default.
     ///
-    /// Without it readers, writers and background threads share busy cores
-    /// evenly, and one writer without limit, who makes work for two more
-    /// threads, takes three shares. With it writers are stopped or slowed down
-    /// sooner, at the limits that the options set, while readers keep what they
-    /// need. 5 makes a share a third, 10 a tenth, 19 next to nothing; where
-    /// other threads keep all cores busy for long, writers may be stopped as
-    /// much longer as the share is smaller.
+    /// With 0, readers, writers and background threads share busy cores evenly:
+    /// one writer without limit, who makes work for two more threads, takes
+    /// three shares. 5 makes the share of a background thread a third, 10 a
+    /// tenth, 19 next to nothing. Then compactions come later and do more at a
+    /// time, up to the limits at which writers are slowed down and stopped.
+    /// Where other threads keep all cores busy for long, that is what happens,
+    /// the sooner the smaller the share: set 0 where a database has to keep up
+    /// beside many such threads.
     ///
     /// Flushes and compactions on the caller's thread, like
     /// [`compact_range`](crate::DBCommon::compact_range), have its priority.

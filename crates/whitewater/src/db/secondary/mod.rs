@@ -26,7 +26,7 @@ use super::Engine;
 use super::info_log::InfoLog;
 use super::open::{Opening, Wanted, check_wanted, log_options};
 use super::read_only::{check_families, identity, open_tables};
-use super::reader::{ManifestStamp, Role, empty_memtable};
+use super::reader::{ManifestStamp, PATIENCE, Role, empty_memtable};
 use crate::memtable::Memtable;
 use crate::options::{CfOptions, DbOptions};
 use crate::version::set::{Recovered, VersionSet};
@@ -35,14 +35,11 @@ use parking_lot::{Mutex, RwLockReadGuard};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 use tail::{Families, Tail};
 use whitewater_storage::fs::Fs;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::{Error, ErrorKind, Result};
-
-/// How often the primary's files are read anew, each time because it has deleted
-/// a log meanwhile, before it is given up.
-const ATTEMPTS: usize = 100;
 
 /// Where a secondary instance stands.
 #[derive(Debug)]
@@ -114,10 +111,11 @@ impl Progress {
     /// Reads what is there now; nothing shows yet.
     ///
     /// # Errors
-    /// `TryAgain` when the primary deletes logs faster than they can be read;
-    /// those of reading. What was read before stays.
+    /// `TryAgain` when the primary deletes logs faster than they can be read for
+    /// ten seconds; those of reading. What was read before stays.
     fn advance(&mut self) -> Result<()> {
-        for _ in 0..ATTEMPTS {
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
             match self.try_advance() {
                 Ok(true) => return Ok(()),
                 Ok(false) => {}
