@@ -23,170 +23,25 @@
 //! are values, and are kept as they are. A blob is read where its value is asked
 //! for: by a filter, by a merge, and where it is to leave its file.
 
+mod folds;
+mod rules;
+mod single;
+
+pub(crate) use rules::{Drops, Rules};
+
 use super::blob_flow::BlobFlow;
 use super::filter::{ActiveFilter, Verdict};
 use super::source::Source;
-use crate::read::blob::Blobs;
-use crate::read::merge::{self, MergeOperator};
-use crate::read::payload::{Payload, payload};
-use crate::read::rangedel::FragmentedTombstones;
-use crate::stats::{Statistics, StatsLevel, Ticker, counted_merge};
+use crate::stats::{StatsLevel, Ticker};
 use bytes::Bytes;
-use std::cmp::Ordering;
-use std::collections::{HashMap, VecDeque};
-use std::ops::AddAssign;
+use std::collections::VecDeque;
 use std::time::Instant;
 use whitewater_storage::blob::BlobIndex;
-use whitewater_storage::entity::{self, ColumnValue};
 use whitewater_storage::key::{
-    InternalComparator, MAX_SEQUENCE, SequenceNumber, ValueType, append_internal_key, internal_key,
-    parse_internal_key, user_key,
+    SequenceNumber, ValueType, append_internal_key, internal_key, parse_internal_key,
 };
 use whitewater_storage::manifest::BlobGarbage;
-use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::{Error, Result};
-
-/// Merges the operands of a run with the base value that it is given.
-type FullMerge<'a> = dyn Fn(Option<&[u8]>) -> Result<Vec<u8>> + 'a;
-
-/// What the rules depend on.
-pub(crate) struct Rules<'a> {
-    pub comparator: &'a InternalComparator,
-    /// Live snapshots, ascending.
-    pub snapshots: &'a [SequenceNumber],
-    /// The range tombstones of the input.
-    pub tombstones: &'a FragmentedTombstones,
-    /// Without one, operands are kept as they are.
-    pub merge_operator: Option<&'a dyn MergeOperator>,
-    /// Where values are that entries refer to. Without it they are not read.
-    pub blobs: Option<&'a dyn Blobs>,
-    /// Values in older blob files than this one are written in place.
-    pub inline_below: u64,
-    /// Nothing older than the input exists in its key range.
-    pub bottommost: bool,
-    /// Whether nothing older than the input exists of this user key.
-    pub key_not_below: &'a dyn Fn(&[u8]) -> bool,
-    /// Where the work of user code is counted.
-    pub statistics: Option<&'a Statistics>,
-    /// Of versions of a key with older timestamps only the newest counts;
-    /// empty keeps all.
-    pub history_low: &'a [u8],
-}
-
-impl Rules<'_> {
-    /// The stripe of `seq`: the index of the oldest snapshot that sees it.
-    fn stripe(&self, seq: SequenceNumber) -> usize {
-        self.snapshots.partition_point(|&s| s < seq)
-    }
-
-    /// Whether a range tombstone of the same stripe deletes the entry.
-    fn covered(&self, user_key: &[u8], seq: SequenceNumber, stripe: usize) -> bool {
-        if self.tombstones.is_empty() {
-            return false;
-        }
-        let upto = self.snapshots.get(stripe).copied().unwrap_or(MAX_SEQUENCE);
-        let newest = self
-            .tombstones
-            .max_covering(&self.comparator.user, user_key, upto);
-        newest > seq
-    }
-
-    /// Whether an entry with the user key `next` is an older version of what
-    /// one with `user_key` before it says.
-    fn same(&self, user_key: &[u8], next: &[u8]) -> bool {
-        let user = &self.comparator.user;
-        user.compare(user_key, next) == Ordering::Equal
-            || self.is_history(user_key)
-                && self.is_history(next)
-                && user.compare_keys(user_key, next) == Ordering::Equal
-    }
-
-    /// Whether the version has a timestamp below the limit of the history.
-    fn is_history(&self, user_key: &[u8]) -> bool {
-        let user = &self.comparator.user;
-        let time = &user_key[user.without_timestamp(user_key).len()..];
-        !self.history_low.is_empty()
-            && time.len() == self.history_low.len()
-            && user.compare_timestamps(time, self.history_low).is_lt()
-    }
-
-    fn has_timestamps(&self) -> bool {
-        self.comparator.user.timestamp_size() > 0
-    }
-
-    fn nothing_below(&self, user_key: &[u8]) -> bool {
-        self.bottommost || (self.key_not_below)(user_key)
-    }
-
-    /// The fragments of range tombstones that have nothing to delete any more.
-    pub fn obsolete_tombstones(&self) -> u64 {
-        if !self.bottommost {
-            return 0;
-        }
-        let oldest = |piece: &RangeTombstone| self.stripe(piece.seq) == 0;
-        self.tombstones.iter().filter(oldest).count() as u64
-    }
-
-    /// The range tombstones that must be written, by start key. They may
-    /// overlap. Of those that cover the same keys in the same stripe only the
-    /// newest is left; at the bottom the oldest stripe needs none.
-    pub fn kept_tombstones(&self) -> Vec<RangeTombstone> {
-        let mut kept: Vec<RangeTombstone> = Vec::new();
-        // The last piece of each sequence number, to grow when pieces meet.
-        let mut growing: HashMap<SequenceNumber, usize> = HashMap::new();
-        let mut last: Option<(Vec<u8>, usize)> = None;
-        for piece in self.tombstones.iter() {
-            let stripe = self.stripe(piece.seq);
-            if self.bottommost && stripe == 0 {
-                continue;
-            }
-            let shadowed = (last.as_ref())
-                .is_some_and(|(start, above)| *above == stripe && *start == piece.start);
-            if shadowed {
-                continue;
-            }
-            last = Some((piece.start.clone(), stripe));
-            match growing.get(&piece.seq) {
-                Some(&i) if kept[i].end == piece.start => kept[i].end = piece.end,
-                _ => {
-                    growing.insert(piece.seq, kept.len());
-                    kept.push(piece);
-                }
-            }
-        }
-        kept
-    }
-}
-
-/// Entries that were dropped, by reason.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Drops {
-    /// A newer entry of the key hides them.
-    pub hidden: u64,
-    /// Tombstones that have nothing to delete any more, and what single
-    /// deletions met.
-    pub obsolete: u64,
-    /// Of these, tombstones that need not go to the bottom: no deeper level
-    /// has their key.
-    pub early: u64,
-    /// A range tombstone deletes them.
-    pub range_deleted: u64,
-    /// A compaction filter removed them.
-    pub filtered: u64,
-    /// Range tombstones that have nothing to delete any more.
-    pub range_tombstones: u64,
-}
-
-impl AddAssign for Drops {
-    fn add_assign(&mut self, other: Self) {
-        self.hidden += other.hidden;
-        self.obsolete += other.obsolete;
-        self.early += other.early;
-        self.range_deleted += other.range_deleted;
-        self.filtered += other.filtered;
-        self.range_tombstones += other.range_tombstones;
-    }
-}
 
 /// Where the current output entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -199,16 +54,6 @@ enum At {
     Source,
     /// The source's entry with the key in `zeroed`.
     Zeroed,
-}
-
-/// What lies under a run of merge operands.
-enum Base {
-    /// A value to merge with: the source's, of this type.
-    Value(ValueType),
-    /// Nothing: the key was deleted or never existed.
-    Nothing,
-    /// Not in this stripe, or nothing that can be merged with.
-    Unknown,
 }
 
 /// The entries of a merged stream that must be written.
@@ -552,163 +397,6 @@ impl<'a> CompactionIter<'a> {
         let found = found.filter(|(seq, _)| self.rules.stripe(*seq) == stripe);
         Ok(found.map(|(seq, ty)| (ty, self.rules.covered(self.current_key(), seq, stripe))))
     }
-
-    /// Decides about a single deletion and what it meets in its stripe: a value
-    /// right below cancels out with it. That does not settle the stripe, since
-    /// an older tombstone in it may hide what older stripes hold.
-    fn single_delete(&mut self, stripe: usize) -> Result<()> {
-        let mut key = self.source.key().to_vec();
-        loop {
-            self.consume();
-            match self.same_stripe(stripe)? {
-                None => {
-                    if self.rules.nothing_below(self.current_key()) {
-                        self.forget_tombstone(key, stripe);
-                    } else {
-                        self.give(key, Vec::new());
-                    }
-                    break;
-                }
-                Some((_, true)) => self.drops.range_deleted += 1,
-                Some((ValueType::SingleDeletion, _)) => {
-                    self.drops.obsolete += 1;
-                    key.clear();
-                    key.extend_from_slice(self.source.key());
-                }
-                // The older tombstone says the same, and more.
-                Some((ValueType::Deletion, _)) => {
-                    self.drops.obsolete += 1;
-                    return Ok(());
-                }
-                // Undefined by contract; the tombstone still hides the operand.
-                Some((ValueType::Merge | ValueType::DeletionWithTimestamp, _)) => {
-                    self.give(key, Vec::new());
-                    break;
-                }
-                Some(_) => {
-                    self.drops.obsolete += 1;
-                    return self.skip_values(stripe);
-                }
-            }
-        }
-        self.settled = Some(stripe);
-        Ok(())
-    }
-
-    /// Passes the values and operands of a stripe up to its next tombstone:
-    /// they were deleted or overwritten.
-    fn skip_values(&mut self, stripe: usize) -> Result<()> {
-        use ValueType::{Deletion, DeletionWithTimestamp, SingleDeletion};
-        loop {
-            match self.same_stripe(stripe)? {
-                None | Some((Deletion | SingleDeletion | DeletionWithTimestamp, false)) => {
-                    return Ok(());
-                }
-                Some((_, covered)) => {
-                    match covered {
-                        true => self.drops.range_deleted += 1,
-                        false => self.drops.obsolete += 1,
-                    }
-                    self.consume();
-                }
-            }
-        }
-    }
-
-    /// Combines the run of operands that starts here, within its stripe.
-    fn merge(
-        &mut self,
-        operator: &dyn MergeOperator,
-        newest: SequenceNumber,
-        stripe: usize,
-    ) -> Result<()> {
-        // Newest first.
-        let mut run: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
-        let base = loop {
-            run.push((self.source.key().to_vec(), self.source.value().to_vec()));
-            self.consume();
-            match self.same_stripe(stripe)? {
-                Some((ValueType::Merge, false)) => {}
-                Some((_, true)) => break Base::Nothing,
-                Some((ValueType::Deletion | ValueType::SingleDeletion, _)) => break Base::Nothing,
-                Some((ty, _)) if is_value(ty) => break Base::Value(ty),
-                Some(_) => break Base::Unknown,
-                None if self.same_key()?.is_some() => break Base::Unknown,
-                None if self.rules.nothing_below(self.current_key()) => break Base::Nothing,
-                None => break Base::Unknown,
-            }
-        };
-        let operands: Vec<&[u8]> = run.iter().rev().map(|(_, value)| &value[..]).collect();
-        let key = self.current_key();
-        let full = |existing: Option<&[u8]>| {
-            let full = || merge::full_merge(Some(operator), key, existing, &operands);
-            match self.rules.statistics {
-                Some(statistics) => counted_merge(statistics, full),
-                None => full(),
-            }
-        };
-        let merged = match base {
-            Base::Value(ty) => self.merge_with_source(ty, &full)?,
-            Base::Nothing => Some((ValueType::Value, full(None)?)),
-            Base::Unknown => None,
-        };
-        let Some((ty, value)) = merged else {
-            let merged = merge::partial_merge(operator, self.current_key(), &operands)?;
-            return self.give_operands(run, merged);
-        };
-        let seq = if self.can_zero(stripe) { 0 } else { newest };
-        let key = internal_key(self.current_key(), seq, ty);
-        self.give(key, value);
-        self.settled = Some(stripe);
-        Ok(())
-    }
-
-    /// What `full` makes of the source's value, of type `ty`. With an entity it
-    /// is the entity with another default column. `None` for a value in a blob
-    /// file that is not read, and for an entity with columns in blob files,
-    /// which cannot be written.
-    fn merge_with_source(
-        &self,
-        ty: ValueType,
-        full: &FullMerge<'_>,
-    ) -> Result<Option<(ValueType, Vec<u8>)>> {
-        let stored = self.source.value();
-        if ty == ValueType::WideColumnEntity {
-            let merged = merge_entity(stored, full)?;
-            return Ok(merged.map(|entity| (ty, entity)));
-        }
-        let value = match payload(ty, stored)? {
-            Payload::Blob(range) => match self.rules.blobs {
-                // The base may spell its key otherwise than the operands.
-                Some(blobs) => {
-                    let key = user_key(self.source.key());
-                    full(Some(&blobs.read(key, &stored[range])?))
-                }
-                None => return Ok(None),
-            },
-            Payload::Value(range) => full(Some(&stored[range])),
-            Payload::Operand | Payload::Deletion => {
-                Err(Error::corruption("a merge with what is no value"))
-            }
-        };
-        Ok(Some((ValueType::Value, value?)))
-    }
-
-    /// Gives a run of operands (newest first): as one where they were merged.
-    fn give_operands(
-        &mut self,
-        mut run: Vec<(Vec<u8>, Vec<u8>)>,
-        merged: Option<Vec<u8>>,
-    ) -> Result<()> {
-        if let Some(value) = merged {
-            run.truncate(1);
-            run[0].1 = value;
-        }
-        for (key, value) in run {
-            self.give(key, value);
-        }
-        Ok(())
-    }
 }
 
 /// Whether entries of type `ty` give their key a value.
@@ -720,25 +408,6 @@ fn is_value(ty: ValueType) -> bool {
             | ValueType::WideColumnEntity
             | ValueType::ValuePreferredSeqno
     )
-}
-
-/// The entity `stored` with what `full` makes of its default column; `None` when
-/// columns of it are in blob files.
-fn merge_entity(stored: &[u8], full: &FullMerge<'_>) -> Result<Option<Vec<u8>>> {
-    let mut columns: Vec<(&[u8], &[u8])> = Vec::new();
-    for column in entity::columns(stored)? {
-        match column.value {
-            ColumnValue::Inline(range) => columns.push((column.name, &stored[range])),
-            ColumnValue::Blob(_) => return Ok(None),
-        }
-    }
-    let has_default = columns.first().is_some_and(|(name, _)| name.is_empty());
-    if !has_default {
-        columns.insert(0, (b"", b""));
-    }
-    let merged = full(Some(columns[0].1))?;
-    columns[0].1 = &merged;
-    Ok(Some(entity::encode(&columns)))
 }
 
 #[cfg(test)]

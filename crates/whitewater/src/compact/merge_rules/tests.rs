@@ -1,12 +1,17 @@
 use super::*;
 use crate::compact::filter::{CompactionFilterContext, EntryFilter, FilterSource};
 use crate::compact::source::Part;
+use crate::read::blob::Blobs;
+use crate::read::merge::MergeOperator;
+use crate::read::rangedel::FragmentedTombstones;
 use crate::read::testing::{Append, VecIterator};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
-use whitewater_storage::key::user_key;
+use whitewater_storage::entity;
+use whitewater_storage::key::{InternalComparator, MAX_SEQUENCE, user_key};
+use whitewater_storage::rangedel::RangeTombstone;
 
 /// An entry as tests write it: key, sequence number, type, value.
 type Entry = (Vec<u8>, SequenceNumber, ValueType, Vec<u8>);

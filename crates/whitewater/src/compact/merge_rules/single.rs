@@ -1,0 +1,69 @@
+//! Single deletions: each meets the one value that it was written for.
+
+use super::CompactionIter;
+use whitewater_storage::Result;
+use whitewater_storage::key::ValueType;
+
+impl CompactionIter<'_> {
+    /// Decides about a single deletion and what it meets in its stripe: a value
+    /// right below cancels out with it. That does not settle the stripe, since
+    /// an older tombstone in it may hide what older stripes hold.
+    pub(super) fn single_delete(&mut self, stripe: usize) -> Result<()> {
+        let mut key = self.source.key().to_vec();
+        loop {
+            self.consume();
+            match self.same_stripe(stripe)? {
+                None => {
+                    if self.rules.nothing_below(self.current_key()) {
+                        self.forget_tombstone(key, stripe);
+                    } else {
+                        self.give(key, Vec::new());
+                    }
+                    break;
+                }
+                Some((_, true)) => self.drops.range_deleted += 1,
+                Some((ValueType::SingleDeletion, _)) => {
+                    self.drops.obsolete += 1;
+                    key.clear();
+                    key.extend_from_slice(self.source.key());
+                }
+                // The older tombstone says the same, and more.
+                Some((ValueType::Deletion, _)) => {
+                    self.drops.obsolete += 1;
+                    return Ok(());
+                }
+                // Undefined by contract; the tombstone still hides the operand.
+                Some((ValueType::Merge | ValueType::DeletionWithTimestamp, _)) => {
+                    self.give(key, Vec::new());
+                    break;
+                }
+                Some(_) => {
+                    self.drops.obsolete += 1;
+                    return self.skip_values(stripe);
+                }
+            }
+        }
+        self.settled = Some(stripe);
+        Ok(())
+    }
+
+    /// Passes the values and operands of a stripe up to its next tombstone:
+    /// they were deleted or overwritten.
+    fn skip_values(&mut self, stripe: usize) -> Result<()> {
+        use ValueType::{Deletion, DeletionWithTimestamp, SingleDeletion};
+        loop {
+            match self.same_stripe(stripe)? {
+                None | Some((Deletion | SingleDeletion | DeletionWithTimestamp, false)) => {
+                    return Ok(());
+                }
+                Some((_, covered)) => {
+                    match covered {
+                        true => self.drops.range_deleted += 1,
+                        false => self.drops.obsolete += 1,
+                    }
+                    self.consume();
+                }
+            }
+        }
+    }
+}
