@@ -1,0 +1,255 @@
+//! Where tables go, and which numbers they get, while writers are kept out.
+
+use super::incoming::Incoming;
+use super::{IngestSpec, dropped};
+use crate::compact::output::unix_seconds;
+use crate::db::Engine;
+use crate::db::cf::ColumnFamilyData;
+use crate::db::failure::Source;
+use crate::db::internal_stats::Ingested;
+use crate::external::candidate::Candidate;
+use crate::external::place::{Placed, check_behind, place};
+use crate::jobs;
+use crate::listener::ExternalFileIngestionInfo;
+use crate::listener::queue::Happened;
+use crate::memtable::Memtable;
+use crate::version::range::KeyRange;
+use crate::write::CommitEnv;
+use std::sync::Arc;
+use whitewater_storage::key::{MAX_SEQUENCE, SequenceNumber, seek_key, user_key};
+use whitewater_storage::manifest::{FileMetaData, VersionEdit};
+use whitewater_storage::{Error, Result};
+
+/// RocksDB's epoch number of tables that came in behind: older than all others.
+const BEHIND: u64 = 1;
+
+/// What lets tables in while writers are kept out.
+pub(super) struct Entrance<'a> {
+    pub engine: &'a Arc<Engine>,
+    pub cf: &'a Arc<ColumnFamilyData>,
+    pub spec: IngestSpec,
+    /// The last number that a write has.
+    pub last: SequenceNumber,
+}
+
+impl Entrance<'_> {
+    /// Lets all of `incoming` in, with `next` as the memtable of later writes;
+    /// returns their levels and the last number that is taken.
+    pub fn admit(
+        &self,
+        mut incoming: Incoming<'_>,
+        next: Option<Arc<Memtable>>,
+        obsolete_logs: &mut Option<u64>,
+    ) -> Result<(Vec<usize>, SequenceNumber)> {
+        let engine = self.engine;
+        let ranges: Vec<_> = incoming.tables.iter().map(|(c, _)| c.range()).collect();
+        // What comes in behind is below memtables and tables alike.
+        let in_memory = !self.spec.ingest_behind && self.is_in_memory(&ranges)?;
+        if in_memory && !self.spec.allow_blocking_flush {
+            return Err(Error::invalid("External file requires flush"));
+        }
+        // Before anything is done for it: what was asked for is possible.
+        let placed = self.place(&ranges)?;
+        let numbers = self.numbers(&incoming.tables, &placed, in_memory)?;
+        let placed = match in_memory {
+            true => {
+                *obsolete_logs = jobs::flush_here(engine, self.cf.id)?;
+                self.place(&ranges)?
+            }
+            false => placed,
+        };
+        drop(ranges);
+        // A power cut must not keep the tables and lose writes before them.
+        engine.make_durable(self.last)?;
+        let now = unix_seconds();
+        let new_file =
+            |((table, number), (placed, &seq)): (&(&Candidate, u64), (&Placed, &u64))| {
+                let (smallest, largest) = table.bounds(seq);
+                let meta = FileMetaData {
+                    number: *number,
+                    size: table.size,
+                    smallest,
+                    largest,
+                    smallest_seqno: seq,
+                    largest_seqno: seq,
+                    epoch_number: match self.spec.ingest_behind {
+                        true => BEHIND,
+                        false => engine.versions.new_epoch_number(self.cf.id),
+                    },
+                    oldest_ancester_time: now,
+                    file_creation_time: now,
+                    tail_size: table.tail_size,
+                    ..FileMetaData::default()
+                };
+                (placed.level as u32, meta)
+            };
+        let edit = VersionEdit {
+            column_family: self.cf.id,
+            new_files: (incoming.tables.iter())
+                .zip(placed.iter().zip(&numbers))
+                .map(new_file)
+                .collect(),
+            ..VersionEdit::default()
+        };
+        let last = numbers.iter().copied().fold(self.last, u64::max);
+        // From here on the files are the version set's.
+        incoming.handed_over = true;
+        let keys = incoming.tables.iter().map(|(c, _)| c.num_entries).sum();
+        self.record(edit, next, last, keys)?;
+        for (((table, number), placed), seq) in incoming.tables.iter().zip(&placed).zip(&numbers) {
+            engine.note(|| {
+                Happened::Ingested(ExternalFileIngestionInfo {
+                    cf_name: self.cf.name.clone(),
+                    external_file_path: table.path.clone(),
+                    internal_file_path: engine.table_path(*number),
+                    global_seqno: *seq,
+                    level: placed.level,
+                })
+            });
+        }
+        if last > self.last {
+            // Nobody else has a number: everything before is visible.
+            let published = engine.publication.finish(self.last + 1, last);
+            published.map_err(|_| engine.first_error())?;
+        }
+        Ok((placed.iter().map(|p| p.level).collect(), last))
+    }
+
+    /// Records `edit`, and shows its tables to readers together with `next`
+    /// (G1).
+    fn record(
+        &self,
+        edit: VersionEdit,
+        mut next: Option<Arc<Memtable>>,
+        last: SequenceNumber,
+        keys: u64,
+    ) -> Result<()> {
+        let engine = self.engine;
+        let at_level0 = |(level, _): &&(u32, FileMetaData)| *level == 0;
+        let came_in = Ingested {
+            bytes: edit.new_files.iter().map(|(_, f)| f.size).sum(),
+            files: edit.new_files.len() as u64,
+            level0_files: edit.new_files.iter().filter(at_level0).count() as u64,
+            keys,
+        };
+        let recorded = (engine.versions).log_and_apply(vec![edit], last, None, &mut |changed| {
+            // Declared first, so dropped after the mutex is free.
+            let mut old = Vec::new();
+            let mut unused = None;
+            let mut state = engine.lock_state();
+            for new in changed {
+                let Some(cf) = state.cfs.get_mut(&new.id) else {
+                    continue;
+                };
+                old.push(cf.set_version(new.current.clone()));
+                if let Some(next) = next.take() {
+                    unused = Some(std::mem::replace(&mut cf.mem, next));
+                }
+                cf.publish();
+            }
+            if let Some(cf) = state.cfs.get_mut(&self.cf.id) {
+                cf.stats.add_ingested(came_in);
+            }
+            engine.weigh(&mut state, changed.iter().map(|new| new.id));
+            drop(state);
+            drop(unused);
+        });
+        recorded.inspect_err(|e| engine.report(Source::Manifest, e, "recording an ingestion"))
+    }
+
+    /// Whether a memtable has a key in one of `ranges`, or deletes some.
+    fn is_in_memory(&self, ranges: &[KeyRange<'_>]) -> Result<bool> {
+        let memtables = {
+            let state = self.engine.lock_state();
+            let cf = state.cfs.get(&self.cf.id);
+            cf.map_or_else(Vec::new, |cf| cf.imm.clone())
+        };
+        for memtable in &memtables {
+            if self.overlaps(memtable, ranges)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn overlaps(&self, memtable: &Memtable, ranges: &[KeyRange<'_>]) -> Result<bool> {
+        let comparator = &self.cf.comparator.user;
+        for tombstone in memtable.raw_tombstones()? {
+            let deleted = KeyRange {
+                start: Some(&tombstone.start),
+                end: std::ops::Bound::Excluded(&tombstone.end),
+            };
+            if ranges
+                .iter()
+                .any(|range| range.overlaps(comparator, &deleted))
+            {
+                return Ok(true);
+            }
+        }
+        let mut entries = memtable.iter();
+        for range in ranges {
+            match range.start {
+                Some(start) => entries.seek(&seek_key(start, MAX_SEQUENCE)),
+                None => entries.seek_to_first(),
+            }
+            if entries.valid() && !range.ends_before(comparator, user_key(entries.key())) {
+                return Ok(true);
+            }
+            entries.status()?;
+        }
+        Ok(false)
+    }
+
+    fn place(&self, ranges: &[KeyRange<'_>]) -> Result<Vec<Placed>> {
+        let state = self.engine.lock_state();
+        let cf = state.cfs.get(&self.cf.id).ok_or_else(|| dropped(self.cf))?;
+        let comparator = &self.cf.comparator.user;
+        let num_levels = cf.version.levels.len();
+        if self.spec.ingest_behind {
+            check_behind(&cf.version, comparator, ranges)?;
+            let last = Placed {
+                level: num_levels - 1,
+                overlaps: false,
+            };
+            return Ok(vec![last; ranges.len()]);
+        }
+        let levels = cf.levels.base_level..cf.options().compacted_levels(num_levels);
+        Ok(place(&cf.version, comparator, levels, ranges))
+    }
+
+    /// The number of each table. One above all writes hides a table from
+    /// snapshots, those that may be taken at any moment included; so only who
+    /// does not care for snapshots, or allows no number, gets 0.
+    fn numbers(
+        &self,
+        tables: &[(&Candidate, u64)],
+        placed: &[Placed],
+        in_memory: bool,
+    ) -> Result<Vec<SequenceNumber>> {
+        if self.spec.ingest_behind {
+            return Ok(vec![0; tables.len()]);
+        }
+        let overlap = in_memory || placed.iter().any(|p| p.overlaps);
+        let seen = self.spec.snapshot_consistency && self.engine.snapshots.count() > 0;
+        let can = self.spec.allow_global_seqno && tables.iter().all(|(c, _)| c.renumbers);
+        if !can && (overlap || seen) {
+            return Err(Error::invalid(match self.spec.allow_global_seqno {
+                false => "Global seqno is required, but disabled",
+                true => "External SST file V1 does not support global seqno",
+            }));
+        }
+        // The number 0 is for what comes in behind, where that is possible.
+        let shared = !self.cf.options().reserves_last_level();
+        if !can || shared && !(overlap || self.spec.snapshot_consistency) {
+            return Ok(vec![0; tables.len()]);
+        }
+        // Tables that overlap each other need an order.
+        let step = u64::from(overlap);
+        let number = |i: usize| self.last + 1 + step * i as u64;
+        let numbers: Vec<_> = (0..tables.len()).map(number).collect();
+        match numbers.iter().any(|&n| n > MAX_SEQUENCE) {
+            true => Err(Error::invalid("sequence numbers are used up")),
+            false => Ok(numbers),
+        }
+    }
+}
