@@ -15,6 +15,14 @@ mod lz4;
 #[cfg(feature = "lz4")]
 mod lz4hc;
 mod options;
+// Without a codec nothing is decompressed.
+#[cfg(any(
+    feature = "snappy",
+    feature = "lz4",
+    feature = "zstd",
+    feature = "zlib",
+    feature = "bzip2"
+))]
 mod size;
 #[cfg(feature = "snappy")]
 mod snappy;

@@ -68,6 +68,7 @@ const MAX_THREADS: u32 = 1024;
 
 impl CompressionOptions {
     /// The level asked for; `None` is the codec's default.
+    #[cfg(any(feature = "lz4", feature = "zstd", feature = "zlib"))]
     pub(crate) fn level(&self) -> Option<i32> {
         (self.level != DEFAULT_LEVEL).then_some(self.level)
     }
