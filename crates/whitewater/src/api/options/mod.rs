@@ -297,8 +297,12 @@ mod tests {
                 o.create_missing_column_families(true);
             }),
             ("error_if_exists", "true", |o| o.set_error_if_exists(true)),
-            ("flush_nice", "3", |o| o.set_background_nice(3, 0)),
-            ("compaction_nice", "4", |o| o.set_background_nice(0, 4)),
+            ("flush_nice", "3", |o| {
+                o.set_background_nice(3, o.db.compaction_nice);
+            }),
+            ("compaction_nice", "4", |o| {
+                o.set_background_nice(o.db.flush_nice, 4);
+            }),
             ("allow_ingest_behind", "true", |o| {
                 o.set_allow_ingest_behind(true);
             }),
