@@ -95,7 +95,7 @@ impl Env {
     /// Has threads that compact run at the lowest normal priority (a niceness of
     /// 19). Counts for options that are given the environment after this; see
     /// [`Options::set_background_nice`](crate::Options::set_background_nice) for
-    /// what it does and where it is not to be had.
+    /// what it does. Linux only; a hint without effect elsewhere.
     pub fn lower_thread_pool_cpu_priority(&mut self) {
         self.lowered.compactions = true;
     }

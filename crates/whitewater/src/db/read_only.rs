@@ -6,7 +6,7 @@
 use super::Engine;
 use super::info_log::InfoLog;
 use super::open::{Opening, Wanted, check_tables_present, check_wanted};
-use super::reader::{ManifestStamp, PATIENCE, Role};
+use super::reader::{ManifestStamp, PATIENCE, PAUSE, Role};
 use super::recover::{LogReplay, Replayed, Tables};
 use crate::options::{CfOptions, DbOptions};
 use crate::read::table_cache::TableCache;
@@ -14,6 +14,7 @@ use crate::version::ObsoleteFiles;
 use crate::version::set::{Recovered, VersionSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 use std::time::Instant;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, read_file};
@@ -116,18 +117,16 @@ fn read_state(
     log: &InfoLog,
 ) -> Result<State> {
     let begun = Instant::now();
-    let mut before = ManifestStamp::take(&**fs, dir);
     while begun.elapsed() < PATIENCE {
-        let state = try_read(fs, dir, wal_dir, options, wanted, log, before.as_ref().ok());
-        let after = ManifestStamp::take(&**fs, dir);
-        match state {
+        let before = ManifestStamp::take(&**fs, dir);
+        match try_read(fs, dir, wal_dir, options, wanted, log, before.as_ref().ok()) {
             Ok(Some(state)) => return Ok(state),
             Ok(None) => {}
             // Without a writer, what is wrong stays wrong.
-            Err(e) if after == before => return Err(e),
+            Err(e) if ManifestStamp::take(&**fs, dir) == before => return Err(e),
             Err(_) => {}
         }
-        before = after;
+        thread::sleep(PAUSE);
     }
     Err(Error::new(
         ErrorKind::TryAgain,

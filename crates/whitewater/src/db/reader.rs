@@ -41,6 +41,9 @@ use whitewater_storage::{Error, Result};
 /// each of hundreds of tables that compactions only move.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
+/// What the writer gets to finish with before the next attempt.
+pub(super) const PAUSE: Duration = Duration::from_millis(1);
+
 /// What an engine is to the files of its database.
 #[derive(Debug)]
 pub(super) enum Role {

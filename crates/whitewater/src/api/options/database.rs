@@ -91,23 +91,23 @@ impl Options {
     /// [`set_fs`](Self::set_fs), of which the last call counts. Default the
     /// operating system's. Where the environment has
     /// [lowered](Env::lower_thread_pool_cpu_priority) the priority of threads,
-    /// that comes with it, as with
+    /// that comes with it on Linux, as with
     /// [`set_background_nice`](Self::set_background_nice). Cannot be changed
     /// while the database is open.
     pub fn set_env(&mut self, env: &Env) {
         self.db.fs = env.fs.clone();
-        if env.lowered.flushes {
+        if env.lowered.flushes && cfg!(target_os = "linux") {
             self.db.flush_nice = LOW_PRIORITY;
         }
-        if env.lowered.compactions {
+        if env.lowered.compactions && cfg!(target_os = "linux") {
             self.db.compaction_nice = LOW_PRIORITY;
         }
     }
 
     /// How much of the processors' time background threads give up to others
     /// that want it: the niceness of threads that flush, and of those that
-    /// compact, above that of the thread that opens the database. 0 to 19,
-    /// default 5 for both. Linux only: the default is 0 elsewhere, and opening
+    /// compact, above that of the thread that opens the database, or later
+    /// raises `max_background_jobs`. 0 to 19, default 5 for both. Linux only: the default is 0 elsewhere, and opening
     /// with another number is refused as `NotSupported`. Cannot change while the
     /// database is open. Not in the `rocksdb` crate, where the methods of [`Env`]
     /// set 19, and 0 is the default.
@@ -480,7 +480,9 @@ impl Options {
     /// Compression of log records: `None`, the default, or `Zstd`. Others are
     /// refused at open, as `NotSupported`. Cannot be changed while the database
     /// is open; logs are read whatever they were written with. RocksDB reads
-    /// compressed logs from version 7.2 on.
+    /// compressed logs from version 7.2 on; before 8.0 it fails at records, its
+    /// own among them, that are longer than two of the log's blocks (of 32 KiB)
+    /// when compressed.
     pub fn set_wal_compression_type(&mut self, t: DBCompressionType) {
         self.db.wal_compression = t.into();
     }

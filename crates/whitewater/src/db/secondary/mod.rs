@@ -26,7 +26,7 @@ use super::Engine;
 use super::info_log::InfoLog;
 use super::open::{Opening, Wanted, check_wanted, log_options};
 use super::read_only::{check_families, identity, open_tables};
-use super::reader::{ManifestStamp, PATIENCE, Role, empty_memtable};
+use super::reader::{ManifestStamp, PATIENCE, PAUSE, Role, empty_memtable};
 use crate::memtable::Memtable;
 use crate::options::{CfOptions, DbOptions};
 use crate::version::set::{Recovered, VersionSet};
@@ -35,6 +35,7 @@ use parking_lot::{Mutex, RwLockReadGuard};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 use std::time::Instant;
 use tail::{Families, Tail};
 use whitewater_storage::fs::Fs;
@@ -116,15 +117,17 @@ impl Progress {
     fn advance(&mut self) -> Result<()> {
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
+            let before = ManifestStamp::take(&*self.files.fs, &self.files.dir);
             match self.try_advance() {
                 Ok(true) => return Ok(()),
                 Ok(false) => {}
-                // Was it deleted because the manifest has moved on?
-                Err(e) => match ManifestStamp::take(&*self.files.fs, &self.files.dir) {
-                    Ok(now) if now == self.stamp => return Err(e),
-                    _ => {}
-                },
+                // No file went missing because the manifest has moved on.
+                Err(e) if ManifestStamp::take(&*self.files.fs, &self.files.dir) == before => {
+                    return Err(e);
+                }
+                Err(_) => {}
             }
+            thread::sleep(PAUSE);
         }
         Err(Error::new(
             ErrorKind::TryAgain,
