@@ -167,6 +167,13 @@ impl BlockCache {
         shard.read().get(&key)
     }
 
+    /// The same for a reader that will not come back: the block is worth no more
+    /// to keep than before.
+    pub fn peek(&self, id: u64, offset: u64) -> Option<Bytes> {
+        let (key, shard) = self.find(id, offset);
+        shard.read().peek(&key)
+    }
+
     /// Caches a block, evicting others to make room, and returns the one to use:
     /// that which is there already if another thread was faster. A block that does
     /// not fit into its shard is not kept.

@@ -225,6 +225,14 @@ impl Shard {
         }
     }
 
+    /// The same, which eviction does not take for a use.
+    pub fn peek(&self, key: &BlockKey) -> Option<Bytes> {
+        match self.entries.peek(key)? {
+            Entry::Block { bytes, .. } => Some(bytes.clone()),
+            Entry::Charge(_) => None,
+        }
+    }
+
     /// Takes a block in, or finds that it is there, and gives back the one to use.
     /// A block without room is not kept. `None` if the cache is strict and has no
     /// room; then the block must not be used.

@@ -60,6 +60,28 @@ fn usage_stays_within_the_capacity() {
 }
 
 #[test]
+fn a_look_in_passing_keeps_nothing() {
+    let survivors = |look: fn(&BlockCache, u64, u64) -> Option<Bytes>| {
+        let c = one_shard(100 * CHARGED, false, 0.0);
+        let id = c.new_id();
+        // What has proved its worth takes the room that there is for such.
+        for at in 0..200 {
+            put(&c, id, at, 1000);
+            c.get(id, at);
+        }
+        for at in 200..210 {
+            put(&c, id, at, 1000);
+            assert_eq!(look(&c, id, at), Some(block(1000)));
+        }
+        assert_eq!(c.peek(id, 210), None);
+        (1000..1100).for_each(|at| put(&c, id, at, 1000));
+        cached(&c, id, 200..210)
+    };
+    assert_eq!(survivors(BlockCache::peek), 0);
+    assert!(survivors(BlockCache::get) > 5);
+}
+
+#[test]
 fn blocks_in_use_are_pinned() {
     let c = BlockCache::new(1 << 20);
     let id = c.new_id();

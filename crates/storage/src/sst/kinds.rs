@@ -47,4 +47,6 @@ pub enum PrepopulateBlockCache {
     Disable = 0,
     /// Those that flushes write.
     FlushOnly = 1,
+    /// Those that flushes and compactions write.
+    FlushAndCompaction = 2,
 }

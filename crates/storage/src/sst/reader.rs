@@ -63,7 +63,8 @@ pub struct TableReaderOptions {
 pub struct TableReadOptions {
     /// Verify block checksums. Default true.
     pub verify_checksums: bool,
-    /// Put blocks read into the cache. Default true.
+    /// Put blocks read into the cache, and have blocks found there count as used.
+    /// Default true.
     pub fill_cache: bool,
     /// Bytes to read ahead in iterators; 0 lets the table decide.
     pub readahead: usize,
@@ -477,7 +478,10 @@ impl Table {
             Some(cache) if how.use_cache => cache,
             _ => return None,
         };
-        let found = cache.get(*id, handle.offset);
+        let found = match how.fill_cache {
+            true => cache.get(*id, handle.offset),
+            false => cache.peek(*id, handle.offset),
+        };
         if found.is_some() {
             perf::count(PerfMetric::BlockCacheHitCount, 1);
         }

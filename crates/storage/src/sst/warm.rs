@@ -31,9 +31,13 @@ impl Warmer {
             block_cache,
             ..
         } = &options.table;
-        let is_flushed = options.level == -1 && !options.external;
-        let wanted = *prepopulate_block_cache == PrepopulateBlockCache::FlushOnly && is_flushed;
-        if !wanted || options.session_id.is_empty() {
+        let is_flushed = options.level == -1;
+        let wanted = match prepopulate_block_cache {
+            PrepopulateBlockCache::Disable => false,
+            PrepopulateBlockCache::FlushOnly => is_flushed,
+            PrepopulateBlockCache::FlushAndCompaction => true,
+        };
+        if !wanted || options.external || options.session_id.is_empty() {
             return None;
         }
         let cache = block_cache.clone()?;

@@ -52,7 +52,7 @@ const VALUES: &str = "\
     num_bottom_pri_threads=0 num_file_reads_for_auto_readahead num_high_pri_threads=0 \
     num_low_pri_threads=0 num_multi_db=0 persistent_entries_batch_size=0 \
     persistent_entries_value_size preclude_last_level_data_seconds=0 prepopulate_blob_cache=0 \
-    prepopulate_block_cache=0 preserve_internal_time_seconds=0 random_access_max_buffer_size \
+    preserve_internal_time_seconds=0 random_access_max_buffer_size \
     read_amp_bytes_per_bit=0 read_cache_path= read_cache_size restore_dir= \
     restore_rate_limit=0 row_cache_size=0 sample_for_compression=0 secondary_cache_uri= \
     simcache_size=-1 simulate_hybrid_fs_file= simulate_hybrid_hdd_multipliers \

@@ -90,6 +90,7 @@ text_by_name!(PinningTier {
 text_by_name!(PrepopulateBlockCache {
     Disable = "kDisable",
     FlushOnly = "kFlushOnly",
+    FlushAndCompaction = "kFlushAndCompaction",
 });
 
 nested_text!(MetadataCacheOptions {

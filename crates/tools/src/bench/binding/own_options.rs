@@ -56,10 +56,18 @@ pub fn set(options: &mut Options, flags: &Flags) -> Result<()> {
     options.set_background_nice(flags.background_nice, flags.background_nice);
     options.set_write_thread_max_yield_usec(flags.write_thread_max_yield_usec);
     options.set_write_thread_slow_yield_usec(flags.write_thread_slow_yield_usec);
+    let mut tables = Vec::new();
     if flags.index_with_first_key {
-        *options = options.get_options_from_string(
-            "block_based_table_factory={index_type=kBinarySearchWithFirstKey}",
-        )?;
+        tables.push("index_type=kBinarySearchWithFirstKey");
+    }
+    match flags.prepopulate_block_cache {
+        0 => {}
+        1 => tables.push("prepopulate_block_cache=kFlushOnly"),
+        _ => tables.push("prepopulate_block_cache=kFlushAndCompaction"),
+    }
+    if !tables.is_empty() {
+        let text = format!("block_based_table_factory={{{}}}", tables.join(";"));
+        *options = options.get_options_from_string(&text)?;
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ const LACKING: &[&str] = &[
     "write_thread_slow_yield_usec",
     "index_with_first_key",
     "background_nice",
+    "prepopulate_block_cache",
 ];
 
 fn lacks(name: &str) -> Failure {

@@ -12,6 +12,7 @@ macro_rules! cache {
                 cache_index_and_filter_blocks: bool = false, "Keep index and filter blocks in the block cache, not beside it.";
                 pin_l0_filter_and_index_blocks_in_cache: bool = false, "Let those of level 0 stay there.";
                 pin_top_level_index_and_filter: bool = false, "Let top blocks of partitioned indexes and filters stay there.";
+                prepopulate_block_cache: i32 = 0, "Put blocks there as they are written: 0, never; 1, by flushes; 2, by compactions, too.";
             }
         ] $($rest)* }
     };

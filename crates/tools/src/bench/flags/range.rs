@@ -205,6 +205,11 @@ impl Flags {
             ("checksum_type", self.checksum_type, 0..=4),
             ("compaction_style", self.compaction_style, 0..=2),
             ("compaction_pri", self.compaction_pri, 0..=4),
+            (
+                "prepopulate_block_cache",
+                self.prepopulate_block_cache,
+                0..=2,
+            ),
         ] {
             if !range.contains(&value) {
                 return Err(Failure(format!(

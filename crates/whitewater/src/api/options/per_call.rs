@@ -44,8 +44,8 @@ impl ReadOptions {
         }
     }
 
-    /// Whether blocks read go into the block cache. Scans of cold data may
-    /// want to leave it alone. Default true.
+    /// Whether blocks read go into the block cache, and blocks found there count
+    /// as used. Scans of cold data may want to leave it alone. Default true.
     pub fn fill_cache(&mut self, v: bool) {
         self.spec.fill_cache = v;
     }

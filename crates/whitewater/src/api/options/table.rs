@@ -183,14 +183,19 @@ impl BlockBasedOptions {
 
     /// Which new tables get their blocks into the block cache as they are written:
     /// data blocks, and the partitions of indexes and filters. Good where what was
-    /// written last is read soon, and more so with direct I/O. Default
-    /// [`Disable`](PrepopulateBlockCache::Disable). Can be changed while the database
-    /// is open, as `block_based_table_factory.prepopulate_block_cache`, for tables to
-    /// come. Not in the `rocksdb` crate; RocksDB's third value, which takes
-    /// compactions in, is not built.
+    /// written last is read soon, and more so with direct I/O. Compactions write what
+    /// was not asked for, too: good where the cache has room for most of the
+    /// database. Default [`Disable`](PrepopulateBlockCache::Disable). Can be changed
+    /// while the database is open, as
+    /// `block_based_table_factory.prepopulate_block_cache`, for tables to come. Not in
+    /// the `rocksdb` crate.
+    ///
+    /// An options file that names
+    /// [`FlushAndCompaction`](PrepopulateBlockCache::FlushAndCompaction) is read by
+    /// RocksDB from version 11.1 on.
     ///
     /// The blocks are found by whoever opens the table first, as long as no more than
-    /// 1024 flushes into the same cache came in between, and nothing has evicted them.
+    /// 1024 such tables came in between, and nothing has evicted them.
     pub fn set_prepopulate_block_cache(&mut self, v: PrepopulateBlockCache) {
         self.table.prepopulate_block_cache = v;
     }

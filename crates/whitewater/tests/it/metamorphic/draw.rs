@@ -334,9 +334,14 @@ fn cache(t: &mut BlockBasedOptions, draw: &mut Draw<'_>) {
     );
     t.set_pin_l0_filter_and_index_blocks_in_cache(draw.flag("pin_l0_blocks"));
     t.set_pin_top_level_index_and_filter(draw.one("pin_top_level", &[true, false]));
-    if draw.flag("prepopulate_block_cache") {
-        t.set_prepopulate_block_cache(PrepopulateBlockCache::FlushOnly);
-    }
+    t.set_prepopulate_block_cache(draw.one(
+        "prepopulate_block_cache",
+        &[
+            PrepopulateBlockCache::Disable,
+            PrepopulateBlockCache::FlushOnly,
+            PrepopulateBlockCache::FlushAndCompaction,
+        ],
+    ));
 }
 
 /// Changes at run time, of a column family.
