@@ -11,4 +11,5 @@
 pub mod bench;
 pub mod memtable_bench;
 pub mod page;
+pub mod stress;
 pub mod ww;

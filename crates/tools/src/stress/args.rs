@@ -1,0 +1,58 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+/// Attacks the engine for a while: threads write and read with options by chance,
+/// while they are killed or their file system fails. Whatever was acknowledged must
+/// be there, whatever was not must be there whole or not at all, and reads must
+/// never show anything else.
+///
+/// Without a mode, all of them take turns.
+#[derive(Debug, Clone, Parser)]
+#[command(name = "stress", version)]
+pub struct Args {
+    /// Kill the process that writes at random (SIGKILL), and look at what it left.
+    #[arg(long)]
+    pub kill: bool,
+
+    /// Have operations of the file system fail at random (EIO, ENOSPC, half a
+    /// write, a failed sync), in memory.
+    #[arg(long)]
+    pub faults: bool,
+
+    /// Begins the rounds: each has options and threads of its own seed. A failure
+    /// says with what to repeat it.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+
+    /// Rounds of each mode.
+    #[arg(long, default_value_t = u64::MAX, hide_default_value = true)]
+    pub rounds: u64,
+
+    /// Seconds after which no round is begun any more.
+    #[arg(long, default_value_t = 60)]
+    pub seconds: u64,
+
+    /// Threads that write.
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub threads: u32,
+
+    /// Milliseconds that a process lives at most in --kill.
+    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u64).range(1..))]
+    pub life: u64,
+
+    /// Operations of each thread in a round of --faults.
+    #[arg(long, default_value_t = 2000)]
+    pub ops: u64,
+
+    /// A directory for databases, made if need be. By default a temporary one,
+    /// which stays after a failure.
+    #[arg(long)]
+    pub dir: Option<PathBuf>,
+
+    /// Be the process that writes, for the one that kills it.
+    #[arg(long, hide = true)]
+    pub worker: bool,
+}

@@ -1,0 +1,314 @@
+//! Options by chance, as text: what RocksDB's options files have, and what only
+//! this engine has.
+//!
+//! The same seed gives the same options. They are printed with each round, so that
+//! a failing one can be told by them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+use whitewater::fs::Fs;
+use whitewater::{CommitProtocol, Error, MemtableFactory, Options};
+
+use super::model::Shape;
+
+/// A name, and values to choose from, first the one that is not spoken of. What is
+/// first in [`FAMILY`] and is not the default either is in [`SMALL`].
+type Choice = (&'static str, &'static [&'static str]);
+
+const DATABASE: &[Choice] = &[
+    ("atomic_flush", &["false", "true"]),
+    ("bytes_per_sync", &["0", "4096"]),
+    ("compaction_readahead_size", &["2097152", "0", "512"]),
+    ("db_write_buffer_size", &["0", "0", "150000"]),
+    ("max_background_jobs", &["2", "1", "4"]),
+    ("max_manifest_file_size", &["1073741824", "2000"]),
+    ("max_open_files", &["-1", "20", "100"]),
+    ("max_subcompactions", &["1", "2", "4"]),
+    ("max_total_wal_size", &["0", "100000"]),
+    ("recycle_log_file_num", &["0", "1", "3"]),
+    ("track_and_verify_wals_in_manifest", &["false", "true"]),
+    ("wal_bytes_per_sync", &["0", "4096"]),
+    ("wal_compression", &["kNoCompression", "kZSTD"]),
+    ("WAL_size_limit_MB", &["0", "0", "1"]),
+];
+
+/// What makes everything happen with little data.
+const SMALL: &str = "level0_file_num_compaction_trigger=4;max_bytes_for_level_base=100000;\
+    target_file_size_base=50000;write_buffer_size=65536";
+
+const FAMILY: &[Choice] = &[
+    ("arena_block_size", &["0", "1024", "16384"]),
+    (
+        "bottommost_compression",
+        &["kDisableCompressionOption", "kZSTD", "kSnappyCompression"],
+    ),
+    (
+        "compaction_pri",
+        &[
+            "kMinOverlappingRatio",
+            "kRoundRobin",
+            "kOldestSmallestSeqFirst",
+        ],
+    ),
+    (
+        "compaction_style",
+        &[
+            "kCompactionStyleLevel",
+            "kCompactionStyleLevel",
+            "kCompactionStyleUniversal",
+        ],
+    ),
+    (
+        "compression",
+        &[
+            "kSnappyCompression",
+            "kNoCompression",
+            "kLZ4Compression",
+            "kZSTD",
+            "kZlibCompression",
+        ],
+    ),
+    ("level0_file_num_compaction_trigger", &["4", "1", "2", "8"]),
+    ("level_compaction_dynamic_level_bytes", &["true", "false"]),
+    ("max_bytes_for_level_base", &["100000", "20000", "1000000"]),
+    ("max_bytes_for_level_multiplier", &["10", "2", "3"]),
+    ("max_compaction_bytes", &["0", "50000"]),
+    ("max_write_buffer_number", &["2", "4"]),
+    ("memtable_prefix_bloom_size_ratio", &["0", "0.1"]),
+    ("memtable_protection_bytes_per_key", &["0", "1", "8"]),
+    ("memtable_whole_key_filtering", &["false", "true"]),
+    ("min_write_buffer_number_to_merge", &["1", "2"]),
+    ("optimize_filters_for_hits", &["false", "true"]),
+    ("target_file_size_base", &["50000", "8000", "300000"]),
+    ("write_buffer_size", &["65536", "100000", "300000"]),
+];
+
+const TABLE: &[Choice] = &[
+    ("block_restart_interval", &["16", "1", "3"]),
+    ("block_size", &["4096", "100", "1000"]),
+    ("cache_index_and_filter_blocks", &["false", "true"]),
+    ("checksum", &["kXXH3", "kCRC32c", "kxxHash", "kxxHash64"]),
+    (
+        "data_block_index_type",
+        &["kDataBlockBinarySearch", "kDataBlockBinaryAndHash"],
+    ),
+    (
+        "filter_policy",
+        &["nullptr", "bloomfilter:10:false", "ribbonfilter:10:-1"],
+    ),
+    ("format_version", &["6", "2", "3", "4", "5", "7"]),
+    ("index_block_restart_interval", &["1", "4"]),
+    (
+        "index_type",
+        &[
+            "kBinarySearch",
+            "kTwoLevelIndexSearch",
+            "kBinarySearchWithFirstKey",
+        ],
+    ),
+    ("metadata_block_size", &["4096", "100"]),
+    ("partition_filters", &["false", "true"]),
+    (
+        "prepopulate_block_cache",
+        &["kDisable", "kFlushOnly", "kFlushAndCompaction"],
+    ),
+    ("whole_key_filtering", &["true", "false"]),
+];
+
+const PROTOCOLS: [CommitProtocol; 4] = [
+    CommitProtocol::Ordered,
+    CommitProtocol::Grouped,
+    CommitProtocol::Pipelined,
+    CommitProtocol::Unordered,
+];
+
+/// What of a family may change while threads write.
+const CHANGES: &[(&str, &str)] = &[
+    ("write_buffer_size", "65536"),
+    ("write_buffer_size", "200000"),
+    ("level0_file_num_compaction_trigger", "1"),
+    ("level0_file_num_compaction_trigger", "6"),
+    ("target_file_size_base", "10000"),
+    ("max_bytes_for_level_base", "30000"),
+    ("compression", "kZSTD"),
+    ("compression", "kNoCompression"),
+    (
+        "block_based_table_factory",
+        "{block_size=700;checksum=kCRC32c}",
+    ),
+    (
+        "block_based_table_factory",
+        "{filter_policy=bloomfilter:8:false}",
+    ),
+];
+
+/// The options of a database and of its column families.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drawn {
+    protocol: CommitProtocol,
+    memtable: &'static str,
+    database: String,
+    family: String,
+    /// Bytes of the block cache.
+    cache: usize,
+}
+
+impl Drawn {
+    /// Those of `seed`.
+    pub fn new(seed: u64) -> Drawn {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let protocol = *PROTOCOLS.choose(&mut rng).expect("there are some");
+        let memtables = [
+            "art",
+            "skip_list",
+            "vector",
+            "prefix_hash",
+            "hash_linkedlist",
+        ];
+        let memtable = *memtables.choose(&mut rng).expect("there are some");
+        let mut database = pick(&mut rng, DATABASE);
+        // Refused, as RocksDB does.
+        if protocol == CommitProtocol::Pipelined {
+            database.retain(|(name, _)| *name != "atomic_flush");
+        }
+        let family = pick(&mut rng, FAMILY);
+        let mut table = pick(&mut rng, TABLE);
+        let cache = *[8 << 20, 20_000, 0].choose(&mut rng).expect("some");
+        if cache == 0 {
+            table.retain(|(name, _)| *name != "cache_index_and_filter_blocks");
+        }
+        let needs_prefix = memtable.contains("hash");
+        let prefix = match rng.random_range(0..3) {
+            0 if !needs_prefix => String::new(),
+            0 | 1 => "prefix_extractor=fixed:6;".to_owned(),
+            _ => "prefix_extractor=capped:7;".to_owned(),
+        };
+        Drawn {
+            protocol,
+            memtable,
+            database: text(&database),
+            family: format!(
+                "{prefix}{};block_based_table_factory={{{}}}",
+                text(&family),
+                text(&table)
+            ),
+            cache,
+        }
+    }
+
+    /// These options for a database in `fs`.
+    ///
+    /// # Errors
+    /// Text that this engine does not take.
+    pub fn options(&self, fs: Arc<dyn Fs>) -> Result<Options, Error> {
+        let mut base = Options::default();
+        base.create_if_missing(true);
+        base.create_missing_column_families(true);
+        let mut table = whitewater::BlockBasedOptions::default();
+        match self.cache {
+            0 => table.disable_cache(),
+            bytes => table.set_block_cache(&whitewater::Cache::new_lru_cache(bytes)),
+        }
+        base.set_block_based_table_factory(&table);
+        let mut o =
+            base.get_options_from_string(format!("{SMALL};{};{}", self.database, self.family))?;
+        o.set_fs(fs);
+        o.set_commit_protocol(self.protocol);
+        o.set_memtable_factory(match self.memtable {
+            "skip_list" => MemtableFactory::SkipList,
+            "vector" => MemtableFactory::Vector,
+            "prefix_hash" => MemtableFactory::HashSkipList {
+                bucket_count: 100,
+                height: 4,
+                branching_factor: 4,
+            },
+            "hash_linkedlist" => MemtableFactory::HashLinkList { bucket_count: 100 },
+            _ => MemtableFactory::Art,
+        });
+        o.set_merge_operator_associative("stress.last", |_, existing, operands| {
+            let last = operands.iter().last().or(existing);
+            last.map(<[u8]>::to_vec)
+        });
+        Ok(o)
+    }
+
+    /// Whether snapshots never change: with every protocol but unordered commit.
+    pub fn is_strict(&self) -> bool {
+        self.protocol != CommitProtocol::Unordered
+    }
+
+    /// Something to change at run time.
+    pub fn change(rng: &mut impl Rng) -> (&'static str, &'static str) {
+        *CHANGES.choose(rng).expect("there are some")
+    }
+}
+
+impl fmt::Display for Drawn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:?}, {}, cache {}; {};{}",
+            self.protocol, self.memtable, self.cache, self.database, self.family
+        )
+    }
+}
+
+/// A shape by chance for `threads` threads.
+pub fn shape(seed: u64, threads: u32) -> Shape {
+    let mut rng = StdRng::seed_from_u64(seed ^ 0x5a5a);
+    Shape {
+        families: rng.random_range(1..=4),
+        keys: *[200, 1000, 4000].choose(&mut rng).expect("some"),
+        threads,
+        max_value: *[200, 2000, 40_000].choose(&mut rng).expect("some"),
+    }
+}
+
+/// A value of each, those that are not the default.
+fn pick(rng: &mut StdRng, choices: &[Choice]) -> Vec<(&'static str, &'static str)> {
+    let drawn = choices.iter().map(|(name, values)| {
+        let value = values.choose(rng).expect("each has some");
+        (*name, *value, values[0])
+    });
+    let others = drawn.filter(|(_, value, default)| value != default);
+    others.map(|(name, value, _)| (name, value)).collect()
+}
+
+fn text(drawn: &[(&str, &str)]) -> String {
+    let parts: Vec<_> = drawn
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    parts.join(";")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use whitewater::fs::mem::MemFs;
+    use whitewater::{DBWithThreadMode, MultiThreaded};
+
+    #[test]
+    fn whatever_is_drawn_opens() {
+        let mut seen = std::collections::BTreeSet::new();
+        for seed in 0..300 {
+            let drawn = Drawn::new(seed);
+            assert_eq!(drawn, Drawn::new(seed));
+            seen.insert((format!("{:?}", drawn.protocol), drawn.memtable));
+            let o = drawn.options(Arc::new(MemFs::new()));
+            let o = o.unwrap_or_else(|e| panic!("{drawn}: {e}"));
+            let names = ["default", "family1"];
+            DBWithThreadMode::<MultiThreaded>::open_cf_with_opts(
+                &o,
+                "/db",
+                names.map(|name| (name, o.clone())),
+            )
+            .unwrap_or_else(|e| panic!("{drawn}: {e}"));
+        }
+        assert_eq!(seen.len(), 20);
+    }
+}

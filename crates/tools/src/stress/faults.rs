@@ -1,0 +1,207 @@
+//! File systems that fail.
+//!
+//! A round is a database in memory, whose operations fail by chance while threads
+//! work on it. Calls may fail then, but not lie; once nothing fails any more, reads
+//! work again on the same database, and the next opening finds what was
+//! acknowledged, and of all else each write as a whole or not at all.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
+use whitewater::fs::mem::MemFs;
+
+use super::args::Args;
+use super::draw::{self, Drawn};
+use super::journal::Nobody;
+use super::model::{Expected, Shape, Slot, Version};
+use super::store::{self, Db};
+use super::worker::{Legacy, Site, Stop, Worker};
+
+/// Lives of one database.
+const LIVES: u64 = 4;
+/// Openings that may fail, one after the other.
+const OPENINGS: usize = 5;
+const DIR: &str = "/stress/db";
+
+/// One round. Returns how many failures were injected.
+///
+/// # Errors
+/// What must not happen, and how it came to pass.
+pub fn round(args: &Args, round: u64) -> Result<u64, String> {
+    let seed = args.seed.wrapping_mul(1_000_003).wrapping_add(round);
+    let mut rng = StdRng::seed_from_u64(seed ^ 0x6661_756c);
+    let mut life = Life {
+        shape: draw::shape(seed, args.threads),
+        memory: MemFs::new(),
+        content: BTreeMap::new(),
+        next: 0,
+    };
+    let mut injected = 0;
+    for _ in 0..LIVES {
+        let drawn = Drawn::new(rng.random());
+        let rules = rules(&mut rng);
+        let said = format!("{rules:?}, {drawn}");
+        let lived = life.live(args, &drawn, rules, &mut rng);
+        injected += lived.map_err(|what| format!("{what}\nwith {said}"))?;
+    }
+    Ok(injected)
+}
+
+/// A database that is opened again and again.
+struct Life {
+    shape: Shape,
+    memory: MemFs,
+    content: BTreeMap<Slot, Version>,
+    next: Version,
+}
+
+impl Life {
+    fn live(
+        &mut self,
+        args: &Args,
+        drawn: &Drawn,
+        rules: Vec<Rule>,
+        rng: &mut StdRng,
+    ) -> Result<u64, String> {
+        let faults = FaultFs::new(Arc::new(self.memory.clone()));
+        let from_the_start = rng.random_bool(0.3);
+        if from_the_start {
+            add(&faults, &rules);
+        }
+        let db = self.open(&faults, drawn)?;
+        if !from_the_start {
+            add(&faults, &rules);
+        }
+        let seed = rng.random();
+        let left = self.work(args, &db, &faults, drawn, seed)?;
+        let injected = faults.injected().len() as u64;
+        drop(db);
+        let mut expected = Expected::default();
+        for (thread, legacy) in (0..).zip(&left) {
+            let shape = self.shape;
+            expected.merge(&legacy.mine, |slot| shape.owner(slot) == thread);
+            self.next = self.next.max(legacy.next);
+        }
+        // The process dies; with it what only it had.
+        self.memory = self.memory.crash_clone(1.0, 0);
+        let db = store::open(
+            Path::new(DIR),
+            Arc::new(self.memory.clone()),
+            drawn,
+            self.shape,
+        );
+        let db = db.map_err(|e| format!("opening after failures: {e}"))?;
+        let after = |e| format!("after failures: {e}");
+        self.content = store::check(&db, self.shape, &expected).map_err(after)?;
+        let mut torn = left.iter().flat_map(|legacy| &legacy.torn);
+        torn.try_for_each(|torn| torn.check(&self.content))
+            .map_err(after)?;
+        Ok(injected)
+    }
+
+    /// The database, opened as often as it takes.
+    fn open(&self, faults: &FaultFs, drawn: &Drawn) -> Result<Db, String> {
+        let open = || store::open(Path::new(DIR), Arc::new(faults.clone()), drawn, self.shape);
+        for _ in 0..OPENINGS {
+            if let Ok(db) = open() {
+                return Ok(db);
+            }
+        }
+        faults.clear_rules();
+        open().map_err(|e| format!("opening where nothing fails any more: {e}"))
+    }
+
+    /// Lets threads work, and checks what they know once nothing fails any more.
+    fn work(
+        &self,
+        args: &Args,
+        db: &Db,
+        faults: &FaultFs,
+        drawn: &Drawn,
+        seed: u64,
+    ) -> Result<Vec<Legacy>, String> {
+        let site = |faulty| Site {
+            db,
+            dir: Path::new(DIR),
+            fs: Arc::new(faults.clone()),
+            drawn,
+            shape: self.shape,
+            journal: &Nobody,
+            faulty,
+        };
+        let (failing, sound) = (site(true), site(false));
+        let work = |thread| -> Result<Worker<'_>, Stop> {
+            let mine = Expected::exactly(&self.content);
+            let mut worker = Worker::new(&failing, thread, seed, mine, self.next)?;
+            (0..args.ops).try_for_each(|_| worker.step())?;
+            Ok(worker)
+        };
+        let workers: Vec<_> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..args.threads)
+                .map(|thread| scope.spawn(move || work(thread)))
+                .collect();
+            let ended = threads.into_iter().map(|thread| match thread.join() {
+                Ok(Ok(worker)) => Ok(worker),
+                Ok(Err(Stop::Wrong(what))) => Err(what),
+                Ok(Err(Stop::Alone)) => Err("nobody listens".to_owned()),
+                Err(_) => Err("a thread panicked".to_owned()),
+            });
+            ended.collect::<Result<_, _>>()
+        })?;
+        faults.clear_rules();
+        let ended = workers.into_iter().map(|worker| {
+            let mut worker = worker.move_to(&sound);
+            worker
+                .check_all()
+                .map_err(|e| format!("where nothing fails any more: {e}"))?;
+            Ok(worker.retire())
+        });
+        ended.collect()
+    }
+}
+
+fn add(faults: &FaultFs, rules: &[Rule]) {
+    for rule in rules {
+        faults.add_rule(rule.clone());
+    }
+}
+
+/// What fails, by chance: one thing often, or a few rarely.
+fn rules(rng: &mut StdRng) -> Vec<Rule> {
+    let kinds = [
+        OpSet::WRITES,
+        OpSet::READS,
+        OpSet::ALL,
+        OpSet::of(&[FaultOp::Sync, FaultOp::SyncDir]),
+        OpSet::of(&[FaultOp::Append, FaultOp::Extend]),
+        OpSet::of(&[FaultOp::Rename, FaultOp::Create, FaultOp::Remove]),
+        OpSet::of(&[FaultOp::ReadAt]),
+    ];
+    let paths = ["", "", "", ".log", ".sst", "MANIFEST", "CURRENT", "OPTIONS"];
+    let count = rng.random_range(1..=3);
+    let rules = (0..count).map(|_| Rule {
+        ops: *kinds.choose(rng).expect("some"),
+        path: match *paths.choose(rng).expect("some") {
+            "" => PathMatch::Any,
+            part => PathMatch::Contains(part.to_owned()),
+        },
+        when: match rng.random_bool(0.5) {
+            true => When::Nth(rng.random_range(1..2000)),
+            false => When::Chance {
+                probability: *[0.1, 0.01, 0.001].choose(rng).expect("some"),
+                seed: rng.random(),
+            },
+        },
+        fault: *[Fault::Eio, Fault::Enospc, Fault::ShortWrite]
+            .choose(rng)
+            .expect("some"),
+        sticky: rng.random_bool(0.2),
+    });
+    rules.collect()
+}

@@ -1,0 +1,130 @@
+//! Who is told of each write before it begins and after it ended.
+//!
+//! As lines of text, one system call each, to a process that outlives the writer:
+//! what was handed to a pipe arrives, whatever becomes of the process.
+
+use super::model::Change;
+use std::fmt::{self, Write as _};
+use std::io::{self, Write};
+use std::str::FromStr;
+
+/// The bytes that a pipe takes or refuses as a whole. POSIX asks for 512; Linux
+/// has 4096.
+const ATOMIC: usize = 4096;
+
+/// What a thread says of its writes. It has one at a time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    /// The database is open.
+    Open,
+    /// A write begins.
+    Begin(u32, Vec<Change>),
+    /// The write of that thread was acknowledged, or not.
+    End(u32, bool),
+    /// Something that must never happen.
+    Wrong(String),
+    /// All threads have done what they were asked for.
+    Done,
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Entry::Open => f.write_str("open"),
+            Entry::Begin(thread, changes) => {
+                write!(f, "begin {thread}")?;
+                changes.iter().try_for_each(|change| write!(f, " {change}"))
+            }
+            Entry::End(thread, true) => write!(f, "acked {thread}"),
+            Entry::End(thread, false) => write!(f, "failed {thread}"),
+            Entry::Wrong(what) => write!(f, "wrong {}", what.replace('\n', "; ")),
+            Entry::Done => f.write_str("done"),
+        }
+    }
+}
+
+impl FromStr for Entry {
+    type Err = String;
+
+    fn from_str(line: &str) -> Result<Entry, String> {
+        let (kind, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let number = |text: &str| text.parse().map_err(|e| format!("{line:?}: {e}"));
+        Ok(match kind {
+            "open" => Entry::Open,
+            "begin" => {
+                let mut words = rest.split(' ');
+                let thread = number(words.next().unwrap_or_default())?;
+                Entry::Begin(thread, words.map(str::parse).collect::<Result<_, _>>()?)
+            }
+            "acked" => Entry::End(number(rest)?, true),
+            "failed" => Entry::End(number(rest)?, false),
+            "wrong" => Entry::Wrong(rest.to_owned()),
+            "done" => Entry::Done,
+            _ => return Err(format!("no entry: {line:?}")),
+        })
+    }
+}
+
+/// Takes entries, from any thread. What is taken before a call returns is never
+/// lost.
+pub trait Journal: Sync {
+    /// Takes one entry.
+    ///
+    /// # Errors
+    /// Nobody is there to take it: the work is to end.
+    fn put(&self, entry: Entry) -> io::Result<()>;
+}
+
+/// Standard output, which another process reads.
+#[derive(Debug, Default)]
+pub struct Pipe;
+
+impl Journal for Pipe {
+    fn put(&self, entry: Entry) -> io::Result<()> {
+        let mut line = String::new();
+        let _ = writeln!(line, "{entry}");
+        debug_assert!(line.len() <= ATOMIC || matches!(entry, Entry::Wrong(_)));
+        let mut out = io::stdout().lock();
+        out.write_all(line.as_bytes())?;
+        out.flush()
+    }
+}
+
+/// Takes everything, and keeps nothing: for threads that come to their ends, and
+/// know it all themselves.
+#[derive(Debug, Default)]
+pub struct Nobody;
+
+impl Journal for Nobody {
+    fn put(&self, _entry: Entry) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::Slot;
+    use super::*;
+
+    #[test]
+    fn entries_survive_their_text() {
+        let change = |key, held| Change {
+            slot: Slot { family: 1, key },
+            held,
+        };
+        for entry in [
+            Entry::Open,
+            Entry::Begin(3, vec![change(7, None), change(8, Some(9))]),
+            Entry::Begin(0, Vec::new()),
+            Entry::End(2, true),
+            Entry::End(2, false),
+            Entry::Wrong("one two".to_owned()),
+            Entry::Done,
+        ] {
+            assert_eq!(entry.to_string().trim_end().parse(), Ok(entry));
+        }
+        // What a killed writer leaves half written is none.
+        assert!("beg".parse::<Entry>().is_err());
+        assert!("begin 1 0/1=2 0/".parse::<Entry>().is_err());
+    }
+}

@@ -1,0 +1,282 @@
+//! Processes that are killed.
+//!
+//! A round is a process that opens the database, works on it with several threads,
+//! tells of each write before it begins and after it ended, and is killed at some
+//! moment, also while it still recovers from the last time. This process keeps what
+//! it was told, and then looks for it.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use whitewater::fs::os::OsFs;
+
+use super::args::Args;
+use super::draw::{self, Drawn};
+use super::journal::{Entry, Journal, Pipe};
+use super::model::{Change, Expected, Shape, Slot, Torn, Version};
+use super::store;
+use super::worker::{Site, Stop, Worker};
+
+/// Rounds that one database lives.
+const ROUNDS: u64 = 12;
+
+/// What this process knows of the database.
+#[derive(Debug, Default)]
+struct Keeper {
+    expected: Expected,
+    /// Writes that were not heard of again, by thread.
+    pending: BTreeMap<u32, Vec<Change>>,
+    next: Version,
+    acked: u64,
+    opened: bool,
+    done: bool,
+    wrong: Option<String>,
+}
+
+impl Keeper {
+    fn take(&mut self, entry: Entry) {
+        match entry {
+            Entry::Open => self.opened = true,
+            Entry::Begin(thread, changes) => {
+                let versions = changes.iter().filter_map(|c| c.held);
+                self.next = versions.chain([self.next]).max().unwrap_or_default();
+                self.pending.insert(thread, changes);
+            }
+            Entry::End(thread, acked) => {
+                let changes = self.pending.remove(&thread).unwrap_or_default();
+                if acked {
+                    self.expected.apply(&changes);
+                    self.acked += 1;
+                } else {
+                    self.expected.doubt(&changes);
+                }
+            }
+            Entry::Wrong(what) => self.wrong = Some(what),
+            Entry::Done => self.done = true,
+        }
+    }
+
+    /// What may be found: the writes that nobody heard of again may be there, each
+    /// as a whole.
+    fn at_death(&mut self) -> Vec<Torn> {
+        let pending = std::mem::take(&mut self.pending);
+        let before = self.expected.clone();
+        for changes in pending.values() {
+            self.expected.doubt(changes);
+        }
+        pending
+            .into_values()
+            .map(|changes| Torn::new(&before, &changes))
+            .collect()
+    }
+}
+
+/// One round after the other on databases in `dir`. Returns how many writes were
+/// acknowledged.
+///
+/// # Errors
+/// What must not happen, and how it came to pass.
+pub fn round(args: &Args, dir: &Path, round: u64, kept: &mut Kept) -> Result<u64, String> {
+    let life = round / ROUNDS;
+    let shape = draw::shape(args.seed.wrapping_add(life), args.threads);
+    let db_dir = dir.join("db");
+    if round.is_multiple_of(ROUNDS) {
+        *kept = Kept::default();
+        if db_dir.exists() {
+            std::fs::remove_dir_all(&db_dir).map_err(|e| format!("{}: {e}", db_dir.display()))?;
+        }
+    }
+    let mut keeper = Keeper {
+        expected: Expected::exactly(&kept.content),
+        next: kept.next,
+        ..Keeper::default()
+    };
+    let mut rng = StdRng::seed_from_u64(args.seed.wrapping_add(round) ^ 0x6b69_6c6c);
+    let time = Duration::from_micros(rng.random_range(0..args.life * 1000));
+    live(args, dir, round, time, &mut keeper)?;
+    if let Some(what) = keeper.wrong {
+        return Err(what);
+    }
+    let torn = keeper.at_death();
+    // With other options than those of the dead.
+    let drawn = Drawn::new(seed(args, round) ^ 0x7665_7269);
+    let fail = |e| format!("after {time:?}, opened with {drawn}: {e}");
+    let db = store::open(&db_dir, Arc::new(OsFs), &drawn, shape);
+    let db = db.map_err(|e| fail(e.to_string()))?;
+    let content = store::check(&db, shape, &keeper.expected).map_err(fail)?;
+    torn.iter()
+        .try_for_each(|t| t.check(&content))
+        .map_err(fail)?;
+    *kept = Kept {
+        content,
+        next: keeper.next,
+    };
+    Ok(keeper.acked)
+}
+
+/// What is known between two rounds.
+#[derive(Debug, Default)]
+pub struct Kept {
+    content: BTreeMap<Slot, Version>,
+    next: Version,
+}
+
+fn seed(args: &Args, round: u64) -> u64 {
+    args.seed.wrapping_mul(1_000_003).wrapping_add(round)
+}
+
+/// Lets a process work for `time`, listens to it and kills it.
+fn live(
+    args: &Args,
+    dir: &Path,
+    round: u64,
+    time: Duration,
+    keeper: &mut Keeper,
+) -> Result<(), String> {
+    let cannot = |what: &str, e: io::Error| format!("{what}: {e}");
+    let program = std::env::current_exe().map_err(|e| cannot("this program", e))?;
+    let mut child = Command::new(program)
+        .args(["--worker", "--kill"])
+        .args(["--seed", &args.seed.to_string()])
+        .args(["--rounds", &round.to_string()])
+        .args(["--threads", &args.threads.to_string()])
+        .arg("--dir")
+        .arg(dir)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|e| cannot("a process", e))?;
+    let (input, output) = pipes(&mut child);
+    tell(input, keeper).map_err(|e| cannot("telling a process what it has", e))?;
+    let heard = thread::scope(|scope| {
+        let listener = scope.spawn(|| listen(output, keeper));
+        thread::sleep(time);
+        child.kill().map_err(|e| cannot("killing a process", e))?;
+        let status = child
+            .wait()
+            .map_err(|e| cannot("waiting for a process", e))?;
+        listener
+            .join()
+            .map_err(|_| "the listener panicked".to_owned())??;
+        Ok::<_, String>(status)
+    })?;
+    // Killed by this one, or as it should: by nobody else.
+    match heard.success() || keeper.wrong.is_some() || is_kill(heard) {
+        true => Ok(()),
+        false => Err(format!("the process ended by itself: {heard}")),
+    }
+}
+
+fn is_kill(status: std::process::ExitStatus) -> bool {
+    use std::os::unix::process::ExitStatusExt;
+    status.signal() == Some(nix::sys::signal::Signal::SIGKILL as i32)
+}
+
+fn pipes(child: &mut Child) -> (ChildStdin, ChildStdout) {
+    let input = child.stdin.take().expect("it was piped");
+    (input, child.stdout.take().expect("it was piped"))
+}
+
+fn tell(input: ChildStdin, keeper: &Keeper) -> io::Result<()> {
+    let mut input = BufWriter::new(input);
+    writeln!(input, "{}", keeper.next)?;
+    for change in keeper.expected.changes() {
+        writeln!(input, "{change}")?;
+    }
+    input.flush()
+}
+
+/// Takes all that a process says until it ends. A line that it did not finish was
+/// not said.
+fn listen(output: ChildStdout, keeper: &mut Keeper) -> Result<(), String> {
+    let mut output = BufReader::new(output);
+    let mut line = String::new();
+    loop {
+        line.clear();
+        let read = output
+            .read_line(&mut line)
+            .map_err(|e| format!("listening: {e}"))?;
+        match line.strip_suffix('\n') {
+            Some(whole) => keeper.take(whole.parse()?),
+            None if read == 0 || !line.is_empty() => return Ok(()),
+            None => {}
+        }
+    }
+}
+
+/// The life of a process that is going to be killed.
+///
+/// # Errors
+/// What must not happen, told already.
+pub fn work(args: &Args, dir: &Path) -> Result<(), String> {
+    let round = args.rounds;
+    let result = begin(args, dir, round);
+    if let Err(what) = &result {
+        // Nobody to tell is no reason to fail differently.
+        let _ = Pipe.put(Entry::Wrong(what.clone()));
+    }
+    result
+}
+
+fn begin(args: &Args, dir: &Path, round: u64) -> Result<(), String> {
+    let mut lines = io::stdin().lines();
+    let mut line = || {
+        lines
+            .next()
+            .transpose()
+            .map_err(|e| format!("listening: {e}"))
+    };
+    let first = line()?.unwrap_or_default();
+    let next: Version = first.parse().map_err(|e| format!("{first:?}: {e}"))?;
+    let mut changes = Vec::new();
+    while let Some(line) = line()? {
+        changes.push(line.parse()?);
+    }
+    let mut known = Expected::default();
+    known.apply(&changes);
+
+    let shape: Shape = draw::shape(args.seed.wrapping_add(round / ROUNDS), args.threads);
+    let drawn = Drawn::new(seed(args, round));
+    let db_dir = dir.join("db");
+    let db = store::open(&db_dir, Arc::new(OsFs), &drawn, shape);
+    let db = db.map_err(|e| format!("opening with {drawn}: {e}"))?;
+    let _ = Pipe.put(Entry::Open);
+    let site = Site {
+        db: &db,
+        dir: &db_dir,
+        fs: Arc::new(OsFs),
+        drawn: &drawn,
+        shape,
+        journal: &Pipe,
+        faulty: false,
+    };
+    thread::scope(|scope| {
+        for thread in 0..args.threads {
+            let (site, known) = (&site, known.clone());
+            scope.spawn(move || {
+                let seed = seed(args, round) ^ 0x776f_726b;
+                let run = || -> Result<(), Stop> {
+                    let mut worker = Worker::new(site, thread, seed, known, next)?;
+                    loop {
+                        worker.step()?;
+                    }
+                };
+                if let Err(Stop::Wrong(what)) = run() {
+                    let _ = Pipe.put(Entry::Wrong(format!(
+                        "thread {thread}, {drawn}: {what}",
+                        drawn = site.drawn
+                    )));
+                    std::process::exit(1);
+                }
+            });
+        }
+    });
+    Ok(())
+}

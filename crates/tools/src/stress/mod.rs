@@ -1,0 +1,120 @@
+//! `stress`: attacks the engine until something gives.
+//!
+//! * [`kill`]: processes that are killed, and what they leave
+//! * [`faults`]: file systems that fail
+//!
+//! Beneath them: [`args`] (the command line), [`draw`] (options by chance), [`model`]
+//! (keys, values and what is known of them), [`worker`] (what a thread does),
+//! [`journal`] (who is told of it), [`store`] (opening, and reading everything).
+
+pub mod args;
+pub mod draw;
+pub mod faults;
+pub mod journal;
+pub mod kill;
+pub mod model;
+pub mod store;
+pub mod worker;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+
+use args::Args;
+
+/// Runs the command line `args`, whose first is the program's name. Fails with 1
+/// when something gave, with 2 when the command line is none.
+pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
+    let args = Args::parse_from(args);
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(what) => {
+            eprintln!("{what}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// A way to attack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Kill,
+    Faults,
+}
+
+impl Mode {
+    /// Those asked for, or all.
+    fn asked(args: &Args) -> Vec<Mode> {
+        let all = [(Mode::Kill, args.kill), (Mode::Faults, args.faults)];
+        let none = !all.iter().any(|(_, asked)| *asked);
+        let asked = all.into_iter().filter(|(_, asked)| *asked || none);
+        asked.map(|(mode, _)| mode).collect()
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Mode::Kill => "kill",
+            Mode::Faults => "faults",
+        }
+    }
+
+    /// What its rounds count.
+    fn counts(self) -> &'static str {
+        match self {
+            Mode::Kill => "writes acknowledged",
+            Mode::Faults => "failures injected",
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<(), String> {
+    let temporary = tempfile::Builder::new().prefix("stress.").tempdir();
+    let mut temporary = temporary.map_err(|e| format!("a temporary directory: {e}"))?;
+    let dir = args.dir.clone();
+    let dir = dir.unwrap_or_else(|| temporary.path().to_owned());
+    std::fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+    if args.worker {
+        return kill::work(args, &dir);
+    }
+    let begun = Instant::now();
+    let modes = Mode::asked(args);
+    let mut counted = vec![0; modes.len()];
+    let mut kept = kill::Kept::default();
+    let mut rounds = 0;
+    while rounds < args.rounds && begun.elapsed() < Duration::from_secs(args.seconds) {
+        for (mode, counted) in modes.iter().zip(&mut counted) {
+            let round = match mode {
+                Mode::Kill => kill::round(args, &dir, rounds, &mut kept),
+                Mode::Faults => faults::round(args, rounds),
+            };
+            match round {
+                Ok(count) => *counted += count,
+                Err(what) => {
+                    temporary.disable_cleanup(true);
+                    return Err(failure(args, *mode, rounds, &dir, &what));
+                }
+            }
+        }
+        rounds += 1;
+    }
+    for (mode, counted) in modes.iter().zip(counted) {
+        let (name, counts) = (mode.name(), mode.counts());
+        println!("{name}: {rounds} rounds, {counted} {counts}, nothing wrong");
+    }
+    Ok(())
+}
+
+fn failure(args: &Args, mode: Mode, round: u64, dir: &Path, what: &str) -> String {
+    let mut text = format!("{} round {round}: {what}\n", mode.name());
+    if mode == Mode::Kill {
+        text += &format!("the database is in {}\n", dir.display());
+    }
+    text += &format!("again: stress --{} --seed={}", mode.name(), args.seed);
+    text + &format!(
+        " --threads={} --life={} --ops={}",
+        args.threads, args.life, args.ops
+    )
+}
