@@ -20,8 +20,9 @@
 //!   directory before renaming it: `sync_dir` does not find operations made
 //!   under an older name.
 //!
-//! The death of the process alone loses nothing that was written: that is
-//! [`MemFs::crash_clone`] with everything kept.
+//! The death of the process alone loses nothing that was written:
+//! [`MemFs::after_kill`]. That is [`MemFs::crash_clone`] with everything kept where
+//! no sync has failed.
 //!
 //! Lock order: names, then one file's content.
 
@@ -29,7 +30,7 @@ mod content;
 mod shared;
 mod tree;
 
-use self::content::MemFile;
+use self::content::{Content, MemFile};
 use self::shared::MemShared;
 use self::tree::{DirOp, Names, Node, Tree};
 use super::{
@@ -86,6 +87,40 @@ impl fmt::Debug for MemFs {
     }
 }
 
+/// A file system with the files of `tree`, each with what `left` makes of it.
+fn copy_of(tree: &Tree, mut left: impl FnMut(&Content) -> Content) -> MemFs {
+    // Hard links stay links: each file is copied once.
+    let mut copies: BTreeMap<*const MemFile, Arc<MemFile>> = BTreeMap::new();
+    let mut copied = Tree::new();
+    for (path, node) in tree {
+        for dir in path.ancestors().skip(1).filter(|d| d.parent().is_some()) {
+            copied.insert(dir.to_path_buf(), Node::Dir);
+        }
+        let node = match node {
+            Node::Dir => Node::Dir,
+            Node::File(file) => {
+                let copy = copies.entry(Arc::as_ptr(file)).or_insert_with(|| {
+                    let content = RwLock::new(left(&file.content.read()));
+                    Arc::new(MemFile { content })
+                });
+                Node::File(copy.clone())
+            }
+        };
+        copied.insert(path.clone(), node);
+    }
+    let names = Names {
+        durable: copied.clone(),
+        current: copied,
+        pending: Vec::new(),
+    };
+    MemFs {
+        shared: Arc::new(Shared {
+            names: RwLock::new(names),
+            ..Shared::default()
+        }),
+    }
+}
+
 impl MemFs {
     /// An empty file system.
     pub fn new() -> Self {
@@ -94,7 +129,7 @@ impl MemFs {
 
     /// A file system as a power cut at this moment might leave it: all that is
     /// durable, and of the rest each part with probability `keep` (0.0: drop
-    /// all, 1.0: keep all, as when only the process dies). The same `seed` and
+    /// all, 1.0: keep all but bytes whose sync has failed). The same `seed` and
     /// state give the same result, in which everything is durable and nothing
     /// is locked. Handles of this file system stay valid, and its own.
     ///
@@ -109,40 +144,17 @@ impl MemFs {
                 op.apply(&mut tree);
             }
         }
-        // Hard links stay links: each file is copied once.
-        let mut copies: BTreeMap<*const MemFile, Arc<MemFile>> = BTreeMap::new();
-        let mut left = Tree::new();
-        for (path, node) in &tree {
-            for dir in path.ancestors().skip(1).filter(|d| d.parent().is_some()) {
-                left.insert(dir.to_path_buf(), Node::Dir);
-            }
-            let node = match node {
-                Node::Dir => Node::Dir,
-                Node::File(file) => Node::File(
-                    copies
-                        .entry(Arc::as_ptr(file))
-                        .or_insert_with(|| {
-                            let left = file.content.read().after_crash(keep, &mut rng);
-                            Arc::new(MemFile {
-                                content: RwLock::new(left),
-                            })
-                        })
-                        .clone(),
-                ),
-            };
-            left.insert(path.clone(), node);
-        }
-        let names = Names {
-            durable: left.clone(),
-            current: left,
-            pending: Vec::new(),
-        };
-        MemFs {
-            shared: Arc::new(Shared {
-                names: RwLock::new(names),
-                ..Shared::default()
-            }),
-        }
+        copy_of(&tree, |content| content.after_crash(keep, &mut rng))
+    }
+
+    /// A file system as the death of the process at this moment leaves it:
+    /// everything as it could be read, bytes whose sync has failed included.
+    /// Everything in it is durable and nothing is locked.
+    pub fn after_kill(&self) -> MemFs {
+        let names = self.shared.names.write();
+        copy_of(&names.current, |content| {
+            Content::durable(content.data.clone())
+        })
     }
 
     /// Calls `hook` before and after every `sync` and `sync_dir`, on the

@@ -17,6 +17,11 @@ pub struct Args {
     #[arg(long)]
     pub kill: bool,
 
+    /// Cut the power at random (a file system in memory, of which a cut leaves what
+    /// was synced, and any part of the rest).
+    #[arg(long)]
+    pub power_cut: bool,
+
     /// Have operations of the file system fail at random (EIO, ENOSPC, half a
     /// write, a failed sync), in memory.
     #[arg(long)]

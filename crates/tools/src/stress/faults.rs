@@ -34,7 +34,7 @@ const DIR: &str = "/stress/db";
 /// # Errors
 /// What must not happen, and how it came to pass.
 pub fn round(args: &Args, round: u64) -> Result<u64, String> {
-    let seed = args.seed.wrapping_mul(1_000_003).wrapping_add(round);
+    let seed = args.seed.wrapping_add(round);
     let mut rng = StdRng::seed_from_u64(seed ^ 0x6661_756c);
     let mut life = Life {
         shape: draw::shape(seed, args.threads),
@@ -89,7 +89,7 @@ impl Life {
             self.next = self.next.max(legacy.next);
         }
         // The process dies; with it what only it had.
-        self.memory = self.memory.crash_clone(1.0, 0);
+        self.memory = self.memory.after_kill();
         let db = store::open(
             Path::new(DIR),
             Arc::new(self.memory.clone()),
@@ -134,6 +134,7 @@ impl Life {
             shape: self.shape,
             journal: &Nobody,
             faulty,
+            ingests: true,
         };
         let (failing, sound) = (site(true), site(false));
         let work = |thread| -> Result<Worker<'_>, Stop> {

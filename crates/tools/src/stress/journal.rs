@@ -12,6 +12,18 @@ use std::str::FromStr;
 /// has 4096.
 const ATOMIC: usize = 4096;
 
+/// What became of a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It failed: it may be there after the next opening, or not.
+    Failed,
+    /// It was acknowledged: it survives the process.
+    Acked,
+    /// It was acknowledged as synced: it survives the machine, with all that was
+    /// acknowledged before it began.
+    Synced,
+}
+
 /// What a thread says of its writes. It has one at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
@@ -19,8 +31,8 @@ pub enum Entry {
     Open,
     /// A write begins.
     Begin(u32, Vec<Change>),
-    /// The write of that thread was acknowledged, or not.
-    End(u32, bool),
+    /// What became of the write of that thread.
+    End(u32, Outcome),
     /// Something that must never happen.
     Wrong(String),
     /// All threads have done what they were asked for.
@@ -35,8 +47,9 @@ impl fmt::Display for Entry {
                 write!(f, "begin {thread}")?;
                 changes.iter().try_for_each(|change| write!(f, " {change}"))
             }
-            Entry::End(thread, true) => write!(f, "acked {thread}"),
-            Entry::End(thread, false) => write!(f, "failed {thread}"),
+            Entry::End(thread, Outcome::Failed) => write!(f, "failed {thread}"),
+            Entry::End(thread, Outcome::Acked) => write!(f, "acked {thread}"),
+            Entry::End(thread, Outcome::Synced) => write!(f, "synced {thread}"),
             Entry::Wrong(what) => write!(f, "wrong {}", what.replace('\n', "; ")),
             Entry::Done => f.write_str("done"),
         }
@@ -56,8 +69,9 @@ impl FromStr for Entry {
                 let thread = number(words.next().unwrap_or_default())?;
                 Entry::Begin(thread, words.map(str::parse).collect::<Result<_, _>>()?)
             }
-            "acked" => Entry::End(number(rest)?, true),
-            "failed" => Entry::End(number(rest)?, false),
+            "failed" => Entry::End(number(rest)?, Outcome::Failed),
+            "acked" => Entry::End(number(rest)?, Outcome::Acked),
+            "synced" => Entry::End(number(rest)?, Outcome::Synced),
             "wrong" => Entry::Wrong(rest.to_owned()),
             "done" => Entry::Done,
             _ => return Err(format!("no entry: {line:?}")),
@@ -116,8 +130,9 @@ mod tests {
             Entry::Open,
             Entry::Begin(3, vec![change(7, None), change(8, Some(9))]),
             Entry::Begin(0, Vec::new()),
-            Entry::End(2, true),
-            Entry::End(2, false),
+            Entry::End(2, Outcome::Failed),
+            Entry::End(2, Outcome::Acked),
+            Entry::End(2, Outcome::Synced),
             Entry::Wrong("one two".to_owned()),
             Entry::Done,
         ] {

@@ -19,7 +19,7 @@ use whitewater::fs::os::OsFs;
 
 use super::args::Args;
 use super::draw::{self, Drawn};
-use super::journal::{Entry, Journal, Pipe};
+use super::journal::{Entry, Journal, Outcome, Pipe};
 use super::model::{Change, Expected, Shape, Slot, Torn, Version};
 use super::store;
 use super::worker::{Site, Stop, Worker};
@@ -49,13 +49,14 @@ impl Keeper {
                 self.next = versions.chain([self.next]).max().unwrap_or_default();
                 self.pending.insert(thread, changes);
             }
-            Entry::End(thread, acked) => {
+            Entry::End(thread, outcome) => {
                 let changes = self.pending.remove(&thread).unwrap_or_default();
-                if acked {
-                    self.expected.apply(&changes);
-                    self.acked += 1;
-                } else {
-                    self.expected.doubt(&changes);
+                match outcome {
+                    Outcome::Failed => self.expected.doubt(&changes),
+                    Outcome::Acked | Outcome::Synced => {
+                        self.expected.apply(&changes);
+                        self.acked += 1;
+                    }
                 }
             }
             Entry::Wrong(what) => self.wrong = Some(what),
@@ -256,6 +257,7 @@ fn begin(args: &Args, dir: &Path, round: u64) -> Result<(), String> {
         shape,
         journal: &Pipe,
         faulty: false,
+        ingests: true,
     };
     thread::scope(|scope| {
         for thread in 0..args.threads {

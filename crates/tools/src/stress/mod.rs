@@ -1,6 +1,7 @@
 //! `stress`: attacks the engine until something gives.
 //!
 //! * [`kill`]: processes that are killed, and what they leave
+//! * [`cut`]: machines that lose their power
 //! * [`faults`]: file systems that fail
 //!
 //! Beneath them: [`args`] (the command line), [`draw`] (options by chance), [`model`]
@@ -8,6 +9,7 @@
 //! [`journal`] (who is told of it), [`store`] (opening, and reading everything).
 
 pub mod args;
+pub mod cut;
 pub mod draw;
 pub mod faults;
 pub mod journal;
@@ -42,13 +44,18 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Kill,
+    PowerCut,
     Faults,
 }
 
 impl Mode {
     /// Those asked for, or all.
     fn asked(args: &Args) -> Vec<Mode> {
-        let all = [(Mode::Kill, args.kill), (Mode::Faults, args.faults)];
+        let all = [
+            (Mode::Kill, args.kill),
+            (Mode::PowerCut, args.power_cut),
+            (Mode::Faults, args.faults),
+        ];
         let none = !all.iter().any(|(_, asked)| *asked);
         let asked = all.into_iter().filter(|(_, asked)| *asked || none);
         asked.map(|(mode, _)| mode).collect()
@@ -57,6 +64,7 @@ impl Mode {
     fn name(self) -> &'static str {
         match self {
             Mode::Kill => "kill",
+            Mode::PowerCut => "power-cut",
             Mode::Faults => "faults",
         }
     }
@@ -65,6 +73,7 @@ impl Mode {
     fn counts(self) -> &'static str {
         match self {
             Mode::Kill => "writes acknowledged",
+            Mode::PowerCut => "cuts",
             Mode::Faults => "failures injected",
         }
     }
@@ -88,6 +97,7 @@ fn run(args: &Args) -> Result<(), String> {
         for (mode, counted) in modes.iter().zip(&mut counted) {
             let round = match mode {
                 Mode::Kill => kill::round(args, &dir, rounds, &mut kept),
+                Mode::PowerCut => cut::round(args, rounds),
                 Mode::Faults => faults::round(args, rounds),
             };
             match round {
@@ -108,11 +118,18 @@ fn run(args: &Args) -> Result<(), String> {
 }
 
 fn failure(args: &Args, mode: Mode, round: u64, dir: &Path, what: &str) -> String {
-    let mut text = format!("{} round {round}: {what}\n", mode.name());
-    if mode == Mode::Kill {
-        text += &format!("the database is in {}\n", dir.display());
-    }
-    text += &format!("again: stress --{} --seed={}", mode.name(), args.seed);
+    let name = mode.name();
+    let mut text = format!("{name} round {round}: {what}\n");
+    // Rounds of processes come one after the other on one database; all others are
+    // what their seeds say.
+    let seed = match mode {
+        Mode::Kill => {
+            text += &format!("the database is in {}\n", dir.display());
+            args.seed
+        }
+        Mode::PowerCut | Mode::Faults => args.seed.wrapping_add(round),
+    };
+    text += &format!("again, though threads may meet differently: stress --{name} --seed={seed}");
     text + &format!(
         " --threads={} --life={} --ops={}",
         args.threads, args.life, args.ops

@@ -19,7 +19,7 @@ use whitewater::{
 };
 
 use super::draw::Drawn;
-use super::journal::{Entry, Journal};
+use super::journal::{Entry, Journal, Outcome};
 use super::model::{Change, Expected, Shape, Slot, Torn, Version};
 use super::store::{self, Db, total};
 
@@ -59,6 +59,8 @@ pub struct Site<'a> {
     pub journal: &'a dyn Journal,
     /// Whether operations may fail: the file system injects errors.
     pub faulty: bool,
+    /// Whether tables are ingested, which survive the writes before them.
+    pub ingests: bool,
 }
 
 /// A thread that works.
@@ -128,7 +130,7 @@ impl<'a> Worker<'a> {
             0..450 => self.write_one(),
             450..600 => self.write_batch(),
             600..620 => self.delete_range(),
-            620..625 => self.ingest(),
+            620..625 if self.site.ingests => self.ingest(),
             625..825 => Ok(self.get()?),
             825..875 => Ok(self.get_many()?),
             875..945 => Ok(self.scan()?),
@@ -139,7 +141,7 @@ impl<'a> Worker<'a> {
             965..980 => Ok(self.check_snapshot()?),
             980..986 => self.maintain("flush", |w| w.site.db.flush_cf(&w.family())),
             986..989 => self.maintain("compaction", Self::compact),
-            989..993 => self.maintain("flush of the log", |w| w.site.db.flush_wal(w.rng.random())),
+            989..993 => self.sync_log(),
             993..998 => self.maintain("change of options", Self::set_options),
             998 if self.site.faulty => self.maintain("resumption", |w| w.site.db.resume()),
             _ => Ok(self.checkpoint()?),
@@ -208,21 +210,40 @@ impl<'a> Worker<'a> {
         self.next
     }
 
-    fn write_options(&mut self) -> WriteOptions {
+    fn write_options(sync: bool) -> WriteOptions {
         let mut o = WriteOptions::default();
-        o.set_sync(self.rng.random_bool(0.03));
+        o.set_sync(sync);
         o
     }
 
-    /// Tells of `changes`, makes them, and tells how that went.
+    /// Makes `changes`, if there are any; now and then synced.
     fn commit(
         &mut self,
         changes: Vec<Change>,
+        make: impl FnOnce(&mut Self, &[Change], bool) -> Result<(), Error>,
+    ) -> Result<(), Stop> {
+        match changes.is_empty() {
+            true => Ok(()),
+            false => {
+                let sync = self.rng.random_bool(0.03);
+                self.record(changes, sync, |w, changes| make(w, changes, sync))
+            }
+        }
+    }
+
+    /// Makes durable what was written: a write of nothing that is synced.
+    fn sync_log(&mut self) -> Result<(), Stop> {
+        let sync = self.rng.random();
+        self.record(Vec::new(), sync, |w, _| w.site.db.flush_wal(sync))
+    }
+
+    /// Tells of `changes`, makes them, and tells how that went.
+    fn record(
+        &mut self,
+        changes: Vec<Change>,
+        sync: bool,
         make: impl FnOnce(&mut Self, &[Change]) -> Result<(), Error>,
     ) -> Result<(), Stop> {
-        if changes.is_empty() {
-            return Ok(());
-        }
         let journal = self.site.journal;
         let put = |entry| journal.put(entry).map_err(|_| Stop::Alone);
         put(Entry::Begin(self.thread, changes.clone()))?;
@@ -236,7 +257,12 @@ impl<'a> Worker<'a> {
             }
             Err(e) => return Err(Stop::Wrong(format!("write of {changes:?}: {e}"))),
         }
-        put(Entry::End(self.thread, made.is_ok()))
+        let outcome = match (made, sync) {
+            (Err(_), _) => Outcome::Failed,
+            (Ok(()), false) => Outcome::Acked,
+            (Ok(()), true) => Outcome::Synced,
+        };
+        put(Entry::End(self.thread, outcome))
     }
 
     /// What may be done with `slot`: how, and what it holds then.
@@ -262,8 +288,8 @@ impl<'a> Worker<'a> {
         let Some((how, change)) = self.change(slot) else {
             return Ok(());
         };
-        self.commit(vec![change], |w, _| {
-            let (db, shape, o) = (w.site.db, w.site.shape, w.write_options());
+        self.commit(vec![change], |w, _, sync| {
+            let (db, shape, o) = (w.site.db, w.site.shape, Self::write_options(sync));
             let (cf, key) = (w.of(slot), slot.bytes());
             let value = change
                 .held
@@ -308,9 +334,8 @@ impl<'a> Worker<'a> {
             }
             changes.push(change);
         }
-        self.commit(changes, |w, _| {
-            let o = w.write_options();
-            w.site.db.write_opt(batch, &o)
+        self.commit(changes, |w, _, sync| {
+            w.site.db.write_opt(batch, &Self::write_options(sync))
         })
     }
 
@@ -331,17 +356,17 @@ impl<'a> Worker<'a> {
     fn delete_range(&mut self) -> Result<(), Stop> {
         let row = self.row();
         let gone = row.iter().map(|&slot| Change { slot, held: None });
-        self.commit(gone.collect(), |w, changes| {
+        self.commit(gone.collect(), |w, changes, sync| {
             let from = changes[0].slot;
             let last = changes[changes.len() - 1].slot;
             let to = Slot {
                 key: last.key + 1,
                 ..last
             };
-            let (cf, o) = (Arc::clone(w.of(from)), w.write_options());
+            let (cf, o) = (w.of(from), Self::write_options(sync));
             w.site
                 .db
-                .delete_range_cf_opt(&cf, from.bytes(), to.bytes(), &o)
+                .delete_range_cf_opt(cf, from.bytes(), to.bytes(), &o)
         })
     }
 
@@ -354,7 +379,7 @@ impl<'a> Worker<'a> {
         }
         let name = format!("ingest-{}.sst", self.thread);
         let file = self.site.dir.with_file_name(name);
-        self.commit(changes, |w, changes| {
+        self.commit(changes, |w, changes, _| {
             let options = w.site.drawn.options(Arc::clone(&w.site.fs))?;
             if w.site.fs.exists(&file)? {
                 w.site.fs.remove(&file)?;

@@ -81,6 +81,15 @@ impl Engine {
             self.deletions.replaced_logs.lock().extend(logs);
             return;
         }
+        if logs.is_empty() {
+            return;
+        }
+        if let Err(e) = self.track_deleted(self.versions.min_log_number_to_keep()) {
+            // As below.
+            self.log
+                .warn(&format!("replaced logs are not deleted: {e}"));
+            return;
+        }
         for path in logs {
             if let Err(e) = self.fs.remove(&path) {
                 self.log.warn(&format!("deleting an old log failed: {e}"));

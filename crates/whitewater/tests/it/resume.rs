@@ -712,3 +712,31 @@ fn updates_go_on_over_a_hole_that_was_given_up() {
         assert_eq!(numbers, [1, 2, 3, 4, 5, 8]);
     });
 }
+
+#[test]
+fn tracked_logs_that_a_resumption_replaced_are_not_missed() {
+    for protocol in [CommitProtocol::Ordered, CommitProtocol::Grouped] {
+        let memory = MemFs::new();
+        let fs = Arc::new(FaultFs::new(Arc::new(memory.clone())));
+        let mut o = options(fs.clone(), protocol);
+        o.set_track_and_verify_wals_in_manifest(true);
+        let db = open(&o);
+        // Closed logs that are tracked, and needed.
+        for n in 0..10 {
+            write(&db, n, true).unwrap();
+            if n % 3 == 0 {
+                db.flush_cf(&db.cf_handle("one").unwrap()).unwrap();
+            }
+        }
+        fs.add_rule(rule(FaultOp::Append, ".log", 1, Fault::Eio, false));
+        write(&db, 10, true).unwrap_err();
+        db.resume().unwrap();
+        write(&db, 11, false).unwrap();
+        let mut killed = options(fs.clone(), protocol);
+        killed.set_fs(Arc::new(memory.after_kill()));
+        killed.set_track_and_verify_wals_in_manifest(true);
+        let expected: BTreeSet<u64> = (0..10).chain([11]).collect();
+        assert_eq!(batches(&open(&killed)), expected);
+        assert_eq!(batches(&db), expected);
+    }
+}

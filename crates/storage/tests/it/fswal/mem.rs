@@ -129,6 +129,10 @@ fn a_failed_sync_loses_bytes_for_good() {
     let left = content(&fs.crash_clone(1.0, 1), p("/f"));
     assert_eq!(left[..4096], [0; 4096], "but not on the disk");
     assert_eq!(left[4096..], [2; 4096]);
+    // The death of the process alone loses nothing.
+    let killed = fs.after_kill();
+    assert_eq!(content(&killed, p("/f")), content(&fs, p("/f")));
+    assert_eq!(content(&killed.crash_clone(0.0, 1), p("/f")).len(), 8192);
 }
 
 #[test]

@@ -1,0 +1,40 @@
+//! A few rounds of each of `stress`'s modes, as a user runs them.
+
+use std::process::{Command, Output};
+
+fn stress(flags: &[&str]) -> Output {
+    let program = env!("CARGO_BIN_EXE_stress");
+    Command::new(program)
+        .args(flags)
+        .output()
+        .expect("the program runs")
+}
+
+fn all_well(flags: &[&str]) {
+    let output = stress(flags);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{flags:?}: {err}");
+    assert!(out.contains("nothing wrong"), "{flags:?}: {out}");
+}
+
+#[test]
+fn killed_processes_leave_what_they_acknowledged() {
+    all_well(&["--kill", "--rounds=14", "--life=500", "--seconds=120"]);
+}
+
+#[test]
+fn power_cuts_leave_prefixes() {
+    all_well(&["--power-cut", "--rounds=4", "--seconds=120"]);
+}
+
+#[test]
+fn failing_file_systems_are_survived() {
+    all_well(&["--faults", "--rounds=4", "--ops=300", "--seconds=120"]);
+}
+
+#[test]
+fn what_is_no_command_line_is_refused() {
+    let output = stress(&["--threads=0"]);
+    assert_eq!(output.status.code(), Some(2));
+}
