@@ -34,6 +34,11 @@ fn failing_file_systems_are_survived() {
 }
 
 #[test]
+fn damage_at_rest_is_told() {
+    all_well(&["--corrupt", "--rounds=3", "--ops=1000", "--seconds=120"]);
+}
+
+#[test]
 fn what_is_no_command_line_is_refused() {
     let output = stress(&["--threads=0"]);
     assert_eq!(output.status.code(), Some(2));

@@ -27,6 +27,10 @@ pub struct Args {
     #[arg(long)]
     pub faults: bool,
 
+    /// Change bits, or some bytes in a row, of files at rest.
+    #[arg(long)]
+    pub corrupt: bool,
+
     /// Begins the rounds: each has options and threads of its own seed. A failure
     /// says with what to repeat it.
     #[arg(long, default_value_t = 1)]
@@ -48,7 +52,7 @@ pub struct Args {
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u64).range(1..))]
     pub life: u64,
 
-    /// Operations of each thread in a round of --faults.
+    /// Operations of each thread in a round of --faults; a quarter in --corrupt.
     #[arg(long, default_value_t = 2000)]
     pub ops: u64,
 

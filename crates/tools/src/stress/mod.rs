@@ -3,12 +3,16 @@
 //! * [`kill`]: processes that are killed, and what they leave
 //! * [`cut`]: machines that lose their power
 //! * [`faults`]: file systems that fail
+//! * [`corrupt`]: files that change at rest
 //!
 //! Beneath them: [`args`] (the command line), [`draw`] (options by chance), [`model`]
 //! (keys, values and what is known of them), [`worker`] (what a thread does),
-//! [`journal`] (who is told of it), [`store`] (opening, and reading everything).
+//! [`journal`] (who is told of it), [`chronicle`] (prefixes of it), [`store`]
+//! (opening, and reading everything).
 
 pub mod args;
+pub mod chronicle;
+pub mod corrupt;
 pub mod cut;
 pub mod draw;
 pub mod faults;
@@ -46,6 +50,7 @@ enum Mode {
     Kill,
     PowerCut,
     Faults,
+    Corrupt,
 }
 
 impl Mode {
@@ -55,6 +60,7 @@ impl Mode {
             (Mode::Kill, args.kill),
             (Mode::PowerCut, args.power_cut),
             (Mode::Faults, args.faults),
+            (Mode::Corrupt, args.corrupt),
         ];
         let none = !all.iter().any(|(_, asked)| *asked);
         let asked = all.into_iter().filter(|(_, asked)| *asked || none);
@@ -66,6 +72,7 @@ impl Mode {
             Mode::Kill => "kill",
             Mode::PowerCut => "power-cut",
             Mode::Faults => "faults",
+            Mode::Corrupt => "corrupt",
         }
     }
 
@@ -75,6 +82,7 @@ impl Mode {
             Mode::Kill => "writes acknowledged",
             Mode::PowerCut => "cuts",
             Mode::Faults => "failures injected",
+            Mode::Corrupt => "copies damaged",
         }
     }
 }
@@ -99,6 +107,7 @@ fn run(args: &Args) -> Result<(), String> {
                 Mode::Kill => kill::round(args, &dir, rounds, &mut kept),
                 Mode::PowerCut => cut::round(args, rounds),
                 Mode::Faults => faults::round(args, rounds),
+                Mode::Corrupt => corrupt::round(args, rounds),
             };
             match round {
                 Ok(count) => *counted += count,
@@ -127,7 +136,7 @@ fn failure(args: &Args, mode: Mode, round: u64, dir: &Path, what: &str) -> Strin
             text += &format!("the database is in {}\n", dir.display());
             args.seed
         }
-        Mode::PowerCut | Mode::Faults => args.seed.wrapping_add(round),
+        Mode::PowerCut | Mode::Faults | Mode::Corrupt => args.seed.wrapping_add(round),
     };
     text += &format!("again, though threads may meet differently: stress --{name} --seed={seed}");
     text + &format!(

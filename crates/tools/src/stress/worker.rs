@@ -172,10 +172,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Ends the thread's work.
-    pub fn retire(mut self) -> Legacy {
-        self.torn
-            .iter_mut()
-            .for_each(|torn| torn.settle(&self.mine));
+    pub fn retire(self) -> Legacy {
         Legacy {
             mine: self.mine,
             torn: self.torn,
@@ -247,6 +244,9 @@ impl<'a> Worker<'a> {
         let journal = self.site.journal;
         let put = |entry| journal.put(entry).map_err(|_| Stop::Alone);
         put(Entry::Begin(self.thread, changes.clone()))?;
+        for torn in &mut self.torn {
+            torn.forget(&changes);
+        }
         let made = make(self, &changes);
         match &made {
             Ok(()) => self.mine.apply(&changes),

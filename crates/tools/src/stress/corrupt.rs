@@ -1,0 +1,223 @@
+//! Files that change at rest.
+//!
+//! A round is a database that threads have filled and closed, in memory, and copies
+//! of it in each of which something of one file is other than it was written. What
+//! opens may fail to, and reads may fail, but none may show anything wrong: of a
+//! damaged log what is there is a prefix, of all else everything.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+use whitewater::fs::Fs;
+use whitewater::fs::mem::MemFs;
+
+use super::args::Args;
+use super::chronicle::{Chronicle, Record, check_prefix};
+use super::draw::{self, Drawn};
+use super::model::{Expected, Shape, Slot, Version};
+use super::store::{self, Db};
+use super::worker::{Site, Stop, Worker};
+
+/// Damaged copies of each database.
+const COPIES: u64 = 40;
+/// Operations of a thread: this part of those asked for.
+const SHARE: u64 = 4;
+const DIR: &str = "/stress/db";
+
+/// One round. Returns how many copies were damaged.
+///
+/// # Errors
+/// What must not happen, and how it came to pass.
+pub fn round(args: &Args, round: u64) -> Result<u64, String> {
+    let seed = args.seed.wrapping_add(round);
+    let mut rng = StdRng::seed_from_u64(seed ^ 0x0062_6974_7300);
+    let shape = draw::shape(seed, args.threads);
+    let drawn = Drawn::new(rng.random());
+    let fail = |what| format!("{what}\nwith {drawn}");
+    let filled = Filled::new(args, &drawn, shape, &mut rng).map_err(fail)?;
+    for _ in 0..COPIES {
+        let memory = filled.memory.after_kill();
+        let damage = Damage::draw(&memory, &mut rng).map_err(|e| fail(e.to_string()))?;
+        let look = || filled.look(&memory, &damage, &drawn, shape);
+        let looked = catch_unwind(AssertUnwindSafe(look));
+        let looked = looked.unwrap_or_else(|_| Err("a panic".to_owned()));
+        looked.map_err(|what| fail(format!("{damage}: {what}")))?;
+    }
+    Ok(COPIES)
+}
+
+/// A database that was closed.
+struct Filled {
+    memory: MemFs,
+    content: BTreeMap<Slot, Version>,
+    records: Vec<Vec<Record>>,
+}
+
+impl Filled {
+    fn new(args: &Args, drawn: &Drawn, shape: Shape, rng: &mut StdRng) -> Result<Filled, String> {
+        let memory = MemFs::new();
+        let db = open(&memory, drawn, shape)?;
+        let chronicle = Chronicle::new(shape.threads);
+        let site = Site {
+            db: &db,
+            dir: Path::new(DIR),
+            fs: Arc::new(memory.clone()),
+            drawn,
+            shape,
+            journal: &chronicle,
+            faulty: false,
+            // A log that loses its end keeps what they are younger than.
+            ingests: false,
+        };
+        let seed = rng.random();
+        thread::scope(|scope| {
+            let work = |thread| -> Result<(), Stop> {
+                let mut worker = Worker::new(&site, thread, seed, Expected::default(), 0)?;
+                (0..args.ops / SHARE).try_for_each(|_| worker.step())
+            };
+            let threads: Vec<_> = (0..shape.threads)
+                .map(|thread| scope.spawn(move || work(thread)))
+                .collect();
+            let mut ended = threads.into_iter().map(|thread| match thread.join() {
+                Ok(Err(Stop::Wrong(what))) => Err(what),
+                Ok(_) => Ok(()),
+                Err(_) => Err("a thread panicked".to_owned()),
+            });
+            ended.try_for_each(|end| end)
+        })?;
+        let content = store::check(&db, shape, &chronicle.outcome())?;
+        drop(db);
+        Ok(Filled {
+            memory,
+            content,
+            records: chronicle.records(),
+        })
+    }
+
+    /// Opens a damaged copy, and reads all that can be read.
+    fn look(
+        &self,
+        memory: &MemFs,
+        damage: &Damage,
+        drawn: &Drawn,
+        shape: Shape,
+    ) -> Result<(), String> {
+        // What does not open shows nothing wrong.
+        let Ok(db) = open(memory, drawn, shape) else {
+            return Ok(());
+        };
+        let scanned = store::content(&db, shape, &store::total, &|_| true);
+        if damage.is_of_a_log() {
+            // Recovery to a point in time has cut it, and all later ones.
+            let content = scanned?;
+            let nothing = BTreeMap::new();
+            return check_prefix(&self.records, shape, &nothing, &content, 0, |_| false);
+        }
+        match scanned {
+            Ok(content) if content != self.content => {
+                let expected = Expected::exactly(&self.content);
+                store::agrees(&content, shape, &expected)?;
+            }
+            Ok(_) => {}
+            // Errors end in these words, wrong data in others.
+            Err(e) if is_told(&e) => {}
+            Err(e) => return Err(e),
+        }
+        self.get_all(&db, shape)
+    }
+
+    /// Gets every key there may be: what is there, or an error.
+    fn get_all(&self, db: &Db, shape: Shape) -> Result<(), String> {
+        for slot in shape.slots() {
+            let name = Shape::family_name(slot.family);
+            let cf = db.cf_handle(&name).ok_or(format!("{name} is gone"))?;
+            let Ok(found) = db.get_cf(&cf, slot.bytes()) else {
+                continue;
+            };
+            let found = found.map(|v| shape.version(slot, &v)).transpose()?;
+            let there = self.content.get(&slot).copied();
+            if found != there {
+                return Err(format!("{slot}: {found:?} instead of {there:?}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn open(memory: &MemFs, drawn: &Drawn, shape: Shape) -> Result<Db, String> {
+    let db = store::open(Path::new(DIR), Arc::new(memory.clone()), drawn, shape);
+    db.map_err(|e| format!("opening: {e}"))
+}
+
+/// Whether a scan failed with an error of the database.
+fn is_told(e: &str) -> bool {
+    e.starts_with("scan of ")
+}
+
+/// What is other than it was.
+#[derive(Debug)]
+struct Damage {
+    file: PathBuf,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// A bit of the byte at this offset.
+    Bit(usize, u8),
+    /// So many bytes from there on are zeros.
+    Zeros(usize, usize),
+    /// So many bytes from there on are noise.
+    Noise(usize, usize),
+}
+
+impl Damage {
+    /// Does some damage.
+    fn draw(memory: &MemFs, rng: &mut StdRng) -> Result<Damage, whitewater::Error> {
+        let mut files = Vec::new();
+        for name in memory.list(Path::new(DIR))? {
+            let path = Path::new(DIR).join(name);
+            // Not what is in directories.
+            let len = memory.file_size(&path).unwrap_or(0) as usize;
+            if len > 0 {
+                files.push((path, len));
+            }
+        }
+        let (file, len) = files.choose(rng).expect("a database has files").clone();
+        let at = rng.random_range(0..len);
+        let some = rng.random_range(1..=64.min(len - at));
+        let kind = match rng.random_range(0..4) {
+            0 => Kind::Zeros(at, some),
+            1 => Kind::Noise(at, some),
+            _ => Kind::Bit(at, 1 << rng.random_range(0..8)),
+        };
+        let mut bytes = memory.open_random(&file)?.read_at(0, len)?.to_vec();
+        match kind {
+            Kind::Bit(at, bit) => bytes[at] ^= bit,
+            Kind::Zeros(at, n) => bytes[at..at + n].fill(0),
+            Kind::Noise(at, n) => rng.fill(&mut bytes[at..at + n]),
+        }
+        memory.remove(&file)?;
+        let mut damaged = memory.create(&file)?;
+        damaged.append(&bytes)?;
+        damaged.flush()?;
+        Ok(Damage { file, kind })
+    }
+
+    fn is_of_a_log(&self) -> bool {
+        self.file.extension().is_some_and(|e| e == "log")
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} in {}", self.kind, self.file.display())
+    }
+}
