@@ -10,7 +10,6 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -22,8 +21,8 @@ use super::args::Args;
 use super::chronicle::{Chronicle, Record, check_prefix};
 use super::draw::{self, Drawn};
 use super::model::{Expected, Shape, Slot, Version};
-use super::store::{self, Db};
-use super::worker::{Site, Stop, Worker};
+use super::store::{self, Db, Trouble};
+use super::worker::{Site, Stop, Worker, together};
 
 /// Damaged copies of each database.
 const COPIES: u64 = 40;
@@ -77,21 +76,11 @@ impl Filled {
             ingests: false,
         };
         let seed = rng.random();
-        thread::scope(|scope| {
-            let work = |thread| -> Result<(), Stop> {
-                let mut worker = Worker::new(&site, thread, seed, Expected::default(), 0)?;
-                (0..args.ops / SHARE).try_for_each(|_| worker.step())
-            };
-            let threads: Vec<_> = (0..shape.threads)
-                .map(|thread| scope.spawn(move || work(thread)))
-                .collect();
-            let mut ended = threads.into_iter().map(|thread| match thread.join() {
-                Ok(Err(Stop::Wrong(what))) => Err(what),
-                Ok(_) => Ok(()),
-                Err(_) => Err("a thread panicked".to_owned()),
-            });
-            ended.try_for_each(|end| end)
-        })?;
+        let work = |thread| -> Result<(), Stop> {
+            let mut worker = Worker::new(&site, thread, seed, Expected::default(), 0)?;
+            (0..args.ops / SHARE).try_for_each(|_| worker.step())
+        };
+        together(shape.threads, work, || ())?;
         let content = store::check(&db, shape, &chronicle.outcome())?;
         drop(db);
         Ok(Filled {
@@ -116,7 +105,7 @@ impl Filled {
         let scanned = store::content(&db, shape, &store::total, &|_| true);
         if damage.is_of_a_log() {
             // Recovery to a point in time has cut it, and all later ones.
-            let content = scanned?;
+            let content = scanned.map_err(|e| e.to_string())?;
             let nothing = BTreeMap::new();
             return check_prefix(&self.records, shape, &nothing, &content, 0, |_| false);
         }
@@ -125,10 +114,8 @@ impl Filled {
                 let expected = Expected::exactly(&self.content);
                 store::agrees(&content, shape, &expected)?;
             }
-            Ok(_) => {}
-            // Errors end in these words, wrong data in others.
-            Err(e) if is_told(&e) => {}
-            Err(e) => return Err(e),
+            Ok(_) | Err(Trouble::Told(_)) => {}
+            Err(Trouble::Wrong(what)) => return Err(what),
         }
         self.get_all(&db, shape)
     }
@@ -154,11 +141,6 @@ impl Filled {
 fn open(memory: &MemFs, drawn: &Drawn, shape: Shape) -> Result<Db, String> {
     let db = store::open(Path::new(DIR), Arc::new(memory.clone()), drawn, shape);
     db.map_err(|e| format!("opening: {e}"))
-}
-
-/// Whether a scan failed with an error of the database.
-fn is_told(e: &str) -> bool {
-    e.starts_with("scan of ")
 }
 
 /// What is other than it was.

@@ -24,7 +24,7 @@ use super::draw::{self, Drawn};
 use super::journal::Outcome;
 use super::model::{Expected, Shape, Slot, Version};
 use super::store;
-use super::worker::{Site, Stop, Worker};
+use super::worker::{Site, Stop, Worker, together};
 
 /// Lives of one database.
 const LIVES: u64 = 3;
@@ -94,27 +94,17 @@ fn live(
         worker.check_all()?;
         Ok(worker.retire().next)
     };
-    let (cuts, versions) = thread::scope(|scope| {
-        let threads: Vec<_> = (0..shape.threads)
-            .map(|thread| scope.spawn(move || work(thread)))
-            .collect();
-        let cuts: Result<Vec<_>, _> = (0..CUTS)
-            .map(|_| {
-                thread::sleep(Duration::from_micros(rng.random_range(0..60_000)));
-                Cut::make(&from.memory, &chronicle, rng).look(shape, from, rng)
-            })
-            .collect();
-        over.store(true, Relaxed);
-        let ended = threads.into_iter().map(|thread| match thread.join() {
-            Ok(Ok(version)) => Ok(version),
-            Ok(Err(Stop::Wrong(what))) => Err(what),
-            Ok(Err(Stop::Alone)) => Err("nobody listens".to_owned()),
-            Err(_) => Err("a thread panicked".to_owned()),
+    let cut = || -> Result<Vec<_>, String> {
+        let cuts = (0..CUTS).map(|_| {
+            thread::sleep(Duration::from_micros(rng.random_range(0..60_000)));
+            Cut::make(&from.memory, &chronicle, rng).look(shape, from, rng)
         });
-        let versions: Result<Vec<_>, String> = ended.collect();
-        (cuts, versions)
-    });
-    *next = versions?.into_iter().max().unwrap_or(first);
+        let cuts = cuts.collect();
+        over.store(true, Relaxed);
+        cuts
+    };
+    let (versions, cuts) = together(shape.threads, work, cut)?;
+    *next = versions.into_iter().max().unwrap_or(first);
     Ok(cuts?.pop().expect("there are cuts"))
 }
 
@@ -147,7 +137,8 @@ impl Cut {
         let fs = Arc::new(self.memory.clone());
         let db = store::open(Path::new(DIR), fs, &drawn, shape);
         let db = db.map_err(|e| fail(e.to_string()))?;
-        let content = store::content(&db, shape, &store::total, &|_| true).map_err(fail)?;
+        let content = store::content(&db, shape, &store::total, &|_| true)
+            .map_err(|e| fail(e.to_string()))?;
         let survives = match self.keep == 1.0 {
             // Only the process has died.
             true => |outcome| outcome != Outcome::Failed,

@@ -8,7 +8,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::thread;
 
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -21,7 +20,7 @@ use super::draw::{self, Drawn};
 use super::journal::Nobody;
 use super::model::{Expected, Shape, Slot, Version};
 use super::store::{self, Db};
-use super::worker::{Legacy, Site, Stop, Worker};
+use super::worker::{Legacy, Site, Stop, Worker, together};
 
 /// Lives of one database.
 const LIVES: u64 = 4;
@@ -143,18 +142,7 @@ impl Life {
             (0..args.ops).try_for_each(|_| worker.step())?;
             Ok(worker)
         };
-        let workers: Vec<_> = thread::scope(|scope| {
-            let threads: Vec<_> = (0..args.threads)
-                .map(|thread| scope.spawn(move || work(thread)))
-                .collect();
-            let ended = threads.into_iter().map(|thread| match thread.join() {
-                Ok(Ok(worker)) => Ok(worker),
-                Ok(Err(Stop::Wrong(what))) => Err(what),
-                Ok(Err(Stop::Alone)) => Err("nobody listens".to_owned()),
-                Err(_) => Err("a thread panicked".to_owned()),
-            });
-            ended.collect::<Result<_, _>>()
-        })?;
+        let (workers, ()) = together(args.threads, work, || ())?;
         faults.clear_rules();
         let ended = workers.into_iter().map(|worker| {
             let mut worker = worker.move_to(&sound);

@@ -1,6 +1,7 @@
 //! Databases under attack: opening them, and reading all that they hold.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,6 +13,30 @@ use super::model::{Expected, Shape, Slot, Version};
 
 /// A database that all threads share.
 pub type Db = DBWithThreadMode<MultiThreaded>;
+
+/// Why something was not read.
+#[derive(Debug)]
+pub enum Trouble {
+    /// The database says so.
+    Told(Error),
+    /// It has said something that is not so.
+    Wrong(String),
+}
+
+impl From<String> for Trouble {
+    fn from(what: String) -> Trouble {
+        Trouble::Wrong(what)
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Trouble::Told(e) => write!(f, "reading: {e}"),
+            Trouble::Wrong(what) => f.write_str(what),
+        }
+    }
+}
 
 /// Opens the database in `dir`, and makes it where there is none.
 ///
@@ -51,7 +76,7 @@ pub fn content(
     shape: Shape,
     read: &dyn Fn() -> ReadOptions,
     counts: &dyn Fn(Slot) -> bool,
-) -> Result<BTreeMap<Slot, Version>, String> {
+) -> Result<BTreeMap<Slot, Version>, Trouble> {
     let mut all = BTreeMap::new();
     for family in 0..shape.families {
         let mut forward = scan(db, shape, family, read(), true)?;
@@ -62,11 +87,11 @@ pub fn content(
         }
         if forward != backward {
             let differs = forward.iter().zip(&backward).find(|(a, b)| a != b);
-            return Err(format!(
+            return Err(Trouble::Wrong(format!(
                 "family {family}: {} entries forward, {} backward, first difference {differs:?}",
                 forward.len(),
                 backward.len()
-            ));
+            )));
         }
         all.extend(forward);
     }
@@ -80,7 +105,7 @@ fn scan(
     family: u8,
     read: ReadOptions,
     forward: bool,
-) -> Result<Vec<(Slot, Version)>, String> {
+) -> Result<Vec<(Slot, Version)>, Trouble> {
     let name = Shape::family_name(family);
     let cf = db.cf_handle(&name).ok_or(format!("{name} is gone"))?;
     let mut found: Vec<(Slot, Version)> = Vec::new();
@@ -95,7 +120,7 @@ fn scan(
         if let Some((last, _)) = found.last()
             && (*last < slot) != forward
         {
-            return Err(format!("{slot} comes after {last}"));
+            return Err(Trouble::Wrong(format!("{slot} comes after {last}")));
         }
         found.push((slot, version));
         match forward {
@@ -103,7 +128,7 @@ fn scan(
             false => it.prev(),
         }
     }
-    it.status().map_err(|e| format!("scan of {name}: {e}"))?;
+    it.status().map_err(Trouble::Told)?;
     Ok(found)
 }
 
@@ -117,7 +142,7 @@ pub fn check(
     shape: Shape,
     expected: &Expected,
 ) -> Result<BTreeMap<Slot, Version>, String> {
-    let content = content(db, shape, &total, &|_| true)?;
+    let content = content(db, shape, &total, &|_| true).map_err(|e| e.to_string())?;
     agrees(&content, shape, expected)?;
     for family in 0..shape.families {
         let name = Shape::family_name(family);

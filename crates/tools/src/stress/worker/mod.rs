@@ -1,0 +1,305 @@
+//! One thread's work: operations of the public interface by chance, on slots of its
+//! own, and checks of what it reads.
+//!
+//! What a thread knows of its own slots is exact, for nobody else writes them, but
+//! for writes that failed. Of others' it knows that values are theirs.
+//!
+//! * `writes`: what changes slots
+//! * `reads`: what looks at them
+
+mod reads;
+mod writes;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+use whitewater::checkpoint::Checkpoint;
+use whitewater::fs::Fs;
+use whitewater::{BoundColumnFamily, Error, SnapshotWithThreadMode};
+
+use super::draw::Drawn;
+use super::journal::Journal;
+use super::model::{Expected, Shape, Slot, Torn, Version};
+use super::store::{self, Db, Trouble, total};
+
+/// Why a thread stops.
+#[derive(Debug)]
+pub enum Stop {
+    /// Nobody listens any more.
+    Alone,
+    /// Something that must never happen.
+    Wrong(String),
+}
+
+impl From<String> for Stop {
+    fn from(what: String) -> Stop {
+        Stop::Wrong(what)
+    }
+}
+
+/// Runs `work` in so many threads, and `beside` in this one meanwhile.
+///
+/// # Errors
+/// Why one of the threads stopped.
+pub fn together<T: Send, R>(
+    threads: u32,
+    work: impl Fn(u32) -> Result<T, Stop> + Sync,
+    beside: impl FnOnce() -> R,
+) -> Result<(Vec<T>, R), String> {
+    thread::scope(|scope| {
+        let work = &work;
+        let threads: Vec<_> = (0..threads)
+            .map(|thread| scope.spawn(move || work(thread)))
+            .collect();
+        let done = beside();
+        let ended = threads.into_iter().map(|thread| match thread.join() {
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(Stop::Wrong(what))) => Err(what),
+            Ok(Err(Stop::Alone)) => Err("nobody listens".to_owned()),
+            Err(_) => Err("a thread panicked".to_owned()),
+        });
+        let ended: Vec<_> = ended.collect();
+        Ok((ended.into_iter().collect::<Result<_, String>>()?, done))
+    })
+}
+
+/// What all threads work with.
+pub struct Site<'a> {
+    /// The database.
+    pub db: &'a Db,
+    /// Where it is, and all else goes beside it.
+    pub dir: &'a Path,
+    /// Its file system.
+    pub fs: Arc<dyn Fs>,
+    /// Its options.
+    pub drawn: &'a Drawn,
+    /// Its size.
+    pub shape: Shape,
+    /// Who is told.
+    pub journal: &'a dyn Journal,
+    /// Whether operations may fail: the file system injects errors.
+    pub faulty: bool,
+    /// Whether tables are ingested, which survive the writes before them.
+    pub ingests: bool,
+}
+
+/// A thread that works.
+pub struct Worker<'a> {
+    site: &'a Site<'a>,
+    thread: u32,
+    rng: StdRng,
+    slots: Vec<Slot>,
+    families: Vec<Arc<BoundColumnFamily<'a>>>,
+    mine: Expected,
+    next: Version,
+    snapshots: VecDeque<(SnapshotWithThreadMode<'a, Db>, Expected)>,
+    torn: Vec<Torn>,
+}
+
+/// What a thread leaves behind.
+pub struct Legacy {
+    /// What its slots may hold.
+    pub mine: Expected,
+    /// Its writes that failed.
+    pub torn: Vec<Torn>,
+    /// The last version it has given.
+    pub next: Version,
+}
+
+impl<'a> Worker<'a> {
+    /// Thread `thread`, for whose slots `mine` holds. Its values have versions from
+    /// `next` on.
+    ///
+    /// # Errors
+    /// A column family is missing.
+    pub fn new(
+        site: &'a Site<'a>,
+        thread: u32,
+        seed: u64,
+        mine: Expected,
+        next: Version,
+    ) -> Result<Self, String> {
+        let shape = site.shape;
+        let family = |n| {
+            let name = Shape::family_name(n);
+            let handle = site.db.cf_handle(&name);
+            handle.ok_or_else(|| format!("{name} is gone"))
+        };
+        Ok(Worker {
+            thread,
+            rng: StdRng::seed_from_u64(seed ^ u64::from(thread) << 48),
+            slots: shape
+                .slots()
+                .filter(|&slot| shape.owner(slot) == thread)
+                .collect(),
+            families: (0..shape.families).map(family).collect::<Result<_, _>>()?,
+            mine,
+            next,
+            snapshots: VecDeque::new(),
+            torn: Vec::new(),
+            site,
+        })
+    }
+
+    /// One operation.
+    ///
+    /// # Errors
+    /// What ends the thread.
+    pub fn step(&mut self) -> Result<(), Stop> {
+        match self.rng.random_range(0..1000) {
+            0..450 => self.write_one(),
+            450..600 => self.write_batch(),
+            600..620 => self.delete_range(),
+            620..625 if self.site.ingests => self.ingest(),
+            625..825 => Ok(self.get()?),
+            825..875 => Ok(self.get_many()?),
+            875..945 => Ok(self.scan()?),
+            945..965 => {
+                self.take_snapshot();
+                Ok(())
+            }
+            965..980 => Ok(self.check_snapshot()?),
+            980..986 => self.maintain("flush", |w| w.site.db.flush_cf(&w.family())),
+            986..989 => self.maintain("compaction", Self::compact),
+            989..993 => self.sync_log(),
+            993..998 => self.maintain("change of options", Self::set_options),
+            998 if self.site.faulty => self.maintain("resumption", |w| w.site.db.resume()),
+            999 => Ok(self.checkpoint()?),
+            _ => self.write_one(),
+        }
+    }
+
+    /// Everything that the thread knows holds.
+    ///
+    /// # Errors
+    /// What does not.
+    pub fn check_all(&mut self) -> Result<(), String> {
+        while !self.snapshots.is_empty() {
+            self.check_snapshot()?;
+        }
+        let shape = self.site.shape;
+        let is_mine = |slot| shape.owner(slot) == self.thread;
+        let content = store::content(self.site.db, shape, &total, &is_mine);
+        self.compare(content, "in the end")
+    }
+
+    /// The same on another site, which is the same database.
+    #[must_use]
+    pub fn move_to(self, site: &'a Site<'a>) -> Worker<'a> {
+        Worker { site, ..self }
+    }
+
+    /// Ends the thread's work.
+    pub fn retire(self) -> Legacy {
+        Legacy {
+            mine: self.mine,
+            torn: self.torn,
+            next: self.next,
+        }
+    }
+
+    fn slot(&mut self) -> Slot {
+        *self
+            .slots
+            .choose(&mut self.rng)
+            .expect("every thread has slots")
+    }
+
+    fn family(&mut self) -> Arc<BoundColumnFamily<'a>> {
+        let families = self.families.choose(&mut self.rng);
+        Arc::clone(families.expect("there is one"))
+    }
+
+    fn of(&self, slot: Slot) -> &Arc<BoundColumnFamily<'a>> {
+        &self.families[usize::from(slot.family)]
+    }
+
+    /// What was found, if that could be read, is what the thread knows.
+    fn compare(
+        &self,
+        found: Result<BTreeMap<Slot, Version>, Trouble>,
+        what: &str,
+    ) -> Result<(), String> {
+        let found = match found {
+            Ok(found) => found,
+            Err(Trouble::Told(e)) => return self.failed(what, &e),
+            Err(Trouble::Wrong(e)) => return Err(format!("{what}: {e}")),
+        };
+        for &slot in &self.slots {
+            let held = found.get(&slot).copied();
+            if !self.mine.allows(slot, held) {
+                let may = self.mine.of(slot);
+                return Err(format!("{what}: {slot}: {held:?} instead of {may:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// An error of the database: right only where errors are injected.
+    fn failed(&self, what: &str, e: &Error) -> Result<(), String> {
+        match self.site.faulty {
+            true => Ok(()),
+            false => Err(format!("{what}: {e}")),
+        }
+    }
+
+    /// Something that changes no content.
+    fn maintain(
+        &mut self,
+        what: &str,
+        work: impl FnOnce(&mut Self) -> Result<(), Error>,
+    ) -> Result<(), Stop> {
+        match work(self) {
+            Ok(()) => Ok(()),
+            Err(e) => Ok(self.failed(what, &e)?),
+        }
+    }
+
+    fn compact(&mut self) -> Result<(), Error> {
+        let (a, b) = (self.slot(), self.slot());
+        let cf = self.family();
+        let o = whitewater::CompactOptions::default();
+        let (from, to) = (a.min(b).bytes(), a.max(b).bytes());
+        (self.site.db).try_compact_range_cf_opt(&cf, Some(from), Some(to), &o)
+    }
+
+    fn set_options(&mut self) -> Result<(), Error> {
+        let change = Drawn::change(&mut self.rng);
+        let cf = self.family();
+        self.site.db.set_options_cf(&cf, &[change])
+    }
+
+    /// A checkpoint holds what was acknowledged before it.
+    fn checkpoint(&mut self) -> Result<(), String> {
+        let name = format!("checkpoint-{}", self.thread);
+        let dir = self.site.dir.with_file_name(name);
+        let fs = &self.site.fs;
+        let made = (|| {
+            clear(&**fs, &dir)?;
+            Checkpoint::new(self.site.db)?.create_checkpoint(&dir)?;
+            store::open_to_read(&dir, Arc::clone(fs), self.site.drawn, self.site.shape)
+        })();
+        let copy = match made {
+            Ok(copy) => copy,
+            Err(e) => return self.failed("checkpoint", &e),
+        };
+        let content = store::content(&copy, self.site.shape, &total, &|_| true);
+        self.compare(content, "checkpoint")
+    }
+}
+
+/// Removes the directory of a checkpoint, if it is there.
+fn clear(fs: &dyn Fs, dir: &Path) -> Result<(), Error> {
+    if !fs.exists(dir)? {
+        return Ok(());
+    }
+    for name in fs.list(dir)? {
+        fs.remove(&dir.join(name))?;
+    }
+    fs.remove_dir(dir)
+}

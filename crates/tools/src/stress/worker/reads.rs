@@ -1,0 +1,130 @@
+//! Looking at slots: one, many, some in a row, and all as they were.
+
+use rand::Rng;
+use whitewater::ReadOptions;
+
+use super::super::model::Slot;
+use super::super::store::{self, total};
+use super::Worker;
+
+/// Most snapshots that a thread holds.
+const SNAPSHOTS: usize = 3;
+
+impl Worker<'_> {
+    /// Whether `slot` may hold what was read of it.
+    fn judge(&self, slot: Slot, read: Option<&[u8]>, how: &str) -> Result<(), String> {
+        let shape = self.site.shape;
+        let held = read.map(|bytes| shape.version(slot, bytes)).transpose()?;
+        if shape.owner(slot) == self.thread && !self.mine.allows(slot, held) {
+            let may = self.mine.of(slot);
+            return Err(format!("{slot}: {how} found {held:?} instead of {may:?}"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn get(&mut self) -> Result<(), String> {
+        let slot = match self.rng.random_bool(0.7) {
+            true => self.slot(),
+            false => Slot {
+                family: self.rng.random_range(0..self.site.shape.families),
+                key: self.rng.random_range(0..self.site.shape.keys),
+            },
+        };
+        match self.site.db.get_pinned_cf(self.of(slot), slot.bytes()) {
+            Ok(found) => self.judge(slot, found.as_deref(), "get"),
+            Err(e) => self.failed("get", &e),
+        }
+    }
+
+    pub(super) fn get_many(&mut self) -> Result<(), String> {
+        let slots: Vec<_> = (0..self.rng.random_range(1..20))
+            .map(|_| self.slot())
+            .collect();
+        let keys = slots.iter().map(|&slot| (self.of(slot), slot.bytes()));
+        let found = self.site.db.multi_get_cf(keys);
+        for (slot, found) in slots.into_iter().zip(found) {
+            match found {
+                Ok(found) => self.judge(slot, found.as_deref(), "get of many")?,
+                Err(e) => self.failed("get of many", &e)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A few entries in a row: none of the thread's own is missing among them.
+    pub(super) fn scan(&mut self) -> Result<(), String> {
+        let from = self.slot();
+        let forward = self.rng.random();
+        let mut left = self.rng.random_range(1..30);
+        let mut it = self.site.db.raw_iterator_cf_opt(self.of(from), total());
+        match forward {
+            true => it.seek(from.bytes()),
+            false => it.seek_for_prev(from.bytes()),
+        }
+        let mut at = from.key;
+        loop {
+            let item = it.item();
+            if item.is_none()
+                && let Err(e) = it.status()
+            {
+                return self.failed("scan", &e);
+            }
+            let found = item
+                .map(|(key, _)| Slot::parse(from.family, key))
+                .transpose()?;
+            let stop = match (found, forward) {
+                (Some(slot), _) => slot.key,
+                (None, true) => self.site.shape.keys,
+                (None, false) => u32::MAX,
+            };
+            // What was passed over is not there.
+            while at != stop && at < self.site.shape.keys {
+                self.judge(Slot { key: at, ..from }, None, "scan")?;
+                at = if forward { at + 1 } else { at.wrapping_sub(1) };
+            }
+            let (Some(slot), Some((_, value))) = (found, item) else {
+                return Ok(());
+            };
+            if at != slot.key {
+                return Err(format!("scan from {from} came to {slot} at {at}"));
+            }
+            self.judge(slot, Some(value), "scan")?;
+            left -= 1;
+            if left == 0 {
+                return Ok(());
+            }
+            at = if forward { at + 1 } else { at.wrapping_sub(1) };
+            match forward {
+                true => it.next(),
+                false => it.prev(),
+            }
+        }
+    }
+
+    pub(super) fn take_snapshot(&mut self) {
+        if self.snapshots.len() < SNAPSHOTS {
+            let snapshot = self.site.db.snapshot();
+            self.snapshots.push_back((snapshot, self.mine.clone()));
+        }
+    }
+
+    /// The oldest snapshot shows what held when it was taken.
+    pub(super) fn check_snapshot(&mut self) -> Result<(), String> {
+        let Some((snapshot, then)) = self.snapshots.pop_front() else {
+            return Ok(());
+        };
+        let read = || -> ReadOptions {
+            let mut o = total();
+            o.set_snapshot(&snapshot);
+            o
+        };
+        // Others' writes may still come to it where the protocol says so.
+        let (shape, strict) = (self.site.shape, self.site.drawn.is_strict());
+        let counts = |slot| strict || shape.owner(slot) == self.thread;
+        let content = store::content(self.site.db, shape, &read, &counts);
+        let now = std::mem::replace(&mut self.mine, then);
+        let compared = self.compare(content, "snapshot");
+        self.mine = now;
+        compared
+    }
+}

@@ -1,0 +1,228 @@
+//! Changing slots: told of before and after, one at a time.
+
+use std::sync::Arc;
+
+use rand::Rng;
+use rand::seq::IndexedRandom;
+use whitewater::{Error, IngestExternalFileOptions, SstFileWriter, WriteBatch, WriteOptions};
+
+use super::super::journal::{Entry, Outcome};
+use super::super::model::{Change, Slot, Torn, Version};
+use super::{Stop, Worker};
+
+/// Most changes of one write.
+const MOST: usize = 12;
+
+/// How a slot is changed.
+#[derive(Debug, Clone, Copy)]
+enum How {
+    Put,
+    Merge,
+    Delete,
+    SingleDelete,
+}
+
+impl Worker<'_> {
+    /// Slots that are only put where there is nothing, and deleted as what was put
+    /// once.
+    fn is_single(slot: Slot) -> bool {
+        slot.family.is_multiple_of(2) && slot.key % 5 == 4
+    }
+
+    fn version(&mut self) -> Version {
+        self.next += 1;
+        self.next
+    }
+
+    fn write_options(sync: bool) -> WriteOptions {
+        let mut o = WriteOptions::default();
+        o.set_sync(sync);
+        o
+    }
+
+    /// Makes `changes`, if there are any; now and then synced.
+    fn commit(
+        &mut self,
+        changes: Vec<Change>,
+        make: impl FnOnce(&mut Self, &[Change], bool) -> Result<(), Error>,
+    ) -> Result<(), Stop> {
+        match changes.is_empty() {
+            true => Ok(()),
+            false => {
+                let sync = self.rng.random_bool(0.03);
+                self.record(changes, sync, |w, changes| make(w, changes, sync))
+            }
+        }
+    }
+
+    /// Makes durable what was written: a write of nothing that is synced.
+    pub(super) fn sync_log(&mut self) -> Result<(), Stop> {
+        let sync = self.rng.random();
+        self.record(Vec::new(), sync, |w, _| w.site.db.flush_wal(sync))
+    }
+
+    /// Tells of `changes`, makes them, and tells how that went.
+    fn record(
+        &mut self,
+        changes: Vec<Change>,
+        sync: bool,
+        make: impl FnOnce(&mut Self, &[Change]) -> Result<(), Error>,
+    ) -> Result<(), Stop> {
+        let journal = self.site.journal;
+        let put = |entry| journal.put(entry).map_err(|_| Stop::Alone);
+        put(Entry::Begin(self.thread, changes.clone()))?;
+        for torn in &mut self.torn {
+            torn.forget(&changes);
+        }
+        let made = make(self, &changes);
+        match &made {
+            Ok(()) => self.mine.apply(&changes),
+            // What is not visible may still come back with the next opening.
+            Err(_) if self.site.faulty => {
+                self.torn.push(Torn::new(&self.mine, &changes));
+                self.mine.doubt(&changes);
+            }
+            Err(e) => return Err(Stop::Wrong(format!("write of {changes:?}: {e}"))),
+        }
+        let outcome = match (made, sync) {
+            (Err(_), _) => Outcome::Failed,
+            (Ok(()), false) => Outcome::Acked,
+            (Ok(()), true) => Outcome::Synced,
+        };
+        put(Entry::End(self.thread, outcome))
+    }
+
+    /// What may be done with `slot`: how, and what it holds then.
+    fn change(&mut self, slot: Slot) -> Option<(How, Change)> {
+        let held = self.mine.known(slot);
+        let how = match (Self::is_single(slot), held) {
+            (true, None) => return None,
+            (true, Some(None)) => How::Put,
+            (true, Some(Some(_))) => How::SingleDelete,
+            (false, _) => *[How::Put, How::Put, How::Merge, How::Delete]
+                .choose(&mut self.rng)
+                .expect("some"),
+        };
+        let held = match how {
+            How::Put | How::Merge => Some(self.version()),
+            How::Delete | How::SingleDelete => None,
+        };
+        Some((how, Change { slot, held }))
+    }
+
+    pub(super) fn write_one(&mut self) -> Result<(), Stop> {
+        let slot = self.slot();
+        let Some((how, change)) = self.change(slot) else {
+            return Ok(());
+        };
+        self.commit(vec![change], |w, _, sync| {
+            let (db, shape, o) = (w.site.db, w.site.shape, Self::write_options(sync));
+            let (cf, key) = (w.of(slot), slot.bytes());
+            let value = change
+                .held
+                .map(|v| shape.value(slot, v))
+                .unwrap_or_default();
+            match how {
+                How::Put => db.put_cf_opt(cf, key, value, &o),
+                How::Merge => db.merge_cf_opt(cf, key, value, &o),
+                How::Delete => db.delete_cf_opt(cf, key, &o),
+                // The database itself has no such call.
+                How::SingleDelete => {
+                    let mut batch = WriteBatch::default();
+                    batch.single_delete_cf(cf, key);
+                    db.write_opt(batch, &o)
+                }
+            }
+        })
+    }
+
+    pub(super) fn write_batch(&mut self) -> Result<(), Stop> {
+        let shape = self.site.shape;
+        let (mut batch, mut changes) = (WriteBatch::default(), Vec::<Change>::new());
+        for _ in 0..self.rng.random_range(2..=MOST) {
+            let slot = self.slot();
+            // One change for each slot, or "once" would not hold.
+            if changes.iter().any(|c| c.slot == slot) {
+                continue;
+            }
+            let Some((how, change)) = self.change(slot) else {
+                continue;
+            };
+            let (cf, key) = (self.of(slot), slot.bytes());
+            let value = change
+                .held
+                .map(|v| shape.value(slot, v))
+                .unwrap_or_default();
+            match how {
+                How::Put => batch.put_cf(cf, key, value),
+                How::Merge => batch.merge_cf(cf, key, value),
+                How::Delete => batch.delete_cf(cf, key),
+                How::SingleDelete => batch.single_delete_cf(cf, key),
+            }
+            changes.push(change);
+        }
+        self.commit(changes, |w, _, sync| {
+            w.site.db.write_opt(batch, &Self::write_options(sync))
+        })
+    }
+
+    /// Up to [`MOST`] of the thread's keys in a row, all of one column family.
+    fn row(&mut self) -> Vec<Slot> {
+        let from = self.slot();
+        if from.family.is_multiple_of(2) {
+            return Vec::new();
+        }
+        let shape = self.site.shape;
+        let to = from.key + self.rng.random_range(1..=MOST as u32);
+        let keys = from.key..to.min(shape.keys);
+        let row = keys.map(|key| Slot { key, ..from });
+        row.take_while(|&slot| shape.owner(slot) == self.thread)
+            .collect()
+    }
+
+    pub(super) fn delete_range(&mut self) -> Result<(), Stop> {
+        let row = self.row();
+        let gone = row.iter().map(|&slot| Change { slot, held: None });
+        self.commit(gone.collect(), |w, changes, sync| {
+            let from = changes[0].slot;
+            let last = changes[changes.len() - 1].slot;
+            let to = Slot {
+                key: last.key + 1,
+                ..last
+            };
+            let (cf, o) = (w.of(from), Self::write_options(sync));
+            w.site
+                .db
+                .delete_range_cf_opt(cf, from.bytes(), to.bytes(), &o)
+        })
+    }
+
+    pub(super) fn ingest(&mut self) -> Result<(), Stop> {
+        let row = self.row();
+        let mut changes = Vec::new();
+        for slot in row {
+            let held = Some(self.version());
+            changes.push(Change { slot, held });
+        }
+        let name = format!("ingest-{}.sst", self.thread);
+        let file = self.site.dir.with_file_name(name);
+        self.commit(changes, |w, changes, _| {
+            let options = w.site.drawn.options(Arc::clone(&w.site.fs))?;
+            if w.site.fs.exists(&file)? {
+                w.site.fs.remove(&file)?;
+            }
+            let mut table = SstFileWriter::create(&options);
+            table.open(&file)?;
+            for change in changes {
+                let value = w.site.shape.value(change.slot, change.held.unwrap_or(0));
+                table.put(change.slot.bytes(), value)?;
+            }
+            table.finish()?;
+            drop(table);
+            let mut o = IngestExternalFileOptions::default();
+            o.set_move_files(w.rng.random());
+            let cf = Arc::clone(w.of(changes[0].slot));
+            w.site.db.ingest_external_file_cf_opts(&cf, &o, vec![&file])
+        })
+    }
+}
