@@ -81,7 +81,7 @@ impl Journal for Chronicle {
                     last.ended = Some((now, outcome));
                 }
             }
-            Entry::Open | Entry::Wrong(_) | Entry::Done => {}
+            Entry::Wrong(_) => {}
         }
         Ok(())
     }

@@ -27,22 +27,17 @@ pub enum Outcome {
 /// What a thread says of its writes. It has one at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
-    /// The database is open.
-    Open,
     /// A write begins.
     Begin(u32, Vec<Change>),
     /// What became of the write of that thread.
     End(u32, Outcome),
     /// Something that must never happen.
     Wrong(String),
-    /// All threads have done what they were asked for.
-    Done,
 }
 
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Entry::Open => f.write_str("open"),
             Entry::Begin(thread, changes) => {
                 write!(f, "begin {thread}")?;
                 changes.iter().try_for_each(|change| write!(f, " {change}"))
@@ -51,7 +46,6 @@ impl fmt::Display for Entry {
             Entry::End(thread, Outcome::Acked) => write!(f, "acked {thread}"),
             Entry::End(thread, Outcome::Synced) => write!(f, "synced {thread}"),
             Entry::Wrong(what) => write!(f, "wrong {}", what.replace('\n', "; ")),
-            Entry::Done => f.write_str("done"),
         }
     }
 }
@@ -63,7 +57,6 @@ impl FromStr for Entry {
         let (kind, rest) = line.split_once(' ').unwrap_or((line, ""));
         let number = |text: &str| text.parse().map_err(|e| format!("{line:?}: {e}"));
         Ok(match kind {
-            "open" => Entry::Open,
             "begin" => {
                 let mut words = rest.split(' ');
                 let thread = number(words.next().unwrap_or_default())?;
@@ -73,7 +66,6 @@ impl FromStr for Entry {
             "acked" => Entry::End(number(rest)?, Outcome::Acked),
             "synced" => Entry::End(number(rest)?, Outcome::Synced),
             "wrong" => Entry::Wrong(rest.to_owned()),
-            "done" => Entry::Done,
             _ => return Err(format!("no entry: {line:?}")),
         })
     }
@@ -127,14 +119,12 @@ mod tests {
             held,
         };
         for entry in [
-            Entry::Open,
             Entry::Begin(3, vec![change(7, None), change(8, Some(9))]),
             Entry::Begin(0, Vec::new()),
             Entry::End(2, Outcome::Failed),
             Entry::End(2, Outcome::Acked),
             Entry::End(2, Outcome::Synced),
             Entry::Wrong("one two".to_owned()),
-            Entry::Done,
         ] {
             assert_eq!(entry.to_string().trim_end().parse(), Ok(entry));
         }

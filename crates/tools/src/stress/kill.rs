@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
@@ -35,15 +36,12 @@ struct Keeper {
     pending: BTreeMap<u32, Vec<Change>>,
     next: Version,
     acked: u64,
-    opened: bool,
-    done: bool,
     wrong: Option<String>,
 }
 
 impl Keeper {
     fn take(&mut self, entry: Entry) {
         match entry {
-            Entry::Open => self.opened = true,
             Entry::Begin(thread, changes) => {
                 let versions = changes.iter().filter_map(|c| c.held);
                 self.next = versions.chain([self.next]).max().unwrap_or_default();
@@ -60,7 +58,6 @@ impl Keeper {
                 }
             }
             Entry::Wrong(what) => self.wrong = Some(what),
-            Entry::Done => self.done = true,
         }
     }
 
@@ -248,7 +245,6 @@ fn begin(args: &Args, dir: &Path, round: u64) -> Result<(), String> {
     let db_dir = dir.join("db");
     let db = store::open(&db_dir, Arc::new(OsFs), &drawn, shape);
     let db = db.map_err(|e| format!("opening with {drawn}: {e}"))?;
-    let _ = Pipe.put(Entry::Open);
     let site = Site {
         db: &db,
         dir: &db_dir,
@@ -270,13 +266,16 @@ fn begin(args: &Args, dir: &Path, round: u64) -> Result<(), String> {
                         worker.step()?;
                     }
                 };
-                if let Err(Stop::Wrong(what)) = run() {
-                    let _ = Pipe.put(Entry::Wrong(format!(
-                        "thread {thread}, {drawn}: {what}",
-                        drawn = site.drawn
-                    )));
-                    std::process::exit(1);
-                }
+                let ran = catch_unwind(AssertUnwindSafe(run));
+                let what = match ran {
+                    Ok(Ok(()) | Err(Stop::Alone)) => return,
+                    Ok(Err(Stop::Wrong(what))) => what,
+                    Err(_) => "a panic".to_owned(),
+                };
+                // The others would go on.
+                let what = format!("thread {thread}, {}: {what}", site.drawn);
+                let _ = Pipe.put(Entry::Wrong(what));
+                std::process::exit(1);
             });
         }
     });
