@@ -39,6 +39,18 @@ fn damage_at_rest_is_told() {
 }
 
 #[test]
+fn what_is_there_is_left_alone() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    std::fs::create_dir(dir.path().join("db")).expect("can be made");
+    let flag = format!("--dir={}", dir.path().display());
+    let output = stress(&["--kill", "--rounds=1", &flag]);
+    assert_eq!(output.status.code(), Some(1));
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(err.contains("is there already"), "{err}");
+    assert!(dir.path().join("db").exists());
+}
+
+#[test]
 fn what_is_no_command_line_is_refused() {
     let output = stress(&["--threads=0"]);
     assert_eq!(output.status.code(), Some(2));

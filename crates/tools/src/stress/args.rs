@@ -56,8 +56,8 @@ pub struct Args {
     #[arg(long, default_value_t = 2000)]
     pub ops: u64,
 
-    /// A directory for databases, made if need be. By default a temporary one,
-    /// which stays after a failure.
+    /// A directory for the databases of --kill, made if need be; there must be no
+    /// "db" in it. By default a temporary one, which stays after a failure.
     #[arg(long)]
     pub dir: Option<PathBuf>,
 

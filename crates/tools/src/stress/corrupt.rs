@@ -28,7 +28,6 @@ use super::worker::{Site, Stop, Worker, together};
 const COPIES: u64 = 40;
 /// Operations of a thread: this part of those asked for.
 const SHARE: u64 = 4;
-const DIR: &str = "/stress/db";
 
 /// One round. Returns how many copies were damaged.
 ///
@@ -66,7 +65,7 @@ impl Filled {
         let chronicle = Chronicle::new(shape.threads);
         let site = Site {
             db: &db,
-            dir: Path::new(DIR),
+            dir: Path::new(store::DIR),
             fs: Arc::new(memory.clone()),
             drawn,
             shape,
@@ -139,7 +138,12 @@ impl Filled {
 }
 
 fn open(memory: &MemFs, drawn: &Drawn, shape: Shape) -> Result<Db, String> {
-    let db = store::open(Path::new(DIR), Arc::new(memory.clone()), drawn, shape);
+    let db = store::open(
+        Path::new(store::DIR),
+        Arc::new(memory.clone()),
+        drawn,
+        shape,
+    );
     db.map_err(|e| format!("opening: {e}"))
 }
 
@@ -164,8 +168,8 @@ impl Damage {
     /// Does some damage.
     fn draw(memory: &MemFs, rng: &mut StdRng) -> Result<Damage, whitewater::Error> {
         let mut files = Vec::new();
-        for name in memory.list(Path::new(DIR))? {
-            let path = Path::new(DIR).join(name);
+        for name in memory.list(Path::new(store::DIR))? {
+            let path = Path::new(store::DIR).join(name);
             // Not what is in directories.
             let len = memory.file_size(&path).unwrap_or(0) as usize;
             if len > 0 {

@@ -30,7 +30,6 @@ use super::worker::{Site, Stop, Worker, together};
 const LIVES: u64 = 3;
 /// Cuts in each.
 const CUTS: u64 = 6;
-const DIR: &str = "/stress/db";
 
 /// One round. Returns how many cuts were made.
 ///
@@ -67,7 +66,7 @@ fn live(
     next: &mut Version,
     rng: &mut StdRng,
 ) -> Result<Left, String> {
-    let dir = Path::new(DIR);
+    let dir = Path::new(store::DIR);
     let db = store::open(dir, Arc::new(from.memory.clone()), drawn, shape);
     let db = db.map_err(|e| format!("opening: {e}"))?;
     let chronicle = Chronicle::new(shape.threads);
@@ -135,7 +134,7 @@ impl Cut {
         let drawn = Drawn::new(rng.random());
         let fail = |e| format!("cut that kept {}, opened with {drawn}: {e}", self.keep);
         let fs = Arc::new(self.memory.clone());
-        let db = store::open(Path::new(DIR), fs, &drawn, shape);
+        let db = store::open(Path::new(store::DIR), fs, &drawn, shape);
         let db = db.map_err(|e| fail(e.to_string()))?;
         let content = store::content(&db, shape, &store::total, &|_| true)
             .map_err(|e| fail(e.to_string()))?;

@@ -26,7 +26,6 @@ use super::worker::{Legacy, Site, Stop, Worker, together};
 const LIVES: u64 = 4;
 /// Openings that may fail, one after the other.
 const OPENINGS: usize = 5;
-const DIR: &str = "/stress/db";
 
 /// One round. Returns how many failures were injected.
 ///
@@ -80,6 +79,8 @@ impl Life {
         let seed = rng.random();
         let left = self.work(args, &db, &faults, drawn, seed)?;
         let injected = faults.injected().len() as u64;
+        // The process dies; with it what only it had.
+        self.memory = self.memory.after_kill();
         drop(db);
         let mut expected = Expected::default();
         for (thread, legacy) in (0..).zip(&left) {
@@ -87,10 +88,8 @@ impl Life {
             expected.merge(&legacy.mine, |slot| shape.owner(slot) == thread);
             self.next = self.next.max(legacy.next);
         }
-        // The process dies; with it what only it had.
-        self.memory = self.memory.after_kill();
         let db = store::open(
-            Path::new(DIR),
+            Path::new(store::DIR),
             Arc::new(self.memory.clone()),
             drawn,
             self.shape,
@@ -106,7 +105,14 @@ impl Life {
 
     /// The database, opened as often as it takes.
     fn open(&self, faults: &FaultFs, drawn: &Drawn) -> Result<Db, String> {
-        let open = || store::open(Path::new(DIR), Arc::new(faults.clone()), drawn, self.shape);
+        let open = || {
+            store::open(
+                Path::new(store::DIR),
+                Arc::new(faults.clone()),
+                drawn,
+                self.shape,
+            )
+        };
         for _ in 0..OPENINGS {
             if let Ok(db) = open() {
                 return Ok(db);
@@ -127,7 +133,7 @@ impl Life {
     ) -> Result<Vec<Legacy>, String> {
         let site = |faulty| Site {
             db,
-            dir: Path::new(DIR),
+            dir: Path::new(store::DIR),
             fs: Arc::new(faults.clone()),
             drawn,
             shape: self.shape,

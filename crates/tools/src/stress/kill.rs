@@ -87,6 +87,9 @@ pub fn round(args: &Args, dir: &Path, round: u64, kept: &mut Kept) -> Result<u64
     let db_dir = dir.join("db");
     if round.is_multiple_of(ROUNDS) {
         *kept = Kept::default();
+        if round == 0 && db_dir.exists() {
+            return Err(format!("{} is there already", db_dir.display()));
+        }
         if db_dir.exists() {
             std::fs::remove_dir_all(&db_dir).map_err(|e| format!("{}: {e}", db_dir.display()))?;
         }
@@ -165,8 +168,8 @@ fn live(
             .map_err(|_| "the listener panicked".to_owned())??;
         Ok::<_, String>(status)
     })?;
-    // Killed by this one, or as it should: by nobody else.
-    match heard.success() || keeper.wrong.is_some() || is_kill(heard) {
+    // It does not end by itself, but to say what is wrong.
+    match keeper.wrong.is_some() || is_kill(heard) {
         true => Ok(()),
         false => Err(format!("the process ended by itself: {heard}")),
     }
@@ -214,6 +217,7 @@ fn listen(output: ChildStdout, keeper: &mut Keeper) -> Result<(), String> {
 /// # Errors
 /// What must not happen, told already.
 pub fn work(args: &Args, dir: &Path) -> Result<(), String> {
+    // For this process, which has one only.
     let round = args.rounds;
     let result = begin(args, dir, round);
     if let Err(what) = &result {

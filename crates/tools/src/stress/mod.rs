@@ -112,7 +112,7 @@ fn run(args: &Args) -> Result<(), String> {
             match round {
                 Ok(count) => *counted += count,
                 Err(what) => {
-                    temporary.disable_cleanup(true);
+                    temporary.disable_cleanup(*mode == Mode::Kill);
                     return Err(failure(args, *mode, rounds, &dir, &what));
                 }
             }

@@ -11,6 +11,9 @@ use whitewater::{DBWithThreadMode, Error, MultiThreaded, ReadOptions};
 use super::draw::Drawn;
 use super::model::{Expected, Shape, Slot, Version};
 
+/// Where databases in memory are.
+pub const DIR: &str = "/stress/db";
+
 /// A database that all threads share.
 pub type Db = DBWithThreadMode<MultiThreaded>;
 

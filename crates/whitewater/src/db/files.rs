@@ -85,7 +85,7 @@ impl Engine {
             return;
         }
         if let Err(e) = self.track_deleted(self.versions.min_log_number_to_keep()) {
-            // As below.
+            // The manifest may say that they must be there.
             self.log
                 .warn(&format!("replaced logs are not deleted: {e}"));
             return;

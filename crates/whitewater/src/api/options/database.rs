@@ -107,9 +107,9 @@ impl Options {
     /// How much of the processors' time background threads give up to others
     /// that want it: the niceness of threads that flush, and of those that
     /// compact, above that of the thread that opens the database, or later
-    /// raises `max_background_jobs`. 0 to 19, default 5 for both. Linux only: the default is 0 elsewhere, and opening
-    /// with another number is refused as `NotSupported`. Cannot change while the
-    /// database is open. Not in the `rocksdb` crate, where the methods of [`Env`]
+    /// raises `max_background_jobs`. 0 to 19, default 5 for both. Linux only: the
+    /// default is 0 elsewhere, and opening with another number is refused as
+    /// `NotSupported`. Cannot change while the database is open. Not in the `rocksdb` crate, where the methods of [`Env`]
     /// set 19, and 0 is the default.
     ///
     /// With 0, readers, writers and background threads share busy cores evenly:
