@@ -42,7 +42,8 @@ pub fn thread_number() -> usize {
     /// Threads so far. Written and read by: threads at their first call.
     /// Publishes nothing.
     static THREADS: AtomicUsize = AtomicUsize::new(0);
-    thread_local!(static NUMBER: usize = THREADS.fetch_add(1, Ordering::Relaxed));
+    thread_local!(static NUMBER: usize = crate::system::number()
+        .unwrap_or_else(|| THREADS.fetch_add(1, Ordering::Relaxed)));
     // A thread that is ending counts where the first one does.
     NUMBER.try_with(|number| *number).unwrap_or(0)
 }

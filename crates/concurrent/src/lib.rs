@@ -17,6 +17,7 @@
 //! * [`heap`]: a global allocator that benchmarks can ask to count.
 //! * [`waiter`]: spin, yield, then sleep, by what has paid off before.
 //! * [`sync`]: the atomics all of them use; loom's under `cfg(loom)`.
+//! * [`system`]: locks, threads and time, the system's or a simulation's.
 //!
 //! No I/O and no engine types here. This is the one crate whose business is
 //! `unsafe`; each block states the invariant it relies on, each atomic who
@@ -38,4 +39,5 @@ pub mod relay;
 pub mod skiplist;
 pub mod sorted;
 pub mod sync;
+pub mod system;
 pub mod waiter;

@@ -1,5 +1,5 @@
-//! The atomics and locks of this crate: std's and parking_lot's, loom's under
-//! `cfg(loom)`, or shuttle's under `cfg(shuttle)`.
+//! The atomics and locks of this crate: std's and those of [`crate::system`],
+//! loom's under `cfg(loom)`, or shuttle's under `cfg(shuttle)`.
 //!
 //! Code whose interleavings are model-checked takes its shared state from
 //! here and from nowhere else; statistics ([`crate::counter`]) do not, since
@@ -55,14 +55,20 @@ mod backend {
 
 #[cfg(not(any(loom, shuttle, feature = "count-rmw")))]
 mod backend {
-    pub use parking_lot::{Mutex, MutexGuard};
+    pub use crate::system::{Mutex, MutexGuard};
     pub use std::sync::{
         Arc,
         atomic::{
             AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
         },
     };
-    pub use std::{cell::Cell, hint, thread};
+    pub use std::{cell::Cell, hint};
+
+    /// std's, but for what a simulation has to know of.
+    pub mod thread {
+        pub use crate::system::yield_now;
+        pub use std::thread::*;
+    }
 
     pub(crate) use std::thread_local;
 }

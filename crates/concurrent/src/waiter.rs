@@ -22,6 +22,7 @@
 
 use crate::counter::Counter;
 use crate::sync::{AtomicU32, MODELLED, Ordering, hint, thread};
+use crate::system;
 use crossbeam_utils::CachePadded;
 use std::sync::atomic::AtomicI32;
 use std::time::{Duration, Instant};
@@ -180,8 +181,8 @@ const SPIN: Duration = Duration::from_micros(1);
 /// Asks `reached` for the time of [`SPIN`].
 pub(crate) fn spin<T>(reached: impl Fn() -> Option<T>) -> Option<T> {
     // A checker lets a thread that spins wait for the others: it would never
-    // see one go to sleep.
-    if MODELLED {
+    // see one go to sleep. In a simulation the others do not run meanwhile.
+    if MODELLED || system::is_simulated() {
         return None;
     }
     let mut start = None;
@@ -206,7 +207,7 @@ pub(crate) fn yield_for<T>(
     site: &CallSite,
     policy: YieldPolicy,
 ) -> Option<T> {
-    if policy.max_yield.is_zero() || MODELLED {
+    if policy.max_yield.is_zero() || MODELLED || system::is_simulated() {
         return None;
     }
     // A waiter without credit still samples now and then, or a site that once
@@ -245,7 +246,7 @@ pub(crate) fn yield_for<T>(
 #[cfg(not(any(loom, shuttle)))]
 fn sleep_while(word: &AtomicU32, value: u32) {
     FUTEX_WAITS.add(1);
-    atomic_wait::wait(word, value);
+    system::futex_wait(word, value);
 }
 
 #[cfg(any(loom, shuttle))]
@@ -257,7 +258,7 @@ fn sleep_while(_: &AtomicU32, _: u32) {
 fn wake(word: *const AtomicU32) {
     FUTEX_WAKES.add(1);
     // A cast for the counted type of `count-rmw`, which is std's in memory.
-    atomic_wait::wake_one(word.cast());
+    system::futex_wake_one(word.cast());
 }
 
 #[cfg(any(loom, shuttle))]
@@ -307,7 +308,7 @@ impl Turnstile {
         self.turn.fetch_add(1, Ordering::Release);
         FUTEX_WAKES.add(1);
         // A cast for the counted type of `count-rmw`, which is std's in memory.
-        atomic_wait::wake_all(std::ptr::from_ref(&self.turn).cast());
+        system::futex_wake_all(std::ptr::from_ref(&self.turn).cast());
     }
 
     /// See above.

@@ -428,7 +428,8 @@ impl Shard {
 fn number_this_thread() -> usize {
     /// Threads numbered so far. Publishes nothing.
     static THREADS: AtomicUsize = AtomicUsize::new(0);
-    let thread = THREADS.fetch_add(1, Ordering::Relaxed) & (usize::MAX >> 1);
+    let thread = crate::system::number()
+        .unwrap_or_else(|| THREADS.fetch_add(1, Ordering::Relaxed) & (usize::MAX >> 1));
     THREAD.with(|own| own.set(thread));
     thread
 }

@@ -5,6 +5,7 @@ use super::node::{Chain, Node, Outcome, at};
 use super::states::{APPLY, DONE};
 use super::{GroupQueue, Steps};
 use crate::sync::{AtomicUsize, Ordering};
+use crate::system;
 use crate::waiter::StateWord;
 use std::ptr;
 
@@ -22,7 +23,7 @@ pub(super) struct Shared<R, E, G> {
     /// everything the members applied, to the finisher.
     running: AtomicUsize,
     /// First failure of an apply step.
-    failure: parking_lot::Mutex<Option<E>>,
+    failure: system::Mutex<Option<E>>,
 }
 
 impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
@@ -41,7 +42,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
             chain,
             handed_over,
             running: AtomicUsize::new(1),
-            failure: parking_lot::Mutex::new(None),
+            failure: system::Mutex::new(None),
         };
         self.launch(steps, &shared);
         // SAFETY: the leader has its part in the group still.

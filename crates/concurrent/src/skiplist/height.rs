@@ -57,7 +57,10 @@ fn seed() -> u64 {
     /// Threads that have drawn. Written and read by: threads at their first
     /// draw. Publishes nothing.
     static THREADS: AtomicU64 = AtomicU64::new(1);
-    let thread = THREADS.fetch_add(1, Ordering::Relaxed);
+    let thread = match crate::system::number() {
+        None => THREADS.fetch_add(1, Ordering::Relaxed),
+        Some(number) => number as u64 + 1,
+    };
     // Odd, so never 0; the factor spreads small numbers over all bits.
     thread.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1
 }

@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use rand::{Rng, SeedableRng, rngs::StdRng};
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -269,12 +270,25 @@ impl Armed {
     }
 }
 
-#[derive(Debug, Default)]
+/// What is called before each operation.
+pub type Observer = Arc<dyn Fn(FaultOp, &Path) + Send + Sync>;
+
+#[derive(Default)]
 struct State {
     rules: Vec<Armed>,
     next_id: u64,
     counts: [u64; OPS],
     injected: Vec<Injected>,
+    observer: Option<Observer>,
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State")
+            .field("rules", &self.rules)
+            .field("injected", &self.injected)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Wraps a file system and fails operations by rule. Clones share rules and
@@ -324,6 +338,11 @@ impl FaultFs {
         self.state.lock().rules.clear();
     }
 
+    /// Calls `observer` before each operation, on the thread that it is by.
+    pub fn set_observer(&self, observer: Observer) {
+        self.state.lock().observer = Some(observer);
+    }
+
     /// How many operations of this kind there were, failed ones included.
     pub fn count(&self, op: FaultOp) -> u64 {
         self.state.lock().counts[op as usize]
@@ -352,6 +371,10 @@ impl FaultFs {
 
     /// Counts the operation and decides its fate.
     fn pick(&self, op: FaultOp, path: &Path) -> Option<Fault> {
+        let observer = self.state.lock().observer.clone();
+        if let Some(observer) = observer {
+            observer(op, path);
+        }
         let mut state = self.state.lock();
         state.counts[op as usize] += 1;
         let mut fault = None;

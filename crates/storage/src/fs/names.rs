@@ -16,10 +16,10 @@ use super::{
     FileLock, Fs, RandomAccessFile, SequentialFile, SharedFile, SharedOptions, WritableFile,
 };
 use crate::error::{Error, Result};
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use whitewater_concurrent::system::Mutex;
 
 /// See the [module](self).
 ///

@@ -31,6 +31,12 @@ pub struct Args {
     #[arg(long)]
     pub corrupt: bool,
 
+    /// Run the threads of --power-cut and --faults one at a time, in small databases,
+    /// so that a seed is one run: what fails once fails each time. Needs the cargo
+    /// feature "simulation".
+    #[arg(long)]
+    pub simulate: bool,
+
     /// Begins the rounds: each has options and threads of its own seed. A failure
     /// says with what to repeat it.
     #[arg(long, default_value_t = 1)]
@@ -55,6 +61,10 @@ pub struct Args {
     /// Operations of each thread in a round of --faults; a quarter in --corrupt.
     #[arg(long, default_value_t = 2000)]
     pub ops: u64,
+
+    /// Print what each simulation came to, to compare runs.
+    #[arg(long, hide = true)]
+    pub fingerprints: bool,
 
     /// A directory for the databases of --kill, made if need be; there must be no
     /// "db" in it. By default a temporary one, which stays after a failure.

@@ -10,19 +10,20 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread;
 use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use whitewater::fs::mem::MemFs;
+use whitewater_concurrent::system;
 
 use super::args::Args;
 use super::chronicle::{Chronicle, Record, check_prefix};
-use super::draw::{self, Drawn};
+use super::draw::Drawn;
 use super::journal::Outcome;
 use super::model::{Expected, Shape, Slot, Version};
+use super::simulate;
 use super::store;
 use super::worker::{Site, Stop, Worker, together};
 
@@ -38,7 +39,7 @@ const CUTS: u64 = 6;
 pub fn round(args: &Args, round: u64) -> Result<u64, String> {
     let seed = args.seed.wrapping_add(round);
     let mut rng = StdRng::seed_from_u64(seed ^ 0x6375_7473);
-    let shape = draw::shape(seed, args.threads);
+    let shape = simulate::shape(args, seed);
     let mut left = Left {
         memory: MemFs::new(),
         content: BTreeMap::new(),
@@ -67,7 +68,8 @@ fn live(
     rng: &mut StdRng,
 ) -> Result<Left, String> {
     let dir = Path::new(store::DIR);
-    let db = store::open(dir, Arc::new(from.memory.clone()), drawn, shape);
+    let fs = simulate::watched(&from.memory);
+    let db = store::open(dir, Arc::clone(&fs), drawn, shape);
     let db = db.map_err(|e| format!("opening: {e}"))?;
     let chronicle = Chronicle::new(shape.threads);
     // Set when threads are to end; they get to see it in time.
@@ -75,7 +77,7 @@ fn live(
     let site = Site {
         db: &db,
         dir,
-        fs: Arc::new(from.memory.clone()),
+        fs,
         drawn,
         shape,
         journal: &chronicle,
@@ -84,6 +86,8 @@ fn live(
         ingests: false,
     };
     let (seed, first) = (rng.random(), *next);
+    // Microseconds between cuts. Those of a simulation are worth some operations.
+    let longest = if simulate::is_on() { 3_000 } else { 60_000 };
     let work = |thread| -> Result<Version, Stop> {
         let mine = Expected::exactly(&from.content);
         let mut worker = Worker::new(&site, thread, seed, mine, first)?;
@@ -95,7 +99,7 @@ fn live(
     };
     let cut = || -> Result<Vec<_>, String> {
         let cuts = (0..CUTS).map(|_| {
-            thread::sleep(Duration::from_micros(rng.random_range(0..60_000)));
+            system::sleep(Duration::from_micros(rng.random_range(0..longest)));
             Cut::make(&from.memory, &chronicle, rng).look(shape, from, rng)
         });
         let cuts = cuts.collect();
@@ -133,7 +137,7 @@ impl Cut {
     fn look(self, shape: Shape, from: &Left, rng: &mut StdRng) -> Result<Left, String> {
         let drawn = Drawn::new(rng.random());
         let fail = |e| format!("cut that kept {}, opened with {drawn}: {e}", self.keep);
-        let fs = Arc::new(self.memory.clone());
+        let fs = simulate::watched(&self.memory);
         let db = store::open(Path::new(store::DIR), fs, &drawn, shape);
         let db = db.map_err(|e| fail(e.to_string()))?;
         let content = store::content(&db, shape, &store::total, &|_| true)

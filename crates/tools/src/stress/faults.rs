@@ -16,9 +16,10 @@ use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, Whe
 use whitewater::fs::mem::MemFs;
 
 use super::args::Args;
-use super::draw::{self, Drawn};
+use super::draw::Drawn;
 use super::journal::Nobody;
 use super::model::{Expected, Shape, Slot, Version};
+use super::simulate;
 use super::store::{self, Db};
 use super::worker::{Legacy, Site, Stop, Worker, together};
 
@@ -35,7 +36,7 @@ pub fn round(args: &Args, round: u64) -> Result<u64, String> {
     let seed = args.seed.wrapping_add(round);
     let mut rng = StdRng::seed_from_u64(seed ^ 0x6661_756c);
     let mut life = Life {
-        shape: draw::shape(seed, args.threads),
+        shape: simulate::shape(args, seed),
         memory: MemFs::new(),
         content: BTreeMap::new(),
         next: 0,
@@ -68,6 +69,7 @@ impl Life {
         rng: &mut StdRng,
     ) -> Result<u64, String> {
         let faults = FaultFs::new(Arc::new(self.memory.clone()));
+        simulate::watch(&faults);
         let from_the_start = rng.random_bool(0.3);
         if from_the_start {
             add(&faults, &rules);
@@ -90,7 +92,7 @@ impl Life {
         }
         let db = store::open(
             Path::new(store::DIR),
-            Arc::new(self.memory.clone()),
+            simulate::watched(&self.memory),
             drawn,
             self.shape,
         );

@@ -4,6 +4,7 @@
 //! * [`cut`]: machines that lose their power
 //! * [`faults`]: file systems that fail
 //! * [`corrupt`]: files that change at rest
+//! * [`simulate`]: the second and third with threads that a seed schedules
 //!
 //! Beneath them: [`args`] (the command line), [`draw`] (options by chance), [`model`]
 //! (keys, values and what is known of them), [`worker`] (what a thread does),
@@ -19,6 +20,7 @@ pub mod faults;
 pub mod journal;
 pub mod kill;
 pub mod model;
+pub mod simulate;
 pub mod store;
 pub mod worker;
 
@@ -64,7 +66,15 @@ impl Mode {
         ];
         let none = !all.iter().any(|(_, asked)| *asked);
         let asked = all.into_iter().filter(|(_, asked)| *asked || none);
-        asked.map(|(mode, _)| mode).collect()
+        let asked = asked.map(|(mode, _)| mode);
+        asked
+            .filter(|mode| mode.is_simulated() || !args.simulate)
+            .collect()
+    }
+
+    /// Whether it can be: whether its threads share a process, and it is about them.
+    fn is_simulated(self) -> bool {
+        matches!(self, Mode::PowerCut | Mode::Faults)
     }
 
     fn name(self) -> &'static str {
@@ -96,6 +106,7 @@ fn run(args: &Args) -> Result<(), String> {
     if args.worker {
         return kill::work(args, &dir);
     }
+    simulate::check(args)?;
     let begun = Instant::now();
     let modes = Mode::asked(args);
     let mut counted = vec![0; modes.len()];
@@ -105,8 +116,8 @@ fn run(args: &Args) -> Result<(), String> {
         for (mode, counted) in modes.iter().zip(&mut counted) {
             let round = match mode {
                 Mode::Kill => kill::round(args, &dir, rounds, &mut kept),
-                Mode::PowerCut => cut::round(args, rounds),
-                Mode::Faults => faults::round(args, rounds),
+                Mode::PowerCut => simulate::round(args, rounds, cut::round),
+                Mode::Faults => simulate::round(args, rounds, faults::round),
                 Mode::Corrupt => corrupt::round(args, rounds),
             };
             match round {
@@ -138,7 +149,11 @@ fn failure(args: &Args, mode: Mode, round: u64, dir: &Path, what: &str) -> Strin
         }
         Mode::PowerCut | Mode::Faults | Mode::Corrupt => args.seed.wrapping_add(round),
     };
-    text += &format!("again, though threads may meet differently: stress --{name} --seed={seed}");
+    text += match args.simulate {
+        true => "again: stress --simulate",
+        false => "again, though threads may meet differently: stress",
+    };
+    text += &format!(" --{name} --seed={seed}");
     text + &format!(
         " --threads={} --life={} --ops={}",
         args.threads, args.life, args.ops

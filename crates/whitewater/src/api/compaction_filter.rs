@@ -52,8 +52,8 @@
 pub use crate::compact::filter::Decision;
 
 use crate::compact::filter::{CompactionFilterContext, EntryFilter, FilterSource, Verdict};
-use parking_lot::Mutex;
 use std::ffi::{CStr, CString};
+use whitewater_concurrent::system::Mutex;
 
 /// Decides about values while they are compacted; see the
 /// [module](self)'s documentation, also for what a panic of it does. Made by a

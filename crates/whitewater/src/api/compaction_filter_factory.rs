@@ -56,8 +56,8 @@ pub use crate::compact::filter::CompactionFilterContext;
 
 use crate::api::compaction_filter::CompactionFilter;
 use crate::compact::filter::{EntryFilter, FilterSource, Verdict};
-use parking_lot::Mutex;
 use std::ffi::CStr;
+use whitewater_concurrent::system::Mutex;
 
 /// Makes compaction filters. Threads that compact at the same time take turns
 /// in asking for one; each filter is used by one thread.

@@ -2,8 +2,8 @@
 
 use super::options::Options;
 use crate::external::writer::{ExternalTable, not_open};
-use parking_lot::Mutex;
 use std::path::Path;
+use whitewater_concurrent::system::Mutex;
 use whitewater_storage::Error;
 use whitewater_storage::key::ValueType;
 

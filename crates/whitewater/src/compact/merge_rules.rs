@@ -35,7 +35,7 @@ use super::source::Source;
 use crate::stats::{StatsLevel, Ticker};
 use bytes::Bytes;
 use std::collections::VecDeque;
-use std::time::Instant;
+use whitewater_concurrent::system;
 use whitewater_storage::blob::BlobIndex;
 use whitewater_storage::key::{
     SequenceNumber, ValueType, append_internal_key, internal_key, parse_internal_key,
@@ -302,10 +302,10 @@ impl<'a> CompactionIter<'a> {
             _ => None,
         };
         let timed = (self.rules.statistics).filter(|s| s.includes(StatsLevel::ExceptTimeForMutex));
-        let start = timed.map(|_| Instant::now());
+        let start = timed.map(|_| system::now());
         let verdict = filter.decide(user_key, in_blob_file.as_deref().unwrap_or(stored))?;
         if let (Some(statistics), Some(start)) = (timed, start) {
-            let nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            let nanos = u64::try_from(system::since(start).as_nanos()).unwrap_or(u64::MAX);
             statistics.add(Ticker::FilterOperationTotalTime, nanos);
         }
         match verdict {

@@ -31,7 +31,8 @@ use std::cmp::Ordering;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
+use whitewater_concurrent::system;
 use whitewater_storage::coding::get_varint64;
 use whitewater_storage::fs::{BufferedWriter, Fs};
 use whitewater_storage::iter::BoxedIterator;
@@ -511,7 +512,7 @@ pub(crate) fn tail_size(properties: &TableProperties, size: u64) -> u64 {
 
 /// Seconds since 1970.
 pub(crate) fn unix_seconds() -> u64 {
-    SystemTime::now()
+    system::wall_clock()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs())
 }

@@ -96,7 +96,7 @@ impl WritableFile for OutputFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use parking_lot::Mutex;
+    use whitewater_concurrent::system::Mutex;
 
     /// Notes what it is asked to write back.
     #[derive(Debug, Default)]

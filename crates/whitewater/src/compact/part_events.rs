@@ -5,7 +5,7 @@ use crate::db::internal_stats::micros;
 use crate::jobs::guarded_value;
 use crate::listener::queue::{EventQueue, Happened};
 use crate::listener::{CompactionJobInfo, CompactionJobStats, SubcompactionJobInfo};
-use std::time::Instant;
+use whitewater_concurrent::system;
 use whitewater_storage::Result;
 
 /// Notes the parts of one compaction. There is none when nobody listens.
@@ -33,12 +33,12 @@ impl<'a> PartEvents<'a> {
         let begun = self.info(number);
         self.events
             .note(|| Happened::SubcompactionBegin(begun.clone()));
-        let start = Instant::now();
+        let start = system::now();
         let written = guarded_value(work);
         self.events.note(|| {
             let mut info = begun;
             match &written {
-                Ok(written) => info.stats = stats(written, micros(start.elapsed())),
+                Ok(written) => info.stats = stats(written, micros(system::since(start))),
                 Err(e) => info.status = Err(e.clone()),
             }
             Happened::SubcompactionCompleted(info)

@@ -19,9 +19,9 @@ use super::source::Part;
 use crate::jobs::guarded;
 use crate::options::compaction::CompactionStyle;
 use crate::read::table_cache::TableCache;
-use parking_lot::Mutex;
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use whitewater_concurrent::system::{self, Mutex};
 use whitewater_storage::key::{UserComparator, user_key};
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::{Error, Result};
@@ -164,8 +164,7 @@ pub(super) fn run<T: Send>(
             .zip(parts)
             .map(|(number, part)| {
                 let name = "ww-subcompact".to_owned();
-                let builder = std::thread::Builder::new().name(name);
-                let thread = builder.spawn_scoped(scope, move || run_one(number, part));
+                let thread = system::spawn_scoped(scope, name, move || run_one(number, part));
                 (number, part, thread)
             })
             .collect();

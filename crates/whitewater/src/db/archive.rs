@@ -19,6 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
+use whitewater_concurrent::system;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, SequentialFile};
 use whitewater_storage::{Error, Result};
@@ -44,7 +45,7 @@ impl Clock {
 
 impl Default for Clock {
     fn default() -> Self {
-        Clock::new(SystemTime::now)
+        Clock::new(system::wall_clock)
     }
 }
 

@@ -8,6 +8,7 @@ use super::Engine;
 use super::state::DbState;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use whitewater_concurrent::system;
 
 /// The longest sleep of a compaction thread that waits for a file's age: the
 /// clock may be another one than that by which it sleeps.
@@ -45,7 +46,7 @@ impl Engine {
         self.watch_snapshots(state);
         next.map(|due| {
             let sleep = Duration::from_secs(due.saturating_sub(now).max(1));
-            Instant::now() + sleep.min(LONGEST_SLEEP)
+            system::now() + sleep.min(LONGEST_SLEEP)
         })
     }
 

@@ -31,6 +31,7 @@ use crate::stats::{Histogram, Ticker};
 use std::fmt;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use whitewater_concurrent::system;
 use whitewater_storage::{Error, ErrorKind, Severity};
 
 /// What failed.
@@ -130,7 +131,7 @@ impl Retry {
 
     /// The next try is due now.
     pub fn hurry(&mut self) {
-        self.next = self.next.map(|next| next.min(Instant::now()));
+        self.next = self.next.map(|next| next.min(system::now()));
     }
 
     fn lasting(&self) -> Option<Error> {
@@ -248,7 +249,7 @@ impl Engine {
             let interval = Duration::from_micros(self.options.bgerror_resume_retry_interval);
             let limit = self.options.max_bgerror_resume_count;
             let retry = state.failure.retry(source);
-            retry.fail(error, Instant::now(), interval);
+            retry.fail(error, system::now(), interval);
             tried = retry.row;
             if tried > limit {
                 severity = Severity::HardError;
@@ -411,7 +412,7 @@ mod tests {
 
     #[test]
     fn retries_back_off_and_are_told_when_they_last() {
-        let (e, start) = (io_error("/db/1.sst", io::ErrorKind::Other), Instant::now());
+        let (e, start) = (io_error("/db/1.sst", io::ErrorKind::Other), system::now());
         let mut retry = Retry::default();
         assert_eq!(retry.not_before(start), None);
         let interval = Duration::from_millis(640);
@@ -424,7 +425,7 @@ mod tests {
         }
         assert_eq!(waits, [10, 20, 40, 80, 160, 320, 640, 640]);
         retry.hurry();
-        assert_eq!(retry.not_before(Instant::now()), None);
+        assert_eq!(retry.not_before(system::now()), None);
         assert_eq!((retry.succeed(), retry.total), (8, 8));
         assert!(retry.lasting().is_none() && retry.next.is_none());
     }

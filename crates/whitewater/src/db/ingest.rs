@@ -49,7 +49,7 @@ use entrance::Entrance;
 use incoming::Incoming;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use whitewater_concurrent::system;
 use whitewater_storage::{Error, ErrorKind, Result};
 
 /// How tables are brought in. RocksDB's names.
@@ -88,7 +88,7 @@ impl Engine {
         spec: IngestSpec,
     ) -> Result<()> {
         let _span = trace::ingestion(&self.dir, &cf.name, paths.len());
-        let start = Instant::now();
+        let start = system::now();
         if paths.is_empty() {
             return Err(Error::invalid("The list of files is empty"));
         }
@@ -117,7 +117,7 @@ impl Engine {
             "[{}] Ingested {} tables into levels {levels:?} in {} us",
             cf.name,
             paths.len(),
-            start.elapsed().as_micros()
+            system::since(start).as_micros()
         ));
         Ok(())
     }

@@ -19,7 +19,8 @@ use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
 use crate::trace;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use whitewater_concurrent::system;
 use whitewater_storage::key::{SequenceNumber, user_key};
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
 use whitewater_storage::{Error, ErrorKind, Result};
@@ -148,7 +149,7 @@ impl Engine {
         events: Option<PartEvents<'_>>,
         recorded: &mut Option<Done>,
     ) -> Result<()> {
-        let start = Instant::now();
+        let start = system::now();
         let snapshots = self.snapshots.sequences();
         let options = cf.options();
         let ctx = self.output_context(cf, &options, &snapshots);
@@ -176,7 +177,7 @@ impl Engine {
                 self.weigh(&mut state, changed.iter().map(|new| new.id));
             })
             .inspect_err(|e| self.report(Source::Manifest, e, "recording a compaction"))?;
-        let micros = micros(start.elapsed());
+        let micros = micros(system::since(start));
         let stats = JobStats {
             micros: if done.moved { 0 } else { micros },
             ..done.stats
@@ -268,7 +269,7 @@ impl Engine {
         flush: bool,
         timeout: Option<Duration>,
     ) -> Result<()> {
-        let deadline = timeout.map(|t| Instant::now() + t);
+        let deadline = timeout.map(|t| system::now() + t);
         if flush {
             self.flush(&self.column_families(), true)?;
         }

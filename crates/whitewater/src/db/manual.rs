@@ -8,7 +8,8 @@ use crate::compact::pick::{self, CompactCursor, Compaction};
 use crate::jobs::guarded;
 use crate::options::compaction::CompactionStyle;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use whitewater_concurrent::system;
 use whitewater_storage::{Error, Result, Severity};
 
 impl Engine {
@@ -186,7 +187,7 @@ impl Engine {
                     }
                     // A running compaction holds some of the files.
                     Some(Err(())) => {
-                        let soon = Instant::now() + Duration::from_millis(100);
+                        let soon = system::now() + Duration::from_millis(100);
                         self.wait_for_job(&mut state, Some(soon));
                     }
                 }

@@ -75,7 +75,6 @@ use files::Deletions;
 use info_log::InfoLog;
 use internal_stats::db_text::DbStats;
 use internal_stats::micros;
-use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 use pending::PendingOutputs;
 use reader::Role;
 use snapshot::SnapshotList;
@@ -84,11 +83,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use std::thread::JoinHandle;
 use std::time::Instant;
 use switch::Unsettled;
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::relay::Relay;
+use whitewater_concurrent::system::{self, Condvar, JoinHandle, Mutex, MutexGuard, RwLock};
 use whitewater_storage::fs::{FileLock, Fs};
 use whitewater_storage::{Error, ErrorKind, Result};
 
@@ -370,9 +369,9 @@ impl Engine {
         let _timer = perf::timer(PerfMetric::DbMutexLockNanos);
         match self.statistics() {
             Some(s) if s.includes(StatsLevel::All) => {
-                let start = Instant::now();
+                let start = system::now();
                 let state = self.state.lock();
-                s.add(Ticker::DbMutexWaitMicros, micros(start.elapsed()));
+                s.add(Ticker::DbMutexWaitMicros, micros(system::since(start)));
                 state
             }
             _ => self.state.lock(),

@@ -25,7 +25,6 @@ use crate::write::generation::{End, Generation};
 use crate::write::log::{Wal, WalOptions};
 use crate::write::stall::StallGate;
 use arc_swap::ArcSwap;
-use parking_lot::{Condvar, Mutex, RwLock};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -34,6 +33,7 @@ use std::time::Duration;
 use whitewater_concurrent::group::GroupQueue;
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::relay::Relay;
+use whitewater_concurrent::system::{self, Condvar, Mutex, RwLock};
 use whitewater_concurrent::waiter::YieldPolicy;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::names::NamesFs;
@@ -539,15 +539,23 @@ fn load_or_make_identity(fs: &dyn Fs, dir: &Path) -> Result<String> {
             return Ok(id);
         }
     }
-    let id = uuid::Uuid::new_v4().to_string();
+    let id = new_uuid().to_string();
     write_file_atomically(fs, &filename::temp(dir, 0), &path, id.as_bytes())?;
     Ok(id)
+}
+
+/// Random bits; a simulation's are the same each time.
+fn new_uuid() -> uuid::Uuid {
+    let simulated = system::random();
+    simulated.map_or_else(uuid::Uuid::new_v4, |bits| {
+        uuid::Builder::from_random_bytes(bits.to_be_bytes()).into_uuid()
+    })
 }
 
 /// 20 base-36 characters, different for every opening.
 pub(crate) fn new_session_id() -> String {
     const DIGITS: &[u8; 36] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    let mut random = uuid::Uuid::new_v4().as_u128();
+    let mut random = new_uuid().as_u128();
     (0..20)
         .map(|_| {
             let digit = DIGITS[(random % 36) as usize];

@@ -1,7 +1,7 @@
 //! Files that running jobs are about to make.
 
 use super::Engine;
-use parking_lot::Mutex;
+use whitewater_concurrent::system::Mutex;
 
 /// For each running job, a number that is not above those of its files.
 #[derive(Debug, Default)]

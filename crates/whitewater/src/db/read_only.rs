@@ -14,8 +14,7 @@ use crate::version::ObsoleteFiles;
 use crate::version::set::{Recovered, VersionSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
-use std::time::Instant;
+use whitewater_concurrent::system;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, read_file};
 use whitewater_storage::key::InternalComparator;
@@ -116,8 +115,8 @@ fn read_state(
     wanted: &Wanted,
     log: &InfoLog,
 ) -> Result<State> {
-    let begun = Instant::now();
-    while begun.elapsed() < PATIENCE {
+    let begun = system::now();
+    while system::since(begun) < PATIENCE {
         let before = ManifestStamp::take(&**fs, dir);
         match try_read(fs, dir, wal_dir, options, wanted, log, before.as_ref().ok()) {
             Ok(Some(state)) => return Ok(state),
@@ -126,7 +125,7 @@ fn read_state(
             Err(e) if ManifestStamp::take(&**fs, dir) == before => return Err(e),
             Err(_) => {}
         }
-        thread::sleep(PAUSE);
+        system::sleep(PAUSE);
     }
     Err(Error::new(
         ErrorKind::TryAgain,

@@ -21,7 +21,8 @@ use bytes::Bytes;
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
+use whitewater_concurrent::system;
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::{SequenceNumber, seek_key};
 use whitewater_storage::{Error, Result};
@@ -431,7 +432,7 @@ impl Engine {
 
     /// A snapshot of the state now.
     pub fn snapshot(&self) -> SnapshotGuard {
-        let now = SystemTime::now()
+        let now = system::wall_clock()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |d| d.as_secs());
         self.snapshots.take(now, || self.latest_sequence_number())

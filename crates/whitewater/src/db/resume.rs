@@ -49,6 +49,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
+use whitewater_concurrent::system;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
 use whitewater_storage::wal::Segment;
@@ -175,7 +176,7 @@ impl Engine {
             if self.lock_state().closing {
                 return Err(Self::shutdown_error());
             }
-            std::thread::sleep(LOOK);
+            system::sleep(LOOK);
         }
     }
 

@@ -15,13 +15,13 @@
 //! that compactions could drop ([`SnapshotList::watch`]).
 
 use crossbeam_utils::CachePadded;
-use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock};
 use whitewater_concurrent::counter::thread_number;
+use whitewater_concurrent::system::Mutex;
 use whitewater_storage::key::SequenceNumber;
 
 /// Shards of the list; more threads than this share some.

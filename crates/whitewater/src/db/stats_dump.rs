@@ -11,6 +11,7 @@ use super::internal_stats::cf_text;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use whitewater_concurrent::system;
 use whitewater_storage::{Error, ErrorKind, Result};
 
 impl Engine {
@@ -20,25 +21,23 @@ impl Engine {
     /// `Aborted` when it cannot be started.
     pub(super) fn start_stats_dumps(self: &Arc<Self>) -> Result<()> {
         let engine = self.clone();
-        let builder = std::thread::Builder::new().name("ww-stats".to_owned());
-        let thread = builder
-            .spawn(move || engine.dump_stats_until_closed())
-            .map_err(|e| {
-                let what = format_args!("starting the thread for statistics: {e}");
-                Error::new(ErrorKind::Aborted, what)
-            })?;
+        let body = move || engine.dump_stats_until_closed();
+        let thread = system::spawn("ww-stats".to_owned(), body).map_err(|e| {
+            let what = format_args!("starting the thread for statistics: {e}");
+            Error::new(ErrorKind::Aborted, what)
+        })?;
         self.threads.lock().push(thread);
         Ok(())
     }
 
     fn dump_stats_until_closed(&self) {
-        let (mut dumped, mut published) = (Instant::now(), Instant::now());
+        let (mut dumped, mut published) = (system::now(), system::now());
         let publish_period = self.options.metrics.period_sec();
         let mut state = self.state.lock();
         while !state.closing {
             let dump = due(dumped, state.options.stats_dump_period_sec);
             let publish = due(published, publish_period);
-            let now = Instant::now();
+            let now = system::now();
             match dump.into_iter().chain(publish).min() {
                 None => self.dumps.wait(&mut state),
                 Some(first) if first > now => drop(self.dumps.wait_until(&mut state, first)),
@@ -46,11 +45,11 @@ impl Engine {
                     drop(state);
                     if dump.is_some_and(|due| due <= now) {
                         self.dump_stats();
-                        dumped = Instant::now();
+                        dumped = system::now();
                     }
                     if publish.is_some_and(|due| due <= now) {
                         self.publish_unasked();
-                        published = Instant::now();
+                        published = system::now();
                     }
                     state = self.state.lock();
                 }

@@ -33,6 +33,7 @@ use below::Below;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
+use whitewater_concurrent::system;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
 use whitewater_storage::{Result, filename};
@@ -137,7 +138,7 @@ pub(crate) fn write_level0(
 /// logs are obsolete now.
 pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
     let _span = trace::flush(&engine.dir, jobs.len());
-    let start = Instant::now();
+    let start = system::now();
     let memtables: Vec<_> = (jobs.iter())
         .flat_map(|job| job.memtables.iter().cloned())
         .collect();
@@ -194,7 +195,7 @@ fn write_one(engine: &Engine, job: &FlushJob, snapshots: &[SequenceNumber]) -> R
     tell_start(engine, job, number);
     let options = job.cf.options();
     let ctx = engine.output_context(&job.cf, &options, snapshots);
-    let start = Instant::now();
+    let start = system::now();
     let timer = engine.time(Histogram::FlushTime);
     let written = write_level0(&ctx, &job.memtables)?;
     drop(timer);
@@ -204,7 +205,7 @@ fn write_one(engine: &Engine, job: &FlushJob, snapshots: &[SequenceNumber]) -> R
     Ok(Flushed {
         number,
         stats: JobStats {
-            micros: micros(start.elapsed()),
+            micros: micros(system::since(start)),
             cpu_micros: micros(written.cpu),
             bytes_written: written.bytes(),
             bytes_written_raw: written.held.raw_bytes,
@@ -291,7 +292,7 @@ fn tell_end(engine: &Engine, job: &FlushJob, flushed: &Flushed, start: Instant) 
     engine.log.write(&format!(
         "[{}] [JOB {number}] Flush lasted {} microseconds, {} bytes in level 0",
         job.cf.name,
-        start.elapsed().as_micros(),
+        system::since(start).as_micros(),
         flushed.stats.bytes_written
     ));
     let event = Event::new(number, "flush_finished");

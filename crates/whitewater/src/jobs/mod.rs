@@ -13,10 +13,10 @@ use crate::db::cf::ColumnFamilyData;
 use crate::db::failure::Source;
 use crate::db::state::DbState;
 use crate::flush::{self, FlushJob};
-use parking_lot::MutexGuard;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
+use whitewater_concurrent::system::{self, MutexGuard};
 use whitewater_storage::{Error, ErrorKind, Result};
 
 /// How many threads flush and how many compact: RocksDB's split of
@@ -57,10 +57,7 @@ pub(crate) fn start(engine: &Arc<Engine>) -> Result<()> {
                     while work(&engine) {}
                 }
             };
-            match std::thread::Builder::new()
-                .name(format!("{name}{i}"))
-                .spawn(body)
-            {
+            match system::spawn(format!("{name}{i}"), body) {
                 Ok(handle) => threads.push(handle),
                 Err(e) => {
                     count(&mut engine.state.lock()).running -= 1;
@@ -146,7 +143,7 @@ fn flush_one(engine: &Arc<Engine>) -> bool {
             if is_to_end(&mut state, |s| &mut s.flush_threads) {
                 return false;
             }
-            let not_before = state.failure.flush.not_before(Instant::now());
+            let not_before = state.failure.flush.not_before(system::now());
             let may_start = state.failure.stop().is_none();
             if may_start
                 && not_before.is_none()
@@ -248,7 +245,7 @@ fn compact_one(engine: &Arc<Engine>) -> bool {
                 return false;
             }
             let look_again = engine.look_for_due(&mut state);
-            let not_before = state.failure.compaction.not_before(Instant::now());
+            let not_before = state.failure.compaction.not_before(system::now());
             let may_start = state.failure.stop().is_none() && not_before.is_none();
             if may_start && state.manual_compactions == 0 {
                 // A custom comparator may panic here.

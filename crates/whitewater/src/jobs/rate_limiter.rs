@@ -17,12 +17,12 @@
 //! Invariant R1: a ticket is in one queue as long as it is in `wanted`.
 
 use crate::stats::{Statistics, Ticker, tick};
-use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+use whitewater_concurrent::system::{self, Condvar, Mutex, MutexGuard};
 
 /// Periods between two looks of a limiter that tunes itself.
 const PERIODS_PER_TUNE: u64 = 100;
@@ -56,7 +56,7 @@ struct Real(Instant);
 
 impl Time for Real {
     fn now(&self) -> u64 {
-        self.0.elapsed().as_micros() as u64
+        system::since(self.0).as_micros() as u64
     }
     fn sleep(&self, micros: u64) -> Option<Duration> {
         Some(Duration::from_micros(micros))
@@ -103,7 +103,7 @@ impl RateLimiter {
     /// A limiter of `rate` bytes per second, refilled every `period`
     /// microseconds; with `tunes_itself`, `rate` is the highest.
     pub fn new(rate: u64, period: u64, fairness: u64, tunes_itself: bool) -> Arc<Self> {
-        Self::with_time(rate, period, fairness, tunes_itself, Real(Instant::now()))
+        Self::with_time(rate, period, fairness, tunes_itself, Real(system::now()))
     }
 
     fn with_time(

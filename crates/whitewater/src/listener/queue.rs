@@ -11,14 +11,13 @@
 
 use super::EventListener;
 use super::info::*;
-use parking_lot::Mutex;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::JoinHandle;
+use whitewater_concurrent::system::{self, JoinHandle, Mutex};
 use whitewater_storage::{Error, ErrorKind, Result};
 
 /// The listeners of a database.
@@ -124,13 +123,11 @@ impl EventQueue {
             waiting: waiting.clone(),
             warn,
         };
-        let builder = std::thread::Builder::new().name("ww-events".to_owned());
-        let thread = builder
-            .spawn(move || teller.tell_all(&receiver))
-            .map_err(|e| {
-                let what = format_args!("starting the thread for event listeners: {e}");
-                Error::new(ErrorKind::Aborted, what)
-            })?;
+        let body = move || teller.tell_all(&receiver);
+        let thread = system::spawn("ww-events".to_owned(), body).map_err(|e| {
+            let what = format_args!("starting the thread for event listeners: {e}");
+            Error::new(ErrorKind::Aborted, what)
+        })?;
         Ok(EventQueue {
             sender: Some(sender),
             waiting,

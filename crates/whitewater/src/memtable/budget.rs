@@ -33,11 +33,11 @@
 //! own lock is taken by [`Flusher::flush_soon`], so nobody calls that with a
 //! lock of the engine, or of this module, held.
 
-use parking_lot::{Condvar, Mutex};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use whitewater_concurrent::system::{self, Condvar, Mutex};
 use whitewater_storage::cache::BlockCache;
 use whitewater_storage::{Error, ErrorKind, Result};
 
@@ -283,7 +283,7 @@ impl Tenant {
         if no_slowdown {
             return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
         }
-        let start = Instant::now();
+        let start = system::now();
         let budget = &self.budget;
         let mut seen = *budget.epoch.lock();
         while budget.should_stall() && !self.out.load(Ordering::Relaxed) {
@@ -297,7 +297,7 @@ impl Tenant {
             }
             seen = *epoch;
         }
-        Ok(start.elapsed())
+        Ok(system::since(start))
     }
 }
 

@@ -20,11 +20,11 @@
 
 use super::rep::Entry;
 use super::{Memtable, ValueType};
-use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use twox_hash::XxHash3_64;
+use whitewater_concurrent::system::RwLock;
 use whitewater_storage::Result;
 use whitewater_storage::iter::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, pack_tag, tag};

@@ -47,7 +47,6 @@ use budget::{Charge, Tenant};
 use bytes::Bytes;
 use filter::{Filtered, KeyFilter};
 use in_place::{Copying, Values, has_handle};
-use parking_lot::Mutex;
 use protection::{Protection, Verified};
 use rep::{RepOptions, new_rep};
 use std::sync::Arc;
@@ -56,6 +55,7 @@ use whitewater_concurrent::arena::ArenaOptions;
 use whitewater_concurrent::art::Prepared;
 use whitewater_concurrent::counter::Sharded;
 use whitewater_concurrent::region::{HugePages, TRANSPARENT};
+use whitewater_concurrent::system::Mutex;
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::{
     SEEK_TYPE, SequenceNumber, UserComparator, ValueType, pack_tag, parse_internal_key, seek_key,

@@ -15,6 +15,7 @@ use quick_cache::sync::Cache;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use whitewater_concurrent::system;
 use whitewater_storage::blob::BlobFileReader;
 use whitewater_storage::cache::BlockCache;
 use whitewater_storage::fs::{Fs, RandomAccessFile};
@@ -162,7 +163,7 @@ impl TableCache {
             let open = read()?;
             return Ok(file.open.get_or_init(|| open).clone());
         }
-        self.limited.get_or_insert_with(&file.meta.number, read)
+        once(&self.limited, file.meta.number, read)
     }
 
     /// Bytes of memory that the table of `file` takes, if it is open.
@@ -192,8 +193,7 @@ impl TableCache {
             let open = read()?;
             return Ok(file.open.get_or_init(|| open).clone());
         }
-        self.limited_blobs
-            .get_or_insert_with(&file.meta.number, read)
+        once(&self.limited_blobs, file.meta.number, read)
     }
 
     /// Forgets the table or blob file `number`, which is being deleted.
@@ -260,6 +260,25 @@ impl TableCache {
             tombstones: (!tombstones.is_empty()).then_some(tombstones),
         }))
     }
+}
+
+/// The file `number` as `cache` holds it, or as `read` brings it there. Threads that
+/// miss it together wait for one of them to read it.
+fn once<T: Clone>(
+    cache: &Cache<u64, T>,
+    number: u64,
+    read: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    if !system::is_simulated() {
+        return cache.get_or_insert_with(&number, read);
+    }
+    // A simulation does not know how threads wait for each other in the cache.
+    if let Some(open) = cache.get(&number) {
+        return Ok(open);
+    }
+    let open = read()?;
+    cache.insert(number, open.clone());
+    Ok(open)
 }
 
 /// Opens the file of a table, under its old suffix if need be, and checks its

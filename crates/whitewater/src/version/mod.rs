@@ -24,6 +24,7 @@ use std::collections::HashMap;
 use std::ops::{Bound, Range};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use whitewater_concurrent::system;
 use whitewater_storage::key::{self, MAX_SEQUENCE, UserComparator, ValueType};
 use whitewater_storage::manifest::FileMetaData;
 
@@ -54,7 +55,7 @@ pub(crate) struct TableFile {
 /// Numbers of table and blob files that no version names any more.
 #[derive(Debug, Default)]
 pub(crate) struct ObsoleteFiles {
-    state: parking_lot::Mutex<ObsoleteState>,
+    state: system::Mutex<ObsoleteState>,
 }
 
 #[derive(Debug, Default)]

@@ -17,11 +17,11 @@
 //!   it was closed: a writer that is late to look after it touches nothing.
 
 use super::generation::End;
-use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use whitewater_concurrent::system::Mutex;
 use whitewater_storage::Result;
 use whitewater_storage::batch::{self, Batch, HEADER_SIZE, Op};
 use whitewater_storage::filename;

@@ -21,6 +21,7 @@ use rand::{Rng, SeedableRng};
 use whitewater::checkpoint::Checkpoint;
 use whitewater::fs::Fs;
 use whitewater::{BoundColumnFamily, Error, SnapshotWithThreadMode};
+use whitewater_concurrent::system;
 
 use super::draw::Drawn;
 use super::journal::Journal;
@@ -54,8 +55,12 @@ pub fn together<T: Send, R>(
     thread::scope(|scope| {
         let work = &work;
         let threads: Vec<_> = (0..threads)
-            .map(|thread| scope.spawn(move || work(thread)))
-            .collect();
+            .map(|thread| {
+                let name = format!("worker {thread}");
+                system::spawn_scoped(scope, name, move || work(thread))
+            })
+            .collect::<Result<_, _>>()
+            .map_err(|e| format!("starting a thread: {e}"))?;
         let done = beside();
         let ended = threads.into_iter().map(|thread| match thread.join() {
             Ok(Ok(result)) => Ok(result),

@@ -33,12 +33,12 @@ use super::options::ReadOptions;
 use super::pinnable::DBPinnableSlice;
 use super::snapshot::SnapshotHandle;
 use crate::db::Engine;
-use parking_lot::RwLock;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::sync::Arc;
+use whitewater_concurrent::system::RwLock;
 use whitewater_storage::Error;
 
 /// How a database guards its list of column family handles:

@@ -9,9 +9,9 @@ use crate::api::compaction_filter::{CompactionFilterCallback, CompactionFilterFn
 use crate::api::compaction_filter_factory::{CompactionFilterFactory, SharedFactory};
 use crate::api::merge_operator::{MergeFn, MergeFunctions};
 use crate::api::slice_transform::SliceTransform;
-use parking_lot::Mutex;
 use std::cmp::Ordering;
 use std::sync::Arc;
+use whitewater_concurrent::system::Mutex;
 use whitewater_storage::Error;
 use whitewater_storage::cache::BlockCache;
 use whitewater_storage::key::{Comparator, UserComparator};

@@ -6,7 +6,8 @@
 
 use super::InfoLog;
 use std::fmt::{Display, Write};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
+use whitewater_concurrent::system;
 
 /// An event while it is described.
 pub(crate) struct Event {
@@ -16,7 +17,7 @@ pub(crate) struct Event {
 impl Event {
     /// The event `name` of the job number `job`.
     pub fn new(job: u64, name: &str) -> Self {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = system::wall_clock().duration_since(UNIX_EPOCH);
         let micros = now.map_or(0, |d| d.as_micros());
         Event {
             text: format!("EVENT_LOG_v1 {{\"time_micros\": {micros}"),

@@ -9,7 +9,8 @@ use crate::options::DbOptions;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, UNIX_EPOCH};
+use whitewater_concurrent::system;
 use whitewater_storage::filename;
 use whitewater_storage::fs::{Fs, WritableFile};
 
@@ -45,7 +46,7 @@ impl LogFile {
             fs,
             path,
             file: None,
-            begun: Instant::now(),
+            begun: system::now(),
             max_bytes: options.max_log_file_size as u64,
             max_age: (options.log_file_time_to_roll > 0)
                 .then(|| Duration::from_secs(options.log_file_time_to_roll as u64)),
@@ -60,7 +61,7 @@ impl LogFile {
     fn begin(&mut self) {
         self.file = None;
         if matches!(self.fs.exists(&self.path), Ok(true)) {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH);
+            let now = system::wall_clock().duration_since(UNIX_EPOCH);
             let mut micros = now.map_or(0, |d| d.as_micros());
             let mut old = self.old(micros);
             while matches!(self.fs.exists(&old), Ok(true)) {
@@ -71,7 +72,7 @@ impl LogFile {
         }
         self.remove_old();
         self.file = self.fs.create(&self.path).ok();
-        self.begun = Instant::now();
+        self.begun = system::now();
         for line in std::mem::take(&mut self.header) {
             self.append(&line);
             self.header.push(line);
@@ -121,7 +122,9 @@ impl LogFile {
         let header: usize = self.header.iter().map(String::len).sum();
         let bytes = file.len().saturating_sub(header as u64);
         (self.max_bytes > 0 && bytes >= self.max_bytes)
-            || self.max_age.is_some_and(|age| self.begun.elapsed() >= age)
+            || self
+                .max_age
+                .is_some_and(|age| system::since(self.begun) >= age)
     }
 
     fn append(&mut self, line: &str) {
@@ -151,14 +154,17 @@ fn thread_number() -> u64 {
     // Counts threads that have written to a log. Publishes nothing: relaxed.
     static THREADS: AtomicU64 = AtomicU64::new(1);
     thread_local! {
-        static NUMBER: u64 = THREADS.fetch_add(1, Ordering::Relaxed);
+        static NUMBER: u64 = match system::number() {
+            None => THREADS.fetch_add(1, Ordering::Relaxed),
+            Some(number) => number as u64 + 1,
+        };
     }
     NUMBER.with(|n| *n)
 }
 
 /// `2026/01/31-12:34:56.123456 1f`: the time, UTC, and the thread.
 fn timestamp() -> String {
-    let now = SystemTime::now()
+    let now = system::wall_clock()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
     let (secs, micros) = (now.as_secs(), now.subsec_micros());

@@ -13,11 +13,11 @@ pub(crate) mod logger;
 use crate::options::DbOptions;
 use file::LogFile;
 use logger::Logger;
-use parking_lot::Mutex;
 use std::path::Path;
 #[cfg(feature = "tracing")]
 use std::path::PathBuf;
 use std::sync::Arc;
+use whitewater_concurrent::system::Mutex;
 use whitewater_storage::fs::Fs;
 
 /// How much a line of the info log matters.

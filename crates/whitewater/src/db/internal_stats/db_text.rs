@@ -4,10 +4,10 @@ use super::human::{self, GB, MB, rate};
 use crate::db::Engine;
 use crate::stats::Ticker;
 use crate::write::stall::cause::counts_text;
-use parking_lot::Mutex;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 use whitewater_concurrent::counter::Counter;
+use whitewater_concurrent::system::{self, Mutex};
 
 /// What is kept for the whole database.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl DbStats {
     /// From now on, for a database that had `opened`.
     pub fn new(opened: Figures) -> Self {
         DbStats {
-            since: Instant::now(),
+            since: system::now(),
             syncs: Counter::new(),
             opened,
             shown: Mutex::default(),
@@ -48,7 +48,7 @@ impl DbStats {
 
     /// How long the database has been open.
     pub fn up(&self) -> Duration {
-        self.since.elapsed()
+        system::since(self.since)
     }
 }
 

@@ -18,6 +18,7 @@ mod human;
 use std::collections::BTreeMap;
 use std::ops::{AddAssign, Sub};
 use std::time::{Duration, Instant};
+use whitewater_concurrent::system;
 
 /// What jobs that wrote to one level did, added up. A flush writes to level 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -122,7 +123,7 @@ struct Dumped {
 impl Default for CfStats {
     fn default() -> Self {
         CfStats {
-            since: Instant::now(),
+            since: system::now(),
             levels: Vec::new(),
             flushes: JobStats::default(),
             compactions: JobStats::default(),

@@ -31,13 +31,11 @@ use crate::memtable::Memtable;
 use crate::options::{CfOptions, DbOptions};
 use crate::version::set::{Recovered, VersionSet};
 use crate::version::{ObsoleteFiles, TableFile, Version};
-use parking_lot::{Mutex, RwLockReadGuard};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
-use std::time::Instant;
 use tail::{Families, Tail};
+use whitewater_concurrent::system::{self, Mutex, RwLockReadGuard};
 use whitewater_storage::fs::Fs;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::{Error, ErrorKind, Result};
@@ -115,8 +113,8 @@ impl Progress {
     /// `TryAgain` when the primary deletes logs faster than they can be read for
     /// ten seconds; those of reading. What was read before stays.
     fn advance(&mut self) -> Result<()> {
-        let begun = Instant::now();
-        while begun.elapsed() < PATIENCE {
+        let begun = system::now();
+        while system::since(begun) < PATIENCE {
             let before = ManifestStamp::take(&*self.files.fs, &self.files.dir);
             match self.try_advance() {
                 Ok(true) => return Ok(()),
@@ -127,7 +125,7 @@ impl Progress {
                 }
                 Err(_) => {}
             }
-            thread::sleep(PAUSE);
+            system::sleep(PAUSE);
         }
         Err(Error::new(
             ErrorKind::TryAgain,

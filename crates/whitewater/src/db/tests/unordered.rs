@@ -5,10 +5,10 @@ use crate::{
     ColumnFamilyDescriptor, CommitProtocol, DBWithThreadMode, FlushOptions, MultiThreaded, Options,
     Severity, SliceTransform, WriteOptions,
 };
-use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
+use whitewater_concurrent::system::{Condvar, Mutex, MutexGuard};
 use whitewater_storage::fs::mem::MemFs;
 
 type Db = DBWithThreadMode<MultiThreaded>;

@@ -16,10 +16,10 @@
 
 use super::cause::Pressure;
 use super::rate::Account;
-use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use whitewater_concurrent::system::{self, Condvar, Mutex};
 use whitewater_storage::{Error, Result};
 
 /// What a line's writers are under.
@@ -89,7 +89,7 @@ impl Line {
             state: Mutex::new(State {
                 terms: Terms::default(),
                 open: false,
-                account: Account::new(Instant::now()),
+                account: Account::new(system::now()),
                 waiting: VecDeque::new(),
                 issued: 0,
                 granted: 0,
@@ -109,7 +109,7 @@ impl Line {
         }
         if (terms.pressure == Pressure::None) != (state.terms.pressure == Pressure::None) {
             // Debts do not outlive the delay they come from.
-            state.account = Account::new(Instant::now());
+            state.account = Account::new(system::now());
         }
         state.terms = terms;
         state.wake_first(); // upholds A3
@@ -143,7 +143,7 @@ impl Line {
                 return outcome.map(|()| Duration::ZERO);
             }
             if state.terms.pressure == Pressure::Delayed {
-                let now = Instant::now();
+                let now = system::now();
                 let due = state.account.due(now, bytes, state.terms.rate);
                 if due <= now + self.slack {
                     state.account.charge(due);
@@ -154,7 +154,7 @@ impl Line {
         if let Some(e) = impatient {
             return Err(e);
         }
-        let start = Instant::now();
+        let start = system::now();
         let ticket = state.issued;
         state.issued += 1;
         let me = Arc::new(Waiter {
@@ -172,7 +172,7 @@ impl Line {
             } else if state.terms.pressure == Pressure::Stopped {
                 me.turn.wait(&mut state);
             } else {
-                let now = Instant::now();
+                let now = system::now();
                 let rate = state.terms.rate;
                 let due = *due.get_or_insert_with(|| {
                     let due = state.account.due(now, bytes, rate);
@@ -191,7 +191,7 @@ impl Line {
         state.left.push(ticket);
         state.wake_first(); // upholds A3
         drop(state);
-        outcome.map(|()| start.elapsed())
+        outcome.map(|()| system::since(start))
     }
 }
 

@@ -1,0 +1,213 @@
+//! Locks and conditions: parking_lot's, but that a simulation's thread waits by
+//! letting the others of it run.
+
+use super::{address, scheduler::current};
+use parking_lot::lock_api;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// See [`parking_lot::Mutex`].
+pub type Mutex<T> = lock_api::Mutex<RawMutex, T>;
+/// See [`parking_lot::MutexGuard`].
+pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
+/// See [`parking_lot::RwLock`].
+pub type RwLock<T> = lock_api::RwLock<RawRwLock, T>;
+/// See [`parking_lot::RwLockReadGuard`].
+pub type RwLockReadGuard<'a, T> = lock_api::RwLockReadGuard<'a, RawRwLock, T>;
+/// See [`parking_lot::RwLockWriteGuard`].
+pub type RwLockWriteGuard<'a, T> = lock_api::RwLockWriteGuard<'a, RawRwLock, T>;
+
+/// Tries until it succeeds, with the others of the simulation running in between.
+/// `false` outside of one.
+fn acquire<T>(lock: &T, attempt: impl Fn(&T) -> bool) -> bool {
+    let Some(thread) = current() else {
+        return false;
+    };
+    thread.point();
+    while !attempt(lock) {
+        thread.wait(address(lock), None);
+    }
+    true
+}
+
+/// Lets those look again who wait for `lock`.
+fn released<T>(lock: &T) {
+    if let Some(thread) = current() {
+        thread.wake_all(address(lock));
+    }
+}
+
+/// The lock of a [`Mutex`].
+pub struct RawMutex(parking_lot::RawMutex);
+
+// SAFETY: locking and unlocking are those of parking_lot's lock, whichever way a
+// thread waits for it.
+unsafe impl lock_api::RawMutex for RawMutex {
+    #[expect(clippy::declare_interior_mutable_const, reason = "the trait's way")]
+    const INIT: Self = RawMutex(parking_lot::RawMutex::INIT);
+
+    type GuardMarker = <parking_lot::RawMutex as lock_api::RawMutex>::GuardMarker;
+
+    fn lock(&self) {
+        if !acquire(&self.0, parking_lot::RawMutex::try_lock) {
+            self.0.lock();
+        }
+    }
+
+    fn try_lock(&self) -> bool {
+        self.0.try_lock()
+    }
+
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller holds the lock.
+        unsafe { self.0.unlock() }
+        released(&self.0);
+    }
+
+    fn is_locked(&self) -> bool {
+        self.0.is_locked()
+    }
+}
+
+/// The lock of a [`RwLock`].
+pub struct RawRwLock(parking_lot::RawRwLock);
+
+// SAFETY: as for `RawMutex`.
+unsafe impl lock_api::RawRwLock for RawRwLock {
+    #[expect(clippy::declare_interior_mutable_const, reason = "the trait's way")]
+    const INIT: Self = RawRwLock(parking_lot::RawRwLock::INIT);
+
+    type GuardMarker = <parking_lot::RawRwLock as lock_api::RawRwLock>::GuardMarker;
+
+    fn lock_shared(&self) {
+        if !acquire(&self.0, parking_lot::RawRwLock::try_lock_shared) {
+            self.0.lock_shared();
+        }
+    }
+
+    fn try_lock_shared(&self) -> bool {
+        self.0.try_lock_shared()
+    }
+
+    unsafe fn unlock_shared(&self) {
+        // SAFETY: the caller holds the lock, shared.
+        unsafe { self.0.unlock_shared() }
+        released(&self.0);
+    }
+
+    fn lock_exclusive(&self) {
+        if !acquire(&self.0, parking_lot::RawRwLock::try_lock_exclusive) {
+            self.0.lock_exclusive();
+        }
+    }
+
+    fn try_lock_exclusive(&self) -> bool {
+        self.0.try_lock_exclusive()
+    }
+
+    unsafe fn unlock_exclusive(&self) {
+        // SAFETY: the caller holds the lock.
+        unsafe { self.0.unlock_exclusive() }
+        released(&self.0);
+    }
+
+    fn is_locked(&self) -> bool {
+        self.0.is_locked()
+    }
+}
+
+/// Whether a wait has ended by its deadline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    /// Whether the deadline has passed.
+    pub fn timed_out(self) -> bool {
+        self.0
+    }
+}
+
+/// See [`parking_lot::Condvar`]. That one waits with parking_lot's own guards only,
+/// so here it waits at a gate, which whoever notifies has to pass.
+#[derive(Default)]
+pub struct Condvar {
+    inner: parking_lot::Condvar,
+    gate: parking_lot::Mutex<()>,
+}
+
+impl Condvar {
+    /// Nobody waits.
+    pub const fn new() -> Self {
+        Condvar {
+            inner: parking_lot::Condvar::new(),
+            gate: parking_lot::Mutex::new(()),
+        }
+    }
+
+    /// Waits to be notified, with the lock given up meanwhile.
+    pub fn wait<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>) {
+        if let Some(thread) = current() {
+            // Nobody else runs before the wait.
+            lock_api::MutexGuard::unlocked(guard, || thread.wait(address(self), None));
+            return;
+        }
+        let mut gate = self.gate.lock();
+        lock_api::MutexGuard::unlocked(guard, || {
+            self.inner.wait(&mut gate);
+            drop(gate);
+        });
+    }
+
+    /// The same, until `deadline` at most.
+    pub fn wait_until<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        deadline: Instant,
+    ) -> WaitTimeoutResult {
+        if let Some(thread) = current() {
+            let timed_out = lock_api::MutexGuard::unlocked(guard, || {
+                thread.wait(address(self), Some(deadline))
+            });
+            return WaitTimeoutResult(timed_out);
+        }
+        let mut gate = self.gate.lock();
+        lock_api::MutexGuard::unlocked(guard, || {
+            let result = self.inner.wait_until(&mut gate, deadline);
+            drop(gate);
+            WaitTimeoutResult(result.timed_out())
+        })
+    }
+
+    /// The same, for `time` at most.
+    pub fn wait_for<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        time: Duration,
+    ) -> WaitTimeoutResult {
+        self.wait_until(guard, super::now() + time)
+    }
+
+    /// Wakes one that waits.
+    pub fn notify_one(&self) {
+        if let Some(thread) = current() {
+            return thread.wake_one(address(self));
+        }
+        let _gate = self.gate.lock();
+        self.inner.notify_one();
+    }
+
+    /// Wakes all that wait.
+    pub fn notify_all(&self) {
+        if let Some(thread) = current() {
+            return thread.wake_all(address(self));
+        }
+        let _gate = self.gate.lock();
+        self.inner.notify_all();
+    }
+}
+
+impl fmt::Debug for Condvar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Condvar")
+    }
+}

@@ -1,0 +1,139 @@
+//! Rounds whose threads run one at a time, so that a seed is one run.
+//!
+//! Threads meet where the engine locks, waits, or uses the file system. Databases are
+//! small, and time is that of the simulation: waiting takes none.
+
+use std::sync::Arc;
+
+use whitewater::fs::Fs;
+use whitewater::fs::fault::FaultFs;
+use whitewater::fs::mem::MemFs;
+
+use super::args::Args;
+use super::draw;
+use super::model::Shape;
+
+/// Whether `args` asks for what there is.
+///
+/// # Errors
+/// What cannot be done.
+pub fn check(args: &Args) -> Result<(), String> {
+    if !args.simulate {
+        return Ok(());
+    }
+    if args.kill || args.corrupt {
+        return Err("--simulate goes with --power-cut and --faults only".to_owned());
+    }
+    if cfg!(not(feature = "simulation")) {
+        return Err("--simulate needs a build with --features simulation".to_owned());
+    }
+    Ok(())
+}
+
+/// The size of a round's database.
+pub fn shape(args: &Args, seed: u64) -> Shape {
+    let shape = draw::shape(seed, args.threads);
+    match args.simulate {
+        false => shape,
+        true => Shape {
+            families: shape.families.min(2),
+            keys: shape.keys.min(200),
+            max_value: shape.max_value.min(2000),
+            ..shape
+        },
+    }
+}
+
+#[cfg(not(feature = "simulation"))]
+pub use real::{is_on, round, watch, watched};
+#[cfg(feature = "simulation")]
+pub use simulated::{is_on, round, watch, watched};
+
+#[cfg(feature = "simulation")]
+mod simulated {
+    use std::hash::{Hash, Hasher};
+
+    use whitewater_concurrent::region;
+    use whitewater_concurrent::system::{self, simulation};
+
+    use super::{Arc, Args, FaultFs, Fs, MemFs};
+
+    /// Whether the calling thread is simulated.
+    pub fn is_on() -> bool {
+        system::is_simulated()
+    }
+
+    /// A round of a mode, in a simulation if `args` says so.
+    ///
+    /// # Errors
+    /// Those of the round.
+    pub fn round(
+        args: &Args,
+        round: u64,
+        of: fn(&Args, u64) -> Result<u64, String>,
+    ) -> Result<u64, String> {
+        if !args.simulate {
+            return of(args, round);
+        }
+        // What a memtable is charged depends on what others have left.
+        region::set_pool_limit(0);
+        let seed = args.seed.wrapping_add(round);
+        let (outcome, report) = simulation::run(seed, || of(args, round));
+        if args.fingerprints {
+            println!("seed {seed}: {report:?}");
+        }
+        outcome
+    }
+
+    /// Has threads meet at the operations of `fs`.
+    pub fn watch(fs: &FaultFs) {
+        if is_on() {
+            fs.set_observer(Arc::new(|op, path| {
+                let mut hasher = std::hash::DefaultHasher::new();
+                (op as u8, path).hash(&mut hasher);
+                simulation::note(hasher.finish());
+                simulation::point();
+            }));
+        }
+    }
+
+    /// A view of `memory` at whose operations threads meet.
+    pub fn watched(memory: &MemFs) -> Arc<dyn Fs> {
+        if !is_on() {
+            return Arc::new(memory.clone());
+        }
+        let fs = FaultFs::new(Arc::new(memory.clone()));
+        watch(&fs);
+        Arc::new(fs)
+    }
+}
+
+#[cfg(not(feature = "simulation"))]
+mod real {
+    use super::{Arc, Args, FaultFs, Fs, MemFs};
+
+    /// Whether the calling thread is simulated.
+    pub fn is_on() -> bool {
+        false
+    }
+
+    /// A round of a mode.
+    ///
+    /// # Errors
+    /// Those of the round.
+    pub fn round(
+        args: &Args,
+        round: u64,
+        of: fn(&Args, u64) -> Result<u64, String>,
+    ) -> Result<u64, String> {
+        of(args, round)
+    }
+
+    /// Has threads meet at the operations of `fs`.
+    pub fn watch(_: &FaultFs) {}
+
+    /// A view of `memory` at whose operations threads meet.
+    pub fn watched(memory: &MemFs) -> Arc<dyn Fs> {
+        Arc::new(memory.clone())
+    }
+}
