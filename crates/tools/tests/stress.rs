@@ -39,6 +39,34 @@ fn damage_at_rest_is_told() {
 }
 
 #[test]
+fn a_simulated_round_is_the_same_each_time() {
+    let flags = ["--simulate", "--seed=7", "--rounds=2", "--fingerprints"];
+    let prints = || {
+        let output = stress(&flags);
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let lines = text.lines().filter(|line| line.contains("fingerprint"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let first = prints();
+    assert_eq!(first.len(), 4, "{first:?}");
+    assert_eq!(first, prints());
+}
+
+#[test]
+fn simulated_lives_keep_their_promises() {
+    all_well(&["--simulate", "--seed=100", "--rounds=15", "--seconds=60"]);
+}
+
+#[test]
+fn only_what_shares_a_process_is_simulated() {
+    let output = stress(&["--simulate", "--kill"]);
+    assert_eq!(output.status.code(), Some(1));
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(err.contains("--power-cut and --faults only"), "{err}");
+}
+
+#[test]
 fn what_is_there_is_left_alone() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     std::fs::create_dir(dir.path().join("db")).expect("can be made");

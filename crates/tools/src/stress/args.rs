@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Parser;
 
+use super::worker::Operation;
+
 /// Attacks the engine for a while: threads write and read with options by chance,
 /// while they are killed or their file system fails. Whatever was acknowledged must
 /// be there, whatever was not must be there whole or not at all, and reads must
@@ -58,9 +60,20 @@ pub struct Args {
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u64).range(1..))]
     pub life: u64,
 
-    /// Operations of each thread in a round of --faults; a quarter in --corrupt.
-    #[arg(long, default_value_t = 2000)]
+    /// Operations of each thread: in a round of --faults (by default 2000, simulated
+    /// 150), a quarter of them in --corrupt; at most in a life of --power-cut (no
+    /// limit by default).
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
     pub ops: u64,
+
+    /// Operations that threads leave out.
+    #[arg(long, value_delimiter = ',')]
+    pub without: Vec<Operation>,
+
+    /// Seconds that a round may take: then it hangs, and the program ends with 70.
+    /// There is no limit with 0.
+    #[arg(long, default_value_t = 600)]
+    pub patience: u64,
 
     /// Print what each simulation came to, to compare runs.
     #[arg(long, hide = true)]

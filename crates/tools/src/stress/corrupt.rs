@@ -21,6 +21,7 @@ use super::args::Args;
 use super::chronicle::{Chronicle, Record, check_prefix};
 use super::draw::{self, Drawn};
 use super::model::{Expected, Shape, Slot, Version};
+use super::simulate;
 use super::store::{self, Db, Trouble};
 use super::worker::{Site, Stop, Worker, together};
 
@@ -73,11 +74,12 @@ impl Filled {
             faulty: false,
             // A log that loses its end keeps what they are younger than.
             ingests: false,
+            without: &args.without,
         };
         let seed = rng.random();
         let work = |thread| -> Result<(), Stop> {
             let mut worker = Worker::new(&site, thread, seed, Expected::default(), 0)?;
-            (0..args.ops / SHARE).try_for_each(|_| worker.step())
+            (0..simulate::ops(args) / SHARE).try_for_each(|_| worker.step())
         };
         together(shape.threads, work, || ())?;
         let content = store::check(&db, shape, &chronicle.outcome())?;

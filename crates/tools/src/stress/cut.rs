@@ -23,6 +23,7 @@ use super::chronicle::{Chronicle, Record, check_prefix};
 use super::draw::Drawn;
 use super::journal::Outcome;
 use super::model::{Expected, Shape, Slot, Version};
+use super::script;
 use super::simulate;
 use super::store;
 use super::worker::{Site, Stop, Worker, together};
@@ -47,7 +48,8 @@ pub fn round(args: &Args, round: u64) -> Result<u64, String> {
     let mut next = 0;
     for _ in 0..LIVES {
         let drawn = Drawn::new(rng.random());
-        let lived = live(&drawn, shape, &left, &mut next, &mut rng);
+        script::tell(|| format!("opening with {drawn}"));
+        let lived = live(args, &drawn, shape, &left, &mut next, &mut rng);
         left = lived.map_err(|what| format!("{what}\nwith {drawn}"))?;
     }
     Ok(LIVES * CUTS)
@@ -61,6 +63,7 @@ struct Left {
 
 /// Goes on from what the last cut left, until the next. Returns that.
 fn live(
+    args: &Args,
     drawn: &Drawn,
     shape: Shape,
     from: &Left,
@@ -84,6 +87,7 @@ fn live(
         faulty: false,
         // They are durable at once, and not so the writes before them.
         ingests: false,
+        without: &args.without,
     };
     let (seed, first) = (rng.random(), *next);
     // Microseconds between cuts. Those of a simulation are worth some operations.
@@ -91,8 +95,15 @@ fn live(
     let work = |thread| -> Result<Version, Stop> {
         let mine = Expected::exactly(&from.content);
         let mut worker = Worker::new(&site, thread, seed, mine, first)?;
+        let mut steps = 0;
         while !over.load(Relaxed) {
-            worker.step()?;
+            match args.ops {
+                0 => worker.step()?,
+                most if steps < most => worker.step()?,
+                // Cuts go on beside those who have done their part.
+                _ => system::sleep(Duration::from_micros(100)),
+            }
+            steps += 1;
         }
         worker.check_all()?;
         Ok(worker.retire().next)
@@ -100,7 +111,9 @@ fn live(
     let cut = || -> Result<Vec<_>, String> {
         let cuts = (0..CUTS).map(|_| {
             system::sleep(Duration::from_micros(rng.random_range(0..longest)));
-            Cut::make(&from.memory, &chronicle, rng).look(shape, from, rng)
+            let cut = Cut::make(&from.memory, &chronicle, rng);
+            script::tell(|| format!("cut that keeps {}", cut.keep));
+            cut.look(shape, from, rng)
         });
         let cuts = cuts.collect();
         over.store(true, Relaxed);

@@ -19,6 +19,7 @@ use super::args::Args;
 use super::draw::Drawn;
 use super::journal::Nobody;
 use super::model::{Expected, Shape, Slot, Version};
+use super::script;
 use super::simulate;
 use super::store::{self, Db};
 use super::worker::{Legacy, Site, Stop, Worker, together};
@@ -46,6 +47,7 @@ pub fn round(args: &Args, round: u64) -> Result<u64, String> {
         let drawn = Drawn::new(rng.random());
         let rules = rules(&mut rng);
         let said = format!("{rules:?}, {drawn}");
+        script::tell(|| format!("opening with {said}"));
         let lived = life.live(args, &drawn, rules, &mut rng);
         injected += lived.map_err(|what| format!("{what}\nwith {said}"))?;
     }
@@ -142,12 +144,13 @@ impl Life {
             journal: &Nobody,
             faulty,
             ingests: true,
+            without: &args.without,
         };
         let (failing, sound) = (site(true), site(false));
         let work = |thread| -> Result<Worker<'_>, Stop> {
             let mine = Expected::exactly(&self.content);
             let mut worker = Worker::new(&failing, thread, seed, mine, self.next)?;
-            (0..args.ops).try_for_each(|_| worker.step())?;
+            (0..simulate::ops(args)).try_for_each(|_| worker.step())?;
             Ok(worker)
         };
         let (workers, ()) = together(args.threads, work, || ())?;

@@ -148,6 +148,11 @@ fn live(
         .args(["--seed", &args.seed.to_string()])
         .args(["--rounds", &round.to_string()])
         .args(["--threads", &args.threads.to_string()])
+        .args(
+            args.without
+                .iter()
+                .map(|o| format!("--without={}", o.name())),
+        )
         .arg("--dir")
         .arg(dir)
         .stdin(Stdio::piped())
@@ -258,6 +263,7 @@ fn begin(args: &Args, dir: &Path, round: u64) -> Result<(), String> {
         journal: &Pipe,
         faulty: false,
         ingests: true,
+        without: &args.without,
     };
     thread::scope(|scope| {
         for thread in 0..args.threads {

@@ -9,7 +9,8 @@
 //! Beneath them: [`args`] (the command line), [`draw`] (options by chance), [`model`]
 //! (keys, values and what is known of them), [`worker`] (what a thread does),
 //! [`journal`] (who is told of it), [`chronicle`] (prefixes of it), [`store`]
-//! (opening, and reading everything).
+//! (opening, and reading everything), [`script`] and [`shrink`] (what is told of a
+//! failure), [`watch`] (hangs).
 
 pub mod args;
 pub mod chronicle;
@@ -20,8 +21,11 @@ pub mod faults;
 pub mod journal;
 pub mod kill;
 pub mod model;
+pub mod script;
+pub mod shrink;
 pub mod simulate;
 pub mod store;
+pub mod watch;
 pub mod worker;
 
 use std::ffi::OsString;
@@ -32,6 +36,7 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 
 use args::Args;
+use watch::Watch;
 
 /// Runs the command line `args`, whose first is the program's name. Fails with 1
 /// when something gave, with 2 when the command line is none.
@@ -46,12 +51,16 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// A way to attack.
+/// A way to attack. See the modules of these names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
+pub enum Mode {
+    /// [`kill`]
     Kill,
+    /// [`cut`]
     PowerCut,
+    /// [`faults`]
     Faults,
+    /// [`corrupt`]
     Corrupt,
 }
 
@@ -86,6 +95,16 @@ impl Mode {
         }
     }
 
+    /// One round of a mode whose rounds have nothing to do with each other.
+    fn round(self, args: &Args, round: u64) -> Result<u64, String> {
+        match self {
+            Mode::Kill => unreachable!("its rounds go on where the last one ended"),
+            Mode::PowerCut => simulate::round(args, round, cut::round),
+            Mode::Faults => simulate::round(args, round, faults::round),
+            Mode::Corrupt => corrupt::round(args, round),
+        }
+    }
+
     /// What its rounds count.
     fn counts(self) -> &'static str {
         match self {
@@ -114,17 +133,21 @@ fn run(args: &Args) -> Result<(), String> {
     let mut rounds = 0;
     while rounds < args.rounds && begun.elapsed() < Duration::from_secs(args.seconds) {
         for (mode, counted) in modes.iter().zip(&mut counted) {
+            let watch = Watch::over(args, &format!("{} round {rounds}", mode.name()));
             let round = match mode {
                 Mode::Kill => kill::round(args, &dir, rounds, &mut kept),
-                Mode::PowerCut => simulate::round(args, rounds, cut::round),
-                Mode::Faults => simulate::round(args, rounds, faults::round),
-                Mode::Corrupt => corrupt::round(args, rounds),
+                _ => mode.round(args, rounds),
             };
+            drop(watch);
             match round {
                 Ok(count) => *counted += count,
                 Err(what) => {
                     temporary.disable_cleanup(*mode == Mode::Kill);
-                    return Err(failure(args, *mode, rounds, &dir, &what));
+                    let failure = match args.simulate {
+                        true => smallest(args, *mode, rounds, what),
+                        false => failure(args, *mode, rounds, &dir, &what),
+                    };
+                    return Err(failure);
                 }
             }
         }
@@ -149,13 +172,40 @@ fn failure(args: &Args, mode: Mode, round: u64, dir: &Path, what: &str) -> Strin
         }
         Mode::PowerCut | Mode::Faults | Mode::Corrupt => args.seed.wrapping_add(round),
     };
-    text += match args.simulate {
-        true => "again: stress --simulate",
-        false => "again, though threads may meet differently: stress",
-    };
-    text += &format!(" --{name} --seed={seed}");
-    text + &format!(
-        " --threads={} --life={} --ops={}",
-        args.threads, args.life, args.ops
-    )
+    text += "again, though threads may meet differently: ";
+    text + &again(args, mode, seed)
+}
+
+/// What is said of a simulated round that fails.
+fn smallest(args: &Args, mode: Mode, round: u64, what: String) -> String {
+    let name = mode.name();
+    let mut text = format!("{name} round {round}: {what}\n");
+    let seed = args.seed.wrapping_add(round);
+    text += &format!("again: {}\n", again(args, mode, seed));
+    let smallest = shrink::smallest(args, mode, round, what);
+    text += &format!("the smallest found: {}\n", smallest.what);
+    for line in &smallest.script {
+        text += &format!("    {line}\n");
+    }
+    let again = again(&smallest.args, mode, smallest.args.seed);
+    text + &format!("again: {again}")
+}
+
+/// The command line of a round.
+fn again(args: &Args, mode: Mode, seed: u64) -> String {
+    let name = mode.name();
+    let mut text = format!("stress --{name} --seed={seed} --threads={}", args.threads);
+    for (flag, value) in [("ops", args.ops), ("life", args.life)] {
+        if value > 0 {
+            text += &format!(" --{flag}={value}");
+        }
+    }
+    if args.simulate {
+        text += " --simulate";
+    }
+    if !args.without.is_empty() {
+        let names: Vec<_> = args.without.iter().map(|o| o.name()).collect();
+        text += &format!(" --without={}", names.join(","));
+    }
+    text
 }

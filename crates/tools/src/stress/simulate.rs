@@ -46,6 +46,15 @@ pub fn shape(args: &Args, seed: u64) -> Shape {
 
 #[cfg(not(feature = "simulation"))]
 pub use real::{is_on, round, watch, watched};
+/// Operations of each thread of a round of `--faults`.
+pub fn ops(args: &Args) -> u64 {
+    match (args.ops, args.simulate) {
+        (0, false) => 2000,
+        (0, true) => 150,
+        (ops, _) => ops,
+    }
+}
+
 #[cfg(feature = "simulation")]
 pub use simulated::{is_on, round, watch, watched};
 

@@ -4,9 +4,11 @@
 //! What a thread knows of its own slots is exact, for nobody else writes them, but
 //! for writes that failed. Of others' it knows that values are theirs.
 //!
+//! * `operation`: what there is to do
 //! * `writes`: what changes slots
 //! * `reads`: what looks at them
 
+mod operation;
 mod reads;
 mod writes;
 
@@ -15,9 +17,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
+use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
-use rand::{Rng, SeedableRng};
 use whitewater::checkpoint::Checkpoint;
 use whitewater::fs::Fs;
 use whitewater::{BoundColumnFamily, Error, SnapshotWithThreadMode};
@@ -26,7 +28,10 @@ use whitewater_concurrent::system;
 use super::draw::Drawn;
 use super::journal::Journal;
 use super::model::{Expected, Shape, Slot, Torn, Version};
+use super::script;
 use super::store::{self, Db, Trouble, total};
+
+pub use operation::Operation;
 
 /// Why a thread stops.
 #[derive(Debug)]
@@ -91,6 +96,8 @@ pub struct Site<'a> {
     pub faulty: bool,
     /// Whether tables are ingested, which survive the writes before them.
     pub ingests: bool,
+    /// What is not done.
+    pub without: &'a [Operation],
 }
 
 /// A thread that works.
@@ -156,26 +163,36 @@ impl<'a> Worker<'a> {
     /// # Errors
     /// What ends the thread.
     pub fn step(&mut self) -> Result<(), Stop> {
-        match self.rng.random_range(0..1000) {
-            0..450 => self.write_one(),
-            450..600 => self.write_batch(),
-            600..620 => self.delete_range(),
-            620..625 if self.site.ingests => self.ingest(),
-            625..825 => Ok(self.get()?),
-            825..875 => Ok(self.get_many()?),
-            875..945 => Ok(self.scan()?),
-            945..965 => {
+        let operation = Operation::draw(&mut self.rng);
+        let site = self.site;
+        let drawn = match operation {
+            Operation::Ingest if !site.ingests => Operation::Write,
+            Operation::Resume if !site.faulty => Operation::Write,
+            other => other,
+        };
+        if site.without.contains(&drawn) {
+            return Ok(());
+        }
+        script::tell(|| format!("thread {}: {}", self.thread, drawn.name()));
+        match drawn {
+            Operation::Write => self.write_one(),
+            Operation::Batch => self.write_batch(),
+            Operation::DeleteRange => self.delete_range(),
+            Operation::Ingest => self.ingest(),
+            Operation::Get => Ok(self.get()?),
+            Operation::GetMany => Ok(self.get_many()?),
+            Operation::Scan => Ok(self.scan()?),
+            Operation::Snapshot => {
                 self.take_snapshot();
                 Ok(())
             }
-            965..980 => Ok(self.check_snapshot()?),
-            980..986 => self.maintain("flush", |w| w.site.db.flush_cf(&w.family())),
-            986..989 => self.maintain("compaction", Self::compact),
-            989..993 => self.sync_log(),
-            993..998 => self.maintain("change of options", Self::set_options),
-            998 if self.site.faulty => self.maintain("resumption", |w| w.site.db.resume()),
-            999 => Ok(self.checkpoint()?),
-            _ => self.write_one(),
+            Operation::CheckSnapshot => Ok(self.check_snapshot()?),
+            Operation::Flush => self.maintain("flush", |w| w.site.db.flush_cf(&w.family())),
+            Operation::Compact => self.maintain("compaction", Self::compact),
+            Operation::SyncLog => self.sync_log(),
+            Operation::SetOptions => self.maintain("change of options", Self::set_options),
+            Operation::Resume => self.maintain("resumption", |w| w.site.db.resume()),
+            Operation::Checkpoint => Ok(self.checkpoint()?),
         }
     }
 

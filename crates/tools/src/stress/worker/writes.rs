@@ -8,6 +8,7 @@ use whitewater::{Error, IngestExternalFileOptions, SstFileWriter, WriteBatch, Wr
 
 use super::super::journal::{Entry, Outcome};
 use super::super::model::{Change, Slot, Torn, Version};
+use super::super::script;
 use super::{Stop, Worker};
 
 /// Most changes of one write.
@@ -71,6 +72,10 @@ impl Worker<'_> {
         let journal = self.site.journal;
         let put = |entry| journal.put(entry).map_err(|_| Stop::Alone);
         put(Entry::Begin(self.thread, changes.clone()))?;
+        script::tell(|| {
+            let what = Entry::Begin(self.thread, changes.clone());
+            format!("{what}{}", if sync { ", synced" } else { "" })
+        });
         for torn in &mut self.torn {
             torn.forget(&changes);
         }
@@ -89,6 +94,7 @@ impl Worker<'_> {
             (Ok(()), false) => Outcome::Acked,
             (Ok(()), true) => Outcome::Synced,
         };
+        script::tell(|| Entry::End(self.thread, outcome).to_string());
         put(Entry::End(self.thread, outcome))
     }
 
