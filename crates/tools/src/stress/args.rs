@@ -33,6 +33,12 @@ pub struct Args {
     #[arg(long)]
     pub corrupt: bool,
 
+    /// Write with many threads (--threads, better hundreds) for --seconds, a quarter of
+    /// it with each commit protocol. Prints how fast each was, and fails if a thread
+    /// starves or memory exceeds its limit.
+    #[arg(long, conflicts_with_all = ["kill", "power_cut", "faults", "corrupt", "simulate"])]
+    pub load: bool,
+
     /// Run the threads of --power-cut and --faults one at a time, in small databases,
     /// so that a seed is one run: what fails once fails each time. Needs the cargo
     /// feature "simulation".
@@ -53,7 +59,7 @@ pub struct Args {
     pub seconds: u64,
 
     /// Threads that write.
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: u32,
 
     /// Milliseconds that a process lives at most in --kill.

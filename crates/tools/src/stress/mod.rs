@@ -4,6 +4,7 @@
 //! * [`cut`]: machines that lose their power
 //! * [`faults`]: file systems that fail
 //! * [`corrupt`]: files that change at rest
+//! * [`load`]: many more threads than cores
 //! * [`simulate`]: the second and third with threads that a seed schedules
 //!
 //! Beneath them: [`args`] (the command line), [`draw`] (options by chance), [`model`]
@@ -20,6 +21,7 @@ pub mod draw;
 pub mod faults;
 pub mod journal;
 pub mod kill;
+pub mod load;
 pub mod model;
 pub mod script;
 pub mod shrink;
@@ -124,6 +126,9 @@ fn run(args: &Args) -> Result<(), String> {
     std::fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
     if args.worker {
         return kill::work(args, &dir);
+    }
+    if args.load {
+        return load::run(args, &dir);
     }
     simulate::check(args)?;
     let begun = Instant::now();

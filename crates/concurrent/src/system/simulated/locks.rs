@@ -158,6 +158,17 @@ impl Condvar {
         });
     }
 
+    /// The same as long as `condition` holds.
+    pub fn wait_while<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        mut condition: impl FnMut(&mut T) -> bool,
+    ) {
+        while condition(guard) {
+            self.wait(guard);
+        }
+    }
+
     /// The same, until `deadline` at most.
     pub fn wait_until<T: ?Sized>(
         &self,
