@@ -22,6 +22,7 @@ pub mod checksum;
 pub mod coding;
 pub mod entity;
 pub mod error;
+pub mod file_checksum;
 pub mod filename;
 pub mod fs;
 #[cfg(feature = "fuzzing")]

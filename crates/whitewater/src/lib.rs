@@ -108,12 +108,13 @@ pub use api::{
     DBCompactionStyle, DBCompressionType, DBIterator, DBIteratorWithThreadMode, DBPinnableSlice,
     DBRawIterator, DBRawIteratorWithThreadMode, DBRecoveryMode, DBWALIterator, DBWithThreadMode,
     DEFAULT_COLUMN_FAMILY_NAME, DataBlockIndexType, Direction, Env, FifoCompactOptions,
-    FlushOptions, InfoLogger, IngestExternalFileOptions, IterateBounds, IteratorMode, LiveFile,
-    LogLevel, LruCacheOptions, MemtableFactory, MergeOperands, MultiThreaded, Options, PrefixRange,
-    PrepopulateBlockCache, Range, ReadOptions, ReadTier, SingleThreaded, SliceTransform, Snapshot,
-    SnapshotWithThreadMode, SstFileWriter, ThreadMode, UniversalCompactOptions,
-    UniversalCompactionStopStyle, WaitForCompactOptions, WalAccess, WriteBatch, WriteBatchIterator,
-    WriteBatchIteratorCf, WriteBatchWithTransaction, WriteBufferManager, WriteOptions,
+    FileChecksum, FlushOptions, InfoLogger, IngestExternalFileOptions, IterateBounds, IteratorMode,
+    LiveFile, LogLevel, LruCacheOptions, MemtableFactory, MergeOperands, MultiThreaded, Options,
+    PrefixRange, PrepopulateBlockCache, Range, ReadOptions, ReadTier, ScrubProgress,
+    SingleThreaded, SliceTransform, Snapshot, SnapshotWithThreadMode, SstFileWriter, ThreadMode,
+    UniversalCompactOptions, UniversalCompactionStopStyle, WaitForCompactOptions, WalAccess,
+    WriteBatch, WriteBatchIterator, WriteBatchIteratorCf, WriteBatchWithTransaction,
+    WriteBufferManager, WriteOptions,
 };
 
 /// The allocator jemalloc (cargo feature `jemalloc`), for programs to choose; this

@@ -26,6 +26,7 @@ pub(crate) mod wal_iterator;
 pub(crate) mod write_batch;
 
 pub use crate::db::info_log::LogLevel;
+pub use crate::db::scrub::ScrubProgress;
 pub use c_str::CStrLike;
 pub use column_family::{
     AsColumnFamilyRef, BoundColumnFamily, ColumnFamily, ColumnFamilyDescriptor, ColumnFamilyHandle,
@@ -46,7 +47,7 @@ pub use merge_operator::MergeOperands;
 pub use options::{
     BlockBasedIndexType, BlockBasedOptions, BlockBasedTablePinningTier, BottommostLevelCompaction,
     Cache, ChecksumType, CompactOptions, CompactionPri, DBCompactionStyle, DBCompressionType,
-    DBRecoveryMode, DataBlockIndexType, FifoCompactOptions, FlushOptions, InfoLogger,
+    DBRecoveryMode, DataBlockIndexType, FifoCompactOptions, FileChecksum, FlushOptions, InfoLogger,
     IngestExternalFileOptions, LruCacheOptions, MemtableFactory, Options, PrepopulateBlockCache,
     ReadOptions, ReadTier, UniversalCompactOptions, UniversalCompactionStopStyle,
     WaitForCompactOptions, WalAccess, WriteBufferManager, WriteOptions,

@@ -20,6 +20,7 @@ use super::source::{Part, Source, cancelled};
 use crate::db::internal_stats::cpu_time;
 use crate::jobs::rate_limiter::{Client, Priority};
 use crate::options::compression::Compression;
+use crate::options::file_checksum;
 use crate::options::{CfOptions, DbOptions};
 use crate::read::blob::Blobs;
 use crate::read::rangedel::FragmentedTombstones;
@@ -34,6 +35,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, UNIX_EPOCH};
 use whitewater_concurrent::system;
 use whitewater_storage::coding::get_varint64;
+use whitewater_storage::file_checksum::Digest;
 use whitewater_storage::fs::{BufferedWriter, Fs};
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::{
@@ -281,6 +283,8 @@ struct OpenOutput {
     builder: TableBuilder,
     bounds: Bounds,
     deletions: DeletionWatch,
+    /// What the file's bytes come to, if that is kept.
+    digest: Option<Arc<Digest>>,
     /// The oldest blob file that an entry refers to; 0 for none.
     oldest_blob_file: u64,
     /// The internal key added last.
@@ -400,7 +404,8 @@ impl Outputs<'_> {
             writes,
             syncs,
         });
-        let file = OutputFile::new(file, limiter, ctx.db.bytes_per_sync, timed);
+        let digest = ctx.db.file_checksum_gen_factory.digest();
+        let file = OutputFile::new(file, limiter, ctx.db.bytes_per_sync, timed, digest.clone());
         let file = Box::new(BufferedWriter::new(Box::new(file), WRITE_BUFFER));
         let options = TableBuilderOptions {
             table: ctx.options.table.clone(),
@@ -436,6 +441,7 @@ impl Outputs<'_> {
             builder: TableBuilder::new(options, file)?,
             bounds: Bounds::default(),
             deletions: DeletionWatch::new(&ctx.options.deletion_triggers),
+            digest,
             oldest_blob_file: 0,
             last_key: Vec::new(),
         })
@@ -466,7 +472,7 @@ impl Outputs<'_> {
         let (properties, size) = open.builder.finish()?;
         self.held.entries += properties.num_entries - properties.num_range_deletions;
         self.held.raw_bytes += properties.raw_key_size + properties.raw_value_size;
-        self.files.push(FileMetaData {
+        let mut meta = FileMetaData {
             number: open.number,
             size,
             smallest: open.bounds.smallest,
@@ -480,7 +486,10 @@ impl Outputs<'_> {
             file_creation_time: self.ctx.now,
             tail_size: tail_size(&properties, size),
             ..FileMetaData::default()
-        });
+        };
+        let sum = open.digest.map_or_else(Vec::new, |digest| digest.sum());
+        file_checksum::note(sum, &mut meta);
+        self.files.push(meta);
         Ok(())
     }
 

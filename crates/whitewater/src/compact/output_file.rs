@@ -5,6 +5,7 @@ use crate::jobs::rate_limiter::{Client, Priority};
 use crate::stats::{Histogram, Statistics, time};
 use std::sync::Arc;
 use whitewater_storage::Result;
+use whitewater_storage::file_checksum::Digest;
 use whitewater_storage::fs::WritableFile;
 
 /// Bytes at the end that are left alone, for they may still be written to, and
@@ -23,6 +24,8 @@ pub(super) struct OutputFile {
     /// Write-back was asked for up to here.
     written_back: u64,
     timed: Option<Timed>,
+    /// Takes in all that is written, if somebody asks for a checksum.
+    digest: Option<Arc<Digest>>,
 }
 
 /// Where writes and syncs are timed.
@@ -40,6 +43,7 @@ impl OutputFile {
         limiter: Option<(Arc<Client>, Priority)>,
         bytes_per_sync: u64,
         timed: Option<Timed>,
+        digest: Option<Arc<Digest>>,
     ) -> Self {
         OutputFile {
             file,
@@ -47,6 +51,7 @@ impl OutputFile {
             bytes_per_sync,
             written_back: 0,
             timed,
+            digest,
         }
     }
 }
@@ -61,6 +66,9 @@ impl WritableFile for OutputFile {
         let own = timed.map(|t| time(Some(&t.statistics), t.writes));
         self.file.append(data)?;
         drop((all, own));
+        if let Some(digest) = &self.digest {
+            digest.add(data);
+        }
         let old = self.file.len().saturating_sub(NOT_YET) / PAGE * PAGE;
         if self.bytes_per_sync > 0 && old >= self.written_back + self.bytes_per_sync {
             self.file.start_writeback(self.written_back, old);
@@ -142,7 +150,7 @@ mod tests {
         ] {
             let noted = Noted::default();
             let ranges = noted.ranges.clone();
-            let mut file = OutputFile::new(Box::new(noted), None, bytes_per_sync, None);
+            let mut file = OutputFile::new(Box::new(noted), None, bytes_per_sync, None, None);
             let step = if bytes_per_sync == 1 {
                 700_001
             } else {

@@ -97,7 +97,11 @@ impl Engine {
         }
         Self::check_healthy(&self.lock_state())?;
         let look = |path: &PathBuf| Candidate::open(&*self.fs, path, &cf.comparator);
-        let candidates: Vec<_> = paths.iter().map(look).collect::<Result<_>>()?;
+        let mut candidates: Vec<_> = paths.iter().map(look).collect::<Result<_>>()?;
+        for candidate in &mut candidates {
+            let kind = self.options.file_checksum_gen_factory;
+            candidate.file_checksum = kind.of(&*self.fs, &candidate.path)?;
+        }
         let incoming = Incoming::bring(self, &candidates, spec.move_files)?;
         let mut obsolete_logs = None;
         let outcome = self.let_in(cf, incoming, spec, &mut obsolete_logs);

@@ -25,6 +25,7 @@ mod gap;
 pub(crate) mod history;
 pub(crate) mod info_log;
 pub(crate) mod ingest;
+pub(crate) mod integrity;
 pub(crate) mod internal_stats;
 mod maintain;
 mod manual;
@@ -40,6 +41,7 @@ pub(crate) mod reads;
 mod recover;
 mod repair;
 mod resume;
+pub(crate) mod scrub;
 mod secondary;
 pub(crate) mod snapshot;
 mod stalls;
@@ -77,6 +79,7 @@ use internal_stats::db_text::DbStats;
 use internal_stats::micros;
 use pending::PendingOutputs;
 use reader::Role;
+use scrub::ScrubProgress;
 use snapshot::SnapshotList;
 use state::DbState;
 use std::fmt;
@@ -175,6 +178,8 @@ pub(crate) struct Engine {
     /// Signals the thread that writes statistics to LOG: the period has
     /// changed, or the end.
     pub(crate) dumps: Condvar,
+    /// How far scrubbing is. A leaf.
+    pub(crate) scrubbed: Mutex<ScrubProgress>,
 
     /// How writes are committed.
     pub(crate) protocol: CommitProtocol,

@@ -133,6 +133,7 @@ impl Engine {
         }
         self.write_options_file();
         self.start_stats_dumps()?;
+        self.start_scrubbing()?;
         jobs::start(self)
     }
 
@@ -432,6 +433,7 @@ impl Opening<'_> {
             work: Condvar::new(),
             done: Condvar::new(),
             dumps: Condvar::new(),
+            scrubbed: Mutex::default(),
             wal,
             last_purge: LastPurge::default(),
             options_files: Mutex::default(),

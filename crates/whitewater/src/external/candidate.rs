@@ -26,6 +26,8 @@ pub(crate) struct Candidate {
     /// Bytes behind the data.
     pub tail_size: u64,
     pub num_entries: u64,
+    /// What the manifest is to say of it; empty for nothing.
+    pub file_checksum: Vec<u8>,
     /// Its entries can be given a number.
     pub renumbers: bool,
     smallest: Boundary,
@@ -104,6 +106,7 @@ impl Candidate {
             size,
             tail_size: tail_size(table.properties(), size),
             num_entries: table.properties().num_entries,
+            file_checksum: Vec::new(),
             renumbers,
             bounds: (smallest.at(0), largest.at(0)),
             smallest,

@@ -19,6 +19,7 @@ pub(crate) mod cache;
 pub(crate) mod compaction;
 pub(crate) mod compression;
 pub(crate) mod file;
+pub(crate) mod file_checksum;
 mod memtable;
 pub(crate) mod metrics;
 pub(crate) mod prefix;
@@ -55,6 +56,7 @@ use crate::write::CommitProtocol;
 use crate::write::points::Hook;
 use cache::BLOCK_CACHE;
 use compaction::{CompactionPri, CompactionStyle, DeletionTrigger, FifoOptions, UniversalOptions};
+use file_checksum::FileChecksum;
 use metrics::MetricsOptions;
 use prefix::PrefixExtractor;
 use table::{OptionTable, option_struct, option_text};
@@ -203,6 +205,13 @@ option_struct! {
         allow_os_buffer: bool = true, check always;
         /// Hint without effect: obsolete files are deleted at once. Microseconds.
         delete_obsolete_files_period_micros: u64 = 6 * 3600 * 1_000_000, changes live;
+        /// Checksums of whole tables in the manifest.
+        file_checksum_gen_factory: FileChecksum = FileChecksum::None;
+        /// How often all tables are read to see whether they are damaged. Seconds; 0
+        /// is never.
+        scrub_period_sec: u32 = 0;
+        /// How fast they are read at most. Bytes per second.
+        scrub_bytes_per_second: u64 = 8 << 20, in 1..=1 << 40;
         /// How often statistics are written to the info log. Seconds; 0 is never.
         stats_dump_period_sec: u32 = 600, changes live;
         /// Hint without effect: statistics are not kept over time. Seconds.

@@ -22,6 +22,7 @@ mod harness;
 mod info_log;
 mod ingest;
 mod ingest_behind;
+mod integrity;
 mod interop;
 mod linearizability;
 mod listener;

@@ -4,6 +4,8 @@ use super::{DBCommon, DBInner, ThreadMode};
 use crate::api::column_family::AsColumnFamilyRef;
 use crate::api::options::{CompactOptions, FlushOptions, WaitForCompactOptions};
 use crate::db::ColumnFamilyData;
+use crate::db::integrity::Checks;
+use crate::db::scrub::ScrubProgress;
 use std::sync::Arc;
 use whitewater_storage::Error;
 
@@ -342,6 +344,44 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     pub fn enable_file_deletions(&self) -> Result<(), Error> {
         self.engine().enable_file_deletions();
         Ok(())
+    }
+
+    /// Reads every block of every table, past the cache, and checks its checksum, the
+    /// order of keys, the index and the numbers in the properties. RocksDB's
+    /// `VerifyChecksum`, which the `rocksdb` crate does not have.
+    ///
+    /// Tables that are written meanwhile may be left out. Nothing is locked; it takes
+    /// as long as reading the whole database.
+    ///
+    /// # Errors
+    /// `Corruption` that names the first damaged file; those of reading.
+    pub fn verify_checksum(&self) -> Result<(), Error> {
+        self.engine().verify_tables(Checks {
+            blocks: true,
+            file: false,
+        })
+    }
+
+    /// Checks the checksum of every table as a whole, where the manifest has one
+    /// ([`Options::set_file_checksum`](crate::Options::set_file_checksum)), so that
+    /// files that were exchanged are found, too. Others are passed over. RocksDB's
+    /// `VerifyFileChecksums`, which the `rocksdb` crate does not have.
+    ///
+    /// # Errors
+    /// `Corruption` that names the first file that is not the one that was written;
+    /// those of reading.
+    pub fn verify_file_checksums(&self) -> Result<(), Error> {
+        self.engine().verify_tables(Checks {
+            blocks: false,
+            file: true,
+        })
+    }
+
+    /// How far the reading of all tables is that
+    /// [`Options::set_scrub_period_sec`](crate::Options::set_scrub_period_sec) asks
+    /// for, and what it has found; not in the `rocksdb` crate.
+    pub fn scrub_progress(&self) -> ScrubProgress {
+        self.engine().scrubbed.lock().clone()
     }
 
     /// Stops flushes and compactions for good, for instance before closing;

@@ -6,6 +6,7 @@ use super::write_buffer_manager::WriteBufferManager;
 use crate::api::env::Env;
 use crate::db::archive::Clock;
 use crate::jobs::rate_limiter::RateLimiter;
+use crate::options::file_checksum::FileChecksum;
 use crate::stats::{Histogram, HistogramData, Statistics, StatsLevel, Ticker};
 use crate::write::CommitProtocol;
 use std::path::Path;
@@ -437,6 +438,34 @@ impl Options {
     /// minutes at most (see [`set_wal_ttl_seconds`](Self::set_wal_ttl_seconds)).
     pub fn set_wal_size_limit_mb(&mut self, size: u64) {
         self.db.wal_size_limit_mb = size;
+    }
+
+    /// The checksum of each whole table file that the manifest gets, as RocksDB's
+    /// `file_checksum_gen_factory` does; not in the `rocksdb` crate. Default
+    /// [`FileChecksum::None`]. Cannot be changed while the database is open.
+    ///
+    /// [`verify_file_checksums`](crate::DBCommon::verify_file_checksums) and scrubbing
+    /// compare. Tables that were written without it have none until they are
+    /// compacted.
+    pub fn set_file_checksum(&mut self, checksum: FileChecksum) {
+        self.db.file_checksum_gen_factory = checksum;
+    }
+
+    /// Reads all tables when the database is opened and every so many seconds from
+    /// then on, to find damage before it is needed; not in the `rocksdb` crate.
+    /// Seconds; 0, the default, is never. Cannot be changed while the database is
+    /// open.
+    ///
+    /// What is damaged is told in LOG, and by
+    /// [`scrub_progress`](crate::DBCommon::scrub_progress). The database goes on.
+    pub fn set_scrub_period_sec(&mut self, period: u32) {
+        self.db.scrub_period_sec = period;
+    }
+
+    /// How fast tables are read for that, in the long run. Bytes per second, from 1
+    /// on. Default: 8 MiB. Cannot be changed while the database is open.
+    pub fn set_scrub_bytes_per_second(&mut self, rate: u64) {
+        self.db.scrub_bytes_per_second = rate;
     }
 
     /// What time it is, for the age of archived logs, of tables and of values

@@ -31,6 +31,7 @@ mod presets;
 mod table;
 mod write_buffer_manager;
 
+pub use crate::options::file_checksum::FileChecksum;
 pub use crate::options::read::ReadTier;
 pub use cache::{Cache, LruCacheOptions};
 pub use compaction::{FifoCompactOptions, UniversalCompactOptions};
@@ -395,6 +396,15 @@ mod tests {
             ("allow_os_buffer", "false", |o| o.set_allow_os_buffer(false)),
             ("delete_obsolete_files_period_micros", "3", |o| {
                 o.set_delete_obsolete_files_period_micros(3)
+            }),
+            (
+                "file_checksum_gen_factory",
+                "FileChecksumGenCrc32cFactory",
+                |o| o.set_file_checksum(FileChecksum::Crc32c),
+            ),
+            ("scrub_period_sec", "3", |o| o.set_scrub_period_sec(3)),
+            ("scrub_bytes_per_second", "3", |o| {
+                o.set_scrub_bytes_per_second(3)
             }),
             ("stats_dump_period_sec", "3", |o| {
                 o.set_stats_dump_period_sec(3)

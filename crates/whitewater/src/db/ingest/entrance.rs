@@ -13,6 +13,7 @@ use crate::jobs;
 use crate::listener::ExternalFileIngestionInfo;
 use crate::listener::queue::Happened;
 use crate::memtable::Memtable;
+use crate::options::file_checksum;
 use crate::version::range::KeyRange;
 use crate::write::CommitEnv;
 use std::sync::Arc;
@@ -65,7 +66,7 @@ impl Entrance<'_> {
         let new_file =
             |((table, number), (placed, &seq)): (&(&Candidate, u64), (&Placed, &u64))| {
                 let (smallest, largest) = table.bounds(seq);
-                let meta = FileMetaData {
+                let mut meta = FileMetaData {
                     number: *number,
                     size: table.size,
                     smallest,
@@ -81,6 +82,7 @@ impl Entrance<'_> {
                     tail_size: table.tail_size,
                     ..FileMetaData::default()
                 };
+                file_checksum::note(table.file_checksum.clone(), &mut meta);
                 (placed.level as u32, meta)
             };
         let edit = VersionEdit {

@@ -121,7 +121,6 @@ pub(super) const DB_ANYWAY: &[(&str, &str)] = &[
     ("enforce_single_del_contracts", ANY),
     ("enforce_write_buffer_manager_during_recovery", "true"),
     ("fail_if_options_file_error", ANY),
-    ("file_checksum_gen_factory", "nullptr"),
     ("flush_verify_memtable_count", ANY),
     ("follower_catchup_retry_count", ANY),
     ("follower_catchup_retry_wait_ms", ANY),

@@ -1,0 +1,109 @@
+//! Checksums of whole files, as the manifest may have one for each table.
+//!
+//! Blocks have checksums of their own; those of files also tell of bytes between
+//! blocks, and of a whole file that was exchanged for another. A manifest says by
+//! name how a checksum was made. RocksDB brings one way along, which is known here.
+
+use crate::error::{Error, Result};
+use crate::fs::Fs;
+use crate::manifest::FileMetaData;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The name of RocksDB's `FileChecksumGenCrc32cFactory` in manifests.
+pub const CRC32C: &[u8] = b"FileChecksumCrc32c";
+
+/// Bytes that are read at a time.
+const CHUNK: usize = 256 << 10;
+
+/// The CRC-32C of a file that grows.
+#[derive(Debug, Default)]
+pub struct Digest {
+    /// Written by: whoever writes the file. Read by the same thread in the end
+    /// (relaxed). Publishes nothing.
+    sum: AtomicU32,
+}
+
+impl Digest {
+    /// Takes in what comes next in the file.
+    pub fn add(&self, data: &[u8]) {
+        let sum = crc32c::crc32c_append(self.sum.load(Ordering::Relaxed), data);
+        self.sum.store(sum, Ordering::Relaxed);
+    }
+
+    /// The checksum so far, as manifests have it: big-endian, not masked.
+    pub fn sum(&self) -> Vec<u8> {
+        self.sum.load(Ordering::Relaxed).to_be_bytes().to_vec()
+    }
+}
+
+/// The CRC-32C of a file.
+///
+/// # Errors
+/// Those of reading it.
+pub fn of(fs: &dyn Fs, path: &Path) -> Result<Vec<u8>> {
+    let mut file = fs.open_sequential(path)?;
+    let mut chunk = vec![0; CHUNK];
+    let digest = Digest::default();
+    loop {
+        match file.read(&mut chunk)? {
+            0 => return Ok(digest.sum()),
+            n => digest.add(&chunk[..n]),
+        }
+    }
+}
+
+/// Whether the file at `path` is the one that the manifest knows; `false` when it
+/// has no checksum of it, or one that is not known here.
+///
+/// # Errors
+/// `Corruption` naming the file, those of reading it.
+pub fn check(fs: &dyn Fs, path: &Path, meta: &FileMetaData) -> Result<bool> {
+    if meta.file_checksum_func_name != CRC32C {
+        return Ok(false);
+    }
+    let found = of(fs, path)?;
+    if found != meta.file_checksum {
+        let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
+        let what = format_args!(
+            "the file's checksum is {}, the manifest says {}",
+            hex(&found),
+            hex(&meta.file_checksum)
+        );
+        return Err(Error::corruption(what).in_file(path, None));
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::fs::mem::MemFs;
+
+    #[test]
+    fn checksums_are_rocksdbs() {
+        let (fs, path) = (MemFs::new(), Path::new("/000007.sst"));
+        fs.create(path).unwrap().append(b"123456789").unwrap();
+        // The check value of CRC-32C.
+        let sum = 0xe306_9283_u32.to_be_bytes();
+        assert_eq!(of(&fs, path).unwrap(), sum);
+        let digest = Digest::default();
+        digest.add(b"1234");
+        digest.add(b"56789");
+        assert_eq!(digest.sum(), sum);
+
+        let mut meta = FileMetaData::default();
+        assert!(!check(&fs, path, &meta).unwrap());
+        meta.file_checksum_func_name = b"SomebodysOwn".to_vec();
+        assert!(!check(&fs, path, &meta).unwrap());
+        meta.file_checksum_func_name = CRC32C.to_vec();
+        meta.file_checksum = sum.to_vec();
+        assert!(check(&fs, path, &meta).unwrap());
+        meta.file_checksum[3] ^= 1;
+        let e = check(&fs, path, &meta).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Corruption);
+        assert_eq!(e.file(), Some(path));
+        assert!(e.to_string().contains("e3069283"), "{e}");
+    }
+}

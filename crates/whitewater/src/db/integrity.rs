@@ -1,0 +1,55 @@
+//! Reading tables to see whether they are still what was written.
+
+use super::Engine;
+use super::cf::ColumnFamilyData;
+use crate::version::{TableFile, Version};
+use std::sync::Arc;
+use whitewater_storage::{Result, file_checksum, filename};
+
+/// What of a table is checked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Checks {
+    /// Every block's checksum, the order of keys, index and properties.
+    pub blocks: bool,
+    /// The whole file's checksum, where the manifest has one.
+    pub file: bool,
+}
+
+impl Engine {
+    /// Checks all tables of all column families.
+    ///
+    /// # Errors
+    /// `Corruption` that names the first table that is not what it was; those of
+    /// reading.
+    pub(crate) fn verify_tables(&self, checks: Checks) -> Result<()> {
+        for cf in self.column_families() {
+            let view = cf.pin_owned();
+            for file in view.version.levels.iter().flatten() {
+                self.verify_table(&cf, &view.version, file, checks)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks one table of `version`.
+    ///
+    /// # Errors
+    /// As [`Engine::verify_tables`].
+    pub(super) fn verify_table(
+        &self,
+        cf: &ColumnFamilyData,
+        version: &Version,
+        file: &Arc<TableFile>,
+        checks: Checks,
+    ) -> Result<()> {
+        if checks.file {
+            let path = filename::table(&self.dir, file.meta.number);
+            file_checksum::check(&*self.fs, &path, &file.meta)?;
+        }
+        if checks.blocks {
+            let open = self.tables.open(file, &cf.comparator, &version.open_with)?;
+            open.table.verify()?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,225 @@
+//! Checking tables at rest: when asked to, and now and then.
+
+use crate::harness::{DIR, tiny, watched};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+use whitewater::fs::Fs;
+use whitewater::fs::mem::MemFs;
+use whitewater::{
+    DB, Error, ErrorKind, FileChecksum, IngestExternalFileOptions, Options, SstFileWriter,
+};
+
+fn options(fs: &MemFs, checksum: FileChecksum) -> Options {
+    let mut o = tiny();
+    o.set_fs(Arc::new(fs.clone()));
+    o.set_file_checksum(checksum);
+    o.set_disable_auto_compactions(true);
+    o
+}
+
+/// A database with some tables, of a flush, of a compaction and from outside.
+fn filled(fs: &MemFs, o: &Options) -> DB {
+    let db = DB::open(o, DIR).unwrap();
+    for round in 0..3_u8 {
+        for i in 0..200_u32 {
+            db.put(format!("key{i:05}"), vec![round; 100]).unwrap();
+        }
+        db.flush().unwrap();
+        if round == 1 {
+            db.compact_range(None::<&[u8]>, None::<&[u8]>);
+        }
+    }
+    let outside = Path::new("/outside.sst");
+    let mut writer = SstFileWriter::create(o);
+    writer.open(outside).unwrap();
+    writer.put("from outside", "value").unwrap();
+    writer.finish().unwrap();
+    let ingest = IngestExternalFileOptions::default();
+    db.ingest_external_file_opts(&ingest, vec![outside])
+        .unwrap();
+    fs.remove(outside).unwrap();
+    db
+}
+
+fn tables(fs: &MemFs) -> Vec<PathBuf> {
+    let names = fs.list(Path::new(DIR)).unwrap();
+    let mut tables: Vec<_> = names.iter().filter(|n| n.ends_with(".sst")).collect();
+    tables.sort();
+    tables.into_iter().map(|n| Path::new(DIR).join(n)).collect()
+}
+
+fn content(fs: &MemFs, path: &Path) -> Vec<u8> {
+    let file = fs.open_random(path).unwrap();
+    let len = file.len().unwrap();
+    file.read_at(0, len as usize).unwrap().to_vec()
+}
+
+fn replace(fs: &MemFs, path: &Path, content: &[u8]) {
+    let mut file = fs.create(path).unwrap();
+    file.append(content).unwrap();
+    file.sync().unwrap();
+}
+
+fn is_of(outcome: Result<(), Error>, path: &Path) {
+    let e = outcome.expect_err("it is damaged");
+    assert_eq!(e.kind(), ErrorKind::Corruption, "{e}");
+    assert!(e.to_string().contains(&*path.to_string_lossy()), "{e}");
+}
+
+#[test]
+fn whole_tables_that_changed_are_found() {
+    let fs = MemFs::new();
+    let o = options(&fs, FileChecksum::Crc32c);
+    let db = filled(&fs, &o);
+    db.verify_checksum().unwrap();
+    db.verify_file_checksums().unwrap();
+    drop(db);
+    let tables = tables(&fs);
+    assert!(tables.len() >= 3, "{tables:?}");
+    for path in &tables {
+        let sound = content(&fs, path);
+        // Any byte: also one that no block's checksum is about.
+        for at in [0, sound.len() / 2, sound.len() - 60] {
+            let mut damaged = sound.clone();
+            damaged[at] ^= 4;
+            let db = DB::open(&o, DIR).unwrap();
+            replace(&fs, path, &damaged);
+            is_of(db.verify_file_checksums(), path);
+            drop(db);
+            replace(&fs, path, &sound);
+        }
+    }
+    let db = DB::open(&o, DIR).unwrap();
+    db.verify_file_checksums().unwrap();
+}
+
+/// Two tables whose blocks are all sound, under each other's names.
+#[test]
+fn tables_that_were_exchanged_are_found() {
+    for checksum in [FileChecksum::None, FileChecksum::Crc32c] {
+        let fs = MemFs::new();
+        let o = options(&fs, checksum);
+        let db = DB::open(&o, DIR).unwrap();
+        for round in 0..2_u8 {
+            // As long as each other.
+            db.put("key", vec![round; 100]).unwrap();
+            db.flush().unwrap();
+        }
+        let [a, b] = &tables(&fs)[..] else {
+            panic!("two tables");
+        };
+        let (first, second) = (content(&fs, a), content(&fs, b));
+        assert_eq!(first.len(), second.len());
+        replace(&fs, a, &second);
+        replace(&fs, b, &first);
+        match checksum {
+            FileChecksum::Crc32c => is_of(db.verify_file_checksums(), b),
+            // There is nothing to compare with.
+            _ => db.verify_file_checksums().unwrap(),
+        }
+    }
+}
+
+#[test]
+fn damaged_blocks_are_found_past_the_cache() {
+    let fs = MemFs::new();
+    let o = options(&fs, FileChecksum::None);
+    let db = filled(&fs, &o);
+    for i in 0..200_u32 {
+        assert!(db.get(format!("key{i:05}")).unwrap().is_some());
+    }
+    let path = &tables(&fs)[0];
+    let mut damaged = content(&fs, path);
+    damaged[10] ^= 1;
+    replace(&fs, path, &damaged);
+    is_of(db.verify_checksum(), path);
+    db.verify_file_checksums().unwrap();
+}
+
+/// What one engine has noted, others see; what is not asked for is not noted.
+#[test]
+fn checksums_stay_with_their_tables() {
+    let fs = MemFs::new();
+    drop(filled(&fs, &options(&fs, FileChecksum::Crc32c)));
+    let o = options(&fs, FileChecksum::None);
+    let db = DB::open(&o, DIR).unwrap();
+    let path = &tables(&fs)[0];
+    let mut damaged = content(&fs, path);
+    let last = damaged.len() - 60;
+    damaged[last] ^= 1;
+    replace(&fs, path, &damaged);
+    is_of(db.verify_file_checksums(), path);
+    drop(db);
+    damaged[last] ^= 1;
+    replace(&fs, path, &damaged);
+    let db = DB::open(&o, DIR).unwrap();
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    let path = tables(&fs).pop().unwrap();
+    let mut damaged = content(&fs, &path);
+    damaged[0] ^= 1;
+    replace(&fs, &path, &damaged);
+    db.verify_file_checksums().unwrap();
+    is_of(db.verify_checksum(), &path);
+}
+
+fn until(what: &str, condition: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !condition() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn scrubbing_finds_damage_and_goes_on() {
+    let fs = MemFs::new();
+    let mut o = options(&fs, FileChecksum::Crc32c);
+    let db = filled(&fs, &o);
+    assert_eq!(db.scrub_progress(), Default::default());
+    drop(db);
+    o.set_scrub_period_sec(1);
+    o.set_scrub_bytes_per_second(1 << 40);
+    let db = DB::open(&o, DIR).unwrap();
+    until("a pass", || db.scrub_progress().passes >= 1);
+    let progress = db.scrub_progress();
+    assert_eq!(progress.tables_done, progress.tables);
+    assert_eq!(progress.tables, tables(&fs).len() as u64);
+    assert!(progress.bytes > 0);
+    assert_eq!((progress.damaged, progress.last_error), (0, None));
+
+    let path = tables(&fs).remove(0);
+    let mut damaged = content(&fs, &path);
+    damaged[20] ^= 1;
+    replace(&fs, &path, &damaged);
+    until("the damage", || db.scrub_progress().damaged > 0);
+    is_of(Err(db.scrub_progress().last_error.unwrap()), &path);
+    let log = content(&fs, &Path::new(DIR).join("LOG"));
+    assert!(String::from_utf8_lossy(&log).contains("scrubbing [default]"));
+    // Nobody is kept from working.
+    db.put("after", "all").unwrap();
+    db.flush().unwrap();
+    let passes = db.scrub_progress().passes;
+    until("another pass", || db.scrub_progress().passes > passes);
+}
+
+/// The end does not wait for what is not read yet.
+#[test]
+fn a_slow_pass_ends_with_the_database() {
+    let fs = MemFs::new();
+    let mut o = options(&fs, FileChecksum::None);
+    drop(filled(&fs, &o));
+    o.set_scrub_period_sec(1);
+    o.set_scrub_bytes_per_second(1);
+    let db = DB::open(&o, DIR).unwrap();
+    until("a table", || db.scrub_progress().tables_done > 0);
+    let progress = db.scrub_progress();
+    assert!(progress.tables_done < progress.tables);
+    watched("closing", 60, || drop(db));
+
+    o.set_scrub_bytes_per_second(0);
+    let e = DB::open(&o, DIR).map(drop).expect_err("no rate");
+    assert_eq!(e.kind(), ErrorKind::InvalidArgument);
+    assert!(e.to_string().contains("scrub_bytes_per_second"), "{e}");
+}
