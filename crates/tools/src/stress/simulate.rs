@@ -66,6 +66,7 @@ mod simulated {
     use whitewater_concurrent::system::{self, simulation};
 
     use super::{Arc, Args, FaultFs, Fs, MemFs};
+    use crate::stress::script;
 
     /// Whether the calling thread is simulated.
     pub fn is_on() -> bool {
@@ -86,6 +87,11 @@ mod simulated {
         }
         // What a memtable is charged depends on what others have left.
         region::set_pool_limit(0);
+        simulation::set_last_words(|| {
+            for line in script::end() {
+                eprintln!("{line}");
+            }
+        });
         let seed = args.seed.wrapping_add(round);
         let (outcome, report) = simulation::run(seed, || of(args, round));
         if args.fingerprints {

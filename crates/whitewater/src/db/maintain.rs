@@ -76,12 +76,19 @@ impl Engine {
         // What is under way may fail yet for a reason that is gone.
         let failures = state.failure.totals().0 + state.running_flushes as u64;
         state.failure.flush.hurry();
-        self.work.notify_all();
         // Only the memtables switched out by now matter, not later ones.
-        let goal: Vec<(u32, u64)> = ids
-            .iter()
-            .filter_map(|id| Some((*id, state.cfs.get(id)?.imm.last()?.id)))
-            .collect();
+        let mut goal: Vec<(u32, u64)> = Vec::new();
+        for id in ids {
+            if let Some(cf) = state.cfs.get_mut(&id)
+                && let Some(last) = cf.imm.last()
+            {
+                goal.push((id, last.id));
+                // Somebody else may have switched the last one out, since this thread
+                // did, without asking for its flush.
+                cf.flush_requested = true;
+            }
+        }
+        self.work.notify_all();
         loop {
             let pending = goal.iter().any(|(id, last)| {
                 state

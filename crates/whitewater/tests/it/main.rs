@@ -41,6 +41,7 @@ mod reads;
 mod repair;
 mod resume;
 mod secondary;
+mod simulated;
 mod statistics;
 mod styles;
 mod subcompactions;

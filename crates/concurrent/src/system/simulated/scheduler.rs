@@ -24,14 +24,16 @@ use std::backtrace::Backtrace;
 use std::cell::RefCell;
 use std::io::Write;
 use std::panic::resume_unwind;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What the process ends with when no thread of a simulation gets on.
 pub const STUCK: i32 = 70;
 
-/// Choices after which a simulation counts as one that does not end.
+/// Choices, and the time that passes in it, after which a simulation counts as one
+/// that does not end.
 const ENDLESS: u64 = 200_000_000;
+const FOREVER: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// When the first moment of every simulation is: the beginning of 2020.
 const EPOCH: Duration = Duration::from_secs(1_577_836_800);
@@ -77,6 +79,16 @@ pub fn run<T: Send>(seed: u64, work: impl FnOnce() -> T + Send) -> (T, Report) {
         time: state.time,
     };
     (made, report)
+}
+
+/// What is called before the process ends because no thread gets on.
+static LAST_WORDS: OnceLock<fn()> = OnceLock::new();
+
+/// Has `say` called, once and for all, before a simulation that does not get on ends
+/// the process.
+pub fn set_last_words(say: fn()) {
+    // The first one counts.
+    let _ = LAST_WORDS.set(say);
 }
 
 /// Somewhere that another thread may go first. Nothing outside of a simulation.
@@ -270,11 +282,15 @@ impl Seat {
         // Past what tests capture, which is lost at the end of the process.
         let _ = writeln!(
             std::io::stderr(),
-            "thread {number} of the simulation ({name}, {status:?}):\n{trace}"
+            "thread {number} of the simulation of seed {} ({name}, {status:?}):\n{trace}",
+            state.seed,
         );
         drop(state);
         if number == 0 {
             std::thread::sleep(Duration::from_secs(2));
+            if let Some(say) = LAST_WORDS.get() {
+                say();
+            }
             std::process::exit(STUCK);
         }
         loop {
@@ -329,6 +345,7 @@ enum Strategy {
 
 #[derive(Debug)]
 struct State {
+    seed: u64,
     rng: StdRng,
     strategy: Strategy,
     tasks: Vec<Task>,
@@ -354,6 +371,7 @@ impl State {
             _ => Strategy::Priorities { fall: 0.001 },
         };
         State {
+            seed,
             rng,
             strategy,
             tasks: Vec::new(),
@@ -402,7 +420,7 @@ impl State {
             }
         }
         let all_over = self.tasks.iter().all(Task::is_over);
-        if (ready.is_empty() && !all_over) || self.choices > ENDLESS {
+        if (ready.is_empty() && !all_over) || self.choices > ENDLESS || self.time > FOREVER {
             self.stuck = true;
             self.tasks.iter().for_each(|t| _ = t.called.notify_one());
             return None;

@@ -1,0 +1,50 @@
+//! Databases whose threads run one at a time, by a seed. What does not come to an end
+//! then is found, told with the place where each thread waits, and ends the process.
+
+use crate::harness::{DIR, seeds, tiny};
+use std::sync::Arc;
+use whitewater::fs::mem::MemFs;
+use whitewater::{DB, Options};
+use whitewater_concurrent::system;
+use whitewater_concurrent::system::simulation;
+
+fn options() -> Options {
+    let mut o = tiny();
+    o.set_fs(Arc::new(MemFs::new()));
+    o
+}
+
+fn in_threads(works: &[&(dyn Fn() + Sync)]) {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = works
+            .iter()
+            .map(|work| system::spawn_scoped(scope, "worker".to_owned(), work))
+            .collect();
+        for thread in threads {
+            thread.expect("a thread starts").join().expect("no panic");
+        }
+    });
+}
+
+/// A writer switches a memtable out between a flush's own switch and its look at what
+/// there is to wait for; nobody writes any more then, and one memtable is not enough
+/// for a flush that nobody has asked for.
+#[test]
+fn a_flush_comes_to_an_end_beside_a_switch() {
+    for seed in seeds(1, 150) {
+        simulation::run(seed, || {
+            let mut o = options();
+            o.set_min_write_buffer_number_to_merge(2);
+            o.set_max_write_buffer_number(4);
+            let db = DB::open(&o, DIR).unwrap();
+            let write = || {
+                for i in 0..80_u32 {
+                    db.put(i.to_be_bytes(), vec![0; 2000]).unwrap();
+                }
+            };
+            let flush = || (0..10).for_each(|_| db.flush().unwrap());
+            in_threads(&[&write, &flush]);
+            assert!(db.get(79_u32.to_be_bytes()).unwrap().is_some());
+        });
+    }
+}
