@@ -51,6 +51,7 @@ use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
+use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::wal::Segment;
 use whitewater_storage::{Error, Result, Severity, filename};
 
@@ -198,7 +199,7 @@ impl Engine {
         for cf in state.cfs.values() {
             let memtables: Vec<_> = cf.imm.iter().chain([&cf.mem]).cloned().collect();
             for memtable in &memtables {
-                if end.last > last {
+                if end.last > last && !planted(Bug::FailedWriteShows) {
                     memtable.hide_above(last);
                 }
             }
@@ -244,9 +245,13 @@ impl Engine {
     ) -> Result<()> {
         let snapshots = self.snapshots.sequences();
         for (cf, memtables) in due {
+            let skipped = match planted(Bug::MemtableForgotten) {
+                false => 0,
+                true => memtables.len() - 1,
+            };
             let options = cf.options();
             let ctx = self.output_context(cf, &options, &snapshots);
-            tables.insert(cf.id, write_level0(&ctx, memtables)?.files);
+            tables.insert(cf.id, write_level0(&ctx, &memtables[skipped..])?.files);
         }
         Ok(())
     }
@@ -271,7 +276,10 @@ impl Engine {
         });
         // Numbers of failed writes are not used again after a crash either
         // (F7).
-        let last = end.last;
+        let last = match planted(Bug::FailedNumbersUsedAgain) {
+            false => end.last,
+            true => self.publication.visible(),
+        };
         self.versions
             .log_and_apply(edits.collect(), last, None, &mut |changed| {
                 // Declared first, so dropped after the mutex is free.
