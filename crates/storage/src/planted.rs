@@ -169,8 +169,6 @@ bugs! {
         "An iterator that seeks past newer versions misses the one it may see."
     PrevSkipsKey "prev_skips_key"
         "An iterator that goes backward passes over the key before a deleted one."
-    TurnKeepsPlaces "turn_keeps_places"
-        "A merging iterator that turns around leaves its other sources where they are."
     LevelEndsEarly "level_ends_early"
         "A seek behind the last entry of a table does not go on to the next."
     UpperBoundInclusive "upper_bound_inclusive"

@@ -20,7 +20,6 @@ use crate::perf::{self, PerfMetric};
 use std::cmp::Ordering;
 use whitewater_storage::iter::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::InternalComparator;
-use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, Result};
 
 /// An `InternalIterator` over the union of `children`, in internal order.
@@ -244,7 +243,6 @@ impl MergingIterator {
         // (key, child) order: upholds I2.
         self.position(forward, |i, child| match i.cmp(&current) {
             Ordering::Equal => {}
-            _ if planted(Bug::TurnKeepsPlaces) => {}
             side if forward => {
                 child.seek(&key);
                 if side == Ordering::Less && stands_on_key(child) {

@@ -107,10 +107,11 @@ fn any_sync_may_fail() {
 
 #[test]
 fn a_failed_log_write_stops_writes_and_not_reads() {
-    for (op, fault) in [
-        (FaultOp::Append, Fault::Eio),
-        (FaultOp::Append, Fault::ShortWrite),
-        (FaultOp::Sync, Fault::Eio),
+    for (op, fault, syncs) in [
+        (FaultOp::Append, Fault::Eio, false),
+        (FaultOp::Append, Fault::Eio, true),
+        (FaultOp::Append, Fault::ShortWrite, true),
+        (FaultOp::Sync, Fault::Eio, true),
     ] {
         let mem = MemFs::new();
         let faulty = FaultFs::new(Arc::new(mem.clone()));
@@ -129,18 +130,23 @@ fn a_failed_log_write_stops_writes_and_not_reads() {
             sticky: false,
         });
         let sequence = db.latest_sequence_number();
-        let failed = db.put_opt(b"failed", b"1", &sync).unwrap_err();
+        let mut failing = WriteOptions::default();
+        failing.set_sync(syncs);
+        let failed = db.put_opt(b"failed", b"1", &failing).unwrap_err();
         assert_eq!(failed.kind(), ErrorKind::IOError, "{op:?}");
         assert!(failed.to_string().contains(".log"), "{failed}");
-        // The rule has had its turn: it is the database that refuses.
+        // The rule has had its turn: it is the database that refuses, and says
+        // why.
         for sync in [true, false] {
             let mut options = WriteOptions::default();
             options.set_sync(sync);
-            assert!(db.put_opt(b"refused", b"1", &options).is_err());
+            let refused = db.put_opt(b"refused", b"1", &options).unwrap_err();
+            assert_eq!(refused.to_string(), failed.to_string(), "{op:?}");
         }
         let mut unlogged = WriteOptions::default();
         unlogged.disable_wal(true);
-        assert!(db.put_opt(b"refused", b"1", &unlogged).is_err());
+        let refused = db.put_opt(b"refused", b"1", &unlogged).unwrap_err();
+        assert_eq!(refused.to_string(), failed.to_string(), "{op:?}");
         assert!(db.flush().is_err());
         assert!(db.flush_wal(true).is_err());
         assert!(db.create_cf("refused", &tiny()).is_err());

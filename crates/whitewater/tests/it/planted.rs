@@ -116,7 +116,7 @@ const FINDERS: &[(Bug, &str)] = &[
     ),
     (
         Bug::StaleRecordAccepted,
-        "races::holes::what_lies_behind_a_hole_never_comes_back",
+        "recovery::a_recycled_log_has_nothing_of_its_former_life",
     ),
     (
         Bug::DamageReadPast,
@@ -216,7 +216,7 @@ const FINDERS: &[(Bug, &str)] = &[
     ),
     (
         Bug::HiddenSingleDeleteDropped,
-        "model::a_single_delete_under_newer_writes_still_deletes_what_lies_deeper",
+        "versions::a_single_deletion_goes_down_to_its_value",
     ),
     (
         Bug::RangeTombstoneDroppedEarly,
@@ -252,7 +252,7 @@ const FINDERS: &[(Bug, &str)] = &[
     ),
     (
         Bug::OlderLevel0Left,
-        "versions::compactions_leave_the_last_value_of_each_key",
+        "versions::a_compaction_of_a_range_leaves_nothing_older_above_it",
     ),
     (
         Bug::PartBoundaryLost,
@@ -276,10 +276,6 @@ const FINDERS: &[(Bug, &str)] = &[
     ),
     (
         Bug::PrevSkipsKey,
-        "versions::iterators_turn_around_anywhere",
-    ),
-    (
-        Bug::TurnKeepsPlaces,
         "versions::iterators_turn_around_anywhere",
     ),
     (
@@ -340,7 +336,7 @@ const FINDERS: &[(Bug, &str)] = &[
     ),
     (
         Bug::CacheKeyCollision,
-        "versions::filters_pass_every_key_there_is",
+        "versions::a_newer_table_hides_an_older_one",
     ),
     (
         Bug::FailedWriteShows,
@@ -368,7 +364,7 @@ const FINDERS: &[(Bug, &str)] = &[
     ),
     (
         Bug::IngestedBeforeLog,
-        "ingest::a_power_cut_keeps_all_tables_or_none",
+        "power_cut::an_ingestion_makes_what_was_written_before_durable",
     ),
     (
         Bug::CheckpointWithoutLog,

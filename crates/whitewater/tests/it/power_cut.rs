@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use whitewater::fs::mem::{MemFs, SyncPoint};
-use whitewater::{FlushOptions, Point, WriteOptions};
+use whitewater::{FlushOptions, Point, SstFileWriter, WriteOptions};
 
 /// What a cut left, and what may be expected of it.
 struct Cut {
@@ -303,6 +303,23 @@ fn a_flush_makes_what_others_wrote_before_durable() {
     let one = cut.cf_handle("one").expect("opened");
     assert!(cut.get_cf(&one, "flushed").expect("readable").is_some());
     assert!(cut.get("before").expect("readable").is_some());
+}
+
+/// So is a table that is ingested.
+#[test]
+fn an_ingestion_makes_what_was_written_before_durable() {
+    let fs = MemFs::new();
+    let options = tiny_on(fs.clone());
+    let db = open_all(&options, Path::new(DIR)).expect("opens");
+    let path = Path::new("/data/outside.sst");
+    let mut writer = SstFileWriter::create(&options);
+    writer.open(path).expect("created");
+    writer.put("ingested", "1").expect("written");
+    writer.finish().expect("written");
+    db.put("before", "1").expect("writes");
+    db.ingest_external_file(vec![path]).expect("ingests");
+    let keys = ["before", "ingested"];
+    assert_eq!(left(&cut(&fs), &keys), keys);
 }
 
 #[test]

@@ -122,6 +122,34 @@ fn a_family_has_nothing_of_one_dropped_before() {
     assert!(db.cf_handle("old").is_none());
 }
 
+/// Records of one length in each of its lives lie exactly over those of the
+/// life before, some of which are left behind the last of this one.
+#[test]
+fn a_recycled_log_has_nothing_of_its_former_life() {
+    for recycled in [1, 2, 3] {
+        let fs = MemFs::new();
+        let mut options = tiny_on(fs.clone());
+        options.set_recycle_log_file_num(recycled);
+        let db = open_all(&options, Path::new(DIR)).expect("opens");
+        for life in 0..8 {
+            let last = life == 7;
+            for n in 0..if last { 2 } else { 10 } {
+                db.put(format!("key{n}"), format!("{life:0100}"))
+                    .expect("writes");
+            }
+            if !last {
+                db.flush().expect("flushes");
+            }
+        }
+        let left = open(&killed(&fs));
+        for n in 0..10 {
+            let life = if n < 2 { 7 } else { 6 };
+            let found = get(&left, "default", &format!("key{n}"));
+            assert_eq!(found, Some(format!("{life:0100}")), "key{n}, {recycled}");
+        }
+    }
+}
+
 /// However often the manifest is written anew.
 #[test]
 fn a_dropped_family_does_not_come_back() {

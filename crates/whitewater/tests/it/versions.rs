@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use whitewater::fs::mem::MemFs;
 use whitewater::{
-    BlockBasedOptions, BottommostLevelCompaction, CompactOptions, DBCompressionType, FlushOptions,
-    IteratorMode, Options, Point, WaitForCompactOptions, WriteBatch,
+    BlockBasedOptions, BottommostLevelCompaction, Cache, CompactOptions, DBCompressionType,
+    FlushOptions, IteratorMode, Options, Point, WaitForCompactOptions, WriteBatch,
 };
 
 /// Nothing is compacted unless it is asked for.
@@ -31,6 +31,12 @@ fn open(o: &Options) -> Db {
 fn delete_range(db: &Db, from: &str, to: &str) {
     let mut batch = WriteBatch::default();
     batch.delete_range(from, to);
+    db.write(batch).expect("writes");
+}
+
+fn single_delete(db: &Db, key: &str) {
+    let mut batch = WriteBatch::default();
+    batch.single_delete(key);
     db.write(batch).expect("writes");
 }
 
@@ -67,10 +73,17 @@ fn backward(db: &Db) -> String {
 /// What is newer hides what is older, from one table of level 0 to the next.
 #[test]
 fn a_newer_table_hides_an_older_one() {
-    let db = open(&options());
+    let mut o = options();
+    let mut table = BlockBasedOptions::default();
+    table.set_block_cache(&Cache::new_lru_cache(1 << 20));
+    o.set_block_based_table_factory(&table);
+    let db = open(&o);
+    // What the first table has must not lose its number: a snapshot is older.
+    let mut older = Some(db.snapshot());
     for value in ["1", "2", "3"] {
         db.put("k", value).expect("writes");
         db.flush().expect("flushes");
+        drop(older.take());
         assert_eq!(get(&db, "k").as_deref(), Some(value));
         assert_eq!(forward(&db), format!("k={value}"));
         assert_eq!(backward(&db), format!("k={value}"));
@@ -191,6 +204,37 @@ fn an_older_range_tombstone_still_hides_what_lies_deeper() {
     assert_eq!(snapshot.iterator(IteratorMode::Start).count(), 0);
 }
 
+/// A single deletion under a newer value of its key has yet to meet the value
+/// that it was written for, in a level deeper than that which is compacted.
+#[test]
+fn a_single_deletion_goes_down_to_its_value() {
+    let mut o = options();
+    o.set_level_compaction_dynamic_level_bytes(false);
+    o.set_level_zero_file_num_compaction_trigger(2);
+    let db = open(&o);
+    db.put("k", "old").expect("writes");
+    db.flush().expect("flushes");
+    let mut deep = CompactOptions::default();
+    deep.set_change_level(true);
+    deep.set_target_level(2);
+    db.compact_range_opt(None::<&[u8]>, None::<&[u8]>, &deep);
+    single_delete(&db, "k");
+    db.put("k", "new").expect("writes");
+    db.flush().expect("flushes");
+    single_delete(&db, "k");
+    db.flush().expect("flushes");
+    db.set_options(&[("disable_auto_compactions", "false")])
+        .expect("can be changed");
+    let settled = db.wait_for_compact(&WaitForCompactOptions::default());
+    settled.expect("compactions succeed");
+    let mut levels: Vec<i32> = (db.live_files().expect("known").iter())
+        .map(|f| f.level)
+        .collect();
+    levels.sort_unstable();
+    assert_eq!(get(&db, "k"), None, "tables on levels {levels:?}");
+    assert_eq!(levels, [1, 2]);
+}
+
 /// A range tombstone over many tables is in each of them.
 #[test]
 fn a_range_tombstone_reaches_over_all_tables_it_is_split_into() {
@@ -287,6 +331,24 @@ fn versions_of_a_key_are_in_one_table() {
         assert!(pair[0].end_key < pair[1].start_key, "{pair:?}");
     }
     drop(snapshots);
+}
+
+/// A compaction of a range takes older tables of level 0 along that overlap
+/// those in the range, or what they have would hide what is newer.
+#[test]
+fn a_compaction_of_a_range_leaves_nothing_older_above_it() {
+    let db = open(&options());
+    db.put("b", "old").expect("writes");
+    db.put("c", "1").expect("writes");
+    db.flush().expect("flushes");
+    db.put("a", "1").expect("writes");
+    db.put("b", "new").expect("writes");
+    db.flush().expect("flushes");
+    db.compact_range(Some("a"), Some("a"));
+    assert_eq!(get(&db, "b").as_deref(), Some("new"));
+    assert_eq!(forward(&db), "a=1 b=new c=1");
+    let files = db.live_files().expect("known");
+    assert!(files.iter().all(|f| f.level > 0), "{files:?}");
 }
 
 /// Tables that a reader may still open are there for as long as it is.
@@ -398,19 +460,31 @@ fn iterators_turn_around_anywhere() {
     assert!(seen.iter().eq(wanted.iter().rev()));
 }
 
-/// A seek that ends between two tables of a level shows the next one's first.
+/// A seek that ends between two tables of a level shows the next one's first,
+/// also where a table reaches beyond its last entry, by a range tombstone.
 #[test]
 fn a_seek_goes_on_to_the_next_table() {
+    for with_tombstone in [false, true] {
+        seek_between_tables(with_tombstone);
+    }
+}
+
+fn seek_between_tables(with_tombstone: bool) {
     let db = open(&options());
     for i in 0..200 {
         db.put(format!("key{i:03}"), "v".repeat(1_000))
             .expect("writes");
     }
     db.flush().expect("flushes");
+    // Sees no tombstone, and has them keep what they delete.
+    let snapshot = db.snapshot();
+    if with_tombstone {
+        delete_range(&db, "key000", "key200");
+        db.flush().expect("flushes");
+    }
     compact(&db);
     assert!(db.live_files().expect("known").len() > 5);
-    // What a table ends with is deleted, so that seeks to it go on, too.
-    let mut iter = db.raw_iterator();
+    let mut iter = snapshot.raw_iterator();
     for i in 0..199 {
         iter.seek(format!("key{i:03}+"));
         let next = format!("key{:03}", i + 1);
