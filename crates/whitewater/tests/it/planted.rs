@@ -504,7 +504,7 @@ fn rows() -> Vec<String> {
 fn bless(seconds: &[f64]) {
     let mut table = "| bug | what it does | finder | seconds |\n|---|---|---|---|\n".to_owned();
     for (row, seconds) in rows().iter().zip(seconds) {
-        let _ = writeln!(table, "{row} {seconds:.1} |");
+        let _ = writeln!(table, "{row} {seconds:.2} |");
     }
     let text = std::fs::read_to_string(document()).expect("the document");
     let (before, _, after) = parts(&text);

@@ -309,7 +309,8 @@ fn a_flush_makes_what_others_wrote_before_durable() {
 #[test]
 fn an_ingestion_makes_what_was_written_before_durable() {
     let fs = MemFs::new();
-    let options = tiny_on(fs.clone());
+    let mut options = tiny_on(fs.clone());
+    let trap = Trap::set(&mut options);
     let db = open_all(&options, Path::new(DIR)).expect("opens");
     let path = Path::new("/data/outside.sst");
     let mut writer = SstFileWriter::create(&options);
@@ -317,9 +318,13 @@ fn an_ingestion_makes_what_was_written_before_durable() {
     writer.put("ingested", "1").expect("written");
     writer.finish().expect("written");
     db.put("before", "1").expect("writes");
+    // The memtable was switched, and is to be flushed: not before the cut.
+    trap.arm(Point::Flushing);
     db.ingest_external_file(vec![path]).expect("ingests");
+    let cut = cut(&fs);
+    trap.release();
     let keys = ["before", "ingested"];
-    assert_eq!(left(&cut(&fs), &keys), keys);
+    assert_eq!(left(&cut, &keys), keys);
 }
 
 #[test]
