@@ -541,16 +541,10 @@ impl VersionSet {
             }
         }
         if planted(Bug::InputsDeletedInUse) {
-            let deleted = change.edits.iter().flat_map(|e| &e.deleted_files);
-            let moved = |n: &u64| {
-                change
-                    .edits
-                    .iter()
-                    .flat_map(|e| &e.new_files)
-                    .any(|(_, f)| f.number == *n)
-            };
-            let gone = deleted.map(|(_, number)| *number).filter(|n| !moved(n));
-            self.obsolete.put_back(gone);
+            let edits = || change.edits.iter();
+            let stays = |n: &u64| edits().any(|e| e.new_files.iter().any(|(_, f)| f.number == *n));
+            let deleted = edits().flat_map(|e| &e.deleted_files).map(|(_, n)| *n);
+            self.obsolete.put_back(deleted.filter(|n| !stays(n)));
         }
         let mut next_epoch = self.next_epoch.lock();
         let mut installed = Vec::new();

@@ -13,7 +13,7 @@ use std::path::Path;
 use whitewater::fs::mem::MemFs;
 use whitewater::{
     BlockBasedOptions, BottommostLevelCompaction, Cache, CompactOptions, DBCompressionType,
-    FlushOptions, IteratorMode, Options, Point, WaitForCompactOptions, WriteBatch,
+    FlushOptions, IteratorMode, Options, Point, ReadOptions, WaitForCompactOptions, WriteBatch,
 };
 
 /// Nothing is compacted unless it is asked for.
@@ -434,7 +434,9 @@ fn iterators_turn_around_anywhere() {
             wanted.push(format!("{i:02}").into_bytes());
         }
     }
-    let mut iter = db.raw_iterator();
+    let mut everything = ReadOptions::default();
+    everything.set_total_order_seek(true);
+    let mut iter = db.raw_iterator_opt(everything);
     for (at, key) in wanted.iter().enumerate() {
         for ahead in 0..4 {
             iter.seek(key);

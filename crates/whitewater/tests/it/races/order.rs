@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread::{self, Scope};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use whitewater::fs::fault::{FaultFs, FaultOp, OpSet, PathMatch, Rule};
 use whitewater::fs::mem::MemFs;
 use whitewater::{CommitProtocol, MemtableFactory, Point, WriteBatch, WriteOptions};
@@ -284,7 +284,10 @@ fn insert_under_way(protocol: CommitProtocol) {
         gate.await_somebody();
         let flush = scope.spawn(|| db.flush().expect("flushes"));
         // Time for a flush that does not wait to be done, and its log deleted.
-        thread::sleep(Duration::from_millis(30));
+        let begun = Instant::now();
+        while !flush.is_finished() && begun.elapsed() < Duration::from_millis(300) {
+            thread::sleep(Duration::from_millis(2));
+        }
         gate.open();
         writer.join().expect("no panic");
         flush.join().expect("no panic");
