@@ -32,6 +32,8 @@ pub mod iter;
 pub mod key;
 pub mod manifest;
 pub mod perf;
+#[doc(hidden)]
+pub mod planted;
 pub mod rangedel;
 pub mod sst;
 pub mod timestamp;

@@ -35,6 +35,7 @@ mod tests;
 pub use options::{CacheOptions, MAX_SHARD_BITS};
 
 use crate::error::{Error, Result};
+use crate::planted::{Bug, planted};
 use bytes::Bytes;
 use parking_lot::{Mutex, RwLock};
 use quick_cache::DefaultHashBuilder;
@@ -137,6 +138,9 @@ impl BlockCache {
 
     /// A number no other file of this cache uses, to key its blocks by.
     pub fn new_id(&self) -> u64 {
+        if planted(Bug::CacheKeyCollision) {
+            return 1;
+        }
         self.0.next_id.fetch_add(1, Ordering::Relaxed)
     }
 

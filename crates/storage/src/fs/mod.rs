@@ -32,6 +32,7 @@ pub mod window;
 pub use self::shared::{SharedAccess, SharedFile, SharedOptions};
 
 use crate::error::{Error, Result};
+use crate::planted::{Bug, planted};
 use bytes::Bytes;
 use std::fmt::Debug;
 use std::path::Path;
@@ -205,12 +206,14 @@ pub fn read_file(fs: &dyn Fs, path: &Path, max: u64) -> Result<Vec<u8>> {
 pub fn write_file_atomically(fs: &dyn Fs, tmp: &Path, path: &Path, data: &[u8]) -> Result<()> {
     let mut file = fs.create(tmp)?;
     file.append(data)?;
-    file.sync()?;
+    if !planted(Bug::CurrentNotSynced) {
+        file.sync()?;
+    }
     drop(file);
     fs.rename(tmp, path)?;
     match path.parent() {
-        Some(dir) => fs.sync_dir(dir),
-        None => Ok(()),
+        Some(dir) if !planted(Bug::CurrentNameNotSynced) => fs.sync_dir(dir),
+        _ => Ok(()),
     }
 }
 

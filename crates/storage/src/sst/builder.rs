@@ -34,6 +34,7 @@ use crate::key::{
     InternalComparator, SequenceNumber, ValueType, append_internal_key, parse_internal_key,
     user_key,
 };
+use crate::planted::{Bug, planted};
 use crate::rangedel::RangeTombstone;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -208,7 +209,11 @@ impl TableBuilder {
         if let Some(pending) = self.pending.take() {
             self.separate(pending, internal_key);
         }
-        if let Some(filter) = &mut self.filter {
+        let is_missed =
+            planted(Bug::TableFilterMissesKey) && self.properties.num_entries % 16 == 15;
+        if let Some(filter) = &mut self.filter
+            && !is_missed
+        {
             let user = &self.options.comparator.user;
             filter.add(user.without_timestamp(user_key(internal_key)));
         }
@@ -332,7 +337,9 @@ impl TableBuilder {
         let footer = footer.encode(self.sink.offset());
         self.sink.append_raw(&footer)?;
         self.sink.file.truncate_to_len()?;
-        self.sink.file.sync()?;
+        if !planted(Bug::TableNotSynced) {
+            self.sink.file.sync()?;
+        }
         self.sink.finish_warming();
         Ok((self.properties, self.sink.offset()))
     }

@@ -41,6 +41,7 @@ use whitewater_storage::key::{
     SequenceNumber, ValueType, append_internal_key, internal_key, parse_internal_key,
 };
 use whitewater_storage::manifest::BlobGarbage;
+use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, Result};
 
 /// Where the current output entry is.
@@ -204,7 +205,10 @@ impl<'a> CompactionIter<'a> {
             if self.rules.covered(self.current_key(), seq, stripe) {
                 self.drops.range_deleted += 1;
                 self.consume();
-            } else if hidden && ty == ValueType::SingleDeletion {
+            } else if hidden
+                && ty == ValueType::SingleDeletion
+                && !planted(Bug::HiddenSingleDeleteDropped)
+            {
                 // Something newer hides it from readers, but it still has to
                 // meet its value, in a deeper level maybe: when the newer value
                 // meets a single deletion too, the older one must not show.
@@ -351,7 +355,8 @@ impl<'a> CompactionIter<'a> {
 
     /// Whether a value in `stripe` is the only one of its key, for good.
     fn can_zero(&self, stripe: usize) -> bool {
-        self.rules.bottommost && stripe == 0 && !self.rules.has_timestamps()
+        let bottommost = self.rules.bottommost || planted(Bug::NumberZeroedEarly);
+        bottommost && stripe == 0 && !self.rules.has_timestamps()
     }
 
     /// Drops a tombstone that has nothing below it, unless an older entry of

@@ -42,6 +42,7 @@ use whitewater_storage::key::{
     self, InternalComparator, MAX_SEQUENCE, SequenceNumber, ValueType, internal_key,
 };
 use whitewater_storage::manifest::{BlobGarbage, FileMetaData};
+use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::sst::{TableBuilder, TableBuilderOptions, TableProperties};
 use whitewater_storage::{Result, filename};
@@ -185,7 +186,10 @@ pub(crate) fn write_tables(
     drop(input.tombstones);
     let rules = Rules {
         comparator: ctx.comparator,
-        snapshots: ctx.snapshots,
+        snapshots: match planted(Bug::SnapshotsIgnored) {
+            false => ctx.snapshots,
+            true => &[],
+        },
         tombstones: &fragments,
         merge_operator: ctx.options.merge_operator.as_deref(),
         blobs: input.blobs,
@@ -343,7 +347,7 @@ impl Outputs<'_> {
         let overlaps = self.overlap.end_before(ikey, size);
         if let Some(open) = &self.open
             && (size >= self.spec.max_file_size || overlaps)
-            && self.differs(&open.last_key, ikey)
+            && (self.differs(&open.last_key, ikey) || planted(Bug::KeySplitBetweenTables))
         {
             self.finish_table(Some(key::user_key(ikey)))?;
         }
@@ -609,11 +613,14 @@ impl<'a> Splitter<'a> {
             if self.comparator.compare(&t.end, cut) != Ordering::Greater {
                 continue;
             }
-            self.crossing.push(RangeTombstone {
+            let rest = RangeTombstone {
                 start: cut.to_vec(),
                 end: std::mem::replace(&mut t.end, cut.to_vec()),
                 seq: t.seq,
-            });
+            };
+            if !planted(Bug::RangeTombstoneCutShort) {
+                self.crossing.push(rest);
+            }
         }
         taken
     }

@@ -39,6 +39,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 use whitewater_storage::key::{self, InternalComparator, UserComparator};
+use whitewater_storage::planted::{Bug, planted};
 
 type Files = Vec<Arc<TableFile>>;
 
@@ -206,7 +207,10 @@ impl Picker<'_> {
     /// is being compacted.
     fn output_inputs(&self, level: usize, inputs: &[Arc<TableFile>]) -> Option<Files> {
         let range = hull(self.user, inputs)?;
-        let files = self.clean_cut(level, self.version.overlapping(level, self.user, range));
+        let mut files = self.clean_cut(level, self.version.overlapping(level, self.user, range));
+        if planted(Bug::OverlapMissed) {
+            files.pop();
+        }
         (!any_busy(&files)).then_some(files)
     }
 
@@ -234,6 +238,9 @@ impl Picker<'_> {
                 return files;
             };
             let more = self.version.overlapping(0, self.user, range);
+            if planted(Bug::OlderLevel0Left) {
+                return files;
+            }
             if more.len() == files.len() {
                 return more;
             }

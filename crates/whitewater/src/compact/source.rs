@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::{InternalComparator, MAX_SEQUENCE, seek_key, user_key};
+use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, ErrorKind, Result};
 
 /// Entries between two looks at the flags that end a job.
@@ -71,6 +72,9 @@ impl<'a> Source<'a> {
         match self.part.from {
             None => self.entries.seek_to_first(),
             Some(from) => self.entries.seek(&seek_key(from, MAX_SEQUENCE)),
+        }
+        if planted(Bug::PartBoundaryLost) && self.part.from.is_some() {
+            self.entries.next();
         }
         self.look();
     }

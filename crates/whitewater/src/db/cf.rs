@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use whitewater_storage::key::InternalComparator;
+use whitewater_storage::planted::{Bug, planted};
 
 /// Everything a reader of one column family needs, immutable: the active
 /// memtable, older ones not flushed yet, and the tables.
@@ -103,7 +104,10 @@ impl ColumnFamilyData {
         let number = self.publications.fetch_add(1, Ordering::Relaxed) + 1;
         self.super_version.store(Arc::new(SuperVersion {
             mem: mem.clone(),
-            imm: imm_oldest_first.iter().rev().cloned().collect(),
+            imm: match planted(Bug::MemtablesOldestFirst) {
+                false => imm_oldest_first.iter().rev().cloned().collect(),
+                true => imm_oldest_first.to_vec(),
+            },
             version: version.clone(),
             options: options.clone(),
             number,

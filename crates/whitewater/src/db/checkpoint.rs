@@ -17,6 +17,7 @@ use std::sync::Arc;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::Fs;
 use whitewater_storage::manifest::set_current;
+use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, Result};
 
 /// Bytes of a log copied at a time.
@@ -126,7 +127,9 @@ impl Engine {
         let min = self.versions.min_log_number_to_keep();
         let (manifest, versions) = self.versions.write_copy(staging, min)?;
         let mut logs = self.wal.older();
-        logs.push((generation.log.log_number(), end.offset));
+        if !planted(Bug::CheckpointWithoutLog) {
+            logs.push((generation.log.log_number(), end.offset));
+        }
         logs.retain(|(number, _)| *number >= min);
         drop(generation);
         // All of the logs up to their ends is in their files then.

@@ -25,6 +25,7 @@ use std::time::UNIX_EPOCH;
 use whitewater_concurrent::system;
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::{SequenceNumber, seek_key};
+use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, Result};
 
 impl Engine {
@@ -166,9 +167,16 @@ impl Engine {
         let found: Vec<Result<Option<Bytes>>> = keys
             .iter()
             .map(|(cf, key)| {
-                let at = cfs.partition_point(|c| c.id < cf.id);
+                let at = match planted(Bug::WrongFamily) {
+                    false => cfs.partition_point(|c| c.id < cf.id),
+                    true => 0,
+                };
                 spec.limits().check_deadline()?;
                 self.check_spec(cf, &views[at], spec)?;
+                let seq = match planted(Bug::ViewsApart) {
+                    false => seq,
+                    true => self.sequence_in(&views[at], spec),
+                };
                 self.get_in(cf, &views[at], key, seq, spec)
             })
             .collect();
@@ -256,7 +264,11 @@ impl Engine {
         let mut sources = Vec::new();
         let mut tombstones = Vec::new();
         let mut added = self.check_iteration(cf, &view, spec);
-        for mem in std::iter::once(&view.mem).chain(&view.imm) {
+        let imm = match planted(Bug::IteratorMissesMemtables) {
+            false => &view.imm[..],
+            true => &[],
+        };
+        for mem in std::iter::once(&view.mem).chain(imm) {
             sources.push(match prefix_mode {
                 PrefixMode::Never => mem.iter(),
                 PrefixMode::AfterSeek | PrefixMode::Always => {
@@ -342,6 +354,9 @@ impl Engine {
     #[inline]
     pub(super) fn sequence_in(&self, view: &SuperVersion, spec: &ReadSpec) -> SequenceNumber {
         let visible = self.latest_sequence_number();
+        if planted(Bug::SnapshotReadsNewest) {
+            return visible;
+        }
         spec.sequence(visible).min(view.mem.horizon())
     }
 

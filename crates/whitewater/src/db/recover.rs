@@ -29,6 +29,7 @@ use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, SequentialFile};
 use whitewater_storage::key::{InternalComparator, SequenceNumber};
 use whitewater_storage::manifest::FileMetaData;
+use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::wal::{LogReader, ReadOutcome, RecoveryMode};
 use whitewater_storage::{Error, Result};
 
@@ -226,8 +227,9 @@ impl LogReplay<'_> {
                         path.display()
                     ));
                     // What was torn off may be missing before the next log.
-                    progress.cut = (self.options.wal_recovery_mode == RecoveryMode::PointInTime)
-                        .then_some(number);
+                    let cuts = self.options.wal_recovery_mode == RecoveryMode::PointInTime
+                        && !planted(Bug::TornTailForgotten);
+                    progress.cut = cuts.then_some(number);
                     break;
                 }
                 ReadOutcome::Corrupt(e)
@@ -320,6 +322,7 @@ impl LogReplay<'_> {
             RecoveryMode::AbsoluteConsistency | RecoveryMode::TolerateCorruptedTailRecords => {
                 Err(e)
             }
+            RecoveryMode::PointInTime if planted(Bug::DamageReadPast) => Ok(false),
             RecoveryMode::PointInTime => {
                 let rest = size.saturating_sub(e.offset().unwrap_or(size));
                 self.log.write(&format!(
@@ -349,7 +352,7 @@ impl LogReplay<'_> {
                 continue;
             };
             if let Some(cf) = self.recovered.column_families.get(&id)
-                && log_number >= cf.log_number
+                && (log_number >= cf.log_number || planted(Bug::ReplayNotSkipped))
             {
                 let options = &self.wanted[&cf.name];
                 let mem = progress.memtables.entry(id).or_insert_with(|| {
@@ -373,7 +376,7 @@ impl LogReplay<'_> {
         if seq == first && Link::decode(record).is_none() {
             seq += 1; // log data alone took a number
         }
-        let last = seq.saturating_sub(1);
+        let last = seq.saturating_sub(1 + u64::from(planted(Bug::NumberUsedAgain)));
         progress.out.last_sequence = progress.out.last_sequence.max(last);
         progress.read_to = progress.read_to.max(last);
         let mut full: Vec<u32> = progress
@@ -397,6 +400,9 @@ impl LogReplay<'_> {
         let Some(mem) = progress.memtables.remove(&id).filter(|m| !m.is_empty()) else {
             return Ok(());
         };
+        if self.tables == Tables::Keep && planted(Bug::ReadOnlySkipsLogs) {
+            return Ok(());
+        }
         if self.tables == Tables::Keep {
             progress.out.memtables.entry(id).or_default().push(mem);
             return Ok(());
@@ -430,7 +436,7 @@ impl LogReplay<'_> {
 /// Where `record` says how the log before this one ended, and not all of that
 /// was read: that log's number, and what is wrong.
 fn broken_link(record: &[u8], progress: &Progress) -> Option<(u64, Error)> {
-    let link = Link::decode(record)?;
+    let link = Link::decode(record).filter(|_| !planted(Bug::LinkIgnored))?;
     let read = progress.ends.get(&link.log_number).copied().unwrap_or(0);
     if link.log_number < progress.first_log || read >= link.size {
         return None;

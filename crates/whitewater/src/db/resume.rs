@@ -52,6 +52,7 @@ use std::time::Duration;
 use whitewater_concurrent::system;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
+use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::wal::Segment;
 use whitewater_storage::{Error, Result, Severity, filename};
 
@@ -199,7 +200,7 @@ impl Engine {
         for cf in state.cfs.values() {
             let memtables: Vec<_> = cf.imm.iter().chain([&cf.mem]).cloned().collect();
             for memtable in &memtables {
-                if end.last > last {
+                if end.last > last && !planted(Bug::FailedWriteShows) {
                     memtable.hide_above(last);
                 }
             }
@@ -245,9 +246,13 @@ impl Engine {
     ) -> Result<()> {
         let snapshots = self.snapshots.sequences();
         for (cf, memtables) in due {
+            let skipped = match planted(Bug::MemtableForgotten) {
+                false => 0,
+                true => memtables.len() - 1,
+            };
             let options = cf.options();
             let ctx = self.output_context(cf, &options, &snapshots);
-            tables.insert(cf.id, write_level0(&ctx, memtables)?.files);
+            tables.insert(cf.id, write_level0(&ctx, &memtables[skipped..])?.files);
         }
         Ok(())
     }
@@ -272,7 +277,10 @@ impl Engine {
         });
         // Numbers of failed writes are not used again after a crash either
         // (F7).
-        let last = end.last;
+        let last = match planted(Bug::FailedNumbersUsedAgain) {
+            false => end.last,
+            true => self.publication.visible(),
+        };
         self.versions
             .log_and_apply(edits.collect(), last, None, &mut |changed| {
                 // Declared first, so dropped after the mutex is free.

@@ -42,6 +42,7 @@ use std::sync::atomic::Ordering;
 use whitewater_concurrent::pending::Pending;
 use whitewater_concurrent::system::RwLockWriteGuard;
 use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::wal::Segment;
 use whitewater_storage::{Error, ErrorKind, Result};
 
@@ -202,7 +203,8 @@ impl Engine {
         let begun = gap.begin(&before);
         let end = begun.inspect_err(|_| log.discard(&self.wal))?;
         // Upholds S5.
-        if matches!(log, NextLog::Same(_)) && end.offset > before.start() {
+        let is_used = matches!(log, NextLog::Same(_)) && end.offset > before.start();
+        if is_used && !planted(Bug::EmptyLogKept) {
             // Writes came into the empty log meanwhile, and with them entries
             // of the old memtables: it would be replayed for the new ones, too.
             log = self.new_log()?;
@@ -451,8 +453,10 @@ impl Engine {
     /// # Errors
     /// A write in it failed.
     pub(super) fn await_inserted(&self, last: SequenceNumber) -> Result<()> {
-        let waited = self.publication.wait(last);
-        waited.map_err(|_| self.first_error())?;
+        if !planted(Bug::FlushDoesNotWait) {
+            let waited = self.publication.wait(last);
+            waited.map_err(|_| self.first_error())?;
+        }
         // After that: what is visible was counted as pending before.
         let pending: Vec<_> = {
             let unsettled = self.unsettled.lock();
@@ -460,6 +464,9 @@ impl Engine {
             theirs.map(|g| g.pending.clone()).collect()
         };
         for inserts in pending {
+            if planted(Bug::PendingInsertsMissed) {
+                break;
+            }
             inserts.wait().map_err(|_| self.first_error())?;
         }
         Ok(())

@@ -24,6 +24,7 @@ use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::system::Mutex;
 use whitewater_storage::batch::{Batch, HEADER_SIZE, Op};
 use whitewater_storage::key::{SequenceNumber, ValueType};
+use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::wal::Packed;
 use whitewater_storage::{Error, ErrorKind, Result};
 
@@ -203,7 +204,7 @@ impl Engine {
     /// that were acknowledged before the call.
     pub fn flush_wal(&self, sync: bool) -> Result<()> {
         if !sync {
-            if !self.options.manual_wal_flush {
+            if !self.options.manual_wal_flush || planted(Bug::FlushWalDoesNothing) {
                 self.check_writer()?;
                 return Ok(()); // every record is handed over as it is written
             }
@@ -336,7 +337,10 @@ impl CommitEnv for Engine {
     #[inline]
     fn log(&self, generation: &Generation, place: &Place, parts: &[&[u8]]) -> Result<()> {
         let timer = self.step(Step::Log);
-        generation.log.put(place.at, parts)?;
+        let put = generation.log.put(place.at, parts);
+        if !planted(Bug::LogFailureIgnored) {
+            put?;
+        }
         drop(timer);
         self.reached(Point::Logged, place.first);
         // The default limit cannot be passed without a memtable getting full,
@@ -408,7 +412,10 @@ impl CommitEnv for Engine {
             let upto = self.publication.visible().max(last);
             self.reached(Point::Syncing, upto);
             let timer = self.time(Histogram::WalFileSyncMicros);
-            let synced = self.wal.sync(upto);
+            let mut synced = self.wal.sync(upto);
+            if planted(Bug::SyncFailureIgnored) {
+                synced = synced.or(Ok(Vec::new()));
+            }
             let synced = synced.and_then(|logs| self.track_synced(logs));
             drop(timer);
             match &synced {
@@ -424,7 +431,9 @@ impl CommitEnv for Engine {
 
     fn fail(&self, first: SequenceNumber, error: &Error) {
         // In this order: C5, F1 of `failure`.
-        self.report(Source::Write, error, "a write");
+        if !planted(Bug::FailureNotReported) {
+            self.report(Source::Write, error, "a write");
+        }
         self.publication.fail(first);
     }
 
@@ -447,7 +456,12 @@ impl Engine {
         }
         // A column family may have been dropped since the check: its entries
         // take their numbers and go nowhere, as at recovery.
-        let memtable_of = |cf| generation.memtables.get(cf);
+        let memtable_of = |cf| {
+            generation
+                .memtables
+                .get(cf)
+                .filter(|_| is_inserted(request, cf))
+        };
         let prepared = match prepared {
             Some(PreparedBatch::One(one)) => {
                 if one.link(first, memtable_of)? {
@@ -475,6 +489,20 @@ impl Engine {
         self.count_write(request, next - first);
         Ok(())
     }
+}
+
+/// Whether what `request` holds for the column family `cf` is inserted: always,
+/// but for a planted bug.
+#[inline(always)]
+fn is_inserted(request: &WriteRequest, cf: u32) -> bool {
+    if !planted(Bug::FamilyLeftOut) {
+        return true;
+    }
+    let first = request.batch.ops().find_map(|op| match op {
+        Ok(Op::Entry { cf, .. }) => Some(cf),
+        _ => None,
+    });
+    first == Some(cf)
 }
 
 /// Runs `work`, in which a comparator or prefix extractor of the user may

@@ -36,6 +36,7 @@ use std::time::Instant;
 use whitewater_concurrent::system;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
+use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Result, filename};
 
 /// Memtables of one column family to be flushed together.
@@ -65,6 +66,7 @@ pub(crate) fn pick(state: &mut DbState, atomic: bool) -> Option<Vec<FlushJob>> {
 /// knows that no other flush of it is running, with `atomic` that none is.
 pub(crate) fn begin(state: &mut DbState, id: u32, atomic: bool) -> Option<Vec<FlushJob>> {
     state.cfs.get(&id).filter(|cf| !cf.imm.is_empty())?;
+    let atomic = atomic && !planted(Bug::AtomicFlushOfOne);
     let taken = |cf: &&mut CfState| !cf.imm.is_empty() && (atomic || cf.data.id == id);
     let jobs = state.cfs.values_mut().filter(taken).map(|cf| {
         cf.flushing = true;
@@ -148,7 +150,8 @@ pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
     // A power cut must not keep this family's newer writes and lose older ones
     // of others that are only in the log. And what is archived must be there
     // afterwards: nobody could tell what is missing from what was not logged.
-    if engine.state.lock().cfs.len() > 1 || engine.options.archives_logs() {
+    let has_others = engine.state.lock().cfs.len() > 1 && !planted(Bug::OtherLogsNotSynced);
+    if has_others || engine.options.archives_logs() {
         let synced = engine.wal.sync_closed(engine.latest_sequence_number());
         let synced = synced.and_then(|logs| engine.track_synced(logs));
         if let Err(e) = synced {
@@ -167,7 +170,10 @@ pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
         let written = write_one(engine, job, &snapshots);
         flushed.push(written.inspect_err(|_| remove(engine, &flushed))?);
     }
-    let synced = engine.fs.sync_dir(&engine.dir);
+    let synced = match planted(Bug::FlushNameNotSynced) {
+        false => engine.fs.sync_dir(&engine.dir),
+        true => Ok(()),
+    };
     synced.inspect_err(|_| remove(engine, &flushed))?;
     engine.tick(
         Ticker::FlushWriteBytes,
@@ -336,11 +342,14 @@ fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u6
         let others = state.cfs.values().filter(|cf| job_of(cf.data.id).is_none());
         let next_logs = jobs.iter().map(|job| job.next_log);
         let needed = others.map(|cf| cf.oldest_wal()).chain(next_logs);
-        needed.min().unwrap_or(0)
+        match planted(Bug::LogDeletedEarly) {
+            false => needed.min().unwrap_or(0),
+            true => needed.max().unwrap_or(0),
+        }
     };
     let edits = jobs.iter().zip(flushed).map(|(job, flushed)| VersionEdit {
         column_family: job.cf.id,
-        log_number: Some(job.next_log),
+        log_number: (!planted(Bug::LogNumberNotRecorded)).then_some(job.next_log),
         prev_log_number: Some(0),
         min_log_number_to_keep: Some(min_log),
         new_files: flushed.tables.iter().map(|t| (0, t.clone())).collect(),

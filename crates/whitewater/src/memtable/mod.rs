@@ -60,6 +60,7 @@ use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::{
     SEEK_TYPE, SequenceNumber, UserComparator, ValueType, pack_tag, parse_internal_key, seek_key,
 };
+use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::{Error, Result};
 
@@ -267,7 +268,9 @@ impl Memtable {
     #[inline]
     fn prepare_one(&self, user_key: &[u8], value: &[u8]) -> Prepared {
         // Before the entry: upholds F1 of the filter.
-        if let Some(filter) = &self.filter {
+        if let Some(filter) = &self.filter
+            && !planted(Bug::MemtableFilterMissesKey)
+        {
             filter.add(std::iter::once(user_key));
         }
         self.rep.prepare_one(user_key, value)
@@ -454,7 +457,7 @@ impl Memtable {
         }
         let mut t = self.range_tombstones.lock();
         if let Some((fragments, of)) = &t.fragments
-            && *of == t.list.len()
+            && (*of == t.list.len() || planted(Bug::MemtableTombstonesStale))
         {
             return Ok(Some(fragments.clone()));
         }

@@ -41,6 +41,7 @@ use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::{
     MAX_SEQUENCE, SEEK_TYPE, SequenceNumber, UserComparator, append_internal_key,
 };
+use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::sst::ReadLimits;
 use whitewater_storage::{Error, ErrorKind, Result};
 
@@ -472,7 +473,10 @@ impl DbIter {
 /// Whether the stored `user_key` is at or past the exclusive bound `upper`.
 #[inline]
 fn is_past(comparator: &UserComparator, upper: Option<&[u8]>, user_key: &[u8]) -> bool {
-    upper.is_some_and(|upper| comparator.compare_to_bound(user_key, upper).is_ge())
+    upper.is_some_and(|upper| {
+        let order = comparator.compare_to_bound(user_key, upper);
+        order.is_gt() || order.is_eq() && !planted(Bug::UpperBoundInclusive)
+    })
 }
 
 /// The newest timestamp shown; nothing where keys have none.

@@ -11,6 +11,7 @@ use super::payload::{Payload, payload};
 use bytes::Bytes;
 use whitewater_storage::Result;
 use whitewater_storage::key::{ParsedKey, SequenceNumber, ValueType};
+use whitewater_storage::planted::{Bug, planted};
 
 /// Collects what sources say about one user key, from the newest source to
 /// the oldest, until the answer is known.
@@ -171,7 +172,10 @@ impl<'a> GetContext<'a> {
         if self.operands.is_empty() {
             return Ok(existing);
         }
-        let operands: Vec<&[u8]> = self.operands.iter().rev().map(|o| &o[..]).collect();
+        let mut operands: Vec<&[u8]> = self.operands.iter().rev().map(|o| &o[..]).collect();
+        if planted(Bug::OperandsReversed) {
+            operands.reverse();
+        }
         let existing = existing.as_deref();
         let merged = full_merge(self.operator, self.user_key, existing, &operands)?;
         Ok(Some(merged.into()))

@@ -22,6 +22,7 @@ use whitewater_storage::key::{
     self, InternalComparator, MAX_SEQUENCE, UserComparator, ValueType, pack_tag,
 };
 use whitewater_storage::manifest::FileMetaData;
+use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::sst::TableReadOptions;
 
@@ -47,7 +48,9 @@ pub(crate) fn get(
     let upto = key::sequence(lookup);
     visit_files(version, &comparator.user, user_key, &mut |file| {
         let open = tables.open_within(file, comparator, &version.open_with, options.limits)?;
-        if let Some(tombstones) = &open.tombstones {
+        if let Some(tombstones) = &open.tombstones
+            && !planted(Bug::TableTombstonesIgnored)
+        {
             ctx.cover(tombstones.max_covering(&comparator.user, user_key, upto));
         }
         open.table.get(lookup, options, &mut |key, value| {

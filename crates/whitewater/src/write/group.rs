@@ -25,6 +25,7 @@ use arc_swap::Guard;
 use std::sync::Arc;
 use whitewater_concurrent::group::{GroupQueue, Members, Prepare, Steps};
 use whitewater_storage::batch::HEADER_SIZE;
+use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::wal::Packed;
 use whitewater_storage::{Error, Result};
 
@@ -114,7 +115,7 @@ impl<E: CommitEnv> Leader<'_, E> {
         }
         // A synced write in an unsynced group would be acknowledged too early
         // (C4), one without a log in a logged group would be logged.
-        candidate.disable_wal == leader.disable_wal
+        (candidate.disable_wal == leader.disable_wal || planted(Bug::UnloggedJoinsLogged))
             && (leader.sync || !candidate.sync)
             && bytes.saturating_add(candidate.batch.bytes().len()) <= limit
     }
@@ -225,7 +226,11 @@ impl<E: CommitEnv> Steps for Grouped<'_, E> {
             // all of its own, when the groups before are done.
             await_before(env, group.place.first)?;
         }
-        env.apply(&group.generation, request, None, ticket)
+        let applied = env.apply(&group.generation, request, None, ticket);
+        match planted(Bug::FollowerErrorSwallowed) {
+            true => Ok(()),
+            false => applied,
+        }
     }
 
     /// Once all members have inserted: upholds C2 and C3.

@@ -28,6 +28,7 @@ use whitewater_storage::filename;
 use whitewater_storage::fs::window::WindowFile;
 use whitewater_storage::fs::{Fs, SharedOptions};
 use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::wal::{Packed, Segment};
 
 /// What a log says about the log before it: a batch without operations whose
@@ -241,7 +242,7 @@ impl Wal {
 
     fn make(&self, number: u64, path: &Path, old: Option<&Path>) -> Result<Arc<Segment>> {
         let mut file = self.fs.open_shared(path, old, self.options.shared)?;
-        if self.options.manual_flush {
+        if self.options.manual_flush || planted(Bug::AckBeforeLog) {
             file = Box::new(WindowFile::new(file, path.to_path_buf()));
         }
         let log = Segment::new(file, number, self.options.recycle_limit > 0);
@@ -446,7 +447,10 @@ impl Wal {
             let logs = self.logs.lock();
             (logs.current.clone(), logs.dir_synced)
         };
-        let synced = self.sync_closed(upto)?; // first, by L1
+        let synced = match planted(Bug::OlderLogsNotSynced) {
+            false => self.sync_closed(upto)?, // first, by L1
+            true => Vec::new(),
+        };
         let Some(current) = current else {
             return Ok(synced);
         };
@@ -457,7 +461,9 @@ impl Wal {
             let same = |now: &Arc<Segment>| Arc::ptr_eq(now, &current);
             logs.dir_synced |= logs.current.as_ref().is_some_and(same);
         }
-        current.sync()?;
+        if !planted(Bug::SyncSkipped) {
+            current.sync()?;
+        }
         self.syncs.fetch_add(1, Ordering::Relaxed);
         Ok(synced)
     }
@@ -492,6 +498,9 @@ impl Wal {
     /// syncs the directory, nobody succeeds (C4): upheld by
     /// [`NamesFs`](whitewater_storage::fs::names::NamesFs).
     fn sync_names(&self) -> Result<()> {
+        if planted(Bug::LogNameNotSynced) {
+            return Ok(());
+        }
         self.fs.sync_dir(&self.dir)
     }
 

@@ -8,6 +8,7 @@ use arc_swap::Guard;
 use std::sync::Arc;
 use whitewater_storage::batch::HEADER_SIZE;
 use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::wal::Packed;
 use whitewater_storage::{Error, ErrorKind, Result};
 
@@ -139,7 +140,11 @@ pub(super) struct Window<'a, E: CommitEnv> {
 impl<'a, E: CommitEnv> Window<'a, E> {
     /// For a place that was taken just now.
     #[inline]
-    pub fn open(env: &'a E, place: Place) -> Self {
+    pub fn open(env: &'a E, mut place: Place) -> Self {
+        if planted(Bug::BatchPublishedInHalves) && place.first < place.last {
+            let _ = env.publication().finish(place.first, place.first);
+            place.first += 1;
+        }
         Window {
             env,
             place,
@@ -151,8 +156,13 @@ impl<'a, E: CommitEnv> Window<'a, E> {
     /// it is durable, and so visible.
     #[inline]
     pub fn finish(mut self, sync: bool) -> Result<()> {
-        let Place { first, last, .. } = self.place;
+        let Place {
+            mut first, last, ..
+        } = self.place;
         let publication = self.env.publication();
+        if planted(Bug::PublishByMaximum) {
+            first = first.min(publication.visible() + 1);
+        }
         // All of the batch at once: upholds C2 and C3.
         let finished = if sync {
             // What is finished is in the log: C4.
@@ -222,7 +232,7 @@ pub(super) fn acknowledge<E: CommitEnv>(env: &E, last: SequenceNumber) -> Result
 pub(super) fn await_before<E: CommitEnv>(env: &E, first: SequenceNumber) -> Result<()> {
     let before = first - 1;
     let publication = env.publication();
-    if publication.visible() < before {
+    if publication.visible() < before && !planted(Bug::InOrderIgnored) {
         let _timer = env.step(Step::PublishWait);
         env.reached(Point::Waiting, before);
         publication.wait(before).map_err(|_| env.failure())?;

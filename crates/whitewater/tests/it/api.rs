@@ -476,6 +476,10 @@ fn many_keys_are_read_in_their_order<T: Mode>() {
         ["one 2", "-", "one 1"]
     );
     assert_eq!(read(db.multi_get_cf([(&two, "b")])), ["-"]);
+    assert_eq!(
+        read(db.multi_get_cf([(&two, "a"), (&one, "a"), (&two, "b"), (&one, "b")])),
+        ["-", "one 1", "-", "one 2"]
+    );
     let batched: Vec<_> = db
         .batched_multi_get_cf(&one, ["c", "-", "a"], false)
         .into_iter()

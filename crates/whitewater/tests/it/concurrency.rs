@@ -5,6 +5,7 @@
 
 use crate::harness::walk::{Content, collect};
 use crate::harness::{DIR, Db, campaign, open_named, tiny, tiny_on, views_hold, watched};
+use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeSet;
@@ -152,6 +153,51 @@ fn multi_get_over_column_families_reads_one_state() {
                 }
             });
         });
+    });
+}
+
+/// The same, with a batch that is certain to be written between the first key
+/// and the last: the look-up of one in the middle waits for it.
+#[test]
+fn many_keys_are_read_at_one_moment() {
+    watched("multi_get", 60, || {
+        let (come, came) = mpsc::sync_channel(1);
+        let (let_go, gate) = mpsc::sync_channel::<()>(1);
+        let gate = Mutex::new(Some(gate));
+        let mut options = tiny_on(MemFs::new());
+        options.set_memtable_factory(whitewater::MemtableFactory::SkipList);
+        // Or nothing would be compared with a key that is not there.
+        options.set_memtable_prefix_bloom_ratio(0.0);
+        let compare = move |a: &[u8], b: &[u8]| {
+            if a == b"gate" || b == b"gate" {
+                let first = gate.lock().take();
+                if let Some(gate) = first {
+                    come.send(()).expect("awaited");
+                    gate.recv().expect("told");
+                }
+            }
+            a.cmp(b)
+        };
+        options.set_comparator("gated", Box::new(compare));
+        let db = &open(&options, &["default", "a"]);
+        let cfs = &["default", "a"].map(|f| db.cf_handle(f).expect("opened"));
+        let write = |value: &str| {
+            let mut batch = WriteBatch::default();
+            cfs.iter().for_each(|cf| batch.put_cf(cf, "k", value));
+            db.write(batch).expect("writes");
+        };
+        write("old");
+        let found = thread::scope(|scope| {
+            let keys = [(&cfs[0], "k"), (&cfs[1], "gate"), (&cfs[1], "k")];
+            let reader = scope.spawn(move || db.multi_get_cf(keys));
+            came.recv().expect("comes");
+            write("new");
+            let_go.send(()).expect("waits");
+            reader.join().expect("no panic")
+        });
+        let found: Vec<_> = found.into_iter().map(|f| f.expect("readable")).collect();
+        let old = Some(b"old".to_vec());
+        assert_eq!(found, [old.clone(), None, old]);
     });
 }
 

@@ -5,14 +5,17 @@
 //! result or an error; what was acknowledged must be visible in the process
 //! and there after reopening; what failed must not be visible in the process.
 
+use crate::harness::points::Trap;
 use crate::harness::script::{Driver, SharedJournal, reopen_and_check};
 use crate::harness::walk::collect;
-use crate::harness::{DIR, campaign, open_all, tiny, watched};
+use crate::harness::{DIR, campaign, open_all, tiny, tiny_on, watched};
 use std::path::Path;
 use std::sync::Arc;
 use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
 use whitewater::fs::mem::MemFs;
-use whitewater::{BlockBasedOptions, Error, ErrorKind, WriteBatch, WriteOptions};
+use whitewater::{
+    BlockBasedOptions, Error, ErrorKind, FlushOptions, Point, WriteBatch, WriteOptions,
+};
 
 /// One run; returns whether the fault was met.
 fn run(seed: u64, length: usize, rule: Rule) -> Result<bool, String> {
@@ -104,10 +107,11 @@ fn any_sync_may_fail() {
 
 #[test]
 fn a_failed_log_write_stops_writes_and_not_reads() {
-    for (op, fault) in [
-        (FaultOp::Append, Fault::Eio),
-        (FaultOp::Append, Fault::ShortWrite),
-        (FaultOp::Sync, Fault::Eio),
+    for (op, fault, syncs) in [
+        (FaultOp::Append, Fault::Eio, false),
+        (FaultOp::Append, Fault::Eio, true),
+        (FaultOp::Append, Fault::ShortWrite, true),
+        (FaultOp::Sync, Fault::Eio, true),
     ] {
         let mem = MemFs::new();
         let faulty = FaultFs::new(Arc::new(mem.clone()));
@@ -126,18 +130,23 @@ fn a_failed_log_write_stops_writes_and_not_reads() {
             sticky: false,
         });
         let sequence = db.latest_sequence_number();
-        let failed = db.put_opt(b"failed", b"1", &sync).unwrap_err();
+        let mut failing = WriteOptions::default();
+        failing.set_sync(syncs);
+        let failed = db.put_opt(b"failed", b"1", &failing).unwrap_err();
         assert_eq!(failed.kind(), ErrorKind::IOError, "{op:?}");
         assert!(failed.to_string().contains(".log"), "{failed}");
-        // The rule has had its turn: it is the database that refuses.
+        // The rule has had its turn: it is the database that refuses, and says
+        // why.
         for sync in [true, false] {
             let mut options = WriteOptions::default();
             options.set_sync(sync);
-            assert!(db.put_opt(b"refused", b"1", &options).is_err());
+            let refused = db.put_opt(b"refused", b"1", &options).unwrap_err();
+            assert_eq!(refused.to_string(), failed.to_string(), "{op:?}");
         }
         let mut unlogged = WriteOptions::default();
         unlogged.disable_wal(true);
-        assert!(db.put_opt(b"refused", b"1", &unlogged).is_err());
+        let refused = db.put_opt(b"refused", b"1", &unlogged).unwrap_err();
+        assert_eq!(refused.to_string(), failed.to_string(), "{op:?}");
         assert!(db.flush().is_err());
         assert!(db.flush_wal(true).is_err());
         assert!(db.create_cf("refused", &tiny()).is_err());
@@ -248,6 +257,34 @@ fn any_read_may_fail() {
         n += 1 + n / 20;
     }
     assert!(met > 20, "only {met} faults were met");
+}
+
+/// A flush that comes to sync a directory behind somebody whose sync of it has
+/// failed fails, too: what of the directory was lost is not known.
+#[test]
+fn a_flush_fails_behind_a_failed_sync_of_its_directory() {
+    let faulty = FaultFs::new(Arc::new(MemFs::new()));
+    let mut options = tiny_on(faulty.clone());
+    let trap = Trap::set(&mut options);
+    let db = open_all(&options, Path::new(DIR)).unwrap();
+    db.put(b"flushed", b"1").unwrap();
+    trap.arm(Point::Flushing);
+    let mut nowait = FlushOptions::default();
+    nowait.set_wait(false);
+    db.flush_opt(&nowait).unwrap();
+    trap.wait();
+    faulty.add_rule(Rule::nth(OpSet::of(&[FaultOp::SyncDir]), 1));
+    let mut sync = WriteOptions::default();
+    sync.set_sync(true);
+    let failed = db.put_opt(b"synced", b"1", &sync);
+    trap.release();
+    assert_eq!(failed.unwrap_err().kind(), ErrorKind::IOError);
+    let running = "rocksdb.num-running-flushes";
+    while db.property_int_value(running).unwrap() != Some(0) {
+        std::thread::yield_now();
+    }
+    assert!(db.live_files().unwrap().is_empty(), "it was not recorded");
+    assert_eq!(db.get(b"flushed").unwrap().as_deref(), Some(&b"1"[..]));
 }
 
 /// The informational log may fail as it likes.

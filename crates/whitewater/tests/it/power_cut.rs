@@ -7,13 +7,16 @@
 //! of the batches in commit order over all column families. Then writing goes
 //! on, and the power is cut again.
 
+use crate::harness::points::Trap;
 use crate::harness::script::{Driver, Journal, SharedJournal, reopen_and_check};
-use crate::harness::{campaign, watched};
+use crate::harness::{DIR, Db, campaign, open_all, open_named, tiny_on, watched};
 use parking_lot::Mutex;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use whitewater::fs::mem::{MemFs, SyncPoint};
+use whitewater::{FlushOptions, Point, SstFileWriter, WriteOptions};
 
 /// What a cut left, and what may be expected of it.
 struct Cut {
@@ -187,4 +190,193 @@ fn a_power_cut_at_any_sync_leaves_a_prefix() {
         let cuts = watched("power cuts", 300, move || cut_everywhere(seed, 120));
         assert!(cuts > 100, "only {cuts} cuts");
     });
+}
+
+/// The database as a power cut leaves it that spares nothing but what was synced.
+fn cut(fs: &MemFs) -> MemFs {
+    fs.crash_clone(0.0, 0)
+}
+
+fn open(fs: &MemFs) -> Db {
+    open_all(&tiny_on(fs.clone()), Path::new(DIR)).expect("opens")
+}
+
+fn synced() -> WriteOptions {
+    let mut options = WriteOptions::default();
+    options.set_sync(true);
+    options
+}
+
+/// Those of `keys` that the database left has.
+fn left(fs: &MemFs, keys: &[&str]) -> Vec<String> {
+    let db = open(fs);
+    let mut keys: Vec<String> = keys.iter().map(|&key| key.to_owned()).collect();
+    keys.retain(|key| db.get(key).expect("readable").is_some());
+    keys
+}
+
+#[test]
+fn a_synced_write_is_durable() {
+    let fs = MemFs::new();
+    let db = open(&fs);
+    for n in 0..3 {
+        db.put_opt(format!("key{n}"), "1", &synced())
+            .expect("writes");
+        let keys = &["key0", "key1", "key2"][..=n];
+        assert_eq!(left(&cut(&fs), keys), keys);
+    }
+}
+
+/// In a log before its own, too, and where its own was made just now.
+#[test]
+fn a_synced_write_takes_all_before_it_along() {
+    let fs = MemFs::new();
+    let mut options = tiny_on(fs.clone());
+    let trap = Trap::set(&mut options);
+    let db = open_all(&options, Path::new(DIR)).expect("opens");
+    db.put("before", "1").expect("writes");
+    trap.arm(Point::Flushing);
+    let mut nowait = FlushOptions::default();
+    nowait.set_wait(false);
+    db.flush_opt(&nowait).expect("asked for");
+    trap.wait();
+    db.put_opt("synced", "1", &synced()).expect("writes");
+    let cut = cut(&fs);
+    trap.release();
+    assert_eq!(left(&cut, &["before", "synced"]), ["before", "synced"]);
+}
+
+/// Of two logs of which neither was synced, any part may be left: but nothing of
+/// the second without all of the first.
+#[test]
+fn a_later_log_counts_only_behind_all_of_the_one_before() {
+    let fs = MemFs::new();
+    let mut options = tiny_on(fs.clone());
+    let trap = Trap::set(&mut options);
+    let db = open_all(&options, Path::new(DIR)).expect("opens");
+    db.put("before", "1").expect("writes");
+    trap.arm(Point::Flushing);
+    let mut nowait = FlushOptions::default();
+    nowait.set_wait(false);
+    db.flush_opt(&nowait).expect("asked for");
+    trap.wait();
+    db.put("behind", "1").expect("writes");
+    let cuts: Vec<MemFs> = (0..64).map(|seed| fs.crash_clone(0.5, seed)).collect();
+    trap.release();
+    let mut seen = [0; 3];
+    for cut in cuts {
+        let left = left(&cut, &["before", "behind"]);
+        assert_ne!(left, ["behind"]);
+        seen[left.len()] += 1;
+    }
+    assert!(seen.iter().all(|&n| n > 0), "{seen:?}");
+}
+
+#[test]
+fn what_was_flushed_or_compacted_is_durable() {
+    let fs = MemFs::new();
+    let mut options = tiny_on(fs.clone());
+    options.set_disable_auto_compactions(true);
+    let db = open_all(&options, Path::new(DIR)).expect("opens");
+    for key in ["one", "two"] {
+        db.put("each time", key).expect("writes");
+        db.put(key, "1").expect("writes");
+        db.flush().expect("flushes");
+        assert_eq!(left(&cut(&fs), &["each time", key]), ["each time", key]);
+    }
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    let all = ["each time", "one", "two"];
+    assert_eq!(left(&cut(&fs), &all), all);
+}
+
+/// A table of one column family is newer than what is in the log for another.
+#[test]
+fn a_flush_makes_what_others_wrote_before_durable() {
+    let fs = MemFs::new();
+    let names = ["default", "one"].map(str::to_owned);
+    let db = open_named(&tiny_on(fs.clone()), Path::new(DIR), &names).expect("opens");
+    let one = db.cf_handle("one").expect("opened");
+    db.put("before", "1").expect("writes");
+    db.put_cf(&one, "flushed", "1").expect("writes");
+    db.flush_cf(&one).expect("flushes");
+    let cut = open(&cut(&fs));
+    let one = cut.cf_handle("one").expect("opened");
+    assert!(cut.get_cf(&one, "flushed").expect("readable").is_some());
+    assert!(cut.get("before").expect("readable").is_some());
+}
+
+/// So is a table that is ingested.
+#[test]
+fn an_ingestion_makes_what_was_written_before_durable() {
+    let fs = MemFs::new();
+    let mut options = tiny_on(fs.clone());
+    let trap = Trap::set(&mut options);
+    let db = open_all(&options, Path::new(DIR)).expect("opens");
+    let path = Path::new("/data/outside.sst");
+    let mut writer = SstFileWriter::create(&options);
+    writer.open(path).expect("created");
+    writer.put("ingested", "1").expect("written");
+    writer.finish().expect("written");
+    db.put("before", "1").expect("writes");
+    // The memtable was switched, and is to be flushed: not before the cut.
+    trap.arm(Point::Flushing);
+    db.ingest_external_file(vec![path]).expect("ingests");
+    let cut = cut(&fs);
+    trap.release();
+    let keys = ["before", "ingested"];
+    assert_eq!(left(&cut, &keys), keys);
+}
+
+#[test]
+fn column_families_come_and_go_durably() {
+    let fs = MemFs::new();
+    let db = open(&fs);
+    db.create_cf("new", &tiny_on(fs.clone())).expect("created");
+    assert!(open(&cut(&fs)).cf_handle("new").is_some());
+    db.drop_cf("new").expect("dropped");
+    assert!(open(&cut(&fs)).cf_handle("new").is_none());
+}
+
+/// Opening begins a new manifest, and deletes logs that the one before needs.
+#[test]
+fn a_new_manifest_is_in_force_before_what_it_does_not_need_is_gone() {
+    let fs = MemFs::new();
+    let open = |fs: &MemFs| {
+        let mut options = tiny_on(fs.clone());
+        // Synced by itself.
+        options.set_wal_dir("/data/logs");
+        open_all(&options, Path::new(DIR)).expect("opens")
+    };
+    let db = open(&fs);
+    db.put_opt("kept", "1", &synced()).expect("writes");
+    drop(db);
+    let db = open(&fs);
+    db.put_opt("more", "1", &synced()).expect("writes");
+    let cut = open(&cut(&fs));
+    for key in ["kept", "more"] {
+        assert!(cut.get(key).expect("readable").is_some(), "{key}");
+    }
+}
+
+/// Of names, too, any may be lost that were not synced.
+#[test]
+fn an_opening_can_be_cut_at_any_sync() {
+    let fs = MemFs::new();
+    let db = open(&fs);
+    db.put_opt("kept", "1", &synced()).expect("writes");
+    drop(db);
+    let cuts = Arc::new(Mutex::new(Vec::new()));
+    let (taken, cloned) = (cuts.clone(), fs.clone());
+    fs.set_sync_hook(Arc::new(move |at| {
+        let seeds = (0..12).map(|seed| at.index * 100 + seed);
+        let clones = seeds.map(|seed| (at.clone(), cloned.crash_clone(0.5, seed)));
+        taken.lock().extend(clones);
+    }));
+    drop(open(&fs));
+    fs.clear_sync_hook();
+    for (at, cut) in std::mem::take(&mut *cuts.lock()) {
+        let opened = open_all(&tiny_on(cut), Path::new(DIR));
+        let db = opened.unwrap_or_else(|e| panic!("cut at {at:?}: {e}"));
+        assert!(db.get("kept").expect("readable").is_some(), "cut at {at:?}");
+    }
 }

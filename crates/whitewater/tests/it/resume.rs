@@ -285,6 +285,32 @@ fn a_resumption_may_fail_anywhere_and_be_repeated() {
     });
 }
 
+/// Memtables that wait for more to be flushed with.
+#[test]
+fn a_resumption_makes_tables_of_all_memtables() {
+    let mem = MemFs::new();
+    let faulty = FaultFs::new(Arc::new(mem.clone()));
+    let mut options = options(Arc::new(faulty.clone()), CommitProtocol::Ordered);
+    options.set_min_write_buffer_number_to_merge(4);
+    options.set_max_write_buffer_number(8);
+    let db = open(&options);
+    for n in 0..150u64 {
+        db.put(n.to_be_bytes(), [1; 1_000]).unwrap();
+    }
+    let waiting = db.property_int_value("rocksdb.num-immutable-mem-table");
+    assert!(waiting.unwrap() > Some(0));
+    faulty.add_rule(rule(FaultOp::Append, ".log", 1, Fault::Eio, false));
+    db.put("failed", "1").unwrap_err();
+    db.resume().unwrap();
+    let killed = Arc::new(FaultFs::new(Arc::new(mem.crash_clone(1.0, 0))));
+    let left = open(&self::options(killed, CommitProtocol::Ordered));
+    for db in [db, left] {
+        let missing = (0..150u64).filter(|n| db.get(n.to_be_bytes()).unwrap().is_none());
+        assert_eq!(missing.collect::<Vec<_>>(), [0u64; 0]);
+        assert_eq!(db.get("failed").unwrap(), None);
+    }
+}
+
 /// Views from before a resumption do not show failed writes after it.
 #[test]
 fn old_views_and_snapshots_keep_to_what_they_saw() {

@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ops::AddAssign;
 use whitewater_storage::key::{InternalComparator, MAX_SEQUENCE, SequenceNumber};
+use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::rangedel::RangeTombstone;
 
 /// What the rules depend on.
@@ -45,7 +46,10 @@ impl Rules<'_> {
         if self.tombstones.is_empty() {
             return false;
         }
-        let upto = self.snapshots.get(stripe).copied().unwrap_or(MAX_SEQUENCE);
+        let upto = match planted(Bug::RangeTombstoneOverSnapshot) {
+            false => self.snapshots.get(stripe).copied().unwrap_or(MAX_SEQUENCE),
+            true => MAX_SEQUENCE,
+        };
         let newest = self
             .tombstones
             .max_covering(&self.comparator.user, user_key, upto);
@@ -76,7 +80,7 @@ impl Rules<'_> {
     }
 
     pub(super) fn nothing_below(&self, user_key: &[u8]) -> bool {
-        self.bottommost || (self.key_not_below)(user_key)
+        self.bottommost || planted(Bug::TombstoneDroppedEarly) || (self.key_not_below)(user_key)
     }
 
     /// The fragments of range tombstones that have nothing to delete any more.
@@ -98,11 +102,14 @@ impl Rules<'_> {
         let mut last: Option<(Vec<u8>, usize)> = None;
         for piece in self.tombstones.iter() {
             let stripe = self.stripe(piece.seq);
-            if self.bottommost && stripe == 0 {
+            let obsolete = self.bottommost || planted(Bug::RangeTombstoneDroppedEarly);
+            if obsolete && stripe == 0 {
                 continue;
             }
-            let shadowed = (last.as_ref())
-                .is_some_and(|(start, above)| *above == stripe && *start == piece.start);
+            let shadowed = (last.as_ref()).is_some_and(|(start, above)| {
+                let same = *above == stripe || planted(Bug::RangeTombstoneUnderNewer);
+                same && *start == piece.start
+            });
             if shadowed {
                 continue;
             }

@@ -19,6 +19,7 @@ use crate::write::CommitEnv;
 use std::sync::Arc;
 use whitewater_storage::key::{MAX_SEQUENCE, SequenceNumber, seek_key, user_key};
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
+use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, Result};
 
 /// RocksDB's epoch number of tables that came in behind: older than all others.
@@ -45,7 +46,9 @@ impl Entrance<'_> {
         let engine = self.engine;
         let ranges: Vec<_> = incoming.tables.iter().map(|(c, _)| c.range()).collect();
         // What comes in behind is below memtables and tables alike.
-        let in_memory = !self.spec.ingest_behind && self.is_in_memory(&ranges)?;
+        let in_memory = !self.spec.ingest_behind
+            && !planted(Bug::IngestedUnderMemtable)
+            && self.is_in_memory(&ranges)?;
         if in_memory && !self.spec.allow_blocking_flush {
             return Err(Error::invalid("External file requires flush"));
         }
@@ -61,7 +64,9 @@ impl Entrance<'_> {
         };
         drop(ranges);
         // A power cut must not keep the tables and lose writes before them.
-        engine.make_durable(self.last)?;
+        if !planted(Bug::IngestedBeforeLog) {
+            engine.make_durable(self.last)?;
+        }
         let now = unix_seconds();
         let new_file =
             |((table, number), (placed, &seq)): (&(&Candidate, u64), (&Placed, &u64))| {
@@ -228,7 +233,7 @@ impl Entrance<'_> {
         placed: &[Placed],
         in_memory: bool,
     ) -> Result<Vec<SequenceNumber>> {
-        if self.spec.ingest_behind {
+        if self.spec.ingest_behind || planted(Bug::IngestedWithoutNumber) {
             return Ok(vec![0; tables.len()]);
         }
         let overlap = in_memory || placed.iter().any(|p| p.overlaps);

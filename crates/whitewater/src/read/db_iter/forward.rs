@@ -10,6 +10,7 @@ use crate::perf::{self, PerfMetric};
 use std::cmp::Ordering;
 use whitewater_storage::Result;
 use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, ValueType, parse_internal_key};
+use whitewater_storage::planted::{Bug, planted};
 
 /// What the entries of the user key in `DbIter::key` that come next are.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -91,7 +92,10 @@ impl DbIter {
             if run == Run::Older {
                 self.seek_past_key();
             } else if self.versions.is_none() {
-                set_target(&mut self.target, &self.key, &[], self.sequence, SEEK_TYPE);
+                let upto = self
+                    .sequence
+                    .saturating_sub(u64::from(planted(Bug::ReseekTooOld)));
+                set_target(&mut self.target, &self.key, &[], upto, SEEK_TYPE);
                 self.source.seek(&self.target);
             } else if visibility == Visibility::TooNew && !self.shows_all_versions() {
                 let key = self.comparator.without_timestamp(&self.key);

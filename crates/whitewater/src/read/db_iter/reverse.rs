@@ -9,6 +9,7 @@ use crate::perf::{self, PerfMetric};
 use std::cmp::Ordering;
 use whitewater_storage::iter::{BoxedIterator, InternalIterator, KeyCursor};
 use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, pack_tag, parse_internal_key, user_key};
+use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, Result};
 
 /// What the entries of a key read so far leave below the operands collected.
@@ -52,6 +53,9 @@ impl DbIter {
             if self.read_key_backward()? {
                 self.value = ValueAt::Buffer;
                 return Ok(Position::BeforeKey);
+            }
+            if planted(Bug::PrevSkipsKey) && self.source.valid() {
+                self.source.prev();
             }
             perf::count(PerfMetric::InternalDeleteSkippedCount, 1);
         }

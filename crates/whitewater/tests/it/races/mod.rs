@@ -14,6 +14,7 @@ mod gaps;
 mod holes;
 mod mapped;
 mod mixed;
+mod order;
 mod power_cut;
 mod stalls;
 mod switches;

@@ -1,0 +1,285 @@
+//! Deliberate bugs, to show that the tests can fail.
+//!
+//! A check that never fails proves nothing, so the engine has bugs planted in it
+//! that are off: each takes away or twists one step that a property rests on.
+//! With the cargo feature `planted-bugs`, which only the crates' own tests turn
+//! on, the environment variable `WHITEWATER_BUG` names the one that a process
+//! has; `crates/whitewater/tests/it/planted.rs` starts the tests that must find
+//! it. Without the feature [`planted`] is a constant `false`, and nothing of
+//! this is left in a build.
+//!
+//! Not here: orderings and fences of the lock-free structures, which
+//! `scripts/weaken-models` weakens under a model checker.
+
+macro_rules! bugs {
+    ($($variant:ident $name:literal $what:literal)*) => {
+        /// A deliberate bug.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Bug {
+            $(#[doc = $what] $variant,)*
+        }
+
+        impl Bug {
+            /// All that there are, by where in the engine they are.
+            pub const ALL: &'static [Bug] = &[$(Bug::$variant),*];
+
+            /// What `WHITEWATER_BUG` calls it.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Bug::$variant => $name,)* }
+            }
+
+            /// What is wrong with it, in a sentence.
+            #[must_use]
+            pub const fn what(self) -> &'static str {
+                match self { $(Bug::$variant => $what,)* }
+            }
+        }
+    };
+}
+
+bugs! {
+    // The way of a write.
+    AckBeforeLog "ack_before_log"
+        "A write is acknowledged while its log record is only in the process."
+    SyncSkipped "sync_skipped"
+        "A write with `sync` is acknowledged without a sync of the log."
+    OlderLogsNotSynced "older_logs_not_synced"
+        "A write with `sync` syncs the current log and none of those before it."
+    LogNameNotSynced "log_name_not_synced"
+        "The directory of the logs is not synced, so a new log may have no name."
+    PublishByMaximum "publish_by_maximum"
+        "A finished write makes everything up to it visible, finished or not."
+    BatchPublishedInHalves "batch_published_in_halves"
+        "The first entry of a batch becomes visible before the others."
+    FamilyLeftOut "family_left_out"
+        "Of a batch, only what is for its first column family is inserted."
+    LogFailureIgnored "log_failure_ignored"
+        "A write whose log record could not be written goes on as if it had been."
+    FailureNotReported "failure_not_reported"
+        "A failed write stops those behind it, but not the database."
+    SyncFailureIgnored "sync_failure_ignored"
+        "A failed sync of the log counts as done."
+    DirectoryFailureForgotten "directory_failure_forgotten"
+        "A directory is synced again after a sync of it has failed."
+    UnloggedJoinsLogged "unlogged_joins_logged"
+        "A group has writes with and without a log, and is not logged."
+    FollowerErrorSwallowed "follower_error_swallowed"
+        "A group is published and acknowledged although its inserts failed."
+    InOrderIgnored "in_order_ignored"
+        "A merge that is folded in the memtable does not wait for writes before it."
+    FlushDoesNotWait "flush_does_not_wait"
+        "A flush does not wait for writers who have a place in its memtables."
+    PendingInsertsMissed "pending_inserts_missed"
+        "With unordered commit, a flush does not wait for inserts under way."
+    FlushWalDoesNothing "flush_wal_does_nothing"
+        "`flush_wal(false)` leaves the records of manual flushing where they are."
+    EmptyLogKept "empty_log_kept"
+        "A switch keeps a log that got records after it was found empty."
+
+    // The log and recovery.
+    LogChecksumUnchecked "log_checksum_unchecked"
+        "Records of a log are read whatever their checksum is."
+    StaleRecordAccepted "stale_record_accepted"
+        "Records of a recycled log's previous life are read as its own."
+    DamageReadPast "damage_read_past"
+        "Point-in-time recovery goes on behind damage in a log."
+    LinkIgnored "link_ignored"
+        "Recovery does not notice that the log before ends too early."
+    TornTailForgotten "torn_tail_forgotten"
+        "Recovery goes on with the next log after a torn tail."
+    ReplayNotSkipped "replay_not_skipped"
+        "Recovery replays what a column family has flushed already."
+    LogNumberNotRecorded "log_number_not_recorded"
+        "A flush does not record which logs it made needless."
+    LogDeletedEarly "log_deleted_early"
+        "A log is deleted when one column family does not need it any more."
+    OtherLogsNotSynced "other_logs_not_synced"
+        "A flush does not first sync logs that other column families need."
+    NumberUsedAgain "number_used_again"
+        "After recovery, the last sequence number is given out again."
+    ReadOnlySkipsLogs "read_only_skips_logs"
+        "A database opened for reading shows nothing of the logs."
+
+    // The manifest and other files of a database.
+    ManifestNotSynced "manifest_not_synced"
+        "A change is acknowledged without a sync of the manifest."
+    ManifestNameNotSynced "manifest_name_not_synced"
+        "CURRENT names a new manifest whose name is not durable."
+    CurrentNotSynced "current_not_synced"
+        "CURRENT is replaced by a file that is not synced."
+    CurrentNameNotSynced "current_name_not_synced"
+        "The directory is not synced after CURRENT was replaced."
+    TableNotSynced "table_not_synced"
+        "A table is recorded in the manifest without a sync of it."
+    FlushNameNotSynced "flush_name_not_synced"
+        "The directory is not synced after a flush has written a table."
+    CompactionNameNotSynced "compaction_name_not_synced"
+        "The directory is not synced after a compaction has written tables."
+    HalfGroupApplied "half_group_applied"
+        "An atomic group that the manifest has only the beginning of is applied."
+    InputsDeletedInUse "inputs_deleted_in_use"
+        "Inputs of a compaction are deleted while a reader uses them."
+    DroppedFamilyComesBack "dropped_family_comes_back"
+        "A dropped column family stays among those that a new manifest has."
+    FamilyIdUsedAgain "family_id_used_again"
+        "The number of the last column family dropped is given to another."
+    LockNotTaken "lock_not_taken"
+        "The lock of a database is given to a second opener."
+
+    // Flushes and compactions.
+    TombstoneDroppedEarly "tombstone_dropped_early"
+        "A compaction drops deletions although older values lie below."
+    SnapshotsIgnored "snapshots_ignored"
+        "Flushes and compactions keep nothing for snapshots."
+    TwinSnapshotReleased "twin_snapshot_released"
+        "The release of one of two snapshots of a moment releases both."
+    HiddenSingleDeleteDropped "hidden_single_delete_dropped"
+        "A single deletion under a newer value is dropped before it met its value."
+    RangeTombstoneDroppedEarly "range_tombstone_dropped_early"
+        "A compaction drops range tombstones although older values lie below."
+    RangeTombstoneCutShort "range_tombstone_cut_short"
+        "A range tombstone ends where the table ends that it begins in."
+    RangeTombstoneUnderNewer "range_tombstone_under_newer"
+        "A range tombstone is dropped for a newer one that a snapshot does not see."
+    RangeTombstoneOverSnapshot "range_tombstone_over_snapshot"
+        "A compaction drops what a range tombstone deletes, whatever snapshots see it."
+    MergedAcrossSnapshot "merged_across_snapshot"
+        "Merge operands on both sides of a snapshot are combined."
+    MergedWithoutBase "merged_without_base"
+        "Merge operands become a value although their base may lie below."
+    NumberZeroedEarly "number_zeroed_early"
+        "A sequence number becomes 0 although older versions lie below."
+    OverlapMissed "overlap_missed"
+        "A compaction leaves out a table of its output level that overlaps."
+    OlderLevel0Left "older_level0_left"
+        "A compaction takes a table of level 0 and leaves an older one above it."
+    PartBoundaryLost "part_boundary_lost"
+        "The key that cuts a compaction in two is in neither part."
+    KeySplitBetweenTables "key_split_between_tables"
+        "Versions of one key end up in two tables of a level."
+    AtomicFlushOfOne "atomic_flush_of_one"
+        "An atomic flush takes one column family and leaves the others."
+
+    // Reading.
+    IteratorMissesMemtables "iterator_misses_memtables"
+        "An iterator does not see memtables that wait for their flush."
+    ReseekTooOld "reseek_too_old"
+        "An iterator that seeks past newer versions misses the one it may see."
+    PrevSkipsKey "prev_skips_key"
+        "An iterator that goes backward passes over the key before a deleted one."
+    LevelEndsEarly "level_ends_early"
+        "A seek behind the last entry of a table does not go on to the next."
+    UpperBoundInclusive "upper_bound_inclusive"
+        "An iterator shows the key of its upper bound."
+    SnapshotReadsNewest "snapshot_reads_newest"
+        "A read at a snapshot reads at the newest number."
+    ViewsApart "views_apart"
+        "Many keys over column families are read at different moments."
+    WrongFamily "wrong_family"
+        "Many keys over column families are all looked up in the first."
+    Level0OldestFirst "level0_oldest_first"
+        "Tables of level 0 are asked from the oldest to the newest."
+    MemtablesOldestFirst "memtables_oldest_first"
+        "Memtables that wait for their flush are asked from the oldest to the newest."
+    OperandsReversed "operands_reversed"
+        "A look-up merges operands newest first."
+    MemtableTombstonesStale "memtable_tombstones_stale"
+        "Range tombstones written after a memtable was read for the first time are missed."
+    TableTombstonesIgnored "table_tombstones_ignored"
+        "A look-up does not ask tables for their range tombstones."
+    MemtableFilterMissesKey "memtable_filter_misses_key"
+        "The Bloom filter of a memtable is not told of single writes."
+    TableFilterMissesKey "table_filter_misses_key"
+        "The filter of a table is not told of each sixteenth key."
+    ForeignPrefixesAsked "foreign_prefixes_asked"
+        "A filter is asked for prefixes of another extractor than its own."
+    BlockChecksumUnchecked "block_checksum_unchecked"
+        "Blocks of tables are read whatever their checksum is."
+    CacheKeyCollision "cache_key_collision"
+        "All tables have the same number in the block cache."
+
+    // Resuming, ingesting, copying, following.
+    FailedWriteShows "failed_write_shows"
+        "A resumption does not hide the entries of failed writes."
+    MemtableForgotten "memtable_forgotten"
+        "A resumption takes memtables that wait for their flush for flushed."
+    FailedNumbersUsedAgain "failed_numbers_used_again"
+        "The manifest does not know of numbers that a resumption has given up."
+    IngestedWithoutNumber "ingested_without_number"
+        "Ingested tables have no sequence number, so older values hide theirs."
+    IngestedUnderMemtable "ingested_under_memtable"
+        "An ingestion leaves older values in the memtable above its tables."
+    IngestedNotSynced "ingested_not_synced"
+        "Tables are ingested without a sync of their copies."
+    IngestedBeforeLog "ingested_before_log"
+        "Tables are ingested before the writes before them are durable."
+    CheckpointWithoutLog "checkpoint_without_log"
+        "A checkpoint does not have the log that is being written."
+    SecondaryKeepsManifest "secondary_keeps_manifest"
+        "A secondary instance that catches up does not read the manifest again."
+}
+
+/// The one bug that this process has.
+///
+/// # Panics
+/// When `WHITEWATER_BUG` names none.
+#[cfg(feature = "planted-bugs")]
+fn chosen() -> Option<Bug> {
+    let name = std::env::var("WHITEWATER_BUG").ok()?;
+    let bug = Bug::ALL.iter().copied().find(|bug| bug.name() == name);
+    assert!(
+        bug.is_some(),
+        "WHITEWATER_BUG={name} is none of the planted bugs"
+    );
+    bug
+}
+
+/// Whether this process has `bug`.
+#[cfg(feature = "planted-bugs")]
+#[inline]
+#[must_use]
+pub fn planted(bug: Bug) -> bool {
+    use std::sync::LazyLock;
+    static CHOSEN: LazyLock<Option<Bug>> = LazyLock::new(chosen);
+    *CHOSEN == Some(bug)
+}
+
+/// False: bugs are planted with the feature `planted-bugs` only.
+#[cfg(not(feature = "planted-bugs"))]
+#[inline(always)]
+#[must_use]
+pub const fn planted(_: Bug) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_those_of_the_variants() {
+        let mut names = BTreeSet::new();
+        for bug in Bug::ALL {
+            let mut name = String::new();
+            for c in format!("{bug:?}").chars() {
+                if c.is_ascii_uppercase() && !name.is_empty() {
+                    name.push('_');
+                }
+                name.push(c.to_ascii_lowercase());
+            }
+            assert_eq!(bug.name(), name);
+            assert!(names.insert(name), "{bug:?} twice");
+            assert!(bug.what().ends_with('.') && !bug.what().contains('|'));
+        }
+    }
+
+    #[test]
+    fn nothing_is_planted_unless_it_is_named() {
+        if std::env::var_os("WHITEWATER_BUG").is_none() {
+            assert!(Bug::ALL.iter().all(|bug| !planted(*bug)));
+        }
+    }
+}

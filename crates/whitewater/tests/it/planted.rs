@@ -1,0 +1,530 @@
+//! The tests find deliberate bugs.
+//!
+//! `whitewater_storage::planted` has the bugs; here is, for each, a test that must
+//! fail when a process has it. This binary is started again for each of them, with
+//! the bug named in the environment. What fails with a bug passes without it, as
+//! the rest of the suite shows.
+//!
+//! The table in `docs/reliability.md` is written by
+//! `WHITEWATER_BLESS=1 cargo test -p whitewater --test it planted::`.
+
+use parking_lot::Mutex;
+use std::fmt::Write as _;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+use whitewater_storage::planted::Bug;
+
+/// Names the bug of a process.
+const BUG: &str = "WHITEWATER_BUG";
+
+/// A finder may take so long: many times what the slowest does.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Finders that run at the same time.
+const AT_ONCE: usize = 2;
+
+/// What a test of this suite may take from the environment, and a finder must not.
+const SETTINGS: [&str; 8] = [
+    "WHITEWATER_SEED",
+    "WHITEWATER_ROUNDS",
+    "WHITEWATER_MEMTABLE",
+    "WHITEWATER_MEMTABLE_BLOOM",
+    "WHITEWATER_PROTECTION",
+    "WHITEWATER_PROTOCOL",
+    "WHITEWATER_BLESS",
+    "RUST_BACKTRACE",
+];
+
+/// Each bug, in the order of [`Bug::ALL`], with the test that finds it.
+const FINDERS: &[(Bug, &str)] = &[
+    (
+        Bug::AckBeforeLog,
+        "recovery::what_was_acknowledged_outlives_the_process",
+    ),
+    (Bug::SyncSkipped, "power_cut::a_synced_write_is_durable"),
+    (
+        Bug::OlderLogsNotSynced,
+        "power_cut::a_synced_write_takes_all_before_it_along",
+    ),
+    (
+        Bug::LogNameNotSynced,
+        "power_cut::a_synced_write_takes_all_before_it_along",
+    ),
+    (
+        Bug::PublishByMaximum,
+        "races::order::nothing_is_seen_of_what_is_not_finished",
+    ),
+    (
+        Bug::BatchPublishedInHalves,
+        "races::order::nothing_is_seen_of_what_is_not_finished",
+    ),
+    (
+        Bug::FamilyLeftOut,
+        "races::mapped::the_same_batches_are_there_after_a_kill",
+    ),
+    (
+        Bug::LogFailureIgnored,
+        "faults::a_failed_log_write_stops_writes_and_not_reads",
+    ),
+    (
+        Bug::FailureNotReported,
+        "faults::a_failed_log_write_stops_writes_and_not_reads",
+    ),
+    (
+        Bug::SyncFailureIgnored,
+        "faults::a_failed_log_write_stops_writes_and_not_reads",
+    ),
+    (
+        Bug::DirectoryFailureForgotten,
+        "faults::a_flush_fails_behind_a_failed_sync_of_its_directory",
+    ),
+    (
+        Bug::UnloggedJoinsLogged,
+        "races::order::a_write_with_a_log_joins_no_group_without",
+    ),
+    (
+        Bug::FollowerErrorSwallowed,
+        "races::order::a_failed_insert_is_told",
+    ),
+    (
+        Bug::InOrderIgnored,
+        "races::order::a_merge_in_order_waits_for_what_is_before_it",
+    ),
+    (
+        Bug::FlushDoesNotWait,
+        "races::order::a_flush_waits_for_inserts_under_way",
+    ),
+    (
+        Bug::PendingInsertsMissed,
+        "races::order::a_flush_waits_for_inserts_under_way",
+    ),
+    (
+        Bug::FlushWalDoesNothing,
+        "recovery::records_are_in_memory_until_they_are_flushed",
+    ),
+    (
+        Bug::EmptyLogKept,
+        "races::switches::a_log_that_was_empty_is_not_replayed_onto_its_tables",
+    ),
+    (
+        Bug::LogChecksumUnchecked,
+        "corruption::damaged_logs_are_recovered_as_the_mode_says",
+    ),
+    (
+        Bug::StaleRecordAccepted,
+        "recovery::a_recycled_log_has_nothing_of_its_former_life",
+    ),
+    (
+        Bug::DamageReadPast,
+        "corruption::damaged_logs_are_recovered_as_the_mode_says",
+    ),
+    (
+        Bug::LinkIgnored,
+        "power_cut::a_later_log_counts_only_behind_all_of_the_one_before",
+    ),
+    (
+        Bug::TornTailForgotten,
+        "recovery::nothing_counts_behind_a_torn_tail",
+    ),
+    (
+        Bug::ReplayNotSkipped,
+        "recovery::what_was_flushed_is_not_replayed",
+    ),
+    (
+        Bug::LogNumberNotRecorded,
+        "recovery::what_was_flushed_is_not_replayed",
+    ),
+    (
+        Bug::LogDeletedEarly,
+        "recovery::a_log_stays_as_long_as_a_family_needs_it",
+    ),
+    (
+        Bug::OtherLogsNotSynced,
+        "power_cut::a_flush_makes_what_others_wrote_before_durable",
+    ),
+    (
+        Bug::NumberUsedAgain,
+        "recovery::numbers_go_on_behind_the_last",
+    ),
+    (
+        Bug::ReadOnlySkipsLogs,
+        "read_only::nothing_is_written_and_everything_is_read",
+    ),
+    (
+        Bug::ManifestNotSynced,
+        "power_cut::what_was_flushed_or_compacted_is_durable",
+    ),
+    (
+        Bug::ManifestNameNotSynced,
+        "power_cut::an_opening_can_be_cut_at_any_sync",
+    ),
+    (
+        Bug::CurrentNotSynced,
+        "power_cut::a_synced_write_is_durable",
+    ),
+    (
+        Bug::CurrentNameNotSynced,
+        "power_cut::a_new_manifest_is_in_force_before_what_it_does_not_need_is_gone",
+    ),
+    (
+        Bug::TableNotSynced,
+        "power_cut::what_was_flushed_or_compacted_is_durable",
+    ),
+    (
+        Bug::FlushNameNotSynced,
+        "power_cut::what_was_flushed_or_compacted_is_durable",
+    ),
+    (
+        Bug::CompactionNameNotSynced,
+        "power_cut::what_was_flushed_or_compacted_is_durable",
+    ),
+    (
+        Bug::HalfGroupApplied,
+        "recovery::half_of_an_atomic_flush_does_not_count",
+    ),
+    (
+        Bug::InputsDeletedInUse,
+        "versions::a_reader_keeps_its_tables",
+    ),
+    (
+        Bug::DroppedFamilyComesBack,
+        "recovery::a_dropped_family_does_not_come_back",
+    ),
+    (
+        Bug::FamilyIdUsedAgain,
+        "recovery::a_family_has_nothing_of_one_dropped_before",
+    ),
+    (
+        Bug::LockNotTaken,
+        "api::single_threaded::an_open_database_is_locked",
+    ),
+    (
+        Bug::TombstoneDroppedEarly,
+        "versions::a_flush_keeps_what_hides_older_tables",
+    ),
+    (
+        Bug::SnapshotsIgnored,
+        "versions::snapshots_keep_what_they_see",
+    ),
+    (
+        Bug::TwinSnapshotReleased,
+        "versions::a_snapshot_outlives_its_twin",
+    ),
+    (
+        Bug::HiddenSingleDeleteDropped,
+        "versions::a_single_deletion_goes_down_to_its_value",
+    ),
+    (
+        Bug::RangeTombstoneDroppedEarly,
+        "versions::a_flush_keeps_what_hides_older_tables",
+    ),
+    (
+        Bug::RangeTombstoneCutShort,
+        "versions::a_range_tombstone_reaches_over_all_tables_it_is_split_into",
+    ),
+    (
+        Bug::RangeTombstoneUnderNewer,
+        "versions::an_older_range_tombstone_still_hides_what_lies_deeper",
+    ),
+    (
+        Bug::RangeTombstoneOverSnapshot,
+        "versions::snapshots_keep_what_they_see",
+    ),
+    (
+        Bug::MergedAcrossSnapshot,
+        "versions::snapshots_keep_what_they_see",
+    ),
+    (
+        Bug::MergedWithoutBase,
+        "versions::a_flush_keeps_what_hides_older_tables",
+    ),
+    (
+        Bug::NumberZeroedEarly,
+        "versions::a_newer_table_hides_an_older_one",
+    ),
+    (
+        Bug::OverlapMissed,
+        "versions::compactions_leave_the_last_value_of_each_key",
+    ),
+    (
+        Bug::OlderLevel0Left,
+        "versions::a_compaction_of_a_range_leaves_nothing_older_above_it",
+    ),
+    (
+        Bug::PartBoundaryLost,
+        "subcompactions::parts_make_what_one_run_makes",
+    ),
+    (
+        Bug::KeySplitBetweenTables,
+        "versions::versions_of_a_key_are_in_one_table",
+    ),
+    (
+        Bug::AtomicFlushOfOne,
+        "atomic_flush::unlogged_batches_are_whole_after_a_crash",
+    ),
+    (
+        Bug::IteratorMissesMemtables,
+        "versions::memtables_that_wait_for_their_flush_are_read_newest_first",
+    ),
+    (
+        Bug::ReseekTooOld,
+        "versions::versions_above_a_snapshot_are_passed",
+    ),
+    (
+        Bug::PrevSkipsKey,
+        "versions::iterators_turn_around_anywhere",
+    ),
+    (
+        Bug::LevelEndsEarly,
+        "versions::a_seek_goes_on_to_the_next_table",
+    ),
+    (
+        Bug::UpperBoundInclusive,
+        "api::single_threaded::iterators_keep_bounds",
+    ),
+    (
+        Bug::SnapshotReadsNewest,
+        "api::single_threaded::snapshots_do_not_move",
+    ),
+    (
+        Bug::ViewsApart,
+        "concurrency::many_keys_are_read_at_one_moment",
+    ),
+    (
+        Bug::WrongFamily,
+        "api::single_threaded::many_keys_are_read_in_their_order",
+    ),
+    (
+        Bug::Level0OldestFirst,
+        "versions::a_newer_table_hides_an_older_one",
+    ),
+    (
+        Bug::MemtablesOldestFirst,
+        "versions::memtables_that_wait_for_their_flush_are_read_newest_first",
+    ),
+    (
+        Bug::OperandsReversed,
+        "api::single_threaded::merges_combine_operands",
+    ),
+    (
+        Bug::MemtableTombstonesStale,
+        "versions::range_tombstones_are_seen_as_they_come",
+    ),
+    (
+        Bug::TableTombstonesIgnored,
+        "versions::a_flush_keeps_what_hides_older_tables",
+    ),
+    (
+        Bug::MemtableFilterMissesKey,
+        "versions::filters_pass_every_key_there_is",
+    ),
+    (
+        Bug::TableFilterMissesKey,
+        "versions::filters_pass_every_key_there_is",
+    ),
+    (
+        Bug::ForeignPrefixesAsked,
+        "tables::filters_of_other_prefixes_are_not_asked",
+    ),
+    (
+        Bug::BlockChecksumUnchecked,
+        "corruption::damaged_tables_are_errors_and_never_wrong_values",
+    ),
+    (
+        Bug::CacheKeyCollision,
+        "versions::a_newer_table_hides_an_older_one",
+    ),
+    (
+        Bug::FailedWriteShows,
+        "races::order::a_write_behind_a_failed_one_stays_hidden",
+    ),
+    (
+        Bug::MemtableForgotten,
+        "resume::a_resumption_makes_tables_of_all_memtables",
+    ),
+    (
+        Bug::FailedNumbersUsedAgain,
+        "races::order::a_write_behind_a_failed_one_stays_hidden",
+    ),
+    (
+        Bug::IngestedWithoutNumber,
+        "ingest::what_is_ingested_is_newer_than_what_was_written",
+    ),
+    (
+        Bug::IngestedUnderMemtable,
+        "ingest::what_is_ingested_is_newer_than_what_was_written",
+    ),
+    (
+        Bug::IngestedNotSynced,
+        "ingest::a_power_cut_keeps_all_tables_or_none",
+    ),
+    (
+        Bug::IngestedBeforeLog,
+        "power_cut::an_ingestion_makes_what_was_written_before_durable",
+    ),
+    (
+        Bug::CheckpointWithoutLog,
+        "checkpoint::a_checkpoint_is_a_database_of_its_own",
+    ),
+    (
+        Bug::SecondaryKeepsManifest,
+        "secondary::it_shows_what_it_has_caught_up_with",
+    ),
+];
+
+/// What became of a finder.
+struct Run {
+    status: Option<ExitStatus>,
+    output: String,
+    seconds: f64,
+}
+
+impl Run {
+    /// Why it does not show that the bug was found, if it does not.
+    fn complaint(&self) -> Option<String> {
+        let Some(status) = self.status else {
+            return Some(format!("hangs, after {} s", LIMIT.as_secs()));
+        };
+        if !self.output.contains("running 1 test\n") {
+            return Some("there is no such test".to_owned());
+        }
+        if status.success() {
+            return Some("passes".to_owned());
+        }
+        // Anything else, a signal or an abort, is not a test that failed.
+        let failed = status.code() == Some(101) && self.output.contains("; 1 failed;");
+        (!failed).then(|| format!("ends with {status}:\n{}", self.output))
+    }
+}
+
+/// Runs the test `finder` in a process that has `bug`.
+fn run(bug: Bug, finder: &str) -> Run {
+    let mut output = tempfile::tempfile().expect("a temporary file");
+    let handle = || Stdio::from(output.try_clone().expect("another handle"));
+    let mut command = Command::new(std::env::current_exe().expect("this binary"));
+    command
+        .args([finder, "--exact", "--test-threads=1"])
+        .env(BUG, bug.name())
+        .stdin(Stdio::null())
+        .stdout(handle())
+        .stderr(handle());
+    SETTINGS.iter().for_each(|name| {
+        command.env_remove(name);
+    });
+    let start = Instant::now();
+    let mut child = command.spawn().expect("starts");
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("a child") {
+            break Some(status);
+        }
+        if start.elapsed() > LIMIT {
+            child.kill().expect("can be killed");
+            child.wait().expect("was killed");
+            break None;
+        }
+        thread::sleep(Duration::from_millis(5));
+    };
+    let seconds = start.elapsed().as_secs_f64();
+    let mut bytes = Vec::new();
+    output.seek(SeekFrom::Start(0)).expect("seeks");
+    output.read_to_end(&mut bytes).expect("reads");
+    Run {
+        status,
+        output: String::from_utf8_lossy(&bytes).into_owned(),
+        seconds,
+    }
+}
+
+#[test]
+fn every_bug_has_a_finder() {
+    let bugs: Vec<Bug> = FINDERS.iter().map(|(bug, _)| *bug).collect();
+    assert_eq!(bugs, Bug::ALL);
+}
+
+#[test]
+fn every_bug_is_found() {
+    if std::env::var_os(BUG).is_some() {
+        return; // somebody looks for that one
+    }
+    let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some((bug, finder)) = FINDERS.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let outcome = run(*bug, finder);
+                    results.lock().push((*bug, *finder, outcome));
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner();
+    results.sort_by_key(|(bug, ..)| *bug);
+    let mut missed = String::new();
+    for (bug, finder, outcome) in &results {
+        println!("{:7.2} s  {}: {finder}", outcome.seconds, bug.name());
+        if let Some(complaint) = outcome.complaint() {
+            let name = bug.name();
+            let _ = writeln!(missed, "{BUG}={name}: {finder} {complaint}");
+        }
+    }
+    assert!(missed.is_empty(), "{missed}");
+    if std::env::var_os("WHITEWATER_BLESS").is_some() {
+        let seconds = results.iter().map(|(.., outcome)| outcome.seconds);
+        bless(&seconds.collect::<Vec<_>>());
+    }
+}
+
+const BEGIN: &str = "<!-- planted:begin -->\n";
+const END: &str = "<!-- planted:end -->";
+
+fn document() -> PathBuf {
+    let crate_dir = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    crate_dir.join("../../docs/reliability.md")
+}
+
+/// The document up to the table, the table, and what comes after.
+fn parts(text: &str) -> (&str, &str, &str) {
+    let (before, rest) = text.split_once(BEGIN).expect("where the table begins");
+    let (table, after) = rest.split_once(END).expect("where the table ends");
+    (before, table, after)
+}
+
+/// The rows of the table without the times.
+fn rows() -> Vec<String> {
+    let row =
+        |(bug, finder): &(Bug, &str)| format!("| `{}` | {} | `{finder}` |", bug.name(), bug.what());
+    FINDERS.iter().map(row).collect()
+}
+
+/// Writes the table, with how long each finder took.
+fn bless(seconds: &[f64]) {
+    let mut table = "| bug | what it does | finder | seconds |\n|---|---|---|---|\n".to_owned();
+    for (row, seconds) in rows().iter().zip(seconds) {
+        let _ = writeln!(table, "{row} {seconds:.2} |");
+    }
+    let text = std::fs::read_to_string(document()).expect("the document");
+    let (before, _, after) = parts(&text);
+    let text = format!("{before}{BEGIN}{table}{END}{after}");
+    std::fs::write(document(), text).expect("can be written");
+}
+
+#[test]
+fn the_documented_table_is_that_of_the_code() {
+    if std::env::var_os("WHITEWATER_BLESS").is_some() {
+        return; // it is being written
+    }
+    let text = std::fs::read_to_string(document()).expect("the document");
+    let (_, table, _) = parts(&text);
+    let documented = table.lines().skip(2).map(|line| {
+        let (row, _seconds) = line
+            .trim_end_matches(" |")
+            .rsplit_once(' ')
+            .expect("a time");
+        row.to_owned()
+    });
+    assert_eq!(documented.collect::<Vec<_>>(), rows());
+}
