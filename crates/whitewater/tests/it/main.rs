@@ -15,6 +15,7 @@ mod concurrency;
 mod content;
 mod corruption;
 mod crash;
+mod fault_matrix;
 mod faults;
 mod fixtures;
 mod fuzz;
