@@ -20,6 +20,7 @@ mod faults;
 mod fixtures;
 mod fuzz;
 mod harness;
+mod hostile;
 mod info_log;
 mod ingest;
 mod ingest_behind;
