@@ -7,7 +7,7 @@ use crate::coding::{
     get_fixed32, get_length_prefixed, get_varint32, put_length_prefixed, put_varint32,
 };
 use crate::error::{Error, Result};
-use crate::key::{SequenceNumber, ValueType};
+use crate::key::{MAX_SEQUENCE, SequenceNumber, ValueType};
 
 /// Bytes before the first operation.
 pub const HEADER_SIZE: usize = 12;
@@ -178,6 +178,22 @@ pub fn check(rep: &[u8]) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+/// [`check`] of a batch in a log, whose entries have numbers, too.
+///
+/// # Errors
+/// Those of [`check`]; `Corruption` for numbers that no entry can have.
+pub fn check_logged(rep: &[u8]) -> Result<()> {
+    check(rep)?;
+    let (first, count) = (sequence(rep), u64::from(count(rep)));
+    // Log data alone takes a number.
+    match first.checked_add(count.max(1)) {
+        Some(next) if next <= MAX_SEQUENCE => Ok(()),
+        _ => Err(Error::corruption(format_args!(
+            "write batch of {count} operations from sequence number {first} on, out of range"
+        ))),
+    }
 }
 
 /// Iterates over operations; ends after the first error.

@@ -15,7 +15,7 @@ use crate::options::file::print;
 use crate::options::file::read::{Parsed, parse, set_db, set_family, set_table};
 use crate::options::{CfOptions, DbOptions};
 use whitewater_storage::fuzzing::{Target, run_of};
-pub use whitewater_storage::fuzzing::{files, replay};
+pub use whitewater_storage::fuzzing::{files, fit_checksums, replay};
 
 /// Every target by name; `fuzz/corpus/` has a folder for each.
 pub const TARGETS: &[(&str, Target)] = &[

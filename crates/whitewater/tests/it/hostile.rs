@@ -155,3 +155,72 @@ fn check_mode(path: &Path, wanted: u32) {
     let mode = path.metadata().unwrap().permissions().mode() & 0o7777;
     assert_eq!(mode, wanted, "{}: {mode:o}", path.display());
 }
+
+/// Numbers of new files follow the largest there is; they never begin anew.
+#[test]
+fn a_file_with_the_largest_number_is_refused_or_foreign() {
+    let largest = u64::MAX / 2;
+    for (number, refused) in [(u64::MAX, false), (largest + 1, false), (largest, true)] {
+        for suffix in ["sst", "log", "blob", "dbtmp"] {
+            let memory = database();
+            let path = Path::new(DIR).join(format!("{number}.{suffix}"));
+            put(&memory, &path, b"");
+            let options = tiny_on(memory.clone());
+            match open_all(&options, Path::new(DIR)) {
+                Err(e) => {
+                    assert!(refused, "{e}");
+                    assert_eq!(e.kind(), ErrorKind::Corruption, "{e}");
+                    assert_eq!(e.file(), Some(&*path), "{e}");
+                }
+                Ok(db) => {
+                    assert!(!refused, "{}", path.display());
+                    db.put(b"key", b"other").unwrap();
+                    db.flush().unwrap();
+                    drop(db);
+                    let db = open_all(&options, Path::new(DIR)).unwrap();
+                    assert_eq!(db.get(b"key").unwrap().as_deref(), Some(&b"other"[..]));
+                    assert!(memory.exists(&path).unwrap(), "{}", path.display());
+                }
+            }
+        }
+    }
+}
+
+/// A log whose one batch has number `sequence`, under a checksum that fits.
+#[test]
+fn a_log_with_numbers_out_of_range_is_damaged() {
+    use whitewater::DBRecoveryMode::{AbsoluteConsistency, PointInTime};
+    const LARGEST: u64 = (1 << 56) - 1;
+    for (sequence, fits) in [(LARGEST, true), (LARGEST + 1, false), (u64::MAX, false)] {
+        let memory = MemFs::new();
+        let options = tiny_on(memory.clone());
+        let db = open_all(&options, Path::new(DIR)).unwrap();
+        db.put(b"key", b"value").unwrap();
+        let memory = memory.after_kill();
+        drop(db);
+        let names = memory.list(Path::new(DIR)).unwrap();
+        let log = names.iter().find(|n| n.ends_with(".log")).unwrap();
+        let path = Path::new(DIR).join(log);
+        let mut bytes = read_file(&memory, &path, 1 << 20).unwrap();
+        let header = match bytes[6] {
+            5..=8 => 11,
+            _ => 7,
+        };
+        bytes[header..header + 8].copy_from_slice(&sequence.to_le_bytes());
+        whitewater::fuzzing::fit_checksums(log, &mut bytes);
+        put(&memory, &path, &bytes);
+        for mode in [AbsoluteConsistency, PointInTime] {
+            let mut options = tiny_on(memory.after_kill());
+            options.set_wal_recovery_mode(mode);
+            let opened = open_all(&options, Path::new(DIR));
+            if mode == AbsoluteConsistency && !fits {
+                let e = opened.unwrap_err();
+                assert_eq!(e.kind(), ErrorKind::Corruption, "{e}");
+                assert_eq!(e.file(), Some(&*path), "{e}");
+                continue;
+            }
+            let db = opened.unwrap();
+            assert_eq!(db.get(b"key").unwrap().is_some(), fits, "{sequence}");
+        }
+    }
+}

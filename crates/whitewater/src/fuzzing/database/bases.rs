@@ -11,6 +11,7 @@ use crate::{
 };
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, UNIX_EPOCH};
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::fs::{Fs, read_file};
@@ -80,7 +81,7 @@ fn options(files: &MemFs) -> Options {
     o.create_if_missing(true);
     o.create_missing_column_families(true);
     o.set_fs(Arc::new(files.clone()));
-    o.set_clock(|| 1_700_000_000);
+    o.set_clock(|| UNIX_EPOCH + Duration::from_secs(1_700_000_000));
     o.set_write_buffer_size(64 << 10);
     o.set_compression_type(DBCompressionType::None);
     o.set_disable_auto_compactions(true);

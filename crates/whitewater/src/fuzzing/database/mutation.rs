@@ -139,7 +139,11 @@ impl<'a> Program<'a> {
 /// The name of a file of some kind.
 pub(super) fn name_of(kind: u8, number: u8) -> String {
     let dir = Path::new("");
-    let number = u64::from(number);
+    let number = match number {
+        // Too large ones, and the largest.
+        252.. => filename::MAX_NUMBER_AT_OPEN - 2 + u64::from(number - 252),
+        small => u64::from(small),
+    };
     let path = match kind % 8 {
         0 => filename::wal(dir, number),
         1 => filename::table(dir, number),
