@@ -52,9 +52,9 @@ fn fit_blobs(bytes: &mut [u8]) {
 mod tests {
     use super::*;
     use crate::blob::format::{BlobFooter, RecordHeader};
+    use crate::fs::{Fs, mem::MemFs, read_file};
     use crate::fuzzing::InMemory;
     use crate::wal::{LogReader, LogWriter, ReadOutcome};
-    use crate::fs::{Fs, mem::MemFs, read_file};
     use std::path::Path;
 
     #[test]

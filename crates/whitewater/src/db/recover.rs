@@ -210,7 +210,9 @@ impl LogReplay<'_> {
     /// New files get numbers above `n`, which the file `name` has.
     fn mark_used(&self, n: u64, dir: &Path, name: &str) -> Result<()> {
         if n > filename::MAX_NUMBER_AT_OPEN {
-            return Err(Error::corruption("file number out of range").in_file(&dir.join(name), None));
+            return Err(
+                Error::corruption("file number out of range").in_file(&dir.join(name), None)
+            );
         }
         self.versions.mark_file_number_used(n);
         Ok(())
@@ -278,8 +280,8 @@ impl LogReplay<'_> {
                 }
                 progress.cut = None;
             }
-            let checked =
-                batch::check_logged(&record).map_err(|e| e.in_file(&path, Some(reader.record_offset())));
+            let checked = batch::check_logged(&record)
+                .map_err(|e| e.in_file(&path, Some(reader.record_offset())));
             if let Err(e) = checked {
                 if self.damaged(e, number, size, progress)? {
                     break;

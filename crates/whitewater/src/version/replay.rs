@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::Fs;
-use whitewater_storage::key::{MAX_SEQUENCE, SequenceNumber};
+use whitewater_storage::key::{MAX_SEQUENCE_AT_OPEN, SequenceNumber};
 use whitewater_storage::manifest::{ManifestReader, VersionEdit, read_current};
 use whitewater_storage::{Error, Result};
 
@@ -182,7 +182,9 @@ impl Replay {
                 missing.join(", ")
             )));
         }
-        if self.next_file_number() > filename::MAX_NUMBER_AT_OPEN || self.last_sequence() > MAX_SEQUENCE {
+        if self.next_file_number() > filename::MAX_NUMBER_AT_OPEN
+            || self.last_sequence() > MAX_SEQUENCE_AT_OPEN
+        {
             return Err(Error::corruption(format_args!(
                 "file number {} or sequence number {} out of range in MANIFEST",
                 self.next_file_number(),

@@ -179,7 +179,10 @@ impl Repair<'_> {
             let Some(ty) = filename::parse(&name) else {
                 continue;
             };
-            if ty.number().is_some_and(|n| n > filename::MAX_NUMBER_AT_OPEN) {
+            if ty
+                .number()
+                .is_some_and(|n| n > filename::MAX_NUMBER_AT_OPEN)
+            {
                 let e = Error::corruption("file number out of range");
                 return Err(e.in_file(&self.dir.join(&name), None));
             }

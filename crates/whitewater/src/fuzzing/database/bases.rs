@@ -6,8 +6,8 @@
 use super::mutation::{Program, name_of, store};
 use super::{DIR, Db, append};
 use crate::{
-    BlockBasedIndexType, BlockBasedOptions, ColumnFamilyDescriptor, DBCompressionType, FlushOptions,
-    Options, WriteBatch,
+    BlockBasedIndexType, BlockBasedOptions, ColumnFamilyDescriptor, DBCompressionType,
+    FlushOptions, Options, WriteBatch,
 };
 use std::path::Path;
 use std::sync::{Arc, OnceLock};

@@ -528,3 +528,19 @@ fn a_power_cut_at_any_sync_keeps_what_was_acknowledged() {
         }
     }
 }
+
+#[test]
+fn there_is_an_end_to_the_ids_of_column_families() {
+    let last = VersionEdit {
+        max_column_family: Some(u32::MAX - 1),
+        log_number: Some(0),
+        next_file_number: Some(2),
+        last_sequence: Some(0),
+        ..VersionEdit::default()
+    };
+    let (set, _) = recover_from(&[last]).unwrap();
+    assert_eq!(set.new_column_family_id(), Ok(u32::MAX));
+    let e = set.new_column_family_id().unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Aborted);
+    assert_eq!(set.max_column_family(), u32::MAX);
+}

@@ -129,7 +129,10 @@ impl History {
             let changes = &self.changes[..n];
             let unknown = changes.iter().filter(|(_, told)| *told != Told::Done);
             let unknown = unknown.count();
-            assert!(unknown <= MAX_UNCERTAIN, "{unknown} changes may have failed");
+            assert!(
+                unknown <= MAX_UNCERTAIN,
+                "{unknown} changes may have failed"
+            );
             for taken in 0..1usize << unknown {
                 let mut state = self.base.clone();
                 let mut seen = 0;

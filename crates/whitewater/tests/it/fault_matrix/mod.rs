@@ -1,7 +1,7 @@
 //! Each operation of the file system, in each phase, fails once.
 //!
 //! A phase is a piece of a database's life with a script of its own
-//! (`phases`). Run without faults, it tells which operations there are on
+//! (`phases`, `prepare`, `acts`). Run without faults, it tells which operations there are on
 //! which kinds of file; then it is run anew from the same files for each of
 //! them, for each error that makes sense there, and for each time that it
 //! happens, up to a limit (`sweep`). After each fault:
@@ -20,8 +20,10 @@
 //! One memtable, one commit protocol: the defaults, whatever other tests are
 //! asked to run with.
 
+mod acts;
 mod history;
 mod phases;
+mod prepare;
 mod run;
 mod sweep;
 mod table;

@@ -93,7 +93,10 @@ const END: &str = "<!-- faults:end -->";
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "| phase | operation | file | EIO | ENOSPC | short write |")?;
+        writeln!(
+            f,
+            "| phase | operation | file | EIO | ENOSPC | short write |"
+        )?;
         writeln!(f, "|---|---|---|---|---|---|")?;
         for ((_, phase, op, kind), cells) in &self.0 {
             let cell = |outcomes: &BTreeSet<Outcome>| match outcomes.is_empty() {
