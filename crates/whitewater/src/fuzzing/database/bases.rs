@@ -202,3 +202,34 @@ fn tables(rich: bool) -> Files {
     drop(db);
     files_of(&left)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::options as opened_with;
+    use super::*;
+    use whitewater_storage::fs::fault::FaultFs;
+
+    #[test]
+    fn undamaged_databases_open_and_hold_what_was_written() {
+        for number in 0..4 {
+            let files = MemFs::new();
+            put(number, &files, &mut Program::new(&[]));
+            let fs = FaultFs::new(Arc::new(files));
+            let options = opened_with(0, &fs);
+            let names = Db::list_cf(&options, DIR).unwrap();
+            assert_eq!(names, FAMILIES);
+            let families = names
+                .iter()
+                .map(|name| ColumnFamilyDescriptor::new(name, options.clone()));
+            let db = Db::open_cf_descriptors(&options, DIR, families).unwrap();
+            for family in FAMILIES {
+                let cf = db.cf_handle(family).unwrap();
+                for key in ["key0", "key11", "merge1"] {
+                    let found = db.get_cf(&cf, key).unwrap();
+                    assert!(found.is_some(), "{number}: {family} {key}");
+                }
+                assert_eq!(db.get_cf(&cf, "key4").unwrap(), None);
+            }
+        }
+    }
+}

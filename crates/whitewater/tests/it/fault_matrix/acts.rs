@@ -121,23 +121,21 @@ pub fn checkpoint(run: &mut Run) {
 }
 
 /// A checkpoint that was made holds everything; one that failed is not there,
-/// and can be made again.
+/// and can be made again unless the database was stopped.
 pub fn check_checkpoint(run: &Run, fault: Option<&Injected>) -> Result<(), String> {
     let dir = Path::new(CHECKPOINT);
     let there = run.memory.exists(dir).map_err(|e| e.to_string())?;
     if !run.errors.is_empty() {
-        let last_sync = fault.is_some_and(|f| f.op == FaultOp::SyncDir);
-        if there && !last_sync {
+        let fault = fault.ok_or("a checkpoint fails without a fault")?;
+        if there && fault.op != FaultOp::SyncDir {
             return Err("a failed checkpoint is there".to_owned());
         }
-        let again = Checkpoint::new(run.db())
-            .and_then(|c| c.create_checkpoint("/data/checkpoint2"))
-            .map_err(|e| format!("the next checkpoint: {e}"));
-        // Once its directory could not be synced, a database syncs it no more.
-        return again.or_else(|e| match last_sync {
-            true => Ok(()),
-            false => Err(e),
-        });
+        // Another parent: once it could not be synced, one is synced no more.
+        let again = Checkpoint::new(run.db()).and_then(|c| c.create_checkpoint("/other"));
+        return match again {
+            Err(e) if !fault.path.starts_with(DIR) => Err(format!("the next checkpoint: {e}")),
+            _ => Ok(()),
+        };
     }
     let wanted = run.history.visible();
     let names: Vec<String> = wanted.keys().cloned().collect();

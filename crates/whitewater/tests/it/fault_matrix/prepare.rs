@@ -2,7 +2,7 @@
 
 use super::acts::{OUTSIDE, compact, ingested};
 use super::history::{History, State};
-use super::run::{Run, entry};
+use super::run::Run;
 use whitewater::fs::fault::{Fault, FaultOp, FileKind, OpSet, PathMatch, Rule, When};
 use whitewater::{CompactOptions, Options, SstFileWriter, WriteOptions};
 

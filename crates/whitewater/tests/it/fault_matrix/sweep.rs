@@ -13,7 +13,7 @@ use whitewater::fs::mem::MemFs;
 
 /// Of the times that an operation happens on a kind of file in a phase, so many
 /// are failed: the first ones, and others spread over the rest.
-const TIMES: u64 = 6;
+const TIMES: u64 = 16;
 
 /// What a sweep has met.
 #[derive(Debug, Default)]
