@@ -6,7 +6,7 @@ use crate::harness::walk::Content;
 use crate::harness::{DIR, Db, open_named};
 use std::path::Path;
 use whitewater::checkpoint::Checkpoint;
-use whitewater::fs::Fs;
+use whitewater::fs::{Fs, read_file};
 use whitewater::fs::fault::{FaultOp, Injected};
 use whitewater::{Error, IngestExternalFileOptions};
 
@@ -205,4 +205,24 @@ pub fn iterate(run: &mut Run) {
     }
     run.errors.extend(errors);
     run.wrong.extend(wrong);
+}
+
+/// Without a fault, compactions have written tables to both levels, and moved
+/// some.
+pub fn check_levels(run: &Run, fault: Option<&Injected>) -> Result<(), String> {
+    if fault.is_some() {
+        return Ok(());
+    }
+    let log = Path::new(DIR).join("LOG");
+    let log = read_file(&run.memory, &log, 1 << 20).map_err(|e| e.to_string())?;
+    let log = String::from_utf8_lossy(&log);
+    let done = |what: &str, moved: bool| {
+        log.lines()
+            .filter(|line| line.contains("] Compacted ") && line.contains(what))
+            .any(|line| line.ends_with(" => 0 bytes") == moved)
+    };
+    match done("to L1", false) && done("to L2", false) && done("to L2", true) {
+        true => Ok(()),
+        false => Err("other compactions than expected".to_owned()),
+    }
 }

@@ -1,7 +1,7 @@
 //! The phases of a database's life, each with its script.
 
 use super::acts::{
-    check_checkpoint, checkpoint, compact, compact_automatically, create, create_family,
+    check_checkpoint, check_levels, checkpoint, compact, compact_automatically, create, create_family,
     delete_files, drop_family, get, ingest, iterate, open_read_only, switch, write, write_synced,
 };
 use super::prepare::{
@@ -145,6 +145,7 @@ pub const PHASES: &[Phase] = &[
         with: two_levels,
         before: levels,
         act: compact_automatically,
+        then: check_levels,
         ..PLAIN
     },
     Phase {

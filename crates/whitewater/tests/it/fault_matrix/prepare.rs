@@ -20,6 +20,7 @@ pub fn two_levels(o: &mut Options) {
     o.set_level_compaction_dynamic_level_bytes(false);
     o.set_level_zero_file_num_compaction_trigger(2);
     o.set_num_levels(3);
+    o.set_max_bytes_for_level_base(8 << 10);
 }
 
 /// An empty database with two column families.
