@@ -6,8 +6,8 @@ use crate::harness::walk::Content;
 use crate::harness::{DIR, Db, open_named};
 use std::path::Path;
 use whitewater::checkpoint::Checkpoint;
-use whitewater::fs::{Fs, read_file};
 use whitewater::fs::fault::{FaultOp, Injected};
+use whitewater::fs::{Fs, read_file};
 use whitewater::{Error, IngestExternalFileOptions};
 
 pub fn create(run: &mut Run) {
@@ -29,6 +29,17 @@ pub fn open_read_only(run: &mut Run) {
     let names = run.history.visible().into_keys();
     let opened = Db::open_cf_for_read_only(&run.options, DIR, names, false);
     run.db = run.tell("open read-only", opened);
+}
+
+/// Follows the database, which nobody writes.
+pub fn follow(run: &mut Run) {
+    let names = run.history.visible().into_keys();
+    let opened = Db::open_cf_as_secondary(&run.options, DIR, "/data/follower", names);
+    run.db = run.tell("open as secondary", opened);
+    if let Some(db) = &run.db {
+        let done = db.try_catch_up_with_primary();
+        run.tell("try_catch_up_with_primary", done);
+    }
 }
 
 pub fn write(run: &mut Run) {
@@ -224,5 +235,19 @@ pub fn check_levels(run: &Run, fault: Option<&Injected>) -> Result<(), String> {
     match done("to L1", false) && done("to L2", false) && done("to L2", true) {
         true => Ok(()),
         false => Err("other compactions than expected".to_owned()),
+    }
+}
+
+/// Reads back what was logged since the database was opened.
+pub fn read_updates(run: &mut Run) {
+    // Six batches of one entry each.
+    let since = run.db().latest_sequence_number() - 5;
+    let read = run.db().get_updates_since(since);
+    let read: Result<Vec<_>, _> = read.and_then(|updates| updates.collect());
+    if let Some(updates) = run.tell("updates", read) {
+        let numbers = updates.iter().map(|(number, _)| *number);
+        if !numbers.eq(since..since + 6) {
+            run.wrong.push("updates are missing".to_owned());
+        }
     }
 }

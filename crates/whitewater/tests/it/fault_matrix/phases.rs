@@ -1,14 +1,16 @@
 //! The phases of a database's life, each with its script.
 
 use super::acts::{
-    check_checkpoint, check_levels, checkpoint, compact, compact_automatically, create, create_family,
-    delete_files, drop_family, get, ingest, iterate, open_read_only, switch, write, write_synced,
+    check_checkpoint, check_levels, checkpoint, compact, compact_automatically, create,
+    create_family, delete_files, drop_family, follow, get, ingest, iterate, open_read_only,
+    read_updates, switch, write, write_synced,
 };
 use super::prepare::{
     apart, filled, large_buffer, levels, many_buffers, outside, overlapping, stop, two_levels,
-    with_logs, write_some,
+    with_logs, without_current, write_some,
 };
 use super::run::{Run, entry};
+use crate::harness::{DIR, Db};
 use whitewater::fs::fault::Injected;
 use whitewater::{Options, WriteOptions};
 
@@ -25,6 +27,8 @@ pub enum Kind {
     Reads,
     /// It closes one.
     Closes,
+    /// It repairs one, and then opens it.
+    Repairs,
 }
 
 /// A piece of a database's life.
@@ -83,6 +87,25 @@ pub const PHASES: &[Phase] = &[
         kind: Kind::OpensToRead,
         before: with_logs,
         act: open_read_only,
+        ..PLAIN
+    },
+    Phase {
+        name: "follow",
+        kind: Kind::OpensToRead,
+        before: with_logs,
+        act: follow,
+        ..PLAIN
+    },
+    Phase {
+        name: "repair",
+        kind: Kind::Repairs,
+        before: without_current,
+        act: |run| {
+            let done = Db::repair(&run.options, DIR);
+            if run.tell("repair", done).is_some() {
+                run.open();
+            }
+        },
         ..PLAIN
     },
     Phase {
@@ -248,6 +271,13 @@ pub const PHASES: &[Phase] = &[
         name: "iterate",
         kind: Kind::Reads,
         act: iterate,
+        ..PLAIN
+    },
+    Phase {
+        name: "read updates",
+        kind: Kind::Reads,
+        ready: write_some,
+        act: read_updates,
         ..PLAIN
     },
 ];

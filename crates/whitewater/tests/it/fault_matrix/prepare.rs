@@ -3,6 +3,9 @@
 use super::acts::{OUTSIDE, compact, ingested};
 use super::history::{History, State};
 use super::run::Run;
+use crate::harness::DIR;
+use std::path::Path;
+use whitewater::fs::Fs;
 use whitewater::fs::fault::{Fault, FaultOp, FileKind, OpSet, PathMatch, Rule, When};
 use whitewater::{CompactOptions, Options, SstFileWriter, WriteOptions};
 
@@ -65,6 +68,16 @@ pub fn with_logs(run: &mut Run) {
         run.put("default", &format!("l{i}"), 100);
         run.put("one", &format!("l{i}"), 100);
     }
+}
+
+/// [`with_logs`], closed as the death of the process leaves it, and without
+/// CURRENT.
+pub fn without_current(run: &mut Run) {
+    with_logs(run);
+    run.memory = run.memory.after_kill();
+    run.close();
+    let current = Path::new(DIR).join("CURRENT");
+    run.memory.remove(&current).expect("it is there");
 }
 
 /// Several tables on level 0 that overlap each other and those below.

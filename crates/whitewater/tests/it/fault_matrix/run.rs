@@ -229,6 +229,13 @@ pub fn open_anew(memory: &MemFs, with: fn(&mut Options)) -> Result<(Db, State), 
     Ok((db, state))
 }
 
+/// Repairs the database on `memory`.
+pub fn repair(memory: &MemFs) -> Result<(), String> {
+    let mut options = options();
+    options.set_fs(Arc::new(memory.clone()));
+    Db::repair(&options, DIR).map_err(|e| format!("the next repair: {e}"))
+}
+
 /// Writes on, durably, and closes.
 pub fn write_on(db: Db) -> Result<(), String> {
     let mut synced = WriteOptions::default();

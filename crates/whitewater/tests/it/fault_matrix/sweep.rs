@@ -2,7 +2,7 @@
 
 use super::history::State;
 use super::phases::{Kind, Phase};
-use super::run::{Run, open_anew, write_on};
+use super::run::{Run, open_anew, repair, write_on};
 use super::table::{Outcome, Table};
 use crate::harness::watched;
 use std::collections::BTreeMap;
@@ -105,7 +105,7 @@ impl Base {
     /// A run that is ready for the phase.
     fn run(&self, phase: Phase) -> Result<Run, String> {
         let mut run = Run::new(self.memory.after_kill(), self.state.clone(), phase.with);
-        if !matches!(phase.kind, Kind::Opens | Kind::OpensToRead) {
+        if !matches!(phase.kind, Kind::Opens | Kind::OpensToRead | Kind::Repairs) {
             run.open();
         }
         if let Some((what, e)) = run.errors.first() {
@@ -181,7 +181,18 @@ fn run(phase: Phase, base: &Base, rule: Rule) -> Result<Option<Outcome>, String>
             }
         }
         Kind::Closes => Outcome::CarriesOn,
-        Kind::Opens | Kind::Works => judge(phase, run, &fault, background).map_err(place)?,
+        Kind::Repairs if run.db.is_none() => {
+            for memory in [&run.memory, &killed, &cut] {
+                repair(memory).map_err(place)?;
+            }
+            let (_, found) = open_anew(&run.memory, phase.with).map_err(place)?;
+            let explained = history.explains_after_kill(&found);
+            explained.map_err(|e| place(format!("repaired again: {e}")))?;
+            Outcome::Error
+        }
+        Kind::Opens | Kind::Works | Kind::Repairs => {
+            judge(phase, run, &fault, background).map_err(place)?
+        }
     };
     for (how, memory) in [("death", killed), ("power cut", cut)] {
         let after = |e: String| place(format!("after {how}: {e}"));
