@@ -185,3 +185,48 @@ pub fn difference(found: &State, wanted: &State) -> String {
     list.truncate(4);
     format!("{} and {more} more", list.join("; "))
 }
+
+/// What is lost, or comes back, or is halved, is noticed.
+#[test]
+fn other_states_than_the_history_allows_are_refused() {
+    let put = |key: &str| {
+        let of = |family: &str| (family.to_owned(), key.as_bytes().to_vec(), Some(vec![1]));
+        Change::Write(vec![of("default"), of("one")])
+    };
+    let two = ["default", "one"].map(|name| (name.to_owned(), Content::new()));
+    let mut history = History::since(State::from(two));
+    history.note(put("a"), Told::Done);
+    history.all_durable();
+    history.note(put("b"), Told::Done);
+    history.note(put("c"), Told::Failed);
+    let state = |of_default: &[&str], of_one: &[&str]| {
+        let content = |keys: &[&str]| -> Content {
+            keys.iter()
+                .map(|key| (key.as_bytes().to_vec(), vec![1]))
+                .collect()
+        };
+        State::from([
+            ("default".to_owned(), content(of_default)),
+            ("one".to_owned(), content(of_one)),
+        ])
+    };
+    let all = |keys: &[&str]| state(keys, keys);
+    assert_eq!(history.visible(), all(&["a", "b"]));
+    for (found, killed, cut) in [
+        (all(&["a", "b"]), true, true),
+        (all(&["a", "b", "c"]), true, true),
+        (all(&["a"]), false, true),
+        (all(&["a", "c"]), false, false),
+        (all(&["b"]), false, false),
+        (all(&[]), false, false),
+        (state(&["a", "b", "c"], &["a", "b"]), false, false),
+    ] {
+        assert_eq!(history.explains_after_kill(&found).is_ok(), killed);
+        assert_eq!(history.explains_after_power_cut(&found).is_ok(), cut);
+    }
+    let mut one_less = all(&["a", "b"]);
+    one_less.remove("one");
+    assert!(history.explains_after_power_cut(&one_less).is_err());
+    history.forget_failed();
+    assert!(history.explains_after_kill(&all(&["a", "b", "c"])).is_err());
+}

@@ -45,7 +45,7 @@ pub struct Phase {
     pub ready: fn(&mut Run),
     /// What each run does with a fault.
     pub act: fn(&mut Run),
-    /// What must hold then in the same process, which fault there ever was.
+    /// What else must hold then in the same process; with the fault, if there was one.
     pub then: fn(&Run, Option<&Injected>) -> Result<(), String>,
 }
 
@@ -128,6 +128,13 @@ pub const PHASES: &[Phase] = &[
     },
     Phase {
         name: "flush",
+        ready: write_some,
+        act: Run::flush,
+        ..PLAIN
+    },
+    Phase {
+        name: "flush, atomic",
+        with: |o| o.set_atomic_flush(true),
         ready: write_some,
         act: Run::flush,
         ..PLAIN
