@@ -7,7 +7,7 @@ use crate::coding::{
     get_fixed32, get_length_prefixed, get_varint32, put_length_prefixed, put_varint32,
 };
 use crate::error::{Error, Result};
-use crate::key::{SequenceNumber, ValueType};
+use crate::key::{MAX_SEQUENCE_AT_OPEN, SequenceNumber, ValueType};
 
 /// Bytes before the first operation.
 pub const HEADER_SIZE: usize = 12;
@@ -178,6 +178,22 @@ pub fn check(rep: &[u8]) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+/// [`check`] of a batch in a log, whose entries have numbers, too.
+///
+/// # Errors
+/// Those of [`check`]; `Corruption` for numbers that no entry of a database has.
+pub fn check_logged(rep: &[u8]) -> Result<()> {
+    check(rep)?;
+    let (first, count) = (sequence(rep), u64::from(count(rep)));
+    // Log data alone takes a number.
+    match first.checked_add(count.max(1)) {
+        Some(next) if next <= MAX_SEQUENCE_AT_OPEN => Ok(()),
+        _ => Err(Error::corruption(format_args!(
+            "write batch of {count} operations from sequence number {first} on, out of range"
+        ))),
+    }
 }
 
 /// Iterates over operations; ends after the first error.
@@ -402,6 +418,20 @@ mod tests {
             prop_assert!(ops.next().is_none());
             b.clear();
             prop_assert_eq!(b, Batch::default());
+        }
+
+        #[test]
+        fn logged_batches_have_numbers_below_the_limit(
+            made in prop::collection::vec(any_op(), 0..5),
+            below in 0u64..10,
+        ) {
+            let mut rep = build(&made).bytes().to_vec();
+            let count = u64::from(count(&rep)).max(1);
+            let first = MAX_SEQUENCE_AT_OPEN - below;
+            rep[..8].copy_from_slice(&first.to_le_bytes());
+            prop_assert_eq!(check_logged(&rep).is_ok(), count <= below);
+            rep[..8].copy_from_slice(&u64::MAX.to_le_bytes());
+            prop_assert!(check_logged(&rep).is_err());
         }
 
         #[test]

@@ -2,6 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+/// A name with a larger number is none of a database's.
+pub const MAX_NUMBER: u64 = u64::MAX / 2;
+
+/// A database that has files with larger numbers is not opened, so that there is
+/// always a next number.
+pub const MAX_NUMBER_AT_OPEN: u64 = MAX_NUMBER / 2;
+
 /// What a file name says the file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileType {
@@ -27,12 +34,28 @@ pub enum FileType {
     InfoLog,
 }
 
+impl FileType {
+    /// The number in the name.
+    pub fn number(self) -> Option<u64> {
+        match self {
+            FileType::Wal(n)
+            | FileType::Table(n)
+            | FileType::Blob(n)
+            | FileType::Manifest(n)
+            | FileType::Options(n)
+            | FileType::Temp(n) => Some(n),
+            FileType::Current | FileType::Lock | FileType::Identity | FileType::InfoLog => None,
+        }
+    }
+}
+
 /// Parses a name (not a path); `None` for names that are not the database's.
 pub fn parse(name: &str) -> Option<FileType> {
     let number = |s: &str| {
         (!s.is_empty() && s.bytes().all(|b| b.is_ascii_digit()))
             .then(|| s.parse().ok())
             .flatten()
+            .filter(|number| *number <= MAX_NUMBER)
     };
     match name {
         "CURRENT" => return Some(FileType::Current),

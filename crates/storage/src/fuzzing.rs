@@ -7,7 +7,10 @@
 //! run. [`seeds`] takes files apart into first inputs.
 
 mod blob;
+mod checksums;
 pub mod seeds;
+
+pub use checksums::fit_checksums;
 
 use crate::batch::{self, Batch, Op};
 use crate::fs::{RandomAccessFile, SequentialFile};

@@ -15,6 +15,10 @@ pub type SequenceNumber = u64;
 /// The largest sequence number.
 pub const MAX_SEQUENCE: SequenceNumber = (1 << 56) - 1;
 
+/// A database that has got this far is not opened, so that there is always a next
+/// number: only damage leads there.
+pub const MAX_SEQUENCE_AT_OPEN: SequenceNumber = MAX_SEQUENCE / 2;
+
 /// Bytes a tag adds to a user key.
 pub const TAG_SIZE: usize = 8;
 

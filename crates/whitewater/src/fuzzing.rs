@@ -1,19 +1,25 @@
-//! What fuzzers run on the text of options; bytes are `storage`'s.
+//! What fuzzers run on whole databases and on the text of options; what decodes
+//! bytes alone is `storage`'s.
 //!
 //! A target takes any bytes and checks what must hold whatever they are: no
 //! panic, and that options which were understood survive being written and read
 //! again. The fuzzer's own crate is `fuzz/`; `tests/it/fuzz.rs` runs every
 //! target over the stored corpora, in each test run.
 
+mod database;
+
+pub use database::{database, input_of};
+
 use crate::Options;
 use crate::options::file::print;
 use crate::options::file::read::{Parsed, parse, set_db, set_family, set_table};
 use crate::options::{CfOptions, DbOptions};
 use whitewater_storage::fuzzing::{Target, run_of};
-pub use whitewater_storage::fuzzing::{files, replay};
+pub use whitewater_storage::fuzzing::{files, fit_checksums, replay};
 
 /// Every target by name; `fuzz/corpus/` has a folder for each.
 pub const TARGETS: &[(&str, Target)] = &[
+    ("database", database),
     ("options_file", options_file),
     ("options_string", options_string),
 ];

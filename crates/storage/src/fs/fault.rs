@@ -2,14 +2,18 @@
 //!
 //! [`FaultFs`] counts every operation by kind and fails those that a
 //! [`Rule`] picks. A sweep over "the n-th operation fails", n = 1, 2, ...,
-//! ends when nothing was injected any more.
+//! ends when nothing was injected any more. What there is to fail is told by
+//! [`FaultFs::start_recording`]: the operations of a run without faults.
 //!
 //! An injected failure means that the operation did not happen, but for
 //! [`Fault::ShortWrite`], which leaves half of the bytes, and for a failed
 //! sync, after which the file system below forgets which bytes were unsynced
 //! (as Linux does), so that a second sync cannot rescue them.
 
+mod kind;
 mod shared;
+
+pub use self::kind::FileKind;
 
 use self::shared::FaultShared;
 use super::{
@@ -25,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// An operation of [`Fs`] or of one of its files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum FaultOp {
     /// [`Fs::create`], and [`Fs::open_shared`] of a new file
@@ -140,6 +144,8 @@ pub enum PathMatch {
     Contains(String),
     /// Those whose text ends with this.
     EndsWith(String),
+    /// Those of files of this kind.
+    Kind(FileKind),
 }
 
 impl PathMatch {
@@ -149,6 +155,7 @@ impl PathMatch {
             PathMatch::Any => true,
             PathMatch::Contains(part) => text.contains(part.as_str()),
             PathMatch::EndsWith(end) => text.ends_with(end.as_str()),
+            PathMatch::Kind(kind) => FileKind::of(path) == *kind,
         }
     }
 }
@@ -238,6 +245,15 @@ pub struct Injected {
     pub fault: Fault,
 }
 
+/// An operation that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operation {
+    /// What it was.
+    pub op: FaultOp,
+    /// Its path.
+    pub path: PathBuf,
+}
+
 /// A rule and what it has seen.
 #[derive(Debug)]
 struct Armed {
@@ -280,6 +296,7 @@ struct State {
     counts: [u64; OPS],
     injected: Vec<Injected>,
     observer: Option<Observer>,
+    recorded: Option<Vec<Operation>>,
 }
 
 impl fmt::Debug for State {
@@ -362,6 +379,17 @@ impl FaultFs {
         self.state.lock().injected.clone()
     }
 
+    /// Records all operations from now on, in the order in which they are asked
+    /// for, failed ones included; what was recorded before is forgotten.
+    pub fn start_recording(&self) {
+        self.state.lock().recorded = Some(Vec::new());
+    }
+
+    /// Ends the recording; returns the operations since it began.
+    pub fn end_recording(&self) -> Vec<Operation> {
+        self.state.lock().recorded.take().unwrap_or_default()
+    }
+
     fn gate(&self, op: FaultOp, path: &Path) -> Result<()> {
         match self.pick(op, path) {
             None => Ok(()),
@@ -377,6 +405,12 @@ impl FaultFs {
         }
         let mut state = self.state.lock();
         state.counts[op as usize] += 1;
+        if let Some(recorded) = &mut state.recorded {
+            recorded.push(Operation {
+                op,
+                path: path.to_path_buf(),
+            });
+        }
         let mut fault = None;
         for armed in &mut state.rules {
             // Every rule counts, also behind the one that decides.

@@ -7,6 +7,8 @@
 mod block;
 mod format;
 mod frame;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod pack;
 mod reader;
 mod segment;

@@ -352,7 +352,7 @@ impl Engine {
         let edit = VersionEdit {
             comparator: Some(options.comparator.name().to_owned()),
             log_number: Some(wal_number),
-            column_family: self.versions.new_column_family_id(),
+            column_family: self.versions.new_column_family_id()?,
             column_family_add: Some(name.to_owned()),
             ..VersionEdit::default()
         };

@@ -7,9 +7,10 @@
 //! and all while file deletions are disabled.
 //!
 //! The data does not depend on it: a failure goes to LOG and the database goes
-//! on.
+//! on, unless its directory could not be synced.
 
 use super::Engine;
+use super::failure::Source;
 use crate::options::file::{print, read};
 use std::path::{Path, PathBuf};
 use whitewater_storage::filename::{self, FileType};
@@ -30,6 +31,12 @@ impl Engine {
         if let Err(e) = self.try_write_options_file() {
             self.log
                 .warn(&format!("writing the options file failed: {e}"));
+            // If it was the directory's sync: that is not tried again, and names
+            // of other files may be lost with it. Better told now than by the
+            // next flush.
+            if let Err(e) = self.fs.sync_dir(&self.dir) {
+                self.report(Source::Manifest, &e, "writing the options file");
+            }
         }
     }
 

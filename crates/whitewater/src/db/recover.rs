@@ -186,7 +186,7 @@ impl LogReplay<'_> {
         let mut logs = Vec::new();
         for name in self.fs.list(self.wal_dir)? {
             if let Some(FileType::Wal(n)) = filename::parse(&name) {
-                self.versions.mark_file_number_used(n);
+                self.mark_used(n, self.wal_dir, &name)?;
                 if n >= min {
                     logs.push(n);
                 }
@@ -201,11 +201,22 @@ impl LogReplay<'_> {
                 | FileType::Temp(n),
             ) = filename::parse(&name)
             {
-                self.versions.mark_file_number_used(n);
+                self.mark_used(n, self.dir, &name)?;
             }
         }
         logs.sort_unstable();
         Ok(logs)
+    }
+
+    /// New files get numbers above `n`, which the file `name` has.
+    fn mark_used(&self, n: u64, dir: &Path, name: &str) -> Result<()> {
+        if n > filename::MAX_NUMBER_AT_OPEN {
+            return Err(
+                Error::corruption("file number out of range").in_file(&dir.join(name), None)
+            );
+        }
+        self.versions.mark_file_number_used(n);
+        Ok(())
     }
 
     fn replay(&self, log: OpenedLog, progress: &mut Progress) -> Result<()> {
@@ -271,8 +282,8 @@ impl LogReplay<'_> {
                 }
                 progress.cut = None;
             }
-            let checked =
-                batch::check(&record).map_err(|e| e.in_file(&path, Some(reader.record_offset())));
+            let checked = batch::check_logged(&record)
+                .map_err(|e| e.in_file(&path, Some(reader.record_offset())));
             if let Err(e) = checked {
                 if self.damaged(e, number, size, progress)? {
                     break;

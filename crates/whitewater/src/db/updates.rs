@@ -200,7 +200,7 @@ impl OpenLog {
 
     /// Checks that a record is a batch.
     fn check(&self, record: &[u8]) -> Result<()> {
-        batch::check(record)
+        batch::check_logged(record)
             .map_err(|e| e.in_file(self.file.path(), Some(self.reader.record_offset())))
     }
 

@@ -16,7 +16,7 @@ use crate::read::table_cache::OpenWith;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
-use whitewater_storage::key::{InternalComparator, TAG_SIZE};
+use whitewater_storage::key::{InternalComparator, MAX_SEQUENCE, TAG_SIZE};
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, Result};
@@ -217,6 +217,9 @@ impl VersionBuilder {
     }
 }
 
+/// No table is larger: sums of sizes do not overflow. Bytes.
+const MAX_TABLE_SIZE: u64 = 1 << 48;
+
 /// Refuses descriptions of files the engine cannot read or that are nonsense.
 fn check_file(meta: &FileMetaData) -> Result<()> {
     let number = meta.number;
@@ -224,6 +227,17 @@ fn check_file(meta: &FileMetaData) -> Result<()> {
         return Err(Error::not_supported(format_args!(
             "table file #{number} in path {}: only the database directory is read",
             meta.path_id
+        )));
+    }
+    if meta.size > MAX_TABLE_SIZE {
+        return Err(Error::corruption(format_args!(
+            "table file #{number} of {} bytes",
+            meta.size
+        )));
+    }
+    if meta.smallest_seqno.max(meta.largest_seqno) > MAX_SEQUENCE {
+        return Err(Error::corruption(format_args!(
+            "table file #{number} has sequence numbers out of range"
         )));
     }
     if meta.smallest.len() < TAG_SIZE || meta.largest.len() < TAG_SIZE {

@@ -11,15 +11,12 @@ use std::path::Path;
 use std::sync::Arc;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::Fs;
-use whitewater_storage::key::{MAX_SEQUENCE, SequenceNumber};
+use whitewater_storage::key::{MAX_SEQUENCE_AT_OPEN, SequenceNumber};
 use whitewater_storage::manifest::{ManifestReader, VersionEdit, read_current};
 use whitewater_storage::{Error, Result};
 
 /// The column family every database has; it is never added or dropped.
 pub(super) const DEFAULT_COLUMN_FAMILY: &str = "default";
-
-/// No database gets to file numbers beyond this one by counting.
-const MAX_FILE_NUMBER: u64 = u64::MAX / 2;
 
 /// A column family as the edits so far describe it.
 #[derive(Debug)]
@@ -185,7 +182,9 @@ impl Replay {
                 missing.join(", ")
             )));
         }
-        if self.next_file_number() > MAX_FILE_NUMBER || self.last_sequence() > MAX_SEQUENCE {
+        if self.next_file_number() > filename::MAX_NUMBER_AT_OPEN
+            || self.last_sequence() > MAX_SEQUENCE_AT_OPEN
+        {
             return Err(Error::corruption(format_args!(
                 "file number {} or sequence number {} out of range in MANIFEST",
                 self.next_file_number(),

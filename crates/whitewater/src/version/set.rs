@@ -276,8 +276,17 @@ impl VersionSet {
     }
 
     /// The id for a column family about to be added. Ids are never used twice.
-    pub fn new_column_family_id(&self) -> u32 {
-        self.max_column_family.fetch_add(1, Relaxed) + 1
+    ///
+    /// # Errors
+    /// `Aborted` when there is none left.
+    pub fn new_column_family_id(&self) -> Result<u32> {
+        self.max_column_family
+            .fetch_update(Relaxed, Relaxed, |max| max.checked_add(1))
+            .map(|max| max + 1)
+            .map_err(|_| {
+                let kind = whitewater_storage::ErrorKind::Aborted;
+                Error::new(kind, "no id is left for another column family")
+            })
     }
 
     /// The largest column family id ever used.

@@ -2,7 +2,9 @@
 
 use super::{content, p};
 use std::sync::Arc;
-use whitewater_storage::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
+use whitewater_storage::fs::fault::{
+    Fault, FaultFs, FaultOp, FileKind, OpSet, PathMatch, Rule, When,
+};
 use whitewater_storage::fs::latch::LatchFs;
 use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::fs::{Fs, SharedOptions, write_file_atomically};
@@ -198,4 +200,32 @@ fn harmless_failures_do_not_latch() {
     assert!(fs.open_random(p("/none")).is_err());
     assert!(fs.failure().is_none());
     fs.create(p("/f")).unwrap();
+}
+
+#[test]
+fn operations_are_recorded_in_order_with_failed_ones() {
+    let fault = faulty();
+    fault.create(p("/000001.log")).unwrap();
+    fault.start_recording();
+    fault.add_rule(Rule {
+        path: PathMatch::Kind(FileKind::Log),
+        ..Rule::nth(OpSet::of(&[FaultOp::Create]), 1)
+    });
+    fault.create(p("/000002.sst")).unwrap();
+    fault.create(p("/000003.log")).unwrap_err();
+    fault.sync_dir(p("/")).unwrap();
+    let recorded = fault.end_recording();
+    let seen: Vec<_> = (recorded.iter())
+        .map(|o| (o.op, FileKind::of(&o.path), o.path.to_str().unwrap()))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (FaultOp::Create, FileKind::Table, "/000002.sst"),
+            (FaultOp::Create, FileKind::Log, "/000003.log"),
+            (FaultOp::SyncDir, FileKind::Directory, "/"),
+        ]
+    );
+    fault.sync_dir(p("/")).unwrap();
+    assert_eq!(fault.end_recording(), []);
 }

@@ -1,6 +1,7 @@
 //! Tables that have names of the database's own, and are in none of its versions.
 
 use crate::db::Engine;
+use crate::db::failure::Source;
 use crate::external::candidate::Candidate;
 use std::path::Path;
 use whitewater_storage::fs::Fs;
@@ -44,7 +45,9 @@ impl<'a> Incoming<'a> {
                 incoming.fs.open_append(&path)?.sync()?;
             }
         }
-        incoming.fs.sync_dir(incoming.dir)?;
+        // Not tried again, and names of other files may be lost with it.
+        let synced = incoming.fs.sync_dir(incoming.dir);
+        synced.inspect_err(|e| engine.report(Source::Manifest, e, "ingesting"))?;
         Ok(incoming)
     }
 }

@@ -35,7 +35,7 @@ impl Repair<'_> {
                 }
                 Err(e) => return Err(e),
             }
-            if let Err(e) = batch::check(&record) {
+            if let Err(e) = batch::check_logged(&record) {
                 let e = e.in_file(&path, Some(reader.record_offset()));
                 self.log.write(&format!("Repair: skipped: {e}"));
                 continue;

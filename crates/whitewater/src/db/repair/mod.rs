@@ -179,6 +179,13 @@ impl Repair<'_> {
             let Some(ty) = filename::parse(&name) else {
                 continue;
             };
+            if ty
+                .number()
+                .is_some_and(|n| n > filename::MAX_NUMBER_AT_OPEN)
+            {
+                let e = Error::corruption("file number out of range");
+                return Err(e.in_file(&self.dir.join(&name), None));
+            }
             match ty {
                 FileType::Table(number) => tables.push((number, self.dir.join(&name))),
                 FileType::Manifest(number) => manifests.push(number),
@@ -199,6 +206,10 @@ impl Repair<'_> {
         }
         for name in self.fs.list(&self.wal_dir)? {
             if let Some(FileType::Wal(number)) = filename::parse(&name) {
+                if number > filename::MAX_NUMBER_AT_OPEN {
+                    let e = Error::corruption("file number out of range");
+                    return Err(e.in_file(&self.wal_dir.join(&name), None));
+                }
                 logs.push(number);
             }
         }

@@ -91,7 +91,7 @@ impl OpenLog {
     /// or it is not whole).
     fn next(&mut self, record: &mut Vec<u8>) -> Result<Next> {
         match self.reader.read_record(record)? {
-            ReadOutcome::Record if batch::check(record).is_ok() => Ok(Next::Batch),
+            ReadOutcome::Record if batch::check_logged(record).is_ok() => Ok(Next::Batch),
             ReadOutcome::Eof => Ok(Next::End),
             _ => Ok(Next::Unfinished),
         }

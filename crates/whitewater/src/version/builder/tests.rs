@@ -250,3 +250,23 @@ fn blob_files_come_with_edits_and_go_with_tables() {
         "{too_much}"
     );
 }
+
+#[test]
+fn sizes_and_numbers_that_no_table_has_are_corruption() {
+    let too_long = FileMetaData {
+        size: 1 << 60,
+        ..meta(7, "a-b", 1)
+    };
+    let too_late = FileMetaData {
+        largest_seqno: u64::MAX,
+        ..meta(8, "a-b", 1)
+    };
+    for (file, expected) in [
+        (too_long, "table file #7 of 1152921504606846976 bytes"),
+        (too_late, "table file #8 has sequence numbers out of range"),
+    ] {
+        let e = build(None, &[add(&[(1, file)])]).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Corruption);
+        assert!(e.to_string().contains(expected), "{e}");
+    }
+}

@@ -49,7 +49,7 @@ fn apply(set: &VersionSet, edits: Vec<VersionEdit>, last: u64) -> Result<Vec<CfV
 }
 
 fn create_family(set: &VersionSet, name: &str, log: u64) -> Result<u32> {
-    let id = set.new_column_family_id();
+    let id = set.new_column_family_id()?;
     let edit = VersionEdit {
         column_family: id,
         column_family_add: Some(name.to_owned()),
@@ -188,7 +188,7 @@ fn column_families_come_and_go() {
     assert_eq!(found, [0, two]);
     // Ids are not used again, not even after the largest was dropped.
     apply(&set, vec![drop_edit(two)], 0).unwrap();
-    assert!(open(&fs).0.new_column_family_id() > two);
+    assert!(open(&fs).0.new_column_family_id().unwrap() > two);
 }
 
 #[test]
@@ -527,4 +527,20 @@ fn a_power_cut_at_any_sync_keeps_what_was_acknowledged() {
             );
         }
     }
+}
+
+#[test]
+fn there_is_an_end_to_the_ids_of_column_families() {
+    let last = VersionEdit {
+        max_column_family: Some(u32::MAX - 1),
+        log_number: Some(0),
+        next_file_number: Some(2),
+        last_sequence: Some(0),
+        ..VersionEdit::default()
+    };
+    let (set, _) = recover_from(&[last]).unwrap();
+    assert_eq!(set.new_column_family_id(), Ok(u32::MAX));
+    let e = set.new_column_family_id().unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Aborted);
+    assert_eq!(set.max_column_family(), u32::MAX);
 }

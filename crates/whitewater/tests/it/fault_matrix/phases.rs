@@ -1,0 +1,290 @@
+//! The phases of a database's life, each with its script.
+
+use super::acts::{
+    check_checkpoint, check_levels, checkpoint, compact, compact_automatically, create,
+    create_family, delete_files, drop_family, follow, get, ingest, iterate, open_read_only,
+    read_updates, switch, write, write_synced,
+};
+use super::prepare::{
+    apart, filled, large_buffer, levels, many_buffers, outside, overlapping, stop, two_levels,
+    with_logs, without_current, write_some,
+};
+use super::run::{Run, entry};
+use crate::harness::{DIR, Db};
+use whitewater::fs::fault::Injected;
+use whitewater::{Options, WriteOptions};
+
+/// What a phase does with the database as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It works with an open one.
+    Works,
+    /// It opens one.
+    Opens,
+    /// It opens one, to read alone.
+    OpensToRead,
+    /// It reads, and writes nothing.
+    Reads,
+    /// It closes one.
+    Closes,
+    /// It repairs one, and then opens it.
+    Repairs,
+}
+
+/// A piece of a database's life.
+#[derive(Debug, Clone, Copy)]
+pub struct Phase {
+    pub name: &'static str,
+    pub kind: Kind,
+    /// Options that differ from [`options`](super::run::options).
+    pub with: fn(&mut Options),
+    /// Makes the database that every run begins with, and may leave it open.
+    pub before: fn(&mut Run),
+    /// What each run does first, without faults; the database is open, unless
+    /// the phase opens it.
+    pub ready: fn(&mut Run),
+    /// What each run does with a fault.
+    pub act: fn(&mut Run),
+    /// What else must hold then in the same process; with the fault, if there was one.
+    pub then: fn(&Run, Option<&Injected>) -> Result<(), String>,
+}
+
+/// Nothing particular.
+const PLAIN: Phase = Phase {
+    name: "",
+    kind: Kind::Works,
+    with: |_| {},
+    before: filled,
+    ready: |_| {},
+    act: |_| {},
+    then: |_, _| Ok(()),
+};
+
+/// All of them, in the order of the document.
+pub const PHASES: &[Phase] = &[
+    Phase {
+        name: "create",
+        kind: Kind::Opens,
+        before: |_| {},
+        act: create,
+        ..PLAIN
+    },
+    Phase {
+        name: "open, nothing to recover",
+        kind: Kind::Opens,
+        act: Run::open,
+        ..PLAIN
+    },
+    Phase {
+        name: "open, recovering logs",
+        kind: Kind::Opens,
+        before: with_logs,
+        act: Run::open,
+        ..PLAIN
+    },
+    Phase {
+        name: "open read-only",
+        kind: Kind::OpensToRead,
+        before: with_logs,
+        act: open_read_only,
+        ..PLAIN
+    },
+    Phase {
+        name: "follow",
+        kind: Kind::OpensToRead,
+        before: with_logs,
+        act: follow,
+        ..PLAIN
+    },
+    Phase {
+        name: "repair",
+        kind: Kind::Repairs,
+        before: without_current,
+        act: |run| {
+            let done = Db::repair(&run.options, DIR);
+            if run.tell("repair", done).is_some() {
+                run.open();
+            }
+        },
+        ..PLAIN
+    },
+    Phase {
+        name: "write",
+        with: large_buffer,
+        act: write,
+        ..PLAIN
+    },
+    Phase {
+        name: "write, synced",
+        with: large_buffer,
+        act: write_synced,
+        ..PLAIN
+    },
+    Phase {
+        name: "memtable switch",
+        with: many_buffers,
+        act: switch,
+        ..PLAIN
+    },
+    Phase {
+        name: "flush",
+        ready: write_some,
+        act: Run::flush,
+        ..PLAIN
+    },
+    Phase {
+        name: "flush, atomic",
+        with: |o| o.set_atomic_flush(true),
+        ready: write_some,
+        act: Run::flush,
+        ..PLAIN
+    },
+    Phase {
+        name: "flush, logs reused",
+        with: |o| o.set_recycle_log_file_num(1),
+        ready: |run| {
+            write_some(run);
+            run.flush();
+            write_some(run);
+        },
+        act: Run::flush,
+        ..PLAIN
+    },
+    Phase {
+        name: "flush, logs archived",
+        with: |o| o.set_wal_ttl_seconds(1_000_000),
+        ready: write_some,
+        act: Run::flush,
+        ..PLAIN
+    },
+    Phase {
+        name: "flush, logs tracked",
+        with: |o| o.set_track_and_verify_wals_in_manifest(true),
+        ready: write_some,
+        act: Run::flush,
+        ..PLAIN
+    },
+    Phase {
+        name: "compaction",
+        before: overlapping,
+        act: compact,
+        ..PLAIN
+    },
+    Phase {
+        name: "compaction, automatic",
+        with: two_levels,
+        before: levels,
+        act: compact_automatically,
+        then: check_levels,
+        ..PLAIN
+    },
+    Phase {
+        name: "manifest roll",
+        with: |o| o.set_max_manifest_file_size(1),
+        act: drop_family,
+        ..PLAIN
+    },
+    Phase {
+        name: "create column family",
+        act: create_family,
+        ..PLAIN
+    },
+    Phase {
+        name: "drop column family",
+        act: drop_family,
+        ..PLAIN
+    },
+    Phase {
+        name: "ingest by copy",
+        ready: |run| outside(run, "c"),
+        act: |run| ingest(run, "c", false),
+        ..PLAIN
+    },
+    Phase {
+        name: "ingest by move, with a flush",
+        ready: |run| {
+            outside(run, "b");
+            run.put("default", "b02", 90);
+        },
+        act: |run| ingest(run, "b", true),
+        ..PLAIN
+    },
+    Phase {
+        name: "checkpoint",
+        ready: write_some,
+        act: checkpoint,
+        then: check_checkpoint,
+        ..PLAIN
+    },
+    Phase {
+        name: "delete files in range",
+        before: apart,
+        act: delete_files,
+        ..PLAIN
+    },
+    Phase {
+        name: "delete obsolete files",
+        before: overlapping,
+        ready: |run| {
+            run.db().disable_file_deletions().expect("no fault yet");
+            write_some(run);
+            run.flush();
+            compact(run);
+        },
+        act: |run| {
+            let done = run.db().enable_file_deletions();
+            run.tell("enable_file_deletions", done);
+        },
+        ..PLAIN
+    },
+    Phase {
+        name: "resume",
+        ready: stop,
+        act: |run| {
+            let done = run.db().resume();
+            if run.tell("resume", done).is_some() {
+                run.history.forget_failed();
+            }
+        },
+        ..PLAIN
+    },
+    Phase {
+        name: "close",
+        kind: Kind::Closes,
+        ready: write_some,
+        act: Run::close,
+        ..PLAIN
+    },
+    Phase {
+        name: "close, with unlogged writes",
+        kind: Kind::Closes,
+        ready: |run| {
+            let mut how = WriteOptions::default();
+            how.disable_wal(true);
+            for (family, key) in [("default", "u00"), ("one", "u01")] {
+                run.write(vec![entry(family, key, 50)], &how, false);
+            }
+        },
+        act: Run::close,
+        ..PLAIN
+    },
+    Phase {
+        name: "get",
+        kind: Kind::Reads,
+        act: get,
+        ..PLAIN
+    },
+    Phase {
+        name: "iterate",
+        kind: Kind::Reads,
+        act: iterate,
+        ..PLAIN
+    },
+    Phase {
+        name: "read updates",
+        kind: Kind::Reads,
+        ready: write_some,
+        act: read_updates,
+        ..PLAIN
+    },
+];
