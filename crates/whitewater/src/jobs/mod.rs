@@ -252,7 +252,9 @@ fn compact_one(engine: &Arc<Engine>) -> bool {
                 match catch_unwind(AssertUnwindSafe(|| pick_compaction(&mut state))) {
                     Ok(Some(job)) => break job,
                     // What seemed due is not: those who wait for its end may go on.
-                    Ok(None) => _ = engine.done.notify_all(),
+                    Ok(None) => {
+                        engine.done.notify_all();
+                    }
                     Err(_) => {
                         drop(state);
                         let e = Error::new(ErrorKind::Aborted, "a comparator panicked");

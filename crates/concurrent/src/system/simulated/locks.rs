@@ -43,7 +43,6 @@ pub struct RawMutex(parking_lot::RawMutex);
 // SAFETY: locking and unlocking are those of parking_lot's lock, whichever way a
 // thread waits for it.
 unsafe impl lock_api::RawMutex for RawMutex {
-    #[expect(clippy::declare_interior_mutable_const, reason = "the trait's way")]
     const INIT: Self = RawMutex(parking_lot::RawMutex::INIT);
 
     type GuardMarker = <parking_lot::RawMutex as lock_api::RawMutex>::GuardMarker;
@@ -74,7 +73,6 @@ pub struct RawRwLock(parking_lot::RawRwLock);
 
 // SAFETY: as for `RawMutex`.
 unsafe impl lock_api::RawRwLock for RawRwLock {
-    #[expect(clippy::declare_interior_mutable_const, reason = "the trait's way")]
     const INIT: Self = RawRwLock(parking_lot::RawRwLock::INIT);
 
     type GuardMarker = <parking_lot::RawRwLock as lock_api::RawRwLock>::GuardMarker;
