@@ -1,7 +1,7 @@
 //! Many more threads than cores, writing through flushes, compactions and stalls.
 //!
 //! For each commit protocol in turn, `--threads` threads write to a database on real
-//! files whose memtables may take [`LIMIT`] bytes together (a write buffer manager
+//! files whose memtables may take 32 MiB together (a write buffer manager
 //! that stalls). Nobody may starve: the slowest thread must get a tenth of the mean.
 //! Memory must stay below the limit and a tenth. In the end, and after reopening,
 //! each thread's last values must be there.
