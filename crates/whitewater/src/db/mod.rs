@@ -299,6 +299,20 @@ impl Engine {
         }
     }
 
+    /// Starts a thread that is waited for when the database is closed.
+    ///
+    /// # Errors
+    /// `Aborted` when it cannot be started.
+    fn start_thread(self: &Arc<Self>, name: &str, body: fn(&Engine)) -> Result<()> {
+        let engine = self.clone();
+        let thread = system::spawn(name.to_owned(), move || body(&engine)).map_err(|e| {
+            let what = format_args!("starting the thread {name}: {e}");
+            Error::new(ErrorKind::Aborted, what)
+        })?;
+        self.threads.lock().push(thread);
+        Ok(())
+    }
+
     /// Ends background work, hands the log to the operating system and
     /// releases the lock. Idempotent; called when the public handle is dropped.
     pub fn close(self: &Arc<Self>) {

@@ -13,7 +13,7 @@ use super::integrity::Checks;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use whitewater_concurrent::system;
-use whitewater_storage::{Error, ErrorKind, Result, filename};
+use whitewater_storage::{Error, Result, filename};
 
 /// How far scrubbing is; see
 /// [`DB::scrub_progress`](crate::DBCommon::scrub_progress).
@@ -43,14 +43,7 @@ impl Engine {
         if self.options.scrub_period_sec == 0 {
             return Ok(());
         }
-        let engine = self.clone();
-        let body = move || engine.scrub_until_closed();
-        let thread = system::spawn("ww-scrub".to_owned(), body).map_err(|e| {
-            let what = format_args!("starting the thread that scrubs: {e}");
-            Error::new(ErrorKind::Aborted, what)
-        })?;
-        self.threads.lock().push(thread);
-        Ok(())
+        self.start_thread("ww-scrub", Engine::scrub_until_closed)
     }
 
     fn scrub_until_closed(&self) {

@@ -12,7 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use whitewater_concurrent::system;
-use whitewater_storage::{Error, ErrorKind, Result};
+use whitewater_storage::Result;
 
 impl Engine {
     /// Starts the thread.
@@ -20,14 +20,7 @@ impl Engine {
     /// # Errors
     /// `Aborted` when it cannot be started.
     pub(super) fn start_stats_dumps(self: &Arc<Self>) -> Result<()> {
-        let engine = self.clone();
-        let body = move || engine.dump_stats_until_closed();
-        let thread = system::spawn("ww-stats".to_owned(), body).map_err(|e| {
-            let what = format_args!("starting the thread for statistics: {e}");
-            Error::new(ErrorKind::Aborted, what)
-        })?;
-        self.threads.lock().push(thread);
-        Ok(())
+        self.start_thread("ww-stats", Engine::dump_stats_until_closed)
     }
 
     fn dump_stats_until_closed(&self) {

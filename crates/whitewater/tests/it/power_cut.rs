@@ -227,9 +227,8 @@ fn a_synced_write_is_durable() {
     }
 }
 
-/// In a log before its own, too, and where its own was made just now.
-#[test]
-fn a_synced_write_takes_all_before_it_along() {
+/// A database with a write in the log before its last one: its flush is held up.
+fn at_a_flush() -> (MemFs, Db, Arc<Trap>) {
     let fs = MemFs::new();
     let mut options = tiny_on(fs.clone());
     let trap = Trap::set(&mut options);
@@ -240,6 +239,13 @@ fn a_synced_write_takes_all_before_it_along() {
     nowait.set_wait(false);
     db.flush_opt(&nowait).expect("asked for");
     trap.wait();
+    (fs, db, trap)
+}
+
+/// In a log before its own, too, and where its own was made just now.
+#[test]
+fn a_synced_write_takes_all_before_it_along() {
+    let (fs, db, trap) = at_a_flush();
     db.put_opt("synced", "1", &synced()).expect("writes");
     let cut = cut(&fs);
     trap.release();
@@ -250,16 +256,7 @@ fn a_synced_write_takes_all_before_it_along() {
 /// the second without all of the first.
 #[test]
 fn a_later_log_counts_only_behind_all_of_the_one_before() {
-    let fs = MemFs::new();
-    let mut options = tiny_on(fs.clone());
-    let trap = Trap::set(&mut options);
-    let db = open_all(&options, Path::new(DIR)).expect("opens");
-    db.put("before", "1").expect("writes");
-    trap.arm(Point::Flushing);
-    let mut nowait = FlushOptions::default();
-    nowait.set_wait(false);
-    db.flush_opt(&nowait).expect("asked for");
-    trap.wait();
+    let (fs, db, trap) = at_a_flush();
     db.put("behind", "1").expect("writes");
     let cuts: Vec<MemFs> = (0..64).map(|seed| fs.crash_clone(0.5, seed)).collect();
     trap.release();
