@@ -35,6 +35,7 @@ fn another(name: &str, old: &str) -> String {
         // Nothing else is accepted.
         name if FIXED.contains(&name) => old.into(),
         "commit_protocol" => "grouped".into(),
+        "file_checksum_gen_factory" => "FileChecksumGenCrc32cFactory".into(),
         "wal_access" => "pwrite".into(),
         "memtable" => "art".into(),
         "memtable_prefix_bloom_size_ratio" => "0.125".into(),
