@@ -40,6 +40,7 @@ pub(crate) mod unmodelled {
 
 #[cfg(all(feature = "count-rmw", not(any(loom, shuttle))))]
 mod backend {
+    pub use super::real_thread as thread;
     pub use super::rmw::counted::{
         AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Mutex,
     };
@@ -48,13 +49,14 @@ mod backend {
         Arc,
         atomic::{Ordering, fence},
     };
-    pub use std::{cell::Cell, hint, thread};
+    pub use std::{cell::Cell, hint};
 
     pub(crate) use std::thread_local;
 }
 
 #[cfg(not(any(loom, shuttle, feature = "count-rmw")))]
 mod backend {
+    pub use super::real_thread as thread;
     pub use crate::system::{Mutex, MutexGuard};
     pub use std::sync::{
         Arc,
@@ -64,13 +66,14 @@ mod backend {
     };
     pub use std::{cell::Cell, hint};
 
-    /// std's, but for what a simulation has to know of.
-    pub mod thread {
-        pub use crate::system::yield_now;
-        pub use std::thread::*;
-    }
-
     pub(crate) use std::thread_local;
+}
+
+/// std's, but for what a simulation has to know of.
+#[cfg(not(any(loom, shuttle)))]
+pub mod real_thread {
+    pub use crate::system::yield_now;
+    pub use std::thread::*;
 }
 
 #[cfg(loom)]

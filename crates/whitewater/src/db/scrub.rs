@@ -10,6 +10,7 @@
 use super::Engine;
 use super::cf::ColumnFamilyData;
 use super::integrity::Checks;
+use crate::jobs::guarded;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use whitewater_concurrent::system;
@@ -82,9 +83,8 @@ impl Engine {
         for (cf, number) in due {
             let begun = system::now();
             let bytes = self.scrub(&cf, number);
-            let pause = Duration::from_secs_f64(
-                bytes as f64 / self.options.scrub_bytes_per_second.max(1) as f64,
-            );
+            let pause =
+                Duration::from_secs_f64(bytes as f64 / self.options.scrub_bytes_per_second as f64);
             if !self.rest_until(begun + pause) {
                 return false;
             }
@@ -102,7 +102,8 @@ impl Engine {
             blocks: true,
             file: true,
         };
-        let outcome = file.map(|file| self.verify_table(cf, &view.version, file, all));
+        // A custom comparator may panic.
+        let outcome = file.map(|file| guarded(|| self.verify_table(cf, &view.version, file, all)));
         let size = file.map_or(0, |file| file.meta.size);
         let mut progress = self.scrubbed.lock();
         progress.tables_done += 1;

@@ -3,6 +3,7 @@
 use crate::harness::{DIR, tiny, watched};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 use whitewater::fs::Fs;
@@ -203,6 +204,32 @@ fn scrubbing_finds_damage_and_goes_on() {
     db.flush().unwrap();
     let passes = db.scrub_progress().passes;
     until("another pass", || db.scrub_progress().passes > passes);
+}
+
+/// User code that panics while tables are compared ends nothing.
+#[test]
+fn scrubbing_survives_a_comparator_that_panics() {
+    let fs = MemFs::new();
+    let mut o = options(&fs, FileChecksum::None);
+    let panics = Arc::new(AtomicBool::new(false));
+    let asked = panics.clone();
+    let compare = move |a: &[u8], b: &[u8]| {
+        assert!(!asked.load(Relaxed), "planned");
+        a.cmp(b)
+    };
+    o.set_comparator("it.panics", Box::new(compare));
+    o.set_scrub_period_sec(1);
+    o.set_scrub_bytes_per_second(1 << 40);
+    let db = DB::open(&o, DIR).unwrap();
+    db.put("a", "1").unwrap();
+    db.put("b", "2").unwrap();
+    db.flush().unwrap();
+    panics.store(true, Relaxed);
+    until("the panic", || db.scrub_progress().damaged > 0);
+    panics.store(false, Relaxed);
+    let passes = db.scrub_progress().passes;
+    until("two passes", || db.scrub_progress().passes > passes + 1);
+    assert_eq!(db.get("b").unwrap().as_deref(), Some(&b"2"[..]));
 }
 
 /// The end does not wait for what is not read yet.

@@ -446,7 +446,8 @@ impl Options {
     ///
     /// [`verify_file_checksums`](crate::DBCommon::verify_file_checksums) and scrubbing
     /// compare. Tables that were written without it have none until they are
-    /// compacted.
+    /// compacted, and those that a repair has found neither. Tables are read once
+    /// more when they are ingested.
     pub fn set_file_checksum(&mut self, checksum: FileChecksum) {
         self.db.file_checksum_gen_factory = checksum;
     }
