@@ -2,12 +2,17 @@
 //!
 //! `u64 sequence | u32 count | operations`; the format is in
 //! `docs/format/wal.md`. The sequence is filled in when the batch commits.
+//!
+//! A batch may be *protected*: then it has a checksum of each entry, made of
+//! what was pushed and not of the bytes it became ([`crate::protection`]).
 
 use crate::coding::{
     get_fixed32, get_length_prefixed, get_varint32, put_length_prefixed, put_varint32,
 };
 use crate::error::{Error, Result};
 use crate::key::{MAX_SEQUENCE_AT_OPEN, SequenceNumber, ValueType};
+use crate::planted::{Bug, planted};
+use crate::protection::KvSum;
 
 /// Bytes before the first operation.
 pub const HEADER_SIZE: usize = 12;
@@ -52,12 +57,15 @@ pub enum Op<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
     rep: Vec<u8>,
+    /// Of the entries, in order, if it is protected: as [`KvSum::in_batch`].
+    sums: Option<Vec<u64>>,
 }
 
 impl Default for Batch {
     fn default() -> Self {
         Batch {
             rep: vec![0; HEADER_SIZE],
+            sums: None,
         }
     }
 }
@@ -67,7 +75,7 @@ impl Batch {
     pub fn with_capacity(bytes: usize) -> Self {
         let mut rep = Vec::with_capacity(bytes.max(HEADER_SIZE));
         rep.resize(HEADER_SIZE, 0);
-        Batch { rep }
+        Batch { rep, sums: None }
     }
 
     /// A batch from its bytes, wholly checked.
@@ -76,7 +84,76 @@ impl Batch {
     /// `Corruption` when the bytes are not a batch.
     pub fn from_bytes(rep: Vec<u8>) -> Result<Self> {
         check(&rep)?;
-        Ok(Batch { rep })
+        Ok(Batch { rep, sums: None })
+    }
+
+    /// Keeps a checksum of each entry from now on, those that are there
+    /// included.
+    ///
+    /// # Errors
+    /// `Corruption` when it is not a batch any more.
+    pub fn protect(&mut self) -> Result<()> {
+        if self.sums.is_none() {
+            let sums = entries(&self.rep).map(|entry| {
+                let (cf, ty, key, value) = entry?;
+                Ok(KvSum::of(key, value).in_batch(cf, ty))
+            });
+            self.sums = Some(sums.collect::<Result<_>>()?);
+        }
+        Ok(())
+    }
+
+    /// Keeps no checksums, from now on.
+    #[inline]
+    pub fn unprotect(&mut self) {
+        self.sums = None;
+    }
+
+    /// Whether it keeps checksums.
+    #[inline]
+    pub fn is_protected(&self) -> bool {
+        self.sums.is_some()
+    }
+
+    /// Compares its entries with their checksums, if there are any.
+    ///
+    /// # Errors
+    /// `Corruption` saying which entry is not what was pushed.
+    #[inline]
+    pub fn verify(&self) -> Result<()> {
+        match &self.sums {
+            Some(sums) => self.compare(sums),
+            None => Ok(()),
+        }
+    }
+
+    fn compare(&self, sums: &[u64]) -> Result<()> {
+        let mut expected = sums.iter();
+        for (at, entry) in entries(&self.rep).enumerate() {
+            let (cf, ty, key, value) = entry?;
+            if expected.next() != Some(&KvSum::of(key, value).in_batch(cf, ty)) {
+                return Err(Error::corruption(format_args!(
+                    "checksum mismatch in a write batch: operation {at} of {}",
+                    sums.len()
+                )));
+            }
+        }
+        let missing = expected.len();
+        if missing > 0 {
+            return Err(Error::corruption(format_args!(
+                "checksum mismatch in a write batch: {missing} of {} operations are missing",
+                sums.len()
+            )));
+        }
+        Ok(())
+    }
+
+    /// The checksum of entry `at`, the first of which is 0, if there is one;
+    /// `cf` and `ty` are what its bytes say.
+    #[inline]
+    pub fn sum(&self, at: usize, cf: u32, ty: ValueType) -> Option<KvSum> {
+        let sum = self.sums.as_ref()?.get(at)?;
+        Some(KvSum::from_batch(*sum, cf, ty))
     }
 
     /// The bytes, header included.
@@ -84,10 +161,20 @@ impl Batch {
         &self.rep
     }
 
-    /// Forgets all operations but keeps the memory.
+    /// The bytes, for a test to damage.
+    #[cfg(feature = "planted-bugs")]
+    pub fn bytes_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.rep
+    }
+
+    /// Forgets all operations but keeps the memory, and stays protected if it
+    /// is.
     pub fn clear(&mut self) {
         self.rep.truncate(HEADER_SIZE);
         self.rep[..HEADER_SIZE].fill(0);
+        if let Some(sums) = &mut self.sums {
+            sums.clear();
+        }
     }
 
     /// Number of operations that take a sequence number.
@@ -108,6 +195,11 @@ impl Batch {
             ValueType::ValuePreferredSeqno => (ty as u8, tags::CF_VALUE_PREFERRED_SEQNO),
             ValueType::DeletionWithTimestamp => (ty as u8, ty as u8),
         };
+        let has_value = !matches!(ty, ValueType::Deletion | ValueType::SingleDeletion);
+        if let Some(sums) = &mut self.sums {
+            let value = if has_value { value } else { &[] };
+            sums.push(KvSum::of(key, value).in_batch(cf, ty));
+        }
         if cf == 0 {
             self.rep.push(plain);
         } else {
@@ -115,8 +207,13 @@ impl Batch {
             put_varint32(&mut self.rep, cf);
         }
         put_length_prefixed(&mut self.rep, key);
-        if !matches!(ty, ValueType::Deletion | ValueType::SingleDeletion) {
+        if has_value {
             put_length_prefixed(&mut self.rep, value);
+        }
+        if planted(Bug::BatchChangesInMemory)
+            && let Some(last) = self.rep.last_mut()
+        {
+            *last ^= 1;
         }
         let count = self.count() + 1;
         self.rep[8..HEADER_SIZE].copy_from_slice(&count.to_le_bytes());
@@ -152,6 +249,16 @@ pub fn ops(rep: &[u8]) -> Ops<'_> {
         rest: rep.get(HEADER_SIZE..).unwrap_or(&[]),
         len: rep.len(),
     }
+}
+
+/// The operations of the batch `rep` that take a number: column family, type,
+/// key and value.
+fn entries(rep: &[u8]) -> impl Iterator<Item = Result<(u32, ValueType, &[u8], &[u8])>> {
+    ops(rep).filter_map(|op| match op {
+        Ok(Op::Entry { cf, ty, key, value }) => Some(Ok((cf, ty, key, value))),
+        Ok(Op::LogData(_) | Op::Noop) => None,
+        Err(e) => Some(Err(e)),
+    })
 }
 
 /// Checks that `rep` is a whole batch whose count is right.
@@ -395,6 +502,49 @@ mod tests {
             }
         }
         b
+    }
+
+    #[test]
+    fn a_protected_batch_tells_any_flipped_bit() {
+        let mut b = Batch::default();
+        b.push(3, ValueType::Value, b"before", b"protection");
+        b.protect().unwrap();
+        b.push(0, ValueType::Merge, b"key", b"value");
+        b.push_log_data(b"");
+        b.push(300, ValueType::Deletion, b"gone", b"not kept");
+        b.push(0, ValueType::RangeDeletion, b"a", b"z");
+        b.verify().unwrap();
+        for bit in HEADER_SIZE * 8..b.rep.len() * 8 {
+            let mut damaged = b.clone();
+            damaged.rep[bit / 8] ^= 1 << (bit % 8);
+            let e = damaged.verify().map_err(|e| e.kind());
+            let expected = [Err(ErrorKind::Corruption), Err(ErrorKind::NotSupported)];
+            assert!(expected.contains(&e), "bit {bit}: {e:?}");
+        }
+        let whole = b.rep.len();
+        b.rep.truncate(whole - 5); // the last one
+        assert!(
+            b.verify()
+                .unwrap_err()
+                .to_string()
+                .contains("1 of 4 operations are missing")
+        );
+        b.clear();
+        b.verify().unwrap();
+        assert!(b.is_protected());
+        b.unprotect();
+        assert_eq!(b, Batch::default());
+    }
+
+    #[test]
+    fn checksums_are_handed_on() {
+        let mut b = Batch::default();
+        b.push(3, ValueType::Value, b"k", b"v");
+        assert_eq!(b.sum(0, 3, ValueType::Value), None);
+        b.protect().unwrap();
+        assert_eq!(b.sum(0, 3, ValueType::Value), Some(KvSum::of(b"k", b"v")));
+        assert_ne!(b.sum(0, 2, ValueType::Value), Some(KvSum::of(b"k", b"v")));
+        assert_eq!(b.sum(1, 3, ValueType::Value), None);
     }
 
     proptest! {

@@ -34,6 +34,7 @@ pub mod manifest;
 pub mod perf;
 #[doc(hidden)]
 pub mod planted;
+pub mod protection;
 pub mod rangedel;
 pub mod sst;
 pub mod timestamp;

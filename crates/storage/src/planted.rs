@@ -197,6 +197,10 @@ bugs! {
         "A filter is asked for prefixes of another extractor than its own."
     BlockChecksumUnchecked "block_checksum_unchecked"
         "Blocks of tables are read whatever their checksum is."
+    BatchChangesInMemory "batch_changes_in_memory"
+        "A bit of each operation changes as it is put into its batch."
+    EntryChangesOnItsWay "entry_changes_on_its_way"
+        "A flush or compaction hands its table another value than it has read."
     CacheKeyCollision "cache_key_collision"
         "All tables have the same number in the block cache."
 

@@ -3,6 +3,7 @@
 use super::column_family::AsColumnFamilyRef;
 use crate::db::history::Stamped;
 use crate::db::writes::check_lengths;
+use crate::options::read::has_checksums;
 use whitewater_storage::batch::{self, Batch, Op};
 use whitewater_storage::key::ValueType;
 use whitewater_storage::{Error, Result};
@@ -58,6 +59,24 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
     /// An empty batch with room for `capacity_bytes` bytes.
     pub fn with_capacity_bytes(capacity_bytes: usize) -> Self {
         Self::of(Batch::with_capacity(capacity_bytes))
+    }
+
+    /// An empty batch that keeps a checksum of each operation, made of what it
+    /// is given: from then on, bytes that change in memory are noticed when the
+    /// batch is written, which then fails with `Corruption`. `bytes_per_key` is
+    /// RocksDB's `protection_bytes_per_key`: 0 (none) or 8.
+    /// [`WriteOptions::set_protection_bytes_per_key`] tells how it goes on.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for other numbers of bytes.
+    ///
+    /// [`WriteOptions::set_protection_bytes_per_key`]: crate::WriteOptions::set_protection_bytes_per_key
+    pub fn with_protection(capacity_bytes: usize, bytes_per_key: usize) -> Result<Self> {
+        let mut batch = Batch::with_capacity(capacity_bytes);
+        if has_checksums(bytes_per_key)? {
+            batch.protect()?;
+        }
+        Ok(Self::of(batch))
     }
 
     /// The batch that [`data`](Self::data) came from. Bytes that are not a

@@ -24,6 +24,7 @@ pub(crate) mod output;
 mod output_file;
 pub(crate) mod part_events;
 pub(crate) mod pick;
+mod read_back;
 pub(crate) mod score;
 pub(crate) mod source;
 mod subcompaction;

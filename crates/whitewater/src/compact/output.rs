@@ -16,6 +16,7 @@ use super::filter::ActiveFilter;
 use super::grandparents::Grandparents;
 use super::merge_rules::{CompactionIter, Drops, Rules};
 use super::output_file::{OutputFile, Timed};
+use super::read_back::Content;
 use super::source::{Part, Source, cancelled};
 use crate::db::internal_stats::cpu_time;
 use crate::jobs::rate_limiter::{Client, Priority};
@@ -289,6 +290,8 @@ struct OpenOutput {
     deletions: DeletionWatch,
     /// What the file's bytes come to, if that is kept.
     digest: Option<Arc<Digest>>,
+    /// What it was given, if that is to be compared with what is read of it.
+    content: Option<Content>,
     /// The oldest blob file that an entry refers to; 0 for none.
     oldest_blob_file: u64,
     /// The internal key added last.
@@ -358,7 +361,14 @@ impl Outputs<'_> {
         let Some(open) = &mut self.open else {
             unreachable!("opened above");
         };
-        open.builder.add(ikey, value)?;
+        if let Some(content) = &mut open.content {
+            content.add(ikey, value);
+        }
+        if planted(Bug::EntryChangesOnItsWay) && !value.is_empty() {
+            open.builder.add(ikey, &vec![0; value.len()])?;
+        } else {
+            open.builder.add(ikey, value)?;
+        }
         open.deletions.see(key::tag(ikey) as u8);
         let oldest_blob = self.blobs.see(ikey, value)?;
         if oldest_blob > 0 && (open.oldest_blob_file == 0 || oldest_blob < open.oldest_blob_file) {
@@ -446,6 +456,7 @@ impl Outputs<'_> {
             bounds: Bounds::default(),
             deletions: DeletionWatch::new(&ctx.options.deletion_triggers),
             digest,
+            content: ctx.options.paranoid_file_checks.then(Content::default),
             oldest_blob_file: 0,
             last_key: Vec::new(),
         })
@@ -470,10 +481,17 @@ impl Outputs<'_> {
         };
         open.bounds.largest = std::mem::take(&mut open.last_key);
         for tombstone in &tombstones {
+            if let Some(content) = &mut open.content {
+                content.add_tombstone(tombstone);
+            }
             open.builder.add_range_tombstone(tombstone)?;
             open.bounds.cover(self.ctx.comparator, tombstone);
         }
         let (properties, size) = open.builder.finish()?;
+        if let Some(content) = open.content {
+            let path = filename::table(self.ctx.dir, open.number);
+            content.check(&**self.ctx.fs, &path, open.number, self.ctx.comparator)?;
+        }
         self.held.entries += properties.num_entries - properties.num_range_deletions;
         self.held.raw_bytes += properties.raw_key_size + properties.raw_value_size;
         let mut meta = FileMetaData {

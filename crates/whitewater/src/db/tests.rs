@@ -2,6 +2,7 @@
 
 mod in_place;
 mod merges;
+mod protection;
 mod resumptions;
 pub(super) mod switches;
 mod unordered;

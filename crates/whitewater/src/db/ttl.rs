@@ -173,12 +173,16 @@ impl Engine {
     /// A batch as it is stored.
     ///
     /// # Errors
-    /// `Corruption` for what is not a batch.
+    /// `Corruption` for what is not a batch, or not what its checksums say.
     pub(super) fn stamp_batch(&self, batch: Batch) -> Result<Batch> {
         if !self.options.stamps_values {
             return Ok(batch);
         }
         let mut stamped = Batch::default();
+        if batch.is_protected() {
+            batch.verify()?;
+            stamped.protect()?;
+        }
         for op in batch.ops() {
             match op? {
                 Op::Entry { cf, ty, key, value } => {

@@ -7,7 +7,7 @@ use super::fold::Folding;
 use super::history::Stamped;
 use super::reads::no_timestamp;
 use crate::memtable::{Inserter, PreparedBatch, PreparedMany};
-use crate::options::read::WriteSpec;
+use crate::options::read::{WriteSpec, has_checksums};
 use crate::perf::{Step, StepTimer};
 use crate::stats::{Histogram, Ticker};
 use crate::write::generation::{Generation, Place};
@@ -73,10 +73,12 @@ impl Engine {
         let in_order = ty == ValueType::Merge && self.generation.load().memtables.folds(cf);
         let mut batch = SPARE.take().unwrap_or_default();
         batch.clear();
+        protect(&mut batch, spec)?;
         batch.push(cf, ty, key, value);
         let (outcome, mut batch) = self.commit(batch, in_order, spec);
         if batch.bytes().len() <= SPARE_LIMIT {
             batch.clear();
+            batch.unprotect();
             SPARE.set(Some(batch));
         }
         outcome
@@ -88,7 +90,8 @@ impl Engine {
     /// Then no part of the batch is visible, now or later in this process; but
     /// where an insert failed with [`CommitProtocol::Unordered`], a part may be.
     /// After `IOError` it may turn out durable when the database is reopened.
-    pub fn write(&self, batch: Batch, stamped: &Stamped, spec: &WriteSpec) -> Result<()> {
+    pub fn write(&self, mut batch: Batch, stamped: &Stamped, spec: &WriteSpec) -> Result<()> {
+        protect(&mut batch, spec)?;
         let batch = self.stamp_batch(batch)?;
         let in_order = self.check_batch(&batch, stamped, spec.ignore_missing_column_families)?;
         self.commit(batch, in_order, spec).0
@@ -119,6 +122,8 @@ impl Engine {
             return if w.sync { self.flush_wal(true) } else { Ok(()) };
         }
         self.admit(w.batch.bytes().len(), spec)?;
+        // Nothing was done yet, and nothing waits for it.
+        w.batch.verify()?;
         let leader = Leader {
             env: self,
             max_group_bytes: self.options.max_write_batch_group_size_bytes,
@@ -232,6 +237,15 @@ pub(crate) fn check_lengths(key: &[u8], value: &[u8]) -> Result<()> {
         return Err(Error::invalid(format_args!(
             "key and value of {bytes} bytes: they must stay below {MAX_ENTRY}"
         )));
+    }
+    Ok(())
+}
+
+/// Gives the entries of `batch` checksums, if `spec` asks for them.
+#[inline]
+fn protect(batch: &mut Batch, spec: &WriteSpec) -> Result<()> {
+    if has_checksums(spec.protection_bytes_per_key)? {
+        batch.protect()?;
     }
     Ok(())
 }

@@ -28,6 +28,7 @@ use whitewater_concurrent::system::RwLock;
 use whitewater_storage::Result;
 use whitewater_storage::iter::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, pack_tag, tag};
+use whitewater_storage::protection::KvSum;
 
 /// Where a value is: its stripe, and its place there.
 pub(super) type Handle = [u8; 8];
@@ -108,13 +109,14 @@ pub(super) fn has_handle(tag: u64) -> bool {
 
 impl Memtable {
     /// Lets the newest entry of `user_key` have `value`, if it is a value that
-    /// is not shorter, and no range tombstone hides it. `seq` is the number of
-    /// the write; nothing with a higher one is there.
+    /// is not shorter, and no range tombstone hides it. `sum` is the checksum
+    /// that came with it, if one did; `seq` is the number of the write; nothing with a higher one is there.
     pub(super) fn overwrite(
         &self,
         values: &Values,
         user_key: &[u8],
         value: &[u8],
+        sum: Option<KvSum>,
         seq: SequenceNumber,
     ) -> bool {
         // The entry keeps its key, which its checksum covers: that may have
@@ -145,7 +147,7 @@ impl Memtable {
             value,
         };
         let mut protected = Vec::new();
-        self.protection.append(&entry, &mut protected);
+        self.protection.append(&entry, sum, &mut protected);
         values.overwrite(handle, &protected)
     }
 

@@ -2,12 +2,13 @@
 
 use super::in_place::Handle;
 use super::rep::Entry;
-use super::{Fold, Memtable};
+use super::{Fold, Memtable, protection};
 use bytes::Bytes;
 use smallvec::SmallVec;
 use std::{mem, ptr};
 use whitewater_concurrent::art::Prepared;
 use whitewater_storage::key::{SequenceNumber, ValueType, pack_tag};
+use whitewater_storage::protection::KvSum;
 use whitewater_storage::{Error, Result};
 
 /// Entries handed to the representation at once. More hide more of the cache
@@ -84,11 +85,29 @@ impl<'m, 'e> Inserter<'m, 'e> {
         value: &'e [u8],
         seq: SequenceNumber,
     ) -> Result<()> {
+        self.add_protected(memtable, ty, (user_key, value), None, seq)
+    }
+
+    /// [`Inserter::add`] for a user key and value whose checksum is `sum`, if
+    /// their batch has one: what the memtable keeps is made of it.
+    ///
+    /// # Errors
+    /// Those of [`Inserter::add`], and `Corruption` for a merge operand that is
+    /// not what `sum` says.
+    #[inline]
+    pub fn add_protected(
+        &mut self,
+        memtable: &'m Memtable,
+        ty: ValueType,
+        (user_key, value): (&'e [u8], &'e [u8]),
+        sum: Option<KvSum>,
+        seq: SequenceNumber,
+    ) -> Result<()> {
         self.turn_to(memtable)?;
         self.entries += 1;
         if ty == ValueType::RangeDeletion {
             self.deletes += 1;
-            memtable.add_tombstone(user_key, value, seq);
+            memtable.add_tombstone(user_key, value, sum, seq);
             return Ok(());
         }
         if is_delete(ty) {
@@ -100,12 +119,12 @@ impl<'m, 'e> Inserter<'m, 'e> {
             ty => ty,
         };
         if ty == ValueType::Merge
-            && let Some(merged) = self.folded(memtable, user_key, value, seq)?
+            && let Some(merged) = self.folded(memtable, user_key, value, sum, seq)?
         {
-            return self.add_value(memtable, user_key, &merged, seq);
+            return self.add_value(memtable, user_key, &merged, None, seq);
         }
         if ty == ValueType::Value && memtable.values.is_some() {
-            return self.add_value(memtable, user_key, value, seq);
+            return self.add_value(memtable, user_key, value, sum, seq);
         }
         let entry = Entry {
             user_key,
@@ -113,7 +132,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
             value,
         };
         if memtable.protection.is_on() {
-            memtable.protection.append(&entry, &mut self.protected);
+            memtable.protection.append(&entry, sum, &mut self.protected);
         }
         self.pending.push(entry);
         if self.pending.len() == AT_ONCE {
@@ -129,6 +148,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
         memtable: &'m Memtable,
         user_key: &[u8],
         operand: &[u8],
+        sum: Option<KvSum>,
         seq: SequenceNumber,
     ) -> Result<Option<Bytes>> {
         let Some(fold) = self.fold.filter(|_| memtable.max_successive_merges > 0) else {
@@ -138,6 +158,10 @@ impl<'m, 'e> Inserter<'m, 'e> {
         self.flush(memtable)?;
         if !memtable.has_enough_merges(user_key, seq) {
             return Ok(None);
+        }
+        // Here it ends: the value has a checksum of its own.
+        if sum.is_some_and(|sum| sum != KvSum::of(user_key, operand)) {
+            return Err(protection::mismatch(&memtable.family, user_key, seq));
         }
         Ok(fold.fold(memtable, user_key, operand, seq))
     }
@@ -149,6 +173,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
         memtable: &Memtable,
         user_key: &[u8],
         value: &[u8],
+        sum: Option<KvSum>,
         seq: SequenceNumber,
     ) -> Result<()> {
         self.flush(memtable)?;
@@ -159,12 +184,12 @@ impl<'m, 'e> Inserter<'m, 'e> {
         };
         let mut protected = Vec::new();
         if memtable.protection.is_on() {
-            memtable.protection.append(&entry, &mut protected);
+            memtable.protection.append(&entry, sum, &mut protected);
             entry.value = &protected;
         }
         let handle: Handle;
         if let Some(values) = &memtable.values {
-            if memtable.overwrite(values, user_key, value, seq) {
+            if memtable.overwrite(values, user_key, value, sum, seq) {
                 self.entries -= 1; // there is no more than before
                 self.updated += 1;
                 return Ok(());

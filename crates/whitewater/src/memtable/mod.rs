@@ -61,6 +61,7 @@ use whitewater_storage::key::{
     SEEK_TYPE, SequenceNumber, UserComparator, ValueType, pack_tag, parse_internal_key, seek_key,
 };
 use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::protection::KvSum;
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::{Error, Result};
 
@@ -195,7 +196,7 @@ impl Memtable {
         })
     }
 
-    fn add_tombstone(&self, start: &[u8], end: &[u8], seq: SequenceNumber) {
+    fn add_tombstone(&self, start: &[u8], end: &[u8], sum: Option<KvSum>, seq: SequenceNumber) {
         let mut t = self.range_tombstones.lock();
         t.list.push(RangeTombstone {
             start: start.to_vec(),
@@ -204,7 +205,8 @@ impl Memtable {
         });
         t.bytes += start.len() + end.len() + size_of::<RangeTombstone>();
         if self.protection.is_on() {
-            t.sums.push(tombstone_checksum(start, end, seq));
+            let sum = sum.unwrap_or_else(|| KvSum::of(start, end));
+            t.sums.push(sum.in_memtable(tombstone_tag(seq)));
             t.bytes += size_of::<u64>();
         }
         self.num_tombstones.store(t.list.len(), Ordering::Release);
@@ -481,7 +483,7 @@ impl Memtable {
     fn verify(&self, t: &Tombstones) -> Result<()> {
         for (tombstone, sum) in t.list.iter().zip(&t.sums) {
             let RangeTombstone { start, end, seq } = tombstone;
-            if tombstone_checksum(start, end, *seq) != *sum {
+            if KvSum::of(start, end).in_memtable(tombstone_tag(*seq)) != *sum {
                 return Err(protection::mismatch(&self.family, start, *seq));
             }
         }
@@ -598,7 +600,6 @@ fn arena(options: &CfOptions) -> ArenaOptions {
     ArenaOptions { block_size, pages }
 }
 
-/// The checksum of a range tombstone.
-fn tombstone_checksum(start: &[u8], end: &[u8], seq: SequenceNumber) -> u64 {
-    protection::checksum(start, pack_tag(seq, ValueType::RangeDeletion as u8), end)
+fn tombstone_tag(seq: SequenceNumber) -> u64 {
+    pack_tag(seq, ValueType::RangeDeletion as u8)
 }

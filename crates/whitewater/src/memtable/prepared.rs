@@ -189,7 +189,7 @@ impl PreparedMany {
         memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
         inserter: &mut Inserter<'m, 'b>,
     ) -> Result<SequenceNumber> {
-        let mut seq = first;
+        let mut at = 0;
         let mut slots = self.entries.into_iter();
         for op in batch.ops() {
             let Op::Entry { cf, ty, key, value } = op? else {
@@ -197,13 +197,17 @@ impl PreparedMany {
             };
             let entry = slots.next().and_then(|slot| slot.entry);
             if let Some(memtable) = memtable_of(cf) {
+                let seq = first + at;
                 match entry {
                     Some(entry) => inserter.link(memtable, ty, entry, seq)?,
-                    None => inserter.add(memtable, ty, key, value, seq)?,
+                    None => {
+                        let sum = batch.sum(at as usize, cf, ty);
+                        inserter.add_protected(memtable, ty, (key, value), sum, seq)?;
+                    }
                 }
             }
-            seq += 1;
+            at += 1;
         }
-        Ok(seq)
+        Ok(first + at)
     }
 }

@@ -1,22 +1,21 @@
 //! Checksums of the entries in a memtable (`memtable_protection_bytes_per_key`).
 //!
-//! A checksum over user key, sequence number, type and value is computed from
-//! the batch's bytes, appended to the value that the representation stores,
-//! and taken off and checked whenever an entry is read: by look-ups, iterators
-//! and flushes. So it works with every representation, whose memory accounting
-//! counts it, and costs nothing when it is off.
-//!
-//! The checksum is XXH3 over the value, seeded with XXH3 over the key, seeded
-//! with the tag; the low bytes of it are kept.
+//! A checksum over user key, sequence number, type and value is appended to the
+//! value that the representation stores, and taken off and checked whenever an
+//! entry is read: by look-ups, iterators and flushes. So it works with every
+//! representation, whose memory accounting counts it, and costs nothing when it
+//! is off. It is derived from the checksum that the entry had in its batch, if
+//! that was protected, and computed from the batch's bytes otherwise; the low
+//! bytes of it are kept ([`KvSum::in_memtable`]).
 
 use super::rep::Entry;
 use whitewater_storage::iter::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{SequenceNumber, tag, user_key};
+use whitewater_storage::protection::KvSum;
 use whitewater_storage::{Error, Result};
 
 use std::fmt::Write as _;
 use std::sync::Arc;
-use twox_hash::XxHash3_64;
 
 /// Bytes of a key that messages show.
 const SHOWN: usize = 32;
@@ -42,10 +41,12 @@ impl Protection {
         self.0
     }
 
-    /// Appends the value of `entry` and its checksum to `out`. The checksum
-    /// comes first, from the entry's own bytes: a copy that goes wrong shows.
-    pub fn append(self, entry: &Entry<'_>, out: &mut Vec<u8>) {
-        let sum = checksum(entry.user_key, entry.tag, entry.value).to_le_bytes();
+    /// Appends the value of `entry` and its checksum to `out`: that of `sum`,
+    /// or one of the entry's own bytes. It comes first: a copy that goes wrong
+    /// shows.
+    pub fn append(self, entry: &Entry<'_>, sum: Option<KvSum>, out: &mut Vec<u8>) {
+        let sum = sum.unwrap_or_else(|| KvSum::of(entry.user_key, entry.value));
+        let sum = sum.in_memtable(entry.tag).to_le_bytes();
         out.extend_from_slice(entry.value);
         out.extend_from_slice(&sum[..self.0]);
     }
@@ -56,14 +57,9 @@ impl Protection {
             return Some(stored);
         }
         let (value, sum) = stored.split_at_checked(stored.len().checked_sub(self.0)?)?;
-        (checksum(user_key, tag, value).to_le_bytes()[..self.0] == *sum).then_some(value)
+        let expected = KvSum::of(user_key, value).in_memtable(tag).to_le_bytes();
+        (expected[..self.0] == *sum).then_some(value)
     }
-}
-
-/// The checksum of an entry.
-pub(super) fn checksum(user_key: &[u8], tag: u64, value: &[u8]) -> u64 {
-    let seed = XxHash3_64::oneshot_with_seed(tag, user_key);
-    XxHash3_64::oneshot_with_seed(seed, value)
 }
 
 /// The error for an entry whose checksum does not match.

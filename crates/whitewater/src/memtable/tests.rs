@@ -374,6 +374,51 @@ fn protected_entries_read_as_they_were_written() {
     }
 }
 
+/// What a memtable keeps of an entry is made of the checksum that came with it,
+/// so what had changed by the time of the insert is not read.
+#[test]
+fn entries_that_changed_before_they_came_are_not_read() {
+    use whitewater_storage::protection::KvSum;
+    for (kind, in_place) in KINDS.into_iter().flat_map(|k| [(k, false), (k, true)]) {
+        let options = CfOptions {
+            inplace_update_support: in_place,
+            ..protected(kind, 8)
+        };
+        let memtable = Memtable::new(&options, HOME, 1, 1);
+        let mut seq = 0;
+        let mut add = |ty, key: &[u8], value: &[u8], sum| {
+            seq += 1;
+            let mut inserter = Inserter::new(false);
+            let added = inserter.add_protected(&memtable, ty, (key, value), Some(sum), seq);
+            added.and_then(|()| inserter.finish()).unwrap();
+        };
+        add(ValueType::Value, b"same", b"v", KvSum::of(b"same", b"v"));
+        add(ValueType::Value, b"other", b"v", KvSum::of(b"other", b"w"));
+        add(ValueType::Deletion, b"gone", b"", KvSum::of(b"gond", b""));
+        add(
+            ValueType::Value,
+            b"again",
+            b"v1",
+            KvSum::of(b"again", b"v1"),
+        );
+        add(
+            ValueType::Value,
+            b"again",
+            b"v2",
+            KvSum::of(b"again", b"v3"),
+        );
+        assert_eq!(get(&memtable, b"same").unwrap().unwrap(), b"v"[..]);
+        for key in ["other", "gone", "again"] {
+            let e = get(&memtable, key.as_bytes()).unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::Corruption, "{kind:?} {key}");
+        }
+        let sum = KvSum::of(b"a", b"c");
+        add(ValueType::RangeDeletion, b"a", b"b", sum);
+        let e = memtable.raw_tombstones().unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Corruption, "{kind:?}");
+    }
+}
+
 /// What a flush walks with gives what any iterator gives, both ways and from
 /// anywhere.
 #[test]
@@ -464,7 +509,7 @@ impl Memtable {
             value: b"as it was written",
         };
         let mut stored = Vec::new();
-        self.protection.append(&entry, &mut stored);
+        self.protection.append(&entry, None, &mut stored);
         let stored = flip(&stored, 3);
         assert!(self.rep.insert(Entry {
             value: &stored,

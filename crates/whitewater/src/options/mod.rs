@@ -264,6 +264,8 @@ option_struct! {
         memtable_whole_key_filtering: bool = false, changes live;
         /// Checksum of each entry of a memtable. Bytes: 0 (none), 1, 2, 4 or 8.
         memtable_protection_bytes_per_key: u32 = 0, check protection_bytes, changes live;
+        /// Read each table that was written, and compare.
+        paranoid_file_checks: bool = false, changes live;
         /// Overwrite values in the active memtable instead of adding entries.
         inplace_update_support: bool = false;
         /// Locks that readers and the writer of such values share out.

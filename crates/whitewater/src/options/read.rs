@@ -4,6 +4,7 @@ use crate::db::snapshot::SnapshotGuard;
 use std::sync::Arc;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::sst::{ReadLimits, TableReadOptions};
+use whitewater_storage::{Error, Result};
 
 /// Options of one read.
 #[derive(Clone, Debug)]
@@ -124,4 +125,21 @@ pub(crate) struct WriteSpec {
     pub ignore_missing_column_families: bool,
     /// Expect keys that follow each other in a batch to be near each other.
     pub insert_hint: bool,
+    /// Bytes of a checksum of each entry: 0 or 8.
+    pub protection_bytes_per_key: usize,
+}
+
+/// Whether entries of a batch have checksums, which are of so many bytes.
+///
+/// # Errors
+/// `InvalidArgument` for a size that there is not.
+#[inline]
+pub(crate) fn has_checksums(protection_bytes_per_key: usize) -> Result<bool> {
+    match protection_bytes_per_key {
+        0 => Ok(false),
+        8 => Ok(true),
+        n => Err(Error::invalid(format_args!(
+            "protection_bytes_per_key of a write is {n}: it must be 0 or 8"
+        ))),
+    }
 }

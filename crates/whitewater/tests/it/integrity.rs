@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use whitewater::fs::Fs;
 use whitewater::fs::mem::MemFs;
 use whitewater::{
-    DB, Error, ErrorKind, FileChecksum, IngestExternalFileOptions, Options, SstFileWriter,
+    CommitProtocol, DB, Error, ErrorKind, FileChecksum, IngestExternalFileOptions, IteratorMode,
+    Options, SstFileWriter, WriteBatch, WriteOptions,
 };
 
 fn options(fs: &MemFs, checksum: FileChecksum) -> Options {
@@ -250,4 +251,115 @@ fn a_slow_pass_ends_with_the_database() {
     let e = DB::open(&o, DIR).map(drop).expect_err("no rate");
     assert_eq!(e.kind(), ErrorKind::InvalidArgument);
     assert!(e.to_string().contains("scrub_bytes_per_second"), "{e}");
+}
+
+/// With checksums from the call on, and in memtables made of any of these,
+/// everything is as without.
+#[test]
+fn protected_writes_are_what_was_asked_for() {
+    for (protocol, memtable) in [
+        (CommitProtocol::Ordered, 0),
+        (CommitProtocol::Ordered, 8),
+        (CommitProtocol::Grouped, 4),
+        (CommitProtocol::Pipelined, 0),
+        (CommitProtocol::Unordered, 1),
+    ] {
+        let fs = MemFs::new();
+        let mut o = options(&fs, FileChecksum::None);
+        o.set_commit_protocol(protocol);
+        o.set_memtable_protection_bytes_per_key(memtable);
+        o.set_merge_operator_associative("concat", |_, existing, operands| {
+            let mut all = existing.unwrap_or_default().to_vec();
+            operands.iter().for_each(|more| all.extend_from_slice(more));
+            Some(all)
+        });
+        let db = DB::open(&o, DIR).unwrap();
+        let mut w = WriteOptions::default();
+        w.set_protection_bytes_per_key(8);
+        db.put_opt("a", "1", &w).unwrap();
+        db.put_opt("b", "2", &w).unwrap();
+        db.merge_opt("b", "3", &w).unwrap();
+        db.delete_opt("a", &w).unwrap();
+        let mut batch = WriteBatch::with_protection(100, 8).unwrap();
+        batch.put("c", "4");
+        batch.put("d", "5");
+        batch.merge("c", "6");
+        batch.delete_range("d", "e");
+        batch.put_log_data("note");
+        let mut late = WriteBatch::from_data(batch.data());
+        late.put("f", "7");
+        // With checksums from its beginning, and from the write on.
+        db.write(batch).unwrap();
+        w.disable_wal(true);
+        db.write_opt(late, &w).unwrap();
+        let all = || -> Vec<_> {
+            let entries = db.iterator(IteratorMode::Start).map(Result::unwrap);
+            entries
+                .map(|(k, v)| [&k[..], b"=", &v[..]].concat())
+                .collect()
+        };
+        let expected: [&[u8]; 3] = [b"b=23", b"c=46", b"f=7"];
+        assert_eq!(all(), expected);
+        db.flush().unwrap();
+        assert_eq!(all(), expected);
+    }
+}
+
+#[test]
+fn checksums_of_writes_are_of_eight_bytes_or_none() {
+    let fs = MemFs::new();
+    let db = DB::open(&options(&fs, FileChecksum::None), DIR).unwrap();
+    let mut w = WriteOptions::default();
+    for bytes in [1, 4, 16, usize::MAX] {
+        w.set_protection_bytes_per_key(bytes);
+        let mut batch = WriteBatch::default();
+        batch.put("k", "v");
+        for e in [
+            db.put_opt("k", "v", &w).unwrap_err(),
+            db.write_opt(batch, &w).unwrap_err(),
+            WriteBatch::with_protection(0, bytes).unwrap_err(),
+        ] {
+            assert_eq!(e.kind(), ErrorKind::InvalidArgument);
+            assert!(e.to_string().contains("protection_bytes_per_key"), "{e}");
+        }
+    }
+    assert_eq!(db.get("k").unwrap(), None);
+    w.set_protection_bytes_per_key(0);
+    db.put_opt("k", "v", &w).unwrap();
+    let mut batch = WriteBatch::with_protection(0, 0).unwrap();
+    batch.delete("k");
+    db.write(batch).unwrap();
+    assert_eq!(db.get("k").unwrap(), None);
+}
+
+/// Tables of flushes, compactions and recoveries, with range tombstones alone
+/// and in many tables, are read again; the option can be set late.
+#[test]
+fn tables_are_compared_with_what_was_written() {
+    let fs = MemFs::new();
+    let mut o = options(&fs, FileChecksum::None);
+    o.set_target_file_size_base(20 << 10);
+    let db = DB::open(&o, DIR).unwrap();
+    let delete_range = |from: &str, to: &str| {
+        let mut batch = WriteBatch::default();
+        batch.delete_range(from, to);
+        db.write(batch).unwrap();
+    };
+    db.set_options(&[("paranoid_file_checks", "true")]).unwrap();
+    for round in 0..3_u8 {
+        for i in 0..500_u32 {
+            db.put(format!("key{i:05}"), vec![round + 1; 100]).unwrap();
+        }
+        delete_range("key00100", "key00105");
+        db.flush().unwrap();
+    }
+    delete_range("key00200", "key00300");
+    db.flush().unwrap();
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    assert_eq!(db.iterator(IteratorMode::Start).count(), 395);
+    db.put("late", "value").unwrap();
+    drop(db);
+    o.set_paranoid_file_checks(true);
+    let db = DB::open(&o, DIR).unwrap();
+    assert_eq!(db.iterator(IteratorMode::Start).count(), 396);
 }

@@ -386,6 +386,7 @@ impl<'a> Session<'a> {
         let mut options = WriteOptions::default();
         options.set_sync(sync);
         options.set_memtable_insert_hint_per_batch(batch.len() % 2 == 0);
+        options.set_protection_bytes_per_key(if batch.len() % 3 == 0 { 8 } else { 0 });
         said("write", self.db.write_opt(batch, &options))
     }
 

@@ -261,6 +261,23 @@ impl Options {
         self.cf.memtable_protection_bytes_per_key = bytes;
     }
 
+    /// Whether each table that a flush, a compaction or a recovery has written
+    /// is read again from its file, and compared with the entries that were to
+    /// be written. One that differs is not used: the flush or compaction fails
+    /// with `Corruption`, and nothing is lost. Doubles the reading and part of
+    /// the work of these jobs. Default false; can change at run time, and holds
+    /// for the next job then. Its text form is RocksDB's
+    /// `paranoid_file_checks`. Together with
+    /// [`WriteOptions::set_protection_bytes_per_key`] and
+    /// [`set_memtable_protection_bytes_per_key`], an entry is compared with what
+    /// was asked for on all its way from the call that wrote it into a table.
+    ///
+    /// [`WriteOptions::set_protection_bytes_per_key`]: crate::WriteOptions::set_protection_bytes_per_key
+    /// [`set_memtable_protection_bytes_per_key`]: Self::set_memtable_protection_bytes_per_key
+    pub fn set_paranoid_file_checks(&mut self, on: bool) {
+        self.cf.paranoid_file_checks = on;
+    }
+
     /// Whether a put overwrites the value of its key in the active memtable, if
     /// the newest entry of the key there is a value that is not shorter,
     /// instead of adding an entry. For keys that are put again and again:

@@ -478,6 +478,9 @@ mod tests {
             ("memtable_protection_bytes_per_key", "4", |o| {
                 o.set_memtable_protection_bytes_per_key(4);
             }),
+            ("paranoid_file_checks", "true", |o| {
+                o.set_paranoid_file_checks(true);
+            }),
             ("inplace_update_support", "true", |o| {
                 o.set_inplace_update_support(true)
             }),

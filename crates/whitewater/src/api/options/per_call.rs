@@ -310,6 +310,22 @@ impl WriteOptions {
     pub fn set_memtable_insert_hint_per_batch(&mut self, v: bool) {
         self.spec.insert_hint = v;
     }
+
+    /// Bytes of a checksum that each entry gets as the write begins: 0 (none)
+    /// or 8; writes with others fail with `InvalidArgument`. The entries are
+    /// compared with it before anything of the write is done, after it has
+    /// waited; one that differs fails the write with `Corruption`. Where
+    /// memtables have checksums, too
+    /// ([`set_memtable_protection_bytes_per_key`]), theirs are made of these,
+    /// so that what is read and what is flushed is known to be what was
+    /// written. A batch may have checksums from its beginning
+    /// ([`WriteBatchWithTransaction::with_protection`]). Default 0.
+    ///
+    /// [`set_memtable_protection_bytes_per_key`]: crate::Options::set_memtable_protection_bytes_per_key
+    /// [`WriteBatchWithTransaction::with_protection`]: crate::WriteBatchWithTransaction::with_protection
+    pub fn set_protection_bytes_per_key(&mut self, bytes: usize) {
+        self.spec.protection_bytes_per_key = bytes;
+    }
 }
 
 /// Options of flushes.

@@ -170,7 +170,6 @@ pub(super) const FAMILY_ANYWAY: &[(&str, &str)] = &[
     ("memtable_max_range_deletions", "0"),
     ("memtable_op_scan_flush_trigger", "0"),
     ("memtable_veirfy_per_key_checksum_on_seek", "false"),
-    ("paranoid_file_checks", "false"),
     ("paranoid_memory_checks", "false"),
     ("persist_user_defined_timestamps", "true"),
     ("preclude_last_level_data_seconds", "0"),

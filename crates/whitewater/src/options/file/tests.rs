@@ -21,6 +21,7 @@ fn what_is_printed_is_read() {
         write_buffer_size: 1 << 20,
         memtable: crate::memtable::MemtableKind::Art,
         memtable_protection_bytes_per_key: 4,
+        paranoid_file_checks: true,
         prefix_extractor: Some(PrefixExtractor::Capped(7)),
         compression_per_level: vec![CompressionType::None, CompressionType::Zstd],
         compression_opts: CompressionOptions {

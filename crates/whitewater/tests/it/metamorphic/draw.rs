@@ -254,6 +254,7 @@ fn memory(o: &mut Options, draw: &mut Draw<'_>, nature: &Nature) -> Option<usize
     o.set_memtable_prefix_bloom_ratio(draw.one("memtable_bloom", &[0.0, 0.02, 0.2]));
     o.set_memtable_whole_key_filtering(draw.flag("memtable_whole_key_filtering"));
     o.set_memtable_protection_bytes_per_key(draw.one("memtable_protection", &[0, 1, 8]));
+    o.set_paranoid_file_checks(draw.flag("paranoid_file_checks"));
     prefix
 }
 
