@@ -59,7 +59,7 @@ const VALUES: &str = "\
     skip_list_lookahead=0 slow_usecs statistics_string= stats_history_buffer_size \
     thread_status_per_interval=0 trace_file= trace_replay_fast_forward trace_replay_threads \
     transaction_lock_timeout transaction_sets transaction_sleep=0 truth_db \
-    user_timestamp_size=0 write_batch_protection_bytes_per_key=0 flagfile fromenv tryfromenv \
+    user_timestamp_size=0 flagfile fromenv tryfromenv \
     undefok";
 
 /// Benchmarks that RocksDB's db_bench has and the API gives no means for, and

@@ -29,7 +29,7 @@ macro_rules! engine_binding {
                 SnapshotWithThreadMode, SstFileWriter, WriteBatch, WriteOptions,
             };
 
-            use crate::bench::binding::options::$module::options;
+            use crate::bench::binding::options::$module::{options, set_write};
             use crate::bench::engine::{
                 Batch, Bounds, Cursor, Engine, External, Failure, Result, Snapshot,
             };
@@ -188,6 +188,7 @@ macro_rules! engine_binding {
                     mode.set_sync(sync);
                     mode.disable_wal(flags.disable_wal);
                     mode.set_memtable_insert_hint_per_batch(flags.memtable_insert_hint_per_batch);
+                    set_write(&mut mode, flags);
                     mode
                 }
 

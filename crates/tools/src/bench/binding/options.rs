@@ -71,8 +71,8 @@ fn text_of(flags: &Flags) -> String {
 const FIFO: i32 = 2;
 
 /// Makes a module with a function `options` over one of the crates. What only
-/// one engine has is done by `own`: its `from_file`, and its `set`, which comes
-/// last.
+/// one engine has is done by `own`: its `from_file`, its `set`, which comes
+/// last, and its `set_write`.
 macro_rules! options_binding {
     ($module:ident, $package:ident, $own:path) => {
         #[doc = concat!("Options of the crate `", stringify!($package), "`.")]
@@ -90,6 +90,7 @@ macro_rules! options_binding {
             use crate::bench::levels::{self, $module as own_levels};
             use crate::bench::{merge, order};
             use $own as own;
+            pub use self::own::set_write;
 
             /// The options that the flags ask for.
             ///

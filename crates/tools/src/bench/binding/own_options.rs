@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use whitewater::{Cache, DEFAULT_COLUMN_FAMILY_NAME, Env, Options};
+use whitewater::{Cache, DEFAULT_COLUMN_FAMILY_NAME, Env, Options, WriteOptions};
 
 use crate::bench::engine::{Failure, Result};
 use crate::bench::flags::Flags;
@@ -32,6 +32,11 @@ fn read(file: &Path, cache: Option<&Cache>) -> Result<Options> {
         .find(|family| family.name() == DEFAULT_COLUMN_FAMILY_NAME);
     let mut family = family.ok_or_else(|| Failure("it has no default column family".into()))?;
     Ok(family.options_mut().clone())
+}
+
+/// Options of writes that only this engine has.
+pub fn set_write(options: &mut WriteOptions, flags: &Flags) {
+    options.set_protection_bytes_per_key(flags.write_batch_protection_bytes_per_key as usize);
 }
 
 /// Options that only this engine has.

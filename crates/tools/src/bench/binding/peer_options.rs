@@ -1,6 +1,6 @@
 //! What is different with RocksDB, as its crate offers it.
 
-use rocksdb::{Cache, Options};
+use rocksdb::{Cache, Options, WriteOptions};
 use whitewater::{CommitProtocol, MemtableFactory};
 
 use crate::bench::engine::{Failure, Result};
@@ -9,6 +9,7 @@ use crate::bench::flags::Flags;
 /// Flags whose options the crate cannot set.
 const LACKING: &[&str] = &[
     "memtable_protection_bytes_per_key",
+    "write_batch_protection_bytes_per_key",
     "delayed_write_rate",
     "max_write_batch_group_size_bytes",
     "write_thread_max_yield_usec",
@@ -29,6 +30,9 @@ fn lacks(name: &str) -> Failure {
 pub fn from_file(_file: &str, _cache: Option<&Cache>) -> Result<Options> {
     Err(lacks("options_file"))
 }
+
+/// Nothing: [`set`] refuses what its crate cannot set.
+pub fn set_write(_options: &mut WriteOptions, _flags: &Flags) {}
 
 /// The peer has the memtable asked for where it knows it, else its skip list,
 /// and the commit protocol; its default for one it does not know.

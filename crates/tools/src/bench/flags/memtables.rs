@@ -20,6 +20,7 @@ macro_rules! memtables {
                 memtable_bloom_size_ratio: f64 = 0.0, "Share of a memtable for a Bloom filter, up to 0.25; 0: none.";
                 memtable_whole_key_filtering: bool = false, "Put whole keys into the memtable's Bloom filter.";
                 memtable_protection_bytes_per_key: i32 = 0, "Bytes of the checksum of each memtable entry: 0 (none), 1, 2, 4 or 8.";
+                write_batch_protection_bytes_per_key: u64 = 0u64, "Bytes of the checksum of each operation of a write, from the call on: 0 (none) or 8.";
                 inplace_update_support: bool = false, "Overwrite values in the active memtable; needs --allow_concurrent_memtable_write=false.";
                 inplace_update_num_locks: u64 = 10_000u64, "Locks of the values that are overwritten in a memtable.";
                 max_successive_merges: i32 = 0, "Merge operands of a key on each other in a memtable on which the next is stored as a value; 0: no limit.";

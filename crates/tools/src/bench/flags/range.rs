@@ -28,6 +28,7 @@ const BESIDE_A_FILE: &[&str] = &[
     "prefix_size",
     "keys_per_prefix",
     "memtable_insert_hint_per_batch",
+    "write_batch_protection_bytes_per_key",
 ];
 /// Flags of other sections that set options of the database.
 const MORE_OPTIONS: &[&str] = &[
