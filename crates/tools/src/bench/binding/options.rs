@@ -84,13 +84,13 @@ macro_rules! options_binding {
                 WriteBufferManager,
             };
 
+            pub use self::own::set_write;
             use super::{FIFO, text_of};
             use crate::bench::engine::Result;
             use crate::bench::flags::{CacheKind, Compression, Flags, MergeOperator};
             use crate::bench::levels::{self, $module as own_levels};
             use crate::bench::{merge, order};
             use $own as own;
-            pub use self::own::set_write;
 
             /// The options that the flags ask for.
             ///

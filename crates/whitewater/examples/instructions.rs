@@ -1,0 +1,100 @@
+//! One operation, many times, for `scripts/instructions` to count what it takes.
+//!
+//! Single-threaded, with keys in a fixed order, so that the same number of
+//! operations takes the same number of instructions but for a few.
+
+use std::env::args;
+use std::hint::black_box;
+use std::path::Path;
+use std::process::ExitCode;
+use whitewater::{DB, Error, Options, WriteBatch};
+
+/// Entries that there are to read, and keys that are written.
+const KEYS: u64 = 10_000;
+/// Operations of a batch.
+const BATCH: u64 = 8;
+
+/// Keys in an order without neighbours.
+fn key(i: u64) -> [u8; 16] {
+    let mut key = *b"0000000000000000";
+    key[8..].copy_from_slice(&(i * 7_919 % KEYS).to_be_bytes());
+    key
+}
+
+fn put(db: &DB, n: u64) -> Result<(), Error> {
+    (0..n).try_for_each(|i| db.put(key(i), [7; 100]))
+}
+
+fn write(db: &DB, n: u64) -> Result<(), Error> {
+    for i in 0..n / BATCH {
+        let mut batch = WriteBatch::default();
+        for j in 0..BATCH {
+            batch.put(key(i * BATCH + j), [7; 100]);
+        }
+        db.write(batch)?;
+    }
+    Ok(())
+}
+
+fn get(db: &DB, n: u64) -> Result<(), Error> {
+    for i in 0..n {
+        let value = black_box(db.get_pinned(key(i))?);
+        assert!(value.is_some_and(|value| value.len() == 100), "key {i}");
+    }
+    Ok(())
+}
+
+fn next(db: &DB, n: u64) -> Result<(), Error> {
+    let mut seen = 0;
+    while seen < n {
+        let mut it = db.raw_iterator();
+        it.seek_to_first();
+        while it.valid() && seen < n {
+            black_box((it.key(), it.value()));
+            it.next();
+            seen += 1;
+        }
+        it.status()?;
+    }
+    Ok(())
+}
+
+fn run(dir: &Path, operation: &str, n: u64) -> Result<bool, Error> {
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    // Nothing happens beside the operations.
+    options.set_write_buffer_size(256 << 20);
+    let db = DB::open(&options, dir)?;
+    put(&db, KEYS)?;
+    if matches!(operation, "get" | "next") {
+        db.flush()?;
+        get(&db, KEYS)?; // the block cache holds it all
+    }
+    match operation {
+        "put" => put(&db, n)?,
+        "write" => write(&db, n)?,
+        "get" | "get-memtable" => get(&db, n)?,
+        "next" => next(&db, n)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = args().skip(1).collect();
+    if let [operation, n] = &arguments[..]
+        && let Ok(n) = n.parse()
+    {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        match run(dir.path(), operation, n) {
+            Ok(true) => return ExitCode::SUCCESS,
+            Ok(false) => {}
+            Err(e) => {
+                eprintln!("{e}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    eprintln!("usage: instructions put|write|get|get-memtable|next N");
+    ExitCode::from(2)
+}
