@@ -7,7 +7,7 @@ use std::env::args;
 use std::hint::black_box;
 use std::path::Path;
 use std::process::ExitCode;
-use whitewater::{DB, Error, Options, WriteBatch};
+use whitewater::{DB, Error, Options, WriteBatch, WriteOptions};
 
 /// Entries that there are to read, and keys that are written.
 const KEYS: u64 = 10_000;
@@ -21,8 +21,10 @@ fn key(i: u64) -> [u8; 16] {
     key
 }
 
-fn put(db: &DB, n: u64) -> Result<(), Error> {
-    (0..n).try_for_each(|i| db.put(key(i), [7; 100]))
+fn put(db: &DB, n: u64, protection: usize) -> Result<(), Error> {
+    let mut options = WriteOptions::default();
+    options.set_protection_bytes_per_key(protection);
+    (0..n).try_for_each(|i| db.put_opt(key(i), [7; 100], &options))
 }
 
 fn write(db: &DB, n: u64) -> Result<(), Error> {
@@ -65,13 +67,14 @@ fn run(dir: &Path, operation: &str, n: u64) -> Result<bool, Error> {
     // Nothing happens beside the operations.
     options.set_write_buffer_size(256 << 20);
     let db = DB::open(&options, dir)?;
-    put(&db, KEYS)?;
+    put(&db, KEYS, 0)?;
     if matches!(operation, "get" | "next") {
         db.flush()?;
         get(&db, KEYS)?; // the block cache holds it all
     }
     match operation {
-        "put" => put(&db, n)?,
+        "put" => put(&db, n, 0)?,
+        "put-protected" => put(&db, n, 8)?,
         "write" => write(&db, n)?,
         "get" | "get-memtable" => get(&db, n)?,
         "next" => next(&db, n)?,
@@ -95,6 +98,6 @@ fn main() -> ExitCode {
             }
         }
     }
-    eprintln!("usage: instructions put|write|get|get-memtable|next N");
+    eprintln!("usage: instructions put|put-protected|write|get|get-memtable|next N");
     ExitCode::from(2)
 }
