@@ -465,6 +465,8 @@ impl Engine {
         first: SequenceNumber,
     ) -> Result<()> {
         let _timer = self.step(Step::Insert);
+        // It may have waited for long, and was logged meanwhile.
+        request.batch.verify()?;
         if request.disable_wal && !self.unlogged.load(Ordering::Relaxed) {
             self.unlogged.store(true, Ordering::Relaxed);
         }

@@ -313,8 +313,9 @@ impl WriteOptions {
 
     /// Bytes of a checksum that each entry gets as the write begins: 0 (none)
     /// or 8; writes with others fail with `InvalidArgument`. The entries are
-    /// compared with it before anything of the write is done, after it has
-    /// waited; one that differs fails the write with `Corruption`. Where
+    /// compared with it before anything of the write is done, and again when
+    /// they were logged; one that differs fails the write with `Corruption`,
+    /// the second time all later ones, too. Where
     /// memtables have checksums, too
     /// ([`set_memtable_protection_bytes_per_key`]), theirs are made of these,
     /// so that what is read and what is flushed is known to be what was

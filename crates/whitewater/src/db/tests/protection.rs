@@ -2,6 +2,7 @@
 
 use crate::db::history::Stamped;
 use crate::options::read::WriteSpec;
+use crate::write::{CommitEnv, WriteRequest};
 use crate::{CommitProtocol, DB, IteratorMode, Options};
 use std::sync::Arc;
 use whitewater_storage::ErrorKind;
@@ -73,4 +74,28 @@ fn a_batch_that_changed_is_refused() {
             assert_eq!(db.get("old").unwrap(), None);
         }
     }
+}
+
+/// One that changes while it waits, or while it is logged, is not inserted.
+#[test]
+fn a_batch_that_changed_late_is_not_inserted() {
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.set_fs(Arc::new(MemFs::new()));
+    let db = DB::open(&options, "/db").unwrap();
+    let mut damaged = batch();
+    *damaged.bytes_mut().last_mut().unwrap() ^= 1;
+    let request = WriteRequest {
+        batch: damaged,
+        sync: false,
+        disable_wal: false,
+        insert_hint: false,
+        in_order: false,
+    };
+    let engine = db.engine();
+    let generation = engine.generation.load();
+    let e = engine.apply(&generation, &request, None, 1).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Corruption, "{e}");
+    let memtable = engine.state.lock().cfs[&0].mem.clone();
+    assert_eq!(memtable.num_entries(), 0);
 }
