@@ -19,12 +19,14 @@ use whitewater::fs::mem::MemFs;
 use whitewater_concurrent::system;
 
 use super::args::Args;
-use super::chronicle::{Chronicle, Record, check_prefix};
+use super::chronicle::{Chronicle, Record, check_prefix, passing_after};
 use super::draw::Drawn;
 use super::journal::Outcome;
-use super::model::{Expected, Shape, Slot, Version};
+use super::model::Expected;
+use super::passing::Passing;
 use super::script;
 use super::simulate;
+use super::slot::{Shape, Slot, Version};
 use super::store;
 use super::worker::{Site, Stop, Worker, together};
 
@@ -74,7 +76,8 @@ fn live(
     let fs = simulate::watched(&from.memory);
     let db = store::open(dir, Arc::clone(&fs), drawn, shape);
     let db = db.map_err(|e| format!("opening: {e}"))?;
-    let chronicle = Chronicle::new(shape.threads);
+    let chronicle = Chronicle::new(shape);
+    let passing = Passing::new(shape, &from.content, *next);
     // Set when threads are to end; they get to see it in time.
     let over = AtomicBool::new(false);
     let site = Site {
@@ -83,6 +86,7 @@ fn live(
         fs,
         drawn,
         shape,
+        passing: &passing,
         journal: &chronicle,
         faulty: false,
         // They are durable at once, and not so the writes before them.
@@ -120,7 +124,8 @@ fn live(
         cuts
     };
     let (versions, cuts) = together(shape.threads, work, cut)?;
-    *next = versions.into_iter().max().unwrap_or(first);
+    let (_, highest) = passing.outcome();
+    *next = versions.into_iter().fold(highest, Version::max);
     Ok(cuts?.pop().expect("there are cuts"))
 }
 
@@ -153,8 +158,8 @@ impl Cut {
         let fs = simulate::watched(&self.memory);
         let db = store::open(Path::new(store::DIR), fs, &drawn, shape);
         let db = db.map_err(|e| fail(e.to_string()))?;
-        let content = store::content(&db, shape, &store::total, &|_| true)
-            .map_err(|e| fail(e.to_string()))?;
+        let expected = passing_after(&self.records, shape, &from.content, self.before);
+        let content = store::everything(&db, shape, &expected).map_err(|e| fail(e.to_string()))?;
         let survives = match self.keep == 1.0 {
             // Only the process has died.
             true => |outcome| outcome != Outcome::Failed,

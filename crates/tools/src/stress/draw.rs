@@ -13,7 +13,7 @@ use rand::{Rng, SeedableRng};
 use whitewater::fs::Fs;
 use whitewater::{CommitProtocol, Error, MemtableFactory, Options};
 
-use super::model::Shape;
+use super::slot::Shape;
 
 /// A name, and values to choose from, first the one that is not spoken of. What is
 /// first in [`FAMILY`] and is not the default either is in [`SMALL`].
@@ -262,6 +262,7 @@ pub fn shape(seed: u64, threads: u32) -> Shape {
     let mut rng = StdRng::seed_from_u64(seed ^ 0x5a5a);
     Shape {
         families: rng.random_range(1..=4),
+        passing: rng.random_range(0..=2),
         keys: *[200, 1000, 4000].choose(&mut rng).expect("some"),
         threads,
         max_value: *[200, 2000, 40_000].choose(&mut rng).expect("some"),

@@ -18,9 +18,11 @@ use whitewater::fs::mem::MemFs;
 use super::args::Args;
 use super::draw::Drawn;
 use super::journal::Nobody;
-use super::model::{Expected, Shape, Slot, Version};
+use super::model::Expected;
+use super::passing::Passing;
 use super::script;
 use super::simulate;
+use super::slot::{Shape, Slot, Version};
 use super::store::{self, Db};
 use super::worker::{Legacy, Site, Stop, Worker, together};
 
@@ -81,15 +83,17 @@ impl Life {
             add(&faults, &rules);
         }
         let seed = rng.random();
-        let left = self.work(args, &db, &faults, drawn, seed)?;
+        let passing = Passing::new(self.shape, &self.content, self.next);
+        let left = self.work(args, &db, &passing, &faults, drawn, seed)?;
         let injected = faults.injected().len() as u64;
         // The process dies; with it what only it had.
         self.memory = self.memory.after_kill();
         drop(db);
-        let mut expected = Expected::default();
+        let (mut expected, highest) = passing.outcome();
+        self.next = self.next.max(highest);
         for (thread, legacy) in (0..).zip(&left) {
             let shape = self.shape;
-            expected.merge(&legacy.mine, |slot| shape.owner(slot) == thread);
+            expected.merge(&legacy.mine, |slot| shape.is_of(thread, slot));
             self.next = self.next.max(legacy.next);
         }
         let db = store::open(
@@ -131,6 +135,7 @@ impl Life {
         &self,
         args: &Args,
         db: &Db,
+        passing: &Passing,
         faults: &FaultFs,
         drawn: &Drawn,
         seed: u64,
@@ -141,6 +146,7 @@ impl Life {
             fs: Arc::new(faults.clone()),
             drawn,
             shape: self.shape,
+            passing,
             journal: &Nobody,
             faulty,
             ingests: true,

@@ -17,6 +17,8 @@ const ATOMIC: usize = 4096;
 pub enum Outcome {
     /// It failed: it may be there after the next opening, or not.
     Failed,
+    /// It was refused: a column family was gone. Nothing of it is there.
+    Refused,
     /// It was acknowledged: it survives the process.
     Acked,
     /// It was acknowledged as synced: it survives the machine, with all that was
@@ -43,6 +45,7 @@ impl fmt::Display for Entry {
                 changes.iter().try_for_each(|change| write!(f, " {change}"))
             }
             Entry::End(thread, Outcome::Failed) => write!(f, "failed {thread}"),
+            Entry::End(thread, Outcome::Refused) => write!(f, "refused {thread}"),
             Entry::End(thread, Outcome::Acked) => write!(f, "acked {thread}"),
             Entry::End(thread, Outcome::Synced) => write!(f, "synced {thread}"),
             Entry::Wrong(what) => write!(f, "wrong {}", what.replace('\n', "; ")),
@@ -63,6 +66,7 @@ impl FromStr for Entry {
                 Entry::Begin(thread, words.map(str::parse).collect::<Result<_, _>>()?)
             }
             "failed" => Entry::End(number(rest)?, Outcome::Failed),
+            "refused" => Entry::End(number(rest)?, Outcome::Refused),
             "acked" => Entry::End(number(rest)?, Outcome::Acked),
             "synced" => Entry::End(number(rest)?, Outcome::Synced),
             "wrong" => Entry::Wrong(rest.to_owned()),
@@ -109,7 +113,7 @@ impl Journal for Nobody {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::Slot;
+    use super::super::slot::Slot;
     use super::*;
 
     #[test]
@@ -122,6 +126,7 @@ mod tests {
             Entry::Begin(3, vec![change(7, None), change(8, Some(9))]),
             Entry::Begin(0, Vec::new()),
             Entry::End(2, Outcome::Failed),
+            Entry::End(2, Outcome::Refused),
             Entry::End(2, Outcome::Acked),
             Entry::End(2, Outcome::Synced),
             Entry::Wrong("one two".to_owned()),

@@ -21,7 +21,9 @@ use whitewater::fs::os::OsFs;
 use super::args::Args;
 use super::draw::{self, Drawn};
 use super::journal::{Entry, Journal, Outcome, Pipe};
-use super::model::{Change, Expected, Shape, Slot, Torn, Version};
+use super::model::{Change, Expected, Torn};
+use super::passing::Passing;
+use super::slot::{Shape, Slot, Version};
 use super::store;
 use super::worker::{Site, Stop, Worker};
 
@@ -51,6 +53,7 @@ impl Keeper {
                 let changes = self.pending.remove(&thread).unwrap_or_default();
                 match outcome {
                     Outcome::Failed => self.expected.doubt(&changes),
+                    Outcome::Refused => {}
                     Outcome::Acked | Outcome::Synced => {
                         self.expected.apply(&changes);
                         self.acked += 1;
@@ -248,18 +251,22 @@ fn begin(args: &Args, dir: &Path, round: u64) -> Result<(), String> {
     }
     let mut known = Expected::default();
     known.apply(&changes);
+    let content = changes.iter().filter_map(|c| Some((c.slot, c.held?)));
+    let content = content.collect();
 
     let shape: Shape = draw::shape(args.seed.wrapping_add(round / ROUNDS), args.threads);
     let drawn = Drawn::new(seed(args, round));
     let db_dir = dir.join("db");
     let db = store::open(&db_dir, Arc::new(OsFs), &drawn, shape);
     let db = db.map_err(|e| format!("opening with {drawn}: {e}"))?;
+    let passing = Passing::new(shape, &content, next);
     let site = Site {
         db: &db,
         dir: &db_dir,
         fs: Arc::new(OsFs),
         drawn: &drawn,
         shape,
+        passing: &passing,
         journal: &Pipe,
         faulty: false,
         ingests: true,

@@ -11,7 +11,7 @@ use whitewater::fs::mem::MemFs;
 
 use super::args::Args;
 use super::draw;
-use super::model::Shape;
+use super::slot::Shape;
 
 /// Whether `args` asks for what there is.
 ///

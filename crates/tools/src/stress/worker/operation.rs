@@ -36,11 +36,13 @@ pub enum Operation {
     Resume,
     /// Makes a checkpoint, and compares it.
     Checkpoint,
+    /// Creates a column family, or drops it.
+    Family,
 }
 
 /// How often each is done, of a thousand times.
-const SHARES: [(Operation, u32); 15] = [
-    (Operation::Write, 450),
+const SHARES: [(Operation, u32); 16] = [
+    (Operation::Write, 445),
     (Operation::Batch, 150),
     (Operation::DeleteRange, 20),
     (Operation::Ingest, 5),
@@ -55,6 +57,7 @@ const SHARES: [(Operation, u32); 15] = [
     (Operation::SetOptions, 5),
     (Operation::Resume, 1),
     (Operation::Checkpoint, 1),
+    (Operation::Family, 5),
 ];
 
 impl Operation {

@@ -3,19 +3,19 @@
 use rand::Rng;
 use whitewater::ReadOptions;
 
-use super::super::model::Slot;
+use super::super::slot::Slot;
 use super::super::store::{self, total};
-use super::Worker;
+use super::{Moment, Worker};
 
 /// Most snapshots that a thread holds.
 const SNAPSHOTS: usize = 3;
 
 impl Worker<'_> {
     /// Whether `slot` may hold what was read of it.
-    fn judge(&self, slot: Slot, read: Option<&[u8]>, how: &str) -> Result<(), String> {
+    pub(super) fn judge(&self, slot: Slot, read: Option<&[u8]>, how: &str) -> Result<(), String> {
         let shape = self.site.shape;
         let held = read.map(|bytes| shape.version(slot, bytes)).transpose()?;
-        if shape.owner(slot) == self.thread && !self.mine.allows(slot, held) {
+        if shape.is_of(self.thread, slot) && !self.mine.allows(slot, held) {
             let may = self.mine.of(slot);
             return Err(format!("{slot}: {how} found {held:?} instead of {may:?}"));
         }
@@ -26,7 +26,7 @@ impl Worker<'_> {
         let slot = match self.rng.random_bool(0.7) {
             true => self.slot(),
             false => Slot {
-                family: self.rng.random_range(0..self.site.shape.families),
+                family: self.family().number,
                 key: self.rng.random_range(0..self.site.shape.keys),
             },
         };
@@ -103,16 +103,24 @@ impl Worker<'_> {
 
     pub(super) fn take_snapshot(&mut self) {
         if self.snapshots.len() < SNAPSHOTS {
-            let snapshot = self.site.db.snapshot();
-            self.snapshots.push_back((snapshot, self.mine.clone()));
+            self.snapshots.push_back(Moment {
+                snapshot: self.site.db.snapshot(),
+                mine: self.mine.clone(),
+                families: self.families.clone(),
+            });
         }
     }
 
     /// The oldest snapshot shows what held when it was taken.
     pub(super) fn check_snapshot(&mut self) -> Result<(), String> {
-        let Some((snapshot, then)) = self.snapshots.pop_front() else {
+        let Some(moment) = self.snapshots.pop_front() else {
             return Ok(());
         };
+        let Moment {
+            snapshot,
+            mine,
+            families,
+        } = moment;
         let read = || -> ReadOptions {
             let mut o = total();
             o.set_snapshot(&snapshot);
@@ -120,10 +128,10 @@ impl Worker<'_> {
         };
         // Others' writes may still come to it where the protocol says so.
         let (shape, strict) = (self.site.shape, self.site.drawn.is_strict());
-        let counts = |slot| strict || shape.owner(slot) == self.thread;
-        let content = store::content(self.site.db, shape, &read, &counts);
-        let now = std::mem::replace(&mut self.mine, then);
-        let compared = self.compare(content, "snapshot");
+        let counts = |slot| strict || shape.is_of(self.thread, slot);
+        let content = store::content(self.site.db, shape, &families, &read, &counts);
+        let now = std::mem::replace(&mut self.mine, mine);
+        let compared = self.compare(content, &families, "snapshot");
         self.mine = now;
         compared
     }

@@ -7,8 +7,9 @@ use rand::seq::IndexedRandom;
 use whitewater::{Error, IngestExternalFileOptions, SstFileWriter, WriteBatch, WriteOptions};
 
 use super::super::journal::{Entry, Outcome};
-use super::super::model::{Change, Slot, Torn, Version};
+use super::super::model::{Change, Torn};
 use super::super::script;
+use super::super::slot::{Slot, Version};
 use super::{Stop, Worker};
 
 /// Most changes of one write.
@@ -80,20 +81,24 @@ impl Worker<'_> {
             torn.forget(&changes);
         }
         let made = make(self, &changes);
-        match &made {
-            Ok(()) => self.mine.apply(&changes),
+        let is_gone = |e| changes.iter().any(|c| self.is_gone(c.slot.family, e));
+        let outcome = match &made {
+            Ok(()) if sync => Outcome::Synced,
+            Ok(()) => Outcome::Acked,
+            Err(e) if !self.site.faulty && is_gone(e) => Outcome::Refused,
+            Err(_) if self.site.faulty => Outcome::Failed,
+            Err(e) => return Err(Stop::Wrong(format!("write of {changes:?}: {e}"))),
+        };
+        match outcome {
+            Outcome::Synced | Outcome::Acked => self.mine.apply(&changes),
+            Outcome::Refused => {}
             // What is not visible may still come back with the next opening.
-            Err(_) if self.site.faulty => {
+            Outcome::Failed => {
                 self.torn.push(Torn::new(&self.mine, &changes));
                 self.mine.doubt(&changes);
             }
-            Err(e) => return Err(Stop::Wrong(format!("write of {changes:?}: {e}"))),
         }
-        let outcome = match (made, sync) {
-            (Err(_), _) => Outcome::Failed,
-            (Ok(()), false) => Outcome::Acked,
-            (Ok(()), true) => Outcome::Synced,
-        };
+        self.last = changes;
         script::tell(|| Entry::End(self.thread, outcome).to_string());
         put(Entry::End(self.thread, outcome))
     }
@@ -182,7 +187,7 @@ impl Worker<'_> {
         let to = from.key + self.rng.random_range(1..=MOST as u32);
         let keys = from.key..to.min(shape.keys);
         let row = keys.map(|key| Slot { key, ..from });
-        row.take_while(|&slot| shape.owner(slot) == self.thread)
+        row.take_while(|&slot| shape.is_of(self.thread, slot))
             .collect()
     }
 
