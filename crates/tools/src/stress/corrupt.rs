@@ -130,7 +130,7 @@ impl Filled {
             .iter()
             .flat_map(|f| shape.slots(f.number).map(move |slot| (f, slot)))
         {
-            let Ok(found) = db.get_cf(&family.handle, slot.bytes()) else {
+            let Ok(found) = db.get_cf(&family.handle, shape.key(slot)) else {
                 continue;
             };
             let found = found.map(|v| shape.version(slot, &v)).transpose()?;

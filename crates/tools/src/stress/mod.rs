@@ -8,7 +8,7 @@
 //! * [`simulate`]: the second and third with threads that a seed schedules
 //!
 //! Beneath them: [`args`] (the command line), [`draw`] (options by chance), [`slot`]
-//! (keys and values), [`model`] (what is known of them), [`passing`] (column families
+//! (keys and values), [`order`] (of keys), [`model`] (what is known of them), [`passing`] (column families
 //! that come and go), [`worker`] (what a thread does), [`journal`] (who is told of it), [`chronicle`] (prefixes of it), [`store`]
 //! (opening, and reading everything), [`script`] and [`shrink`] (what is told of a
 //! failure), [`watch`] (hangs).
@@ -23,6 +23,7 @@ pub mod journal;
 pub mod kill;
 pub mod load;
 pub mod model;
+pub mod order;
 pub mod passing;
 pub mod script;
 pub mod shrink;

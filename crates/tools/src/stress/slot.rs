@@ -12,6 +12,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::order::Order;
+
 /// Numbers the values of a slot: each write takes a new one.
 pub type Version = u32;
 
@@ -25,7 +27,10 @@ const VALUE_HEADER: usize = 12;
 const PASSING: u32 = 16;
 
 /// Most names of such.
-const NAMES: u32 = 2;
+pub const NAMES: u32 = 2;
+
+/// Most column families that stay.
+pub const LASTING: u32 = 4;
 
 /// The column family of slots that say which of those is there.
 const PRESENCE: u32 = u32::MAX;
@@ -37,6 +42,8 @@ pub struct Shape {
     pub families: u32,
     /// Names of column families that come and go.
     pub passing: u32,
+    /// The orders of the former, then of the latter.
+    pub orders: [Order; (LASTING + NAMES) as usize],
     /// Keys of each.
     pub keys: u32,
     /// Threads that write.
@@ -86,6 +93,31 @@ impl Shape {
     pub fn family_of(bytes: &[u8]) -> Option<u32> {
         let number = bytes.get(8..)?.first_chunk()?;
         Some(u32::from_le_bytes(*number))
+    }
+
+    /// How a column family orders its keys.
+    pub fn order(&self, family: u32) -> Order {
+        let at = match family {
+            PASSING.. => LASTING + (family - PASSING) % NAMES,
+            n => n,
+        };
+        self.orders[at as usize]
+    }
+
+    /// The key of `slot` as the database has it.
+    pub fn key(&self, slot: Slot) -> Vec<u8> {
+        self.order(slot.family).key(slot.key)
+    }
+
+    /// The slot of a key that a database has.
+    ///
+    /// # Errors
+    /// Bytes that are no key.
+    pub fn slot(&self, family: u32, bytes: &[u8]) -> Result<Slot, String> {
+        match self.order(family).number(bytes) {
+            Some(key) => Ok(Slot { family, key }),
+            None => Err(format!("family {family}: no key: {bytes:02x?}")),
+        }
     }
 
     /// A value of `slot`.
@@ -172,25 +204,6 @@ impl Slot {
             _ => true,
         }
     }
-
-    /// The key as the database has it. In the order of the numbers.
-    pub fn bytes(self) -> Vec<u8> {
-        format!("k{:07}", self.key).into_bytes()
-    }
-
-    /// The slot of a key that a database has.
-    ///
-    /// # Errors
-    /// Bytes that are no key.
-    pub fn parse(family: u32, bytes: &[u8]) -> Result<Slot, String> {
-        let digits = bytes
-            .strip_prefix(b"k")
-            .and_then(|d| str::from_utf8(d).ok());
-        match digits.and_then(|d| d.parse().ok()) {
-            Some(key) if (Slot { family, key }).bytes() == bytes => Ok(Slot { family, key }),
-            _ => Err(format!("family {family}: no key: {bytes:02x?}")),
-        }
-    }
 }
 
 impl fmt::Display for Slot {
@@ -206,6 +219,7 @@ mod tests {
     const SHAPE: Shape = Shape {
         families: 3,
         passing: 2,
+        orders: [Order::Reverse; 6],
         keys: 10,
         threads: 3,
         max_value: 20_000,
@@ -230,8 +244,8 @@ mod tests {
         }
         assert!(longest > 10_000);
         let slot = Slot { family: 2, key: 3 };
-        assert_eq!(Slot::parse(2, &slot.bytes()), Ok(slot));
-        assert!(Slot::parse(2, b"k3").is_err());
+        assert_eq!(SHAPE.slot(2, &SHAPE.key(slot)), Ok(slot));
+        assert!(SHAPE.slot(2, b"k3").is_err());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use whitewater::fs::Fs;
-use whitewater::{BoundColumnFamily, DBWithThreadMode, Error, MultiThreaded, ReadOptions};
+use whitewater::{BoundColumnFamily, DBWithThreadMode, Error, MultiThreaded, Options, ReadOptions};
 
 use super::draw::Drawn;
 use super::model::Expected;
@@ -47,13 +47,12 @@ impl fmt::Display for Trouble {
 /// # Errors
 /// Those of opening.
 pub fn open(dir: &Path, fs: Arc<dyn Fs>, drawn: &Drawn, shape: Shape) -> Result<Db, Error> {
-    let o = drawn.options(Arc::clone(&fs))?;
-    let mut names: Vec<_> = (0..shape.families).map(Shape::family_name).collect();
+    let o = drawn.options(Arc::clone(&fs), shape, 0)?;
+    let mut numbers: Vec<_> = (0..shape.families).collect();
     if fs.exists(&dir.join("CURRENT"))? {
-        let listed = Db::list_cf(&o, dir)?;
-        names.extend(listed.into_iter().filter(|name| is_passing(shape, name)));
+        numbers.extend(passing(&Db::list_cf(&o, dir)?, shape));
     }
-    let families = names.into_iter().map(|name| (name, o.clone()));
+    let families = with_options(numbers, &fs, drawn, shape)?;
     Db::open_cf_with_opts(&o, dir, families)
 }
 
@@ -61,15 +60,36 @@ pub fn open(dir: &Path, fs: Arc<dyn Fs>, drawn: &Drawn, shape: Shape) -> Result<
 ///
 /// # Errors
 /// Those of opening.
-pub fn open_to_read(dir: &Path, fs: Arc<dyn Fs>, drawn: &Drawn) -> Result<Db, Error> {
-    let o = drawn.options(fs)?;
-    let names = Db::list_cf(&o, dir)?.into_iter();
-    let families = names.map(|name| (name, o.clone()));
+pub fn open_to_read(dir: &Path, fs: Arc<dyn Fs>, drawn: &Drawn, shape: Shape) -> Result<Db, Error> {
+    let o = drawn.options(Arc::clone(&fs), shape, 0)?;
+    let mut numbers: Vec<_> = (0..shape.families).collect();
+    numbers.extend(passing(&Db::list_cf(&o, dir)?, shape));
+    let families = with_options(numbers, &fs, drawn, shape)?;
     Db::open_cf_with_opts_for_read_only(&o, dir, families, false)
 }
 
-fn is_passing(shape: Shape, name: &str) -> bool {
-    shape.passing_names().any(|(_, passing)| passing == name)
+/// Of the column families with these names, those that come and go: a number for
+/// each name.
+fn passing(names: &[String], shape: Shape) -> Vec<u32> {
+    let there = shape
+        .passing_names()
+        .filter(|(_, name)| names.contains(name));
+    there
+        .map(|(name, _)| Slot::presence(name).passing(0))
+        .collect()
+}
+
+fn with_options(
+    numbers: Vec<u32>,
+    fs: &Arc<dyn Fs>,
+    drawn: &Drawn,
+    shape: Shape,
+) -> Result<Vec<(String, Options)>, Error> {
+    let with = |number| {
+        let o = drawn.options(Arc::clone(fs), shape, number)?;
+        Ok((Shape::family_name(number), o))
+    };
+    numbers.into_iter().map(with).collect()
 }
 
 /// A column family.
@@ -212,7 +232,7 @@ fn scan(
         false => it.seek_to_last(),
     }
     while let Some((key, value)) = it.item() {
-        let slot = Slot::parse(family.number, key)?;
+        let slot = shape.slot(family.number, key)?;
         let version = shape.version(slot, value)?;
         if let Some((last, _)) = found.last()
             && (*last < slot) != forward
@@ -244,13 +264,13 @@ pub fn check(
     for Family { number, handle } in families(db, shape, &content)? {
         let slots: Vec<_> = shape.slots(number).collect();
         for some in slots.chunks(97) {
-            let keys: Vec<_> = some.iter().map(|slot| slot.bytes()).collect();
+            let keys: Vec<_> = some.iter().map(|slot| shape.key(*slot)).collect();
             let many = db.batched_multi_get_cf(&handle, &keys, false);
             for (&slot, found) in some.iter().zip(many) {
                 let found = found.map_err(|e| format!("{slot}: get many: {e}"))?;
                 let version = found.map(|v| shape.version(slot, &v)).transpose()?;
                 let one = db
-                    .get_cf(&handle, slot.bytes())
+                    .get_cf(&handle, shape.key(slot))
                     .map_err(|e| format!("{slot}: get: {e}"))?;
                 let one = one.map(|v| shape.version(slot, &v)).transpose()?;
                 let scanned = content.get(&slot).copied();

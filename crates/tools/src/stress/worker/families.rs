@@ -50,7 +50,11 @@ impl<'a> Worker<'a> {
             if self.last.iter().any(|change| change.slot == slot) {
                 continue;
             }
-            match self.site.db.get_pinned_cf(&family.handle, slot.bytes()) {
+            match self
+                .site
+                .db
+                .get_pinned_cf(&family.handle, self.site.shape.key(slot))
+            {
                 Ok(found) => self.judge(slot, found.as_deref(), "get where it is gone")?,
                 Err(e) => self.failed("get where it is gone", &e)?,
             }
@@ -96,10 +100,11 @@ impl<'a> Worker<'a> {
         put(Entry::Begin(thread, vec![change]))?;
         passing.hide(name);
         let text = format!("passing{name}");
+        let number = change.slot.passing(change.held.unwrap_or(0));
         let made = match goes {
             true => db.drop_cf(&text),
             false => {
-                let options = site.drawn.options(Arc::clone(&site.fs));
+                let options = site.drawn.options(Arc::clone(&site.fs), site.shape, number);
                 options.and_then(|o| db.create_cf(&text, &o))
             }
         };

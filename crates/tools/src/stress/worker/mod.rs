@@ -316,9 +316,10 @@ impl<'a> Worker<'a> {
     }
 
     fn compact(&mut self, family: &Family<'a>) -> Result<(), Error> {
+        let shape = self.site.shape;
         let (a, b) = (self.slot_of(family.number), self.slot_of(family.number));
         let o = whitewater::CompactOptions::default();
-        let (from, to) = (a.min(b).bytes(), a.max(b).bytes());
+        let (from, to) = (shape.key(a.min(b)), shape.key(a.max(b)));
         (self.site.db).try_compact_range_cf_opt(&family.handle, Some(from), Some(to), &o)
     }
 
@@ -335,7 +336,7 @@ impl<'a> Worker<'a> {
         let made = (|| {
             clear(&**fs, &dir)?;
             Checkpoint::new(self.site.db)?.create_checkpoint(&dir)?;
-            store::open_to_read(&dir, Arc::clone(fs), self.site.drawn)
+            store::open_to_read(&dir, Arc::clone(fs), self.site.drawn, self.site.shape)
         })();
         let copy = match made {
             Ok(copy) => copy,

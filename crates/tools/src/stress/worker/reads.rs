@@ -30,7 +30,11 @@ impl Worker<'_> {
                 key: self.rng.random_range(0..self.site.shape.keys),
             },
         };
-        match self.site.db.get_pinned_cf(self.of(slot), slot.bytes()) {
+        match self
+            .site
+            .db
+            .get_pinned_cf(self.of(slot), self.site.shape.key(slot))
+        {
             Ok(found) => self.judge(slot, found.as_deref(), "get"),
             Err(e) => self.failed("get", &e),
         }
@@ -40,7 +44,9 @@ impl Worker<'_> {
         let slots: Vec<_> = (0..self.rng.random_range(1..20))
             .map(|_| self.slot())
             .collect();
-        let keys = slots.iter().map(|&slot| (self.of(slot), slot.bytes()));
+        let keys = slots
+            .iter()
+            .map(|&slot| (self.of(slot), self.site.shape.key(slot)));
         let found = self.site.db.multi_get_cf(keys);
         for (slot, found) in slots.into_iter().zip(found) {
             match found {
@@ -56,10 +62,27 @@ impl Worker<'_> {
         let from = self.slot();
         let forward = self.rng.random();
         let mut left = self.rng.random_range(1..30);
-        let mut it = self.site.db.raw_iterator_cf_opt(self.of(from), total());
+        let shape = self.site.shape;
+        let mut read = total();
+        // Where it ends, if nothing is found any more.
+        let end = match (self.rng.random_bool(0.3), self.rng.random_range(0..40)) {
+            (false, _) if forward => shape.keys,
+            (false, _) => u32::MAX,
+            (true, n) if forward => {
+                let key = shape.keys.min(from.key + n);
+                read.set_iterate_upper_bound(shape.key(Slot { key, ..from }));
+                key
+            }
+            (true, n) => {
+                let key = from.key.saturating_sub(n);
+                read.set_iterate_lower_bound(shape.key(Slot { key, ..from }));
+                key.wrapping_sub(1)
+            }
+        };
+        let mut it = self.site.db.raw_iterator_cf_opt(self.of(from), read);
         match forward {
-            true => it.seek(from.bytes()),
-            false => it.seek_for_prev(from.bytes()),
+            true => it.seek(shape.key(from)),
+            false => it.seek_for_prev(shape.key(from)),
         }
         let mut at = from.key;
         loop {
@@ -70,15 +93,11 @@ impl Worker<'_> {
                 return self.failed("scan", &e);
             }
             let found = item
-                .map(|(key, _)| Slot::parse(from.family, key))
+                .map(|(key, _)| shape.slot(from.family, key))
                 .transpose()?;
-            let stop = match (found, forward) {
-                (Some(slot), _) => slot.key,
-                (None, true) => self.site.shape.keys,
-                (None, false) => u32::MAX,
-            };
+            let stop = found.map_or(end, |slot| slot.key);
             // What was passed over is not there.
-            while at != stop && at < self.site.shape.keys {
+            while at != stop && at != end && at < shape.keys {
                 self.judge(Slot { key: at, ..from }, None, "scan")?;
                 at = if forward { at + 1 } else { at.wrapping_sub(1) };
             }

@@ -128,7 +128,7 @@ impl Worker<'_> {
         };
         self.commit(vec![change], |w, _, sync| {
             let (db, shape, o) = (w.site.db, w.site.shape, Self::write_options(sync));
-            let (cf, key) = (w.of(slot), slot.bytes());
+            let (cf, key) = (w.of(slot), shape.key(slot));
             let value = change
                 .held
                 .map(|v| shape.value(slot, v))
@@ -159,7 +159,7 @@ impl Worker<'_> {
             let Some((how, change)) = self.change(slot) else {
                 continue;
             };
-            let (cf, key) = (self.of(slot), slot.bytes());
+            let (cf, key) = (self.of(slot), shape.key(slot));
             let value = change
                 .held
                 .map(|v| shape.value(slot, v))
@@ -202,9 +202,8 @@ impl Worker<'_> {
                 ..last
             };
             let (cf, o) = (w.of(from), Self::write_options(sync));
-            w.site
-                .db
-                .delete_range_cf_opt(cf, from.bytes(), to.bytes(), &o)
+            let (from, to) = (w.site.shape.key(from), w.site.shape.key(to));
+            w.site.db.delete_range_cf_opt(cf, from, to, &o)
         })
     }
 
@@ -218,15 +217,19 @@ impl Worker<'_> {
         let name = format!("ingest-{}.sst", self.thread);
         let file = self.site.dir.with_file_name(name);
         self.commit(changes, |w, changes, _| {
-            let options = w.site.drawn.options(Arc::clone(&w.site.fs))?;
+            let (shape, family) = (w.site.shape, changes[0].slot.family);
+            let options = w
+                .site
+                .drawn
+                .options(Arc::clone(&w.site.fs), shape, family)?;
             if w.site.fs.exists(&file)? {
                 w.site.fs.remove(&file)?;
             }
             let mut table = SstFileWriter::create(&options);
             table.open(&file)?;
             for change in changes {
-                let value = w.site.shape.value(change.slot, change.held.unwrap_or(0));
-                table.put(change.slot.bytes(), value)?;
+                let value = shape.value(change.slot, change.held.unwrap_or(0));
+                table.put(shape.key(change.slot), value)?;
             }
             table.finish()?;
             drop(table);
