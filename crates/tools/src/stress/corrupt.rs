@@ -14,6 +14,7 @@ use std::sync::Arc;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
+use whitewater::ReadOptions;
 use whitewater::fs::Fs;
 use whitewater::fs::mem::MemFs;
 
@@ -130,7 +131,9 @@ impl Filled {
             .iter()
             .flat_map(|f| shape.slots(f.number).map(move |slot| (f, slot)))
         {
-            let Ok(found) = db.get_cf(&family.handle, shape.key(slot)) else {
+            let mut read = ReadOptions::default();
+            shape.order(slot.family).read_at(&mut read, None);
+            let Ok(found) = db.get_cf_opt(&family.handle, shape.key(slot), &read) else {
                 continue;
             };
             let found = found.map(|v| shape.version(slot, &v)).transpose()?;

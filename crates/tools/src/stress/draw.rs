@@ -267,7 +267,7 @@ impl DrawnFamily {
             "hash_linkedlist" if order.keeps_prefixes() => {
                 MemtableFactory::HashLinkList { bucket_count: 100 }
             }
-            "art" if order != Order::FromTheEnd => MemtableFactory::Art,
+            "art" if order.keeps_prefixes() => MemtableFactory::Art,
             _ => MemtableFactory::SkipList,
         });
         o.set_merge_operator_associative("stress.last", |_, existing, operands| {

@@ -4,7 +4,9 @@
 //! In every order the keys of slots are in the order of the slots' numbers, which is
 //! why they are not spelled the same in all of them: nothing else needs to know.
 
-use whitewater::Options;
+use whitewater::{Options, ReadOptions};
+
+use super::slot::Version;
 
 /// Digits of a key.
 const DIGITS: usize = 7;
@@ -18,18 +20,26 @@ pub enum Order {
     Reverse,
     /// From the last byte to the first, by a function of this program.
     FromTheEnd,
+    /// By their bytes, and each key has versions with timestamps: the numbers of
+    /// values, and for deletions those of the values before them.
+    Stamped,
 }
 
 impl Order {
     /// All of them.
-    pub const ALL: [Order; 3] = [Order::Bytewise, Order::Reverse, Order::FromTheEnd];
+    pub const ALL: [Order; 4] = [
+        Order::Bytewise,
+        Order::Reverse,
+        Order::FromTheEnd,
+        Order::Stamped,
+    ];
 
     /// The key of this number.
     pub fn key(self, number: u32) -> Vec<u8> {
         let most = 10_u32.pow(DIGITS as u32) - 1;
         let number = match self {
             Order::Reverse => most - number,
-            Order::Bytewise | Order::FromTheEnd => number,
+            _ => number,
         };
         let mut key = format!("k{number:0DIGITS$}").into_bytes();
         if self == Order::FromTheEnd {
@@ -48,7 +58,7 @@ impl Order {
         let number: u32 = digits.parse().ok()?;
         let number = match self {
             Order::Reverse => 10_u32.pow(DIGITS as u32).checked_sub(number + 1)?,
-            Order::Bytewise | Order::FromTheEnd => number,
+            _ => number,
         };
         (self.key(number) == key).then_some(number)
     }
@@ -58,6 +68,7 @@ impl Order {
         match self {
             Order::Bytewise => {}
             Order::Reverse => o.set_reverse_bytewise_comparator(),
+            Order::Stamped => o.set_u64_timestamp_comparator(),
             Order::FromTheEnd => o.set_comparator(
                 "stress.from_the_end",
                 Box::new(|a, b| a.iter().rev().cmp(b.iter().rev())),
@@ -65,10 +76,31 @@ impl Order {
         }
     }
 
-    /// Whether keys with one prefix follow each other.
+    /// Whether prefixes go with it: keys that share one follow each other, and have
+    /// no timestamps.
     pub fn keeps_prefixes(self) -> bool {
-        self != Order::FromTheEnd
+        matches!(self, Order::Bytewise | Order::Reverse)
     }
+
+    /// Whether keys have timestamps.
+    pub fn is_stamped(self) -> bool {
+        self == Order::Stamped
+    }
+
+    /// Has `o` read at `time`, or the newest there is, where keys have timestamps.
+    pub fn read_at(self, o: &mut ReadOptions, time: Option<Version>) {
+        if self.is_stamped() {
+            o.set_timestamp(match time {
+                Some(version) => stamp(version),
+                None => u64::MAX.to_le_bytes(),
+            });
+        }
+    }
+}
+
+/// The timestamp of a version.
+pub fn stamp(version: Version) -> [u8; 8] {
+    u64::from(version).to_le_bytes()
 }
 
 #[cfg(test)]

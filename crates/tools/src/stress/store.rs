@@ -145,7 +145,9 @@ pub fn present(
             [] => return Err(format!("{text} is there, which was dropped").into()),
             [count] => count,
             _ => {
-                let mut it = db.raw_iterator_cf_opt(&handle, total());
+                let mut read = total();
+                shape.order(presence.passing(0)).read_at(&mut read, None);
+                let mut it = db.raw_iterator_cf_opt(&handle, read);
                 it.seek_to_first();
                 let number = it.value().and_then(Shape::family_of);
                 it.status().map_err(Trouble::Told)?;
@@ -222,9 +224,10 @@ fn scan(
     db: &Db,
     shape: Shape,
     family: &Family<'_>,
-    read: ReadOptions,
+    mut read: ReadOptions,
     forward: bool,
 ) -> Result<Vec<(Slot, Version)>, Trouble> {
+    shape.order(family.number).read_at(&mut read, None);
     let mut found: Vec<(Slot, Version)> = Vec::new();
     let mut it = db.raw_iterator_cf_opt(&family.handle, read);
     match forward {
@@ -265,12 +268,14 @@ pub fn check(
         let slots: Vec<_> = shape.slots(number).collect();
         for some in slots.chunks(97) {
             let keys: Vec<_> = some.iter().map(|slot| shape.key(*slot)).collect();
-            let many = db.batched_multi_get_cf(&handle, &keys, false);
+            let mut read = ReadOptions::default();
+            shape.order(number).read_at(&mut read, None);
+            let many = db.batched_multi_get_cf_opt(&handle, &keys, false, &read);
             for (&slot, found) in some.iter().zip(many) {
                 let found = found.map_err(|e| format!("{slot}: get many: {e}"))?;
                 let version = found.map(|v| shape.version(slot, &v)).transpose()?;
                 let one = db
-                    .get_cf(&handle, shape.key(slot))
+                    .get_cf_opt(&handle, shape.key(slot), &read)
                     .map_err(|e| format!("{slot}: get: {e}"))?;
                 let one = one.map(|v| shape.version(slot, &v)).transpose()?;
                 let scanned = content.get(&slot).copied();

@@ -50,11 +50,7 @@ impl<'a> Worker<'a> {
             if self.last.iter().any(|change| change.slot == slot) {
                 continue;
             }
-            match self
-                .site
-                .db
-                .get_pinned_cf(&family.handle, self.site.shape.key(slot))
-            {
+            match self.get_at(&family.handle, slot, None) {
                 Ok(found) => self.judge(slot, found.as_deref(), "get where it is gone")?,
                 Err(e) => self.failed("get where it is gone", &e)?,
             }

@@ -8,8 +8,10 @@
 //! * `writes`: what changes slots
 //! * `reads`: what looks at them
 //! * `families`: column families that come and go
+//! * `history`: reads of what was, where keys have timestamps
 
 mod families;
+mod history;
 mod operation;
 mod reads;
 mod writes;
@@ -121,6 +123,7 @@ pub struct Worker<'a> {
     torn: Vec<Torn>,
     /// The last write.
     last: Vec<Change>,
+    history: history::History,
 }
 
 /// A snapshot, and what held when it was taken.
@@ -171,6 +174,7 @@ impl<'a> Worker<'a> {
             snapshots: VecDeque::new(),
             torn: Vec::new(),
             last: Vec::new(),
+            history: history::History::new(next),
             site,
         })
     }
@@ -213,6 +217,7 @@ impl<'a> Worker<'a> {
             Operation::SetOptions => self.maintain("change of options", Self::set_options),
             Operation::Resume => self.maintain("resumption", |w, _| w.site.db.resume()),
             Operation::Family => self.change_family(),
+            Operation::Forget => self.forget(),
             Operation::Checkpoint => Ok(self.checkpoint()?),
         }
     }

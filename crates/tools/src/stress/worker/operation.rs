@@ -38,11 +38,13 @@ pub enum Operation {
     Checkpoint,
     /// Creates a column family, or drops it.
     Family,
+    /// Shortens the history of one whose keys have timestamps.
+    Forget,
 }
 
 /// How often each is done, of a thousand times.
-const SHARES: [(Operation, u32); 16] = [
-    (Operation::Write, 445),
+const SHARES: [(Operation, u32); 17] = [
+    (Operation::Write, 442),
     (Operation::Batch, 150),
     (Operation::DeleteRange, 20),
     (Operation::Ingest, 5),
@@ -58,6 +60,7 @@ const SHARES: [(Operation, u32); 16] = [
     (Operation::Resume, 1),
     (Operation::Checkpoint, 1),
     (Operation::Family, 5),
+    (Operation::Forget, 3),
 ];
 
 impl Operation {

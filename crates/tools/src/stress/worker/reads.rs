@@ -1,9 +1,11 @@
 //! Looking at slots: one, many, some in a row, and all as they were.
 
-use rand::Rng;
-use whitewater::ReadOptions;
+use std::sync::Arc;
 
-use super::super::slot::Slot;
+use rand::Rng;
+use whitewater::{BoundColumnFamily, DBPinnableSlice, Error, ReadOptions};
+
+use super::super::slot::{Slot, Version};
 use super::super::store::{self, total};
 use super::{Moment, Worker};
 
@@ -13,13 +15,40 @@ const SNAPSHOTS: usize = 3;
 impl Worker<'_> {
     /// Whether `slot` may hold what was read of it.
     pub(super) fn judge(&self, slot: Slot, read: Option<&[u8]>, how: &str) -> Result<(), String> {
+        self.judge_at(slot, read, None, how)
+    }
+
+    /// The same at some time.
+    fn judge_at(
+        &self,
+        slot: Slot,
+        read: Option<&[u8]>,
+        time: Option<Version>,
+        how: &str,
+    ) -> Result<(), String> {
         let shape = self.site.shape;
         let held = read.map(|bytes| shape.version(slot, bytes)).transpose()?;
-        if shape.is_of(self.thread, slot) && !self.mine.allows(slot, held) {
-            let may = self.mine.of(slot);
-            return Err(format!("{slot}: {how} found {held:?} instead of {may:?}"));
+        let then = time.and_then(|time| self.history.at(slot, time));
+        let may = then.unwrap_or_else(|| self.mine.of(slot));
+        if shape.is_of(self.thread, slot) && !may.contains(&held) {
+            return Err(format!(
+                "{slot}: {how} at {time:?} found {held:?} instead of {may:?}"
+            ));
         }
         Ok(())
+    }
+
+    /// Looks up `slot` at `time`, where keys have timestamps.
+    pub(super) fn get_at(
+        &self,
+        cf: &Arc<BoundColumnFamily<'_>>,
+        slot: Slot,
+        time: Option<Version>,
+    ) -> Result<Option<DBPinnableSlice<'_>>, Error> {
+        let shape = self.site.shape;
+        let mut read = ReadOptions::default();
+        shape.order(slot.family).read_at(&mut read, time);
+        self.site.db.get_pinned_cf_opt(cf, shape.key(slot), &read)
     }
 
     pub(super) fn get(&mut self) -> Result<(), String> {
@@ -30,24 +59,26 @@ impl Worker<'_> {
                 key: self.rng.random_range(0..self.site.shape.keys),
             },
         };
-        match self
-            .site
-            .db
-            .get_pinned_cf(self.of(slot), self.site.shape.key(slot))
-        {
-            Ok(found) => self.judge(slot, found.as_deref(), "get"),
-            Err(e) => self.failed("get", &e),
+        let time = self.time(slot);
+        let cf = self.of(slot);
+        match self.get_at(cf, slot, time) {
+            Ok(found) => self.judge_at(slot, found.as_deref(), time, "get"),
+            Err(e) => self.failed_at("get", cf, time, &e),
         }
     }
 
+    /// Some slots at once: those of families with timestamps, or the others.
     pub(super) fn get_many(&mut self) -> Result<(), String> {
+        let shape = self.site.shape;
+        let order = shape.order(self.family().number);
         let slots: Vec<_> = (0..self.rng.random_range(1..20))
             .map(|_| self.slot())
+            .filter(|slot| shape.order(slot.family).is_stamped() == order.is_stamped())
             .collect();
-        let keys = slots
-            .iter()
-            .map(|&slot| (self.of(slot), self.site.shape.key(slot)));
-        let found = self.site.db.multi_get_cf(keys);
+        let keys = slots.iter().map(|&slot| (self.of(slot), shape.key(slot)));
+        let mut read = ReadOptions::default();
+        order.read_at(&mut read, None);
+        let found = self.site.db.multi_get_cf_opt(keys, &read);
         for (slot, found) in slots.into_iter().zip(found) {
             match found {
                 Ok(found) => self.judge(slot, found.as_deref(), "get of many")?,
@@ -79,6 +110,8 @@ impl Worker<'_> {
                 key.wrapping_sub(1)
             }
         };
+        let time = self.time(from);
+        shape.order(from.family).read_at(&mut read, time);
         let mut it = self.site.db.raw_iterator_cf_opt(self.of(from), read);
         match forward {
             true => it.seek(shape.key(from)),
@@ -90,7 +123,7 @@ impl Worker<'_> {
             if item.is_none()
                 && let Err(e) = it.status()
             {
-                return self.failed("scan", &e);
+                return self.failed_at("scan", self.of(from), time, &e);
             }
             let found = item
                 .map(|(key, _)| shape.slot(from.family, key))
@@ -98,7 +131,7 @@ impl Worker<'_> {
             let stop = found.map_or(end, |slot| slot.key);
             // What was passed over is not there.
             while at != stop && at != end && at < shape.keys {
-                self.judge(Slot { key: at, ..from }, None, "scan")?;
+                self.judge_at(Slot { key: at, ..from }, None, time, "scan")?;
                 at = if forward { at + 1 } else { at.wrapping_sub(1) };
             }
             let (Some(slot), Some((_, value))) = (found, item) else {
@@ -107,7 +140,7 @@ impl Worker<'_> {
             if at != slot.key {
                 return Err(format!("scan from {from} came to {slot} at {at}"));
             }
-            self.judge(slot, Some(value), "scan")?;
+            self.judge_at(slot, Some(value), time, "scan")?;
             left -= 1;
             if left == 0 {
                 return Ok(());

@@ -8,6 +8,7 @@ use whitewater::{Error, IngestExternalFileOptions, SstFileWriter, WriteBatch, Wr
 
 use super::super::journal::{Entry, Outcome};
 use super::super::model::{Change, Torn};
+use super::super::order::stamp;
 use super::super::script;
 use super::super::slot::{Slot, Version};
 use super::{Stop, Worker};
@@ -19,16 +20,24 @@ const MOST: usize = 12;
 #[derive(Debug, Clone, Copy)]
 enum How {
     Put,
+    PutAt,
     Merge,
     Delete,
+    DeleteAt,
     SingleDelete,
 }
 
 impl Worker<'_> {
     /// Slots that are only put where there is nothing, and deleted as what was put
     /// once.
-    fn is_single(slot: Slot) -> bool {
-        slot.family.is_multiple_of(2) && slot.key % 5 == 4
+    fn is_single(&self, slot: Slot) -> bool {
+        slot.family.is_multiple_of(2) && slot.key % 5 == 4 && !self.is_stamped(slot)
+    }
+
+    /// Whether keys have timestamps in the family of `slot`: merges, single deletions
+    /// and range deletions do not go with them.
+    pub(super) fn is_stamped(&self, slot: Slot) -> bool {
+        self.site.shape.order(slot.family).is_stamped()
     }
 
     fn version(&mut self) -> Version {
@@ -80,6 +89,7 @@ impl Worker<'_> {
         for torn in &mut self.torn {
             torn.forget(&changes);
         }
+        self.begin_history(&changes);
         let made = make(self, &changes);
         let is_gone = |e| changes.iter().any(|c| self.is_gone(c.slot.family, e));
         let outcome = match &made {
@@ -98,6 +108,7 @@ impl Worker<'_> {
                 self.mine.doubt(&changes);
             }
         }
+        self.go_on_with_history(&changes);
         self.last = changes;
         script::tell(|| Entry::End(self.thread, outcome).to_string());
         put(Entry::End(self.thread, outcome))
@@ -106,17 +117,21 @@ impl Worker<'_> {
     /// What may be done with `slot`: how, and what it holds then.
     fn change(&mut self, slot: Slot) -> Option<(How, Change)> {
         let held = self.mine.known(slot);
-        let how = match (Self::is_single(slot), held) {
+        let how = match (self.is_single(slot), held) {
             (true, None) => return None,
             (true, Some(None)) => How::Put,
             (true, Some(Some(_))) => How::SingleDelete,
+            (false, _) if self.is_stamped(slot) => match self.rng.random_bool(0.7) {
+                true => How::PutAt,
+                false => How::DeleteAt,
+            },
             (false, _) => *[How::Put, How::Put, How::Merge, How::Delete]
                 .choose(&mut self.rng)
                 .expect("some"),
         };
         let held = match how {
-            How::Put | How::Merge => Some(self.version()),
-            How::Delete | How::SingleDelete => None,
+            How::Put | How::PutAt | How::Merge => Some(self.version()),
+            How::Delete | How::DeleteAt | How::SingleDelete => None,
         };
         Some((how, Change { slot, held }))
     }
@@ -133,7 +148,10 @@ impl Worker<'_> {
                 .held
                 .map(|v| shape.value(slot, v))
                 .unwrap_or_default();
+            let at = stamp(w.next);
             match how {
+                How::PutAt => db.put_cf_with_ts_opt(cf, key, at, value, &o),
+                How::DeleteAt => db.delete_cf_with_ts_opt(cf, key, at, &o),
                 How::Put => db.put_cf_opt(cf, key, value, &o),
                 How::Merge => db.merge_cf_opt(cf, key, value, &o),
                 How::Delete => db.delete_cf_opt(cf, key, &o),
@@ -164,7 +182,10 @@ impl Worker<'_> {
                 .held
                 .map(|v| shape.value(slot, v))
                 .unwrap_or_default();
+            let at = stamp(self.next);
             match how {
+                How::PutAt => batch.put_cf_with_ts(cf, key, at, value),
+                How::DeleteAt => batch.delete_cf_with_ts(cf, key, at),
                 How::Put => batch.put_cf(cf, key, value),
                 How::Merge => batch.merge_cf(cf, key, value),
                 How::Delete => batch.delete_cf(cf, key),
@@ -192,7 +213,8 @@ impl Worker<'_> {
     }
 
     pub(super) fn delete_range(&mut self) -> Result<(), Stop> {
-        let row = self.row();
+        let mut row = self.row();
+        row.retain(|slot| !self.is_stamped(*slot));
         let gone = row.iter().map(|&slot| Change { slot, held: None });
         self.commit(gone.collect(), |w, changes, sync| {
             let from = changes[0].slot;
@@ -229,7 +251,11 @@ impl Worker<'_> {
             table.open(&file)?;
             for change in changes {
                 let value = shape.value(change.slot, change.held.unwrap_or(0));
-                table.put(shape.key(change.slot), value)?;
+                let key = shape.key(change.slot);
+                match (shape.order(family).is_stamped(), change.held) {
+                    (true, Some(version)) => table.put_with_ts(key, stamp(version), value)?,
+                    _ => table.put(key, value)?,
+                }
             }
             table.finish()?;
             drop(table);
