@@ -50,9 +50,9 @@ impl Chronicle {
         let mut expected = Expected::default();
         for record in self.records().iter().flatten() {
             match record.ended {
-                Some((_, Outcome::Acked | Outcome::Synced)) => expected.apply(&record.changes),
                 Some((_, Outcome::Failed)) | None => expected.doubt(&record.changes),
                 Some((_, Outcome::Refused)) => {}
+                Some(_) => expected.apply(&record.changes),
             }
         }
         expected
@@ -73,11 +73,13 @@ impl Journal for Chronicle {
             records.unwrap_or_else(PoisonError::into_inner)
         };
         match entry {
-            Entry::Begin(thread, changes) => records(thread).push(Record {
-                changes,
-                began: self.now(),
-                ended: None,
-            }),
+            Entry::Begin(thread, changes) | Entry::Loose(thread, changes) => {
+                records(thread).push(Record {
+                    changes,
+                    began: self.now(),
+                    ended: None,
+                })
+            }
             Entry::End(thread, outcome) => {
                 let now = self.now();
                 if let Some(last) = records(thread).last_mut() {
@@ -91,6 +93,15 @@ impl Journal for Chronicle {
         }
         Ok(())
     }
+}
+
+/// What of `records` is about a column family.
+pub fn of_family(records: &[Vec<Record>], number: u32) -> Vec<Vec<Record>> {
+    let mut records = records.to_vec();
+    for record in records.iter_mut().flatten() {
+        record.changes.retain(|change| change.slot.family == number);
+    }
+    records
 }
 
 /// Which column families that come and go may be there where there was `first`, at

@@ -26,7 +26,7 @@ use super::passing::Passing;
 use super::simulate;
 use super::slot::{Shape, Slot, Version};
 use super::store::{self, Db, Trouble};
-use super::worker::{Site, Stop, Worker, together};
+use super::worker::{Log, Site, Stop, Worker, together};
 
 /// Damaged copies of each database.
 const COPIES: u64 = 40;
@@ -79,6 +79,7 @@ impl Filled {
             faulty: false,
             // A log that loses its end keeps what they are younger than.
             ingests: false,
+            log: Log::Always,
             without: &args.without,
         };
         let seed = rng.random();

@@ -204,6 +204,11 @@ impl Drawn {
         self.protocol != CommitProtocol::Unordered
     }
 
+    /// Whether all column families are flushed together.
+    pub fn is_atomic(&self) -> bool {
+        self.database.contains("atomic_flush=true")
+    }
+
     /// Something to change at run time.
     pub fn change(rng: &mut impl Rng) -> (&'static str, &'static str) {
         *CHANGES.choose(rng).expect("there are some")

@@ -24,7 +24,7 @@ use super::script;
 use super::simulate;
 use super::slot::{Shape, Slot, Version};
 use super::store::{self, Db};
-use super::worker::{Legacy, Site, Stop, Worker, together};
+use super::worker::{Legacy, Log, Site, Stop, Worker, together};
 
 /// Lives of one database.
 const LIVES: u64 = 4;
@@ -84,7 +84,24 @@ impl Life {
         }
         let seed = rng.random();
         let passing = Passing::new(self.shape, &self.content, self.next);
-        let left = self.work(args, &db, &passing, &faults, drawn, seed)?;
+        let log = match rng.random_bool(0.3) {
+            true => Log::Mostly,
+            false => Log::Always,
+        };
+        let site = |faulty| Site {
+            db: &db,
+            dir: Path::new(store::DIR),
+            fs: Arc::new(faults.clone()),
+            drawn,
+            shape: self.shape,
+            passing: &passing,
+            journal: &Nobody,
+            faulty,
+            ingests: true,
+            log,
+            without: &args.without,
+        };
+        let left = self.work(args, &site(true), &site(false), &faults, seed)?;
         let injected = faults.injected().len() as u64;
         // The process dies; with it what only it had.
         self.memory = self.memory.after_kill();
@@ -93,7 +110,7 @@ impl Life {
         self.next = self.next.max(highest);
         for (thread, legacy) in (0..).zip(&left) {
             let shape = self.shape;
-            expected.merge(&legacy.mine, |slot| shape.is_of(thread, slot));
+            expected.merge(&legacy.kept, |slot| shape.is_of(thread, slot));
             self.next = self.next.max(legacy.next);
         }
         let db = store::open(
@@ -134,35 +151,21 @@ impl Life {
     fn work(
         &self,
         args: &Args,
-        db: &Db,
-        passing: &Passing,
+        failing: &Site<'_>,
+        sound: &Site<'_>,
         faults: &FaultFs,
-        drawn: &Drawn,
         seed: u64,
     ) -> Result<Vec<Legacy>, String> {
-        let site = |faulty| Site {
-            db,
-            dir: Path::new(store::DIR),
-            fs: Arc::new(faults.clone()),
-            drawn,
-            shape: self.shape,
-            passing,
-            journal: &Nobody,
-            faulty,
-            ingests: true,
-            without: &args.without,
-        };
-        let (failing, sound) = (site(true), site(false));
         let work = |thread| -> Result<Worker<'_>, Stop> {
             let mine = Expected::exactly(&self.content);
-            let mut worker = Worker::new(&failing, thread, seed, mine, self.next)?;
+            let mut worker = Worker::new(failing, thread, seed, mine, self.next)?;
             (0..simulate::ops(args)).try_for_each(|_| worker.step())?;
             Ok(worker)
         };
         let (workers, ()) = together(args.threads, work, || ())?;
         faults.clear_rules();
         let ended = workers.into_iter().map(|worker| {
-            let mut worker = worker.move_to(&sound);
+            let mut worker = worker.move_to(sound);
             worker
                 .check_all()
                 .map_err(|e| format!("where nothing fails any more: {e}"))?;

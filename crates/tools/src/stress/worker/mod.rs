@@ -84,6 +84,17 @@ pub fn together<T: Send, R>(
     })
 }
 
+/// Which writes have a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Log {
+    /// All.
+    Always,
+    /// Most.
+    Mostly,
+    /// None.
+    Never,
+}
+
 /// What all threads work with.
 pub struct Site<'a> {
     /// The database.
@@ -104,6 +115,8 @@ pub struct Site<'a> {
     pub faulty: bool,
     /// Whether tables are ingested, which survive the writes before them.
     pub ingests: bool,
+    /// Which writes have a log.
+    pub log: Log,
     /// What is not done.
     pub without: &'a [Operation],
 }
@@ -118,6 +131,9 @@ pub struct Worker<'a> {
     /// Those that stay, then those that were there when the operation began.
     families: Vec<Family<'a>>,
     mine: Expected,
+    /// What they may hold when the process has died: writes without a log are in
+    /// doubt until a flush.
+    kept: Expected,
     next: Version,
     snapshots: VecDeque<Moment<'a>>,
     torn: Vec<Torn>,
@@ -135,8 +151,8 @@ struct Moment<'a> {
 
 /// What a thread leaves behind.
 pub struct Legacy {
-    /// What its slots may hold.
-    pub mine: Expected,
+    /// What its slots may hold when the process has died.
+    pub kept: Expected,
     /// Its writes that failed.
     pub torn: Vec<Torn>,
     /// The last version it has given.
@@ -169,6 +185,7 @@ impl<'a> Worker<'a> {
             rng: StdRng::seed_from_u64(seed ^ u64::from(thread) << 48),
             keys: [keys(0), keys(1)],
             families: store::lasting(site.db, shape)?,
+            kept: mine.clone(),
             mine,
             next,
             snapshots: VecDeque::new(),
@@ -209,9 +226,7 @@ impl<'a> Worker<'a> {
                 Ok(())
             }
             Operation::CheckSnapshot => Ok(self.check_snapshot()?),
-            Operation::Flush => {
-                self.maintain("flush", |w, family| w.site.db.flush_cf(&family.handle))
-            }
+            Operation::Flush => self.flush(),
             Operation::Compact => self.maintain("compaction", Self::compact),
             Operation::SyncLog => self.sync_log(),
             Operation::SetOptions => self.maintain("change of options", Self::set_options),
@@ -246,7 +261,7 @@ impl<'a> Worker<'a> {
     /// Ends the thread's work.
     pub fn retire(self) -> Legacy {
         Legacy {
-            mine: self.mine,
+            kept: self.kept,
             torn: self.torn,
             next: self.next,
         }
