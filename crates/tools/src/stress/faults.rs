@@ -1,19 +1,21 @@
 //! File systems that fail.
 //!
-//! A round is a database in memory, whose operations fail by chance while threads
-//! work on it. Calls may fail then, but not lie; once nothing fails any more, reads
+//! A round is a database in memory, whose operations fail or take long by chance
+//! while threads work on it. Calls may fail then, but not lie; once nothing fails any more, reads
 //! work again on the same database, and the next opening finds what was
 //! acknowledged, and of all else each write as a whole or not at all.
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
 use whitewater::fs::mem::MemFs;
+use whitewater_concurrent::system;
 
 use super::args::Args;
 use super::draw::Drawn;
@@ -73,7 +75,8 @@ impl Life {
         rng: &mut StdRng,
     ) -> Result<u64, String> {
         let faults = FaultFs::new(Arc::new(self.memory.clone()));
-        simulate::watch(&faults);
+        let slow = Slow::draw(rng);
+        simulate::watch(&faults, move |op| slow.wait(op));
         let from_the_start = rng.random_bool(0.3);
         if from_the_start {
             add(&faults, &rules);
@@ -172,6 +175,42 @@ impl Life {
             Ok(worker.retire())
         });
         ended.collect()
+    }
+}
+
+/// What takes its time, now and then.
+struct Slow {
+    ops: OpSet,
+    chance: f64,
+    time: Duration,
+    rng: Mutex<StdRng>,
+}
+
+impl Slow {
+    fn draw(rng: &mut StdRng) -> Slow {
+        let kinds = [
+            OpSet::of(&[FaultOp::Sync, FaultOp::SyncDir]),
+            OpSet::of(&[FaultOp::Append, FaultOp::Create]),
+            OpSet::READS,
+            OpSet::ALL,
+        ];
+        Slow {
+            ops: *kinds.choose(rng).expect("some"),
+            chance: *[0.0, 0.0, 0.001, 0.01].choose(rng).expect("some"),
+            time: Duration::from_micros(*[100, 3_000, 20_000].choose(rng).expect("some")),
+            rng: Mutex::new(StdRng::seed_from_u64(rng.random())),
+        }
+    }
+
+    /// Before an operation.
+    fn wait(&self, op: FaultOp) {
+        let is_slow = self.ops.contains(op) && {
+            let mut rng = self.rng.lock().unwrap_or_else(PoisonError::into_inner);
+            rng.random_bool(self.chance)
+        };
+        if is_slow {
+            system::sleep(self.time);
+        }
     }
 }
 

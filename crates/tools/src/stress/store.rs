@@ -6,7 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use whitewater::fs::Fs;
-use whitewater::{BoundColumnFamily, DBWithThreadMode, Error, MultiThreaded, Options, ReadOptions};
+use whitewater::{
+    BoundColumnFamily, ColumnFamilyDescriptor, DBWithThreadMode, Error, MultiThreaded, Options,
+    ReadOptions,
+};
 
 use super::draw::Drawn;
 use super::model::Expected;
@@ -66,6 +69,32 @@ pub fn open_to_read(dir: &Path, fs: Arc<dyn Fs>, drawn: &Drawn, shape: Shape) ->
     numbers.extend(passing(&Db::list_cf(&o, dir)?, shape));
     let families = with_options(numbers, &fs, drawn, shape)?;
     Db::open_cf_with_opts_for_read_only(&o, dir, families, false)
+}
+
+/// Opens a database that another instance writes: to follow it if there is a
+/// directory of its `own` for that, otherwise to read. Families that come and go are
+/// left out, and all tables are open, so that reads do not fail when they are deleted.
+///
+/// # Errors
+/// Those of opening.
+pub fn open_beside(
+    dir: &Path,
+    own: Option<&Path>,
+    fs: &Arc<dyn Fs>,
+    drawn: &Drawn,
+    shape: Shape,
+) -> Result<Db, Error> {
+    let mut o = drawn.options(Arc::clone(fs), shape, 0)?;
+    o.set_max_open_files(-1);
+    let families = with_options((0..shape.families).collect(), fs, drawn, shape)?;
+    match own {
+        None => Db::open_cf_with_opts_for_read_only(&o, dir, families, false),
+        Some(own) => {
+            let families = families.into_iter();
+            let families = families.map(|(name, o)| ColumnFamilyDescriptor::new(name, o));
+            Db::open_cf_descriptors_as_secondary(&o, dir, own, families)
+        }
+    }
 }
 
 /// Of the column families with these names, those that come and go: a number for

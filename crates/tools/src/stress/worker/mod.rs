@@ -7,9 +7,11 @@
 //! * `operation`: what there is to do
 //! * `writes`: what changes slots
 //! * `reads`: what looks at them
+//! * `beside`: instances that only read
 //! * `families`: column families that come and go
 //! * `history`: reads of what was, where keys have timestamps
 
+mod beside;
 mod families;
 mod history;
 mod operation;
@@ -136,6 +138,8 @@ pub struct Worker<'a> {
     kept: Expected,
     next: Version,
     snapshots: VecDeque<Moment<'a>>,
+    /// A secondary instance, if there is one.
+    follower: Option<Db>,
     torn: Vec<Torn>,
     /// The last write.
     last: Vec<Change>,
@@ -189,6 +193,7 @@ impl<'a> Worker<'a> {
             mine,
             next,
             snapshots: VecDeque::new(),
+            follower: None,
             torn: Vec::new(),
             last: Vec::new(),
             history: history::History::new(next),
@@ -233,6 +238,7 @@ impl<'a> Worker<'a> {
             Operation::Resume => self.maintain("resumption", |w, _| w.site.db.resume()),
             Operation::Family => self.change_family(),
             Operation::Forget => self.forget(),
+            Operation::Beside => Ok(self.read_beside()?),
             Operation::Checkpoint => Ok(self.checkpoint()?),
         }
     }

@@ -38,13 +38,15 @@ pub enum Operation {
     Checkpoint,
     /// Creates a column family, or drops it.
     Family,
+    /// Looks at the database through an instance that only reads.
+    Beside,
     /// Shortens the history of one whose keys have timestamps.
     Forget,
 }
 
 /// How often each is done, of a thousand times.
-const SHARES: [(Operation, u32); 17] = [
-    (Operation::Write, 442),
+const SHARES: [(Operation, u32); 18] = [
+    (Operation::Write, 440),
     (Operation::Batch, 150),
     (Operation::DeleteRange, 20),
     (Operation::Ingest, 5),
@@ -60,6 +62,7 @@ const SHARES: [(Operation, u32); 17] = [
     (Operation::Resume, 1),
     (Operation::Checkpoint, 1),
     (Operation::Family, 5),
+    (Operation::Beside, 2),
     (Operation::Forget, 3),
 ];
 
