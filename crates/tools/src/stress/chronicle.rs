@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Mutex, PoisonError};
 
 use super::journal::{Entry, Journal, Outcome};
-use super::model::{Change, Expected, Held, Shape, Slot, Version};
+use super::model::{Change, Expected};
+use super::slot::{Held, Shape, Slot, Version};
 
 /// A write, and when it was.
 #[derive(Debug, Clone)]
@@ -30,11 +31,12 @@ pub struct Chronicle {
 }
 
 impl Chronicle {
-    /// One of so many threads.
-    pub fn new(threads: u32) -> Self {
+    /// One of the threads of `shape`, and of the column families that come and go.
+    pub fn new(shape: Shape) -> Self {
+        let threads = 0..shape.threads + shape.passing;
         Chronicle {
             clock: AtomicU64::new(0),
-            threads: (0..threads).map(|_| Mutex::default()).collect(),
+            threads: threads.map(|_| Mutex::default()).collect(),
         }
     }
 
@@ -48,8 +50,9 @@ impl Chronicle {
         let mut expected = Expected::default();
         for record in self.records().iter().flatten() {
             match record.ended {
-                Some((_, Outcome::Acked | Outcome::Synced)) => expected.apply(&record.changes),
                 Some((_, Outcome::Failed)) | None => expected.doubt(&record.changes),
+                Some((_, Outcome::Refused)) => {}
+                Some(_) => expected.apply(&record.changes),
             }
         }
         expected
@@ -70,21 +73,53 @@ impl Journal for Chronicle {
             records.unwrap_or_else(PoisonError::into_inner)
         };
         match entry {
-            Entry::Begin(thread, changes) => records(thread).push(Record {
-                changes,
-                began: self.now(),
-                ended: None,
-            }),
+            Entry::Begin(thread, changes) | Entry::Loose(thread, changes) => {
+                records(thread).push(Record {
+                    changes,
+                    began: self.now(),
+                    ended: None,
+                })
+            }
             Entry::End(thread, outcome) => {
                 let now = self.now();
                 if let Some(last) = records(thread).last_mut() {
                     last.ended = Some((now, outcome));
+                    if outcome == Outcome::Refused {
+                        last.changes.clear();
+                    }
                 }
             }
             Entry::Wrong(_) => {}
         }
         Ok(())
     }
+}
+
+/// What of `records` is about a column family.
+pub fn of_family(records: &[Vec<Record>], number: u32) -> Vec<Vec<Record>> {
+    let mut records = records.to_vec();
+    for record in records.iter_mut().flatten() {
+        record.changes.retain(|change| change.slot.family == number);
+    }
+    records
+}
+
+/// Which column families that come and go may be there where there was `first`, at
+/// some moment after `before`.
+pub fn passing_after(
+    records: &[Vec<Record>],
+    shape: Shape,
+    first: &BTreeMap<Slot, Version>,
+    before: u64,
+) -> Expected {
+    let mut expected = Expected::exactly(first);
+    for record in records[shape.threads as usize..].iter().flatten() {
+        match record.ended {
+            Some((at, Outcome::Acked)) if at < before => expected.apply(&record.changes),
+            _ => expected.doubt(&record.changes),
+        }
+    }
+    expected
 }
 
 /// Whether `content` is what a prefix of `records` makes of what was there `first`,
@@ -102,8 +137,9 @@ pub fn check_prefix(
     survives: impl Fn(Outcome) -> bool,
 ) -> Result<(), String> {
     let mut prefixes = Vec::new();
+    let records = &records[..shape.threads as usize];
     for (thread, records) in (0..).zip(records) {
-        let is_mine = |slot: &Slot| shape.owner(*slot) == thread;
+        let is_mine = |slot: &Slot| shape.is_of(thread, *slot) && slot.is_in(content);
         let prefix = Prefix::find(records, first, content, is_mine);
         prefixes.push(prefix.map_err(|e| format!("thread {thread}: {e}"))?);
     }
@@ -149,9 +185,11 @@ impl Prefix {
             }
             nearest = nearest.min((differ, n));
             for change in records.get(n).iter().flat_map(|r| &r.changes) {
-                differ -= usize::from(differs(change.slot, now[&change.slot]));
-                differ += usize::from(differs(change.slot, change.held));
-                now.insert(change.slot, change.held);
+                if let Some(held) = now.get_mut(&change.slot) {
+                    differ -= usize::from(differs(change.slot, *held));
+                    differ += usize::from(differs(change.slot, change.held));
+                    *held = change.held;
+                }
             }
         }
         found.ok_or_else(|| {

@@ -14,16 +14,19 @@ use std::sync::Arc;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
+use whitewater::ReadOptions;
 use whitewater::fs::Fs;
 use whitewater::fs::mem::MemFs;
 
 use super::args::Args;
 use super::chronicle::{Chronicle, Record, check_prefix};
 use super::draw::{self, Drawn};
-use super::model::{Expected, Shape, Slot, Version};
+use super::model::Expected;
+use super::passing::Passing;
 use super::simulate;
+use super::slot::{Shape, Slot, Version};
 use super::store::{self, Db, Trouble};
-use super::worker::{Site, Stop, Worker, together};
+use super::worker::{Log, Site, Stop, Worker, together};
 
 /// Damaged copies of each database.
 const COPIES: u64 = 40;
@@ -63,17 +66,20 @@ impl Filled {
     fn new(args: &Args, drawn: &Drawn, shape: Shape, rng: &mut StdRng) -> Result<Filled, String> {
         let memory = MemFs::new();
         let db = open(&memory, drawn, shape)?;
-        let chronicle = Chronicle::new(shape.threads);
+        let chronicle = Chronicle::new(shape);
+        let passing = Passing::new(shape, &BTreeMap::new(), 0);
         let site = Site {
             db: &db,
             dir: Path::new(store::DIR),
             fs: Arc::new(memory.clone()),
             drawn,
             shape,
+            passing: &passing,
             journal: &chronicle,
             faulty: false,
             // A log that loses its end keeps what they are younger than.
             ingests: false,
+            log: Log::Always,
             without: &args.without,
         };
         let seed = rng.random();
@@ -103,7 +109,8 @@ impl Filled {
         let Ok(db) = open(memory, drawn, shape) else {
             return Ok(());
         };
-        let scanned = store::content(&db, shape, &store::total, &|_| true);
+        let expected = Expected::exactly(&self.content);
+        let scanned = store::everything(&db, shape, &expected);
         if damage.is_of_a_log() {
             // Recovery to a point in time has cut it, and all later ones.
             let content = scanned.map_err(|e| e.to_string())?;
@@ -111,11 +118,8 @@ impl Filled {
             return check_prefix(&self.records, shape, &nothing, &content, 0, |_| false);
         }
         match scanned {
-            Ok(content) if content != self.content => {
-                let expected = Expected::exactly(&self.content);
-                store::agrees(&content, shape, &expected)?;
-            }
-            Ok(_) | Err(Trouble::Told(_)) => {}
+            Ok(content) => store::agrees(&content, shape, &expected)?,
+            Err(Trouble::Told(_)) => {}
             Err(Trouble::Wrong(what)) => return Err(what),
         }
         self.get_all(&db, shape)
@@ -123,10 +127,14 @@ impl Filled {
 
     /// Gets every key there may be: what is there, or an error.
     fn get_all(&self, db: &Db, shape: Shape) -> Result<(), String> {
-        for slot in shape.slots() {
-            let name = Shape::family_name(slot.family);
-            let cf = db.cf_handle(&name).ok_or(format!("{name} is gone"))?;
-            let Ok(found) = db.get_cf(&cf, slot.bytes()) else {
+        let families = store::families(db, shape, &self.content)?;
+        for (family, slot) in families
+            .iter()
+            .flat_map(|f| shape.slots(f.number).map(move |slot| (f, slot)))
+        {
+            let mut read = ReadOptions::default();
+            shape.order(slot.family).read_at(&mut read, None);
+            let Ok(found) = db.get_cf_opt(&family.handle, shape.key(slot), &read) else {
                 continue;
             };
             let found = found.map(|v| shape.version(slot, &v)).transpose()?;

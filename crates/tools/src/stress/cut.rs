@@ -19,14 +19,16 @@ use whitewater::fs::mem::MemFs;
 use whitewater_concurrent::system;
 
 use super::args::Args;
-use super::chronicle::{Chronicle, Record, check_prefix};
+use super::chronicle::{Chronicle, Record, check_prefix, of_family, passing_after};
 use super::draw::Drawn;
 use super::journal::Outcome;
-use super::model::{Expected, Shape, Slot, Version};
+use super::model::Expected;
+use super::passing::Passing;
 use super::script;
 use super::simulate;
+use super::slot::{Shape, Slot, Version};
 use super::store;
-use super::worker::{Site, Stop, Worker, together};
+use super::worker::{Log, Site, Stop, Worker, together};
 
 /// Lives of one database.
 const LIVES: u64 = 3;
@@ -74,7 +76,17 @@ fn live(
     let fs = simulate::watched(&from.memory);
     let db = store::open(dir, Arc::clone(&fs), drawn, shape);
     let db = db.map_err(|e| format!("opening: {e}"))?;
-    let chronicle = Chronicle::new(shape.threads);
+    let chronicle = Chronicle::new(shape);
+    let log = match rng.random_bool(0.3) {
+        true => Log::Never,
+        false => Log::Always,
+    };
+    let wholes = match (log, drawn.is_atomic()) {
+        (Log::Never, false) => Wholes::Families,
+        (Log::Never, true) => Wholes::Flushes,
+        _ => Wholes::Log,
+    };
+    let passing = Passing::new(shape, &from.content, *next);
     // Set when threads are to end; they get to see it in time.
     let over = AtomicBool::new(false);
     let site = Site {
@@ -83,10 +95,12 @@ fn live(
         fs,
         drawn,
         shape,
+        passing: &passing,
         journal: &chronicle,
         faulty: false,
         // They are durable at once, and not so the writes before them.
         ingests: false,
+        log,
         without: &args.without,
     };
     let (seed, first) = (rng.random(), *next);
@@ -113,14 +127,15 @@ fn live(
             system::sleep(Duration::from_micros(rng.random_range(0..longest)));
             let cut = Cut::make(&from.memory, &chronicle, rng);
             script::tell(|| format!("cut that keeps {}", cut.keep));
-            cut.look(shape, from, rng)
+            cut.look(shape, from, wholes, rng)
         });
         let cuts = cuts.collect();
         over.store(true, Relaxed);
         cuts
     };
     let (versions, cuts) = together(shape.threads, work, cut)?;
-    *next = versions.into_iter().max().unwrap_or(first);
+    let (_, highest) = passing.outcome();
+    *next = versions.into_iter().fold(highest, Version::max);
     Ok(cuts?.pop().expect("there are cuts"))
 }
 
@@ -147,25 +162,74 @@ impl Cut {
     }
 
     /// Opens what was left, and finds out whether that is as it should be.
-    fn look(self, shape: Shape, from: &Left, rng: &mut StdRng) -> Result<Left, String> {
+    fn look(
+        self,
+        shape: Shape,
+        from: &Left,
+        wholes: Wholes,
+        rng: &mut StdRng,
+    ) -> Result<Left, String> {
         let drawn = Drawn::new(rng.random());
         let fail = |e| format!("cut that kept {}, opened with {drawn}: {e}", self.keep);
         let fs = simulate::watched(&self.memory);
         let db = store::open(Path::new(store::DIR), fs, &drawn, shape);
         let db = db.map_err(|e| fail(e.to_string()))?;
-        let content = store::content(&db, shape, &store::total, &|_| true)
-            .map_err(|e| fail(e.to_string()))?;
-        let survives = match self.keep == 1.0 {
-            // Only the process has died.
-            true => |outcome| outcome != Outcome::Failed,
-            false => |outcome| outcome == Outcome::Synced,
-        };
-        let (first, last) = (&from.content, &content);
-        check_prefix(&self.records, shape, first, last, self.before, survives).map_err(fail)?;
+        let expected = passing_after(&self.records, shape, &from.content, self.before);
+        let content = store::everything(&db, shape, &expected).map_err(|e| fail(e.to_string()))?;
+        self.check(shape, &from.content, &content, wholes)
+            .map_err(fail)?;
         drop(db);
         Ok(Left {
             memory: self.memory,
             content,
         })
     }
+    /// Whether `last` is what a prefix has made of `first`, as far as `wholes` go.
+    fn check(
+        &self,
+        shape: Shape,
+        first: &BTreeMap<Slot, Version>,
+        last: &BTreeMap<Slot, Version>,
+        wholes: Wholes,
+    ) -> Result<(), String> {
+        let of = |records: &[_], first: &_, last: &_, survives: &dyn Fn(Outcome) -> bool| {
+            check_prefix(records, shape, first, last, self.before, survives)
+        };
+        match wholes {
+            // Only the process has died.
+            Wholes::Log if self.keep == 1.0 => of(&self.records, first, last, &|o| {
+                matches!(o, Outcome::Acked | Outcome::Synced)
+            }),
+            Wholes::Log => of(&self.records, first, last, &|o| o == Outcome::Synced),
+            Wholes::Flushes => of(&self.records, first, last, &|o| o == Outcome::Flushed(None)),
+            Wholes::Families => {
+                let passing = last.iter().filter(|(slot, _)| slot.is_presence());
+                let passing = passing.map(|(slot, count)| slot.passing(*count));
+                let mut all = (0..shape.families).chain(passing);
+                all.try_for_each(|number| {
+                    let part = |all: &BTreeMap<Slot, Version>| {
+                        let mut part = all.clone();
+                        part.retain(|slot, _| slot.is_presence() || slot.family == number);
+                        part
+                    };
+                    let records = of_family(&self.records, number);
+                    of(&records, &part(first), &part(last), &|o| {
+                        o == Outcome::Flushed(Some(number))
+                    })
+                    .map_err(|e| format!("family {number}: {e}"))
+                })
+            }
+        }
+    }
+}
+
+/// Of what a cut leaves a prefix.
+#[derive(Debug, Clone, Copy)]
+enum Wholes {
+    /// Of all that was written: it was logged.
+    Log,
+    /// The same without a log, up to a flush of all column families.
+    Flushes,
+    /// Of what was written to each column family, up to its last flush.
+    Families,
 }

@@ -13,7 +13,8 @@ use rand::{Rng, SeedableRng};
 use whitewater::fs::Fs;
 use whitewater::{CommitProtocol, Error, MemtableFactory, Options};
 
-use super::model::Shape;
+use super::order::Order;
+use super::slot::{LASTING, NAMES, Shape};
 
 /// A name, and values to choose from, first the one that is not spoken of. What is
 /// first in [`FAMILY`] and is not the default either is in [`SMALL`].
@@ -150,9 +151,18 @@ const CHANGES: &[(&str, &str)] = &[
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drawn {
     protocol: CommitProtocol,
-    memtable: &'static str,
     database: String,
-    family: String,
+    /// Those of column families, which take turns with them.
+    families: [DrawnFamily; 2],
+}
+
+/// The options of a column family.
+#[derive(Debug, Clone, PartialEq)]
+struct DrawnFamily {
+    memtable: &'static str,
+    /// What only orders have that keep prefixes together.
+    prefix: &'static str,
+    text: String,
     /// Bytes of the block cache.
     cache: usize,
 }
@@ -162,77 +172,30 @@ impl Drawn {
     pub fn new(seed: u64) -> Drawn {
         let mut rng = StdRng::seed_from_u64(seed);
         let protocol = *PROTOCOLS.choose(&mut rng).expect("there are some");
-        let memtables = [
-            "art",
-            "skip_list",
-            "vector",
-            "prefix_hash",
-            "hash_linkedlist",
-        ];
-        let memtable = *memtables.choose(&mut rng).expect("there are some");
         let mut database = pick(&mut rng, DATABASE);
         // Refused, as RocksDB does.
         if protocol == CommitProtocol::Pipelined {
             database.retain(|(name, _)| *name != "atomic_flush");
         }
-        let family = pick(&mut rng, FAMILY);
-        let mut table = pick(&mut rng, TABLE);
-        let cache = *[8 << 20, 20_000, 0].choose(&mut rng).expect("some");
-        if cache == 0 {
-            table.retain(|(name, _)| *name != "cache_index_and_filter_blocks");
-        }
-        let needs_prefix = memtable.contains("hash");
-        let prefix = match rng.random_range(0..3) {
-            0 if !needs_prefix => String::new(),
-            0 | 1 => "prefix_extractor=fixed:6;".to_owned(),
-            _ => "prefix_extractor=capped:7;".to_owned(),
-        };
         Drawn {
             protocol,
-            memtable,
             database: text(&database),
-            family: format!(
-                "{prefix}{};block_based_table_factory={{{}}}",
-                text(&family),
-                text(&table)
-            ),
-            cache,
+            families: std::array::from_fn(|_| DrawnFamily::new(&mut rng)),
         }
     }
 
-    /// These options for a database in `fs`.
+    /// These options for the column family `number` of a database in `fs`, and for
+    /// the database.
     ///
     /// # Errors
     /// Text that this engine does not take.
-    pub fn options(&self, fs: Arc<dyn Fs>) -> Result<Options, Error> {
-        let mut base = Options::default();
-        base.create_if_missing(true);
-        base.create_missing_column_families(true);
-        let mut table = whitewater::BlockBasedOptions::default();
-        match self.cache {
-            0 => table.disable_cache(),
-            bytes => table.set_block_cache(&whitewater::Cache::new_lru_cache(bytes)),
-        }
-        base.set_block_based_table_factory(&table);
-        let mut o =
-            base.get_options_from_string(format!("{SMALL};{};{}", self.database, self.family))?;
+    pub fn options(&self, fs: Arc<dyn Fs>, shape: Shape, number: u32) -> Result<Options, Error> {
+        let family = &self.families[number as usize % self.families.len()];
+        let mut o = family.options(&self.database, shape.order(number))?;
+        o.create_if_missing(true);
+        o.create_missing_column_families(true);
         o.set_fs(fs);
         o.set_commit_protocol(self.protocol);
-        o.set_memtable_factory(match self.memtable {
-            "skip_list" => MemtableFactory::SkipList,
-            "vector" => MemtableFactory::Vector,
-            "prefix_hash" => MemtableFactory::HashSkipList {
-                bucket_count: 100,
-                height: 4,
-                branching_factor: 4,
-            },
-            "hash_linkedlist" => MemtableFactory::HashLinkList { bucket_count: 100 },
-            _ => MemtableFactory::Art,
-        });
-        o.set_merge_operator_associative("stress.last", |_, existing, operands| {
-            let last = operands.iter().last().or(existing);
-            last.map(<[u8]>::to_vec)
-        });
         Ok(o)
     }
 
@@ -241,27 +204,117 @@ impl Drawn {
         self.protocol != CommitProtocol::Unordered
     }
 
+    /// Whether all column families are flushed together.
+    pub fn is_atomic(&self) -> bool {
+        self.database.contains("atomic_flush=true")
+    }
+
     /// Something to change at run time.
     pub fn change(rng: &mut impl Rng) -> (&'static str, &'static str) {
         *CHANGES.choose(rng).expect("there are some")
     }
 }
 
+impl DrawnFamily {
+    fn new(rng: &mut StdRng) -> DrawnFamily {
+        let memtables = [
+            "art",
+            "skip_list",
+            "vector",
+            "prefix_hash",
+            "hash_linkedlist",
+        ];
+        let memtable = *memtables.choose(rng).expect("there are some");
+        let family = pick(rng, FAMILY);
+        let mut table = pick(rng, TABLE);
+        let cache = *[8 << 20, 20_000, 0].choose(rng).expect("some");
+        if cache == 0 {
+            table.retain(|(name, _)| *name != "cache_index_and_filter_blocks");
+        }
+        let needs_prefix = memtable.contains("hash");
+        let prefix = match rng.random_range(0..3) {
+            0 if !needs_prefix => "",
+            0 | 1 => "fixed:6",
+            _ => "capped:7",
+        };
+        let (family, table) = (text(&family), text(&table));
+        DrawnFamily {
+            memtable,
+            prefix,
+            text: format!("{family};block_based_table_factory={{{table}}}"),
+            cache,
+        }
+    }
+
+    /// These options beside those of the `database`.
+    fn options(&self, database: &str, order: Order) -> Result<Options, Error> {
+        let mut base = Options::default();
+        let mut table = whitewater::BlockBasedOptions::default();
+        match self.cache {
+            0 => table.disable_cache(),
+            bytes => table.set_block_cache(&whitewater::Cache::new_lru_cache(bytes)),
+        }
+        base.set_block_based_table_factory(&table);
+        let prefix = match order.keeps_prefixes() && !self.prefix.is_empty() {
+            true => format!("prefix_extractor={}", self.prefix),
+            false => String::new(),
+        };
+        let text = &self.text;
+        let mut o = base.get_options_from_string(format!("{SMALL};{database};{text};{prefix}"))?;
+        order.set(&mut o);
+        o.set_memtable_factory(match self.memtable {
+            "vector" => MemtableFactory::Vector,
+            "prefix_hash" if order.keeps_prefixes() => MemtableFactory::HashSkipList {
+                bucket_count: 100,
+                height: 4,
+                branching_factor: 4,
+            },
+            "hash_linkedlist" if order.keeps_prefixes() => {
+                MemtableFactory::HashLinkList { bucket_count: 100 }
+            }
+            "art" if order.keeps_prefixes() => MemtableFactory::Art,
+            _ => MemtableFactory::SkipList,
+        });
+        o.set_merge_operator_associative("stress.last", |_, existing, operands| {
+            let last = operands.iter().last().or(existing);
+            last.map(<[u8]>::to_vec)
+        });
+        Ok(o)
+    }
+}
+
+impl fmt::Display for DrawnFamily {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let DrawnFamily {
+            memtable,
+            prefix,
+            text,
+            cache,
+        } = self;
+        write!(f, "{memtable}, prefix {prefix:?}, cache {cache}; {text}")
+    }
+}
+
 impl fmt::Display for Drawn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{:?}, {}, cache {}; {};{}",
-            self.protocol, self.memtable, self.cache, self.database, self.family
-        )
+        write!(f, "{:?}; {}", self.protocol, self.database)?;
+        self.families
+            .iter()
+            .try_for_each(|family| write!(f, "\n  {family}"))
     }
 }
 
 /// A shape by chance for `threads` threads.
 pub fn shape(seed: u64, threads: u32) -> Shape {
     let mut rng = StdRng::seed_from_u64(seed ^ 0x5a5a);
+    let order = |rng: &mut StdRng| match rng.random_bool(0.4) {
+        true => Order::Bytewise,
+        false => *Order::ALL.choose(rng).expect("there are some"),
+    };
     Shape {
-        families: rng.random_range(1..=4),
+        families: rng.random_range(1..=LASTING),
+        passing: rng.random_range(0..=NAMES),
+        orders: std::array::from_fn(|_| order(&mut rng)),
         keys: *[200, 1000, 4000].choose(&mut rng).expect("some"),
         threads,
         max_value: *[200, 2000, 40_000].choose(&mut rng).expect("some"),
@@ -289,25 +342,20 @@ fn text(drawn: &[(&str, &str)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stress::store;
+    use std::path::Path;
     use whitewater::fs::mem::MemFs;
-    use whitewater::{DBWithThreadMode, MultiThreaded};
 
     #[test]
     fn whatever_is_drawn_opens() {
         let mut seen = std::collections::BTreeSet::new();
         for seed in 0..300 {
-            let drawn = Drawn::new(seed);
+            let (drawn, shape) = (Drawn::new(seed), shape(seed, 1));
             assert_eq!(drawn, Drawn::new(seed));
-            seen.insert((format!("{:?}", drawn.protocol), drawn.memtable));
-            let o = drawn.options(Arc::new(MemFs::new()));
-            let o = o.unwrap_or_else(|e| panic!("{drawn}: {e}"));
-            let names = ["default", "family1"];
-            DBWithThreadMode::<MultiThreaded>::open_cf_with_opts(
-                &o,
-                "/db",
-                names.map(|name| (name, o.clone())),
-            )
-            .unwrap_or_else(|e| panic!("{drawn}: {e}"));
+            let memtables = drawn.families.iter().map(|f| f.memtable);
+            seen.extend(memtables.map(|m| (format!("{:?}", drawn.protocol), m)));
+            store::open(Path::new("/db"), Arc::new(MemFs::new()), &drawn, shape)
+                .unwrap_or_else(|e| panic!("{drawn}: {e}"));
         }
         assert_eq!(seen.len(), 20);
     }

@@ -1,28 +1,32 @@
 //! File systems that fail.
 //!
-//! A round is a database in memory, whose operations fail by chance while threads
-//! work on it. Calls may fail then, but not lie; once nothing fails any more, reads
+//! A round is a database in memory, whose operations fail or take long by chance
+//! while threads work on it. Calls may fail then, but not lie; once nothing fails any more, reads
 //! work again on the same database, and the next opening finds what was
 //! acknowledged, and of all else each write as a whole or not at all.
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
 use whitewater::fs::mem::MemFs;
+use whitewater_concurrent::system;
 
 use super::args::Args;
 use super::draw::Drawn;
 use super::journal::Nobody;
-use super::model::{Expected, Shape, Slot, Version};
+use super::model::Expected;
+use super::passing::Passing;
 use super::script;
 use super::simulate;
+use super::slot::{Shape, Slot, Version};
 use super::store::{self, Db};
-use super::worker::{Legacy, Site, Stop, Worker, together};
+use super::worker::{Legacy, Log, Site, Stop, Worker, together};
 
 /// Lives of one database.
 const LIVES: u64 = 4;
@@ -71,7 +75,8 @@ impl Life {
         rng: &mut StdRng,
     ) -> Result<u64, String> {
         let faults = FaultFs::new(Arc::new(self.memory.clone()));
-        simulate::watch(&faults);
+        let slow = Slow::draw(rng);
+        simulate::watch(&faults, move |op| slow.wait(op));
         let from_the_start = rng.random_bool(0.3);
         if from_the_start {
             add(&faults, &rules);
@@ -81,15 +86,34 @@ impl Life {
             add(&faults, &rules);
         }
         let seed = rng.random();
-        let left = self.work(args, &db, &faults, drawn, seed)?;
+        let passing = Passing::new(self.shape, &self.content, self.next);
+        let log = match rng.random_bool(0.3) {
+            true => Log::Mostly,
+            false => Log::Always,
+        };
+        let site = |faulty| Site {
+            db: &db,
+            dir: Path::new(store::DIR),
+            fs: Arc::new(faults.clone()),
+            drawn,
+            shape: self.shape,
+            passing: &passing,
+            journal: &Nobody,
+            faulty,
+            ingests: true,
+            log,
+            without: &args.without,
+        };
+        let left = self.work(args, &site(true), &site(false), &faults, seed)?;
         let injected = faults.injected().len() as u64;
         // The process dies; with it what only it had.
         self.memory = self.memory.after_kill();
         drop(db);
-        let mut expected = Expected::default();
+        let (mut expected, highest) = passing.outcome();
+        self.next = self.next.max(highest);
         for (thread, legacy) in (0..).zip(&left) {
             let shape = self.shape;
-            expected.merge(&legacy.mine, |slot| shape.owner(slot) == thread);
+            expected.merge(&legacy.kept, |slot| shape.is_of(thread, slot));
             self.next = self.next.max(legacy.next);
         }
         let db = store::open(
@@ -130,39 +154,63 @@ impl Life {
     fn work(
         &self,
         args: &Args,
-        db: &Db,
+        failing: &Site<'_>,
+        sound: &Site<'_>,
         faults: &FaultFs,
-        drawn: &Drawn,
         seed: u64,
     ) -> Result<Vec<Legacy>, String> {
-        let site = |faulty| Site {
-            db,
-            dir: Path::new(store::DIR),
-            fs: Arc::new(faults.clone()),
-            drawn,
-            shape: self.shape,
-            journal: &Nobody,
-            faulty,
-            ingests: true,
-            without: &args.without,
-        };
-        let (failing, sound) = (site(true), site(false));
         let work = |thread| -> Result<Worker<'_>, Stop> {
             let mine = Expected::exactly(&self.content);
-            let mut worker = Worker::new(&failing, thread, seed, mine, self.next)?;
+            let mut worker = Worker::new(failing, thread, seed, mine, self.next)?;
             (0..simulate::ops(args)).try_for_each(|_| worker.step())?;
             Ok(worker)
         };
         let (workers, ()) = together(args.threads, work, || ())?;
         faults.clear_rules();
         let ended = workers.into_iter().map(|worker| {
-            let mut worker = worker.move_to(&sound);
+            let mut worker = worker.move_to(sound);
             worker
                 .check_all()
                 .map_err(|e| format!("where nothing fails any more: {e}"))?;
             Ok(worker.retire())
         });
         ended.collect()
+    }
+}
+
+/// What takes its time, now and then.
+struct Slow {
+    ops: OpSet,
+    chance: f64,
+    time: Duration,
+    rng: Mutex<StdRng>,
+}
+
+impl Slow {
+    fn draw(rng: &mut StdRng) -> Slow {
+        let kinds = [
+            OpSet::of(&[FaultOp::Sync, FaultOp::SyncDir]),
+            OpSet::of(&[FaultOp::Append, FaultOp::Create]),
+            OpSet::READS,
+            OpSet::ALL,
+        ];
+        Slow {
+            ops: *kinds.choose(rng).expect("some"),
+            chance: *[0.0, 0.0, 0.001, 0.01].choose(rng).expect("some"),
+            time: Duration::from_micros(*[100, 3_000, 20_000].choose(rng).expect("some")),
+            rng: Mutex::new(StdRng::seed_from_u64(rng.random())),
+        }
+    }
+
+    /// Before an operation.
+    fn wait(&self, op: FaultOp) {
+        let is_slow = self.ops.contains(op) && {
+            let mut rng = self.rng.lock().unwrap_or_else(PoisonError::into_inner);
+            rng.random_bool(self.chance)
+        };
+        if is_slow {
+            system::sleep(self.time);
+        }
     }
 }
 

@@ -17,8 +17,16 @@ const ATOMIC: usize = 4096;
 pub enum Outcome {
     /// It failed: it may be there after the next opening, or not.
     Failed,
+    /// It was refused: a column family was gone. Nothing of it is there.
+    Refused,
     /// It was acknowledged: it survives the process.
     Acked,
+    /// It was acknowledged, and left out the log: it survives once its column family
+    /// is flushed.
+    Unlogged,
+    /// A flush was acknowledged, of this column family, or of all of them: what the
+    /// thread wrote there before survives everything.
+    Flushed(Option<u32>),
     /// It was acknowledged as synced: it survives the machine, with all that was
     /// acknowledged before it began.
     Synced,
@@ -27,8 +35,10 @@ pub enum Outcome {
 /// What a thread says of its writes. It has one at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
-    /// A write begins.
+    /// A write begins, or a flush.
     Begin(u32, Vec<Change>),
+    /// A write without the log begins.
+    Loose(u32, Vec<Change>),
     /// What became of the write of that thread.
     End(u32, Outcome),
     /// Something that must never happen.
@@ -42,7 +52,17 @@ impl fmt::Display for Entry {
                 write!(f, "begin {thread}")?;
                 changes.iter().try_for_each(|change| write!(f, " {change}"))
             }
+            Entry::Loose(thread, changes) => {
+                write!(f, "loose {thread}")?;
+                changes.iter().try_for_each(|change| write!(f, " {change}"))
+            }
+            Entry::End(thread, Outcome::Unlogged) => write!(f, "unlogged {thread}"),
+            Entry::End(thread, Outcome::Flushed(None)) => write!(f, "flushed {thread} all"),
+            Entry::End(thread, Outcome::Flushed(Some(family))) => {
+                write!(f, "flushed {thread} {family}")
+            }
             Entry::End(thread, Outcome::Failed) => write!(f, "failed {thread}"),
+            Entry::End(thread, Outcome::Refused) => write!(f, "refused {thread}"),
             Entry::End(thread, Outcome::Acked) => write!(f, "acked {thread}"),
             Entry::End(thread, Outcome::Synced) => write!(f, "synced {thread}"),
             Entry::Wrong(what) => write!(f, "wrong {}", what.replace('\n', "; ")),
@@ -55,14 +75,28 @@ impl FromStr for Entry {
 
     fn from_str(line: &str) -> Result<Entry, String> {
         let (kind, rest) = line.split_once(' ').unwrap_or((line, ""));
-        let number = |text: &str| text.parse().map_err(|e| format!("{line:?}: {e}"));
+        let number = |text: &str| text.parse::<u32>().map_err(|e| format!("{line:?}: {e}"));
         Ok(match kind {
-            "begin" => {
+            "begin" | "loose" => {
                 let mut words = rest.split(' ');
                 let thread = number(words.next().unwrap_or_default())?;
-                Entry::Begin(thread, words.map(str::parse).collect::<Result<_, _>>()?)
+                let changes = words.map(str::parse).collect::<Result<_, _>>()?;
+                match kind {
+                    "begin" => Entry::Begin(thread, changes),
+                    _ => Entry::Loose(thread, changes),
+                }
+            }
+            "unlogged" => Entry::End(number(rest)?, Outcome::Unlogged),
+            "flushed" => {
+                let (thread, family) = rest.split_once(' ').unwrap_or((rest, ""));
+                let family = match family {
+                    "all" => None,
+                    one => Some(number(one)?),
+                };
+                Entry::End(number(thread)?, Outcome::Flushed(family))
             }
             "failed" => Entry::End(number(rest)?, Outcome::Failed),
+            "refused" => Entry::End(number(rest)?, Outcome::Refused),
             "acked" => Entry::End(number(rest)?, Outcome::Acked),
             "synced" => Entry::End(number(rest)?, Outcome::Synced),
             "wrong" => Entry::Wrong(rest.to_owned()),
@@ -109,7 +143,7 @@ impl Journal for Nobody {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::Slot;
+    use super::super::slot::Slot;
     use super::*;
 
     #[test]
@@ -122,6 +156,11 @@ mod tests {
             Entry::Begin(3, vec![change(7, None), change(8, Some(9))]),
             Entry::Begin(0, Vec::new()),
             Entry::End(2, Outcome::Failed),
+            Entry::Loose(3, vec![change(7, None)]),
+            Entry::End(2, Outcome::Refused),
+            Entry::End(2, Outcome::Unlogged),
+            Entry::End(2, Outcome::Flushed(None)),
+            Entry::End(2, Outcome::Flushed(Some(7))),
             Entry::End(2, Outcome::Acked),
             Entry::End(2, Outcome::Synced),
             Entry::Wrong("one two".to_owned()),

@@ -21,19 +21,25 @@ use whitewater::fs::os::OsFs;
 use super::args::Args;
 use super::draw::{self, Drawn};
 use super::journal::{Entry, Journal, Outcome, Pipe};
-use super::model::{Change, Expected, Shape, Slot, Torn, Version};
+use super::model::{Change, Expected, Torn};
+use super::passing::Passing;
+use super::slot::{Shape, Slot, Version};
 use super::store;
-use super::worker::{Site, Stop, Worker};
+use super::worker::{Log, Site, Stop, Worker};
 
 /// Rounds that one database lives.
 const ROUNDS: u64 = 12;
 
 /// What this process knows of the database.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Keeper {
+    shape: Shape,
+    /// What is there while the process lives.
+    living: Expected,
+    /// What may be there when it has died.
     expected: Expected,
-    /// Writes that were not heard of again, by thread.
-    pending: BTreeMap<u32, Vec<Change>>,
+    /// Writes that were not heard of again, by thread, and whether they have a log.
+    pending: BTreeMap<u32, (Vec<Change>, bool)>,
     next: Version,
     acked: u64,
     wrong: Option<String>,
@@ -42,22 +48,43 @@ struct Keeper {
 impl Keeper {
     fn take(&mut self, entry: Entry) {
         match entry {
-            Entry::Begin(thread, changes) => {
-                let versions = changes.iter().filter_map(|c| c.held);
-                self.next = versions.chain([self.next]).max().unwrap_or_default();
-                self.pending.insert(thread, changes);
-            }
-            Entry::End(thread, outcome) => {
-                let changes = self.pending.remove(&thread).unwrap_or_default();
-                match outcome {
-                    Outcome::Failed => self.expected.doubt(&changes),
-                    Outcome::Acked | Outcome::Synced => {
-                        self.expected.apply(&changes);
-                        self.acked += 1;
-                    }
-                }
-            }
+            Entry::Begin(thread, changes) => self.begin(thread, changes, true),
+            Entry::Loose(thread, changes) => self.begin(thread, changes, false),
+            Entry::End(thread, outcome) => self.end(thread, outcome),
             Entry::Wrong(what) => self.wrong = Some(what),
+        }
+    }
+
+    fn begin(&mut self, thread: u32, changes: Vec<Change>, is_logged: bool) {
+        let versions = changes.iter().filter_map(|c| c.held);
+        self.next = versions.chain([self.next]).max().unwrap_or_default();
+        self.pending.insert(thread, (changes, is_logged));
+    }
+
+    fn end(&mut self, thread: u32, outcome: Outcome) {
+        let (changes, _) = self.pending.remove(&thread).unwrap_or_default();
+        match outcome {
+            Outcome::Failed => {
+                self.living.doubt(&changes);
+                self.expected.doubt(&changes);
+            }
+            Outcome::Refused => {}
+            Outcome::Acked | Outcome::Synced => {
+                self.living.apply(&changes);
+                self.expected.apply(&changes);
+                self.acked += 1;
+            }
+            Outcome::Unlogged => {
+                self.living.apply(&changes);
+                self.expected.doubt(&changes);
+                self.acked += 1;
+            }
+            Outcome::Flushed(number) => {
+                let shape = self.shape;
+                self.expected.merge(&self.living, |slot| {
+                    number.is_none_or(|n| n == slot.family) && shape.is_of(thread, slot)
+                });
+            }
         }
     }
 
@@ -66,12 +93,12 @@ impl Keeper {
     fn at_death(&mut self) -> Vec<Torn> {
         let pending = std::mem::take(&mut self.pending);
         let before = self.expected.clone();
-        for changes in pending.values() {
+        for (changes, _) in pending.values() {
             self.expected.doubt(changes);
         }
-        pending
-            .into_values()
-            .map(|changes| Torn::new(&before, &changes))
+        let logged = pending.into_values().filter(|(_, is_logged)| *is_logged);
+        logged
+            .map(|(changes, _)| Torn::new(&before, &changes))
             .collect()
     }
 }
@@ -95,9 +122,13 @@ pub fn round(args: &Args, dir: &Path, round: u64, kept: &mut Kept) -> Result<u64
         }
     }
     let mut keeper = Keeper {
+        shape,
+        living: Expected::exactly(&kept.content),
         expected: Expected::exactly(&kept.content),
+        pending: BTreeMap::new(),
         next: kept.next,
-        ..Keeper::default()
+        acked: 0,
+        wrong: None,
     };
     let mut rng = StdRng::seed_from_u64(args.seed.wrapping_add(round) ^ 0x6b69_6c6c);
     let time = Duration::from_micros(rng.random_range(0..args.life * 1000));
@@ -248,21 +279,29 @@ fn begin(args: &Args, dir: &Path, round: u64) -> Result<(), String> {
     }
     let mut known = Expected::default();
     known.apply(&changes);
+    let content = changes.iter().filter_map(|c| Some((c.slot, c.held?)));
+    let content = content.collect();
 
     let shape: Shape = draw::shape(args.seed.wrapping_add(round / ROUNDS), args.threads);
     let drawn = Drawn::new(seed(args, round));
     let db_dir = dir.join("db");
     let db = store::open(&db_dir, Arc::new(OsFs), &drawn, shape);
     let db = db.map_err(|e| format!("opening with {drawn}: {e}"))?;
+    let passing = Passing::new(shape, &content, next);
     let site = Site {
         db: &db,
         dir: &db_dir,
         fs: Arc::new(OsFs),
         drawn: &drawn,
         shape,
+        passing: &passing,
         journal: &Pipe,
         faulty: false,
         ingests: true,
+        log: match round % 3 {
+            2 => Log::Mostly,
+            _ => Log::Always,
+        },
         without: &args.without,
     };
     thread::scope(|scope| {

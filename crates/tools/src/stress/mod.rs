@@ -7,9 +7,9 @@
 //! * [`load`]: many more threads than cores
 //! * [`simulate`]: the second and third with threads that a seed schedules
 //!
-//! Beneath them: [`args`] (the command line), [`draw`] (options by chance), [`model`]
-//! (keys, values and what is known of them), [`worker`] (what a thread does),
-//! [`journal`] (who is told of it), [`chronicle`] (prefixes of it), [`store`]
+//! Beneath them: [`args`] (the command line), [`draw`] (options by chance), [`slot`]
+//! (keys and values), [`order`] (of keys), [`model`] (what is known of them), [`passing`] (column families
+//! that come and go), [`worker`] (what a thread does), [`journal`] (who is told of it), [`chronicle`] (prefixes of it), [`store`]
 //! (opening, and reading everything), [`script`] and [`shrink`] (what is told of a
 //! failure), [`watch`] (hangs).
 
@@ -23,9 +23,12 @@ pub mod journal;
 pub mod kill;
 pub mod load;
 pub mod model;
+pub mod order;
+pub mod passing;
 pub mod script;
 pub mod shrink;
 pub mod simulate;
+pub mod slot;
 pub mod store;
 pub mod watch;
 pub mod worker;

@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use whitewater::fs::Fs;
-use whitewater::fs::fault::FaultFs;
+use whitewater::fs::fault::{FaultFs, FaultOp};
 use whitewater::fs::mem::MemFs;
 
 use super::args::Args;
 use super::draw;
-use super::model::Shape;
+use super::slot::Shape;
 
 /// Whether `args` asks for what there is.
 ///
@@ -65,7 +65,7 @@ mod simulated {
     use whitewater_concurrent::region;
     use whitewater_concurrent::system::{self, simulation};
 
-    use super::{Arc, Args, FaultFs, Fs, MemFs};
+    use super::{Arc, Args, FaultFs, FaultOp, Fs, MemFs};
     use crate::stress::script;
 
     /// Whether the calling thread is simulated.
@@ -100,10 +100,13 @@ mod simulated {
         outcome
     }
 
-    /// Has threads meet at the operations of `fs`.
-    pub fn watch(fs: &FaultFs) {
-        if is_on() {
-            fs.set_observer(Arc::new(|op, path| {
+    /// Has threads meet at the operations of `fs`, and do something `before`.
+    pub fn watch(fs: &FaultFs, before: impl Fn(FaultOp) + Send + Sync + 'static) {
+        if !is_on() {
+            fs.set_observer(Arc::new(move |op, _| before(op)));
+        } else {
+            fs.set_observer(Arc::new(move |op, path| {
+                before(op);
                 let mut hasher = std::hash::DefaultHasher::new();
                 (op as u8, path).hash(&mut hasher);
                 simulation::note(hasher.finish());
@@ -118,14 +121,14 @@ mod simulated {
             return Arc::new(memory.clone());
         }
         let fs = FaultFs::new(Arc::new(memory.clone()));
-        watch(&fs);
+        watch(&fs, |_| ());
         Arc::new(fs)
     }
 }
 
 #[cfg(not(feature = "simulation"))]
 mod real {
-    use super::{Arc, Args, FaultFs, Fs, MemFs};
+    use super::{Arc, Args, FaultFs, FaultOp, Fs, MemFs};
 
     /// Whether the calling thread is simulated.
     pub fn is_on() -> bool {
@@ -144,8 +147,10 @@ mod real {
         of(args, round)
     }
 
-    /// Has threads meet at the operations of `fs`.
-    pub fn watch(_: &FaultFs) {}
+    /// Has threads do something `before` the operations of `fs`.
+    pub fn watch(fs: &FaultFs, before: impl Fn(FaultOp) + Send + Sync + 'static) {
+        fs.set_observer(Arc::new(move |op, _| before(op)));
+    }
 
     /// A view of `memory` at whose operations threads meet.
     pub fn watched(memory: &MemFs) -> Arc<dyn Fs> {

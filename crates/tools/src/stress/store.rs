@@ -6,10 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use whitewater::fs::Fs;
-use whitewater::{DBWithThreadMode, Error, MultiThreaded, ReadOptions};
+use whitewater::{
+    BoundColumnFamily, ColumnFamilyDescriptor, DBWithThreadMode, Error, MultiThreaded, Options,
+    ReadOptions,
+};
 
 use super::draw::Drawn;
-use super::model::{Expected, Shape, Slot, Version};
+use super::model::Expected;
+use super::slot::{Shape, Slot, Version};
 
 /// Where databases in memory are.
 pub const DIR: &str = "/stress/db";
@@ -46,19 +50,160 @@ impl fmt::Display for Trouble {
 /// # Errors
 /// Those of opening.
 pub fn open(dir: &Path, fs: Arc<dyn Fs>, drawn: &Drawn, shape: Shape) -> Result<Db, Error> {
-    let o = drawn.options(fs)?;
-    let families = (0..shape.families).map(|n| (Shape::family_name(n), o.clone()));
+    let o = drawn.options(Arc::clone(&fs), shape, 0)?;
+    let mut numbers: Vec<_> = (0..shape.families).collect();
+    if fs.exists(&dir.join("CURRENT"))? {
+        numbers.extend(passing(&Db::list_cf(&o, dir)?, shape));
+    }
+    let families = with_options(numbers, &fs, drawn, shape)?;
     Db::open_cf_with_opts(&o, dir, families)
 }
 
-/// The same for reading only.
+/// Opens all that is there for reading only.
 ///
 /// # Errors
 /// Those of opening.
 pub fn open_to_read(dir: &Path, fs: Arc<dyn Fs>, drawn: &Drawn, shape: Shape) -> Result<Db, Error> {
-    let o = drawn.options(fs)?;
-    let families = (0..shape.families).map(|n| (Shape::family_name(n), o.clone()));
+    let o = drawn.options(Arc::clone(&fs), shape, 0)?;
+    let mut numbers: Vec<_> = (0..shape.families).collect();
+    numbers.extend(passing(&Db::list_cf(&o, dir)?, shape));
+    let families = with_options(numbers, &fs, drawn, shape)?;
     Db::open_cf_with_opts_for_read_only(&o, dir, families, false)
+}
+
+/// Opens a database that another instance writes: to follow it if there is a
+/// directory of its `own` for that, otherwise to read. Families that come and go are
+/// left out, and all tables are open, so that reads do not fail when they are deleted.
+///
+/// # Errors
+/// Those of opening.
+pub fn open_beside(
+    dir: &Path,
+    own: Option<&Path>,
+    fs: &Arc<dyn Fs>,
+    drawn: &Drawn,
+    shape: Shape,
+) -> Result<Db, Error> {
+    let mut o = drawn.options(Arc::clone(fs), shape, 0)?;
+    o.set_max_open_files(-1);
+    let families = with_options((0..shape.families).collect(), fs, drawn, shape)?;
+    match own {
+        None => Db::open_cf_with_opts_for_read_only(&o, dir, families, false),
+        Some(own) => {
+            let families = families.into_iter();
+            let families = families.map(|(name, o)| ColumnFamilyDescriptor::new(name, o));
+            Db::open_cf_descriptors_as_secondary(&o, dir, own, families)
+        }
+    }
+}
+
+/// Of the column families with these names, those that come and go: a number for
+/// each name.
+fn passing(names: &[String], shape: Shape) -> Vec<u32> {
+    let there = shape
+        .passing_names()
+        .filter(|(_, name)| names.contains(name));
+    there
+        .map(|(name, _)| Slot::presence(name).passing(0))
+        .collect()
+}
+
+fn with_options(
+    numbers: Vec<u32>,
+    fs: &Arc<dyn Fs>,
+    drawn: &Drawn,
+    shape: Shape,
+) -> Result<Vec<(String, Options)>, Error> {
+    let with = |number| {
+        let o = drawn.options(Arc::clone(fs), shape, number)?;
+        Ok((Shape::family_name(number), o))
+    };
+    numbers.into_iter().map(with).collect()
+}
+
+/// A column family.
+#[derive(Clone)]
+pub struct Family<'a> {
+    /// Its number.
+    pub number: u32,
+    /// Its handle.
+    pub handle: Arc<BoundColumnFamily<'a>>,
+}
+
+/// The column families that stay.
+///
+/// # Errors
+/// One is missing.
+pub fn lasting(db: &Db, shape: Shape) -> Result<Vec<Family<'_>>, String> {
+    let numbers = 0..shape.families;
+    numbers.map(|number| family(db, number)).collect()
+}
+
+/// The column family of this number, which is there.
+///
+/// # Errors
+/// It is not.
+pub fn family(db: &Db, number: u32) -> Result<Family<'_>, String> {
+    let name = Shape::family_name(number);
+    let handle = db.cf_handle(&name).ok_or(format!("{name} is gone"))?;
+    Ok(Family { number, handle })
+}
+
+/// The column families that come and go of which one is there, and which of them it
+/// is: as values say, and without any, the last that `expected` allows.
+///
+/// # Errors
+/// One is there that is not allowed to, or none where one has to be.
+pub fn present(
+    db: &Db,
+    shape: Shape,
+    expected: &Expected,
+) -> Result<BTreeMap<Slot, Version>, Trouble> {
+    let mut there = BTreeMap::new();
+    for (name, text) in shape.passing_names() {
+        let presence = Slot::presence(name);
+        let may_be = expected.of(presence);
+        let Some(handle) = db.cf_handle(&text) else {
+            if !may_be.contains(&None) {
+                return Err(format!("{text} is gone: {may_be:?}").into());
+            }
+            continue;
+        };
+        let counts: Vec<_> = may_be.iter().filter_map(|held| *held).collect();
+        let count = match *counts {
+            [] => return Err(format!("{text} is there, which was dropped").into()),
+            [count] => count,
+            _ => {
+                let mut read = total();
+                shape.order(presence.passing(0)).read_at(&mut read, None);
+                let mut it = db.raw_iterator_cf_opt(&handle, read);
+                it.seek_to_first();
+                let number = it.value().and_then(Shape::family_of);
+                it.status().map_err(Trouble::Told)?;
+                let named = |count: &&Version| number == Some(presence.passing(**count));
+                let found = counts.iter().find(named).or(counts.iter().max());
+                *found.unwrap_or(&0)
+            }
+        };
+        there.insert(presence, count);
+    }
+    Ok(there)
+}
+
+/// All column families where `present` is what comes and goes.
+///
+/// # Errors
+/// One is missing.
+pub fn families<'a>(
+    db: &'a Db,
+    shape: Shape,
+    present: &BTreeMap<Slot, Version>,
+) -> Result<Vec<Family<'a>>, String> {
+    let mut all = lasting(db, shape)?;
+    for (slot, count) in present.iter().filter(|(slot, _)| slot.is_presence()) {
+        all.push(family(db, slot.passing(*count))?);
+    }
+    Ok(all)
 }
 
 /// Options of a read in all of the keys.
@@ -68,8 +213,8 @@ pub fn total() -> ReadOptions {
     o
 }
 
-/// What `db` holds in the slots that `counts` takes, as scans in both directions see
-/// it.
+/// What `families` of `db` hold in the slots that `counts` takes, as scans in both
+/// directions see it.
 ///
 /// # Errors
 /// What is wrong with it: keys and values that nobody wrote, disorder, scans that
@@ -77,11 +222,12 @@ pub fn total() -> ReadOptions {
 pub fn content(
     db: &Db,
     shape: Shape,
+    families: &[Family<'_>],
     read: &dyn Fn() -> ReadOptions,
     counts: &dyn Fn(Slot) -> bool,
 ) -> Result<BTreeMap<Slot, Version>, Trouble> {
     let mut all = BTreeMap::new();
-    for family in 0..shape.families {
+    for family in families {
         let mut forward = scan(db, shape, family, read(), true)?;
         let mut backward = scan(db, shape, family, read(), false)?;
         backward.reverse();
@@ -91,7 +237,8 @@ pub fn content(
         if forward != backward {
             let differs = forward.iter().zip(&backward).find(|(a, b)| a != b);
             return Err(Trouble::Wrong(format!(
-                "family {family}: {} entries forward, {} backward, first difference {differs:?}",
+                "family {}: {} entries forward, {} backward, first difference {differs:?}",
+                family.number,
                 forward.len(),
                 backward.len()
             )));
@@ -105,20 +252,19 @@ pub fn content(
 fn scan(
     db: &Db,
     shape: Shape,
-    family: u8,
-    read: ReadOptions,
+    family: &Family<'_>,
+    mut read: ReadOptions,
     forward: bool,
 ) -> Result<Vec<(Slot, Version)>, Trouble> {
-    let name = Shape::family_name(family);
-    let cf = db.cf_handle(&name).ok_or(format!("{name} is gone"))?;
+    shape.order(family.number).read_at(&mut read, None);
     let mut found: Vec<(Slot, Version)> = Vec::new();
-    let mut it = db.raw_iterator_cf_opt(&cf, read);
+    let mut it = db.raw_iterator_cf_opt(&family.handle, read);
     match forward {
         true => it.seek_to_first(),
         false => it.seek_to_last(),
     }
     while let Some((key, value)) = it.item() {
-        let slot = Slot::parse(family, key)?;
+        let slot = shape.slot(family.number, key)?;
         let version = shape.version(slot, value)?;
         if let Some((last, _)) = found.last()
             && (*last < slot) != forward
@@ -145,20 +291,20 @@ pub fn check(
     shape: Shape,
     expected: &Expected,
 ) -> Result<BTreeMap<Slot, Version>, String> {
-    let content = content(db, shape, &total, &|_| true).map_err(|e| e.to_string())?;
+    let content = everything(db, shape, expected).map_err(|e| e.to_string())?;
     agrees(&content, shape, expected)?;
-    for family in 0..shape.families {
-        let name = Shape::family_name(family);
-        let cf = db.cf_handle(&name).ok_or(format!("{name} is gone"))?;
-        let slots: Vec<_> = (0..shape.keys).map(|key| Slot { family, key }).collect();
+    for Family { number, handle } in families(db, shape, &content)? {
+        let slots: Vec<_> = shape.slots(number).collect();
         for some in slots.chunks(97) {
-            let keys: Vec<_> = some.iter().map(|slot| slot.bytes()).collect();
-            let many = db.batched_multi_get_cf(&cf, &keys, false);
+            let keys: Vec<_> = some.iter().map(|slot| shape.key(*slot)).collect();
+            let mut read = ReadOptions::default();
+            shape.order(number).read_at(&mut read, None);
+            let many = db.batched_multi_get_cf_opt(&handle, &keys, false, &read);
             for (&slot, found) in some.iter().zip(many) {
                 let found = found.map_err(|e| format!("{slot}: get many: {e}"))?;
                 let version = found.map(|v| shape.version(slot, &v)).transpose()?;
                 let one = db
-                    .get_cf(&cf, slot.bytes())
+                    .get_cf_opt(&handle, shape.key(slot), &read)
                     .map_err(|e| format!("{slot}: get: {e}"))?;
                 let one = one.map(|v| shape.version(slot, &v)).transpose()?;
                 let scanned = content.get(&slot).copied();
@@ -173,6 +319,22 @@ pub fn check(
     Ok(content)
 }
 
+/// What all column families of `db` hold, and which of those that come and go are
+/// there, if `expected` allows that.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn everything(
+    db: &Db,
+    shape: Shape,
+    expected: &Expected,
+) -> Result<BTreeMap<Slot, Version>, Trouble> {
+    let mut all = present(db, shape, expected)?;
+    let families = families(db, shape, &all)?;
+    all.extend(content(db, shape, &families, &total, &|_| true)?);
+    Ok(all)
+}
+
 /// Whether `expected` allows all of `content`.
 ///
 /// # Errors
@@ -182,7 +344,11 @@ pub fn agrees(
     shape: Shape,
     expected: &Expected,
 ) -> Result<(), String> {
-    let wrong = shape.slots().filter_map(|slot| {
+    let passing = content.iter().filter(|(slot, _)| slot.is_presence());
+    let passing = passing.map(|(slot, count)| slot.passing(*count));
+    let slots = (0..shape.families).chain(passing);
+    let slots = slots.flat_map(|family| shape.slots(family));
+    let wrong = slots.filter_map(|slot| {
         let held = content.get(&slot).copied();
         let is_wrong = !expected.allows(slot, held);
         is_wrong.then(|| format!("{slot}: {held:?} instead of {:?}", expected.of(slot)))

@@ -7,7 +7,13 @@
 //! * `operation`: what there is to do
 //! * `writes`: what changes slots
 //! * `reads`: what looks at them
+//! * `beside`: instances that only read
+//! * `families`: column families that come and go
+//! * `history`: reads of what was, where keys have timestamps
 
+mod beside;
+mod families;
+mod history;
 mod operation;
 mod reads;
 mod writes;
@@ -27,9 +33,11 @@ use whitewater_concurrent::system;
 
 use super::draw::Drawn;
 use super::journal::Journal;
-use super::model::{Expected, Shape, Slot, Torn, Version};
+use super::model::{Change, Expected, Torn};
+use super::passing::Passing;
 use super::script;
-use super::store::{self, Db, Trouble, total};
+use super::slot::{Shape, Slot, Version};
+use super::store::{self, Db, Family, Trouble, total};
 
 pub use operation::Operation;
 
@@ -78,6 +86,17 @@ pub fn together<T: Send, R>(
     })
 }
 
+/// Which writes have a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Log {
+    /// All.
+    Always,
+    /// Most.
+    Mostly,
+    /// None.
+    Never,
+}
+
 /// What all threads work with.
 pub struct Site<'a> {
     /// The database.
@@ -90,12 +109,16 @@ pub struct Site<'a> {
     pub drawn: &'a Drawn,
     /// Its size.
     pub shape: Shape,
+    /// Its column families that come and go.
+    pub passing: &'a Passing,
     /// Who is told.
     pub journal: &'a dyn Journal,
     /// Whether operations may fail: the file system injects errors.
     pub faulty: bool,
     /// Whether tables are ingested, which survive the writes before them.
     pub ingests: bool,
+    /// Which writes have a log.
+    pub log: Log,
     /// What is not done.
     pub without: &'a [Operation],
 }
@@ -105,18 +128,35 @@ pub struct Worker<'a> {
     site: &'a Site<'a>,
     thread: u32,
     rng: StdRng,
-    slots: Vec<Slot>,
-    families: Vec<Arc<BoundColumnFamily<'a>>>,
+    /// Its keys of even column families, and of odd ones.
+    keys: [Vec<u32>; 2],
+    /// Those that stay, then those that were there when the operation began.
+    families: Vec<Family<'a>>,
     mine: Expected,
+    /// What they may hold when the process has died: writes without a log are in
+    /// doubt until a flush.
+    kept: Expected,
     next: Version,
-    snapshots: VecDeque<(SnapshotWithThreadMode<'a, Db>, Expected)>,
+    snapshots: VecDeque<Moment<'a>>,
+    /// A secondary instance, if there is one.
+    follower: Option<Db>,
     torn: Vec<Torn>,
+    /// The last write.
+    last: Vec<Change>,
+    history: history::History,
+}
+
+/// A snapshot, and what held when it was taken.
+struct Moment<'a> {
+    snapshot: SnapshotWithThreadMode<'a, Db>,
+    mine: Expected,
+    families: Vec<Family<'a>>,
 }
 
 /// What a thread leaves behind.
 pub struct Legacy {
-    /// What its slots may hold.
-    pub mine: Expected,
+    /// What its slots may hold when the process has died.
+    pub kept: Expected,
     /// Its writes that failed.
     pub torn: Vec<Torn>,
     /// The last version it has given.
@@ -137,23 +177,26 @@ impl<'a> Worker<'a> {
         next: Version,
     ) -> Result<Self, String> {
         let shape = site.shape;
-        let family = |n| {
-            let name = Shape::family_name(n);
-            let handle = site.db.cf_handle(&name);
-            handle.ok_or_else(|| format!("{name} is gone"))
+        let keys = |family| {
+            let slots = shape.slots(family);
+            slots
+                .filter(|slot| shape.is_of(thread, *slot))
+                .map(|slot| slot.key)
+                .collect()
         };
         Ok(Worker {
             thread,
             rng: StdRng::seed_from_u64(seed ^ u64::from(thread) << 48),
-            slots: shape
-                .slots()
-                .filter(|&slot| shape.owner(slot) == thread)
-                .collect(),
-            families: (0..shape.families).map(family).collect::<Result<_, _>>()?,
+            keys: [keys(0), keys(1)],
+            families: store::lasting(site.db, shape)?,
+            kept: mine.clone(),
             mine,
             next,
             snapshots: VecDeque::new(),
+            follower: None,
             torn: Vec::new(),
+            last: Vec::new(),
+            history: history::History::new(next),
             site,
         })
     }
@@ -174,6 +217,7 @@ impl<'a> Worker<'a> {
             return Ok(());
         }
         script::tell(|| format!("thread {}: {}", self.thread, drawn.name()));
+        self.look_around()?;
         match drawn {
             Operation::Write => self.write_one(),
             Operation::Batch => self.write_batch(),
@@ -187,11 +231,14 @@ impl<'a> Worker<'a> {
                 Ok(())
             }
             Operation::CheckSnapshot => Ok(self.check_snapshot()?),
-            Operation::Flush => self.maintain("flush", |w| w.site.db.flush_cf(&w.family())),
+            Operation::Flush => self.flush(),
             Operation::Compact => self.maintain("compaction", Self::compact),
             Operation::SyncLog => self.sync_log(),
             Operation::SetOptions => self.maintain("change of options", Self::set_options),
-            Operation::Resume => self.maintain("resumption", |w| w.site.db.resume()),
+            Operation::Resume => self.maintain("resumption", |w, _| w.site.db.resume()),
+            Operation::Family => self.change_family(),
+            Operation::Forget => self.forget(),
+            Operation::Beside => Ok(self.read_beside()?),
             Operation::Checkpoint => Ok(self.checkpoint()?),
         }
     }
@@ -204,10 +251,11 @@ impl<'a> Worker<'a> {
         while !self.snapshots.is_empty() {
             self.check_snapshot()?;
         }
+        self.look_around()?;
         let shape = self.site.shape;
-        let is_mine = |slot| shape.owner(slot) == self.thread;
-        let content = store::content(self.site.db, shape, &total, &is_mine);
-        self.compare(content, "in the end")
+        let is_mine = |slot| shape.is_of(self.thread, slot);
+        let content = store::content(self.site.db, shape, &self.families, &total, &is_mine);
+        self.compare(content, &self.families, "in the end")
     }
 
     /// The same on another site, which is the same database.
@@ -219,32 +267,39 @@ impl<'a> Worker<'a> {
     /// Ends the thread's work.
     pub fn retire(self) -> Legacy {
         Legacy {
-            mine: self.mine,
+            kept: self.kept,
             torn: self.torn,
             next: self.next,
         }
     }
 
     fn slot(&mut self) -> Slot {
-        *self
-            .slots
-            .choose(&mut self.rng)
-            .expect("every thread has slots")
+        let family = self.family().number;
+        self.slot_of(family)
     }
 
-    fn family(&mut self) -> Arc<BoundColumnFamily<'a>> {
+    fn slot_of(&mut self, family: u32) -> Slot {
+        let keys = &self.keys[family as usize % 2];
+        let key = *keys.choose(&mut self.rng).expect("every thread has some");
+        Slot { family, key }
+    }
+
+    fn family(&mut self) -> Family<'a> {
         let families = self.families.choose(&mut self.rng);
-        Arc::clone(families.expect("there is one"))
+        families.expect("there is one").clone()
     }
 
     fn of(&self, slot: Slot) -> &Arc<BoundColumnFamily<'a>> {
-        &self.families[usize::from(slot.family)]
+        let mut families = self.families.iter();
+        let found = families.find(|family| family.number == slot.family);
+        &found.expect("slots are of families at hand").handle
     }
 
-    /// What was found, if that could be read, is what the thread knows.
+    /// What was found in `families`, if that could be read, is what the thread knows.
     fn compare(
         &self,
         found: Result<BTreeMap<Slot, Version>, Trouble>,
+        families: &[Family<'_>],
         what: &str,
     ) -> Result<(), String> {
         let found = match found {
@@ -252,11 +307,14 @@ impl<'a> Worker<'a> {
             Err(Trouble::Told(e)) => return self.failed(what, &e),
             Err(Trouble::Wrong(e)) => return Err(format!("{what}: {e}")),
         };
-        for &slot in &self.slots {
-            let held = found.get(&slot).copied();
-            if !self.mine.allows(slot, held) {
-                let may = self.mine.of(slot);
-                return Err(format!("{what}: {slot}: {held:?} instead of {may:?}"));
+        for family in families.iter().map(|family| family.number) {
+            for &key in &self.keys[family as usize % 2] {
+                let slot = Slot { family, key };
+                let held = found.get(&slot).copied();
+                if !self.mine.allows(slot, held) {
+                    let may = self.mine.of(slot);
+                    return Err(format!("{what}: {slot}: {held:?} instead of {may:?}"));
+                }
             }
         }
         Ok(())
@@ -270,30 +328,30 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Something that changes no content.
+    /// Something that changes no content, with some column family.
     fn maintain(
         &mut self,
         what: &str,
-        work: impl FnOnce(&mut Self) -> Result<(), Error>,
+        work: impl FnOnce(&mut Self, &Family<'a>) -> Result<(), Error>,
     ) -> Result<(), Stop> {
-        match work(self) {
-            Ok(()) => Ok(()),
-            Err(e) => Ok(self.failed(what, &e)?),
+        let family = self.family();
+        match work(self, &family) {
+            Err(e) if !self.is_gone(family.number, &e) => Ok(self.failed(what, &e)?),
+            _ => Ok(()),
         }
     }
 
-    fn compact(&mut self) -> Result<(), Error> {
-        let (a, b) = (self.slot(), self.slot());
-        let cf = self.family();
+    fn compact(&mut self, family: &Family<'a>) -> Result<(), Error> {
+        let shape = self.site.shape;
+        let (a, b) = (self.slot_of(family.number), self.slot_of(family.number));
         let o = whitewater::CompactOptions::default();
-        let (from, to) = (a.min(b).bytes(), a.max(b).bytes());
-        (self.site.db).try_compact_range_cf_opt(&cf, Some(from), Some(to), &o)
+        let (from, to) = (shape.key(a.min(b)), shape.key(a.max(b)));
+        (self.site.db).try_compact_range_cf_opt(&family.handle, Some(from), Some(to), &o)
     }
 
-    fn set_options(&mut self) -> Result<(), Error> {
+    fn set_options(&mut self, family: &Family<'a>) -> Result<(), Error> {
         let change = Drawn::change(&mut self.rng);
-        let cf = self.family();
-        self.site.db.set_options_cf(&cf, &[change])
+        self.site.db.set_options_cf(&family.handle, &[change])
     }
 
     /// A checkpoint holds what was acknowledged before it.
@@ -310,8 +368,15 @@ impl<'a> Worker<'a> {
             Ok(copy) => copy,
             Err(e) => return self.failed("checkpoint", &e),
         };
-        let content = store::content(&copy, self.site.shape, &total, &|_| true);
-        self.compare(content, "checkpoint")
+        // Of those that come and go, what was there all the while.
+        let was_there = |family: &&Family<'_>| {
+            family.number < self.site.shape.families || self.site.passing.is_there(family.number)
+        };
+        let families = self.families.iter().filter(was_there);
+        let families = families.map(|family| store::family(&copy, family.number));
+        let families = families.collect::<Result<Vec<_>, _>>()?;
+        let content = store::content(&copy, self.site.shape, &families, &total, &|_| true);
+        self.compare(content, &families, "checkpoint")
     }
 }
 

@@ -36,11 +36,17 @@ pub enum Operation {
     Resume,
     /// Makes a checkpoint, and compares it.
     Checkpoint,
+    /// Creates a column family, or drops it.
+    Family,
+    /// Looks at the database through an instance that only reads.
+    Beside,
+    /// Shortens the history of one whose keys have timestamps.
+    Forget,
 }
 
 /// How often each is done, of a thousand times.
-const SHARES: [(Operation, u32); 15] = [
-    (Operation::Write, 450),
+const SHARES: [(Operation, u32); 18] = [
+    (Operation::Write, 440),
     (Operation::Batch, 150),
     (Operation::DeleteRange, 20),
     (Operation::Ingest, 5),
@@ -55,6 +61,9 @@ const SHARES: [(Operation, u32); 15] = [
     (Operation::SetOptions, 5),
     (Operation::Resume, 1),
     (Operation::Checkpoint, 1),
+    (Operation::Family, 5),
+    (Operation::Beside, 2),
+    (Operation::Forget, 3),
 ];
 
 impl Operation {

@@ -1,47 +1,84 @@
 //! Looking at slots: one, many, some in a row, and all as they were.
 
-use rand::Rng;
-use whitewater::ReadOptions;
+use std::sync::Arc;
 
-use super::super::model::Slot;
+use rand::Rng;
+use whitewater::{BoundColumnFamily, DBPinnableSlice, Error, ReadOptions};
+
+use super::super::slot::{Slot, Version};
 use super::super::store::{self, total};
-use super::Worker;
+use super::{Moment, Worker};
 
 /// Most snapshots that a thread holds.
 const SNAPSHOTS: usize = 3;
 
 impl Worker<'_> {
     /// Whether `slot` may hold what was read of it.
-    fn judge(&self, slot: Slot, read: Option<&[u8]>, how: &str) -> Result<(), String> {
+    pub(super) fn judge(&self, slot: Slot, read: Option<&[u8]>, how: &str) -> Result<(), String> {
+        self.judge_at(slot, read, None, how)
+    }
+
+    /// The same at some time.
+    fn judge_at(
+        &self,
+        slot: Slot,
+        read: Option<&[u8]>,
+        time: Option<Version>,
+        how: &str,
+    ) -> Result<(), String> {
         let shape = self.site.shape;
         let held = read.map(|bytes| shape.version(slot, bytes)).transpose()?;
-        if shape.owner(slot) == self.thread && !self.mine.allows(slot, held) {
-            let may = self.mine.of(slot);
-            return Err(format!("{slot}: {how} found {held:?} instead of {may:?}"));
+        let then = time.and_then(|time| self.history.at(slot, time));
+        let may = then.unwrap_or_else(|| self.mine.of(slot));
+        if shape.is_of(self.thread, slot) && !may.contains(&held) {
+            return Err(format!(
+                "{slot}: {how} at {time:?} found {held:?} instead of {may:?}"
+            ));
         }
         Ok(())
+    }
+
+    /// Looks up `slot` at `time`, where keys have timestamps.
+    pub(super) fn get_at(
+        &self,
+        cf: &Arc<BoundColumnFamily<'_>>,
+        slot: Slot,
+        time: Option<Version>,
+    ) -> Result<Option<DBPinnableSlice<'_>>, Error> {
+        let shape = self.site.shape;
+        let mut read = ReadOptions::default();
+        shape.order(slot.family).read_at(&mut read, time);
+        self.site.db.get_pinned_cf_opt(cf, shape.key(slot), &read)
     }
 
     pub(super) fn get(&mut self) -> Result<(), String> {
         let slot = match self.rng.random_bool(0.7) {
             true => self.slot(),
             false => Slot {
-                family: self.rng.random_range(0..self.site.shape.families),
+                family: self.family().number,
                 key: self.rng.random_range(0..self.site.shape.keys),
             },
         };
-        match self.site.db.get_pinned_cf(self.of(slot), slot.bytes()) {
-            Ok(found) => self.judge(slot, found.as_deref(), "get"),
-            Err(e) => self.failed("get", &e),
+        let time = self.time(slot);
+        let cf = self.of(slot);
+        match self.get_at(cf, slot, time) {
+            Ok(found) => self.judge_at(slot, found.as_deref(), time, "get"),
+            Err(e) => self.failed_at("get", cf, time, &e),
         }
     }
 
+    /// Some slots at once: those of families with timestamps, or the others.
     pub(super) fn get_many(&mut self) -> Result<(), String> {
+        let shape = self.site.shape;
+        let order = shape.order(self.family().number);
         let slots: Vec<_> = (0..self.rng.random_range(1..20))
             .map(|_| self.slot())
+            .filter(|slot| shape.order(slot.family).is_stamped() == order.is_stamped())
             .collect();
-        let keys = slots.iter().map(|&slot| (self.of(slot), slot.bytes()));
-        let found = self.site.db.multi_get_cf(keys);
+        let keys = slots.iter().map(|&slot| (self.of(slot), shape.key(slot)));
+        let mut read = ReadOptions::default();
+        order.read_at(&mut read, None);
+        let found = self.site.db.multi_get_cf_opt(keys, &read);
         for (slot, found) in slots.into_iter().zip(found) {
             match found {
                 Ok(found) => self.judge(slot, found.as_deref(), "get of many")?,
@@ -56,10 +93,29 @@ impl Worker<'_> {
         let from = self.slot();
         let forward = self.rng.random();
         let mut left = self.rng.random_range(1..30);
-        let mut it = self.site.db.raw_iterator_cf_opt(self.of(from), total());
+        let shape = self.site.shape;
+        let mut read = total();
+        // Where it ends, if nothing is found any more.
+        let end = match (self.rng.random_bool(0.3), self.rng.random_range(0..40)) {
+            (false, _) if forward => shape.keys,
+            (false, _) => u32::MAX,
+            (true, n) if forward => {
+                let key = shape.keys.min(from.key + n);
+                read.set_iterate_upper_bound(shape.key(Slot { key, ..from }));
+                key
+            }
+            (true, n) => {
+                let key = from.key.saturating_sub(n);
+                read.set_iterate_lower_bound(shape.key(Slot { key, ..from }));
+                key.wrapping_sub(1)
+            }
+        };
+        let time = self.time(from);
+        shape.order(from.family).read_at(&mut read, time);
+        let mut it = self.site.db.raw_iterator_cf_opt(self.of(from), read);
         match forward {
-            true => it.seek(from.bytes()),
-            false => it.seek_for_prev(from.bytes()),
+            true => it.seek(shape.key(from)),
+            false => it.seek_for_prev(shape.key(from)),
         }
         let mut at = from.key;
         loop {
@@ -67,19 +123,15 @@ impl Worker<'_> {
             if item.is_none()
                 && let Err(e) = it.status()
             {
-                return self.failed("scan", &e);
+                return self.failed_at("scan", self.of(from), time, &e);
             }
             let found = item
-                .map(|(key, _)| Slot::parse(from.family, key))
+                .map(|(key, _)| shape.slot(from.family, key))
                 .transpose()?;
-            let stop = match (found, forward) {
-                (Some(slot), _) => slot.key,
-                (None, true) => self.site.shape.keys,
-                (None, false) => u32::MAX,
-            };
+            let stop = found.map_or(end, |slot| slot.key);
             // What was passed over is not there.
-            while at != stop && at < self.site.shape.keys {
-                self.judge(Slot { key: at, ..from }, None, "scan")?;
+            while at != stop && at != end && at < shape.keys {
+                self.judge_at(Slot { key: at, ..from }, None, time, "scan")?;
                 at = if forward { at + 1 } else { at.wrapping_sub(1) };
             }
             let (Some(slot), Some((_, value))) = (found, item) else {
@@ -88,7 +140,7 @@ impl Worker<'_> {
             if at != slot.key {
                 return Err(format!("scan from {from} came to {slot} at {at}"));
             }
-            self.judge(slot, Some(value), "scan")?;
+            self.judge_at(slot, Some(value), time, "scan")?;
             left -= 1;
             if left == 0 {
                 return Ok(());
@@ -103,16 +155,24 @@ impl Worker<'_> {
 
     pub(super) fn take_snapshot(&mut self) {
         if self.snapshots.len() < SNAPSHOTS {
-            let snapshot = self.site.db.snapshot();
-            self.snapshots.push_back((snapshot, self.mine.clone()));
+            self.snapshots.push_back(Moment {
+                snapshot: self.site.db.snapshot(),
+                mine: self.mine.clone(),
+                families: self.families.clone(),
+            });
         }
     }
 
     /// The oldest snapshot shows what held when it was taken.
     pub(super) fn check_snapshot(&mut self) -> Result<(), String> {
-        let Some((snapshot, then)) = self.snapshots.pop_front() else {
+        let Some(moment) = self.snapshots.pop_front() else {
             return Ok(());
         };
+        let Moment {
+            snapshot,
+            mine,
+            families,
+        } = moment;
         let read = || -> ReadOptions {
             let mut o = total();
             o.set_snapshot(&snapshot);
@@ -120,10 +180,10 @@ impl Worker<'_> {
         };
         // Others' writes may still come to it where the protocol says so.
         let (shape, strict) = (self.site.shape, self.site.drawn.is_strict());
-        let counts = |slot| strict || shape.owner(slot) == self.thread;
-        let content = store::content(self.site.db, shape, &read, &counts);
-        let now = std::mem::replace(&mut self.mine, then);
-        let compared = self.compare(content, "snapshot");
+        let counts = |slot| strict || shape.is_of(self.thread, slot);
+        let content = store::content(self.site.db, shape, &families, &read, &counts);
+        let now = std::mem::replace(&mut self.mine, mine);
+        let compared = self.compare(content, &families, "snapshot");
         self.mine = now;
         compared
     }

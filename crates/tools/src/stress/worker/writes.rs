@@ -4,12 +4,16 @@ use std::sync::Arc;
 
 use rand::Rng;
 use rand::seq::IndexedRandom;
-use whitewater::{Error, IngestExternalFileOptions, SstFileWriter, WriteBatch, WriteOptions};
+use whitewater::{
+    Error, FlushOptions, IngestExternalFileOptions, SstFileWriter, WriteBatch, WriteOptions,
+};
 
 use super::super::journal::{Entry, Outcome};
-use super::super::model::{Change, Slot, Torn, Version};
+use super::super::model::{Change, Torn};
+use super::super::order::stamp;
 use super::super::script;
-use super::{Stop, Worker};
+use super::super::slot::{Slot, Version};
+use super::{Log, Stop, Worker};
 
 /// Most changes of one write.
 const MOST: usize = 12;
@@ -18,16 +22,32 @@ const MOST: usize = 12;
 #[derive(Debug, Clone, Copy)]
 enum How {
     Put,
+    PutAt,
     Merge,
     Delete,
+    DeleteAt,
     SingleDelete,
+}
+
+/// How long a write lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Durability {
+    Unlogged,
+    Logged,
+    Synced,
 }
 
 impl Worker<'_> {
     /// Slots that are only put where there is nothing, and deleted as what was put
     /// once.
-    fn is_single(slot: Slot) -> bool {
-        slot.family.is_multiple_of(2) && slot.key % 5 == 4
+    fn is_single(&self, slot: Slot) -> bool {
+        slot.family.is_multiple_of(2) && slot.key % 5 == 4 && !self.is_stamped(slot)
+    }
+
+    /// Whether keys have timestamps in the family of `slot`: merges, single deletions
+    /// and range deletions do not go with them.
+    pub(super) fn is_stamped(&self, slot: Slot) -> bool {
+        self.site.shape.order(slot.family).is_stamped()
     }
 
     fn version(&mut self) -> Version {
@@ -35,23 +55,41 @@ impl Worker<'_> {
         self.next
     }
 
-    fn write_options(sync: bool) -> WriteOptions {
+    fn write_options(how: Durability) -> WriteOptions {
         let mut o = WriteOptions::default();
-        o.set_sync(sync);
+        o.set_sync(how == Durability::Synced);
+        o.disable_wal(how == Durability::Unlogged);
         o
     }
 
-    /// Makes `changes`, if there are any; now and then synced.
+    /// How a write of `changes` is to last.
+    fn durability(&mut self, changes: &[Change]) -> Durability {
+        let is_unlogged = match self.site.log {
+            Log::Always => false,
+            Log::Never => true,
+            // "Once" would not hold where a deletion was lost, but no put.
+            Log::Mostly => {
+                self.rng.random_bool(0.3) && !changes.iter().any(|c| self.is_single(c.slot))
+            }
+        };
+        match is_unlogged {
+            true => Durability::Unlogged,
+            false if self.rng.random_bool(0.03) => Durability::Synced,
+            false => Durability::Logged,
+        }
+    }
+
+    /// Makes `changes`, if there are any; now and then synced, or without the log.
     fn commit(
         &mut self,
         changes: Vec<Change>,
-        make: impl FnOnce(&mut Self, &[Change], bool) -> Result<(), Error>,
+        make: impl FnOnce(&mut Self, &[Change], Durability) -> Result<(), Error>,
     ) -> Result<(), Stop> {
         match changes.is_empty() {
             true => Ok(()),
             false => {
-                let sync = self.rng.random_bool(0.03);
-                self.record(changes, sync, |w, changes| make(w, changes, sync))
+                let how = self.durability(&changes);
+                self.record(changes, how, |w, changes| make(w, changes, how))
             }
         }
     }
@@ -59,59 +97,125 @@ impl Worker<'_> {
     /// Makes durable what was written: a write of nothing that is synced.
     pub(super) fn sync_log(&mut self) -> Result<(), Stop> {
         let sync = self.rng.random();
-        self.record(Vec::new(), sync, |w, _| w.site.db.flush_wal(sync))
+        let how = match sync {
+            true => Durability::Synced,
+            false => Durability::Logged,
+        };
+        self.record(Vec::new(), how, |w, _| w.site.db.flush_wal(sync))
+    }
+
+    /// Flushes a column family; where unlogged batches are to stay whole, all of them.
+    pub(super) fn flush(&mut self) -> Result<(), Stop> {
+        let family = self.family();
+        if self.site.log == Log::Always {
+            return self.maintain("flush", |w, family| w.site.db.flush_cf(&family.handle));
+        }
+        let all = self.site.drawn.is_atomic();
+        self.put(Entry::Begin(self.thread, Vec::new()))?;
+        let flushed = match all {
+            false => self.site.db.flush_cf(&family.handle),
+            true => {
+                let all: Vec<_> = self.families.iter().map(|family| &family.handle).collect();
+                self.site.db.flush_cfs_opt(&all, &FlushOptions::default())
+            }
+        };
+        let number = (!all).then_some(family.number);
+        let shape = self.site.shape;
+        let outcome = match &flushed {
+            Ok(()) => {
+                let is_flushed = |slot: Slot| {
+                    let family = number.unwrap_or(slot.family);
+                    slot.family == family && shape.is_of(self.thread, slot)
+                };
+                self.kept.merge(&self.mine, is_flushed);
+                Outcome::Flushed(number)
+            }
+            Err(_) => Outcome::Failed,
+        };
+        self.put(Entry::End(self.thread, outcome))?;
+        match flushed {
+            Err(e) if !self.families.iter().any(|f| self.is_gone(f.number, &e)) => {
+                Ok(self.failed("flush", &e)?)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Tells of something.
+    fn put(&self, entry: Entry) -> Result<(), Stop> {
+        script::tell(|| entry.to_string());
+        self.site.journal.put(entry).map_err(|_| Stop::Alone)
     }
 
     /// Tells of `changes`, makes them, and tells how that went.
     fn record(
         &mut self,
         changes: Vec<Change>,
-        sync: bool,
+        how: Durability,
         make: impl FnOnce(&mut Self, &[Change]) -> Result<(), Error>,
     ) -> Result<(), Stop> {
-        let journal = self.site.journal;
-        let put = |entry| journal.put(entry).map_err(|_| Stop::Alone);
-        put(Entry::Begin(self.thread, changes.clone()))?;
-        script::tell(|| {
-            let what = Entry::Begin(self.thread, changes.clone());
-            format!("{what}{}", if sync { ", synced" } else { "" })
-        });
+        self.put(match how {
+            Durability::Unlogged => Entry::Loose(self.thread, changes.clone()),
+            _ => Entry::Begin(self.thread, changes.clone()),
+        })?;
         for torn in &mut self.torn {
             torn.forget(&changes);
         }
+        self.begin_history(&changes);
         let made = make(self, &changes);
-        match &made {
-            Ok(()) => self.mine.apply(&changes),
-            // What is not visible may still come back with the next opening.
-            Err(_) if self.site.faulty => {
-                self.torn.push(Torn::new(&self.mine, &changes));
-                self.mine.doubt(&changes);
-            }
-            Err(e) => return Err(Stop::Wrong(format!("write of {changes:?}: {e}"))),
-        }
-        let outcome = match (made, sync) {
-            (Err(_), _) => Outcome::Failed,
-            (Ok(()), false) => Outcome::Acked,
-            (Ok(()), true) => Outcome::Synced,
+        let is_gone = |e| changes.iter().any(|c| self.is_gone(c.slot.family, e));
+        let outcome = match (&made, how) {
+            (Ok(()), Durability::Synced) => Outcome::Synced,
+            (Ok(()), Durability::Logged) => Outcome::Acked,
+            (Ok(()), Durability::Unlogged) => Outcome::Unlogged,
+            (Err(e), _) if !self.site.faulty && is_gone(e) => Outcome::Refused,
+            (Err(_), _) if self.site.faulty => Outcome::Failed,
+            (Err(e), _) => return Err(Stop::Wrong(format!("write of {changes:?}: {e}"))),
         };
-        script::tell(|| Entry::End(self.thread, outcome).to_string());
-        put(Entry::End(self.thread, outcome))
+        match how {
+            _ if outcome == Outcome::Refused => {}
+            _ if outcome == Outcome::Failed => {
+                // What is not visible may still come back with the next opening;
+                // only a log keeps it whole.
+                if how != Durability::Unlogged {
+                    self.torn.push(Torn::new(&self.kept, &changes));
+                }
+                self.mine.doubt(&changes);
+                self.kept.doubt(&changes);
+            }
+            Durability::Unlogged => {
+                self.mine.apply(&changes);
+                self.kept.doubt(&changes);
+            }
+            Durability::Logged | Durability::Synced => {
+                self.mine.apply(&changes);
+                self.kept.apply(&changes);
+            }
+        }
+        self.go_on_with_history(&changes);
+        self.last = changes;
+        script::tell(|| format!("{how:?}"));
+        self.put(Entry::End(self.thread, outcome))
     }
 
     /// What may be done with `slot`: how, and what it holds then.
     fn change(&mut self, slot: Slot) -> Option<(How, Change)> {
         let held = self.mine.known(slot);
-        let how = match (Self::is_single(slot), held) {
+        let how = match (self.is_single(slot), held) {
             (true, None) => return None,
             (true, Some(None)) => How::Put,
             (true, Some(Some(_))) => How::SingleDelete,
+            (false, _) if self.is_stamped(slot) => match self.rng.random_bool(0.7) {
+                true => How::PutAt,
+                false => How::DeleteAt,
+            },
             (false, _) => *[How::Put, How::Put, How::Merge, How::Delete]
                 .choose(&mut self.rng)
                 .expect("some"),
         };
         let held = match how {
-            How::Put | How::Merge => Some(self.version()),
-            How::Delete | How::SingleDelete => None,
+            How::Put | How::PutAt | How::Merge => Some(self.version()),
+            How::Delete | How::DeleteAt | How::SingleDelete => None,
         };
         Some((how, Change { slot, held }))
     }
@@ -121,14 +225,17 @@ impl Worker<'_> {
         let Some((how, change)) = self.change(slot) else {
             return Ok(());
         };
-        self.commit(vec![change], |w, _, sync| {
-            let (db, shape, o) = (w.site.db, w.site.shape, Self::write_options(sync));
-            let (cf, key) = (w.of(slot), slot.bytes());
+        self.commit(vec![change], |w, _, how_long| {
+            let (db, shape, o) = (w.site.db, w.site.shape, Self::write_options(how_long));
+            let (cf, key) = (w.of(slot), shape.key(slot));
             let value = change
                 .held
                 .map(|v| shape.value(slot, v))
                 .unwrap_or_default();
+            let at = stamp(w.next);
             match how {
+                How::PutAt => db.put_cf_with_ts_opt(cf, key, at, value, &o),
+                How::DeleteAt => db.delete_cf_with_ts_opt(cf, key, at, &o),
                 How::Put => db.put_cf_opt(cf, key, value, &o),
                 How::Merge => db.merge_cf_opt(cf, key, value, &o),
                 How::Delete => db.delete_cf_opt(cf, key, &o),
@@ -154,12 +261,15 @@ impl Worker<'_> {
             let Some((how, change)) = self.change(slot) else {
                 continue;
             };
-            let (cf, key) = (self.of(slot), slot.bytes());
+            let (cf, key) = (self.of(slot), shape.key(slot));
             let value = change
                 .held
                 .map(|v| shape.value(slot, v))
                 .unwrap_or_default();
+            let at = stamp(self.next);
             match how {
+                How::PutAt => batch.put_cf_with_ts(cf, key, at, value),
+                How::DeleteAt => batch.delete_cf_with_ts(cf, key, at),
                 How::Put => batch.put_cf(cf, key, value),
                 How::Merge => batch.merge_cf(cf, key, value),
                 How::Delete => batch.delete_cf(cf, key),
@@ -167,8 +277,8 @@ impl Worker<'_> {
             }
             changes.push(change);
         }
-        self.commit(changes, |w, _, sync| {
-            w.site.db.write_opt(batch, &Self::write_options(sync))
+        self.commit(changes, |w, _, how_long| {
+            w.site.db.write_opt(batch, &Self::write_options(how_long))
         })
     }
 
@@ -182,24 +292,24 @@ impl Worker<'_> {
         let to = from.key + self.rng.random_range(1..=MOST as u32);
         let keys = from.key..to.min(shape.keys);
         let row = keys.map(|key| Slot { key, ..from });
-        row.take_while(|&slot| shape.owner(slot) == self.thread)
+        row.take_while(|&slot| shape.is_of(self.thread, slot))
             .collect()
     }
 
     pub(super) fn delete_range(&mut self) -> Result<(), Stop> {
-        let row = self.row();
+        let mut row = self.row();
+        row.retain(|slot| !self.is_stamped(*slot));
         let gone = row.iter().map(|&slot| Change { slot, held: None });
-        self.commit(gone.collect(), |w, changes, sync| {
+        self.commit(gone.collect(), |w, changes, how_long| {
             let from = changes[0].slot;
             let last = changes[changes.len() - 1].slot;
             let to = Slot {
                 key: last.key + 1,
                 ..last
             };
-            let (cf, o) = (w.of(from), Self::write_options(sync));
-            w.site
-                .db
-                .delete_range_cf_opt(cf, from.bytes(), to.bytes(), &o)
+            let (cf, o) = (w.of(from), Self::write_options(how_long));
+            let (from, to) = (w.site.shape.key(from), w.site.shape.key(to));
+            w.site.db.delete_range_cf_opt(cf, from, to, &o)
         })
     }
 
@@ -210,18 +320,29 @@ impl Worker<'_> {
             let held = Some(self.version());
             changes.push(Change { slot, held });
         }
+        if changes.is_empty() {
+            return Ok(());
+        }
         let name = format!("ingest-{}.sst", self.thread);
         let file = self.site.dir.with_file_name(name);
-        self.commit(changes, |w, changes, _| {
-            let options = w.site.drawn.options(Arc::clone(&w.site.fs))?;
+        self.record(changes, Durability::Synced, |w, changes| {
+            let (shape, family) = (w.site.shape, changes[0].slot.family);
+            let options = w
+                .site
+                .drawn
+                .options(Arc::clone(&w.site.fs), shape, family)?;
             if w.site.fs.exists(&file)? {
                 w.site.fs.remove(&file)?;
             }
             let mut table = SstFileWriter::create(&options);
             table.open(&file)?;
             for change in changes {
-                let value = w.site.shape.value(change.slot, change.held.unwrap_or(0));
-                table.put(change.slot.bytes(), value)?;
+                let value = shape.value(change.slot, change.held.unwrap_or(0));
+                let key = shape.key(change.slot);
+                match (shape.order(family).is_stamped(), change.held) {
+                    (true, Some(version)) => table.put_with_ts(key, stamp(version), value)?,
+                    _ => table.put(key, value)?,
+                }
             }
             table.finish()?;
             drop(table);

@@ -1,0 +1,122 @@
+//! Orders of keys. Each column family has one for as long as it lives, and so have
+//! all families of a name that come and go.
+//!
+//! In every order the keys of slots are in the order of the slots' numbers, which is
+//! why they are not spelled the same in all of them: nothing else needs to know.
+
+use whitewater::{Options, ReadOptions};
+
+use super::slot::Version;
+
+/// Digits of a key.
+const DIGITS: usize = 7;
+
+/// How a column family orders its keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// By their bytes.
+    Bytewise,
+    /// By their bytes, greatest first.
+    Reverse,
+    /// From the last byte to the first, by a function of this program.
+    FromTheEnd,
+    /// By their bytes, and each key has versions with timestamps: the numbers of
+    /// values, and for deletions those of the values before them.
+    Stamped,
+}
+
+impl Order {
+    /// All of them.
+    pub const ALL: [Order; 4] = [
+        Order::Bytewise,
+        Order::Reverse,
+        Order::FromTheEnd,
+        Order::Stamped,
+    ];
+
+    /// The key of this number.
+    pub fn key(self, number: u32) -> Vec<u8> {
+        let most = 10_u32.pow(DIGITS as u32) - 1;
+        let number = match self {
+            Order::Reverse => most - number,
+            _ => number,
+        };
+        let mut key = format!("k{number:0DIGITS$}").into_bytes();
+        if self == Order::FromTheEnd {
+            key.reverse();
+        }
+        key
+    }
+
+    /// The number of a key, if it is one.
+    pub fn number(self, key: &[u8]) -> Option<u32> {
+        let mut text = key.to_vec();
+        if self == Order::FromTheEnd {
+            text.reverse();
+        }
+        let digits = str::from_utf8(text.strip_prefix(b"k")?).ok()?;
+        let number: u32 = digits.parse().ok()?;
+        let number = match self {
+            Order::Reverse => 10_u32.pow(DIGITS as u32).checked_sub(number + 1)?,
+            _ => number,
+        };
+        (self.key(number) == key).then_some(number)
+    }
+
+    /// Has `o` order keys so.
+    pub fn set(self, o: &mut Options) {
+        match self {
+            Order::Bytewise => {}
+            Order::Reverse => o.set_reverse_bytewise_comparator(),
+            Order::Stamped => o.set_u64_timestamp_comparator(),
+            Order::FromTheEnd => o.set_comparator(
+                "stress.from_the_end",
+                Box::new(|a, b| a.iter().rev().cmp(b.iter().rev())),
+            ),
+        }
+    }
+
+    /// Whether prefixes go with it: keys that share one follow each other, and have
+    /// no timestamps.
+    pub fn keeps_prefixes(self) -> bool {
+        matches!(self, Order::Bytewise | Order::Reverse)
+    }
+
+    /// Whether keys have timestamps.
+    pub fn is_stamped(self) -> bool {
+        self == Order::Stamped
+    }
+
+    /// Has `o` read at `time`, or the newest there is, where keys have timestamps.
+    pub fn read_at(self, o: &mut ReadOptions, time: Option<Version>) {
+        if self.is_stamped() {
+            o.set_timestamp(match time {
+                Some(version) => stamp(version),
+                None => u64::MAX.to_le_bytes(),
+            });
+        }
+    }
+}
+
+/// The timestamp of a version.
+pub fn stamp(version: Version) -> [u8; 8] {
+    u64::from(version).to_le_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_their_numbers() {
+        for order in Order::ALL {
+            for number in [0, 1, 9, 10, 123, 4_000] {
+                assert_eq!(order.number(&order.key(number)), Some(number));
+            }
+            assert_eq!(order.number(b"k12"), None);
+        }
+        assert!(Order::Bytewise.key(9) < Order::Bytewise.key(10));
+        assert!(Order::Reverse.key(9) > Order::Reverse.key(10));
+        assert!(Order::FromTheEnd.key(19) > Order::FromTheEnd.key(20));
+    }
+}

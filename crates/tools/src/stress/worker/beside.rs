@@ -1,0 +1,62 @@
+//! Instances that only read, beside the one that writes: opened to read, or following
+//! it. They show all that the thread has written so far, but for what has no log.
+
+use std::sync::Arc;
+
+use rand::Rng;
+use whitewater::{Error, ErrorKind};
+
+use super::super::store::{self, Db, total};
+use super::Worker;
+
+impl Worker<'_> {
+    /// Opens the database once more, and compares; or has the one that follows catch
+    /// up.
+    pub(super) fn read_beside(&mut self) -> Result<(), String> {
+        let follows = self.rng.random_bool(0.7);
+        let other = match follows {
+            true => self.catch_up(),
+            false => self.open_beside(false),
+        };
+        let other = match other {
+            Ok(other) => other,
+            // Logs were deleted again and again before they were read.
+            Err(e) if e.kind() == ErrorKind::TryAgain => return Ok(()),
+            Err(e) => return self.failed("opening beside", &e),
+        };
+        let shape = self.site.shape;
+        let families = store::lasting(&other, shape)?;
+        let content = store::content(&other, shape, &families, &total, &|_| true);
+        let mine = std::mem::replace(&mut self.mine, self.kept.clone());
+        let what = match follows {
+            true => "secondary instance",
+            false => "instance opened to read",
+        };
+        let compared = self.compare(content, &families, what);
+        self.mine = mine;
+        drop(families);
+        if follows && self.rng.random_bool(0.8) {
+            self.follower = Some(other);
+        }
+        compared
+    }
+
+    fn catch_up(&mut self) -> Result<Db, Error> {
+        match self.follower.take() {
+            None => self.open_beside(true),
+            Some(follower) => {
+                follower.try_catch_up_with_primary()?;
+                Ok(follower)
+            }
+        }
+    }
+
+    fn open_beside(&self, follows: bool) -> Result<Db, Error> {
+        let site = self.site;
+        let own = site
+            .dir
+            .with_file_name(format!("secondary-{}", self.thread));
+        let own = follows.then_some(own.as_path());
+        store::open_beside(site.dir, own, &Arc::clone(&site.fs), site.drawn, site.shape)
+    }
+}

@@ -1,0 +1,123 @@
+//! Column families that come and go: finding them, and making them do so.
+
+use std::sync::Arc;
+
+use whitewater::{Error, ErrorKind};
+
+use super::super::journal::{Entry, Outcome};
+use super::super::script;
+use super::super::store::{self, Family};
+use super::{Stop, Worker};
+use rand::Rng;
+
+/// Slots of a family that is gone which are looked at once more.
+const LOOKS: usize = 5;
+
+impl<'a> Worker<'a> {
+    /// Finds out which families are there. What those held that are gone can still
+    /// be read by their handles.
+    pub(super) fn look_around(&mut self) -> Result<(), String> {
+        let shape = self.site.shape;
+        let lasting = shape.families as usize;
+        let passing = self.site.passing;
+        for family in self.families.split_off(lasting) {
+            match passing.is_there(family.number) {
+                true => self.families.push(family),
+                false => self.look_back(&family)?,
+            }
+        }
+        for (name, _) in shape.passing_names() {
+            let Some(number) = passing.current(name) else {
+                continue;
+            };
+            if self.families.iter().any(|family| family.number == number) {
+                continue;
+            }
+            // Found while it was there: not the next one of that name.
+            let found = store::family(self.site.db, number);
+            if passing.is_there(number) {
+                self.families.push(found?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at some slots of a family that is gone.
+    fn look_back(&mut self, family: &Family<'a>) -> Result<(), String> {
+        for _ in 0..LOOKS {
+            let slot = self.slot_of(family.number);
+            // The last write was acknowledged, and may still have gone nowhere.
+            if self.last.iter().any(|change| change.slot == slot) {
+                continue;
+            }
+            match self.get_at(&family.handle, slot, None) {
+                Ok(found) => self.judge(slot, found.as_deref(), "get where it is gone")?,
+                Err(e) => self.failed("get where it is gone", &e)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether `e` says that the family is gone, and it is.
+    pub(super) fn is_gone(&self, number: u32, e: &Error) -> bool {
+        let lasts = number < self.site.shape.families;
+        let says_so = matches!(
+            e.kind(),
+            ErrorKind::InvalidArgument | ErrorKind::ColumnFamilyDropped
+        );
+        says_so && !lasts && !self.site.passing.is_there(number)
+    }
+
+    /// Drops a family, or creates another.
+    pub(super) fn change_family(&mut self) -> Result<(), Stop> {
+        let site = self.site;
+        let (db, passing) = (site.db, site.passing);
+        if site.shape.passing == 0 {
+            return Ok(());
+        }
+        let name = self.rng.random_range(0..site.shape.passing);
+        let Some(mut turn) = passing.turn(name) else {
+            return Ok(());
+        };
+        let goes = match turn.known() {
+            Some(held) => held.is_some(),
+            None => self.rng.random(),
+        };
+        let change = match goes {
+            true => turn.departure(),
+            false => turn.arrival(),
+        };
+        // Told by a thread of the name's own: many may have the turn.
+        let thread = site.shape.threads + name;
+        let put = |entry: Entry| {
+            script::tell(|| entry.to_string());
+            site.journal.put(entry).map_err(|_| Stop::Alone)
+        };
+        put(Entry::Begin(thread, vec![change]))?;
+        passing.hide(name);
+        let text = format!("passing{name}");
+        let number = change.slot.passing(change.held.unwrap_or(0));
+        let made = match goes {
+            true => db.drop_cf(&text),
+            false => {
+                let options = site.drawn.options(Arc::clone(&site.fs), site.shape, number);
+                options.and_then(|o| db.create_cf(&text, &o))
+            }
+        };
+        turn.settle(change, made.is_ok());
+        if made.is_ok() {
+            passing.show(name, change);
+        }
+        put(Entry::End(
+            thread,
+            match made {
+                Ok(()) => Outcome::Acked,
+                Err(_) => Outcome::Failed,
+            },
+        ))?;
+        match made {
+            Ok(()) => Ok(()),
+            Err(e) => Ok(self.failed(&format!("{change} of a family"), &e)?),
+        }
+    }
+}

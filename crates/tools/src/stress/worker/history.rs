@@ -1,0 +1,120 @@
+//! Column families whose keys have timestamps: what was, and how far back that goes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rand::Rng;
+use whitewater::{BoundColumnFamily, Error, ErrorKind};
+
+use super::super::model::Change;
+use super::super::order::stamp;
+use super::super::slot::{Held, Slot, Version};
+use super::{Stop, Worker};
+
+/// What slots may have held from each time on, since the thread began.
+pub(super) struct History {
+    /// No time before that is looked at.
+    since: Version,
+    /// Of slots that were written: from when on, and what.
+    held: BTreeMap<Slot, Vec<(Version, Vec<Held>)>>,
+}
+
+impl History {
+    /// Begins when `next` was the last version.
+    pub(super) fn new(next: Version) -> History {
+        History {
+            since: next,
+            held: BTreeMap::new(),
+        }
+    }
+
+    /// `slot` is going to be written for the first time: that is what it holds.
+    fn begin(&mut self, slot: Slot, held: &[Held]) {
+        let since = self.since;
+        let begin = || vec![(since, held.to_vec())];
+        self.held.entry(slot).or_insert_with(begin);
+    }
+
+    /// What `slot` may have held at `time`, if it was written since.
+    pub(super) fn at(&self, slot: Slot, time: Version) -> Option<&[Held]> {
+        let all = self.held.get(&slot)?;
+        let before = all.iter().rev().find(|(from, _)| *from <= time);
+        before.map(|(_, held)| held.as_slice())
+    }
+}
+
+impl Worker<'_> {
+    /// Before `changes` are made.
+    pub(super) fn begin_history(&mut self, changes: &[Change]) {
+        for slot in changes.iter().map(|change| change.slot) {
+            if self.is_stamped(slot) {
+                self.history.begin(slot, self.mine.of(slot));
+            }
+        }
+    }
+
+    /// After `changes` were made, or were not.
+    pub(super) fn go_on_with_history(&mut self, changes: &[Change]) {
+        // Deletions have the timestamp of the value before them.
+        let first = changes.iter().filter_map(|c| c.held).min();
+        let mut time = first.map_or(self.next, |version| version - 1);
+        for change in changes {
+            time = change.held.unwrap_or(time);
+            if let Some(all) = self.history.held.get_mut(&change.slot) {
+                all.push((time, self.mine.of(change.slot).to_vec()));
+            }
+        }
+    }
+
+    /// Some time to read the family of `slot` at; mostly now.
+    pub(super) fn time(&mut self, slot: Slot) -> Option<Version> {
+        let is_past = self.is_stamped(slot) && self.rng.random_bool(0.4);
+        is_past.then(|| self.any_time())
+    }
+
+    fn any_time(&mut self) -> Version {
+        let times = self.history.since..=self.next;
+        self.rng.random_range(times)
+    }
+
+    /// An error of a read at `time`: right where errors are injected, and behind the
+    /// end of the history.
+    pub(super) fn failed_at(
+        &self,
+        what: &str,
+        cf: &Arc<BoundColumnFamily<'_>>,
+        time: Option<Version>,
+        e: &Error,
+    ) -> Result<(), String> {
+        match time {
+            Some(time) if self.is_forgotten(cf, time, e) => Ok(()),
+            _ => self.failed(what, e),
+        }
+    }
+
+    /// Whether `e` says that nobody knows any more what was at `time`, and that is so.
+    fn is_forgotten(&self, cf: &Arc<BoundColumnFamily<'_>>, time: Version, e: &Error) -> bool {
+        let low = self.site.db.get_full_history_ts_low(cf).ok();
+        let low = low.and_then(|low| low.first_chunk().map(|low| u64::from_le_bytes(*low)));
+        e.kind() == ErrorKind::InvalidArgument && low.is_some_and(|low| low > u64::from(time))
+    }
+
+    /// Has a family forget what was before some time.
+    pub(super) fn forget(&mut self) -> Result<(), Stop> {
+        let family = self.family();
+        if !self.site.shape.order(family.number).is_stamped() {
+            return Ok(());
+        }
+        let time = self.any_time();
+        let raised = self
+            .site
+            .db
+            .increase_full_history_ts_low(&family.handle, stamp(time));
+        match raised {
+            Err(e) if !self.is_gone(family.number, &e) => {
+                Ok(self.failed_at("history", &family.handle, Some(time), &e)?)
+            }
+            _ => Ok(()),
+        }
+    }
+}
