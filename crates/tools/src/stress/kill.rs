@@ -4,6 +4,9 @@
 //! tells of each write before it begins and after it ended, and is killed at some
 //! moment, also while it still recovers from the last time. This process keeps what
 //! it was told, and then looks for it.
+//!
+//! With a [`Device`] the process does not only die: what it writes to loses its
+//! power before. So all its writes are synced, and it may fail from then on.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -19,6 +22,7 @@ use rand::{Rng, SeedableRng};
 use whitewater::fs::os::OsFs;
 
 use super::args::Args;
+use super::device::Device;
 use super::draw::{self, Drawn};
 use super::journal::{Entry, Journal, Outcome, Pipe};
 use super::model::{Change, Expected, Torn};
@@ -29,6 +33,17 @@ use super::worker::{Log, Site, Stop, Worker};
 
 /// Rounds that one database lives.
 const ROUNDS: u64 = 12;
+/// What a process has left when its device has lost its power.
+const AFTERLIFE: Duration = Duration::from_millis(20);
+
+/// How processes end.
+#[derive(Debug, Clone, Copy)]
+pub enum End<'a> {
+    /// By SIGKILL.
+    Kill,
+    /// By that, too, but after the device they write to.
+    Cut(&'a Device),
+}
 
 /// What this process knows of the database.
 #[derive(Debug)]
@@ -108,7 +123,13 @@ impl Keeper {
 ///
 /// # Errors
 /// What must not happen, and how it came to pass.
-pub fn round(args: &Args, dir: &Path, round: u64, kept: &mut Kept) -> Result<u64, String> {
+pub fn round(
+    args: &Args,
+    end: End<'_>,
+    dir: &Path,
+    round: u64,
+    kept: &mut Kept,
+) -> Result<u64, String> {
     let life = round / ROUNDS;
     let shape = draw::shape(args.seed.wrapping_add(life), args.threads);
     let db_dir = dir.join("db");
@@ -132,9 +153,12 @@ pub fn round(args: &Args, dir: &Path, round: u64, kept: &mut Kept) -> Result<u64
     };
     let mut rng = StdRng::seed_from_u64(args.seed.wrapping_add(round) ^ 0x6b69_6c6c);
     let time = Duration::from_micros(rng.random_range(0..args.life * 1000));
-    live(args, dir, round, time, &mut keeper)?;
+    live(args, end, dir, round, time, &mut keeper)?;
     if let Some(what) = keeper.wrong {
         return Err(what);
+    }
+    if let End::Cut(device) = end {
+        device.restore()?;
     }
     let torn = keeper.at_death();
     // With other options than those of the dead.
@@ -164,9 +188,10 @@ fn seed(args: &Args, round: u64) -> u64 {
     args.seed.wrapping_mul(1_000_003).wrapping_add(round)
 }
 
-/// Lets a process work for `time`, listens to it and kills it.
+/// Lets a process work for `time`, listens to it and ends it.
 fn live(
     args: &Args,
+    end: End<'_>,
     dir: &Path,
     round: u64,
     time: Duration,
@@ -175,7 +200,11 @@ fn live(
     let cannot = |what: &str, e: io::Error| format!("{what}: {e}");
     let program = std::env::current_exe().map_err(|e| cannot("this program", e))?;
     let mut child = Command::new(program)
-        .args(["--worker", "--kill"])
+        .arg("--worker")
+        .arg(match end {
+            End::Kill => "--kill",
+            End::Cut(_) => "--shutdown",
+        })
         .args(["--seed", &args.seed.to_string()])
         .args(["--rounds", &round.to_string()])
         .args(["--threads", &args.threads.to_string()])
@@ -195,6 +224,16 @@ fn live(
     let heard = thread::scope(|scope| {
         let listener = scope.spawn(|| listen(output, keeper));
         thread::sleep(time);
+        let early = match end {
+            End::Kill => None,
+            End::Cut(device) => {
+                let early = child.try_wait();
+                let early = early.map_err(|e| cannot("asking for a process", e))?;
+                device.cut()?;
+                thread::sleep(AFTERLIFE);
+                early
+            }
+        };
         child.kill().map_err(|e| cannot("killing a process", e))?;
         let status = child
             .wait()
@@ -202,12 +241,18 @@ fn live(
         listener
             .join()
             .map_err(|_| "the listener panicked".to_owned())??;
-        Ok::<_, String>(status)
+        Ok::<_, String>(match end {
+            End::Kill => (!is_kill(status)).then_some(status),
+            // What it does without its device is its own affair.
+            End::Cut(_) => early,
+        })
     })?;
-    // It does not end by itself, but to say what is wrong.
-    match keeper.wrong.is_some() || is_kill(heard) {
-        true => Ok(()),
-        false => Err(format!("the process ended by itself: {heard}")),
+    match heard {
+        // It does not end by itself, but to say what is wrong.
+        Some(status) if keeper.wrong.is_none() => {
+            Err(format!("the process ended by itself: {status}"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -285,8 +330,15 @@ fn begin(args: &Args, dir: &Path, round: u64) -> Result<(), String> {
     let shape: Shape = draw::shape(args.seed.wrapping_add(round / ROUNDS), args.threads);
     let drawn = Drawn::new(seed(args, round));
     let db_dir = dir.join("db");
-    let db = store::open(&db_dir, Arc::new(OsFs), &drawn, shape);
-    let db = db.map_err(|e| format!("opening with {drawn}: {e}"))?;
+    let db = match store::open(&db_dir, Arc::new(OsFs), &drawn, shape) {
+        Ok(db) => db,
+        // Wrong only if the device was there, which the other process knows.
+        Err(e) if args.shutdown => {
+            eprintln!("opening with {drawn}: {e}");
+            std::process::exit(1);
+        }
+        Err(e) => return Err(format!("opening with {drawn}: {e}")),
+    };
     let passing = Passing::new(shape, &content, next);
     let site = Site {
         db: &db,
@@ -296,9 +348,10 @@ fn begin(args: &Args, dir: &Path, round: u64) -> Result<(), String> {
         shape,
         passing: &passing,
         journal: &Pipe,
-        faulty: false,
+        faulty: args.shutdown,
         ingests: true,
         log: match round % 3 {
+            _ if args.shutdown => Log::Synced,
             2 => Log::Mostly,
             _ => Log::Always,
         },

@@ -1,6 +1,7 @@
 //! `stress`: attacks the engine until something gives.
 //!
-//! * [`kill`]: processes that are killed, and what they leave
+//! * [`kill`]: processes that are killed, and what they leave, also on a [`device`]
+//!   that loses its power
 //! * [`cut`]: machines that lose their power
 //! * [`faults`]: file systems that fail
 //! * [`corrupt`]: files that change at rest
@@ -17,6 +18,7 @@ pub mod args;
 pub mod chronicle;
 pub mod corrupt;
 pub mod cut;
+pub mod device;
 pub mod draw;
 pub mod faults;
 pub mod journal;
@@ -41,6 +43,8 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 
 use args::Args;
+use device::Device;
+use kill::End;
 use watch::Watch;
 
 /// Runs the command line `args`, whose first is the program's name. Fails with 1
@@ -61,6 +65,8 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
 pub enum Mode {
     /// [`kill`]
     Kill,
+    /// [`kill`], with a [`device`]
+    Shutdown,
     /// [`cut`]
     PowerCut,
     /// [`faults`]
@@ -70,16 +76,19 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Those asked for, or all.
+    /// Those asked for, or all that need no special rights.
     fn asked(args: &Args) -> Vec<Mode> {
         let all = [
+            (Mode::Shutdown, args.shutdown),
             (Mode::Kill, args.kill),
             (Mode::PowerCut, args.power_cut),
             (Mode::Faults, args.faults),
             (Mode::Corrupt, args.corrupt),
         ];
         let none = !all.iter().any(|(_, asked)| *asked);
-        let asked = all.into_iter().filter(|(_, asked)| *asked || none);
+        let asked = all
+            .into_iter()
+            .filter(|(mode, asked)| *asked || (none && *mode != Mode::Shutdown));
         let asked = asked.map(|(mode, _)| mode);
         asked
             .filter(|mode| mode.is_simulated() || !args.simulate)
@@ -91,9 +100,15 @@ impl Mode {
         matches!(self, Mode::PowerCut | Mode::Faults)
     }
 
+    /// Whether a failure leaves files to look at.
+    fn has_files(self) -> bool {
+        matches!(self, Mode::Kill | Mode::Shutdown)
+    }
+
     fn name(self) -> &'static str {
         match self {
             Mode::Kill => "kill",
+            Mode::Shutdown => "shutdown",
             Mode::PowerCut => "power-cut",
             Mode::Faults => "faults",
             Mode::Corrupt => "corrupt",
@@ -103,7 +118,9 @@ impl Mode {
     /// One round of a mode whose rounds have nothing to do with each other.
     fn round(self, args: &Args, round: u64) -> Result<u64, String> {
         match self {
-            Mode::Kill => unreachable!("its rounds go on where the last one ended"),
+            Mode::Kill | Mode::Shutdown => {
+                unreachable!("its rounds go on where the last one ended")
+            }
             Mode::PowerCut => simulate::round(args, round, cut::round),
             Mode::Faults => simulate::round(args, round, faults::round),
             Mode::Corrupt => corrupt::round(args, round),
@@ -113,7 +130,7 @@ impl Mode {
     /// What its rounds count.
     fn counts(self) -> &'static str {
         match self {
-            Mode::Kill => "writes acknowledged",
+            Mode::Kill | Mode::Shutdown => "writes acknowledged",
             Mode::PowerCut => "cuts",
             Mode::Faults => "failures injected",
             Mode::Corrupt => "copies damaged",
@@ -137,20 +154,29 @@ fn run(args: &Args) -> Result<(), String> {
     let begun = Instant::now();
     let modes = Mode::asked(args);
     let mut counted = vec![0; modes.len()];
-    let mut kept = kill::Kept::default();
+    let (mut kept, mut kept_there) = (kill::Kept::default(), kill::Kept::default());
+    let device = modes
+        .contains(&Mode::Shutdown)
+        .then(|| Device::create(&dir));
+    let device = device.transpose()?;
     let mut rounds = 0;
     while rounds < args.rounds && begun.elapsed() < Duration::from_secs(args.seconds) {
         for (mode, counted) in modes.iter().zip(&mut counted) {
             let watch = Watch::over(args, &format!("{} round {rounds}", mode.name()));
             let round = match mode {
-                Mode::Kill => kill::round(args, &dir, rounds, &mut kept),
+                Mode::Kill => kill::round(args, End::Kill, &dir, rounds, &mut kept),
+                Mode::Shutdown => {
+                    let device = device.as_ref().expect("made for it");
+                    let end = End::Cut(device);
+                    kill::round(args, end, device.path(), rounds, &mut kept_there)
+                }
                 _ => mode.round(args, rounds),
             };
             drop(watch);
             match round {
                 Ok(count) => *counted += count,
                 Err(what) => {
-                    temporary.disable_cleanup(*mode == Mode::Kill);
+                    temporary.disable_cleanup(mode.has_files());
                     let failure = match args.simulate {
                         true => smallest(args, *mode, rounds, what),
                         false => failure(args, *mode, rounds, &dir, &what),
@@ -174,7 +200,7 @@ fn failure(args: &Args, mode: Mode, round: u64, dir: &Path, what: &str) -> Strin
     // Rounds of processes come one after the other on one database; all others are
     // what their seeds say.
     let seed = match mode {
-        Mode::Kill => {
+        Mode::Kill | Mode::Shutdown => {
             text += &format!("the database is in {}\n", dir.display());
             args.seed
         }

@@ -95,6 +95,8 @@ pub enum Log {
     Mostly,
     /// None.
     Never,
+    /// All, and each is synced.
+    Synced,
 }
 
 /// What all threads work with.

@@ -65,6 +65,7 @@ impl Worker<'_> {
     /// How a write of `changes` is to last.
     fn durability(&mut self, changes: &[Change]) -> Durability {
         let is_unlogged = match self.site.log {
+            Log::Synced => return Durability::Synced,
             Log::Always => false,
             Log::Never => true,
             // "Once" would not hold where a deletion was lost, but no put.
@@ -107,7 +108,7 @@ impl Worker<'_> {
     /// Flushes a column family; where unlogged batches are to stay whole, all of them.
     pub(super) fn flush(&mut self) -> Result<(), Stop> {
         let family = self.family();
-        if self.site.log == Log::Always {
+        if matches!(self.site.log, Log::Always | Log::Synced) {
             return self.maintain("flush", |w, family| w.site.db.flush_cf(&family.handle));
         }
         let all = self.site.drawn.is_atomic();
