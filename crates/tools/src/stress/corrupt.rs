@@ -46,7 +46,8 @@ pub fn round(args: &Args, round: u64) -> Result<u64, String> {
     let filled = Filled::new(args, &drawn, shape, &mut rng).map_err(fail)?;
     for _ in 0..COPIES {
         let memory = filled.memory.after_kill();
-        let damage = Damage::draw(&memory, &mut rng).map_err(|e| fail(e.to_string()))?;
+        let damage = Damage::draw(&memory, drawn.places_blocks(), &mut rng)
+            .map_err(|e| fail(e.to_string()))?;
         let look = || filled.look(&memory, &damage, &drawn, shape);
         let looked = catch_unwind(AssertUnwindSafe(look));
         let looked = looked.unwrap_or_else(|_| Err("a panic".to_owned()));
@@ -172,11 +173,15 @@ enum Kind {
     Zeros(usize, usize),
     /// So many bytes from there on are noise.
     Noise(usize, usize),
+    /// So many bytes from there on are those of another file, or of another place: a
+    /// write went astray.
+    Astray(usize, usize, PathBuf, usize),
 }
 
 impl Damage {
-    /// Does some damage.
-    fn draw(memory: &MemFs, rng: &mut StdRng) -> Result<Damage, whitewater::Error> {
+    /// Does some damage. What stands in a wrong place is found in tables only if their
+    /// blocks know where they are.
+    fn draw(memory: &MemFs, places: bool, rng: &mut StdRng) -> Result<Damage, whitewater::Error> {
         let mut files = Vec::new();
         for name in memory.list(Path::new(store::DIR))? {
             let path = Path::new(store::DIR).join(name);
@@ -189,16 +194,35 @@ impl Damage {
         let (file, len) = files.choose(rng).expect("a database has files").clone();
         let at = rng.random_range(0..len);
         let some = rng.random_range(1..=64.min(len - at));
-        let kind = match rng.random_range(0..4) {
+        let is_table = file.extension().is_some_and(|e| e == "sst");
+        let kind = match rng.random_range(0..6) {
             0 => Kind::Zeros(at, some),
             1 => Kind::Noise(at, some),
+            2 | 3 if places || !is_table => {
+                let like = files.iter().filter(|f| f.0.extension() == file.extension());
+                let like: Vec<_> = like.collect();
+                let (other, others) = like.choose(rng).expect("it is one itself");
+                let unit = *[1, 512, 4096].choose(rng).expect("some");
+                let n = rng.random_range(1..=4) * unit.max(100);
+                let start = |len: usize, rng: &mut StdRng| rng.random_range(0..len) / unit * unit;
+                let (at, from) = (start(len, rng), start(*others, rng));
+                let n = n.min(len - at).min(others - from);
+                Kind::Astray(at, n, other.clone(), from)
+            }
             _ => Kind::Bit(at, 1 << rng.random_range(0..8)),
         };
-        let mut bytes = memory.open_random(&file)?.read_at(0, len)?.to_vec();
-        match kind {
-            Kind::Bit(at, bit) => bytes[at] ^= bit,
-            Kind::Zeros(at, n) => bytes[at..at + n].fill(0),
-            Kind::Noise(at, n) => rng.fill(&mut bytes[at..at + n]),
+        let read = |file: &Path, len| -> Result<Vec<u8>, whitewater::Error> {
+            Ok(memory.open_random(file)?.read_at(0, len)?.to_vec())
+        };
+        let mut bytes = read(&file, len)?;
+        match &kind {
+            Kind::Bit(at, bit) => bytes[*at] ^= bit,
+            Kind::Zeros(at, n) => bytes[*at..at + n].fill(0),
+            Kind::Noise(at, n) => rng.fill(&mut bytes[*at..at + n]),
+            Kind::Astray(at, n, other, from) => {
+                let other = read(other, from + n)?;
+                bytes[*at..at + n].copy_from_slice(&other[*from..]);
+            }
         }
         memory.remove(&file)?;
         let mut damaged = memory.create(&file)?;

@@ -22,19 +22,32 @@ type Choice = (&'static str, &'static [&'static str]);
 
 const DATABASE: &[Choice] = &[
     ("atomic_flush", &["false", "true"]),
+    ("bgerror_resume_retry_interval", &["1000000", "1000"]),
     ("bytes_per_sync", &["0", "4096"]),
     ("compaction_readahead_size", &["2097152", "0", "512"]),
     ("db_write_buffer_size", &["0", "0", "150000"]),
+    ("enable_write_thread_adaptive_yield", &["true", "false"]),
+    (
+        "file_checksum_gen_factory",
+        &["nullptr", "FileChecksumGenCrc32cFactory"],
+    ),
+    ("keep_log_file_num", &["1000", "2"]),
+    ("max_background_flushes", &["-1", "1", "2"]),
     ("max_background_jobs", &["2", "1", "4"]),
+    ("max_log_file_size", &["0", "20000"]),
     ("max_manifest_file_size", &["1073741824", "2000"]),
     ("max_open_files", &["-1", "20", "100"]),
     ("max_subcompactions", &["1", "2", "4"]),
     ("max_total_wal_size", &["0", "100000"]),
+    ("max_write_batch_group_size_bytes", &["1048576", "1000"]),
     ("recycle_log_file_num", &["0", "1", "3"]),
+    ("scrub_period_sec", &["0", "0", "1"]),
+    ("stats_dump_period_sec", &["600", "1"]),
     ("track_and_verify_wals_in_manifest", &["false", "true"]),
     ("wal_bytes_per_sync", &["0", "4096"]),
     ("wal_compression", &["kNoCompression", "kZSTD"]),
     ("WAL_size_limit_MB", &["0", "0", "1"]),
+    ("WAL_ttl_seconds", &["0", "0", "1"]),
 ];
 
 /// What makes everything happen with little data.
@@ -73,18 +86,37 @@ const FAMILY: &[Choice] = &[
             "kZlibCompression",
         ],
     ),
+    (
+        "compression_opts",
+        &[
+            "",
+            "",
+            "{max_dict_bytes=4000;zstd_max_train_bytes=20000;enabled=true}",
+        ],
+    ),
+    (
+        "compression_per_level",
+        &["", "", "kNoCompression:kLZ4Compression:kZSTD"],
+    ),
     ("level0_file_num_compaction_trigger", &["4", "1", "2", "8"]),
+    ("level0_slowdown_writes_trigger", &["20", "9"]),
+    ("level0_stop_writes_trigger", &["36", "12"]),
     ("level_compaction_dynamic_level_bytes", &["true", "false"]),
     ("max_bytes_for_level_base", &["100000", "20000", "1000000"]),
     ("max_bytes_for_level_multiplier", &["10", "2", "3"]),
     ("max_compaction_bytes", &["0", "50000"]),
+    ("max_successive_merges", &["0", "2"]),
     ("max_write_buffer_number", &["2", "4"]),
     ("memtable_prefix_bloom_size_ratio", &["0", "0.1"]),
     ("memtable_protection_bytes_per_key", &["0", "1", "8"]),
     ("memtable_whole_key_filtering", &["false", "true"]),
     ("min_write_buffer_number_to_merge", &["1", "2"]),
     ("optimize_filters_for_hits", &["false", "true"]),
+    ("periodic_compaction_seconds", &["", "", "1"]),
+    ("soft_pending_compaction_bytes_limit", &["", "200000"]),
     ("target_file_size_base", &["50000", "8000", "300000"]),
+    ("target_file_size_multiplier", &["1", "2"]),
+    ("ttl", &["", "", "1"]),
     ("write_buffer_size", &["65536", "100000", "300000"]),
 ];
 
@@ -92,6 +124,10 @@ const TABLE: &[Choice] = &[
     ("block_restart_interval", &["16", "1", "3"]),
     ("block_size", &["4096", "100", "1000"]),
     ("cache_index_and_filter_blocks", &["false", "true"]),
+    (
+        "cache_index_and_filter_blocks_with_high_priority",
+        &["", "true", "false"],
+    ),
     ("checksum", &["kXXH3", "kCRC32c", "kxxHash", "kxxHash64"]),
     (
         "data_block_index_type",
@@ -112,7 +148,13 @@ const TABLE: &[Choice] = &[
         ],
     ),
     ("metadata_block_size", &["4096", "100"]),
+    ("optimize_filters_for_memory", &["", "true", "false"]),
     ("partition_filters", &["false", "true"]),
+    (
+        "pin_l0_filter_and_index_blocks_in_cache",
+        &["", "true", "false"],
+    ),
+    ("pin_top_level_index_and_filter", &["", "true", "false"]),
     (
         "prepopulate_block_cache",
         &["kDisable", "kFlushOnly", "kFlushAndCompaction"],
@@ -145,6 +187,16 @@ const CHANGES: &[(&str, &str)] = &[
         "block_based_table_factory",
         "{filter_policy=bloomfilter:8:false}",
     ),
+];
+
+/// What of a database may.
+const DATABASE_CHANGES: &[(&str, &str)] = &[
+    ("delayed_write_rate", "1000000"),
+    ("max_background_jobs", "1"),
+    ("max_background_jobs", "3"),
+    ("max_open_files", "30"),
+    ("max_total_wal_size", "50000"),
+    ("wal_bytes_per_sync", "1000"),
 ];
 
 /// The options of a database and of its column families.
@@ -180,7 +232,7 @@ impl Drawn {
         Drawn {
             protocol,
             database: text(&database),
-            families: std::array::from_fn(|_| DrawnFamily::new(&mut rng)),
+            families: std::array::from_fn(|_| DrawnFamily::new(protocol, &mut rng)),
         }
     }
 
@@ -209,14 +261,29 @@ impl Drawn {
         self.database.contains("atomic_flush=true")
     }
 
-    /// Something to change at run time.
+    /// Something of a column family to change at run time.
     pub fn change(rng: &mut impl Rng) -> (&'static str, &'static str) {
         *CHANGES.choose(rng).expect("there are some")
+    }
+
+    /// Something of a database.
+    pub fn database_change(rng: &mut impl Rng) -> (&'static str, &'static str) {
+        *DATABASE_CHANGES.choose(rng).expect("there are some")
+    }
+
+    /// Whether blocks of tables know where they are.
+    pub fn places_blocks(&self) -> bool {
+        let knows = |f: &DrawnFamily| {
+            let version = f.text.split_once("format_version=").map(|(_, rest)| rest);
+            // Version 6 is not spoken of.
+            version.is_none_or(|v| v.starts_with('7'))
+        };
+        self.families.iter().all(knows)
     }
 }
 
 impl DrawnFamily {
-    fn new(rng: &mut StdRng) -> DrawnFamily {
+    fn new(protocol: CommitProtocol, rng: &mut StdRng) -> DrawnFamily {
         let memtables = [
             "art",
             "skip_list",
@@ -225,11 +292,15 @@ impl DrawnFamily {
             "hash_linkedlist",
         ];
         let memtable = *memtables.choose(rng).expect("there are some");
-        let family = pick(rng, FAMILY);
+        let mut family = pick(rng, FAMILY);
+        // Refused, as RocksDB does.
+        if protocol == CommitProtocol::Unordered {
+            family.retain(|(name, _)| *name != "max_successive_merges");
+        }
         let mut table = pick(rng, TABLE);
         let cache = *[8 << 20, 20_000, 0].choose(rng).expect("some");
         if cache == 0 {
-            table.retain(|(name, _)| *name != "cache_index_and_filter_blocks");
+            table.retain(|(name, _)| !name.contains("filter_blocks"));
         }
         let needs_prefix = memtable.contains("hash");
         let prefix = match rng.random_range(0..3) {

@@ -48,7 +48,11 @@ impl Engine {
         let begin = begin.map(|key| user.first_version(key));
         let end = end.map(|key| user.last_version(key));
         let (begin, end) = (begin.as_deref(), end.as_deref());
-        self.flush(std::slice::from_ref(cf), true)?;
+        // Nobody asked for a flush of this one alone: unlogged batches stay whole.
+        match self.options.atomic_flush {
+            true => self.flush(&self.column_families(), true)?,
+            false => self.flush(std::slice::from_ref(cf), true)?,
+        }
         let excludes = usize::from(spec.exclusive);
         self.lock_state().manual_compactions += excludes;
         // What cannot be done as asked has harmed nothing, and is no failure.

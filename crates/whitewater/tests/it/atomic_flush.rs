@@ -169,6 +169,18 @@ fn an_ingestion_flushes_whole_batches() {
     assert_eq!(found.as_deref(), Some(&b"ingested"[..]));
 }
 
+/// A compaction on request flushes its column family before, and with it the others.
+#[test]
+fn a_compaction_flushes_whole_batches() {
+    let fs = MemFs::new();
+    let db = open(&options(fs.clone())).unwrap();
+    put(&db, 0).unwrap();
+    let a = db.cf_handle("a").unwrap();
+    db.compact_range_cf(&a, None::<&[u8]>, None::<&[u8]>);
+    let left = open_all(&options(fs.crash_clone(0.0, 0)), Path::new(DIR)).unwrap();
+    assert_eq!(batches(&left), 1);
+}
+
 #[test]
 fn pipelined_writes_are_refused() {
     let mut o = options(MemFs::new());

@@ -23,9 +23,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
 use whitewater::checkpoint::Checkpoint;
 use whitewater::fs::Fs;
 use whitewater::{BoundColumnFamily, Error, SnapshotWithThreadMode};
@@ -352,8 +352,16 @@ impl<'a> Worker<'a> {
     }
 
     fn set_options(&mut self, family: &Family<'a>) -> Result<(), Error> {
-        let change = Drawn::change(&mut self.rng);
-        self.site.db.set_options_cf(&family.handle, &[change])
+        match self.rng.random_bool(0.3) {
+            true => {
+                let change = Drawn::database_change(&mut self.rng);
+                self.site.db.set_db_options(&[change])
+            }
+            false => {
+                let change = Drawn::change(&mut self.rng);
+                self.site.db.set_options_cf(&family.handle, &[change])
+            }
+        }
     }
 
     /// A checkpoint holds what was acknowledged before it.
