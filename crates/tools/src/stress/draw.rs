@@ -112,6 +112,7 @@ const FAMILY: &[Choice] = &[
     ("memtable_whole_key_filtering", &["false", "true"]),
     ("min_write_buffer_number_to_merge", &["1", "2"]),
     ("optimize_filters_for_hits", &["false", "true"]),
+    ("paranoid_file_checks", &["false", "true"]),
     ("periodic_compaction_seconds", &["", "", "1"]),
     ("soft_pending_compaction_bytes_limit", &["", "200000"]),
     ("target_file_size_base", &["50000", "8000", "300000"]),

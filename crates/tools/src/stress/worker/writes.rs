@@ -55,8 +55,9 @@ impl Worker<'_> {
         self.next
     }
 
-    fn write_options(how: Durability) -> WriteOptions {
+    fn write_options(&mut self, how: Durability) -> WriteOptions {
         let mut o = WriteOptions::default();
+        o.set_protection_bytes_per_key(if self.rng.random() { 8 } else { 0 });
         o.set_sync(how == Durability::Synced);
         o.disable_wal(how == Durability::Unlogged);
         o
@@ -227,7 +228,7 @@ impl Worker<'_> {
             return Ok(());
         };
         self.commit(vec![change], |w, _, how_long| {
-            let (db, shape, o) = (w.site.db, w.site.shape, Self::write_options(how_long));
+            let (db, shape, o) = (w.site.db, w.site.shape, w.write_options(how_long));
             let (cf, key) = (w.of(slot), shape.key(slot));
             let value = change
                 .held
@@ -279,7 +280,7 @@ impl Worker<'_> {
             changes.push(change);
         }
         self.commit(changes, |w, _, how_long| {
-            w.site.db.write_opt(batch, &Self::write_options(how_long))
+            w.site.db.write_opt(batch, &w.write_options(how_long))
         })
     }
 
@@ -308,7 +309,8 @@ impl Worker<'_> {
                 key: last.key + 1,
                 ..last
             };
-            let (cf, o) = (w.of(from), Self::write_options(how_long));
+            let o = w.write_options(how_long);
+            let cf = w.of(from);
             let (from, to) = (w.site.shape.key(from), w.site.shape.key(to));
             w.site.db.delete_range_cf_opt(cf, from, to, &o)
         })
