@@ -19,6 +19,7 @@ use std::sync::Arc;
 use crossbeam_utils::CachePadded;
 
 use crate::arena::{ArenaOptions, ConcurrentArena};
+use crate::cores::cores;
 use crate::counter::thread_number;
 use crate::skiplist::node::Node;
 use crate::skiplist::{KeyOrder, check_sizes};
@@ -46,8 +47,7 @@ impl<O: KeyOrder> AppendList<O> {
         let count = if crate::sync::MODELLED {
             2
         } else {
-            let cpus = std::thread::available_parallelism().map_or(8, |n| n.get());
-            cpus.clamp(8, 128).next_power_of_two()
+            cores().clamp(8, 128).next_power_of_two()
         };
         AppendList {
             order: Arc::new(order),

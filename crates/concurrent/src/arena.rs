@@ -38,6 +38,7 @@ use std::ptr::NonNull;
 use crossbeam_utils::CachePadded;
 
 use self::block::{BLOCK_ALIGN, Block};
+use crate::cores::cores;
 use crate::once::OnceBox;
 use crate::region::HugePages;
 use crate::sync::{AtomicUsize, MODELLED, Mutex, MutexGuard, Ordering};
@@ -383,8 +384,7 @@ impl Shards {
         let count = if MODELLED {
             2
         } else {
-            let cpus = std::thread::available_parallelism().map_or(8, |n| n.get());
-            cpus.max(8).next_power_of_two()
+            cores().max(8).next_power_of_two()
         };
         Shards {
             list: (0..count)

@@ -26,6 +26,7 @@
 pub mod append;
 pub mod arena;
 pub mod art;
+mod cores;
 pub mod counter;
 pub mod dynamic_bloom;
 pub mod group;

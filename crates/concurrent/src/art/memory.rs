@@ -30,6 +30,7 @@ use std::sync::atomic::Ordering;
 use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
 
+use crate::cores::cores;
 use crate::region::{HugePages, Region};
 use crate::sync::MODELLED;
 // These order nothing that readers rely on, so models need not branch on them.
@@ -145,11 +146,7 @@ impl Memory {
                 None => break Region::from_heap(bytes),
             }
         };
-        let threads = if MODELLED {
-            1
-        } else {
-            std::thread::available_parallelism().map_or(8, |n| n.get())
-        };
+        let threads = if MODELLED { 1 } else { cores() };
         let shards = (0..threads.max(8).next_power_of_two())
             .map(|_| CachePadded::new(Shard::new()))
             .collect::<Box<[_]>>();
