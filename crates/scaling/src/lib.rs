@@ -12,8 +12,11 @@
 
 #![forbid(unsafe_code)]
 
+pub mod calibrate;
+pub mod cases;
 pub mod machine;
 pub mod parameters;
 pub mod protocols;
 pub mod run;
 pub mod sim;
+pub mod validate;

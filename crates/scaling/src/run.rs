@@ -41,7 +41,7 @@ impl Plan {
     /// Single logged writes by `threads` on this tree's code.
     #[must_use]
     pub fn new(parameters: &Parameters, protocol: Protocol, threads: usize) -> Self {
-        Plan {
+        let mut plan = Plan {
             parameters: parameters.clone(),
             protocol,
             dialect: Dialect::Own,
@@ -51,9 +51,23 @@ impl Plan {
             sync: false,
             log: true,
             memtable: Memtable::Art,
-            writes: 4_000 + 40 * threads as u64,
+            writes: 0,
             seed: 1,
-        }
+        };
+        plan.settle();
+        plan
+    }
+
+    /// Chooses how many writes to measure: with more threads than cores so many
+    /// that time slices come round.
+    pub fn settle(&mut self) {
+        let threads = self.threads as u64;
+        let crowded = self.threads > self.parameters.topology.cpus();
+        self.writes = match (crowded, self.sync) {
+            (true, false) => 30_000 + 400 * threads,
+            (false, false) => 4_000 + 40 * threads,
+            (_, true) => 1_000 + 60 * threads,
+        };
     }
 }
 
