@@ -25,7 +25,8 @@ use whitewater_concurrent::region::HugePages;
 use whitewater_concurrent::skiplist::{Bytewise, SkipList};
 
 const ROUNDS: usize = 7;
-const ENTRIES: u64 = 400_000;
+/// As many as the measured runs of `measured/own.json` have.
+const ENTRIES: u64 = 1_000_000;
 const VALUE: [u8; 100] = [7; 100];
 
 /// A figure could not be measured.
@@ -39,44 +40,44 @@ pub type Failure = Box<dyn std::error::Error>;
 pub fn measure(directory: &Path) -> Result<Vec<(&'static str, f64)>, Failure> {
     let mut figures = Vec::new();
     let mut add = |name, value: f64| figures.push((name, value.max(0.0)));
+    // Before this thread is bound to one of them.
+    let cpus = thread::available_parallelism().map_or(1, |n| n.get());
     pin(0)?;
     let word = AtomicU64::new(0);
-    add("hit", each(20_000_000, || black_box(word.load(Ordering::Acquire))));
-    add("atomic", each(5_000_000, || word.fetch_add(1, Ordering::SeqCst)));
+    add("hit", chain(64));
+    add(
+        "atomic",
+        each(5_000_000, || word.fetch_add(1, Ordering::SeqCst)),
+    );
     add("clock", each(2_000_000, Instant::now));
     add("yield_call", each(200_000, thread::yield_now));
-    let (from, mut to) = (vec![1u8; 1024], vec![0u8; 1024]);
-    add(
-        "copy_kib",
-        each(2_000_000, || {
-            black_box(&mut to).copy_from_slice(black_box(&from));
-        }),
-    );
+    add("copy_kib", copy());
     add("first_touch", first_touch());
-    add("memory", memory());
-    let cpus = thread::available_parallelism().map_or(1, |n| n.get());
+    add("memory", chain(4 << 20));
     if cpus > 1 {
         add("near", median(|| ping_pong(200_000, 1))?);
     }
     let futex = AtomicU32::new(0);
     let wait_call = each(200_000, || wait(&futex, 1));
     let wake_call = each(200_000, || wake_one(&futex));
-    let wake_each = median(|| wake_many(wake_call))?;
+    let wake_each = median(|| wake_many(wake_call, cpus - 1))?;
     let there_and_back = median(|| futex_ping_pong(20_000, 0))?;
-    let switch = there_and_back - wait_call - wake_call - wake_each;
+    // To wake somebody on the own core takes no interrupt, so all of the rest
+    // is the switch.
+    let switch = there_and_back - wait_call - wake_call;
     add("wait_call", wait_call);
     add("wake_call", wake_call);
     add("wake_each", wake_each);
     add("context_switch", switch);
     if cpus > 1 {
         let across = median(|| futex_ping_pong(20_000, 1))?;
-        add("wake_idle", across - wake_call - wake_each - switch.max(0.0));
+        add("wake_idle", across - wake_call - wake_each - switch);
     }
     let mut file = tempfile::tempfile_in(directory)?;
     add("write_call", write_call(&mut file)?);
     add("sync", sync(&mut file)?);
-    let list = median(|| Ok(skip_list()))?;
-    add("skip_list_link", list);
+    let list = (0..3).map(|_| skip_list()).collect();
+    add("skip_list_link", middle(list));
     let art = (0..3).map(|_| art()).collect::<Vec<_>>();
     add("art_prepare", middle(art.iter().map(|a| a.0).collect()));
     add("art_link", middle(art.iter().map(|a| a.1).collect()));
@@ -93,13 +94,21 @@ pub fn file(
     base: &Parameters,
     measured: &[(&'static str, f64)],
 ) -> Value {
-    let unit = |name: &str| FIGURES.iter().find(|(n, ..)| *n == name).map_or("ns", |f| f.1);
+    let unit = |name: &str| {
+        FIGURES
+            .iter()
+            .find(|(n, ..)| *n == name)
+            .map_or("ns", |f| f.1)
+    };
     let figures: Map<String, Value> = measured
         .iter()
         .map(|(name, value)| {
             let rounded = (value * 100.0).round() / 100.0;
             let source = format!("measured by `scaling calibrate`, {about}");
-            ((*name).to_owned(), json!({ unit(name): rounded, "source": source }))
+            (
+                (*name).to_owned(),
+                json!({ unit(name): rounded, "source": source }),
+            )
         })
         .collect();
     let topology = base.topology;
@@ -119,7 +128,10 @@ pub fn file(
 /// What was measured, beside what `base` has, as text.
 #[must_use]
 pub fn table(base: &Parameters, measured: &[(&'static str, f64)]) -> String {
-    let mut text = format!("{:<18} {:>12} {:>12}\n", "figure", "measured", "in the file");
+    let mut text = format!(
+        "{:<18} {:>12} {:>12}\n",
+        "figure", "measured", "in the file"
+    );
     for (name, value) in measured {
         let known: Option<&Figure> = base.figures.get(*name);
         let known = known.map_or(0.0, |figure| figure.value);
@@ -156,8 +168,21 @@ fn middle(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
+/// Copying to memory that is not in the cache, as a log's next KiB.
+fn copy() -> f64 {
+    const KIB: usize = 64 << 10;
+    let from = [1u8; 1024];
+    let mut to = vec![0u8; KIB << 10];
+    let mut at = 0;
+    each(200_000, || {
+        to[at << 10..(at + 1) << 10].copy_from_slice(black_box(&from));
+        at = (at + 1) % KIB;
+    })
+}
+
 fn first_touch() -> f64 {
-    const PAGES: usize = 4096;
+    const PAGES: usize = 8192;
+    let mut kept = Vec::new(); // or the next round gets pages that were touched
     let rounds = (0..ROUNDS).map(|_| {
         let mut memory: Vec<u8> = Vec::with_capacity(PAGES * 4096);
         let start = Instant::now();
@@ -166,20 +191,19 @@ fn first_touch() -> f64 {
         let start = Instant::now();
         memory.fill(2);
         let again = start.elapsed().as_nanos() as f64;
-        black_box(&memory);
+        kept.push(memory);
         (filled - again) / PAGES as f64
     });
     middle(rounds.collect())
 }
 
-/// A chain of loads that miss.
-fn memory() -> f64 {
-    const LINES: usize = 4 << 20;
+/// A chain of loads of as many lines, each of which says where the next is.
+fn chain(lines: usize) -> f64 {
     const STEPS: usize = 300_000;
     let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
     // One cycle through all lines, in random order (Sattolo).
-    let mut next: Vec<[u64; 8]> = (0..LINES as u64).map(|at| [at; 8]).collect();
-    for at in (1..LINES).rev() {
+    let mut next: Vec<[u64; 8]> = (0..lines as u64).map(|at| [at; 8]).collect();
+    for at in (1..lines).rev() {
         let other = (random.next_u64() % at as u64) as usize;
         next.swap(at, other);
     }
@@ -253,13 +277,16 @@ fn futex_ping_pong(rounds: u32, other: usize) -> Result<f64, Failure> {
     })
 }
 
-/// What waking each of some sleepers costs the waker.
-fn wake_many(wake_call: f64) -> Result<f64, Failure> {
+/// What waking each of some sleepers costs the waker; they sleep on core
+/// `other`.
+fn wake_many(wake_call: f64, other: usize) -> Result<f64, Failure> {
     const SLEEPERS: u32 = 64;
     let (word, asleep) = (AtomicU32::new(0), AtomicU32::new(0));
     thread::scope(|scope| {
         for _ in 0..SLEEPERS {
             scope.spawn(|| {
+                // Where it is refused, the figure is that of one core.
+                let _ = pin(other);
                 asleep.fetch_add(1, Ordering::SeqCst);
                 while word.load(Ordering::Acquire) == 0 {
                     wait(&word, 0);

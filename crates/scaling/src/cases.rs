@@ -73,9 +73,7 @@ impl Case {
         let rate = of.entries_per_second;
         match self.unit {
             Unit::Rate => rate,
-            Unit::Megabytes => {
-                rate * self.of.parameters.entry_bytes() as f64 / f64::from(1 << 20)
-            }
+            Unit::Megabytes => rate * self.of.parameters.entry_bytes() as f64 / f64::from(1 << 20),
             Unit::Ratio => over.map_or(0.0, |over| rate / over.entries_per_second),
             Unit::WritesPerSync => of.writes_per_sync(),
         }
@@ -114,7 +112,10 @@ impl From<ParameterError> for CaseError {
 /// A data file is damaged.
 pub fn published() -> Result<Vec<Case>, CaseError> {
     let file = Data::parse("measured/published.json", PUBLISHED)?;
-    file.list("cases")?.iter().map(|case| file.case(case)).collect()
+    file.list("cases")?
+        .iter()
+        .map(|case| file.case(case))
+        .collect()
 }
 
 /// What was measured on the machine at hand, one point of a curve.

@@ -129,6 +129,8 @@ pub struct Machine {
     pub write_back_mib: Time,
     /// Moving a MiB between memory and a socket.
     pub stream_mib: Time,
+    /// A switch of memtables, while writers wait.
+    pub switch: Time,
     /// A write's way from the benchmark's loop to the commit and back, without
     /// its entries.
     pub driver: Time,
@@ -220,6 +222,7 @@ pub(crate) mod tests {
             sync_lanes: 1,
             write_back_mib: 1_000_000 * NS,
             stream_mib: 50_000 * NS,
+            switch: 0,
             driver: 200 * NS,
             driver_entry: 50 * NS,
             leader: 100 * NS,

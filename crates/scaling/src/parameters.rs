@@ -63,7 +63,7 @@ pub struct Parameters {
 }
 
 /// Every figure, its unit, and what it is.
-pub const FIGURES: [(&str, &str, &str); 34] = [
+pub const FIGURES: [(&str, &str, &str); 35] = [
     ("hit", "ns", "a load of a line that the core has"),
     (
         "atomic",
@@ -111,6 +111,7 @@ pub const FIGURES: [(&str, &str, &str); 34] = [
         "ns",
         "moving 1 MiB between memory and a socket",
     ),
+    ("switch", "ns", "a switch of memtables, while writers wait"),
     (
         "driver",
         "ns",
@@ -295,6 +296,7 @@ impl Parameters {
             sync_lanes: self.figure("sync_lanes") as usize,
             write_back_mib: time("write_back_mib"),
             stream_mib: time("stream_mib"),
+            switch: time("switch"),
             driver: time("driver"),
             driver_entry: time("driver_entry"),
             leader: time("leader"),

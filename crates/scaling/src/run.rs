@@ -31,7 +31,7 @@ pub struct Plan {
     pub log: bool,
     /// Where they are inserted.
     pub memtable: Memtable,
-    /// Writes that are measured; a tenth of them come before.
+    /// Writes that are measured; a quarter as many come before.
     pub writes: u64,
     /// Of what is random.
     pub seed: u64,
@@ -136,7 +136,7 @@ pub fn run(plan: &Plan) -> Outcome {
         memtable: plan.memtable,
     };
     let world = Rc::new(World::new(&sim, plan.dialect, plan.layout, workload));
-    let warm = plan.writes / 10 + plan.threads as u64;
+    let warm = plan.writes / 4 + 4 * plan.threads as u64;
     let progress = Rc::new(Progress {
         done: Cell::new(0),
         warm,
@@ -170,6 +170,11 @@ async fn write_all(protocol: Protocol, world: Rc<World>, progress: Rc<Progress>,
         protocols::commit(protocol, &world, &thread, world.write()).await;
         let done = progress.done.get() + 1;
         progress.done.set(done);
+        if done == progress.warm / 4 {
+            // Waits that were short are long then, for once: a run does not
+            // rest on everybody having been awake from the start.
+            world.switch_due.set(true);
+        }
         if done == progress.warm {
             progress.start.set(thread.now());
             progress

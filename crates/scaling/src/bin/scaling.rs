@@ -67,17 +67,36 @@ fn work(command: Command) -> Result<(), Failure> {
         Command::Validate => {
             let checks = validate::against_published()?;
             for c in &checks {
-                println!("{:24} {:12.1} {:12.1} {:+.2}", c.id, c.known, c.modelled, c.error());
+                println!(
+                    "{:24} {:12.1} {:12.1} {:+.2}",
+                    c.id,
+                    c.known,
+                    c.modelled,
+                    c.error()
+                );
             }
             println!("{:?}", validate::errors(&checks));
             let (_, own) = validate::against_own()?;
             let mut last = String::new();
             for c in &own {
-                if c.curve() != last { last = c.curve(); println!("{last}"); }
+                if c.curve() != last {
+                    last = c.curve();
+                    println!("{last}");
+                }
                 let k = c.check();
-                println!("   {:6} {:12.1} {:12.1} {:+.2}  inv {:.3}/{:.3} waits {:.3}/{:.3} log {:.3}/{:.3}", k.id, k.known, k.modelled, k.error(),
-                  c.point.count("involuntary").unwrap_or(0.)*c.point.plan.batch as f64, c.outcome.each(c.outcome.tally.involuntary), c.point.count("futex_waits").unwrap_or(0.)*c.point.plan.batch as f64, c.outcome.each(c.outcome.tally.futex_waits),
-                  c.point.count("log_writes").unwrap_or(0.)*c.point.plan.batch as f64, c.outcome.each(c.outcome.tally.log_writes));
+                println!(
+                    "   {:6} {:12.1} {:12.1} {:+.2}  inv {:.3}/{:.3} waits {:.3}/{:.3} log {:.3}/{:.3}",
+                    k.id,
+                    k.known,
+                    k.modelled,
+                    k.error(),
+                    c.point.count("involuntary").unwrap_or(0.) * c.point.plan.batch as f64,
+                    c.outcome.each(c.outcome.tally.involuntary),
+                    c.point.count("futex_waits").unwrap_or(0.) * c.point.plan.batch as f64,
+                    c.outcome.each(c.outcome.tally.futex_waits),
+                    c.point.count("log_writes").unwrap_or(0.) * c.point.plan.batch as f64,
+                    c.outcome.each(c.outcome.tally.log_writes)
+                );
             }
             let all: Vec<_> = own.iter().map(|c| c.check()).collect();
             println!("{:?}", validate::errors(&all));

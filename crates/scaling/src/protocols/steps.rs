@@ -32,6 +32,7 @@ async fn allocate(world: &World, thread: &Thread) {
 pub async fn reserve(world: &World, thread: &Thread, count: u64) -> (u64, u64) {
     /// Numbers in the low half of the tail, records in the high one.
     const RECORD: u64 = 1 << 40;
+    attend(world, thread).await;
     let mut tail = thread.load(&world.tail).await;
     loop {
         // Where the record ends is a division and some comparisons.
@@ -43,6 +44,20 @@ pub async fn reserve(world: &World, thread: &Thread, count: u64) -> (u64, u64) {
             Ok(_) => return (tail % RECORD + 1, tail / RECORD),
             Err(now) => tail = now,
         }
+    }
+}
+
+/// Switches memtables if that is due, or waits until it is done. As
+/// `db::switch`: writers sleep from the close to the install.
+async fn attend(world: &World, thread: &Thread) {
+    if world.switch_due.take() {
+        world.switching.preset(1);
+        thread.compute(thread.sim().machine().switch).await;
+        thread.store(&world.switching, 0).await;
+        thread.futex_wake(&world.switching, usize::MAX).await;
+    }
+    while world.switching.peek() == 1 {
+        thread.futex_wait(&world.switching, 1).await;
     }
 }
 
@@ -59,14 +74,23 @@ pub async fn log(world: &World, thread: &Thread, place: u64, bytes: u64) {
         thread.copy(bytes).await;
         return;
     }
-    let ends = [place, place + 1];
     if world.layout.aligned_records {
-        thread.copy(bytes).await;
+        thread.copy(bytes.next_multiple_of(64)).await;
         return;
     }
-    thread.store(world.edge(ends[0]), place).await;
-    thread.copy(bytes).await;
-    thread.store(world.edge(ends[1]), place).await;
+    // Whoever comes first to a line between two records has it from memory.
+    for edge in [place, place + 1] {
+        let line = world.edge(edge);
+        if line.peek() == edge + 1 {
+            thread.store(line, edge + 1).await;
+        } else {
+            line.preset(edge + 1);
+            thread.begin_line(line, edge + 1).await;
+        }
+        if edge == place {
+            thread.copy(bytes).await;
+        }
+    }
 }
 
 /// Extends the log by `bytes`: whoever is over its end does so for all, which

@@ -116,6 +116,10 @@ pub struct World {
     pub(super) busy: Word,
     pub(super) sync_sleepers: Word,
     pub(super) syncs: Turnstile,
+    /// Whoever reserves next switches memtables first.
+    pub switch_due: Cell<bool>,
+    /// 1 while somebody does.
+    pub(super) switching: Word,
     /// A memtable's counters, by shard.
     counters: Vec<Word>,
     /// Where its allocator's shards have their rests.
@@ -155,6 +159,8 @@ impl World {
             durable,
             busy,
             syncs: Turnstile::new(sim, "sync sleepers"),
+            switch_due: Cell::new(false),
+            switching: Word::new(sim, "switching", 0),
             counters: words("counters", layout.counter_shards),
             allocators: words("allocator", cpus.max(8).next_power_of_two()),
             edges: words("log edges", EDGES),

@@ -9,14 +9,21 @@
 
 use super::{NS, Sim, ThreadId, Time, What};
 use crate::machine::Topology;
-use std::collections::VecDeque;
 
 /// A core, or one hardware thread of it.
 #[derive(Debug, Default)]
 struct Cpu {
     running: Option<ThreadId>,
-    queue: VecDeque<ThreadId>,
+    queue: Vec<Queued>,
     slice_end: Time,
+}
+
+/// A thread that waits for a core.
+#[derive(Debug, Clone, Copy)]
+struct Queued {
+    id: ThreadId,
+    /// The time that it has had, or gave away.
+    had: Time,
 }
 
 /// All of them.
@@ -26,6 +33,9 @@ pub struct Cpus {
     topology: Topology,
     queued: usize,
     idle: usize,
+    /// What the thread that came last to a core had had: what is owed is
+    /// counted from there.
+    had: Time,
 }
 
 impl Cpus {
@@ -38,6 +48,7 @@ impl Cpus {
             topology: *topology,
             queued: 0,
             idle: count,
+            had: 0,
         }
     }
 
@@ -97,8 +108,17 @@ impl Cpus {
             let all = 0..self.cpus.len();
             all.max_by_key(|&other| self.cpus[other].queue.len())?
         };
+        let queue = &mut self.cpus[from].queue;
+        let first = (0..queue.len()).min_by_key(|&at| queue[at].had)?;
+        let next = queue.remove(first);
         self.queued -= 1;
-        self.cpus[from].queue.pop_front()
+        self.had = self.had.max(next.had);
+        Some(next.id)
+    }
+
+    fn enqueue(&mut self, cpu: usize, id: ThreadId, had: Time) {
+        self.cpus[cpu].queue.push(Queued { id, had });
+        self.queued += 1;
     }
 }
 
@@ -114,11 +134,16 @@ impl Sim {
         }
         let mut cpus = self.cpus.borrow_mut();
         let cpu = cpus.shortest_queue(last);
-        cpus.cpus[cpu].queue.push_back(id);
-        cpus.queued += 1;
+        let owed = cpus.had.saturating_sub(self.machine.slice);
+        let had = {
+            let mut threads = self.threads.borrow_mut();
+            threads[id].cpu = cpu;
+            threads[id].had = threads[id].had.max(owed);
+            threads[id].had
+        };
+        cpus.enqueue(cpu, id, had);
         let running = cpus.cpus[cpu].running.expect("not idle");
         drop(cpus);
-        self.threads.borrow_mut()[id].cpu = cpu;
         // Whoever yields in a loop there does so now.
         if self.threads.borrow()[running].yields {
             self.resume_at(running, self.now());
@@ -132,13 +157,26 @@ impl Sim {
         cpus.cpus[cpu].running = Some(id);
         cpus.cpus[cpu].slice_end = at + self.machine.slice;
         drop(cpus);
-        self.threads.borrow_mut()[id].cpu = cpu;
+        {
+            let mut threads = self.threads.borrow_mut();
+            threads[id].cpu = cpu;
+            threads[id].since = at;
+        }
         self.resume_at(id, at);
+    }
+
+    /// Counts the time that `id` has run since it was started; returns its
+    /// core, and what it has had in all.
+    fn account(&self, id: ThreadId) -> (usize, Time) {
+        let mut threads = self.threads.borrow_mut();
+        let thread = &mut threads[id];
+        thread.had += self.now().saturating_sub(thread.since);
+        (thread.cpu, thread.had)
     }
 
     /// `id` runs no more: its core goes on with another thread.
     pub(super) fn leave_cpu(&self, id: ThreadId) {
-        let cpu = self.threads.borrow()[id].cpu;
+        let (cpu, _) = self.account(id);
         let mut cpus = self.cpus.borrow_mut();
         debug_assert_eq!(cpus.cpus[cpu].running, Some(id));
         cpus.cpus[cpu].running = None;
@@ -152,13 +190,18 @@ impl Sim {
         }
     }
 
-    /// `id` goes to the end of its core's queue, which is not empty.
-    pub(super) fn requeue(&self, id: ThreadId) {
-        let cpu = self.threads.borrow()[id].cpu;
+    /// `id` goes back to its core's queue, which is not empty, and gives
+    /// `away` so much of the time that it would be owed.
+    pub(super) fn requeue(&self, id: ThreadId, away: Time) {
+        let (cpu, _) = self.account(id);
+        let had = {
+            let mut threads = self.threads.borrow_mut();
+            threads[id].had += away;
+            threads[id].had
+        };
         let mut cpus = self.cpus.borrow_mut();
-        cpus.cpus[cpu].queue.push_back(id);
-        cpus.queued += 1;
         let next = cpus.next_for(cpu).expect("the queue is not empty");
+        cpus.enqueue(cpu, id, had);
         drop(cpus);
         self.tally.borrow_mut().involuntary += 1;
         self.start(next, cpu, 0);

@@ -138,6 +138,13 @@ impl Lines {
         got
     }
 
+    /// The line stands for another one from now on, which `cpu` alone has.
+    pub fn forget(&mut self, id: LineId, cpu: usize, now: Time) {
+        let line = &mut self.lines[id];
+        line.holds.clear();
+        line.hold(cpu, Access::Write, now);
+    }
+
     /// Who waits for the line to be written; nobody afterwards.
     pub fn take_watchers(&mut self, id: LineId) -> Vec<ThreadId> {
         std::mem::take(&mut self.lines[id].watchers)

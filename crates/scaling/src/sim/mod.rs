@@ -80,6 +80,10 @@ pub struct Sim {
 struct ThreadState {
     /// Where it runs, or has last run.
     cpu: usize,
+    /// When it came to run there.
+    since: Time,
+    /// The time that it has run, or given away.
+    had: Time,
     /// The number of the event that it waits for (E3).
     awaited: u64,
     /// It watches its run queue, and would rather yield than go on.

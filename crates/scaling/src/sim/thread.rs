@@ -120,6 +120,18 @@ impl Thread {
         self.tell_watchers(word);
     }
 
+    /// Stores to a line of memory that nobody has in a cache; what it takes to
+    /// get it is part of the copy that it begins.
+    pub async fn begin_line(&self, word: &Word, value: u64) {
+        self.give_way().await;
+        self.sim
+            .lines
+            .borrow_mut()
+            .forget(word.line, self.cpu(), self.now());
+        self.busy_until(self.now() + self.sim.machine.hit).await;
+        word.value.set(value);
+    }
+
     /// A read-modify-write; returns the value before.
     pub async fn rmw(&self, word: &Word, change: impl FnOnce(u64) -> u64) -> u64 {
         self.give_way().await;
@@ -212,7 +224,7 @@ impl Thread {
         let start = self.now();
         self.system_call(self.sim.machine.yield_call).await;
         if self.sim.cpus.borrow().has_queue(self.cpu()) {
-            self.sim.requeue(self.id);
+            self.sim.requeue(self.id, self.sim.machine.slice);
             Pause(false).await;
         }
         self.now() - start
@@ -277,7 +289,7 @@ impl Thread {
             cpus.has_queue(cpu) && cpus.is_slice_over(cpu, self.now())
         };
         if lost {
-            self.sim.requeue(self.id);
+            self.sim.requeue(self.id, 0);
             Pause(false).await;
         }
     }
