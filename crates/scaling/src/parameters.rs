@@ -420,7 +420,9 @@ impl Reader<'_> {
             let what = format!("{} figures, at most {MOST_FITTED}", parameters.fitted.len());
             return Err(self.error("fitted", &what));
         }
-        let unknown = parameters.fitted.iter().find(|f| !figures.contains_key(*f));
+        // Cores can be fitted as well.
+        let is_known = |f: &String| figures.contains_key(f) || f == "topology";
+        let unknown = parameters.fitted.iter().find(|f| !is_known(f));
         if let Some(name) = unknown {
             return Err(self.error("fitted", &format!("there is no figure {name:?}")));
         }

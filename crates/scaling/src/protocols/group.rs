@@ -9,11 +9,14 @@ use super::waiter::{BLOCKED, Site, StateWord};
 use super::{Dialect, WakeUp, World, Write, steps};
 use crate::sim::{Sim, Thread, ThreadId, Word};
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 
 const WAITING: u64 = 0;
 const LEADER: u64 = 1;
 const APPLY: u64 = 2;
 const DONE: u64 = 3;
+/// Lead the memtable phase of what was logged (RocksDB's pipelined writes).
+const INSERT: u64 = 4;
 
 /// What a small leader takes beyond its own batch.
 const GROUP_SLACK: u64 = 128 << 10;
@@ -50,6 +53,23 @@ struct Style {
     pipelined: bool,
 }
 
+impl Style {
+    /// Whether it is pipelined in RocksDB's way.
+    fn is_pipelined_in(self, dialect: Dialect) -> bool {
+        self.pipelined && dialect != Dialect::Own
+    }
+}
+
+/// What falls to the leader of a logged group.
+enum Turn {
+    /// To lead these in the memtable phase.
+    Lead(Chain),
+    /// To insert its own batch.
+    Apply,
+    /// Nothing: somebody has inserted for it.
+    Done,
+}
+
 /// Where groups are formed.
 #[derive(Debug)]
 pub struct Queue {
@@ -58,6 +78,16 @@ pub struct Queue {
     nodes: Vec<Node>,
     joining: Site,
     finishing: Site,
+    second: Second,
+}
+
+/// RocksDB's second queue: groups that were logged, of which one writer at a
+/// time takes all for the memtable.
+#[derive(Debug)]
+struct Second {
+    newest: Word,
+    logged: RefCell<VecDeque<Chain>>,
+    active: Cell<bool>,
 }
 
 /// Whom one thread sets off or tells: `own` by itself; what is in the nodes'
@@ -97,6 +127,11 @@ impl Queue {
             nodes: nodes.collect(),
             joining: Site::default(),
             finishing: Site::default(),
+            second: Second {
+                newest: Word::new(sim, "memtable queue", 0),
+                logged: RefCell::default(),
+                active: Cell::new(false),
+            },
         }
     }
 
@@ -292,6 +327,15 @@ impl Queue {
         if style.pipelined {
             self.hand_over(thread, &chain).await;
         }
+        let chain = if style.is_pipelined_in(world.dialect) {
+            match self.enter_second(thread, chain).await {
+                Turn::Lead(chain) => chain,
+                Turn::Apply => return self.take_part(world, thread).await,
+                Turn::Done => return,
+            }
+        } else {
+            chain
+        };
         node.chain.borrow_mut().clone_from(&chain);
         let mut own = Vec::new();
         let mut sleepers = Vec::new();
@@ -325,6 +369,37 @@ impl Queue {
         }
         if !self.leave(world, thread, me).await {
             node.state.wait(thread, 1 << DONE, &self.finishing).await;
+        }
+    }
+
+    /// Queues a logged group for the memtable.
+    async fn enter_second(&self, thread: &Thread, chain: Chain) -> Turn {
+        let node = &self.nodes[thread.id()];
+        thread.rmw(&self.second.newest, |n| n + 1).await;
+        if self.second.active.replace(true) {
+            node.state.0.preset(WAITING);
+            self.second.logged.borrow_mut().push_back(chain);
+            let goal = 1 << INSERT | 1 << APPLY | 1 << DONE;
+            match node.state.wait(thread, goal, &self.joining).await {
+                APPLY => return Turn::Apply,
+                DONE => return Turn::Done,
+                _ => {}
+            }
+        } else {
+            self.second.logged.borrow_mut().push_front(chain);
+        }
+        // All that have been logged meanwhile.
+        let logged = self.second.logged.take();
+        Turn::Lead(logged.into_iter().flatten().collect())
+    }
+
+    /// The memtable phase is over: the next one begins, if something waits.
+    async fn leave_second(&self, thread: &Thread) {
+        thread.rmw(&self.second.newest, |n| n + 1).await;
+        let next = self.second.logged.borrow().front().map(|chain| chain[0]);
+        match next {
+            Some(next) => self.nodes[next].state.set(thread, INSERT).await,
+            None => self.second.active.set(false),
         }
     }
 
@@ -367,7 +442,9 @@ impl Queue {
         let first = self.nodes[chain[0]].ticket.get().0;
         let last = self.nodes[*chain.last().expect("not empty")].ticket.get().1;
         world.publication.finish(thread, first, last).await;
-        if !style.pipelined {
+        if style.is_pipelined_in(world.dialect) {
+            self.leave_second(thread).await;
+        } else if !style.pipelined {
             self.hand_over(thread, &chain).await;
         }
         self.tell_all(world, thread, &chain).await;
