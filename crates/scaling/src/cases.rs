@@ -10,6 +10,7 @@ use std::fmt;
 
 const PUBLISHED: &str = include_str!("../measured/published.json");
 const OWN: &str = include_str!("../measured/own.json");
+const COUNTERS: &str = include_str!("../measured/counters.json");
 
 /// What a figure counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,6 +147,14 @@ impl Point {
 /// A data file is damaged.
 pub fn own() -> Result<(String, Vec<Point>), CaseError> {
     points("measured/own.json", OWN)
+}
+
+/// Runs of a build that counts read-modify-writes, as [`own`].
+///
+/// # Errors
+/// A data file is damaged.
+pub fn counters() -> Result<(String, Vec<Point>), CaseError> {
+    points("measured/counters.json", COUNTERS)
 }
 
 fn points(name: &'static str, text: &str) -> Result<(String, Vec<Point>), CaseError> {

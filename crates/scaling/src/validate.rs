@@ -1,7 +1,34 @@
 //! The model against what is known.
+//!
+//! Groups can settle in one of several ways of working (all awake, or all
+//! asleep), and which it is may hang on a few early waits. So each figure is
+//! the median of runs with different seeds.
 
-use crate::cases::{Case, CaseError, Point, Unit, own, published};
+use crate::cases::{Case, CaseError, Point, Unit, counters, own, published};
 use crate::run::{Outcome, Plan, run_all};
+
+/// Runs for each figure.
+const SEEDS: u64 = 3;
+
+/// For each plan the outcome in the middle, by rate.
+fn run_seeds(plans: &[Plan]) -> Vec<Outcome> {
+    let seeded = |plan: &Plan, seed| Plan {
+        seed,
+        ..plan.clone()
+    };
+    let all: Vec<Plan> = plans
+        .iter()
+        .flat_map(|plan| (1..=SEEDS).map(|seed| seeded(plan, seed)))
+        .collect();
+    let mut outcomes = run_all(&all);
+    let by_plan = outcomes.chunks_mut(SEEDS as usize);
+    by_plan
+        .map(|seeds| {
+            seeds.sort_by(|a, b| a.entries_per_second.total_cmp(&b.entries_per_second));
+            seeds[seeds.len() / 2].clone()
+        })
+        .collect()
+}
 
 /// A figure, and what the model says.
 #[derive(Debug, Clone)]
@@ -59,7 +86,7 @@ pub fn against_published() -> Result<Vec<Check>, CaseError> {
         .flat_map(|case| [Some(case.of.clone()), case.over.clone()])
         .flatten()
         .collect();
-    let mut outcomes = run_all(&plans).into_iter();
+    let mut outcomes = run_seeds(&plans).into_iter();
     let mut next = || outcomes.next().expect("one for each plan");
     let check = |case: Case| {
         let of = next();
@@ -127,12 +154,23 @@ impl Compared {
 /// # Errors
 /// A data file is damaged.
 pub fn against_own() -> Result<(String, Vec<Compared>), CaseError> {
-    let (about, points) = own()?;
+    own().map(compare)
+}
+
+/// The runs of a build that counts read-modify-writes, as [`against_own`].
+///
+/// # Errors
+/// A data file is damaged.
+pub fn against_counters() -> Result<(String, Vec<Compared>), CaseError> {
+    counters().map(compare)
+}
+
+fn compare((about, points): (String, Vec<Point>)) -> (String, Vec<Compared>) {
     let plans: Vec<Plan> = points.iter().map(|point| point.plan.clone()).collect();
-    let outcomes = run_all(&plans);
+    let outcomes = run_seeds(&plans);
     let pairs = points.into_iter().zip(outcomes);
     let compared = pairs.map(|(point, outcome)| Compared { point, outcome });
-    Ok((about, compared.collect()))
+    (about, compared.collect())
 }
 
 #[cfg(test)]

@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use whitewater_scaling::calibrate::{self, Failure};
 use whitewater_scaling::parameters::Parameters;
+use whitewater_scaling::plot::number;
 use whitewater_scaling::protocols::world::Memtable;
 use whitewater_scaling::protocols::{Dialect, Protocol};
+use whitewater_scaling::report::Report;
 use whitewater_scaling::run::{Outcome, Plan, run_all};
 use whitewater_scaling::sim::NS;
-use whitewater_scaling::validate;
+use whitewater_scaling::validate::{self, Check};
 
 /// Tells how commit protocols and memtables scale on machines that are not at
 /// hand: a discrete-event simulation, held against published and measured
@@ -42,6 +44,15 @@ enum Command {
     Run(RunArguments),
     /// Holds the model against published and measured figures.
     Validate,
+    /// Runs everything and writes tables, charts and predictions.
+    Report {
+        /// Where `scaling.md` and the folder `scaling` are.
+        #[arg(long, default_value = "docs")]
+        docs: PathBuf,
+        /// Few predictions; prints the tables and writes nothing.
+        #[arg(long)]
+        quick: bool,
+    },
 }
 
 #[derive(Debug, clap::Args)]
@@ -114,6 +125,18 @@ impl RunArguments {
     }
 }
 
+fn print_check(check: &Check) {
+    println!(
+        "{:<40} {:<24} {:>9} {:>9} {:<11} {:+.0}%",
+        check.what,
+        check.id,
+        number(check.known),
+        number(check.modelled),
+        check.unit.name(),
+        100.0 * check.error()
+    );
+}
+
 /// A line for a run, and its worst lines of memory.
 fn show(plan: &Plan, outcome: &Outcome) {
     let tally = &outcome.tally;
@@ -177,41 +200,22 @@ fn work(command: Command) -> Result<(), Failure> {
             }
         }
         Command::Validate => {
-            let checks = validate::against_published()?;
-            for c in &checks {
-                println!(
-                    "{:24} {:12.1} {:12.1} {:+.2}",
-                    c.id,
-                    c.known,
-                    c.modelled,
-                    c.error()
-                );
+            for check in validate::against_published()? {
+                print_check(&check);
             }
-            println!("{:?}", validate::errors(&checks));
-            let (_, own) = validate::against_own()?;
-            let mut last = String::new();
-            for c in &own {
-                if c.curve() != last {
-                    last = c.curve();
-                    println!("{last}");
-                }
-                let k = c.check();
-                println!(
-                    "   {:6} {:12.1} {:12.1} {:+.2}  inv {:.3}/{:.3} waits {:.3}/{:.3} log {:.3}/{:.3}",
-                    k.id,
-                    k.known,
-                    k.modelled,
-                    k.error(),
-                    c.point.count("involuntary").unwrap_or(0.) * c.point.plan.batch as f64,
-                    c.outcome.each(c.outcome.tally.involuntary),
-                    c.point.count("futex_waits").unwrap_or(0.) * c.point.plan.batch as f64,
-                    c.outcome.each(c.outcome.tally.futex_waits),
-                    c.point.count("log_writes").unwrap_or(0.) * c.point.plan.batch as f64,
-                    c.outcome.each(c.outcome.tally.log_writes)
-                );
+            let (about, own) = validate::against_own()?;
+            println!("{about}");
+            for compared in own {
+                print_check(&compared.check());
             }
-            let all: Vec<_> = own.iter().map(|c| c.check()).collect();
-            println!("{:?}", validate::errors(&all));
+        }
+        Command::Report { docs, quick } => {
+            let report = Report::make(quick)?;
+            if quick {
+                print!("{}", report.text());
+            } else {
+                report.write(&docs)?;
+            }
         }
     }
     Ok(())

@@ -17,13 +17,15 @@ pub struct Publication {
     occupied: Word,
     beds: Vec<Turnstile>,
     site: Site,
+    mark_first: bool,
 }
 
 impl Publication {
     /// Nothing is in flight. `slots_on_line` neighbouring marks share a line
-    /// (8 in the code).
+    /// (8 in the code); with `mark_first`, writers mark before they look (in
+    /// the code they look first).
     #[must_use]
-    pub fn new(sim: &Sim, slots_on_line: usize) -> Self {
+    pub fn new(sim: &Sim, slots_on_line: usize, mark_first: bool) -> Self {
         let mut slots = Vec::with_capacity(SLOTS as usize);
         for at in 0..SLOTS as usize {
             let slot = match slots.last() {
@@ -38,6 +40,7 @@ impl Publication {
             occupied: Word::new(sim, "occupied", 0).counted(),
             beds: (0..BEDS).map(|_| Turnstile::new(sim, "beds")).collect(),
             site: Site::default(),
+            mark_first,
         }
     }
 
@@ -59,7 +62,7 @@ impl Publication {
     /// The range from `first` to `last` is finished.
     pub async fn finish(&self, thread: &Thread, first: u64, last: u64) {
         let before = first - 1;
-        if self.visible(thread).await == before {
+        if !self.mark_first && self.visible(thread).await == before {
             self.raise(thread, before, last).await;
             return;
         }

@@ -33,7 +33,11 @@ pub async fn reserve(world: &World, thread: &Thread, count: u64) -> (u64, u64) {
     /// Numbers in the low half of the tail, records in the high one.
     const RECORD: u64 = 1 << 40;
     attend(world, thread).await;
-    let mut tail = thread.load(&world.tail).await;
+    let mut tail = if world.layout.tail_for_writing {
+        thread.rmw(&world.tail, |tail| tail).await
+    } else {
+        thread.load(&world.tail).await
+    };
     loop {
         // Where the record ends is a division and some comparisons.
         thread.compute(thread.sim().machine().hit * 4).await;

@@ -60,6 +60,11 @@ pub struct Layout {
     pub combine_from: u64,
     /// Records begin on a line of their own.
     pub aligned_records: bool,
+    /// A writer asks for the tail's line for writing at once: its first look
+    /// at the tail is a read-modify-write that changes nothing.
+    pub tail_for_writing: bool,
+    /// A writer marks its range before it looks whether it is first in line.
+    pub mark_first: bool,
 }
 
 impl Default for Layout {
@@ -70,6 +75,8 @@ impl Default for Layout {
             fan_out: 20,
             combine_from: 4,
             aligned_records: false,
+            tail_for_writing: false,
+            mark_first: false,
         }
     }
 }
@@ -152,7 +159,7 @@ impl World {
             workload,
             generation: Word::new(sim, "generation", 0),
             tail: Word::new(sim, "tail", 0),
-            publication: Publication::new(sim, layout.marks_on_line),
+            publication: Publication::new(sim, layout.marks_on_line, layout.mark_first),
             queue: Queue::new(sim, "queue", workload.threads),
             pending: Word::new(sim, "pending", 0).counted(),
             sync_sleepers: busy.beside(0).counted(),
