@@ -218,3 +218,50 @@ pub fn run_all(plans: &[Plan]) -> Vec<Outcome> {
         .unwrap_or_else(PoisonError::into_inner);
     outcomes.into_iter().flatten().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocols::WakeUp;
+
+    fn plan(protocol: Protocol, threads: usize) -> Plan {
+        let parameters = Parameters::load("cores16").unwrap();
+        let mut plan = Plan::new(&parameters, protocol, threads);
+        plan.writes = 3_000;
+        plan
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_run() {
+        for protocol in Protocol::ALL {
+            for threads in [4, 40] {
+                let plan = plan(protocol, threads);
+                let (once, again) = (run(&plan), run(&plan));
+                assert_eq!(format!("{once:?}"), format!("{again:?}"));
+            }
+        }
+        let grouped = plan(Protocol::Grouped(WakeUp::SquareRoot), 16);
+        let other = Plan {
+            seed: 2,
+            ..grouped.clone()
+        };
+        assert_ne!(run(&grouped).time, run(&other).time, "the seed counts");
+    }
+
+    #[test]
+    fn runs_side_by_side_are_the_same_as_one_by_one() {
+        let plans: Vec<Plan> = Protocol::ALL.map(|protocol| plan(protocol, 8)).into();
+        let one_by_one: Vec<Outcome> = plans.iter().map(run).collect();
+        assert_eq!(run_all(&plans), one_by_one);
+    }
+
+    #[test]
+    fn an_outcome_adds_up() {
+        let outcome = run(&plan(Protocol::Ordered, 8));
+        assert_eq!(outcome.by_thread.iter().sum::<u64>(), 3_000);
+        let rate = 3_000.0 * SECOND as f64 / outcome.time as f64;
+        assert!((outcome.entries_per_second - rate).abs() < 1e-6 * rate);
+        let (_, share) = outcome.blamed();
+        assert!((0.0..=1.0).contains(&share));
+    }
+}

@@ -125,3 +125,6 @@ pub async fn commit(protocol: Protocol, world: &World, thread: &Thread, write: W
         Protocol::Combining => combining::commit(world, thread, write).await,
     }
 }
+
+#[cfg(test)]
+mod tests;

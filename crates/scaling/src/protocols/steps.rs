@@ -1,7 +1,7 @@
 //! The steps that protocols share. As `write::steps` and the engine behind it.
 
 use super::{Dialect, World, Write};
-use crate::sim::{Thread, Word};
+use crate::sim::{Thread, Time, Word};
 
 /// Before anything shared is written: the batch is made, the gate passed, the
 /// generation borrowed.
@@ -18,9 +18,20 @@ pub async fn prepare(world: &World, thread: &Thread, write: Write) {
     let cost = world.insert_cost(thread);
     for _ in 0..write.entries {
         allocate(world, thread).await;
-        thread.compute(cost.prepare).await;
+        thread.compute(varied(thread, cost.prepare)).await;
         thread.stream(cost.bytes).await;
     }
+}
+
+/// From half to one and a half times `time`, evenly: no two inserts find the
+/// same lines in the cache, and threads that all took the same time would
+/// march in step.
+fn varied(thread: &Thread, time: Time) -> Time {
+    const STEPS: u64 = 1 << 10;
+    if time == 0 {
+        return 0;
+    }
+    time * (STEPS / 2 + thread.sim().random() % STEPS) / STEPS
 }
 
 async fn allocate(world: &World, thread: &Thread) {
@@ -113,10 +124,10 @@ pub async fn insert(world: &World, thread: &Thread, write: Write, prepared: bool
     for _ in 0..write.entries {
         if !prepared {
             allocate(world, thread).await;
-            thread.compute(cost.prepare).await;
+            thread.compute(varied(thread, cost.prepare)).await;
             thread.stream(cost.bytes).await;
         }
-        thread.compute(cost.link).await;
+        thread.compute(varied(thread, cost.link)).await;
     }
     let counter = world.counter(thread);
     thread.rmw(counter, |sum| sum + write.entries).await;

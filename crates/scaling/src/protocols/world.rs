@@ -192,6 +192,8 @@ impl World {
     }
 
     pub(super) fn note_acknowledged(&self, first: u64, last: u64) {
+        // C2 of `write`: who returns is visible.
+        debug_assert!(self.publication.peek() >= last);
         if let Some(list) = self.acknowledged.borrow_mut().as_mut() {
             list.push((first, last));
         }

@@ -1,12 +1,12 @@
 //! The report's charts.
 
 use crate::calibrate::Failure;
-use crate::parameters::Parameters;
+use crate::cases;
 use crate::plot::{Chart, Curve};
 use crate::predict::{MACHINES, Prediction};
+use crate::protocols::Protocol;
 use crate::protocols::world::Memtable;
-use crate::protocols::{Dialect, Protocol, WakeUp};
-use crate::run::{Plan, run_all};
+use crate::run::run_all;
 use crate::validate::Compared;
 
 /// Measured dots over modelled curves, for each memtable, batch and kind of
@@ -134,36 +134,33 @@ pub(super) fn blame(predictions: &[Prediction]) -> Chart {
     }
 }
 
-/// Seed 002's machine by threads: where followers begin to sleep.
+/// Seed 002's cases by threads: where followers begin to sleep.
 pub(super) fn collapse() -> Result<Chart, Failure> {
-    let parameters = Parameters::load("seed002")?;
     let threads = [8, 16, 32, 40, 64, 80, 100, 120, 140, 160];
-    let kinds = [
-        ("one by one", WakeUp::Serial),
-        ("through callers", WakeUp::SquareRoot),
-    ];
+    let cases = cases::published()?;
+    let cases = cases
+        .iter()
+        .filter(|case| case.id.starts_with("002") && case.over.is_none());
     let mut curves = Vec::new();
-    for (colour, (name, wake_up)) in kinds.into_iter().enumerate() {
+    for (colour, case) in cases.enumerate() {
         let plans = threads.map(|threads| {
-            let mut plan = Plan::new(&parameters, Protocol::Pipelined(wake_up), threads);
-            plan.dialect = Dialect::RocksDb;
-            plan.memtable = Memtable::SkipList;
+            let mut plan = case.of.clone();
+            plan.threads = threads;
             plan.settle();
             plan
         });
         let outcomes = run_all(&plans);
         let rates = outcomes.iter().map(|o| o.entries_per_second);
+        let name = case.of.protocol.name();
         curves.push(Curve {
             name: format!("{name}, model"),
             points: threads.into_iter().zip(rates).collect(),
             dots: false,
             colour,
         });
-    }
-    for (colour, rate) in [130e3, 282e3].into_iter().enumerate() {
         curves.push(Curve {
-            name: format!("{}, published", kinds[colour].0),
-            points: vec![(160, rate)],
+            name: format!("{name}, published"),
+            points: vec![(case.of.threads, case.value)],
             dots: true,
             colour,
         });

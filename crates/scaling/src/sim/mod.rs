@@ -205,3 +205,6 @@ impl Sim {
         events.next_at().is_none_or(|next| next > at) && !self.stopped.get()
     }
 }
+
+#[cfg(test)]
+mod tests;
