@@ -64,7 +64,7 @@ impl Plan {
         let threads = self.threads as u64;
         let crowded = self.threads > self.parameters.topology.cpus();
         self.writes = match (crowded, self.sync) {
-            (true, false) => 30_000 + 400 * threads,
+            (true, false) => 20_000 + 200 * threads,
             (false, false) => 4_000 + 40 * threads,
             (_, true) => 1_000 + 60 * threads,
         };

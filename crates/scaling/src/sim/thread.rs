@@ -247,10 +247,13 @@ impl Thread {
     pub async fn futex_wake(&self, word: &Word, most: usize) {
         self.sim.tally.borrow_mut().futex_wakes += 1;
         self.system_call(self.sim.machine.wake_call).await;
-        for _ in 0..most {
-            let Some(sleeper) = word.sleepers.borrow_mut().pop_front() else {
-                return;
-            };
+        // Those who sleep now: who comes meanwhile sleeps on.
+        let sleepers: Vec<ThreadId> = {
+            let mut sleepers = word.sleepers.borrow_mut();
+            let count = most.min(sleepers.len());
+            sleepers.drain(..count).collect()
+        };
+        for sleeper in sleepers {
             // It runs only once the waker is done with it.
             self.system_call(self.sim.machine.wake_each).await;
             self.sim.make_runnable(sleeper);
