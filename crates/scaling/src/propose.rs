@@ -20,9 +20,12 @@ pub struct Proposal {
     pub gain: Vec<f64>,
 }
 
-/// Where changes are tried: machine, threads, entries of a batch.
-pub const PLACES: [(&str, usize, u64); 6] = [
+/// Where changes are tried: machine, threads, entries of a batch; 0 stands for
+/// single synced writes.
+pub const PLACES: [(&str, usize, u64); 8] = [
     ("here", 2, 1),
+    ("here", 64, 0),
+    ("cores64", 256, 0),
     ("cores16", 16, 1),
     ("cores64", 64, 1),
     ("cores64", 64, 8),
@@ -74,6 +77,14 @@ fn candidates() -> Vec<Proposal> {
             "mark before looking at `visible`",
             "concurrent/publish.rs, finish",
             mark_first,
+        ),
+        ordered(
+            "whoever is woken for its number wakes others",
+            "concurrent/publish.rs, wake_beds and sleep",
+            Layout {
+                relayed_wakes: true,
+                ..code
+            },
         ),
         ordered(
             "records padded to whole lines",
@@ -146,7 +157,8 @@ pub fn proposals() -> Result<Vec<Proposal>, CaseError> {
                 for seed in 1..=3 {
                     let mut plan = Plan::new(&parameters, protocol, threads);
                     plan.layout = layout;
-                    plan.batch = batch;
+                    plan.batch = batch.max(1);
+                    plan.sync = batch == 0;
                     plan.seed = seed;
                     plan.settle();
                     plans.push(plan);

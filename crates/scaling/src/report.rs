@@ -30,47 +30,62 @@ pub struct Report {
 }
 
 impl Report {
-    /// Runs everything; `quick` leaves out most predictions.
+    /// Runs everything.
     ///
     /// # Errors
     /// A data file is damaged.
-    pub fn make(quick: bool) -> Result<Self, Failure> {
+    pub fn make() -> Result<Self, Failure> {
         let published = validate::against_published()?;
         let (about, own) = validate::against_own()?;
         let (counted, counters) = validate::against_counters()?;
-        let threads: &[usize] = if quick { &[1, 16, 64] } else { &THREADS };
-        let predictions = predict::all(threads)?;
-        let mut sections = vec![
-            tables::machines()?,
-            tables::published(&published),
-            tables::own(&about, &own),
-            tables::counters(&counted, &counters),
-            tables::predictions(&predictions, threads),
-            tables::end_of_scaling(&predictions),
-        ];
-        if !quick {
-            let mut text = String::new();
-            for (machine, threads, sync) in [
-                (MACHINES[2], 64, false),
-                (MACHINES[3], 128, false),
-                (MACHINES[2], 64, true),
-            ] {
-                let (ranking, effects) = sensitivity::effects(machine, threads, sync)?;
-                text += &tables::sensitivity(machine, threads, sync, &ranking, &effects);
-            }
-            sections.push(Section {
-                name: "sensitivity",
-                text,
-            });
-            sections.push(tables::proposals(&propose::proposals()?));
+        let predictions = predict::all(&THREADS)?;
+        let mut varied = String::new();
+        for (machine, threads, sync) in [
+            (MACHINES[2], 64, false),
+            (MACHINES[3], 128, false),
+            (MACHINES[2], 64, true),
+        ] {
+            let (ranking, effects) = sensitivity::effects(machine, threads, sync)?;
+            varied += &tables::sensitivity(machine, threads, sync, &ranking, &effects);
         }
         let mut charts = charts::own(&own);
         charts.extend(charts::predictions(&predictions));
         charts.push(charts::blame(&predictions));
         charts.push(charts::collapse()?);
         Ok(Report {
-            sections,
+            sections: vec![
+                tables::machines()?,
+                tables::published(&published),
+                tables::own(&about, &own),
+                tables::counters(&counted, &counters),
+                tables::predictions(&predictions, &THREADS),
+                tables::end_of_scaling(&predictions),
+                Section {
+                    name: "sensitivity",
+                    text: varied,
+                },
+                tables::proposals(&propose::proposals()?),
+            ],
             charts,
+            csv: predict::csv(&predictions),
+        })
+    }
+
+    /// The published figures, and predictions for few threads: a look whether
+    /// all works, in seconds.
+    ///
+    /// # Errors
+    /// A data file is damaged.
+    pub fn quick() -> Result<Self, Failure> {
+        const FEW: [usize; 2] = [1, 16];
+        let predictions = predict::all(&FEW)?;
+        Ok(Report {
+            sections: vec![
+                tables::published(&validate::against_published()?),
+                tables::predictions(&predictions, &FEW),
+                tables::end_of_scaling(&predictions),
+            ],
+            charts: Vec::new(),
             csv: predict::csv(&predictions),
         })
     }

@@ -23,9 +23,12 @@ pub struct Effect {
     pub ordered: [f64; 2],
     /// The same for grouped.
     pub grouped: [f64; 2],
-    /// The ranking, best first.
-    pub ranking: [Vec<Protocol>; 2],
+    /// Which protocol overtakes which: `(now ahead, ahead before)`.
+    pub overtaken: [Vec<(Protocol, Protocol)>; 2],
 }
+
+/// Rates closer than this are the same.
+const SAME: f64 = 1.05;
 
 /// The ranking with all figures as they are, and what changing each does.
 ///
@@ -70,10 +73,23 @@ pub fn effects(
             figure,
             ordered: [half[3] / base[3], double[3] / base[3]],
             grouped: [half[0] / base[0], double[0] / base[0]],
-            ranking: [rank(half), rank(double)],
+            overtaken: [overtaken(base, half), overtaken(base, double)],
         });
     }
     Ok((ranking, effects))
+}
+
+/// Pairs whose order is another one, clearly before and clearly now.
+fn overtaken(before: &[f64], now: &[f64]) -> Vec<(Protocol, Protocol)> {
+    let mut pairs = Vec::new();
+    for (a, &first) in RANKED.iter().enumerate() {
+        for (b, &second) in RANKED.iter().enumerate() {
+            if before[b] > before[a] * SAME && now[a] > now[b] * SAME {
+                pairs.push((first, second));
+            }
+        }
+    }
+    pairs
 }
 
 /// Best first.
@@ -86,6 +102,14 @@ fn rank(rates: &[f64]) -> Vec<Protocol> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_nearly_the_same_is_not_overtaken() {
+        let before = [1.0, 2.0, 2.02, 5.0, 4.0];
+        assert!(overtaken(&before, &[1.0, 2.02, 2.0, 4.1, 4.0]).is_empty());
+        let pairs = overtaken(&before, &[1.0, 2.0, 2.0, 3.0, 4.0]);
+        assert_eq!(pairs, [(Protocol::Combining, Protocol::Ordered)]);
+    }
 
     #[test]
     fn the_fastest_comes_first() {

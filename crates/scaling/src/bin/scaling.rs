@@ -210,11 +210,10 @@ fn work(command: Command) -> Result<(), Failure> {
             }
         }
         Command::Report { docs, quick } => {
-            let report = Report::make(quick)?;
             if quick {
-                print!("{}", report.text());
+                print!("{}", Report::quick()?.text());
             } else {
-                report.write(&docs)?;
+                Report::make()?.write(&docs)?;
             }
         }
     }

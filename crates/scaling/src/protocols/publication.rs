@@ -17,19 +17,33 @@ pub struct Publication {
     occupied: Word,
     beds: Vec<Turnstile>,
     site: Site,
-    mark_first: bool,
+    choices: Choices,
+    /// Beds that were passed and are still to be woken by those who were.
+    owed: Word,
 }
 
+/// How it is laid out and works.
+#[derive(Debug, Clone, Copy)]
+pub struct Choices {
+    /// Neighbouring marks on a line (8 in the code).
+    pub marks_on_line: usize,
+    /// Writers mark before they look (in the code they look first).
+    pub mark_first: bool,
+    /// Whoever is woken wakes others (in the code the mover wakes all).
+    pub relayed_wakes: bool,
+}
+
+/// Beds that one thread wakes, if others wake the rest.
+const RELAYED: u32 = 2;
+
 impl Publication {
-    /// Nothing is in flight. `slots_on_line` neighbouring marks share a line
-    /// (8 in the code); with `mark_first`, writers mark before they look (in
-    /// the code they look first).
+    /// Nothing is in flight.
     #[must_use]
-    pub fn new(sim: &Sim, slots_on_line: usize, mark_first: bool) -> Self {
+    pub fn new(sim: &Sim, choices: Choices) -> Self {
         let mut slots = Vec::with_capacity(SLOTS as usize);
         for at in 0..SLOTS as usize {
             let slot = match slots.last() {
-                Some(last) if at % slots_on_line != 0 => Word::beside(last, 0),
+                Some(last) if at % choices.marks_on_line != 0 => Word::beside(last, 0),
                 _ => Word::new(sim, "marks", 0),
             };
             slots.push(slot);
@@ -40,7 +54,8 @@ impl Publication {
             occupied: Word::new(sim, "occupied", 0).counted(),
             beds: (0..BEDS).map(|_| Turnstile::new(sim, "beds")).collect(),
             site: Site::default(),
-            mark_first,
+            choices,
+            owed: Word::new(sim, "owed beds", 0).counted(),
         }
     }
 
@@ -62,7 +77,7 @@ impl Publication {
     /// The range from `first` to `last` is finished.
     pub async fn finish(&self, thread: &Thread, first: u64, last: u64) {
         let before = first - 1;
-        if !self.mark_first && self.visible(thread).await == before {
+        if !self.choices.mark_first && self.visible(thread).await == before {
             self.raise(thread, before, last).await;
             return;
         }
@@ -160,6 +175,9 @@ impl Publication {
                 return;
             }
             thread.futex_wait(&bed.0, turn).await;
+            if self.choices.relayed_wakes && thread.load(&self.owed).await != 0 {
+                self.wake_some(thread).await;
+            }
         }
     }
 
@@ -170,10 +188,35 @@ impl Publication {
         }
         let before = thread.rmw(&self.occupied, |beds| beds & !wanted).await;
         let mut taken = wanted & before;
+        if self.choices.relayed_wakes && taken.count_ones() > RELAYED {
+            thread.rmw(&self.owed, |owed| owed | taken).await;
+            self.wake_some(thread).await;
+            return;
+        }
         while taken != 0 {
             let bed = &self.beds[taken.trailing_zeros() as usize];
             bed.let_through(thread).await;
             taken &= taken - 1;
+        }
+    }
+
+    /// Wakes some of the beds that are owed.
+    async fn wake_some(&self, thread: &Thread) {
+        let mut mine = 0;
+        thread
+            .rmw(&self.owed, |owed| {
+                let mut rest = owed;
+                for _ in 0..RELAYED {
+                    rest &= rest.wrapping_sub(1);
+                }
+                mine = owed & !rest;
+                rest
+            })
+            .await;
+        while mine != 0 {
+            let bed = &self.beds[mine.trailing_zeros() as usize];
+            bed.let_through(thread).await;
+            mine &= mine - 1;
         }
     }
 }

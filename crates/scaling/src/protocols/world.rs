@@ -2,7 +2,7 @@
 //! is.
 
 use super::group::Queue;
-use super::publication::Publication;
+use super::publication::{self, Publication};
 use super::waiter::Turnstile;
 use super::{Dialect, combining, prepared};
 use crate::machine::InsertCost;
@@ -65,6 +65,9 @@ pub struct Layout {
     pub tail_for_writing: bool,
     /// A writer marks its range before it looks whether it is first in line.
     pub mark_first: bool,
+    /// Of those who sleep for the visible number, whoever is woken wakes
+    /// others.
+    pub relayed_wakes: bool,
 }
 
 impl Default for Layout {
@@ -77,6 +80,7 @@ impl Default for Layout {
             aligned_records: false,
             tail_for_writing: false,
             mark_first: false,
+            relayed_wakes: false,
         }
     }
 }
@@ -159,7 +163,14 @@ impl World {
             workload,
             generation: Word::new(sim, "generation", 0),
             tail: Word::new(sim, "tail", 0),
-            publication: Publication::new(sim, layout.marks_on_line, layout.mark_first),
+            publication: Publication::new(
+                sim,
+                publication::Choices {
+                    marks_on_line: layout.marks_on_line,
+                    mark_first: layout.mark_first,
+                    relayed_wakes: layout.relayed_wakes,
+                },
+            ),
             queue: Queue::new(sim, "queue", workload.threads),
             pending: Word::new(sim, "pending", 0).counted(),
             sync_sleepers: busy.beside(0).counted(),

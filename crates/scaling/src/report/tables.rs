@@ -320,14 +320,14 @@ pub(super) fn sensitivity(
         "doubled",
         "grouped, halved",
         "doubled",
-        "ranking, where it changes",
+        "overtaken",
     ]);
     let mut unmoved = Vec::new();
     for effect in effects {
         let changes = [("halved", 0), ("doubled", 1)]
             .into_iter()
-            .filter(|&(_, at)| effect.ranking[at] != ranking)
-            .map(|(how, at)| format!("{how}: {}", names(&effect.ranking[at])));
+            .flat_map(|(how, at)| effect.overtaken[at].iter().map(move |pair| (how, pair)))
+            .map(|(how, (a, b))| format!("{how}: {} over {}", a.name(), b.name()));
         let changes: Vec<String> = changes.collect();
         let all = effect.ordered.iter().chain(&effect.grouped);
         if changes.is_empty() && all.into_iter().all(|rate| (rate - 1.0).abs() < 0.05) {
@@ -346,7 +346,7 @@ pub(super) fn sensitivity(
     }
     text += &table.text;
     text += &format!(
-        "\nLess than 5% either way, and the same ranking of all {}: {}.\n\n",
+        "\nLess than 5% either way, and nobody of the {} overtaken by more than 5%: {}.\n\n",
         RANKED.len(),
         unmoved.join(", ")
     );
