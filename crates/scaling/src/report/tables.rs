@@ -358,8 +358,10 @@ pub(super) fn proposals(proposals: &[Proposal]) -> Section {
     let titles = ["change", "where", "protocol"]
         .map(str::to_owned)
         .into_iter();
-    let places =
-        PLACES.map(|(machine, threads, batch)| format!("{machine}, T={threads}, batch {batch}"));
+    let places = PLACES.map(|(machine, threads, batch)| match batch {
+        0 => format!("{machine}, T={threads}, synced"),
+        _ => format!("{machine}, T={threads}, batch {batch}"),
+    });
     let mut table = Table::new(titles.chain(places));
     for proposal in proposals {
         let start = [
