@@ -1,0 +1,221 @@
+//! The scaling model: see the library, and `docs/scaling.md`.
+
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use whitewater_scaling::calibrate::{self, Failure};
+use whitewater_scaling::parameters::Parameters;
+use whitewater_scaling::plot::number;
+use whitewater_scaling::protocols::world::Memtable;
+use whitewater_scaling::protocols::{Dialect, Protocol};
+use whitewater_scaling::report::Report;
+use whitewater_scaling::run::{Outcome, Plan, run_all};
+use whitewater_scaling::sim::NS;
+use whitewater_scaling::validate::{self, Check};
+
+/// Tells how commit protocols and memtables scale on machines that are not at
+/// hand: a discrete-event simulation, held against published and measured
+/// curves.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Measures this machine's figures by micro-benchmarks.
+    Calibrate {
+        /// A directory on the disk that logs are on.
+        #[arg(long, default_value = ".")]
+        directory: PathBuf,
+        /// The machine whose figures stand for what cannot be measured.
+        #[arg(long, default_value = "here")]
+        like: String,
+        /// Writes a machine file.
+        #[arg(long)]
+        out: Option<PathBuf>,
+        /// When and where, for the file.
+        #[arg(long, default_value = "on a machine that nobody has described")]
+        about: String,
+    },
+    /// Runs one plan and prints what it counts and which lines are waited for.
+    Run(RunArguments),
+    /// Holds the model against published and measured figures.
+    Validate,
+    /// Runs everything and writes tables, charts and predictions.
+    Report {
+        /// Where `scaling.md` and the folder `scaling` are.
+        #[arg(long, default_value = "docs")]
+        docs: PathBuf,
+        /// Few predictions; prints the tables and writes nothing.
+        #[arg(long)]
+        quick: bool,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct RunArguments {
+    /// A machine: one of those that come with the program, or a file.
+    #[arg(long, default_value = "here")]
+    machine: String,
+    /// Another value for one of its figures: name=value.
+    #[arg(long)]
+    set: Vec<String>,
+    /// How writes are committed.
+    #[arg(long, default_value = "ordered")]
+    protocol: String,
+    /// Whose groups: own, rocksdb or rocksdb-serial.
+    #[arg(long, default_value = "own")]
+    dialect: String,
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "1,2,4,8,16,32,64,128,256"
+    )]
+    threads: Vec<usize>,
+    #[arg(long, default_value_t = 1)]
+    batch: u64,
+    #[arg(long)]
+    sync: bool,
+    #[arg(long)]
+    disable_wal: bool,
+    /// skip_list or art.
+    #[arg(long, default_value = "art")]
+    memtable: String,
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+impl RunArguments {
+    fn plans(&self) -> Result<Vec<Plan>, Failure> {
+        let mut parameters = Parameters::load(&self.machine)?;
+        for setting in &self.set {
+            let (name, value) = setting.split_once('=').ok_or("--set takes name=value")?;
+            if !parameters.figures.contains_key(name) {
+                return Err(format!("there is no figure {name:?}").into());
+            }
+            parameters = parameters.with(name, value.parse()?);
+        }
+        let protocol = Protocol::from_name(&self.protocol).ok_or("no such protocol")?;
+        let dialect = match self.dialect.as_str() {
+            "own" => Dialect::Own,
+            "rocksdb" => Dialect::RocksDb,
+            "rocksdb-serial" => Dialect::RocksDbSerial,
+            _ => return Err("no such dialect".into()),
+        };
+        let memtable = match self.memtable.as_str() {
+            "skip_list" => Memtable::SkipList,
+            "art" => Memtable::Art,
+            _ => return Err("no such memtable".into()),
+        };
+        let plan = |&threads: &usize| {
+            let mut plan = Plan::new(&parameters, protocol, threads);
+            plan.dialect = dialect;
+            plan.batch = self.batch;
+            plan.sync = self.sync;
+            plan.log = !self.disable_wal;
+            plan.memtable = memtable;
+            plan.seed = self.seed;
+            plan.settle();
+            plan
+        };
+        Ok(self.threads.iter().map(plan).collect())
+    }
+}
+
+fn print_check(check: &Check) {
+    println!(
+        "{:<40} {:<24} {:>9} {:>9} {:<11} {:+.0}%",
+        check.what,
+        check.id,
+        number(check.known),
+        number(check.modelled),
+        check.unit.name(),
+        100.0 * check.error()
+    );
+}
+
+/// A line for a run, and its worst lines of memory.
+fn show(plan: &Plan, outcome: &Outcome) {
+    let tally = &outcome.tally;
+    let each = |count| outcome.each(count);
+    println!(
+        "T={:<4} {:>10.0} entries/s  group {:.1}  rmw {:.2}  transfers {:.2}  switches {:.3}+{:.3}  \
+         futex {:.3}/{:.3}  log {:.3}  syncs {:.4}",
+        plan.threads,
+        outcome.entries_per_second,
+        outcome.group,
+        each(tally.rmw),
+        each(tally.transfers()),
+        each(tally.voluntary),
+        each(tally.involuntary),
+        each(tally.futex_waits),
+        each(tally.futex_wakes),
+        each(tally.log_writes),
+        each(tally.syncs),
+    );
+    let mut lines: Vec<_> = tally.lines.iter().collect();
+    lines.sort_by_key(|(_, blame)| std::cmp::Reverse(blame.waited));
+    for (name, blame) in lines.into_iter().take(4) {
+        let waited = each(blame.waited) / NS as f64;
+        println!(
+            "       {name:<14} {:>7.3} transfers  {waited:>9.1} ns",
+            each(blame.transfers)
+        );
+    }
+}
+
+fn main() -> ExitCode {
+    match work(Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("scaling: {e}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn work(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Calibrate {
+            directory,
+            like,
+            out,
+            about,
+        } => {
+            let base = Parameters::load(&like)?;
+            let measured = calibrate::measure(&directory)?;
+            print!("{}", calibrate::table(&base, &measured));
+            if let Some(out) = out {
+                let file = calibrate::file("a machine", &like, &about, &base, &measured);
+                std::fs::write(out, format!("{file:#}\n"))?;
+            }
+        }
+        Command::Run(arguments) => {
+            let plans = arguments.plans()?;
+            for (plan, outcome) in plans.iter().zip(run_all(&plans)) {
+                show(plan, &outcome);
+            }
+        }
+        Command::Validate => {
+            for check in validate::against_published()? {
+                print_check(&check);
+            }
+            let (about, own) = validate::against_own()?;
+            println!("{about}");
+            for compared in own {
+                print_check(&compared.check());
+            }
+        }
+        Command::Report { docs, quick } => {
+            if quick {
+                print!("{}", Report::quick()?.text());
+            } else {
+                Report::make()?.write(&docs)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,130 @@
+//! Commit protocols as programs for the simulator.
+//!
+//! Each follows the steps of the code that it stands for, and touches the
+//! lines that this code touches:
+//!
+//! | program | code |
+//! |---|---|
+//! | [`waiter`] | `concurrent::waiter` |
+//! | [`publication`] | `concurrent::publish` |
+//! | [`steps`] | `whitewater::write::{steps, generation}`, `db::writes`, `storage::wal::segment`, the memtables' counters |
+//! | [`ordered`] | `write::ordered`; with `sync`, `finish_held` and `concurrent::relay` |
+//! | [`group`] | `concurrent::group`, `write::group`: grouped and pipelined |
+//! | [`unordered`] | `write::unordered`, `concurrent::pending` |
+//! | [`prepared`] | RocksDB's WRITE_PREPARED over `unordered_write`; there is none in this tree |
+//! | [`combining`] | no code: ordered commit in which one writer reserves, logs, links and publishes for those behind it |
+//!
+//! [`Dialect`] says in what RocksDB's own groups, which the published figures
+//! are of, differ from those of this tree.
+
+pub mod combining;
+pub mod group;
+pub mod ordered;
+pub mod prepared;
+pub mod publication;
+pub mod steps;
+pub mod unordered;
+pub mod waiter;
+pub mod world;
+
+pub use world::{World, Write};
+
+use crate::sim::Thread;
+
+/// How a group's members are set off and told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WakeUp {
+    /// By one thread, one after the other.
+    Serial,
+    /// As a tree: whoever is told tells two others.
+    Parallel,
+    /// By about sqrt(n) callers, in groups of 20 and more.
+    SquareRoot,
+}
+
+/// Whose groups they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// Those of this tree: members that sleep are not woken to insert, the
+    /// outcome is told in the same way, the log is mapped.
+    Own,
+    /// RocksDB's: all members insert, woken if need be; the outcome is told by
+    /// one thread; the log is written by a system call.
+    RocksDb,
+    /// RocksDB before concurrent memtables: the leader inserts for all.
+    RocksDbSerial,
+}
+
+/// A commit protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Protocol {
+    /// A leader for a group, one group at a time.
+    Grouped(WakeUp),
+    /// The next group is logged while this one is inserted.
+    Pipelined(WakeUp),
+    /// A leader logs, everybody inserts.
+    Unordered,
+    /// Unordered, and a second queue that restores snapshots.
+    WritePrepared,
+    /// No leader.
+    Ordered,
+    /// No leader, but one writer does the window's steps for those behind it.
+    Combining,
+}
+
+impl Protocol {
+    /// Those that predictions are made for.
+    pub const ALL: [Protocol; 8] = [
+        Protocol::Grouped(WakeUp::Serial),
+        Protocol::Grouped(WakeUp::Parallel),
+        Protocol::Grouped(WakeUp::SquareRoot),
+        Protocol::Pipelined(WakeUp::SquareRoot),
+        Protocol::Unordered,
+        Protocol::WritePrepared,
+        Protocol::Ordered,
+        Protocol::Combining,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::Grouped(WakeUp::Serial) => "grouped, serial",
+            Protocol::Grouped(WakeUp::Parallel) => "grouped, tree",
+            Protocol::Grouped(WakeUp::SquareRoot) => "grouped",
+            Protocol::Pipelined(WakeUp::Serial) => "pipelined, serial",
+            Protocol::Pipelined(WakeUp::Parallel) => "pipelined, tree",
+            Protocol::Pipelined(WakeUp::SquareRoot) => "pipelined",
+            Protocol::Unordered => "unordered",
+            Protocol::WritePrepared => "write-prepared",
+            Protocol::Ordered => "ordered",
+            Protocol::Combining => "combining",
+        }
+    }
+
+    /// The protocol of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        let more = [
+            Protocol::Pipelined(WakeUp::Serial),
+            Protocol::Pipelined(WakeUp::Parallel),
+        ];
+        let all = Self::ALL.into_iter().chain(more);
+        all.into_iter().find(|protocol| protocol.name() == name)
+    }
+}
+
+/// Commits one write.
+pub async fn commit(protocol: Protocol, world: &World, thread: &Thread, write: Write) {
+    match protocol {
+        Protocol::Grouped(wake_up) => group::commit(world, thread, write, wake_up, false).await,
+        Protocol::Pipelined(wake_up) => group::commit(world, thread, write, wake_up, true).await,
+        Protocol::Unordered => unordered::commit(world, thread, write).await,
+        Protocol::WritePrepared => prepared::commit(world, thread, write).await,
+        Protocol::Ordered => ordered::commit(world, thread, write).await,
+        Protocol::Combining => combining::commit(world, thread, write).await,
+    }
+}
+
+#[cfg(test)]
+mod tests;

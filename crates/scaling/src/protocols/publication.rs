@@ -1,0 +1,231 @@
+//! A number that moves over a finished prefix. As `concurrent::publish`.
+
+use super::waiter::{Site, Turnstile, spin_and_yield};
+use crate::sim::{Sim, Thread, Word};
+
+/// Slots of the ring; fewer than in the code, more than can be in flight here.
+const SLOTS: u64 = 1 << 12;
+const BEDS: u64 = 64;
+const BED: u64 = 8;
+const HELD: u64 = 1 << 63;
+
+/// See `concurrent::publish::Publication`.
+#[derive(Debug)]
+pub struct Publication {
+    visible: Word,
+    slots: Vec<Word>,
+    occupied: Word,
+    beds: Vec<Turnstile>,
+    site: Site,
+    choices: Choices,
+    /// Beds that were passed and are still to be woken by those who were.
+    owed: Word,
+}
+
+/// How it is laid out and works.
+#[derive(Debug, Clone, Copy)]
+pub struct Choices {
+    /// Neighbouring marks on a line (8 in the code).
+    pub marks_on_line: usize,
+    /// Writers mark before they look (in the code they look first).
+    pub mark_first: bool,
+    /// Whoever is woken wakes others (in the code the mover wakes all).
+    pub relayed_wakes: bool,
+}
+
+/// Beds that one thread wakes, if others wake the rest.
+const RELAYED: u32 = 2;
+
+impl Publication {
+    /// Nothing is in flight.
+    #[must_use]
+    pub fn new(sim: &Sim, choices: Choices) -> Self {
+        let mut slots = Vec::with_capacity(SLOTS as usize);
+        for at in 0..SLOTS as usize {
+            let slot = match slots.last() {
+                Some(last) if at % choices.marks_on_line != 0 => Word::beside(last, 0),
+                _ => Word::new(sim, "marks", 0),
+            };
+            slots.push(slot);
+        }
+        Publication {
+            visible: Word::new(sim, "visible", 0).counted(),
+            slots,
+            occupied: Word::new(sim, "occupied", 0).counted(),
+            beds: (0..BEDS).map(|_| Turnstile::new(sim, "beds")).collect(),
+            site: Site::default(),
+            choices,
+            owed: Word::new(sim, "owed beds", 0).counted(),
+        }
+    }
+
+    /// What is visible, at no cost: for assertions.
+    #[must_use]
+    pub fn peek(&self) -> u64 {
+        self.visible.peek()
+    }
+
+    /// What is visible.
+    pub async fn visible(&self, thread: &Thread) -> u64 {
+        thread.load(&self.visible).await
+    }
+
+    fn slot(&self, first: u64) -> &Word {
+        &self.slots[(first % SLOTS) as usize]
+    }
+
+    /// The range from `first` to `last` is finished.
+    pub async fn finish(&self, thread: &Thread, first: u64, last: u64) {
+        let before = first - 1;
+        if !self.choices.mark_first && self.visible(thread).await == before {
+            self.raise(thread, before, last).await;
+            return;
+        }
+        thread.store(self.slot(first), last + 1).await;
+        thread.fence().await;
+        if self.visible(thread).await == before {
+            self.claim(thread, before).await;
+        }
+    }
+
+    /// The same for a range that is to be made durable by `settle` before
+    /// anybody sees it.
+    pub async fn finish_held<S: AsyncFnOnce(u64)>(
+        &self,
+        thread: &Thread,
+        first: u64,
+        last: u64,
+        settle: S,
+    ) {
+        let before = first - 1;
+        if self.visible(thread).await != before {
+            thread.store(self.slot(first), (last + 1) | HELD).await;
+            if self.visible(thread).await < before {
+                self.sleep(thread, before).await;
+            }
+            if self.visible(thread).await >= last {
+                return;
+            }
+        }
+        let mut to = last;
+        while let Some((end, _)) = self.mark_after(thread, to).await {
+            to = end;
+        }
+        settle(to).await;
+        self.raise(thread, before, to).await;
+    }
+
+    async fn raise(&self, thread: &Thread, from: u64, mut to: u64) {
+        while let Some(end) = self.marked_after(thread, to).await {
+            to = end;
+        }
+        thread.store(&self.visible, to).await;
+        thread.fence().await;
+        self.wake(thread, from, to).await;
+        if self.marked_after(thread, to).await.is_some() {
+            self.claim(thread, to).await;
+        }
+    }
+
+    async fn claim(&self, thread: &Thread, mut from: u64) {
+        while let Some(mut to) = self.marked_after(thread, from).await {
+            while let Some(end) = self.marked_after(thread, to).await {
+                to = end;
+            }
+            if thread.exchange(&self.visible, from, to).await.is_err() {
+                return;
+            }
+            thread.fence().await;
+            self.wake(thread, from, to).await;
+            from = to;
+        }
+    }
+
+    async fn mark_after(&self, thread: &Thread, last: u64) -> Option<(u64, bool)> {
+        let mark = thread.load(self.slot(last + 1)).await;
+        let end = mark & !HELD;
+        (end > last + 1).then(|| (end - 1, mark != end))
+    }
+
+    async fn marked_after(&self, thread: &Thread, last: u64) -> Option<u64> {
+        let mark = self.mark_after(thread, last).await;
+        mark.and_then(|(end, held)| (!held).then_some(end))
+    }
+
+    /// Waits until `last` is visible.
+    pub async fn wait(&self, thread: &Thread, last: u64) {
+        let reached = |visible: u64| (visible >= last).then_some(());
+        if self.visible(thread).await >= last {
+            return;
+        }
+        let found = spin_and_yield(thread, &self.visible, &self.site, reached).await;
+        if found.is_none() {
+            self.sleep(thread, last).await;
+        }
+    }
+
+    async fn sleep(&self, thread: &Thread, last: u64) {
+        let at = last / BED % BEDS;
+        let bed = &self.beds[at as usize];
+        loop {
+            let turn = thread.load(&bed.0).await;
+            thread.rmw(&self.occupied, |beds| beds | 1 << at).await;
+            thread.fence().await;
+            if self.visible(thread).await >= last {
+                return;
+            }
+            thread.futex_wait(&bed.0, turn).await;
+            if self.choices.relayed_wakes && thread.load(&self.owed).await != 0 {
+                self.wake_some(thread).await;
+            }
+        }
+    }
+
+    async fn wake(&self, thread: &Thread, from: u64, to: u64) {
+        let wanted = thread.load(&self.occupied).await & beds_of(from, to);
+        if wanted == 0 {
+            return;
+        }
+        let before = thread.rmw(&self.occupied, |beds| beds & !wanted).await;
+        let mut taken = wanted & before;
+        if self.choices.relayed_wakes && taken.count_ones() > RELAYED {
+            thread.rmw(&self.owed, |owed| owed | taken).await;
+            self.wake_some(thread).await;
+            return;
+        }
+        while taken != 0 {
+            let bed = &self.beds[taken.trailing_zeros() as usize];
+            bed.let_through(thread).await;
+            taken &= taken - 1;
+        }
+    }
+
+    /// Wakes some of the beds that are owed.
+    async fn wake_some(&self, thread: &Thread) {
+        let mut mine = 0;
+        thread
+            .rmw(&self.owed, |owed| {
+                let mut rest = owed;
+                for _ in 0..RELAYED {
+                    rest &= rest.wrapping_sub(1);
+                }
+                mine = owed & !rest;
+                rest
+            })
+            .await;
+        while mine != 0 {
+            let bed = &self.beds[mine.trailing_zeros() as usize];
+            bed.let_through(thread).await;
+            mine &= mine - 1;
+        }
+    }
+}
+
+fn beds_of(from: u64, to: u64) -> u64 {
+    let first = (from + 1) / BED;
+    let count = to / BED + 1 - first;
+    if count >= BEDS {
+        return u64::MAX;
+    }
+    ((1 << count) - 1u64).rotate_left((first % BEDS) as u32)
+}

@@ -1,0 +1,35 @@
+//! Unordered commit. As `write::unordered`.
+
+use super::group::{self, Queue};
+use super::{World, Write, steps};
+use crate::sim::Thread;
+
+/// Commits one write.
+pub async fn commit(world: &World, thread: &Thread, write: Write) {
+    steps::enter(world, thread, write).await;
+    let (first, last) = through_queue(world, thread, &world.queue, write).await;
+    steps::insert(world, thread, write, false).await;
+    thread.rmw(&world.pending, |pending| pending - 1).await;
+    world.note_acknowledged(first, last);
+}
+
+/// Has `write` logged and its numbers published by some leader.
+pub(super) async fn through_queue(
+    world: &World,
+    thread: &Thread,
+    queue: &Queue,
+    write: Write,
+) -> (u64, u64) {
+    let lead = async |chain: group::Chain| {
+        let place = group::log_group(world, thread, queue, &chain).await;
+        let inserts = chain.len() as u64;
+        thread
+            .rmw(&world.pending, |pending| pending + inserts)
+            .await;
+        let (first, last) = place;
+        world.publication.finish(thread, first, last).await;
+        queue.hand_over(thread, &chain).await;
+        queue.tell_all(world, thread, &chain).await;
+    };
+    queue.join(world, thread, write, lead).await
+}

@@ -1,0 +1,311 @@
+//! Cache lines: who has them, and what it costs to get one.
+//!
+//! A line is held by one core that may write it, or by some that may read it.
+//! Whoever lacks what it needs asks for a *transfer*; a line serves one
+//! transfer to a writer at a time, first come first served, and copies for
+//! readers as fast as its home can hand them out (`port`). The line leaves its
+//! holder half way through the next transfer; until then the holder's own
+//! accesses are hits. (So a compare-exchange that has failed and is repeated at
+//! once mostly succeeds, as on real machines.)
+//!
+//! What a core waits for a line beyond the cost of a hit is added up by the
+//! line's name: the *blame*.
+
+use super::{ThreadId, Time};
+use crate::machine::{Distance, Machine, Topology};
+use std::collections::{BTreeMap, VecDeque};
+
+/// The number of a line.
+pub type LineId = usize;
+
+/// Sets of cores: up to 512.
+const WORDS: usize = 8;
+
+/// A set of cores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct CpuSet([u64; WORDS]);
+
+impl CpuSet {
+    fn of(cpu: usize) -> Self {
+        let mut set = CpuSet::default();
+        set.add(cpu);
+        set
+    }
+
+    fn add(&mut self, cpu: usize) {
+        self.0[cpu / 64] |= 1 << (cpu % 64);
+    }
+
+    fn has(&self, cpu: usize) -> bool {
+        self.0[cpu / 64] & 1 << (cpu % 64) != 0
+    }
+
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().enumerate().flat_map(|(at, &word)| {
+            let mut word = word;
+            std::iter::from_fn(move || {
+                let bit = (word != 0).then(|| word.trailing_zeros() as usize)?;
+                word &= word - 1;
+                Some(at * 64 + bit)
+            })
+        })
+    }
+}
+
+/// A core, or some, had the line for a time.
+#[derive(Debug, Clone, Copy)]
+struct Hold {
+    /// Who may read it.
+    readers: CpuSet,
+    /// Who may write it; then it is the only reader, too.
+    writer: Option<usize>,
+    /// From when on.
+    at: Time,
+    /// When the next one has taken it away.
+    until: Time,
+}
+
+/// How a line is accessed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// By a load.
+    Read,
+    /// By a store or a read-modify-write.
+    Write,
+}
+
+/// A line.
+#[derive(Debug)]
+struct Line {
+    name: &'static str,
+    /// Who has it and who is going to, by time. Empty: it is in memory.
+    holds: VecDeque<Hold>,
+    /// When its home can answer the next reader.
+    port: Time,
+    /// Threads that wait for it to be written.
+    watchers: Vec<ThreadId>,
+    transfers: u64,
+    waited: Time,
+}
+
+/// What a line, or all lines of a name, have cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Blame {
+    /// Transfers from core to core.
+    pub transfers: u64,
+    /// Time that cores waited for it, beyond what a hit costs.
+    pub waited: Time,
+}
+
+/// All lines.
+#[derive(Debug, Default)]
+pub struct Lines {
+    lines: Vec<Line>,
+}
+
+impl Lines {
+    /// A new line, in nobody's cache.
+    pub fn add(&mut self, name: &'static str) -> LineId {
+        self.lines.push(Line {
+            name,
+            holds: VecDeque::new(),
+            port: 0,
+            watchers: Vec::new(),
+            transfers: 0,
+            waited: 0,
+        });
+        self.lines.len() - 1
+    }
+
+    /// Core `cpu` accesses line `id`: returns when it has it.
+    pub fn access(
+        &mut self,
+        id: LineId,
+        cpu: usize,
+        access: Access,
+        now: Time,
+        machine: &Machine,
+    ) -> Time {
+        let line = &mut self.lines[id];
+        while line.holds.len() > 1 && line.holds[0].until <= now {
+            line.holds.pop_front();
+        }
+        let got = line.get(cpu, access, now, machine);
+        if got > now {
+            line.transfers += 1;
+            line.waited += got - now;
+        }
+        got
+    }
+
+    /// The line stands for another one from now on, which `cpu` alone has.
+    pub fn forget(&mut self, id: LineId, cpu: usize, now: Time) {
+        let line = &mut self.lines[id];
+        line.holds.clear();
+        line.hold(cpu, Access::Write, now);
+    }
+
+    /// Who waits for the line to be written; nobody afterwards.
+    pub fn take_watchers(&mut self, id: LineId) -> Vec<ThreadId> {
+        std::mem::take(&mut self.lines[id].watchers)
+    }
+
+    /// `thread` waits for the line to be written.
+    pub fn watch(&mut self, id: LineId, thread: ThreadId) {
+        self.lines[id].watchers.push(thread);
+    }
+
+    /// `thread` does not wait any more.
+    pub fn unwatch(&mut self, id: LineId, thread: ThreadId) {
+        self.lines[id].watchers.retain(|&other| other != thread);
+    }
+
+    /// By name of line, what they have cost.
+    #[must_use]
+    pub fn blame(&self) -> BTreeMap<&'static str, Blame> {
+        let mut by_name = BTreeMap::<_, Blame>::new();
+        for line in &self.lines {
+            let blame = by_name.entry(line.name).or_default();
+            blame.transfers += line.transfers;
+            blame.waited += line.waited;
+        }
+        by_name
+    }
+}
+
+impl Line {
+    fn get(&mut self, cpu: usize, access: Access, now: Time, machine: &Machine) -> Time {
+        let topology = &machine.topology;
+        let Some(first) = self.holds.front() else {
+            let at = now + machine.memory;
+            self.hold(cpu, access, at);
+            return at;
+        };
+        let hit = match access {
+            Access::Read => first.readers.has(cpu),
+            Access::Write => first.writer == Some(cpu) && first.at <= now,
+        };
+        if hit {
+            return now;
+        }
+        let last = self.holds.back_mut().expect("not empty");
+        match (access, last.writer) {
+            (Access::Read, None) => {
+                let nearest = nearest(&last.readers, cpu, topology);
+                let start = now.max(last.at).max(self.port);
+                self.port = start + machine.port;
+                last.readers.add(cpu);
+                start + machine.transfer(nearest)
+            }
+            (Access::Read, Some(owner)) => {
+                let start = now.max(last.at);
+                let cost = machine.transfer(topology.distance(owner, cpu));
+                last.until = start + cost / 2;
+                let mut readers = CpuSet::of(owner);
+                readers.add(cpu);
+                let at = start + cost;
+                self.holds.push_back(Hold {
+                    readers,
+                    writer: None,
+                    at,
+                    until: Time::MAX,
+                });
+                at
+            }
+            (Access::Write, owner) => {
+                let start = now.max(last.at);
+                let cost = match owner {
+                    Some(owner) => machine.transfer(topology.distance(owner, cpu)),
+                    // All copies go before it may write.
+                    None => farthest(&last.readers, cpu, topology)
+                        .map_or(0, |far| machine.transfer(far)),
+                };
+                last.until = start + cost / 2;
+                self.hold(cpu, access, start + cost);
+                start + cost
+            }
+        }
+    }
+
+    fn hold(&mut self, cpu: usize, access: Access, at: Time) {
+        self.holds.push_back(Hold {
+            readers: CpuSet::of(cpu),
+            writer: (access == Access::Write).then_some(cpu),
+            at,
+            until: Time::MAX,
+        });
+    }
+}
+
+fn nearest(set: &CpuSet, cpu: usize, topology: &Topology) -> Distance {
+    let each = set.iter().map(|other| topology.distance(other, cpu));
+    each.min().unwrap_or(Distance::Near)
+}
+
+/// None if nobody but `cpu` has a copy.
+fn farthest(set: &CpuSet, cpu: usize, topology: &Topology) -> Option<Distance> {
+    let others = set.iter().filter(|&other| other != cpu);
+    others.map(|other| topology.distance(other, cpu)).max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::tests::plain;
+    use crate::sim::NS;
+
+    fn ns(time: Time) -> Time {
+        time / NS
+    }
+
+    #[test]
+    fn an_owned_line_is_free_and_a_foreign_one_costs_a_transfer() {
+        let machine = plain(2, 2);
+        let mut lines = Lines::default();
+        let id = lines.add("line");
+        let first = lines.access(id, 0, Access::Write, 0, &machine);
+        assert_eq!(first, machine.memory);
+        let again = lines.access(id, 0, Access::Write, 1_000 * NS, &machine);
+        assert_eq!(ns(again), 1_000);
+        let near = lines.access(id, 1, Access::Write, 2_000 * NS, &machine);
+        assert_eq!(near - 2_000 * NS, machine.near);
+        let far = lines.access(id, 2, Access::Write, 3_000 * NS, &machine);
+        assert_eq!(far - 3_000 * NS, machine.far);
+        assert_eq!(lines.blame()["line"].transfers, 3);
+    }
+
+    #[test]
+    fn writers_queue_and_the_holder_keeps_the_line_for_half_a_transfer() {
+        let machine = plain(1, 4);
+        let mut lines = Lines::default();
+        let id = lines.add("line");
+        let start = lines.access(id, 0, Access::Write, 0, &machine);
+        let one = lines.access(id, 1, Access::Write, start, &machine);
+        let two = lines.access(id, 2, Access::Write, start, &machine);
+        assert_eq!((one, two), (start + machine.near, start + 2 * machine.near));
+        // The second writer's line is on its way to the third, but still there.
+        let early = one + machine.near / 4;
+        assert_eq!(lines.access(id, 1, Access::Write, early, &machine), early);
+        let late = one + machine.near * 3 / 4;
+        let again = lines.access(id, 1, Access::Write, late, &machine);
+        assert_eq!(again, two + machine.near);
+    }
+
+    #[test]
+    fn readers_share_and_a_writer_takes_their_copies() {
+        let machine = plain(1, 8);
+        let mut lines = Lines::default();
+        let id = lines.add("line");
+        let mut now = lines.access(id, 0, Access::Write, 0, &machine);
+        for cpu in 1..8 {
+            now = lines.access(id, cpu, Access::Read, now, &machine);
+        }
+        for cpu in 0..8 {
+            assert_eq!(lines.access(id, cpu, Access::Read, now, &machine), now);
+        }
+        let written = lines.access(id, 3, Access::Write, now, &machine);
+        assert_eq!(written - now, machine.near);
+        let read = lines.access(id, 4, Access::Read, written, &machine);
+        assert_eq!(read - written, machine.near);
+    }
+}
