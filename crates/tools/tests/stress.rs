@@ -39,7 +39,6 @@ fn damage_at_rest_is_told() {
 }
 
 #[test]
-#[ignore = "seed 8 differs between runs since more options are drawn: see docs/design/stress.md, Open"]
 fn a_simulated_round_is_the_same_each_time() {
     let flags = ["--simulate", "--seed=7", "--rounds=2", "--fingerprints"];
     let prints = || {

@@ -77,9 +77,7 @@ fn live(
     let db = store::open(dir, Arc::clone(&fs), drawn, shape);
     let db = db.map_err(|e| format!("opening: {e}"))?;
     let chronicle = Chronicle::new(shape);
-    // Together with atomic flushes, what is left is now and then no prefix, and it
-    // is not known yet whether the engine or the expectation is wrong.
-    let log = match rng.random_bool(0.3) && !drawn.is_atomic() {
+    let log = match rng.random_bool(0.3) {
         true => Log::Never,
         false => Log::Always,
     };

@@ -11,7 +11,9 @@ use crate::perf::{self, PerfMetric};
 use crate::stats::{Histogram, ReadLatencies, Statistics, Ticker, table_events, tick, time};
 use crate::version::TableFile;
 use crate::version::blobs::BlobFile;
-use quick_cache::sync::Cache;
+use quick_cache::UnitWeighter;
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,6 +36,16 @@ pub(crate) struct OpenTable {
     pub tombstones: Option<FragmentedTombstones>,
 }
 
+/// Open files by number. Which of them share a shard, and so push each other
+/// out, does not change from run to run: simulations can be repeated.
+type ByNumber<T> = Cache<u64, T, UnitWeighter, BuildHasherDefault<DefaultHasher>>;
+
+/// Up to `most` open files.
+fn by_number<T: Clone>(most: usize) -> ByNumber<T> {
+    let (hasher, lifecycle) = (BuildHasherDefault::new(), DefaultLifecycle::default());
+    Cache::with(most, most as u64, UnitWeighter, hasher, lifecycle)
+}
+
 /// Opens tables on demand and keeps up to `max_open_files` of them open.
 #[derive(Debug)]
 pub(crate) struct TableCache {
@@ -45,9 +57,9 @@ pub(crate) struct TableCache {
     /// Written by: changes of options. Read by: whoever opens one (relaxed).
     keeps_all: AtomicBool,
     /// Other open tables by file number.
-    limited: Cache<u64, Arc<OpenTable>>,
+    limited: ByNumber<Arc<OpenTable>>,
     /// Other open blob files by file number; as many as tables.
-    limited_blobs: Cache<u64, Arc<BlobFileReader>>,
+    limited_blobs: ByNumber<Arc<BlobFileReader>>,
     /// Where tables count what they do.
     statistics: Option<Arc<Statistics>>,
 }
@@ -94,13 +106,14 @@ impl TableCache {
     /// A cache for the tables in `dir`. A negative `max_open_files` keeps all
     /// of them open, in their [`TableFile`]s.
     pub fn new(fs: Arc<dyn Fs>, dir: PathBuf, max_open_files: i32) -> Self {
+        let most = usize::try_from(max_open_files).unwrap_or(0).max(1);
         TableCache {
             fs,
             dir,
             direct: false,
             keeps_all: AtomicBool::new(max_open_files < 0),
-            limited: Cache::new(usize::try_from(max_open_files).unwrap_or(0).max(1)),
-            limited_blobs: Cache::new(usize::try_from(max_open_files).unwrap_or(0).max(1)),
+            limited: by_number(most),
+            limited_blobs: by_number(most),
             statistics: None,
         }
     }
@@ -264,11 +277,7 @@ impl TableCache {
 
 /// The file `number` as `cache` holds it, or as `read` brings it there. Threads that
 /// miss it together wait for one of them to read it.
-fn once<T: Clone>(
-    cache: &Cache<u64, T>,
-    number: u64,
-    read: impl FnOnce() -> Result<T>,
-) -> Result<T> {
+fn once<T: Clone>(cache: &ByNumber<T>, number: u64, read: impl FnOnce() -> Result<T>) -> Result<T> {
     if !system::is_simulated() {
         return cache.get_or_insert_with(&number, read);
     }

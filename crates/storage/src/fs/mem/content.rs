@@ -5,6 +5,7 @@ use rand::{Rng, rngs::StdRng};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
+use whitewater_concurrent::system;
 
 /// What is written back, or lost, together.
 const BLOCK: usize = 4096;
@@ -50,7 +51,7 @@ impl Content {
     /// Writes `bytes` at `pos`, extending the file with zeros to there.
     pub fn write(&mut self, pos: usize, bytes: &[u8]) {
         let end = pos + bytes.len();
-        self.modified = Some(SystemTime::now());
+        self.modified = Some(system::wall_clock());
         if end > self.data.len() {
             self.data.resize(end, 0);
         }
