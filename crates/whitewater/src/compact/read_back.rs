@@ -6,14 +6,14 @@
 //! them. What is compared here was computed of the entries as they were handed
 //! over, which the memtable or the inputs of a compaction have just checked.
 
+use crate::read::table_cache::open_alone;
 use std::path::Path;
-use std::sync::Arc;
 use whitewater_storage::fs::Fs;
 use whitewater_storage::iter::InternalIterator;
 use whitewater_storage::key::InternalComparator;
 use whitewater_storage::protection::KvSum;
 use whitewater_storage::rangedel::RangeTombstone;
-use whitewater_storage::sst::{Table, TableReadOptions, TableReaderOptions};
+use whitewater_storage::sst::TableReadOptions;
 use whitewater_storage::{Error, Result};
 
 /// Entries in their order, as one number.
@@ -49,14 +49,7 @@ impl Content {
         number: u64,
         comparator: &InternalComparator,
     ) -> Result<()> {
-        let file = fs.open_random(path)?;
-        let size = file.len()?;
-        let options = TableReaderOptions {
-            comparator: comparator.clone(),
-            file_number: number,
-            ..TableReaderOptions::default()
-        };
-        let table = Arc::new(Table::open(file, size, options)?);
+        let table = open_alone(fs, path, number, comparator)?;
         let mut found = Content::default();
         for t in table.range_tombstones() {
             found.add_tombstone(t);

@@ -51,7 +51,7 @@ impl Engine {
         }
         let staging = staging_of(target)?;
         if self.log_bytes() >= log_size_for_flush {
-            self.flush(&self.column_families(), true)?;
+            self.flush_all(true)?;
         }
         self.disable_file_deletions();
         let made = self.fill_checkpoint(&staging, target);

@@ -5,7 +5,7 @@ use super::events::job_stats;
 use super::failure::Source;
 use super::info_log::event::Event;
 use super::internal_stats::{JobStats, micros};
-use super::state::CfState;
+use super::state::{CfState, DbState};
 use super::ttl::TimeToLive;
 use super::{Engine, LiveTable};
 use crate::compact::job;
@@ -64,10 +64,29 @@ impl Engine {
     /// Switches the memtables of `cfs` out and, with `wait`, waits until they
     /// are tables.
     pub fn flush(self: &Arc<Self>, cfs: &[Arc<ColumnFamilyData>], wait: bool) -> Result<()> {
-        let ids: Vec<u32> = cfs.iter().map(|cf| cf.id).collect();
+        self.flush_those(|_| cfs.iter().map(|cf| cf.id).collect(), wait)
+    }
+
+    /// [`Engine::flush`] of all column families, those included that are created
+    /// while this waits for the right to switch: what was written to them may
+    /// come before what is flushed of others.
+    pub fn flush_all(self: &Arc<Self>, wait: bool) -> Result<()> {
+        self.flush_those(|state| state.cfs.keys().copied().collect(), wait)
+    }
+
+    fn flush_those(
+        self: &Arc<Self>,
+        those: impl FnOnce(&DbState) -> Vec<u32>,
+        wait: bool,
+    ) -> Result<()> {
+        let ids;
         {
             let switching = self.switching();
-            Self::check_healthy(&self.lock_state())?;
+            {
+                let state = self.lock_state();
+                Self::check_healthy(&state)?;
+                ids = those(&state);
+            }
             self.switch_memtables(&switching, &ids, true)?;
         }
         if !wait {
@@ -281,7 +300,7 @@ impl Engine {
     ) -> Result<()> {
         let deadline = timeout.map(|t| system::now() + t);
         if flush {
-            self.flush(&self.column_families(), true)?;
+            self.flush_all(true)?;
         }
         let mut state = self.lock_state();
         self.look_for_due(&mut state);

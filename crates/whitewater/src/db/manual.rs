@@ -50,7 +50,7 @@ impl Engine {
         let (begin, end) = (begin.as_deref(), end.as_deref());
         // Nobody asked for a flush of this one alone: unlogged batches stay whole.
         match self.options.atomic_flush {
-            true => self.flush(&self.column_families(), true)?,
+            true => self.flush_all(true)?,
             false => self.flush(std::slice::from_ref(cf), true)?,
         }
         let excludes = usize::from(spec.exclusive);

@@ -275,7 +275,7 @@ impl Engine {
     /// as RocksDB does; then jobs stop at the next entry they look at.
     pub fn cancel_all_background_work(self: &Arc<Self>, wait: bool) {
         if self.unlogged.swap(false, Ordering::Relaxed)
-            && let Err(e) = self.flush(&self.column_families(), true)
+            && let Err(e) = self.flush_all(true)
         {
             self.log
                 .error(&format!("flushing unlogged writes failed: {e}"));

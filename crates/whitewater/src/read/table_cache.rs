@@ -290,6 +290,26 @@ fn once<T: Clone>(cache: &ByNumber<T>, number: u64, read: impl FnOnce() -> Resul
     Ok(open)
 }
 
+/// Opens the table in the file `path`, for who reads it through once.
+///
+/// # Errors
+/// `Corruption` for what is no table; those of the file system.
+pub(crate) fn open_alone(
+    fs: &dyn Fs,
+    path: &Path,
+    number: u64,
+    comparator: &InternalComparator,
+) -> Result<Arc<Table>> {
+    let file = fs.open_random(path)?;
+    let size = file.len()?;
+    let options = TableReaderOptions {
+        comparator: comparator.clone(),
+        file_number: number,
+        ..TableReaderOptions::default()
+    };
+    Ok(Arc::new(Table::open(file, size, options)?))
+}
+
 /// Opens the file of a table, under its old suffix if need be, and checks its
 /// size against the manifest's.
 fn open_file(

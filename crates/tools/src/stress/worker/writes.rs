@@ -108,11 +108,20 @@ impl Worker<'_> {
 
     /// Flushes a column family; where unlogged batches are to stay whole, all of them.
     pub(super) fn flush(&mut self) -> Result<(), Stop> {
-        let family = self.family();
         if matches!(self.site.log, Log::Always | Log::Synced) {
             return self.maintain("flush", |w, family| w.site.db.flush_cf(&family.handle));
         }
-        let all = self.site.drawn.is_atomic();
+        let (all, passing) = (self.site.drawn.is_atomic(), self.site.passing);
+        // "All" are those at hand: so none comes meanwhile, to which others may write.
+        let turns: Option<Vec<_>> = match all {
+            false => Some(Vec::new()),
+            true => (0..self.site.shape.passing)
+                .map(|name| passing.turn(name))
+                .collect(),
+        };
+        let Some(_turns) = turns else { return Ok(()) };
+        self.look_around()?;
+        let family = self.family();
         self.put(Entry::Begin(self.thread, Vec::new()))?;
         let flushed = match all {
             false => self.site.db.flush_cf(&family.handle),

@@ -1,6 +1,7 @@
 //! Finding out what tables hold.
 
 use super::{Repair, is_damage};
+use crate::read::table_cache::open_alone;
 use crate::version::range::KeyRange;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -13,7 +14,7 @@ use whitewater_storage::fs::Fs;
 use whitewater_storage::iter::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{self, InternalComparator};
 use whitewater_storage::manifest::FileMetaData;
-use whitewater_storage::sst::{Table, TableReadOptions, TableReaderOptions};
+use whitewater_storage::sst::{Table, TableReadOptions};
 use whitewater_storage::{Error, Result};
 
 use crate::compact::output::Bounds;
@@ -44,7 +45,7 @@ impl FoundTable {
         meta: FileMetaData,
         comparator: &InternalComparator,
     ) -> Result<Self> {
-        let table = open(fs, &path, meta.number, comparator)?;
+        let table = open_alone(fs, &path, meta.number, comparator)?;
         Ok(FoundTable { path, meta, table })
     }
 
@@ -62,22 +63,6 @@ impl FoundTable {
             end: Bound::Included(key::user_key(&self.meta.largest)),
         }
     }
-}
-
-fn open(
-    fs: &dyn Fs,
-    path: &Path,
-    number: u64,
-    comparator: &InternalComparator,
-) -> Result<Arc<Table>> {
-    let file = fs.open_random(path)?;
-    let size = file.len()?;
-    let options = TableReaderOptions {
-        comparator: comparator.clone(),
-        file_number: number,
-        ..TableReaderOptions::default()
-    };
-    Ok(Arc::new(Table::open(file, size, options)?))
 }
 
 impl Repair<'_> {
@@ -126,7 +111,7 @@ impl Repair<'_> {
             Some(FileType::Table(number)) => number,
             _ => 0,
         };
-        let table = open(&*self.fs, path, number, &self.comparator);
+        let table = open_alone(&*self.fs, path, number, &self.comparator);
         let table = table.map_err(|e| e.in_file(path, None))?;
         table.verify()?;
         let raw = table.properties().raw.clone();
