@@ -32,6 +32,7 @@
 
 use std::fmt;
 
+use crate::prefetch;
 use crate::sync::{AtomicU64, Ordering};
 
 /// Words of a block: one cache line.
@@ -106,16 +107,7 @@ impl DynamicBloom {
     /// Asks the processor for the block of the key with this hash.
     #[inline]
     pub fn prefetch(&self, hash: u64) {
-        #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let at = self.block(hash).as_ptr();
-            // SAFETY: a prefetch has no effect but on caches, whatever the
-            // address.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast::<i8>()) };
-        }
-        #[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri)))))]
-        let _ = hash;
+        prefetch::for_reading(self.block(hash).as_ptr());
     }
 
     /// The block of a key, by the high half of its hash.

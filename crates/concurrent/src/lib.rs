@@ -6,6 +6,7 @@
 //! * [`skiplist`]: the inline skip list, concurrent inserts beside lock-free
 //!   readers (seed: RocksDB's `InlineSkipList`).
 //! * [`pending`]: work under way that somebody may have to wait out.
+//! * [`prefetch`]: asking the processor for memory before it is needed.
 //! * [`publish`]: a number that moves over a finished prefix, without a leader.
 //! * [`region`]: the memory of memtables, huge pages, and what is kept of it.
 //! * [`append`]: entries without order, sorted when read.
@@ -34,6 +35,7 @@ pub mod hash_list;
 pub mod heap;
 mod once;
 pub mod pending;
+pub mod prefetch;
 pub mod publish;
 pub mod region;
 pub mod relay;

@@ -44,9 +44,13 @@
 //! [`visible`]: Publication::visible
 //! [`wait`]: Publication::wait
 
+mod gathering;
+
 use crate::sync::{AtomicU64, MODELLED, Mutex, Ordering, fence};
 use crate::waiter::{self, CallSite, Turnstile, YieldPolicy};
 use crossbeam_utils::CachePadded;
+use gathering::Gathering;
+use std::time::Instant;
 
 /// Slots of the ring. Numbers in flight beyond this make their writers wait
 /// before they mark; a power of two.
@@ -101,6 +105,8 @@ pub struct Publication {
     given_up_to: AtomicU64,
     /// The ranges that restarts gave up, ascending, both ends inclusive (P7).
     given_up: Mutex<Vec<(u64, u64)>>,
+    /// For whoever settles for held ranges.
+    gathering: CachePadded<Gathering>,
     policy: YieldPolicy,
     site: CallSite,
 }
@@ -119,6 +125,7 @@ impl Publication {
             failed_at: CachePadded::new(AtomicU64::new(u64::MAX)),
             given_up_to: AtomicU64::new(0),
             given_up: Mutex::new(Vec::new()),
+            gathering: CachePadded::new(Gathering::new()),
             policy,
             site: CallSite::new(),
         }
@@ -179,14 +186,19 @@ impl Publication {
             }
         }
         // The first in line, and nobody else moves over a held range (P6).
-        let mut to = last;
-        while let Some((end, _)) = self.mark_after(to) {
-            to = end;
-        }
+        let (mut to, mut count) = (last, 1);
+        self.gathering.wait(|| {
+            count += self.pass_marked(&mut to);
+            count
+        });
+        let start = Instant::now();
         // Before the number moves, for all that it moves over: upholds P6.
         if let Err(e) = settle(to) {
             return Ok(Err(e));
         }
+        let took = start.elapsed();
+        let behind = self.pass_marked(&mut to.clone());
+        self.gathering.settled(took, count + behind);
         self.raise(before, to);
         Ok(Ok(()))
     }
@@ -262,6 +274,16 @@ impl Publication {
         let mark = self.slot(last + 1).load(Ordering::Acquire);
         let end = mark & !HELD;
         (end > last + 1).then(|| (end - 1, mark != end))
+    }
+
+    /// Moves `to` over the finished ranges behind it, held or not: how many.
+    fn pass_marked(&self, to: &mut u64) -> u64 {
+        let mut count = 0;
+        while let Some((end, _)) = self.mark_after(*to) {
+            *to = end;
+            count += 1;
+        }
+        count
     }
 
     fn slot(&self, first: u64) -> &AtomicU64 {

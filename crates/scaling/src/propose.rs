@@ -22,8 +22,10 @@ pub struct Proposal {
 
 /// Where changes are tried: machine, threads, entries of a batch; 0 stands for
 /// single synced writes.
-pub const PLACES: [(&str, usize, u64); 8] = [
+pub const PLACES: [(&str, usize, u64); 10] = [
     ("here", 2, 1),
+    ("here", 2, 0),
+    ("here", 16, 0),
     ("here", 64, 0),
     ("cores64", 256, 0),
     ("cores16", 16, 1),
@@ -82,6 +84,40 @@ fn candidates() -> Vec<Proposal> {
             "whoever is woken for its number wakes others",
             "concurrent/publish.rs, wake_beds and sleep",
             Layout {
+                relayed_wakes: true,
+                ..code
+            },
+        ),
+        ordered(
+            "whoever may move next is woken first",
+            "concurrent/publish.rs, wake_beds",
+            Layout {
+                successor_first: true,
+                ..code
+            },
+        ),
+        ordered(
+            "who syncs waits for those just woken",
+            "concurrent/publish.rs, finish_held",
+            Layout {
+                linger: true,
+                ..code
+            },
+        ),
+        ordered(
+            "the same, and whoever may move next is woken first",
+            "concurrent/publish.rs, finish_held and wake_beds",
+            Layout {
+                linger: true,
+                successor_first: true,
+                ..code
+            },
+        ),
+        ordered(
+            "the same, woken by each other",
+            "concurrent/publish.rs, finish_held",
+            Layout {
+                linger: true,
                 relayed_wakes: true,
                 ..code
             },

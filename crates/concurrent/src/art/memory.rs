@@ -31,6 +31,7 @@ use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
 
 use crate::cores::cores;
+use crate::prefetch;
 use crate::region::{HugePages, Region};
 use crate::sync::MODELLED;
 // These order nothing that readers rely on, so models need not branch on them.
@@ -204,19 +205,8 @@ impl Memory {
     /// Asks the processor for the line of a piece.
     #[inline(always)]
     pub(super) fn prefetch(&self, unit: u32, line: usize) {
-        #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let at = self
-                .base
-                .as_ptr()
-                .wrapping_add(unit as usize * UNIT + line * 64);
-            // SAFETY: a prefetch has no effect but on caches, whatever the
-            // address.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast::<i8>()) };
-        }
-        #[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri)))))]
-        let _ = (unit, line);
+        let offset = unit as usize * UNIT + line * 64;
+        prefetch::for_reading(self.base.as_ptr().wrapping_add(offset));
     }
 
     /// Asks the processor for the lines with the bytes of a piece from `from` to
@@ -226,22 +216,14 @@ impl Memory {
     pub(super) fn prefetch_bytes(&self, unit: u32, from: usize, to: usize) {
         const LINE: usize = 64;
         const MOST: usize = 16 * LINE;
-        #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let piece = self.base.as_ptr().wrapping_add(unit as usize * UNIT);
-            let start = piece.addr().wrapping_add(from) & !(LINE - 1);
-            let mut line = piece.wrapping_add(start.wrapping_sub(piece.addr()));
-            let end = piece.wrapping_add(to.min(from + MOST));
-            while line < end {
-                // SAFETY: a prefetch has no effect but on caches, whatever the
-                // address.
-                unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast::<i8>()) };
-                line = line.wrapping_add(LINE);
-            }
+        let piece = self.base.as_ptr().wrapping_add(unit as usize * UNIT);
+        let start = piece.addr().wrapping_add(from) & !(LINE - 1);
+        let mut line = piece.wrapping_add(start.wrapping_sub(piece.addr()));
+        let end = piece.wrapping_add(to.min(from + MOST));
+        while line < end {
+            prefetch::for_reading(line);
+            line = line.wrapping_add(LINE);
         }
-        #[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri)))))]
-        let _ = (unit, to, from + MOST);
     }
 
     /// A piece of `bytes` bytes, uninitialized, by its unit.

@@ -32,6 +32,7 @@ use std::slice;
 use super::layout::sealed::{Apart, Nowhere};
 use super::layout::{Inline, Layout};
 use crate::arena::{ALIGN, ConcurrentArena};
+use crate::prefetch;
 use crate::sync::{AtomicPtr, Ordering, PublishedMark};
 
 /// The most levels a node can have. With one node in four rising a level this
@@ -253,19 +254,10 @@ impl Node {
     /// As for [`Node::next`].
     #[inline(always)]
     pub(crate) unsafe fn prefetch_next(self, level: usize) {
-        #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: the caller's promise.
-            let link = unsafe { self.link(level) };
-            // Relaxed: the address is only a hint, nothing is read through it.
-            let next = link.load(Ordering::Relaxed).cast::<i8>();
-            // SAFETY: a prefetch has no effect but on caches, whatever the
-            // address.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(next) };
-        }
-        #[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri)))))]
-        let _ = level;
+        // SAFETY: the caller's promise.
+        let link = unsafe { self.link(level) };
+        // Relaxed: the address is only a hint, nothing is read through it.
+        prefetch::for_reading(link.load(Ordering::Relaxed));
     }
 
     /// Whether walking from one node to the other is as reading memory in
@@ -280,31 +272,15 @@ impl Node {
     /// is read in order.
     #[inline(always)]
     pub(super) fn prefetch(self) {
-        #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            for line in 0..2 {
-                let at = self.0.as_ptr().cast::<i8>().wrapping_add(line * 64);
-                // SAFETY: a prefetch has no effect but on caches, whatever the
-                // address.
-                unsafe { _mm_prefetch::<_MM_HINT_T0>(at) };
-            }
+        for line in 0..2 {
+            prefetch::for_reading(self.0.as_ptr().cast::<u8>().wrapping_add(line * 64));
         }
     }
 
     /// Asks the processor for one of the node's links, if it has the level.
     #[inline(always)]
     pub(super) fn prefetch_link(self, level: usize) {
-        #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let link = self.0.as_ptr().wrapping_sub(level).cast::<i8>();
-            // SAFETY: a prefetch has no effect but on caches, whatever the
-            // address.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(link) };
-        }
-        #[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri)))))]
-        let _ = level;
+        prefetch::for_reading(self.0.as_ptr().wrapping_sub(level));
     }
 
     /// Asks the processor for what [`Node::prefetch`] has not asked for of a
@@ -319,23 +295,15 @@ impl Node {
         const MOST: usize = 16 * LINE;
         // SAFETY: the caller's promise.
         let value = unsafe { self.entry() }.value;
-        #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let start = self.0.as_ptr().cast::<u8>().cast_const();
-            let end = value.as_ptr_range().end.min(start.wrapping_add(MOST));
-            // Two lines were asked for, and lines start before the node.
-            let into_line = start.addr() % LINE;
-            let mut line = start.wrapping_add(2 * LINE).wrapping_sub(into_line);
-            while line < end {
-                // SAFETY: a prefetch has no effect but on caches, whatever the
-                // address.
-                unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast::<i8>()) };
-                line = line.wrapping_add(LINE);
-            }
+        let start = self.0.as_ptr().cast::<u8>().cast_const();
+        let end = value.as_ptr_range().end.min(start.wrapping_add(MOST));
+        // Two lines were asked for, and lines start before the node.
+        let into_line = start.addr() % LINE;
+        let mut line = start.wrapping_add(2 * LINE).wrapping_sub(into_line);
+        while line < end {
+            prefetch::for_reading(line);
+            line = line.wrapping_add(LINE);
         }
-        #[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri)))))]
-        let _ = (value, MOST);
     }
 
     /// The node's key.

@@ -1,7 +1,8 @@
 //! A number that moves over a finished prefix. As `concurrent::publish`.
 
 use super::waiter::{Site, Turnstile, spin_and_yield};
-use crate::sim::{Sim, Thread, Word};
+use crate::sim::{Sim, Thread, Time, Word};
+use std::cell::Cell;
 
 /// Slots of the ring; fewer than in the code, more than can be in flight here.
 const SLOTS: u64 = 1 << 12;
@@ -20,6 +21,8 @@ pub struct Publication {
     choices: Choices,
     /// Beds that were passed and are still to be woken by those who were.
     owed: Word,
+    crowd: Cell<u64>,
+    settling: Cell<Time>,
 }
 
 /// How it is laid out and works.
@@ -31,6 +34,11 @@ pub struct Choices {
     pub mark_first: bool,
     /// Whoever is woken wakes others (in the code the mover wakes all).
     pub relayed_wakes: bool,
+    /// The bed of whoever may move next is woken before the others (in the code
+    /// beds are woken by their place).
+    pub successor_first: bool,
+    /// Whoever settles waits for those that the last one let go.
+    pub linger: bool,
 }
 
 /// Beds that one thread wakes, if others wake the rest.
@@ -56,6 +64,8 @@ impl Publication {
             site: Site::default(),
             choices,
             owed: Word::new(sim, "owed beds", 0).counted(),
+            crowd: Cell::new(0),
+            settling: Cell::new(0),
         }
     }
 
@@ -107,11 +117,38 @@ impl Publication {
                 return;
             }
         }
-        let mut to = last;
-        while let Some((end, _)) = self.mark_after(thread, to).await {
-            to = end;
+        let (mut to, mut count) = (last, 1);
+        let start = thread.now();
+        let (bound, patience) = (self.settling.get() / 2, self.settling.get() / 16);
+        let mut progress = start;
+        loop {
+            while let Some((end, _)) = self.mark_after(thread, to).await {
+                to = end;
+                count += 1;
+                progress = thread.now();
+            }
+            let now = thread.now();
+            if !self.choices.linger
+                || count >= self.crowd.get()
+                || now - start > bound
+                || now - progress > patience
+            {
+                break;
+            }
+            thread.yield_now().await;
         }
+        let start = thread.now();
         settle(to).await;
+        let took = thread.now() - start;
+        self.settling.set((self.settling.get() * 7 + took) / 8);
+        if self.choices.linger {
+            let mut end = to;
+            while let Some((next, _)) = self.mark_after(thread, end).await {
+                end = next;
+                count += 1;
+            }
+            self.crowd.set(count);
+        }
         self.raise(thread, before, to).await;
     }
 
@@ -188,6 +225,11 @@ impl Publication {
         }
         let before = thread.rmw(&self.occupied, |beds| beds & !wanted).await;
         let mut taken = wanted & before;
+        let last = to / BED % BEDS;
+        if self.choices.successor_first && taken >> last & 1 != 0 {
+            self.beds[last as usize].let_through(thread).await;
+            taken &= !(1 << last);
+        }
         if self.choices.relayed_wakes && taken.count_ones() > RELAYED {
             thread.rmw(&self.owed, |owed| owed | taken).await;
             self.wake_some(thread).await;

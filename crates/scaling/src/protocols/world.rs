@@ -68,6 +68,10 @@ pub struct Layout {
     /// Of those who sleep for the visible number, whoever is woken wakes
     /// others.
     pub relayed_wakes: bool,
+    /// Who may move next is woken before the others.
+    pub successor_first: bool,
+    /// Who is about to sync waits a moment for those who were just woken.
+    pub linger: bool,
 }
 
 impl Default for Layout {
@@ -81,6 +85,8 @@ impl Default for Layout {
             tail_for_writing: false,
             mark_first: false,
             relayed_wakes: false,
+            successor_first: false,
+            linger: false,
         }
     }
 }
@@ -169,6 +175,8 @@ impl World {
                     marks_on_line: layout.marks_on_line,
                     mark_first: layout.mark_first,
                     relayed_wakes: layout.relayed_wakes,
+                    successor_first: layout.successor_first,
+                    linger: layout.linger,
                 },
             ),
             queue: Queue::new(sim, "queue", workload.threads),
