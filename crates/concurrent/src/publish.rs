@@ -23,9 +23,9 @@
 //! * P2: no lost advance. A finisher marks its slot, then looks at `visible`;
 //!   a mover raises `visible`, then looks at the next slot; a full fence lies
 //!   between the two steps on either side, so one of them sees the other.
-//! * P3: no lost wake-up. A sleeper sets the bit of its bed, then looks at
-//!   `visible`; a mover raises `visible`, then looks at the bits; fences as in
-//!   P2. Whoever clears a bit wakes the bed, once for all in it.
+//! * P3: no lost wake-up. A sleeper says where it is going to sleep, then looks
+//!   at `visible`; a mover raises `visible`, then looks who sleeps; fences as
+//!   in P2 (`beds`).
 //! * P4: a slot is marked for a number below `visible + slots` only, so that
 //!   two live marks never share one. Old marks need no clearing: they end at
 //!   or below `visible + 1`.
@@ -44,10 +44,12 @@
 //! [`visible`]: Publication::visible
 //! [`wait`]: Publication::wait
 
+mod beds;
 mod gathering;
 
 use crate::sync::{AtomicU64, MODELLED, Mutex, Ordering, fence};
-use crate::waiter::{self, CallSite, Turnstile, YieldPolicy};
+use crate::waiter::{self, CallSite, YieldPolicy};
+use beds::Beds;
 use crossbeam_utils::CachePadded;
 use gathering::Gathering;
 use std::time::Instant;
@@ -55,15 +57,6 @@ use std::time::Instant;
 /// Slots of the ring. Numbers in flight beyond this make their writers wait
 /// before they mark; a power of two.
 const SLOTS: usize = if MODELLED { 4 } else { 1 << 15 };
-
-/// Places to sleep at, so that a mover wakes few who must sleep on: the bits
-/// of a word.
-const BEDS: u64 = if MODELLED { 1 } else { 64 };
-
-/// Neighbouring numbers that share a bed. They are mostly passed together, and
-/// then one system call wakes all that sleep there; who is woken too early
-/// sleeps on.
-const BED: u64 = 8;
 
 /// In a mark: the range is held.
 const HELD: u64 = 1 << 63;
@@ -85,14 +78,8 @@ pub struct Publication {
     /// Written by: the range's owner (Release). Read by: movers (Acquire).
     /// Publishes: what was done for the range.
     slots: Box<[AtomicU64]>,
-    /// The beds that somebody may sleep in, a bit for each.
-    /// Written by: sleepers (setting, relaxed; P3's fence orders it) and
-    /// whoever wakes them (clearing, relaxed). Read by: movers, after P3's
-    /// fence. Publishes nothing.
-    occupied: CachePadded<AtomicU64>,
-    /// Where waiters sleep, by number: [`BED`] neighbours in each, modulo
-    /// [`BEDS`].
-    beds: Box<[CachePadded<Turnstile>]>,
+    /// Where waiters sleep.
+    beds: Beds,
     /// The first number of the lowest range that failed; the maximum while
     /// none has.
     /// Written by: whoever fails (AcqRel). Read by: waiters (Acquire), before
@@ -118,10 +105,7 @@ impl Publication {
         Publication {
             visible: CachePadded::new(AtomicU64::new(last)),
             slots: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(),
-            occupied: CachePadded::new(AtomicU64::new(0)),
-            beds: (0..BEDS)
-                .map(|_| CachePadded::new(Turnstile::new()))
-                .collect(),
+            beds: Beds::new(),
             failed_at: CachePadded::new(AtomicU64::new(u64::MAX)),
             given_up_to: AtomicU64::new(0),
             given_up: Mutex::new(Vec::new()),
@@ -230,8 +214,8 @@ impl Publication {
     /// What follows each raise: the wake-ups, and another raise if a range was
     /// marked meanwhile whose owner did not see this one.
     fn after_raise(&self, from: u64, to: u64) {
-        fence(Ordering::SeqCst); // P2 with the one in `finish`, P3 with `sleep`'s
-        self.wake(from, to);
+        fence(Ordering::SeqCst); // P2 with the one in `finish`, P3 with that of `Beds::sleep`
+        self.beds.wake(from, to);
         if self.marked_after(to).is_some() {
             self.claim(to);
         }
@@ -253,7 +237,7 @@ impl Publication {
                 return;
             }
             fence(Ordering::SeqCst); // as in `after_raise`
-            self.wake(from, to);
+            self.beds.wake(from, to);
             from = to;
         }
     }
@@ -340,41 +324,7 @@ impl Publication {
     }
 
     fn sleep(&self, last: u64) -> Result<(), Failed> {
-        let at = last / BED % BEDS;
-        let bed = &self.beds[at as usize];
-        loop {
-            let turn = bed.turn();
-            // Each time: whoever wakes a bed takes the bit away.
-            self.occupied.fetch_or(1 << at, Ordering::Relaxed);
-            fence(Ordering::SeqCst); // P3, with the one after a raise
-            if let Some(outcome) = self.outcome(last) {
-                return outcome;
-            }
-            bed.sleep(turn);
-        }
-    }
-
-    /// Wakes whoever sleeps for a number above `from` and up to `to`. After a
-    /// fence (P3).
-    #[inline]
-    fn wake(&self, from: u64, to: u64) {
-        let occupied = self.occupied.load(Ordering::Relaxed);
-        if occupied != 0 {
-            self.wake_beds(occupied & beds_of(from, to));
-        }
-    }
-
-    #[cold]
-    fn wake_beds(&self, wanted: u64) {
-        if wanted == 0 {
-            return;
-        }
-        // Somebody else may be waking some of them.
-        let mut taken = wanted & self.occupied.fetch_and(!wanted, Ordering::Relaxed);
-        while taken != 0 {
-            self.beds[taken.trailing_zeros() as usize].let_through();
-            taken &= taken - 1;
-        }
+        self.beds.sleep(last, || self.outcome(last))
     }
 
     /// Says that the range which starts at `first` failed: it is never
@@ -383,9 +333,7 @@ impl Publication {
         // AcqRel: releases the reason to `outcome`; acquires nothing of use.
         self.failed_at.fetch_min(first, Ordering::AcqRel);
         fence(Ordering::SeqCst); // P3, for the failure in place of the number
-        for bed in &self.beds {
-            bed.let_through();
-        }
+        self.beds.wake_all();
     }
 
     /// Whether some range has failed.
@@ -410,18 +358,8 @@ impl Publication {
         self.visible.store(last, Ordering::Release);
         self.failed_at.store(u64::MAX, Ordering::Release);
         fence(Ordering::SeqCst);
-        self.wake(from, last);
+        self.beds.wake(from, last);
     }
-}
-
-/// The beds of the numbers above `from` and up to `to`.
-fn beds_of(from: u64, to: u64) -> u64 {
-    let first = (from + 1) / BED;
-    let count = to / BED + 1 - first;
-    if count >= BEDS {
-        return u64::MAX;
-    }
-    ((1 << count) - 1u64).rotate_left((first % BEDS) as u32)
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

@@ -190,6 +190,45 @@ fn a_ring_that_is_full_lets_writers_wait() {
     });
 }
 
+/// A mover passes more beds than it wakes: whoever sleeps in one of them wakes
+/// the other, or has seen the number before it slept.
+#[test]
+fn who_is_woken_wakes_others() {
+    model(4, || {
+        let store = Store::new();
+        let waiters = [1, 2].map(|number| {
+            let store = store.clone();
+            thread::spawn(move || {
+                store.publication.wait(number).unwrap();
+                store.check(&[2]);
+            })
+        });
+        store.write(1, 2);
+        for waiter in waiters {
+            waiter.join().unwrap();
+        }
+    });
+}
+
+/// The same, and one of the two waits for what comes later: it lies in a bed
+/// that is woken too early, and must not sleep on while it counts as one who
+/// wakes others.
+#[test]
+fn who_is_woken_too_early_wakes_others() {
+    model(3, || {
+        let store = Store::new();
+        let waiters = [1, 4].map(|number| {
+            let store = store.clone();
+            thread::spawn(move || store.publication.wait(number).unwrap())
+        });
+        store.write(1, 2);
+        let [first, later] = waiters;
+        first.join().unwrap();
+        store.write(3, 4);
+        later.join().unwrap();
+    });
+}
+
 /// Two held ranges and one that is not, behind them: whoever is first settles,
 /// and nothing is seen before it is settled for (P6).
 #[test]

@@ -9,15 +9,23 @@
 //! place of a setting: nobody is waited for who is not expected, nor for
 //! longer than pays.
 
-use crate::sync::{AtomicU64, MODELLED, Ordering, thread};
+use crate::sync::{AtomicU32, AtomicU64, MODELLED, Ordering, thread};
 use crate::system;
 use std::time::{Duration, Instant};
+
+/// What a settlement takes at least where others are waited for: less than this
+/// they can hardly be back.
+const WORTH_WAITING: Duration = Duration::from_micros(40);
 
 /// Of the time that a settlement takes: what is waited at most, as its half.
 const LONGEST: u32 = 2;
 
 /// And what is waited without anybody joining, as its sixteenth.
 const PATIENCE: u32 = 16;
+
+/// Settlements that are not delayed after one that was, for nothing: twice as
+/// many each time, up to this.
+const LONGEST_PAUSE: u32 = 64;
 
 /// What the last settlements were like. Its words are advice and publish
 /// nothing (relaxed); they are written by whoever settles, one at a time, and
@@ -27,8 +35,13 @@ pub(super) struct Gathering {
     /// Ranges that were settled for, and those that were waiting behind them
     /// when that was done.
     expected: AtomicU64,
-    /// Nanoseconds that it takes, a moving average.
+    /// Nanoseconds that one takes: soon what it took last if that was less, and
+    /// otherwise slowly, since it takes long where its thread loses its core.
     takes: AtomicU64,
+    /// Settlements that are still not to be delayed.
+    pause: AtomicU32,
+    /// How many those will be after the next one that is delayed for nothing.
+    next_pause: AtomicU32,
 }
 
 impl Gathering {
@@ -36,46 +49,73 @@ impl Gathering {
         Gathering {
             expected: AtomicU64::new(0),
             takes: AtomicU64::new(0),
+            pause: AtomicU32::new(0),
+            next_pause: AtomicU32::new(1),
         }
     }
 
     /// Lets others run until `present` counts all who are expected, or it is
     /// not worth it any more.
     pub fn wait(&self, mut present: impl FnMut() -> u64) {
+        let count = present();
         let expected = self.expected.load(Ordering::Relaxed);
-        let mut count = present();
+        let takes = Duration::from_nanos(self.takes.load(Ordering::Relaxed));
         // A checker has no time, and in a simulation it stands still.
-        if count >= expected || MODELLED || system::is_simulated() {
+        let timeless = MODELLED || system::is_simulated();
+        if count >= expected || takes < WORTH_WAITING || timeless {
             return;
         }
-        let takes = Duration::from_nanos(self.takes.load(Ordering::Relaxed));
-        let start = Instant::now();
-        let mut joined = start;
-        while count < expected {
-            thread::yield_now();
-            let now = Instant::now();
-            let before = std::mem::replace(&mut count, present());
-            if count > before {
-                joined = now;
-            }
-            if now - start > takes / LONGEST || now - joined > takes / PATIENCE {
-                return;
-            }
+        let pause = self.pause.load(Ordering::Relaxed);
+        if pause > 0 {
+            self.pause.store(pause - 1, Ordering::Relaxed);
+            return;
         }
+        let joined = yield_while(takes, count, expected, present) - count;
+        let next = if joined > 0 {
+            1
+        } else {
+            let pause = self.next_pause.load(Ordering::Relaxed);
+            self.pause.store(pause, Ordering::Relaxed);
+            LONGEST_PAUSE.min(pause * 2)
+        };
+        self.next_pause.store(next, Ordering::Relaxed);
     }
 
     /// What a settlement of `took` was for: `count` ranges, with those behind.
     pub fn settled(&self, took: Duration, count: u64) {
         let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        let before = self.takes.load(Ordering::Relaxed);
-        let takes = if before == 0 {
-            took
-        } else {
-            before - before / 8 + took / 8
+        let takes = match self.takes.load(Ordering::Relaxed) {
+            0 => took,
+            before if took < before => before.midpoint(took),
+            before => took.min(before + before / 8 + 1),
         };
         self.takes.store(takes, Ordering::Relaxed);
         self.expected.store(count, Ordering::Relaxed);
     }
+}
+
+/// Yields while fewer than `expected` are there and it is worth it: how many
+/// `present` counts in the end, `count` at first.
+fn yield_while(
+    takes: Duration,
+    mut count: u64,
+    expected: u64,
+    mut present: impl FnMut() -> u64,
+) -> u64 {
+    let start = Instant::now();
+    let mut joined = start;
+    while count < expected {
+        thread::yield_now();
+        let now = Instant::now();
+        let before = std::mem::replace(&mut count, present());
+        if count > before {
+            joined = now;
+        }
+        if now - start > takes / LONGEST || now - joined > takes / PATIENCE {
+            break;
+        }
+    }
+    count
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
@@ -116,21 +156,44 @@ mod tests {
     #[test]
     fn waiting_ends_where_it_would_not_pay() {
         let gathering = Gathering::new();
-        gathering.settled(Duration::ZERO, 5);
-        assert_eq!(looks(&gathering, |_| 1), 2, "settling costs nothing");
-        gathering.settled(Duration::from_micros(800), 5);
-        let many = looks(&gathering, |_| 1);
-        assert!(many >= 2, "nobody comes");
+        gathering.settled(WORTH_WAITING / 2, 5);
+        assert_eq!(looks(&gathering, |_| 1), 1, "settling costs nothing");
+        let gathering = Gathering::new();
+        gathering.settled(WORTH_WAITING * 2, 5);
+        assert!(looks(&gathering, |_| 1) >= 2, "nobody comes, and it ends");
     }
 
     #[test]
-    fn what_a_settlement_takes_is_averaged() {
+    fn waiting_for_nothing_is_tried_again_later_and_later() {
         let gathering = Gathering::new();
-        gathering.settled(Duration::from_nanos(8000), 1);
-        assert_eq!(gathering.takes.load(Ordering::Relaxed), 8000);
-        gathering.settled(Duration::from_nanos(16_000), 1);
-        assert_eq!(gathering.takes.load(Ordering::Relaxed), 9000);
-        gathering.settled(Duration::MAX, 1);
-        assert!(gathering.takes.load(Ordering::Relaxed) > 9000);
+        gathering.settled(WORTH_WAITING, 5);
+        let mut delayed = vec![];
+        for settlement in 0..200 {
+            if looks(&gathering, |_| 1) > 1 {
+                delayed.push(settlement);
+            }
+        }
+        assert_eq!(delayed, [0, 2, 5, 10, 19, 36, 69, 134, 199]);
+        // Until it helps.
+        gathering.takes.store(u64::MAX, Ordering::Relaxed);
+        for _ in 0..64 {
+            assert_eq!(looks(&gathering, |look| look), 1);
+        }
+        assert_eq!(looks(&gathering, |look| look), 5);
+        assert_eq!(looks(&gathering, |look| look), 5);
+    }
+
+    #[test]
+    fn what_a_settlement_takes_falls_fast_and_rises_slowly() {
+        let gathering = Gathering::new();
+        let takes = |took| {
+            gathering.settled(Duration::from_nanos(took), 1);
+            gathering.takes.load(Ordering::Relaxed)
+        };
+        assert_eq!(takes(8000), 8000);
+        assert_eq!(takes(8100), 8100);
+        assert_eq!(takes(1_000_000), 8100 + 1012 + 1);
+        assert_eq!(takes(113), 4613);
+        assert_eq!(takes(0), 2306);
     }
 }

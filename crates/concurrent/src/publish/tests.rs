@@ -1,9 +1,10 @@
 //! Publication under threads: order, wake-ups, failure, more in flight than
 //! there are slots.
 
+use super::beds::BED;
 use super::*;
 use std::sync::atomic::AtomicU64 as Number;
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 fn publication() -> Publication {
@@ -209,7 +210,7 @@ fn a_frozen_head_lets_the_others_sleep_until_it_moves() {
                     })
                 })
                 .collect();
-            while run.publication.occupied.load(Relaxed).count_ones() < 8 {
+            while run.publication.beds.occupied() < 8 {
                 std::thread::yield_now();
             }
             assert_eq!(run.publication.visible(), head.0 - 1);
@@ -220,16 +221,4 @@ fn a_frozen_head_lets_the_others_sleep_until_it_moves() {
         });
     }
     assert_eq!(run.publication.visible(), 50 * (1 + 8 * BED));
-}
-
-#[test]
-fn the_beds_of_a_range() {
-    let blocks = |from: u64, to: u64| beds_of(from * BED - 1, to * BED);
-    assert_eq!(beds_of(0, 1), 0b1);
-    assert_eq!(beds_of(BED - 2, BED), 0b11);
-    assert_eq!(blocks(62, 65), 0b11 << 62 | 0b11);
-    assert_eq!(blocks(6, 5 + 63), !(1 << 5));
-    assert_eq!(blocks(1, 64), u64::MAX);
-    assert_eq!(blocks(1, 100), u64::MAX);
-    assert_eq!(beds_of(BED - 1, BED - 1), 0);
 }
