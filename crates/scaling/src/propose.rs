@@ -2,7 +2,7 @@
 
 use crate::cases::CaseError;
 use crate::parameters::Parameters;
-use crate::protocols::world::Layout;
+use crate::protocols::world::{Layout, Wakes};
 use crate::protocols::{Protocol, WakeUp};
 use crate::run::{Plan, run_all};
 
@@ -22,11 +22,12 @@ pub struct Proposal {
 
 /// Where changes are tried: machine, threads, entries of a batch; 0 stands for
 /// single synced writes.
-pub const PLACES: [(&str, usize, u64); 10] = [
+pub const PLACES: [(&str, usize, u64); 11] = [
     ("here", 2, 1),
     ("here", 2, 0),
     ("here", 16, 0),
-    ("here", 64, 0),
+    ("here", 160, 0),
+    ("cores16", 64, 0),
     ("cores64", 256, 0),
     ("cores16", 16, 1),
     ("cores64", 64, 1),
@@ -39,6 +40,7 @@ fn candidates() -> Vec<Proposal> {
     const TAIL: &str = "write/generation.rs, Generation::reserve";
     const MARKS: &str = "concurrent/publish.rs, Publication::slots";
     const COUNTERS: &str = "concurrent/counter.rs, SHARDS";
+    const BEDS: &str = "concurrent/publish/beds.rs";
     const DEAL: &str = "concurrent/group/deal.rs, FAN_OUT";
     let code = Layout::default();
     let with = |what, place, protocol, layout| Proposal {
@@ -81,44 +83,34 @@ fn candidates() -> Vec<Proposal> {
             mark_first,
         ),
         ordered(
-            "whoever is woken for its number wakes others",
-            "concurrent/publish.rs, wake_beds and sleep",
+            "who syncs waits for nobody (as it was)",
+            "concurrent/publish/gathering.rs",
             Layout {
-                relayed_wakes: true,
+                gather: false,
+                ..code
+            },
+        ),
+        ordered(
+            "the mover wakes all on any machine (as it was)",
+            BEDS,
+            Layout {
+                wakes: Wakes::Mover,
+                ..code
+            },
+        ),
+        ordered(
+            "whoever is woken wakes others on any machine",
+            BEDS,
+            Layout {
+                wakes: Wakes::EachOther,
                 ..code
             },
         ),
         ordered(
             "whoever may move next is woken first",
-            "concurrent/publish.rs, wake_beds",
+            BEDS,
             Layout {
                 successor_first: true,
-                ..code
-            },
-        ),
-        ordered(
-            "who syncs waits for those just woken",
-            "concurrent/publish.rs, finish_held",
-            Layout {
-                linger: true,
-                ..code
-            },
-        ),
-        ordered(
-            "the same, and whoever may move next is woken first",
-            "concurrent/publish.rs, finish_held and wake_beds",
-            Layout {
-                linger: true,
-                successor_first: true,
-                ..code
-            },
-        ),
-        ordered(
-            "the same, woken by each other",
-            "concurrent/publish.rs, finish_held",
-            Layout {
-                linger: true,
-                relayed_wakes: true,
                 ..code
             },
         ),

@@ -18,6 +18,7 @@
 //! are of, differ from those of this tree.
 
 pub mod combining;
+pub mod gathering;
 pub mod group;
 pub mod ordered;
 pub mod prepared;

@@ -1,8 +1,8 @@
 //! A number that moves over a finished prefix. As `concurrent::publish`.
 
+use super::gathering::Gathering;
 use super::waiter::{Site, Turnstile, spin_and_yield};
-use crate::sim::{Sim, Thread, Time, Word};
-use std::cell::Cell;
+use crate::sim::{Sim, Thread, Word};
 
 /// Slots of the ring; fewer than in the code, more than can be in flight here.
 const SLOTS: u64 = 1 << 12;
@@ -16,13 +16,12 @@ pub struct Publication {
     visible: Word,
     slots: Vec<Word>,
     occupied: Word,
-    beds: Vec<Turnstile>,
+    beds: Vec<Bed>,
     site: Site,
     choices: Choices,
     /// Beds that were passed and are still to be woken by those who were.
     owed: Word,
-    crowd: Cell<u64>,
-    settling: Cell<Time>,
+    gathering: Gathering,
 }
 
 /// How it is laid out and works.
@@ -32,17 +31,34 @@ pub struct Choices {
     pub marks_on_line: usize,
     /// Writers mark before they look (in the code they look first).
     pub mark_first: bool,
-    /// Whoever is woken wakes others (in the code the mover wakes all).
+    /// Whoever is woken wakes others.
     pub relayed_wakes: bool,
     /// The bed of whoever may move next is woken before the others (in the code
     /// beds are woken by their place).
     pub successor_first: bool,
     /// Whoever settles waits for those that the last one let go.
-    pub linger: bool,
+    pub gather: bool,
 }
 
 /// Beds that one thread wakes, if others wake the rest.
-const RELAYED: u32 = 2;
+const FAN_OUT: u32 = 2;
+
+#[derive(Debug)]
+struct Bed {
+    turnstile: Turnstile,
+    sleepers: Word,
+}
+
+impl Bed {
+    fn new(sim: &Sim) -> Self {
+        let turnstile = Turnstile::new(sim, "beds");
+        let sleepers = turnstile.0.beside(0).counted();
+        Bed {
+            turnstile,
+            sleepers,
+        }
+    }
+}
 
 impl Publication {
     /// Nothing is in flight.
@@ -60,12 +76,11 @@ impl Publication {
             visible: Word::new(sim, "visible", 0).counted(),
             slots,
             occupied: Word::new(sim, "occupied", 0).counted(),
-            beds: (0..BEDS).map(|_| Turnstile::new(sim, "beds")).collect(),
+            beds: (0..BEDS).map(|_| Bed::new(sim)).collect(),
             site: Site::default(),
             choices,
             owed: Word::new(sim, "owed beds", 0).counted(),
-            crowd: Cell::new(0),
-            settling: Cell::new(0),
+            gathering: Gathering::new(),
         }
     }
 
@@ -117,39 +132,39 @@ impl Publication {
                 return;
             }
         }
-        let (mut to, mut count) = (last, 1);
-        let start = thread.now();
-        let (bound, patience) = (self.settling.get() / 2, self.settling.get() / 16);
-        let mut progress = start;
-        loop {
-            while let Some((end, _)) = self.mark_after(thread, to).await {
-                to = end;
-                count += 1;
-                progress = thread.now();
-            }
-            let now = thread.now();
-            if !self.choices.linger
-                || count >= self.crowd.get()
-                || now - start > bound
-                || now - progress > patience
-            {
-                break;
-            }
-            thread.yield_now().await;
+        let mut to = last;
+        let mut count = 1 + self.pass_marked(thread, &mut to).await;
+        if self.choices.gather
+            && let Some(expected) = self.gathering.waits_for(count)
+        {
+            count = self.gather(thread, &mut to, count, expected).await;
         }
         let start = thread.now();
         settle(to).await;
         let took = thread.now() - start;
-        self.settling.set((self.settling.get() * 7 + took) / 8);
-        if self.choices.linger {
-            let mut end = to;
-            while let Some((next, _)) = self.mark_after(thread, end).await {
-                end = next;
-                count += 1;
-            }
-            self.crowd.set(count);
-        }
+        let behind = self.pass_marked(thread, &mut to.clone()).await;
+        self.gathering.settled(took, count + behind);
         self.raise(thread, before, to).await;
+    }
+
+    /// Yields until `expected` are there: how many it is in the end.
+    async fn gather(&self, thread: &Thread, to: &mut u64, present: u64, expected: u64) -> u64 {
+        let (start, mut count) = (thread.now(), present);
+        let mut joined = start;
+        while count < expected {
+            thread.yield_now().await;
+            thread.compute(thread.sim().machine().clock).await;
+            let more = self.pass_marked(thread, to).await;
+            let now = thread.now();
+            if more > 0 {
+                (count, joined) = (count + more, now);
+            }
+            if self.gathering.is_over(now - start, now - joined) {
+                break;
+            }
+        }
+        self.gathering.waited(count > present);
+        count
     }
 
     async fn raise(&self, thread: &Thread, from: u64, mut to: u64) {
@@ -184,6 +199,16 @@ impl Publication {
         (end > last + 1).then(|| (end - 1, mark != end))
     }
 
+    /// Moves `to` over the finished ranges behind it: how many.
+    async fn pass_marked(&self, thread: &Thread, to: &mut u64) -> u64 {
+        let mut count = 0;
+        while let Some((end, _)) = self.mark_after(thread, *to).await {
+            *to = end;
+            count += 1;
+        }
+        count
+    }
+
     async fn marked_after(&self, thread: &Thread, last: u64) -> Option<u64> {
         let mark = self.mark_after(thread, last).await;
         mark.and_then(|(end, held)| (!held).then_some(end))
@@ -204,18 +229,20 @@ impl Publication {
     async fn sleep(&self, thread: &Thread, last: u64) {
         let at = last / BED % BEDS;
         let bed = &self.beds[at as usize];
+        thread.rmw(&bed.sleepers, |n| n + 1).await;
         loop {
-            let turn = thread.load(&bed.0).await;
+            let turn = thread.load(&bed.turnstile.0).await;
             thread.rmw(&self.occupied, |beds| beds | 1 << at).await;
             thread.fence().await;
             if self.visible(thread).await >= last {
-                return;
+                break;
             }
-            thread.futex_wait(&bed.0, turn).await;
-            if self.choices.relayed_wakes && thread.load(&self.owed).await != 0 {
-                self.wake_some(thread).await;
-            }
+            self.wake_owed(thread).await;
+            thread.futex_wait(&bed.turnstile.0, turn).await;
         }
+        thread.rmw(&bed.sleepers, |n| n - 1).await;
+        thread.fence().await;
+        self.wake_owed(thread).await;
     }
 
     async fn wake(&self, thread: &Thread, from: u64, to: u64) {
@@ -227,39 +254,42 @@ impl Publication {
         let mut taken = wanted & before;
         let last = to / BED % BEDS;
         if self.choices.successor_first && taken >> last & 1 != 0 {
-            self.beds[last as usize].let_through(thread).await;
+            self.bed_of(1 << last).turnstile.let_through(thread).await;
             taken &= !(1 << last);
         }
-        if self.choices.relayed_wakes && taken.count_ones() > RELAYED {
+        if self.choices.relayed_wakes && taken.count_ones() > FAN_OUT {
             thread.rmw(&self.owed, |owed| owed | taken).await;
-            self.wake_some(thread).await;
+            self.wake_owed(thread).await;
             return;
         }
         while taken != 0 {
-            let bed = &self.beds[taken.trailing_zeros() as usize];
-            bed.let_through(thread).await;
+            self.bed_of(taken).turnstile.let_through(thread).await;
             taken &= taken - 1;
         }
     }
 
-    /// Wakes some of the beds that are owed.
-    async fn wake_some(&self, thread: &Thread) {
-        let mut mine = 0;
-        thread
-            .rmw(&self.owed, |owed| {
-                let mut rest = owed;
-                for _ in 0..RELAYED {
-                    rest &= rest.wrapping_sub(1);
+    /// Wakes beds that are owed, until there are none, or enough sleepers to
+    /// wake the others.
+    async fn wake_owed(&self, thread: &Thread) {
+        let mut helpers = 0;
+        let mut owed = thread.load(&self.owed).await;
+        while owed != 0 && helpers < FAN_OUT {
+            let lowest = owed & owed.wrapping_neg();
+            if thread.rmw(&self.owed, |owed| owed & !lowest).await & lowest != 0 {
+                let bed = self.bed_of(lowest);
+                bed.turnstile.let_through(thread).await;
+                thread.fence().await;
+                if thread.load(&bed.sleepers).await > 0 {
+                    helpers += 1;
                 }
-                mine = owed & !rest;
-                rest
-            })
-            .await;
-        while mine != 0 {
-            let bed = &self.beds[mine.trailing_zeros() as usize];
-            bed.let_through(thread).await;
-            mine &= mine - 1;
+            }
+            owed = thread.load(&self.owed).await;
         }
+    }
+
+    /// The bed of the lowest bit.
+    fn bed_of(&self, bits: u64) -> &Bed {
+        &self.beds[bits.trailing_zeros() as usize]
     }
 }
 

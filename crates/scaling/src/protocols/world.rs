@@ -65,14 +65,27 @@ pub struct Layout {
     pub tail_for_writing: bool,
     /// A writer marks its range before it looks whether it is first in line.
     pub mark_first: bool,
-    /// Of those who sleep for the visible number, whoever is woken wakes
-    /// others.
-    pub relayed_wakes: bool,
+    /// Who wakes those who sleep for the visible number.
+    pub wakes: Wakes,
     /// Who may move next is woken before the others.
     pub successor_first: bool,
     /// Who is about to sync waits a moment for those who were just woken.
-    pub linger: bool,
+    pub gather: bool,
 }
+
+/// See [`Layout::wakes`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wakes {
+    /// Whoever has moved the number.
+    Mover,
+    /// Whoever has moved it some, and those others.
+    EachOther,
+    /// The latter from [`MANY_CORES`] on, as in the code.
+    ByCores,
+}
+
+/// As `concurrent::publish::beds`.
+const MANY_CORES: usize = 8;
 
 impl Default for Layout {
     fn default() -> Self {
@@ -84,9 +97,9 @@ impl Default for Layout {
             aligned_records: false,
             tail_for_writing: false,
             mark_first: false,
-            relayed_wakes: false,
+            wakes: Wakes::ByCores,
             successor_first: false,
-            linger: false,
+            gather: true,
         }
     }
 }
@@ -174,9 +187,13 @@ impl World {
                 publication::Choices {
                     marks_on_line: layout.marks_on_line,
                     mark_first: layout.mark_first,
-                    relayed_wakes: layout.relayed_wakes,
+                    relayed_wakes: match layout.wakes {
+                        Wakes::Mover => false,
+                        Wakes::EachOther => true,
+                        Wakes::ByCores => sim.machine().topology.cpus() >= MANY_CORES,
+                    },
                     successor_first: layout.successor_first,
-                    linger: layout.linger,
+                    gather: layout.gather,
                 },
             ),
             queue: Queue::new(sim, "queue", workload.threads),

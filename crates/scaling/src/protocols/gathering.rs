@@ -1,0 +1,89 @@
+//! How long whoever settles waits for others. As
+//! `concurrent::publish::gathering`.
+
+use crate::sim::{NS, Time};
+use std::cell::Cell;
+
+const WORTH_WAITING: Time = 40_000 * NS;
+const LONGEST: Time = 2;
+const PATIENCE: Time = 16;
+const LONGEST_PAUSE: u32 = 64;
+
+/// What the last settlements were like.
+#[derive(Debug)]
+pub struct Gathering {
+    expected: Cell<u64>,
+    takes: Cell<Time>,
+    pause: Cell<u32>,
+    next_pause: Cell<u32>,
+}
+
+impl Gathering {
+    /// Nothing is known yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Gathering {
+            expected: Cell::new(0),
+            takes: Cell::new(0),
+            pause: Cell::new(0),
+            next_pause: Cell::new(1),
+        }
+    }
+
+    /// How many are waited for, if `present` are there and it is worth it.
+    pub fn waits_for(&self, present: u64) -> Option<u64> {
+        if present >= self.expected.get() || self.takes.get() < WORTH_WAITING {
+            return None;
+        }
+        let pause = self.pause.get();
+        self.pause.set(pause.saturating_sub(1));
+        (pause == 0).then_some(self.expected.get())
+    }
+
+    /// Whether that is long enough: since it was begun, and since somebody came.
+    pub fn is_over(&self, begun: Time, joined: Time) -> bool {
+        begun > self.takes.get() / LONGEST || joined > self.takes.get() / PATIENCE
+    }
+
+    /// Somebody was waited for, and whether anybody came.
+    pub fn waited(&self, helped: bool) {
+        let next = if helped {
+            1
+        } else {
+            self.pause.set(self.next_pause.get());
+            LONGEST_PAUSE.min(self.next_pause.get() * 2)
+        };
+        self.next_pause.set(next);
+    }
+
+    /// What a settlement of `took` was for: `count` ranges, with those behind.
+    pub fn settled(&self, took: Time, count: u64) {
+        self.takes.set(match self.takes.get() {
+            0 => took,
+            before if took < before => before.midpoint(took),
+            before => took.min(before + before / 8 + 1),
+        });
+        self.expected.set(count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_who_were_let_go_are_waited_for() {
+        let gathering = Gathering::new();
+        assert_eq!(gathering.waits_for(1), None, "nothing is known");
+        gathering.settled(WORTH_WAITING, 3);
+        assert_eq!(gathering.waits_for(3), None);
+        assert_eq!(gathering.waits_for(1), Some(3));
+        gathering.waited(true);
+        assert_eq!(gathering.waits_for(1), Some(3));
+        gathering.waited(false);
+        assert_eq!(gathering.waits_for(1), None, "for nothing just now");
+        assert_eq!(gathering.waits_for(1), Some(3));
+        gathering.settled(0, 3);
+        assert_eq!(gathering.waits_for(1), None, "syncs are cheap");
+    }
+}
