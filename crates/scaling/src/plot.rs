@@ -1,5 +1,6 @@
 //! Curves as SVG.
 
+use plotters::coord::Shift;
 use plotters::coord::ranged1d::ValueFormatter;
 use plotters::prelude::*;
 use std::error::Error;
@@ -44,6 +45,11 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(140, 86, 75),
 ];
 
+/// The width of a chart, and what the legend takes of it: it is beside the plot,
+/// where it hides nothing.
+const WIDTH: u32 = 1000;
+const LEGEND: u32 = 190;
+
 impl Chart {
     /// Draws it into a file of `directory`.
     ///
@@ -51,13 +57,14 @@ impl Chart {
     /// The file cannot be written.
     pub fn draw(&self, directory: &Path) -> Result<(), Box<dyn Error>> {
         let path = directory.join(format!("{}.svg", self.file));
-        let root = SVGBackend::new(&path, (820, 480)).into_drawing_area();
+        let root = SVGBackend::new(&path, (WIDTH, 480)).into_drawing_area();
         root.fill(&WHITE)?;
         let all = || self.curves.iter().flat_map(|curve| &curve.points);
         let most = all().map(|point| point.1).fold(0.0, f64::max);
         let least = all().map(|point| point.1).fold(f64::INFINITY, f64::min);
         let last = all().map(|point| point.0).max().unwrap_or(1) as f64;
-        let mut builder = ChartBuilder::on(&root);
+        let (plot, legend) = root.split_horizontally(WIDTH - LEGEND);
+        let mut builder = ChartBuilder::on(&plot);
         builder
             .caption(&self.title, ("sans-serif", 18))
             .margin(12)
@@ -72,6 +79,7 @@ impl Chart {
             let mut chart = builder.build_cartesian_2d(x, 0.0..most * 1.08)?;
             self.fill(&mut chart)?;
         }
+        self.draw_legend(&legend)?;
         root.present()?;
         Ok(())
     }
@@ -94,29 +102,29 @@ impl Chart {
         for curve in &self.curves {
             let colour = COLOURS[curve.colour % COLOURS.len()];
             let points = curve.points.iter().map(|&(x, y)| (x as f64, y));
-            let drawn = if curve.dots {
+            if curve.dots {
                 let dots = points.map(|point| Circle::new(point, 4, colour.filled()));
-                chart.draw_series(dots)?
+                chart.draw_series(dots)?;
             } else {
                 let style = colour.stroke_width(2);
-                chart.draw_series(LineSeries::new(points, style))?
-            };
-            let dots = curve.dots;
-            drawn.label(&curve.name).legend(move |(x, y)| {
-                let line = PathElement::new(vec![(x, y), (x + 18, y)], colour.stroke_width(2));
-                let dot = Circle::new((x + 9, y), 4, colour.filled());
-                match dots {
-                    true => dot.into_dyn(),
-                    false => line.into_dyn(),
-                }
-            });
+                chart.draw_series(LineSeries::new(points, style))?;
+            }
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
-            .background_style(WHITE.mix(0.85))
-            .border_style(BLACK.mix(0.3))
-            .draw()?;
+        Ok(())
+    }
+
+    fn draw_legend(&self, area: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), Box<dyn Error>> {
+        for (curve, y) in self.curves.iter().zip((50..).step_by(18)) {
+            let colour = COLOURS[curve.colour % COLOURS.len()];
+            if curve.dots {
+                area.draw(&Circle::new((13, y), 4, colour.filled()))?;
+            } else {
+                let line = vec![(4, y), (22, y)];
+                area.draw(&PathElement::new(line, colour.stroke_width(2)))?;
+            }
+            let name = Text::new(curve.name.clone(), (32, y - 6), ("sans-serif", 12));
+            area.draw(&name)?;
+        }
         Ok(())
     }
 }

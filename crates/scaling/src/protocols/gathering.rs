@@ -20,8 +20,7 @@ pub struct Gathering {
 
 impl Gathering {
     /// Nothing is known yet.
-    #[must_use]
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Gathering {
             expected: Cell::new(0),
             takes: Cell::new(0),
