@@ -87,7 +87,7 @@ impl Gathering {
         let takes = match self.takes.load(Ordering::Relaxed) {
             0 => took,
             before if took < before => before.midpoint(took),
-            before => took.min(before + before / 8 + 1),
+            before => took.min(before.saturating_add(before / 8 + 1)),
         };
         self.takes.store(takes, Ordering::Relaxed);
         self.expected.store(count, Ordering::Relaxed);
