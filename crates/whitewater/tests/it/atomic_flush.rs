@@ -181,6 +181,71 @@ fn a_compaction_flushes_whole_batches() {
     assert_eq!(batches(&left), 1);
 }
 
+/// A column family is created, and written to together with others, while a flush
+/// of all of them waits for its turn: it is one of them.
+#[test]
+fn a_flush_of_all_has_those_created_while_it_waited() {
+    let in_order = (0..20).any(|_| flush_behind_a_creation());
+    assert!(in_order, "the creation comes before the flush");
+}
+
+/// Whether they came in that order, which is up to the lock they wait for.
+fn flush_behind_a_creation() -> bool {
+    let fs = MemFs::new();
+    let mut o = options(fs.clone());
+    let trap = Trap::set(&mut o);
+    let db = &open(&o).unwrap();
+    let families = FAMILIES.map(|name| db.cf_handle(name).expect("opened"));
+    let put = |i: u32, batch: &mut WriteBatch| {
+        for cf in &families {
+            batch.put_cf(cf, i.to_be_bytes(), "v");
+        }
+        let mut unlogged = WriteOptions::default();
+        unlogged.disable_wal(true);
+        db.write_opt(std::mem::take(batch), &unlogged).unwrap();
+    };
+    put(0, &mut WriteBatch::default());
+    let line_up = || std::thread::sleep(std::time::Duration::from_millis(20));
+    trap.arm(Point::Closing);
+    let in_order = std::thread::scope(|scope| {
+        // Somebody who switches, and two who wait for it.
+        let all: Vec<_> = families.iter().collect();
+        scope.spawn(move || db.flush_cfs_opt(&all, &FlushOptions::default()).unwrap());
+        trap.wait();
+        trap.arm(Point::Closing);
+        scope.spawn(|| db.create_cf("late", &o).unwrap());
+        line_up();
+        // Which flushes all before.
+        let flush = scope.spawn(|| db.compact_range(None::<&[u8]>, None::<&[u8]>));
+        line_up();
+        trap.release();
+        trap.wait();
+        line_up();
+        if flush.is_finished() {
+            trap.release();
+            return false;
+        }
+        // The creation is held up: what is written now is for the flush.
+        put(1, &mut WriteBatch::default());
+        trap.arm(Point::Closing);
+        trap.release();
+        trap.wait();
+        let late = db.cf_handle("late").expect("created");
+        let mut batch = WriteBatch::default();
+        batch.put_cf(&late, "k", "v");
+        put(2, &mut batch);
+        trap.release();
+        true
+    });
+    if in_order {
+        let left = open_all(&options(fs.crash_clone(0.0, 0)), Path::new(DIR)).unwrap();
+        assert_eq!(batches(&left), 3);
+        let late = left.cf_handle("late").expect("created");
+        assert_eq!(left.get_cf(&late, "k").unwrap().as_deref(), Some(&b"v"[..]));
+    }
+    in_order
+}
+
 #[test]
 fn pipelined_writes_are_refused() {
     let mut o = options(MemFs::new());
