@@ -80,7 +80,7 @@ pub enum Wakes {
     Mover,
     /// Whoever has moved it some, and those others.
     EachOther,
-    /// The latter from [`MANY_CORES`] on, as in the code.
+    /// The latter from 8 cores on, as in the code.
     ByCores,
 }
 
