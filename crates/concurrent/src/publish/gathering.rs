@@ -17,6 +17,10 @@ use std::time::{Duration, Instant};
 /// they can hardly be back.
 const WORTH_WAITING: Duration = Duration::from_micros(40);
 
+/// What one is taken to take at most. A device that hung for a minute does not make
+/// the next writers wait for each other for seconds.
+const LONGEST_TAKEN: Duration = Duration::from_millis(20);
+
 /// Of the time that a settlement takes: what is waited at most, as its half.
 const LONGEST: u32 = 2;
 
@@ -83,11 +87,11 @@ impl Gathering {
 
     /// What a settlement of `took` was for: `count` ranges, with those behind.
     pub fn settled(&self, took: Duration, count: u64) {
-        let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        let took = took.min(LONGEST_TAKEN).as_nanos() as u64;
         let takes = match self.takes.load(Ordering::Relaxed) {
             0 => took,
             before if took < before => before.midpoint(took),
-            before => took.min(before.saturating_add(before / 8 + 1)),
+            before => took.min(before + before / 8 + 1),
         };
         self.takes.store(takes, Ordering::Relaxed);
         self.expected.store(count, Ordering::Relaxed);
@@ -122,7 +126,14 @@ fn yield_while(
 mod tests {
     use super::*;
 
-    const LONG: Duration = Duration::from_secs(3600);
+    /// A gathering that expects `count`, and has an hour.
+    fn expecting(count: u64) -> Gathering {
+        let gathering = Gathering::new();
+        gathering.settled(WORTH_WAITING, count);
+        let hour = Duration::from_secs(3600).as_nanos() as u64;
+        gathering.takes.store(hour, Ordering::Relaxed);
+        gathering
+    }
 
     /// How often somebody looked, when `joins(n)` are there at the n-th look.
     fn looks(gathering: &Gathering, joins: impl Fn(u64) -> u64) -> u64 {
@@ -138,16 +149,13 @@ mod tests {
     fn nobody_is_waited_for_who_is_not_expected() {
         let gathering = Gathering::new();
         assert_eq!(looks(&gathering, |_| 1), 1, "nothing is known yet");
-        gathering.settled(LONG, 1);
-        assert_eq!(looks(&gathering, |_| 1), 1, "alone before");
-        gathering.settled(LONG, 3);
-        assert_eq!(looks(&gathering, |_| 3), 1, "all are there");
+        assert_eq!(looks(&expecting(1), |_| 1), 1, "alone before");
+        assert_eq!(looks(&expecting(3), |_| 3), 1, "all are there");
     }
 
     #[test]
     fn those_who_were_let_go_are_waited_for() {
-        let gathering = Gathering::new();
-        gathering.settled(LONG, 5);
+        let gathering = expecting(5);
         assert_eq!(looks(&gathering, |look| look), 5);
         // More than are expected may come at once.
         assert_eq!(looks(&gathering, |look| if look < 3 { 1 } else { 9 }), 3);
@@ -195,5 +203,9 @@ mod tests {
         assert_eq!(takes(1_000_000), 8100 + 1012 + 1);
         assert_eq!(takes(113), 4613);
         assert_eq!(takes(0), 2306);
+        let gathering = Gathering::new();
+        gathering.settled(Duration::MAX, 1);
+        let most = LONGEST_TAKEN.as_nanos() as u64;
+        assert_eq!(gathering.takes.load(Ordering::Relaxed), most);
     }
 }
