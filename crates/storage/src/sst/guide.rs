@@ -1,9 +1,11 @@
 //! A shortcut into an index block: eight bytes of every key in one array.
 //!
 //! Binary search over the entries of a block touches two places in memory per
-//! step. Over this array it touches one, the last steps within one cache line;
-//! only keys that agree with the target in all eight bytes are compared whole.
-//! Eight bytes per data block, for bytewise order only.
+//! step, and waits for both. Here a search goes down a tree of arrays: each step
+//! compares the target with [`FAN_OUT`] numbers that lie side by side, and only
+//! those of the last two are seldom in a cache. Only keys that agree with the
+//! target in all eight bytes are compared whole. Some nine bytes per data block,
+//! for bytewise order only.
 
 use super::block::Block;
 use super::index::IndexFormat;
@@ -20,7 +22,13 @@ pub(crate) struct IndexGuide {
     /// What all the keys begin with; not part of the cuts.
     prefix: Vec<u8>,
     cuts: Vec<u64>,
+    /// The last of every [`FAN_OUT`] cuts, the last of every so many of these,
+    /// and so on, until they are no more than that.
+    above: Vec<Vec<u64>>,
 }
+
+/// Numbers that are compared in one step: two cache lines.
+const FAN_OUT: usize = 16;
 
 impl IndexGuide {
     /// The guide of an index block, or `None` when its order is not bytewise,
@@ -45,9 +53,20 @@ impl IndexGuide {
         let (first, last) = (keys.first()?, keys.last()?);
         // The keys in between share what the outermost share.
         let shared = first.iter().zip(*last).take_while(|(a, b)| a == b).count();
+        let cuts: Vec<u64> = keys.iter().map(|k| cut(&k[shared..])).collect();
+        let mut above: Vec<Vec<u64>> = Vec::new();
+        loop {
+            let below = above.last().unwrap_or(&cuts);
+            if below.len() <= FAN_OUT {
+                break;
+            }
+            let lasts = below.chunks(FAN_OUT).filter_map(|c| c.last()).copied();
+            above.push(lasts.collect());
+        }
         Some(IndexGuide {
             prefix: first[..shared].to_vec(),
-            cuts: keys.iter().map(|k| cut(&k[shared..])).collect(),
+            cuts,
+            above,
         })
     }
 
@@ -65,14 +84,45 @@ impl IndexGuide {
             Ordering::Equal => {}
         }
         let wanted = cut(rest);
-        let start = self.cuts.partition_point(|&c| c < wanted);
-        let same = self.cuts[start..].partition_point(|&c| c == wanted);
-        start..start + same
+        let start = self.lower_bound(wanted);
+        let end = match self.cuts.get(start) {
+            Some(&c) if c == wanted => match wanted.checked_add(1) {
+                Some(above) => self.lower_bound(above),
+                None => self.cuts.len(),
+            },
+            _ => start,
+        };
+        start..end
+    }
+
+    /// How many cuts are less than `wanted`.
+    #[inline]
+    fn lower_bound(&self, wanted: u64) -> usize {
+        let levels = self.above.iter().rev().chain([&self.cuts]);
+        // As many groups of a level as numbers above it are less: all of theirs are.
+        levels.fold(0, |groups, level| {
+            let start = (groups * FAN_OUT).min(level.len());
+            start + count_less(&level[start..], wanted)
+        })
     }
 
     /// Bytes of memory held.
     pub(crate) fn memory_usage(&self) -> usize {
-        self.prefix.capacity() + self.cuts.capacity() * size_of::<u64>()
+        let above = self.above.iter().map(Vec::capacity).sum::<usize>();
+        self.prefix.capacity()
+            + (self.cuts.capacity() + above) * size_of::<u64>()
+            + self.above.capacity() * size_of::<Vec<u64>>()
+    }
+}
+
+/// How many of the first [`FAN_OUT`] of `numbers` are less than `wanted`: all are
+/// looked at, so that nothing waits for a branch.
+#[inline]
+fn count_less(numbers: &[u64], wanted: u64) -> usize {
+    let less = |n: &[u64]| n.iter().map(|&c| usize::from(c < wanted)).sum();
+    match numbers.first_chunk::<FAN_OUT>() {
+        Some(group) => less(group),
+        None => less(numbers),
     }
 }
 
