@@ -21,6 +21,7 @@ use quick_cache::{Lifecycle, OptionsBuilder, Weighter};
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use whitewater_concurrent::prefetch;
 
 /// Bytes an entry is charged besides its block: its key, its place in the
 /// table and in the eviction queue, the block's header and the allocator's.
@@ -220,7 +221,12 @@ impl Shard {
     #[inline]
     pub fn get(&self, key: &BlockKey) -> Option<Bytes> {
         match self.entries.get(key)? {
-            Entry::Block { bytes, .. } => Some(bytes.clone()),
+            Entry::Block { bytes, .. } => {
+                // Readers begin with a block's end. Sharing it is a locked
+                // instruction, which later reads would wait for.
+                prefetch::for_reading(bytes.as_ptr().wrapping_add(bytes.len().saturating_sub(8)));
+                Some(bytes.clone())
+            }
             Entry::Charge(_) => None,
         }
     }

@@ -12,6 +12,7 @@ use super::events::{BlockKind, BlockStep, timed};
 use super::fetch::Window;
 use super::filter::{Filter, PrefixTransform};
 use super::handle::BlockHandle;
+use super::hash64::hash64;
 use super::properties::name;
 use super::reader::{Fetch, Table, TableReadOptions};
 use crate::error::Result;
@@ -110,7 +111,27 @@ pub(crate) enum Answer {
     Maybe(FilterEvent),
 }
 
+/// What filters of whole keys are going to be asked: a key's hash.
+#[derive(Debug, Clone, Copy)]
+pub struct FilterQuestion(u64);
+
+impl FilterQuestion {
+    /// About a user key, without its timestamp if such keys have one.
+    pub fn new(user_key: &[u8]) -> Self {
+        FilterQuestion(hash64(user_key))
+    }
+}
+
 impl Table {
+    /// Asks the processor for the memory of the filter that a look-up of this key
+    /// is going to read. A hint, for who asks several tables.
+    #[inline]
+    pub fn expect(&self, question: FilterQuestion) {
+        if let FilterBlocks::Full(filter) = &self.filter.blocks {
+            filter.prefetch(question.0);
+        }
+    }
+
     /// Whether the filter says that `user_key` may be in the table.
     pub fn may_contain(&self, user_key: &[u8]) -> bool {
         let how = Fetch::from(TableReadOptions::default());

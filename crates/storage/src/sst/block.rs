@@ -21,6 +21,7 @@ use crate::error::{Error, Result};
 use bytes::Bytes;
 use std::cmp::Ordering;
 use std::ops::Range;
+use whitewater_concurrent::prefetch;
 
 /// Flags and count in the last four bytes of a block.
 pub(crate) const HASH_INDEX_FLAG: u32 = 1 << 31;
@@ -92,6 +93,16 @@ impl Block {
     /// All bytes of the block.
     pub(crate) fn data(&self) -> &Bytes {
         &self.data
+    }
+
+    /// Asks the processor for the offsets of these restart points, up to a cache
+    /// line of them. A hint.
+    #[inline]
+    pub(crate) fn expect_restarts(&self, points: Range<usize>) {
+        let start = self.data.as_ptr().wrapping_add(self.limit);
+        for point in [points.start, points.end.saturating_sub(1)] {
+            prefetch::for_reading(start.wrapping_add(4 * point));
+        }
     }
 
     /// Offset of restart point `i`; past the entries when `i` is too large.

@@ -71,9 +71,9 @@ impl IndexGuide {
     }
 
     /// The restart points whose keys have to be compared with `target`: those
-    /// before are less, those after are not.
+    /// before are less, those after are not. `block` is the one of the guide.
     #[inline]
-    pub(crate) fn candidates(&self, target: &[u8]) -> Range<usize> {
+    pub(crate) fn candidates(&self, block: &Block, target: &[u8]) -> Range<usize> {
         let (head, rest) = match target.split_at_checked(self.prefix.len()) {
             Some(parts) => parts,
             None => (target, &[][..]),
@@ -84,10 +84,10 @@ impl IndexGuide {
             Ordering::Equal => {}
         }
         let wanted = cut(rest);
-        let start = self.lower_bound(wanted);
+        let start = self.lower_bound(block, wanted);
         let end = match self.cuts.get(start) {
             Some(&c) if c == wanted => match wanted.checked_add(1) {
-                Some(above) => self.lower_bound(above),
+                Some(above) => self.lower_bound(block, above),
                 None => self.cuts.len(),
             },
             _ => start,
@@ -97,13 +97,16 @@ impl IndexGuide {
 
     /// How many cuts are less than `wanted`.
     #[inline]
-    fn lower_bound(&self, wanted: u64) -> usize {
-        let levels = self.above.iter().rev().chain([&self.cuts]);
+    fn lower_bound(&self, block: &Block, wanted: u64) -> usize {
         // As many groups of a level as numbers above it are less: all of theirs are.
-        levels.fold(0, |groups, level| {
+        let descend = |groups: usize, level: &Vec<u64>| {
             let start = (groups * FAN_OUT).min(level.len());
             start + count_less(&level[start..], wanted)
-        })
+        };
+        let groups = self.above.iter().rev().fold(0, descend);
+        // The search goes on there.
+        block.expect_restarts(groups * FAN_OUT..(groups + 1) * FAN_OUT);
+        descend(groups, &self.cuts)
     }
 
     /// Bytes of memory held.
@@ -154,13 +157,16 @@ mod tests {
         partitioned: false,
     };
 
-    fn guide(keys: &BTreeSet<Vec<u8>>) -> Option<IndexGuide> {
+    fn block(keys: &BTreeSet<Vec<u8>>) -> Block {
         let mut b = BlockBuilder::new(1);
         for k in keys {
             b.add(k, &[0, 0]);
         }
-        let block = Block::new(Bytes::copy_from_slice(b.finish())).expect("valid");
-        IndexGuide::new(&block, FORMAT, &InternalComparator::default())
+        Block::new(Bytes::copy_from_slice(b.finish())).expect("valid")
+    }
+
+    fn guide(block: &Block) -> Option<IndexGuide> {
+        IndexGuide::new(block, FORMAT, &InternalComparator::default())
     }
 
     proptest! {
@@ -168,16 +174,17 @@ mod tests {
         fn candidates_bound_the_target(
             prefix in proptest::collection::vec(any::<u8>(), 0..3),
             suffixes in proptest::collection::btree_set(
-                proptest::collection::vec(0u8..3, 0..12), 4..40),
+                proptest::collection::vec(0u8..3, 0..12), 4..400),
             targets in proptest::collection::vec(
                 proptest::collection::vec(0u8..4, 0..14), 0..30),
         ) {
             let with = |s: &Vec<u8>| [&prefix[..], s].concat();
             let keys: BTreeSet<Vec<u8>> = suffixes.iter().map(with).collect();
-            let guide = guide(&keys).expect("large enough");
+            let block = block(&keys);
+            let guide = guide(&block).expect("large enough");
             let keys: Vec<Vec<u8>> = keys.into_iter().collect();
             for t in targets.iter().map(with).chain(targets.clone()).chain(keys.clone()) {
-                let at = guide.candidates(&t);
+                let at = guide.candidates(&block, &t);
                 prop_assert!(keys[..at.start].iter().all(|k| *k < t));
                 prop_assert!(keys[at.end..].iter().all(|k| *k >= t));
             }
@@ -187,6 +194,6 @@ mod tests {
     #[test]
     fn small_blocks_have_no_guide() {
         let keys = [b"a".to_vec(), b"b".to_vec()].into_iter().collect();
-        assert!(guide(&keys).is_none());
+        assert!(guide(&block(&keys)).is_none());
     }
 }

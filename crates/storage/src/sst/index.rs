@@ -117,7 +117,7 @@ impl IndexCursor {
         let compare = |k: &[u8]| table.compare_index(k, target);
         match table.guide() {
             Some(guide) => {
-                let candidates = guide.candidates(user_key(target));
+                let candidates = guide.candidates(index, user_key(target));
                 self.top.seek_between(index, candidates, compare);
             }
             None => self.top.seek(index, compare),

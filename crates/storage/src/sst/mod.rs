@@ -45,7 +45,7 @@ mod sink;
 mod verify;
 mod warm;
 
-pub use ask::FilterEvent;
+pub use ask::{FilterEvent, FilterQuestion};
 pub use builder::{TableBuilder, TableBuilderOptions};
 pub(crate) use compress::decompress_value;
 pub use compress::{

@@ -11,7 +11,7 @@
 
 use super::get::GetContext;
 use super::level_iter::{LevelIterator, OpenCursor};
-use super::table_cache::{OpenTable, OpenWith, TableCache};
+use super::table_cache::{OpenTable, OpenWith, Opened, TableCache};
 use crate::perf::{self, PerfMetric};
 use crate::version::{TableFile, Version};
 use std::cmp::Ordering;
@@ -24,7 +24,7 @@ use whitewater_storage::key::{
 use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::rangedel::RangeTombstone;
-use whitewater_storage::sst::TableReadOptions;
+use whitewater_storage::sst::{FilterQuestion, TableReadOptions};
 
 /// Asks the tables of `version` about `user_key` at `seq`: level 0 newest
 /// first, then one table per deeper level, until `ctx.done()`. `lookup` is
@@ -46,6 +46,7 @@ pub(crate) fn get(
         return Ok(());
     }
     let upto = key::sequence(lookup);
+    expect_questions(version, user_key);
     visit_files(version, &comparator.user, user_key, &mut |file| {
         let open = tables.open_within(file, comparator, &version.open_with, options.limits)?;
         if let Some(tombstones) = &open.tombstones
@@ -65,6 +66,19 @@ pub(crate) fn get(
         }
         Ok(!ctx.done() && !ctx.covered())
     })
+}
+
+/// Tells the open tables of level 0 that their filters are going to be asked, one
+/// after the other: their memory is fetched at once.
+fn expect_questions(version: &Version, user_key: &[u8]) {
+    let files = version.levels.first().map_or(&[][..], Vec::as_slice);
+    if files.len() < 2 {
+        return;
+    }
+    let question = FilterQuestion::new(user_key);
+    for open in files.iter().filter_map(|file| file.open.get()) {
+        open.table.expect(question);
+    }
 }
 
 /// Calls `visit` with the files that may know about `user_key`, newest source
@@ -179,6 +193,7 @@ impl Tables {
         let limits = self.options.limits;
         self.tables
             .open_within(file, &self.comparator, &self.open_with, limits)
+            .map(Opened::share)
     }
 }
 

@@ -14,6 +14,7 @@ use crate::version::blobs::BlobFile;
 use quick_cache::UnitWeighter;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use std::hash::{BuildHasherDefault, DefaultHasher};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,6 +35,37 @@ pub(crate) struct OpenTable {
     pub table: Arc<Table>,
     /// `None` when the table has no range tombstones.
     pub tombstones: Option<FragmentedTombstones>,
+}
+
+/// An open table: one that its [`TableFile`] has, without a share of its own, as
+/// counting shares costs readers more than all else that they do together; or a
+/// share of one that may be closed.
+#[derive(Debug)]
+pub(crate) enum Opened<'a> {
+    InFile(&'a Arc<OpenTable>),
+    Shared(Arc<OpenTable>),
+}
+
+impl Opened<'_> {
+    /// A share, to be kept.
+    pub fn share(self) -> Arc<OpenTable> {
+        match self {
+            Opened::InFile(open) => open.clone(),
+            Opened::Shared(open) => open,
+        }
+    }
+}
+
+impl Deref for Opened<'_> {
+    type Target = OpenTable;
+
+    #[inline]
+    fn deref(&self) -> &OpenTable {
+        match self {
+            Opened::InFile(open) => open,
+            Opened::Shared(open) => open,
+        }
+    }
 }
 
 /// Open files by number. Which of them share a shard, and so push each other
@@ -152,7 +184,9 @@ impl TableCache {
         comparator: &InternalComparator,
         with: &OpenWith,
     ) -> Result<Arc<OpenTable>> {
-        self.open_within(file, comparator, with, ReadLimits::default())
+        let limits = ReadLimits::default();
+        self.open_within(file, comparator, with, limits)
+            .map(Opened::share)
     }
 
     /// [`TableCache::open`] within limits.
@@ -160,23 +194,23 @@ impl TableCache {
     /// # Errors
     /// As [`TableCache::open`], and those of [`ReadLimits::run`] for a table
     /// that is not open yet.
-    pub fn open_within(
+    pub fn open_within<'a>(
         &self,
-        file: &TableFile,
+        file: &'a TableFile,
         comparator: &InternalComparator,
         with: &OpenWith,
         limits: ReadLimits,
-    ) -> Result<Arc<OpenTable>> {
+    ) -> Result<Opened<'a>> {
         let _timer = perf::timer(PerfMetric::FindTableNanos);
         let read = || limits.run(|| self.read(file, comparator, with));
         if let Some(open) = file.open.get() {
-            return Ok(open.clone());
+            return Ok(Opened::InFile(open));
         }
         if self.keeps_all.load(Ordering::Relaxed) {
             let open = read()?;
-            return Ok(file.open.get_or_init(|| open).clone());
+            return Ok(Opened::InFile(file.open.get_or_init(|| open)));
         }
-        once(&self.limited, file.meta.number, read)
+        once(&self.limited, file.meta.number, read).map(Opened::Shared)
     }
 
     /// Bytes of memory that the table of `file` takes, if it is open.

@@ -17,6 +17,7 @@ pub use prefix::PrefixTransform;
 use super::hash64::{hash32, hash64};
 use bytes::Bytes;
 use ribbon::Seeded;
+use whitewater_concurrent::prefetch;
 
 /// Bytes after the filter's data.
 const TRAILER_LEN: usize = 5;
@@ -71,6 +72,16 @@ impl Filter {
         Filter {
             data: block.slice(..len),
             kind,
+        }
+    }
+
+    /// Asks the processor for what [`Filter::may_match`] reads about the key with
+    /// this 64-bit hash. A hint.
+    #[inline]
+    pub(crate) fn prefetch(&self, hash: u64) {
+        if let Kind::FastLocal { .. } = self.kind {
+            let line = line_of(hash, self.data.len());
+            prefetch::for_reading(self.data[line..].as_ptr());
         }
     }
 
