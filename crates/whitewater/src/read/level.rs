@@ -46,7 +46,7 @@ pub(crate) fn get(
         return Ok(());
     }
     let upto = key::sequence(lookup);
-    expect_questions(version, user_key);
+    expect_questions(version, comparator.user.without_timestamp(user_key));
     visit_files(version, &comparator.user, user_key, &mut |file| {
         let open = tables.open_within(file, comparator, &version.open_with, options.limits)?;
         if let Some(tombstones) = &open.tombstones
