@@ -37,9 +37,9 @@ pub(crate) struct OpenTable {
     pub tombstones: Option<FragmentedTombstones>,
 }
 
-/// An open table: one that its [`TableFile`] has, without a share of its own, as
-/// counting shares costs readers more than all else that they do together; or a
-/// share of one that may be closed.
+/// An open table for as long as its file is borrowed: the one that the
+/// [`TableFile`] has, without a share of it, whose count is memory that all readers
+/// would write to; or a share of one that may be closed meanwhile.
 #[derive(Debug)]
 pub(crate) enum Opened<'a> {
     InFile(&'a Arc<OpenTable>),
