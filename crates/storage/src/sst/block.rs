@@ -95,6 +95,10 @@ impl Block {
         &self.data
     }
 
+    pub(crate) fn num_restarts(&self) -> usize {
+        self.num_restarts
+    }
+
     /// Asks the processor for the offsets of these restart points, up to a cache
     /// line of them. A hint.
     #[inline]
@@ -133,8 +137,10 @@ impl Block {
         (0..self.num_restarts).map(move |i| self.restart_key(i, layout))
     }
 
+    /// The key at restart point `i`; `None` if it cannot be read as that of an entry
+    /// of `layout`.
     #[inline]
-    fn restart_key(&self, i: usize, layout: Layout) -> Option<&[u8]> {
+    pub(crate) fn restart_key(&self, i: usize, layout: Layout) -> Option<&[u8]> {
         let entries = self.entries();
         let h = header(entries, self.restart(i), layout.has_value_len())?;
         if h.shared != 0 {
@@ -322,6 +328,18 @@ impl Cursor {
     #[inline]
     pub(crate) fn value<'a>(&self, block: &'a Block) -> &'a [u8] {
         &block.data[self.value.start..self.value.end]
+    }
+
+    /// Whether the current entry is that at restart point `i`.
+    pub(crate) fn is_at_restart(&self, block: &Block, i: usize) -> bool {
+        self.valid && i < block.num_restarts && self.entry == block.restart(i)
+    }
+
+    /// Moves to the entry at restart point `i`.
+    pub(crate) fn seek_to_restart(&mut self, block: &Block, i: usize) {
+        self.clear();
+        self.enter(block.restart(i));
+        self.advance(block);
     }
 
     /// Where the current entry starts.

@@ -4,14 +4,19 @@
 //! step, and waits for both. Here a search goes down a tree of arrays: each step
 //! compares the target with [`FAN_OUT`] numbers that lie side by side, and only
 //! those of the last two are seldom in a cache. Only keys that agree with the
-//! target in all eight bytes are compared whole. Some nine bytes per data block,
-//! for bytewise order only.
+//! target in all eight bytes are compared whole.
+//!
+//! Beside the keys it has where the blocks start, so that the index need not be
+//! read at all to find a block. Some seventeen bytes per data block, for bytewise
+//! order only.
 
 use super::block::Block;
+use super::handle::{BlockHandle, TRAILER_LEN};
 use super::index::IndexFormat;
 use crate::key::{InternalComparator, UserComparator, user_key};
 use std::cmp::Ordering;
 use std::ops::Range;
+use whitewater_concurrent::prefetch;
 
 /// The user keys at the restart points of an index block, cut to eight bytes.
 ///
@@ -25,6 +30,10 @@ pub(crate) struct IndexGuide {
     /// The last of every [`FAN_OUT`] cuts, the last of every so many of these,
     /// and so on, until they are no more than that.
     above: Vec<Vec<u64>>,
+    /// Where the block of each cut starts, and where one behind the last would.
+    /// Empty unless each entry is a restart point, and each block stands right
+    /// behind the one before it.
+    starts: Vec<u64>,
 }
 
 /// Numbers that are compared in one step: two cache lines.
@@ -67,6 +76,7 @@ impl IndexGuide {
             prefix: first[..shared].to_vec(),
             cuts,
             above,
+            starts: starts(block, format).unwrap_or_default(),
         })
     }
 
@@ -95,6 +105,19 @@ impl IndexGuide {
         start..end
     }
 
+    /// The block of a restart point, if that is the entry of one and the guide
+    /// knows where it is.
+    #[inline]
+    pub(crate) fn handle(&self, restart: usize) -> Option<BlockHandle> {
+        let &[offset, next, ..] = self.starts.get(restart..)? else {
+            return None;
+        };
+        Some(BlockHandle {
+            offset,
+            size: next - offset - TRAILER_LEN as u64,
+        })
+    }
+
     /// How many cuts are less than `wanted`.
     #[inline]
     fn lower_bound(&self, block: &Block, wanted: u64) -> usize {
@@ -104,18 +127,49 @@ impl IndexGuide {
             start + count_less(&level[start..], wanted)
         };
         let groups = self.above.iter().rev().fold(0, descend);
-        // The search goes on there.
-        block.expect_restarts(groups * FAN_OUT..(groups + 1) * FAN_OUT);
+        // What comes after the search is beside what it ends in.
+        let group = groups * FAN_OUT..(groups + 1) * FAN_OUT;
+        match self.starts.get(group.clone()) {
+            Some(starts) => starts
+                .chunks(8)
+                .for_each(|line| prefetch::for_reading(line.as_ptr())),
+            None => block.expect_restarts(group),
+        }
         descend(groups, &self.cuts)
     }
 
     /// Bytes of memory held.
     pub(crate) fn memory_usage(&self) -> usize {
         let above = self.above.iter().map(Vec::capacity).sum::<usize>();
+        let numbers = self.cuts.capacity() + above + self.starts.capacity();
         self.prefix.capacity()
-            + (self.cuts.capacity() + above) * size_of::<u64>()
+            + numbers * size_of::<u64>()
             + self.above.capacity() * size_of::<Vec<u64>>()
     }
+}
+
+/// [`IndexGuide::starts`], if there are to be any.
+fn starts(block: &Block, format: IndexFormat) -> Option<Vec<u64>> {
+    if format.partitioned {
+        return None;
+    }
+    let mut cursor = format.cursor(Vec::new());
+    let mut starts = Vec::with_capacity(block.num_restarts() + 1);
+    let mut end = None;
+    cursor.seek_to_first(block);
+    while cursor.valid() {
+        let handle = cursor.handle();
+        let has_gap = end.is_some_and(|end| end != handle.offset);
+        if has_gap || !cursor.is_at_restart(block, starts.len()) {
+            return None;
+        }
+        starts.push(handle.offset);
+        end = Some(handle.end()?);
+        cursor.next(block);
+    }
+    starts.push(end?);
+    let all = cursor.status().is_ok() && starts.len() == block.num_restarts() + 1;
+    all.then_some(starts)
 }
 
 /// How many of the first [`FAN_OUT`] of `numbers` are less than `wanted`: all are
@@ -189,6 +243,41 @@ mod tests {
                 prop_assert!(keys[at.end..].iter().all(|k| *k >= t));
             }
         }
+    }
+
+    /// An index over blocks at these offsets, of these sizes.
+    fn index_of(blocks: &[(u64, u64)], interval: usize) -> Block {
+        let mut b = BlockBuilder::new(interval);
+        for (i, &(offset, size)) in blocks.iter().enumerate() {
+            let mut value = Vec::new();
+            BlockHandle { offset, size }.encode(&mut value);
+            b.add(format!("key{i:03}").as_bytes(), &value);
+        }
+        Block::new(Bytes::copy_from_slice(b.finish())).expect("valid")
+    }
+
+    #[test]
+    fn blocks_that_follow_each_other_are_known() {
+        let blocks: Vec<(u64, u64)> = (0..40).map(|i| (7 + i * 105, 100)).collect();
+        let index = guide(&index_of(&blocks, 1)).expect("large enough");
+        for (i, &(offset, size)) in blocks.iter().enumerate() {
+            assert_eq!(index.handle(i), Some(BlockHandle { offset, size }));
+        }
+        assert_eq!(index.handle(40), None, "behind the last");
+    }
+
+    #[test]
+    fn blocks_are_not_known_with_gaps_or_without_restart_points() {
+        let mut blocks: Vec<(u64, u64)> = (0..40).map(|i| (i * 105, 100)).collect();
+        let shared = guide(&index_of(&blocks, 2)).expect("large enough");
+        assert_eq!(shared.handle(3), None);
+        blocks[20].0 += 1;
+        let aligned = guide(&index_of(&blocks, 1)).expect("large enough");
+        assert_eq!(aligned.handle(3), None);
+        // A size past all files.
+        blocks[20] = (20 * 105, u64::MAX);
+        let damaged = guide(&index_of(&blocks, 1)).expect("large enough");
+        assert_eq!(damaged.handle(3), None);
     }
 
     #[test]

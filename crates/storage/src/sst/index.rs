@@ -31,6 +31,9 @@ impl IndexFormat {
 #[derive(Debug)]
 pub(crate) struct IndexCursor {
     top: Cursor,
+    /// Where the guide says that the cursor stands, and the data block there:
+    /// `top` moves there once more is asked for.
+    guided: Option<(usize, BlockHandle)>,
     /// The block under `top`, once it was needed, where the table does not have
     /// it.
     top_block: Option<Block>,
@@ -45,6 +48,7 @@ impl IndexCursor {
         let format = table.index_format();
         IndexCursor {
             top: format.cursor(buf),
+            guided: None,
             top_block: None,
             part: None,
             partitioned: format.partitioned,
@@ -62,25 +66,32 @@ impl IndexCursor {
         if self.partitioned {
             self.part.as_ref().is_some_and(|(_, c)| c.valid())
         } else {
-            self.top.valid()
+            self.guided.is_some() || self.top.valid()
         }
     }
 
     /// The data block; only while valid.
     #[inline]
     pub(crate) fn handle(&self) -> BlockHandle {
-        match &self.part {
-            Some((_, c)) => c.handle(),
-            None => self.top.handle(),
+        match (&self.part, self.guided) {
+            (Some((_, c)), _) => c.handle(),
+            (None, Some((_, handle))) => handle,
+            (None, None) => self.top.handle(),
         }
     }
 
     /// The separator: no key of the block is greater; only while valid.
     #[inline]
     pub(crate) fn key<'a>(&'a self, table: &'a Table) -> &'a [u8] {
-        match &self.part {
-            Some((block, c)) => c.key(block),
-            None => self.top.key(top_block(&self.top_block, table)),
+        let top = top_block(&self.top_block, table);
+        match (&self.part, self.guided) {
+            (Some((block, c)), _) => c.key(block),
+            // Guides are of blocks whose keys could be read.
+            (None, Some((at, _))) => {
+                let layout = table.index_format().layout;
+                top.restart_key(at, layout).unwrap_or_default()
+            }
+            (None, None) => self.top.key(top),
         }
     }
 
@@ -96,6 +107,7 @@ impl IndexCursor {
     }
 
     pub(crate) fn seek_to_first(&mut self, table: &Table) -> Result<()> {
+        self.guided = None;
         self.load_top(table)?;
         self.top.seek_to_first(top_block(&self.top_block, table));
         self.enter_partition(table, |c, b| c.seek_to_first(b))?;
@@ -103,6 +115,7 @@ impl IndexCursor {
     }
 
     pub(crate) fn seek_to_last(&mut self, table: &Table) -> Result<()> {
+        self.guided = None;
         self.load_top(table)?;
         self.top.seek_to_last(top_block(&self.top_block, table));
         self.enter_partition(table, |c, b| c.seek_to_last(b))?;
@@ -112,12 +125,19 @@ impl IndexCursor {
     /// Moves to the first block that may hold the internal key `target`.
     #[inline]
     pub(crate) fn seek(&mut self, table: &Table, target: &[u8]) -> Result<()> {
+        self.guided = None;
         self.load_top(table)?;
         let index = top_block(&self.top_block, table);
         let compare = |k: &[u8]| table.compare_index(k, target);
         match table.guide() {
             Some(guide) => {
                 let candidates = guide.candidates(index, user_key(target));
+                if candidates.is_empty()
+                    && let Some(handle) = guide.handle(candidates.start)
+                {
+                    self.guided = Some((candidates.start, handle));
+                    return Ok(());
+                }
                 self.top.seek_between(index, candidates, compare);
             }
             None => self.top.seek(index, compare),
@@ -131,6 +151,7 @@ impl IndexCursor {
 
     #[inline]
     pub(crate) fn next(&mut self, table: &Table) -> Result<()> {
+        self.leave_guide(table);
         match &mut self.part {
             None => {
                 self.top.next(top_block(&self.top_block, table));
@@ -144,6 +165,7 @@ impl IndexCursor {
     }
 
     pub(crate) fn prev(&mut self, table: &Table) -> Result<()> {
+        self.leave_guide(table);
         match &mut self.part {
             None => {
                 self.top.prev(top_block(&self.top_block, table));
@@ -153,6 +175,15 @@ impl IndexCursor {
                 c.prev(block);
                 self.skip_backward(table)
             }
+        }
+    }
+
+    /// Moves `top` to where the cursor stands.
+    #[inline]
+    fn leave_guide(&mut self, table: &Table) {
+        if let Some((at, _)) = self.guided.take() {
+            let index = top_block(&self.top_block, table);
+            self.top.seek_to_restart(index, at);
         }
     }
 
