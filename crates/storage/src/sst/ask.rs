@@ -127,7 +127,9 @@ impl Table {
     /// is going to read. A hint, for who asks several tables.
     #[inline]
     pub fn expect(&self, question: FilterQuestion) {
-        if let FilterBlocks::Full(filter) = &self.filter.blocks {
+        if let FilterBlocks::Full(filter) = &self.filter.blocks
+            && self.filter.whole_keys
+        {
             filter.prefetch(question.0);
         }
     }

@@ -126,7 +126,9 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// The batches logged after `seq_number`, with their sequence numbers; see
     /// [`latest_sequence_number`](Self::latest_sequence_number).
     ///
-    /// Writes without the log are not among them: their numbers are missing.
+    /// Writes without the log are not among them: their numbers are missing. So
+    /// may be those of writes without sync that a power cut took: nobody gets
+    /// them again where files changed after them.
     /// Operations of several writes may come as one batch where a leader logged
     /// them together. How far back it reaches depends on
     /// [`Options::set_wal_ttl_seconds`](crate::Options::set_wal_ttl_seconds) and

@@ -10,7 +10,9 @@
 //! * U3: a log is left for the next one only when it was closed before its
 //!   bytes were given, so that there can be no more in it. Where the next one
 //!   tells how long it was ([`Link`]), all of that must have been read.
-//! * U4: nothing is passed over in silence but numbers that were never logged.
+//! * U4: nothing is passed over in silence but numbers that no log ever had, or
+//!   that a power cut took from the last one: the manifest may know of them, so
+//!   that nobody gets them again.
 //!
 //! A file stays open while it is read, so archiving and deleting it do no
 //! harm. A log that was recycled under the reader no longer holds its records,
