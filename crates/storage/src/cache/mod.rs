@@ -194,6 +194,12 @@ impl BlockCache {
         inserted.ok_or_else(|| Error::memory_limit("Insert failed due to LRU cache being full."))
     }
 
+    /// Takes a block out; who has it keeps it.
+    pub fn remove(&self, id: u64, offset: u64) -> Option<Bytes> {
+        let (key, shard) = self.find(id, offset);
+        shard.write().remove(&key)
+    }
+
     #[inline]
     fn find(&self, file: u64, offset: u64) -> (BlockKey, &RwLock<Shard>) {
         let hash = self.0.hasher.hash_one((file, offset));

@@ -268,12 +268,20 @@ impl Shard {
             return Some(block);
         }
         if self.is_over() || !self.entries.contains_key(&key) {
-            if let Some((_, entry)) = self.entries.remove(&key) {
-                self.policy.shrink(&entry);
-            }
+            self.remove(&key);
             return None;
         }
         Some(block)
+    }
+
+    /// Takes the block of `key` out.
+    pub fn remove(&mut self, key: &BlockKey) -> Option<Bytes> {
+        let (_, entry) = self.entries.remove(key)?;
+        self.policy.shrink(&entry);
+        match entry {
+            Entry::Block { bytes, .. } => Some(bytes),
+            Entry::Charge(_) => None,
+        }
     }
 
     /// Takes so many bytes of room for something else, instead of those before.

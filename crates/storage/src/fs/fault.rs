@@ -594,6 +594,10 @@ impl RandomAccessFile for FaultRandom {
         self.fs.gate(FaultOp::ReadAt, self.inner.path())?;
         self.inner.read_at(offset, len)
     }
+    fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+        self.fs.gate(FaultOp::ReadAt, self.inner.path())?;
+        self.inner.read_into(offset, buf)
+    }
     fn len(&self) -> Result<u64> {
         self.fs.gate(FaultOp::FileSize, self.inner.path())?;
         self.inner.len()

@@ -157,6 +157,20 @@ pub trait RandomAccessFile: Debug + Send + Sync {
     /// # Errors
     /// `Corruption` naming the file and offset when the file ends before.
     fn read_at(&self, offset: u64, len: usize) -> Result<Bytes>;
+    /// Fills `buf` from `offset` on: for bytes of which nothing is kept, in
+    /// memory that the caller uses again.
+    ///
+    /// # Errors
+    /// Those of [`read_at`](Self::read_at). `buf` holds anything then.
+    fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+        let bytes = self.read_at(offset, buf.len())?;
+        if bytes.len() != buf.len() {
+            let what = format_args!("read {} of {} bytes", bytes.len(), buf.len());
+            return Err(Error::corruption_in(self.path(), offset, what));
+        }
+        buf.copy_from_slice(&bytes);
+        Ok(())
+    }
     /// The file's length in bytes.
     fn len(&self) -> Result<u64>;
     /// Whether the file is empty.

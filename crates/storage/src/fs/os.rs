@@ -261,35 +261,63 @@ impl OsRandom {
             format_args!("file ends early: {got} of {len} bytes"),
         )
     }
-}
 
-impl RandomAccessFile for OsRandom {
-    fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
+    /// Fails where the file ends before, without a system call where it was long
+    /// enough when it was opened: to be called before memory is taken.
+    fn check_range(&self, offset: u64, len: usize) -> Result<()> {
         let fits = |file_len: u64| {
             offset
                 .checked_add(len as u64)
                 .is_some_and(|end| end <= file_len)
         };
-        // Before memory for bytes that are not there is allocated.
-        if !fits(self.len_at_open) {
-            let now = self.len()?;
-            if !fits(now) {
-                let there = now.saturating_sub(offset).min(len as u64);
-                return Err(self.ends_early(offset, len, there as usize));
-            }
+        if fits(self.len_at_open) {
+            return Ok(());
         }
-        let mut buf = Vec::with_capacity(len);
-        while buf.len() < len {
-            let at = offset + buf.len() as u64;
-            let spare = rustix::buffer::spare_capacity(&mut buf);
-            match rustix::io::pread(&self.file, spare, at) {
-                Ok(0) => return Err(self.ends_early(offset, len, buf.len())),
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+        let now = self.len()?;
+        if fits(now) {
+            return Ok(());
+        }
+        let there = now.saturating_sub(offset).min(len as u64);
+        Err(self.ends_early(offset, len, there as usize))
+    }
+
+    /// Has `read` read at growing offsets, with what was read so far, until it
+    /// is `len` bytes or more.
+    fn read_all(
+        &self,
+        offset: u64,
+        len: usize,
+        mut read: impl FnMut(u64, usize) -> rustix::io::Result<usize>,
+    ) -> Result<()> {
+        let mut got = 0;
+        while got < len {
+            match read(offset + got as u64, got) {
+                Ok(0) => return Err(self.ends_early(offset, len, got)),
+                Ok(n) => got += n,
+                Err(rustix::io::Errno::INTR) => {}
                 Err(e) => return named("read from a file", &self.path, Err(e.into())),
             }
         }
+        Ok(())
+    }
+}
+
+impl RandomAccessFile for OsRandom {
+    fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
+        self.check_range(offset, len)?;
+        let mut buf = Vec::with_capacity(len);
+        self.read_all(offset, len, |at, _| {
+            rustix::io::pread(&self.file, rustix::buffer::spare_capacity(&mut buf), at)
+        })?;
         buf.truncate(len);
         Ok(Bytes::from(buf))
+    }
+
+    fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+        self.check_range(offset, buf.len())?;
+        self.read_all(offset, buf.len(), |at, got| {
+            rustix::io::pread(&self.file, &mut buf[got..], at)
+        })
     }
 
     fn len(&self) -> Result<u64> {

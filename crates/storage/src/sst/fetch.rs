@@ -13,6 +13,9 @@ use crate::fs::RandomAccessFile;
 use crate::perf::{self, PerfMetric};
 use crate::planted::{Bug, planted};
 use bytes::Bytes;
+use std::cell::Cell;
+use std::fmt;
+use std::hint::black_box;
 use std::sync::Arc;
 
 /// The file of a table and what is needed to read its blocks.
@@ -61,19 +64,109 @@ impl BlockFile {
         window: &mut Window,
         detach: bool,
     ) -> Result<Bytes> {
-        let (raw, ty) = self.read_raw(handle, verify, window)?;
-        if ty == 0 {
-            let copy = detach && window.is_wider_than(handle);
-            return Ok(if copy {
-                Bytes::copy_from_slice(&raw)
-            } else {
-                raw
-            });
+        self.check_bounds(handle)?;
+        let len = handle.size as usize;
+        ask_ahead(len);
+        let whole = match window.read(self, handle)? {
+            Some(whole) => whole,
+            None if len + TRAILER_LEN <= SCRATCH => {
+                return with_scratch(len + TRAILER_LEN, |whole| {
+                    self.counting(whole.len(), || self.file.read_into(handle.offset, whole))?;
+                    match self.check(handle, verify, whole)? {
+                        0 => Ok(Bytes::copy_from_slice(&whole[..len])),
+                        ty => self.decompress(handle, ty, &whole[..len], dictionary),
+                    }
+                });
+            }
+            None => self.read_at(handle.offset, len + TRAILER_LEN)?,
+        };
+        match self.check(handle, verify, &whole)? {
+            0 if detach && window.is_wider_than(handle) => {
+                Ok(Bytes::copy_from_slice(&whole[..len]))
+            }
+            0 => Ok(whole.slice(..len)),
+            ty => self.decompress(handle, ty, &whole[..len], dictionary),
         }
+    }
+
+    /// The payload as it is stored, and its compression type.
+    pub(crate) fn read_raw(
+        &self,
+        handle: BlockHandle,
+        verify: bool,
+        window: &mut Window,
+    ) -> Result<(Bytes, u8)> {
+        self.check_bounds(handle)?;
+        let len = handle.size as usize;
+        let whole = match window.read(self, handle)? {
+            Some(whole) => whole,
+            None => self.read_at(handle.offset, len + TRAILER_LEN)?,
+        };
+        let ty = self.check(handle, verify, &whole)?;
+        Ok((whole.slice(..len), ty))
+    }
+
+    fn check_bounds(&self, handle: BlockHandle) -> Result<()> {
+        match handle.end() {
+            Some(end) if end <= self.size => Ok(()),
+            _ => Err(self.bad(handle, "block handle points past the end of the table")),
+        }
+    }
+
+    fn bad(&self, handle: BlockHandle, what: impl fmt::Display) -> Error {
+        self.blame(Error::corruption(what), handle)
+    }
+
+    /// Bytes of the file.
+    fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
+        self.counting(len, || self.file.read_at(offset, len))
+    }
+
+    /// A `read` of so many bytes for a block, counted.
+    fn counting<T>(&self, len: usize, read: impl FnOnce() -> Result<T>) -> Result<T> {
+        perf::count(PerfMetric::BlockReadCount, 1);
+        perf::count(PerfMetric::BlockReadByte, len as u64);
+        let _timer = perf::timer(PerfMetric::BlockReadTime);
+        read()
+    }
+
+    /// The compression type of a block that was read, payload and trailer.
+    fn check(&self, handle: BlockHandle, verify: bool, whole: &[u8]) -> Result<u8> {
+        let len = handle.size as usize;
+        let Some(&[ty, c0, c1, c2, c3]) = whole.get(len..) else {
+            return Err(self.bad(handle, "short read of a block"));
+        };
+        let verify = verify && !planted(Bug::BlockChecksumUnchecked);
+        if verify && self.checksum != ChecksumType::NoChecksum {
+            let _timer = perf::timer(PerfMetric::BlockChecksumTime);
+            let stored = u32::from_le_bytes([c0, c1, c2, c3]);
+            let computed = block_checksum(self.checksum, &whole[..len], ty)
+                .wrapping_add(context(self.base_context, handle.offset));
+            if let Some(events) = &self.events {
+                events.checksum(stored == computed);
+            }
+            if stored != computed {
+                let what = format_args!(
+                    "block checksum mismatch: stored {stored:#010x}, computed {computed:#010x}"
+                );
+                return Err(self.bad(handle, what));
+            }
+        }
+        Ok(ty)
+    }
+
+    /// The block that is stored as `raw`, compressed as `ty`.
+    fn decompress(
+        &self,
+        handle: BlockHandle,
+        ty: u8,
+        raw: &[u8],
+        dictionary: Option<&Dictionary>,
+    ) -> Result<Bytes> {
         let timer = perf::timer(PerfMetric::BlockDecompressTime);
         let events = self.events.as_deref();
         let decompressed = timed(events, BlockStep::Decompress, || {
-            decompress(ty, &raw, dictionary)
+            decompress(ty, raw, dictionary)
         });
         timer.stop();
         match decompressed {
@@ -86,48 +179,43 @@ impl BlockFile {
             Err(e) => Err(self.blame(e, handle)),
         }
     }
+}
 
-    /// Bytes of the file, counted as read for a block.
-    fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
-        perf::count(PerfMetric::BlockReadCount, 1);
-        perf::count(PerfMetric::BlockReadByte, len as u64);
-        let _timer = perf::timer(PerfMetric::BlockReadTime);
-        self.file.read_at(offset, len)
-    }
+/// Longest block, with its trailer, that is read into memory of the thread.
+const SCRATCH: usize = 64 << 10;
 
-    /// The payload as it is stored, and its compression type.
-    pub(crate) fn read_raw(
-        &self,
-        handle: BlockHandle,
-        verify: bool,
-        window: &mut Window,
-    ) -> Result<(Bytes, u8)> {
-        let bad = |what: &str| self.blame(Error::corruption(what), handle);
-        match handle.end() {
-            Some(end) if end <= self.size => {}
-            _ => return Err(bad("block handle points past the end of the table")),
-        }
-        let whole = window.read(self, handle)?;
-        let len = handle.size as usize;
-        let Some(&[ty, c0, c1, c2, c3]) = whole.get(len..) else {
-            return Err(bad("short read of a block"));
-        };
-        let verify = verify && !planted(Bug::BlockChecksumUnchecked);
-        if verify && self.checksum != ChecksumType::NoChecksum {
-            let _timer = perf::timer(PerfMetric::BlockChecksumTime);
-            let stored = u32::from_le_bytes([c0, c1, c2, c3]);
-            let computed = block_checksum(self.checksum, &whole[..len], ty)
-                .wrapping_add(context(self.base_context, handle.offset));
-            if let Some(events) = &self.events {
-                events.checksum(stored == computed);
-            }
-            if stored != computed {
-                return Err(bad(&format!(
-                    "block checksum mismatch: stored {stored:#010x}, computed {computed:#010x}"
-                )));
-            }
-        }
-        Ok((whole.slice(..len), ty))
+/// How much memory is asked for ahead of blocks that will take it, in bytes.
+const AHEAD: usize = 96 << 10;
+
+thread_local! {
+    /// What a block is read into to be decompressed or copied: memory that is at
+    /// hand already, and gone through before. Empty until the thread reads.
+    static READ_INTO: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    /// Bytes of blocks read since memory was asked for ahead.
+    static SINCE: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Has `read` use `len` bytes of at most [`SCRATCH`], whatever they hold.
+fn with_scratch<T>(len: usize, read: impl FnOnce(&mut [u8]) -> T) -> T {
+    // Taken, for a file system may read tables itself.
+    let mut scratch = READ_INTO.take();
+    scratch.resize(SCRATCH, 0);
+    let result = read(&mut scratch[..len]);
+    READ_INTO.set(scratch);
+    result
+}
+
+/// To be called before memory is taken for a block of `len` bytes in the file.
+///
+/// glibc's allocator extends the memory of all threads but the first page by page,
+/// with a system call for each. What it was asked for in one piece and given back
+/// it keeps. Others hardly notice.
+fn ask_ahead(len: usize) {
+    // Compressed blocks will take about twice as much.
+    let since = SINCE.get() + len;
+    SINCE.set(since % (AHEAD / 2));
+    if since >= AHEAD / 2 {
+        drop(black_box(Vec::<u8>::with_capacity(AHEAD)));
     }
 }
 
@@ -210,9 +298,10 @@ impl Window {
     }
 
     /// Block and trailer at `handle`, which lies within the file.
-    fn read(&mut self, file: &BlockFile, handle: BlockHandle) -> Result<Bytes> {
+    /// `None` if no more than these are to be read.
+    fn read(&mut self, file: &BlockFile, handle: BlockHandle) -> Result<Option<Bytes>> {
         if let Some(block) = self.get(handle) {
-            return Ok(block);
+            return Ok(Some(block));
         }
         let len = handle.size as usize + TRAILER_LEN;
         let ahead = if self.fixed > 0 {
@@ -225,7 +314,7 @@ impl Window {
             0
         };
         if ahead <= len {
-            return file.read_at(handle.offset, len);
+            return Ok(None);
         }
         let end = handle.offset + len as u64;
         let (start, end) = if self.backward && self.run > 0 {
@@ -236,7 +325,9 @@ impl Window {
         };
         self.bytes = file.read_at(start, (end - start) as usize)?;
         self.offset = start;
-        self.get(handle)
-            .ok_or_else(|| file.blame(Error::corruption("short read of a block"), handle))
+        match self.get(handle) {
+            Some(block) => Ok(Some(block)),
+            None => Err(file.bad(handle, "short read of a block")),
+        }
     }
 }

@@ -10,7 +10,7 @@
 //! `guide` (searching one faster), `open`, `reader`
 //! (lookups), `metadata` (where index and filter blocks are), `events` (who is told), `ask` (asking
 //! the filter), `iter`, `verify`, `layout` (for tools); and for writing `data_blocks` (compressing
-//! them), `sink` (appending blocks), `warm` (caching them), `index_builder`, `hash_index`, `builder`. `kinds` names the
+//! them), `sink` (appending blocks), `warm` (caching them), `uncache` (the opposite), `index_builder`, `hash_index`, `builder`. `kinds` names the
 //! indexes.
 
 mod ask;
@@ -42,6 +42,7 @@ mod open;
 mod properties;
 mod reader;
 mod sink;
+mod uncache;
 mod verify;
 mod warm;
 

@@ -108,6 +108,9 @@ impl Engine {
             // What the manifest holds is in doubt: keep everything.
             return;
         }
+        for open in self.obsolete.take_open() {
+            open.table.uncache();
+        }
         let mut failed = Vec::new();
         let obsolete = self.obsolete.take();
         let job = if obsolete.is_empty() {

@@ -243,9 +243,12 @@ impl TableCache {
         once(&self.limited_blobs, file.meta.number, read)
     }
 
-    /// Forgets the table or blob file `number`, which is being deleted.
+    /// Forgets the table or blob file `number`, which is being deleted, and what
+    /// the block cache has of it.
     pub fn evict(&self, number: u64) {
-        self.limited.remove(&number);
+        if let Some((_, open)) = self.limited.remove(&number) {
+            open.table.uncache();
+        }
         self.limited_blobs.remove(&number);
     }
 

@@ -76,6 +76,15 @@ pub(super) struct CountedFile {
 }
 
 impl CountedFile {
+    /// A `read` of so many bytes, counted if it succeeds.
+    fn counting<T>(&self, bytes: usize, read: impl FnOnce() -> Result<T>) -> Result<T> {
+        let timed = self.counted.statistics.wants(Histogram::SstReadMicros);
+        let start = timed.then(Instant::now);
+        let read = read()?;
+        self.count(bytes, start);
+        Ok(read)
+    }
+
     fn count(&self, bytes: usize, start: Option<Instant>) {
         let Counted {
             statistics,
@@ -102,11 +111,10 @@ impl CountedFile {
 
 impl RandomAccessFile for CountedFile {
     fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
-        let timed = self.counted.statistics.wants(Histogram::SstReadMicros);
-        let start = timed.then(Instant::now);
-        let read = self.file.read_at(offset, len)?;
-        self.count(read.len(), start);
-        Ok(read)
+        self.counting(len, || self.file.read_at(offset, len))
+    }
+    fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+        self.counting(buf.len(), || self.file.read_into(offset, buf))
     }
     fn len(&self) -> Result<u64> {
         self.file.len()

@@ -49,10 +49,10 @@ pub(crate) struct TableFile {
     /// The open table when tables are kept open without limit.
     pub open: OnceLock<Arc<OpenTable>>,
     /// Says when the file can be deleted.
-    _hold: FileHold,
+    hold: FileHold,
 }
 
-/// Numbers of table and blob files that no version names any more.
+/// Table and blob files that no version names any more.
 #[derive(Debug, Default)]
 pub(crate) struct ObsoleteFiles {
     state: system::Mutex<ObsoleteState>,
@@ -66,9 +66,16 @@ struct ObsoleteState {
     numbers: Vec<u64>,
     /// Blob files that nobody holds any more.
     blobs: Vec<u64>,
+    /// Open tables that nobody reads any more.
+    tables: Vec<Arc<OpenTable>>,
 }
 
 impl ObsoleteFiles {
+    /// Takes the open tables collected so far. Their files need not be among the
+    /// tables to delete yet.
+    pub fn take_open(&self) -> Vec<Arc<OpenTable>> {
+        std::mem::take(&mut self.state.lock().tables)
+    }
     /// Takes the numbers of tables collected so far.
     pub fn take(&self) -> Vec<u64> {
         std::mem::take(&mut self.state.lock().numbers)
@@ -139,6 +146,18 @@ impl Drop for FileHold {
     }
 }
 
+/// Who drops a version may be in a hurry; who deletes files sees to the table.
+impl Drop for TableFile {
+    fn drop(&mut self) {
+        // A secondary may have passed it on.
+        if let Some(open) = self.open.take()
+            && Arc::strong_count(&open) == 1
+        {
+            self.hold.obsolete.state.lock().tables.push(open);
+        }
+    }
+}
+
 impl TableFile {
     /// A file that versions are about to name, on `level`.
     pub fn new(meta: FileMetaData, level: usize, obsolete: Arc<ObsoleteFiles>) -> Arc<Self> {
@@ -150,7 +169,7 @@ impl TableFile {
             job_output: AtomicUsize::new(0),
             level: AtomicUsize::new(0),
             open: OnceLock::new(),
-            _hold: hold,
+            hold,
         })
     }
     /// The level it was put into last.

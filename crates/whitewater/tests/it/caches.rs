@@ -248,6 +248,53 @@ fn pinned_blocks_stay_and_are_charged() {
 }
 
 #[test]
+fn blocks_of_deleted_tables_leave_the_cache() {
+    let layouts: [(&str, fn(&mut BlockBasedOptions)); 4] = [
+        ("metadata held by tables", |_| {}),
+        ("partitions held by tables", |t| {
+            t.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
+            t.set_partition_filters(true);
+        }),
+        ("metadata in the cache", |t| {
+            t.set_cache_index_and_filter_blocks(true);
+        }),
+        ("partitions in the cache", |t| {
+            t.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
+            t.set_partition_filters(true);
+            t.set_cache_index_and_filter_blocks(true);
+        }),
+    ];
+    for (what, layout) in layouts {
+        for max_open_files in [-1, 10] {
+            let cache = Cache::new_lru_cache(4 << 20);
+            let mut table = BlockBasedOptions::default();
+            table.set_block_cache(&cache);
+            table.set_block_size(512);
+            table.set_metadata_block_size(256);
+            table.set_bloom_filter(10.0, false);
+            layout(&mut table);
+            let (db, _) = counted(&table);
+            let limit = max_open_files.to_string();
+            db.set_db_options(&[("max_open_files", &limit)])
+                .expect(what);
+            check(&db, what);
+            assert!(cache.get_usage() > 50_000, "{what}: {}", cache.get_usage());
+            let snapshot = db.snapshot();
+            db.compact_range(None::<&[u8]>, None::<&[u8]>);
+            drop(snapshot);
+            check(&db, what);
+            for i in 0..600 {
+                db.delete(key(i)).expect(what);
+            }
+            db.flush().expect(what);
+            db.compact_range(None::<&[u8]>, None::<&[u8]>);
+            db.wait_for_compact(&Default::default()).expect(what);
+            assert_eq!(cache.get_usage(), 0, "{what}, {limit} files");
+        }
+    }
+}
+
+#[test]
 fn blocks_cannot_go_to_a_cache_that_is_not_there() {
     let mut table = BlockBasedOptions::default();
     table.set_cache_index_and_filter_blocks(true);

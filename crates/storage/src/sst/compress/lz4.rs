@@ -4,7 +4,7 @@
 //! passes on, is not in it, and a negative level is the same as any other.
 
 use super::dictionary::Dictionary;
-use super::size::{expect_len, zeroed};
+use super::size::{check_len, expect_len, zeroed};
 use super::{Encode, Reason};
 use crate::error::{Error, Result};
 use bytes::Bytes;
@@ -38,14 +38,23 @@ impl Encode for Encoder {
     }
 }
 
+/// Up to here a block is decompressed into memory that is not zeroed first,
+/// and that is not asked for in a way that may fail.
+const USUAL: usize = 1 << 20;
+
 pub(super) fn decode(src: &[u8], len: usize, dictionary: Option<&Dictionary>) -> Result<Vec<u8>> {
+    let bad = |e| Error::corruption(format_args!("bad LZ4 block: {e}"));
     // Every byte of a match length stands for 255 bytes at most.
-    let mut out = zeroed(len, src.len().saturating_mul(255))?;
-    let n = match dictionary {
-        None => lz4::decompress_into(src, &mut out),
-        Some(d) => lz4::decompress_into_with_dict(src, &mut out, d.raw()),
+    let reachable = src.len().saturating_mul(255);
+    let dictionary = dictionary.map_or(&[][..], |d| d.raw());
+    if len <= USUAL {
+        check_len(len, reachable)?;
+        let out = lz4::decompress_with_dict(src, len, dictionary).map_err(bad)?;
+        expect_len(out.len(), len)?;
+        return Ok(out);
     }
-    .map_err(|e| Error::corruption(format_args!("bad LZ4 block: {e}")))?;
+    let mut out = zeroed(len, reachable)?;
+    let n = lz4::decompress_into_with_dict(src, &mut out, dictionary).map_err(bad)?;
     expect_len(n, len)?;
     Ok(out)
 }
