@@ -97,9 +97,12 @@ impl Engine {
         }
     }
 
-    /// Deletes tables and blob files that no version names any more. Failures are
-    /// logged and tried again later.
+    /// Deletes tables and blob files that no version names any more, and takes the
+    /// tables' blocks out of the cache. Failures are logged and tried again later.
     pub(crate) fn purge_obsolete_files(&self) {
+        for open in self.obsolete.take_open() {
+            open.table.uncache();
+        }
         let disabled = self.deletions.disabled();
         if *disabled > 0 {
             return;
@@ -107,9 +110,6 @@ impl Engine {
         if self.state.lock().failure.stop().is_some() {
             // What the manifest holds is in doubt: keep everything.
             return;
-        }
-        for open in self.obsolete.take_open() {
-            open.table.uncache();
         }
         let mut failed = Vec::new();
         let obsolete = self.obsolete.take();

@@ -49,7 +49,8 @@ impl BlockCacheChoice {
 /// apart from others and remembers some of those it has evicted. (RocksDB has
 /// two, a least-recently-used one and a clock.) Unless its capacity is [a strict
 /// limit](LruCacheOptions::set_strict_capacity_limit), it never refuses a block that
-/// a read needs: blocks in use beside it stay alive when they are evicted.
+/// a read needs: blocks in use beside it stay alive when they are evicted. The
+/// blocks of a table leave it when a database deletes the table's file.
 ///
 /// A part of it is for blocks of [high
 /// priority](crate::BlockBasedOptions::set_cache_index_and_filter_blocks_with_high_priority);
