@@ -249,7 +249,8 @@ fn pinned_blocks_stay_and_are_charged() {
 
 #[test]
 fn blocks_of_deleted_tables_leave_the_cache() {
-    let layouts: [(&str, fn(&mut BlockBasedOptions)); 4] = [
+    type Layout = fn(&mut BlockBasedOptions);
+    let layouts: [(&str, Layout); 4] = [
         ("metadata held by tables", |_| {}),
         ("partitions held by tables", |t| {
             t.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
