@@ -7,15 +7,14 @@ use super::compress::{Dictionary, decompress};
 use super::events::{BlockStep, TableEvents, timed};
 use super::footer::Footer;
 use super::handle::{BlockHandle, TRAILER_LEN};
+use super::scratch;
 use crate::checksum::{ChecksumType, block_checksum, context};
 use crate::error::{Error, Result};
 use crate::fs::RandomAccessFile;
 use crate::perf::{self, PerfMetric};
 use crate::planted::{Bug, planted};
 use bytes::Bytes;
-use std::cell::Cell;
 use std::fmt;
-use std::hint::black_box;
 use std::sync::Arc;
 
 /// The file of a table and what is needed to read its blocks.
@@ -66,11 +65,11 @@ impl BlockFile {
     ) -> Result<Bytes> {
         self.check_bounds(handle)?;
         let len = handle.size as usize;
-        ask_ahead(len);
+        scratch::ask_ahead(len);
         let whole = match window.read(self, handle)? {
             Some(whole) => whole,
-            None if len + TRAILER_LEN <= SCRATCH => {
-                return with_scratch(len + TRAILER_LEN, |whole| {
+            None if len + TRAILER_LEN <= scratch::MOST => {
+                return scratch::with(len + TRAILER_LEN, |whole| {
                     self.counting(whole.len(), || self.file.read_into(handle.offset, whole))?;
                     match self.check(handle, verify, whole)? {
                         0 => Ok(Bytes::copy_from_slice(&whole[..len])),
@@ -178,44 +177,6 @@ impl BlockFile {
             }
             Err(e) => Err(self.blame(e, handle)),
         }
-    }
-}
-
-/// Longest block, with its trailer, that is read into memory of the thread.
-const SCRATCH: usize = 64 << 10;
-
-/// How much memory is asked for ahead of blocks that will take it, in bytes.
-const AHEAD: usize = 96 << 10;
-
-thread_local! {
-    /// What a block is read into to be decompressed or copied: memory that is at
-    /// hand already, and gone through before. Empty until the thread reads.
-    static READ_INTO: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-    /// Bytes of blocks read since memory was asked for ahead.
-    static SINCE: Cell<usize> = const { Cell::new(0) };
-}
-
-/// Has `read` use `len` bytes of at most [`SCRATCH`], whatever they hold.
-fn with_scratch<T>(len: usize, read: impl FnOnce(&mut [u8]) -> T) -> T {
-    // Taken, for a file system may read tables itself.
-    let mut scratch = READ_INTO.take();
-    scratch.resize(SCRATCH, 0);
-    let result = read(&mut scratch[..len]);
-    READ_INTO.set(scratch);
-    result
-}
-
-/// To be called before memory is taken for a block of `len` bytes in the file.
-///
-/// glibc's allocator extends the memory of all threads but the first page by page,
-/// with a system call for each. What it was asked for in one piece and given back
-/// it keeps. Others hardly notice.
-fn ask_ahead(len: usize) {
-    // Compressed blocks will take about twice as much.
-    let since = SINCE.get() + len;
-    SINCE.set(since % (AHEAD / 2));
-    if since >= AHEAD / 2 {
-        drop(black_box(Vec::<u8>::with_capacity(AHEAD)));
     }
 }
 

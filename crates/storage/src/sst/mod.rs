@@ -4,7 +4,7 @@
 //! `docs/format/sst.md`.
 //!
 //! Folder contents, from the bytes up: `handle` (where a block stands),
-//! `footer`, `compress`, `limits` and `fetch` (reading a block: checksum, read-ahead),
+//! `footer`, `compress`, `limits`, `scratch` and `fetch` (reading a block: checksum, read-ahead),
 //! `block` and `block_builder` (entries and restart points), `properties`,
 //! `hash64` and `filter`, `index` (walking index blocks) and
 //! `guide` (searching one faster), `open`, `reader`
@@ -41,6 +41,7 @@ mod metadata;
 mod open;
 mod properties;
 mod reader;
+mod scratch;
 mod sink;
 mod uncache;
 mod verify;
