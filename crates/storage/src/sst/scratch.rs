@@ -37,7 +37,7 @@ pub(super) fn with<T>(len: usize, read: impl FnOnce(&mut [u8]) -> T) -> T {
 /// it keeps. Others hardly notice.
 pub(super) fn ask_ahead(len: usize) {
     // Compressed blocks will take about twice as much.
-    let since = SINCE.get() + len;
+    let since = SINCE.get().saturating_add(len);
     SINCE.set(since % (AHEAD / 2));
     if since >= AHEAD / 2 {
         drop(black_box(Vec::<u8>::with_capacity(AHEAD)));
