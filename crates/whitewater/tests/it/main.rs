@@ -2,6 +2,7 @@
 
 mod api;
 mod atomic_flush;
+mod batches;
 mod beside;
 mod blobs;
 mod budget;
