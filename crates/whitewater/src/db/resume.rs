@@ -103,9 +103,10 @@ impl Engine {
             }
         }
         // A flush that has ended may be about to do so: what it made obsolete goes
-        // to the archive, where the rest is going to be deleted.
-        let flushed = self.lock_state().oldest_wal();
-        self.purge_logs_between_switches(flushed);
+        // to the archive, where the rest is going to be deleted. Memtables may
+        // need less than the manifest names, as those of a dropped family do.
+        let recorded = self.versions.min_log_number_to_keep();
+        self.purge_logs_between_switches(recorded);
         let end = self.stand_in();
         self.await_nobody()?; // upholds F4
         self.check_published()?;

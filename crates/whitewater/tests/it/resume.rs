@@ -766,3 +766,42 @@ fn tracked_logs_that_a_resumption_replaced_are_not_missed() {
         assert_eq!(batches(&db), expected);
     }
 }
+
+/// A dropped family was the only one to need the oldest logs, which the
+/// manifest does not know yet: a resumption that gets no further leaves them.
+#[test]
+fn a_resumption_that_fails_keeps_the_logs_that_the_manifest_names() {
+    for protocol in PROTOCOLS {
+        for archive in [0, 1_000] {
+            let memory = MemFs::new();
+            let fs = Arc::new(FaultFs::new(Arc::new(memory.clone())));
+            let mut options = options(fs.clone(), protocol);
+            options.set_wal_ttl_seconds(archive);
+            let db = open(&options);
+            let two = db.cf_handle("two").unwrap();
+            db.put_cf(&db.cf_handle("one").unwrap(), "old", "1").unwrap();
+            for n in 0..2 {
+                db.put_cf(&two, [n], "1").unwrap();
+                db.flush_cf(&two).unwrap();
+            }
+            let mut synced = WriteOptions::default();
+            synced.set_sync(true);
+            db.put_cf_opt(&two, "synced", "1", &synced).unwrap();
+            db.drop_cf("one").unwrap();
+            fs.add_rule(rule(FaultOp::Append, ".log", 1, Fault::Eio, true));
+            db.put_cf(&two, "failed", "1").unwrap_err();
+            fs.clear_rules();
+            fs.add_rule(rule(FaultOp::Create, ".log", 1, Fault::Enospc, true));
+            db.resume().unwrap_err();
+            for mode in MODES {
+                let mut killed = options.clone();
+                killed.set_fs(Arc::new(memory.after_kill()));
+                killed.set_wal_recovery_mode(mode);
+                let db = open_all(&killed, Path::new(DIR)).unwrap();
+                let two = db.cf_handle("two").unwrap();
+                let found = db.get_cf(&two, "synced").unwrap();
+                assert!(found.is_some(), "{protocol} {archive} {mode:?}");
+            }
+        }
+    }
+}
