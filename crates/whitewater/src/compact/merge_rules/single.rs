@@ -13,7 +13,9 @@ impl CompactionIter<'_> {
         loop {
             self.consume();
             match self.same_stripe(stripe)? {
-                None => {
+                // An operand under it is undefined by contract; it is hidden, and
+                // what waits for the tombstone can only be below.
+                None | Some((ValueType::Merge | ValueType::DeletionWithTimestamp, false)) => {
                     if self.rules.nothing_below(self.current_key()) {
                         self.forget_tombstone(key, stripe);
                     } else {
@@ -31,11 +33,6 @@ impl CompactionIter<'_> {
                 Some((ValueType::Deletion, _)) => {
                     self.drops.obsolete += 1;
                     return Ok(());
-                }
-                // Undefined by contract; the tombstone still hides the operand.
-                Some((ValueType::Merge | ValueType::DeletionWithTimestamp, _)) => {
-                    self.give(key, Vec::new());
-                    break;
                 }
                 Some(_) => {
                     self.drops.obsolete += 1;

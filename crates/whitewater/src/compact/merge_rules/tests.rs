@@ -218,6 +218,18 @@ fn single_deletions_cancel_one_put() {
     check(&middle(&[]), "a9! a5=y", "a-b@7", "a9!");
 }
 
+/// Undefined by contract, but no reason to give anything behind a number that
+/// became 0.
+#[test]
+fn single_deletions_of_operands_end_at_the_bottom() {
+    check(&bottom(&[]), "a9! a5+y", "", "");
+    check(&bottom(&[]), "a9=x a8! a5+y", "", "a0=x");
+    check(&bottom(&[]), "a9+x a8! a5+y", "", "a0=x");
+    check(&bottom(&[6]), "a9! a5+y", "", "a9! a0=y");
+    check(&bottom(&[4]), "a9=x a8! a5+y a3=z", "", "a9=x a8! a0=z");
+    check(&middle(&[]), "a9=x a8! a5+y", "", "a9=x a8!");
+}
+
 /// Removes `x`, changes `c` to `C`, panics at `p`; keeps everything else.
 struct Letters;
 
