@@ -14,6 +14,7 @@ use super::subcompaction;
 use crate::db::internal_stats::{JobStats, micros};
 use crate::jobs::rate_limiter::Priority;
 use crate::options::CfOptions;
+use crate::options::compaction::CompactionStyle;
 use crate::options::compression::Compression;
 use crate::read::blob::BorrowedBlobs;
 use crate::read::level::add_iterators;
@@ -122,7 +123,13 @@ fn rewrite(
 ) -> Result<Written> {
     let version = &compaction.version;
     let source = input_version(compaction);
-    let known_times = inputs(compaction).map(|(_, f)| f.meta.oldest_ancester_time);
+    let times = inputs(compaction).map(|(_, f)| f.meta.oldest_ancester_time);
+    let known_times = times.filter(|&t| t > 0);
+    let taken_for = match ctx.options.compaction_style {
+        // Goes as a whole when it is too old: so old as the youngest in it.
+        CompactionStyle::Fifo => known_times.max(),
+        _ => known_times.min(),
+    };
     let epochs = inputs(compaction).map(|(_, f)| f.meta.epoch_number);
     let below = version.levels.get(compaction.output_level + 1);
     let spec = OutputSpec {
@@ -136,7 +143,7 @@ fn rewrite(
         },
         max_file_size: ctx.options.target_file_size(compaction.output_level),
         epoch_number: epochs.min().unwrap_or(1),
-        oldest_ancester_time: known_times.filter(|&t| t > 0).min().unwrap_or(0),
+        oldest_ancester_time: taken_for.unwrap_or(0),
         inline_below: inline_below(version, ctx.options),
         grandparents: match compaction.output_level {
             0 => &[],

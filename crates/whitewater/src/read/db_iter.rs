@@ -245,11 +245,13 @@ impl DbIter {
         if self.past_upper(target) {
             return;
         }
-        self.limit_to_prefix_of(target);
         let from = match &self.lower_bound {
             Some(lower) if self.comparator.compare_bounds(target, lower).is_lt() => lower,
             _ => target,
         };
+        if self.prefix.sent_to(target, from) {
+            self.source.keep_to_prefix(true);
+        }
         let upto = upto(&self.versions);
         set_target(&mut self.target, from, upto, self.sequence, SEEK_TYPE);
         self.move_source(|source, target| source.seek(target));
@@ -272,8 +274,12 @@ impl DbIter {
 
     fn go_to_or_before(&mut self, target: &[u8]) {
         self.restart();
-        self.limit_to_prefix_of(target);
-        if self.past_upper(target) {
+        let past_upper = self.past_upper(target);
+        let from = self.upper_bound.as_deref().filter(|_| past_upper);
+        if self.prefix.sent_to(target, from.unwrap_or(target)) {
+            self.source.keep_to_prefix(true);
+        }
+        if past_upper {
             return self.find_last();
         }
         let lower = self.lower_bound.as_deref();
@@ -401,14 +407,6 @@ impl DbIter {
         if self.prefix.possible() {
             self.prefix.clear();
             self.source.keep_to_prefix(false);
-        }
-    }
-
-    /// Keeps to the prefix of the key the iterator is sent to, if the mode
-    /// says so.
-    fn limit_to_prefix_of(&mut self, target: &[u8]) {
-        if self.prefix.sent_to(target) {
-            self.source.keep_to_prefix(true);
         }
     }
 

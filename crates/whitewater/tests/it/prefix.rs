@@ -118,6 +118,23 @@ fn bounds_and_prefixes_go_together() {
     }
 }
 
+/// Sent outside the bounds, an iterator looks from the bound on: there is its
+/// prefix, unless that of the key it was sent to is asked for.
+#[test]
+fn a_bound_gives_the_prefix_where_the_target_is_outside() {
+    for memtable in MEMTABLES {
+        let db = filled(memtable);
+        let mut options = ReadOptions::default();
+        options.set_iterate_lower_bound("bb2");
+        options.set_iterate_upper_bound("bb5");
+        let it = &mut db.raw_iterator_opt(options);
+        it.seek("aa1");
+        assert_eq!(forward(it), "bb2 bb3", "{memtable}");
+        it.seek_for_prev("cc1");
+        assert_eq!(backward(it), "bb3 bb2", "{memtable}");
+    }
+}
+
 #[test]
 fn prefix_iterators_show_one_prefix() {
     for memtable in MEMTABLES {

@@ -11,7 +11,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use whitewater::fs::mem::MemFs;
 use whitewater::{
     BottommostLevelCompaction, CompactOptions, CompactionPri, DBCompactionStyle, ErrorKind,
-    FifoCompactOptions, IteratorMode, Options, ReadOptions, UniversalCompactOptions,
+    FifoCompactOptions, IteratorMode, Options, ReadOptions, SstFileWriter, UniversalCompactOptions,
     UniversalCompactionStopStyle, WaitForCompactOptions, WriteBatch,
 };
 
@@ -261,6 +261,53 @@ fn fifo_deletes_the_oldest_tables() {
     put_and_flush(&db, 46);
     compact(&db);
     assert_eq!((held(&db), levels(&db)[0]), (vec![45, 46], 2));
+}
+
+/// What was brought in last goes last.
+#[test]
+fn fifo_keeps_what_was_ingested_last() {
+    let fs = MemFs::new();
+    let (db, _) = clocked(&fs, |o| {
+        o.set_compaction_style(DBCompactionStyle::Fifo);
+        let mut fifo = FifoCompactOptions::default();
+        fifo.set_max_table_files_size(4_000);
+        o.set_fifo_compaction_options(&fifo);
+    });
+    (0..3).for_each(|n| put_and_flush(&db, n));
+    let options = tiny_on(fs.clone());
+    let mut table = SstFileWriter::create(&options);
+    table.open("/outside.sst").unwrap();
+    table.put(key(9), [b'v'; 1_000]).unwrap();
+    table.finish().unwrap();
+    db.ingest_external_file(vec!["/outside.sst"]).unwrap();
+    wait(&db);
+    let held = |n| db.get(key(n)).unwrap().is_some();
+    assert_eq!([0, 2, 9].map(held), [false, true, true]);
+    assert_eq!(levels(&db)[1..], [0; 6]);
+}
+
+/// Tables that are merged to have fewer are as old as the youngest of them.
+#[test]
+fn fifo_waits_for_the_youngest_of_what_it_merged() {
+    let fs = MemFs::new();
+    let (db, now) = clocked(&fs, |o| {
+        o.set_compaction_style(DBCompactionStyle::Fifo);
+        o.set_level_zero_file_num_compaction_trigger(2);
+        let text = "compaction_options_fifo={allow_compaction=true}";
+        *o = o.get_options_from_string(text).unwrap();
+        o.set_ttl(100);
+    });
+    put_and_flush(&db, 1);
+    now.fetch_add(95, Ordering::Relaxed);
+    put_and_flush(&db, 2);
+    wait(&db);
+    assert_eq!(levels(&db)[0], 1, "merged");
+    let held = |n| db.get(key(n)).unwrap().is_some();
+    for (seconds, stays) in [(100, true), (1, false)] {
+        now.fetch_add(seconds, Ordering::Relaxed);
+        wait(&db);
+        assert_eq!([1, 2].map(held), [stays; 2], "{seconds} s");
+    }
 }
 
 #[test]

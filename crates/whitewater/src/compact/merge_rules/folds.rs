@@ -1,6 +1,7 @@
 //! Merges: a run of operands becomes a value, or one operand.
 
 use super::{CompactionIter, is_value};
+use crate::db::writes::check_lengths;
 use crate::read::merge::{self, MergeOperator};
 use crate::read::payload::{Payload, payload};
 use crate::stats::counted_merge;
@@ -65,8 +66,10 @@ impl CompactionIter<'_> {
             Base::Nothing => Some((ValueType::Value, full(None)?)),
             Base::Unknown => None,
         };
+        let merged = merged.filter(|(_, value)| self.fits(value));
         let Some((ty, value)) = merged else {
             let merged = merge::partial_merge(operator, self.current_key(), &operands)?;
+            let merged = merged.filter(|value| self.fits(value));
             return self.give_operands(run, merged);
         };
         let seq = if self.can_zero(stripe) { 0 } else { newest };
@@ -74,6 +77,12 @@ impl CompactionIter<'_> {
         self.give(key, value);
         self.settled = Some(stripe);
         Ok(())
+    }
+
+    /// Whether a table takes `value` for the key at hand. What does not fit
+    /// stays unmerged, as a reader may still merge it.
+    fn fits(&self, value: &[u8]) -> bool {
+        check_lengths(self.current_key(), value).is_ok()
     }
 
     /// What `full` makes of the source's value, of type `ty`. With an entity it

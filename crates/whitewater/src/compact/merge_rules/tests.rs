@@ -1,6 +1,7 @@
 use super::*;
 use crate::compact::filter::{CompactionFilterContext, EntryFilter, FilterSource};
 use crate::compact::source::Part;
+use crate::db::writes::MAX_ENTRY;
 use crate::read::blob::Blobs;
 use crate::read::merge::MergeOperator;
 use crate::read::rangedel::FragmentedTombstones;
@@ -72,6 +73,8 @@ struct Case<'a> {
     /// Keys that have older entries below.
     below: BTreeSet<Vec<u8>>,
     no_operator: bool,
+    /// Merges give more than a table takes.
+    too_large: bool,
     /// What a filter says of a value.
     filter: Option<&'a dyn FilterSource>,
 }
@@ -105,7 +108,11 @@ fn run(
         comparator: &comparator,
         snapshots: case.snapshots,
         tombstones: &fragments,
-        merge_operator: (!case.no_operator).then_some(&Append),
+        merge_operator: match case {
+            _ if case.no_operator => None,
+            _ if case.too_large => Some(&TooLarge),
+            _ => Some(&Append),
+        },
         blobs: None,
         inline_below: 0,
         bottommost: case.bottommost,
@@ -130,6 +137,37 @@ fn run(
     }
     assert_eq!(it.consumed(), entries.len() as u64);
     Ok((out, kept))
+}
+
+/// Merges to zeros that nobody touches: they cost no memory.
+struct TooLarge;
+
+impl MergeOperator for TooLarge {
+    fn name(&self) -> &str {
+        "too large"
+    }
+    fn full_merge(&self, _: &[u8], _: Option<&[u8]>, _: &[&[u8]]) -> Option<Vec<u8>> {
+        Some(vec![0; MAX_ENTRY])
+    }
+    fn partial_merge(&self, _: &[u8], _: &[&[u8]]) -> Option<Vec<u8>> {
+        Some(vec![0; MAX_ENTRY])
+    }
+}
+
+#[test]
+fn what_no_table_takes_stays_unmerged() {
+    let too_large = |case| Case {
+        too_large: true,
+        ..case
+    };
+    for input in ["a9+x a8+y a5=z", "a9+x a8+y", "a9+x a8=y b7+z"] {
+        check(&too_large(middle(&[])), input, "", input);
+    }
+    check(&too_large(bottom(&[])), "a9+x a8+y a5=z", "", "a9+x a8+y a0=z");
+    check(&too_large(bottom(&[])), "a9+x a8- a5=z", "", "a9+x");
+    check(&too_large(middle(&[])), "a9+x a8- a5=z", "", "a9+x a8-");
+    check(&too_large(bottom(&[])), "a9+x a8! a5=z", "", "a9+x");
+    check(&too_large(middle(&[])), "a9+x a5=z", "a-b@7", "a9+x");
 }
 
 fn check(case: &Case<'_>, input: &str, tombstones: &str, expected: &str) {

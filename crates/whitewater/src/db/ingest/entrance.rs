@@ -13,6 +13,7 @@ use crate::jobs;
 use crate::listener::ExternalFileIngestionInfo;
 use crate::listener::queue::Happened;
 use crate::memtable::Memtable;
+use crate::options::compaction::CompactionStyle;
 use crate::options::file_checksum;
 use crate::version::range::KeyRange;
 use crate::write::CommitEnv;
@@ -220,7 +221,11 @@ impl Entrance<'_> {
             };
             return Ok(vec![last; ranges.len()]);
         }
-        let levels = cf.levels.base_level..cf.options().compacted_levels(num_levels);
+        let levels = match cf.options().compaction_style {
+            // Which deletes by the order of level 0.
+            CompactionStyle::Fifo => 0..1,
+            _ => cf.levels.base_level..cf.options().compacted_levels(num_levels),
+        };
         Ok(place(&cf.version, comparator, levels, ranges))
     }
 

@@ -51,12 +51,18 @@ impl PrefixLimit {
         self.set = false;
     }
 
-    /// The iterator is sent to `target`. Returns whether it now keeps to that
-    /// key's prefix.
-    pub(super) fn sent_to(&mut self, target: &[u8]) -> bool {
+    /// The iterator is sent to `target`, and looks from `from` on, which is a
+    /// bound where the target is outside. Returns whether it now keeps to the
+    /// prefix of one: of the target where that was asked for, and otherwise of
+    /// where it looks.
+    pub(super) fn sent_to(&mut self, target: &[u8], from: &[u8]) -> bool {
         self.set = false;
+        let key = match self.mode {
+            PrefixMode::AfterSeek => from,
+            _ => target,
+        };
         if self.possible()
-            && let Some(prefix) = self.extractor.as_ref().and_then(|e| e.prefix(target))
+            && let Some(prefix) = self.extractor.as_ref().and_then(|e| e.prefix(key))
         {
             self.prefix.clear();
             self.prefix.extend_from_slice(prefix);
@@ -68,7 +74,7 @@ impl PrefixLimit {
     /// The iterator was sent to an end and found `key` there.
     pub(super) fn found_at_end(&mut self, key: &[u8]) {
         if self.mode == PrefixMode::Always {
-            self.sent_to(key);
+            self.sent_to(key, key);
         }
     }
 
