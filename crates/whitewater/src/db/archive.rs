@@ -9,9 +9,11 @@
 //!
 //! Invariant A1: an archived log holds only what is part of the database.
 //! Records that recovery dropped are cut off before, for their numbers are used
-//! again.
+//! again. Logs that a resumption replaced, which hold what failed, do not come
+//! here.
 
 use super::Engine;
+use crate::write::log::Link;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read;
@@ -20,8 +22,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 use whitewater_concurrent::system;
+use whitewater_storage::batch;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, SequentialFile};
+use whitewater_storage::wal::{LogReader, ReadOutcome};
 use whitewater_storage::{Error, Result};
 
 /// The archive is looked at this often at most. Seconds.
@@ -100,8 +104,35 @@ pub(super) fn archive_part(fs: &dyn Fs, wal_dir: &Path, number: u64, len: u64) -
         }
         copy.sync()?;
         fs.rename(&temp, &filename::wal(&archive, number))?;
+        // Before the only other one goes.
+        fs.sync_dir(&archive)?;
     }
     fs.remove(&from)
+}
+
+/// The largest number of a log in `wal_dir` that a later one, in the archive
+/// perhaps, names as replaced ([`Link`]); 0 if there is none. What failed in it,
+/// and in those before it, is nowhere in the database.
+pub(super) fn replaced_up_to(fs: &dyn Fs, wal_dir: &Path) -> Result<u64> {
+    let live = logs_in(fs, wal_dir)?;
+    let Some(&first) = live.first() else {
+        return Ok(0);
+    };
+    let mut archived = logs_in(fs, &filename::archive(wal_dir))?;
+    archived.retain(|number| *number > first);
+    let mut replaced = 0;
+    for (dir, logs) in [(wal_dir, live), (&filename::archive(wal_dir), archived)] {
+        for number in logs {
+            let file = fs.open_sequential(&filename::wal(dir, number))?;
+            let mut record = Vec::new();
+            let read = LogReader::new(file, number).read_record(&mut record)?;
+            if matches!(read, ReadOutcome::Record) && batch::check_logged(&record).is_ok() {
+                let link = Link::decode(&record).filter(|link| link.size == 0);
+                replaced = replaced.max(link.map_or(0, |link| link.log_number));
+            }
+        }
+    }
+    Ok(replaced)
 }
 
 struct Reading(Box<dyn SequentialFile>);
@@ -269,5 +300,23 @@ mod tests {
         assert_eq!(fs.file_size(&filename::wal(&archive, 1)).unwrap(), 9_000);
         destroy(&fs, dir).unwrap();
         assert!(!fs.exists(&archive).unwrap());
+    }
+
+    #[test]
+    fn a_part_is_durable_before_the_log_goes() {
+        let (fs, dir) = (MemFs::new(), Path::new("/db"));
+        let archive = filename::archive(dir);
+        fs.create_dir_all(&archive).unwrap();
+        let mut file = fs.create(&filename::wal(dir, 1)).unwrap();
+        file.append(&[7; 100]).unwrap();
+        file.sync().unwrap();
+        for dir in ["/", "/db", "/db/archive"] {
+            fs.sync_dir(Path::new(dir)).unwrap();
+        }
+        archive_part(&fs, dir, 1, 90).unwrap();
+        fs.sync_dir(dir).unwrap();
+        let cut = fs.crash_clone(0.0, 1);
+        assert_eq!(logs_in(&cut, &archive).unwrap(), [1]);
+        assert_eq!(cut.file_size(&filename::wal(&archive, 1)).unwrap(), 90);
     }
 }

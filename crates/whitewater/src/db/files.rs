@@ -1,7 +1,7 @@
 //! Deleting files: those that nothing needs any more, and tables on request.
 
 use super::Engine;
-use super::archive::{archive_log, archive_part};
+use super::archive::{archive_log, archive_part, replaced_up_to};
 use super::cf::ColumnFamilyData;
 use super::failure::Source;
 use super::info_log::event::Event;
@@ -326,6 +326,11 @@ pub(crate) fn remove_leftovers(
     needed: &Needed<'_>,
 ) -> Vec<String> {
     let mut removed = Vec::new();
+    // Kept if that cannot be told.
+    let replaced = match needed.archive {
+        true => replaced_up_to(fs, wal_dir).ok(),
+        false => Some(u64::MAX),
+    };
     for (place, wals) in [(dir, wal_dir == dir), (wal_dir, true)] {
         for name in fs.list(place).unwrap_or_default() {
             let (obsolete, log) = match filename::parse(&name) {
@@ -340,12 +345,15 @@ pub(crate) fn remove_leftovers(
             if !obsolete {
                 continue;
             }
-            let done = match log.filter(|_| needed.archive) {
-                Some(number) => match needed.cut.get(&number) {
-                    None => archive_log(fs, wal_dir, number),
-                    Some(&len) => archive_part(fs, wal_dir, number, len),
-                },
-                None => fs.remove(&place.join(&name)),
+            let done = match log.map(|number| (number, replaced)) {
+                Some((_, None)) => continue,
+                Some((number, Some(replaced))) if number > replaced => {
+                    match needed.cut.get(&number) {
+                        None => archive_log(fs, wal_dir, number),
+                        Some(&len) => archive_part(fs, wal_dir, number, len),
+                    }
+                }
+                _ => fs.remove(&place.join(&name)),
             };
             if done.is_ok() {
                 removed.push(name);

@@ -12,6 +12,7 @@ use crate::perf::{Step, StepTimer};
 use crate::stats::{Histogram, Ticker};
 use crate::write::generation::{Generation, Place};
 use crate::write::group::{self, Grouped, Leader};
+use crate::write::log::Link;
 use crate::write::points::Point;
 use crate::write::unordered::{self, Unordered};
 use crate::write::{CommitEnv, CommitProtocol, WriteRequest, ordered};
@@ -116,7 +117,7 @@ impl Engine {
             return Err(Error::invalid("Sync writes has to enable WAL."));
         }
         let _timer = self.time(Histogram::DbWrite);
-        if w.batch.bytes().len() == HEADER_SIZE {
+        if is_empty(&w.batch) {
             self.check_writer()?;
             // Nothing to write, but perhaps something to make durable.
             return if w.sync { self.flush_wal(true) } else { Ok(()) };
@@ -239,6 +240,14 @@ pub(crate) fn check_lengths(key: &[u8], value: &[u8]) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+/// Whether there is nothing in `batch`, or only the link that another's log
+/// began with, which this one's must not have in its midst.
+#[inline]
+fn is_empty(batch: &Batch) -> bool {
+    let bytes = batch.bytes();
+    batch.count() == 0 && (bytes.len() == HEADER_SIZE || Link::decode(bytes).is_some())
 }
 
 /// Gives the entries of `batch` checksums, if `spec` asks for them.

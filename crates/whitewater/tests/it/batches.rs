@@ -1,7 +1,10 @@
 //! Write batches by themselves: what they hold, call back and give away, and
 //! the hint with which they are inserted.
 
-use crate::harness::set_protocol;
+use crate::harness::{DIR, open_all, set_protocol, tiny_on};
+use std::path::Path;
+use whitewater::fs::Fs;
+use whitewater::fs::mem::MemFs;
 use whitewater::{
     DB, IteratorMode, Options, WriteBatch, WriteBatchIterator, WriteBatchIteratorCf, WriteOptions,
 };
@@ -112,5 +115,37 @@ fn insert_hints_change_nothing_but_the_way() {
             assert_eq!(value[..], [2; 30]);
         }
         assert_eq!(expected.next(), None);
+    }
+}
+
+/// Logs begin with a note of ours about the log before. In their midst, where it
+/// may come from the logs of another database, it would end recovery.
+#[test]
+fn a_note_of_another_log_is_not_logged() {
+    let fs = MemFs::new();
+    let options = tiny_on(fs.clone());
+    let db = open_all(&options, Path::new(DIR)).unwrap();
+    db.put("before", "v").unwrap();
+    let names = fs.list(Path::new(DIR)).unwrap();
+    let number = |name: &String| name.strip_suffix(".log")?.parse::<u64>().ok();
+    let log = names.iter().find_map(number).unwrap();
+    let mut note = b"whitewater.log.before".to_vec();
+    note.extend(log.to_le_bytes());
+    note.extend(u64::MAX.to_le_bytes());
+    let mut batch = WriteBatch::default();
+    batch.put_log_data(&note);
+    let last = db.latest_sequence_number();
+    db.write(batch).unwrap();
+    assert_eq!(db.latest_sequence_number(), last);
+    // With an operation it is like any other.
+    let mut batch = WriteBatch::default();
+    batch.put_log_data(&note);
+    batch.put("with", "v");
+    db.write(batch).unwrap();
+    db.put("behind", "v").unwrap();
+    let killed = tiny_on(fs.after_kill());
+    let db = open_all(&killed, Path::new(DIR)).unwrap();
+    for key in ["before", "with", "behind"] {
+        assert!(db.get(key).unwrap().is_some(), "{key}");
     }
 }

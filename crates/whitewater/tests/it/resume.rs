@@ -671,6 +671,35 @@ fn updates_over_a_resumption_go_on_or_say_that_some_are_missing() {
     }
 }
 
+/// A log that was replaced and is still there at the next open does not go to
+/// the archive.
+#[test]
+fn updates_of_a_later_life_have_no_failed_writes() {
+    let faulty = Arc::new(FaultFs::new(Arc::new(MemFs::new())));
+    let mut options = options(faulty.clone(), CommitProtocol::Ordered);
+    options.set_wal_ttl_seconds(1_000_000);
+    let open = || whitewater::DB::open(&options, Path::new(DIR)).unwrap();
+    let db = open();
+    db.put("before", "v").unwrap();
+    db.disable_file_deletions().unwrap();
+    faulty.add_rule(rule(FaultOp::Sync, ".log", 1, Fault::Eio, false));
+    let mut synced = WriteOptions::default();
+    synced.set_sync(true);
+    db.put_opt("failed", "v", &synced).unwrap_err();
+    db.resume().unwrap();
+    db.put("after", "v").unwrap();
+    drop(db);
+    for life in 0..2 {
+        let db = open();
+        assert_eq!(db.get("failed").unwrap(), None);
+        let e = db.get_updates_since(0).err().unwrap();
+        assert!(e.to_string().contains("Gap in sequence"), "{life}: {e}");
+        let updates = db.get_updates_since(2).unwrap();
+        let numbers: Vec<u64> = updates.map(|update| update.unwrap().0).collect();
+        assert_eq!(numbers, [3], "{life}");
+    }
+}
+
 /// A resumption that is killed when its log is there, but not yet recorded,
 /// leaves what opens as it did without it.
 #[test]
@@ -779,7 +808,8 @@ fn a_resumption_that_fails_keeps_the_logs_that_the_manifest_names() {
             options.set_wal_ttl_seconds(archive);
             let db = open(&options);
             let two = db.cf_handle("two").unwrap();
-            db.put_cf(&db.cf_handle("one").unwrap(), "old", "1").unwrap();
+            db.put_cf(&db.cf_handle("one").unwrap(), "old", "1")
+                .unwrap();
             for n in 0..2 {
                 db.put_cf(&two, [n], "1").unwrap();
                 db.flush_cf(&two).unwrap();

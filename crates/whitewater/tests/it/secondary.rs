@@ -166,6 +166,39 @@ fn what_it_shows_is_a_prefix_of_whole_batches() {
     assert_same(&primary, &secondary, "at the end");
 }
 
+/// A listing of a large directory may miss a log between two others: it is
+/// waited for, and what is in it is older than what follows.
+#[test]
+fn a_log_that_was_not_listed_is_not_passed_over() {
+    let fs = MemFs::new();
+    let mut o = tiny_on(fs.clone());
+    o.set_min_write_buffer_number_to_merge(6);
+    o.set_max_write_buffer_number(8);
+    let primary = Db::open_cf_descriptors(&o, DIR, families(&o)).unwrap();
+    let secondary = follow(&o, OWN);
+    let logs = || -> Vec<String> {
+        let names = fs.list(Path::new(DIR)).unwrap().into_iter();
+        let mut logs: Vec<_> = names.filter(|name| name.ends_with(".log")).collect();
+        logs.sort();
+        logs
+    };
+    let mut i = 0u64;
+    while logs().len() < 4 {
+        primary.put(format!("k{}", i % 7), [i as u8; 200]).unwrap();
+        i += 1;
+    }
+    let missed = Path::new(DIR).join(&logs()[1]);
+    let aside = Path::new("/aside");
+    fs.rename(&missed, aside).unwrap();
+    std::thread::scope(|s| {
+        let caught_up = s.spawn(|| secondary.try_catch_up_with_primary());
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        fs.rename(aside, &missed).unwrap();
+        caught_up.join().unwrap().unwrap();
+    });
+    assert_same(&primary, &secondary, "with all logs");
+}
+
 fn number(value: &[u8]) -> u64 {
     u64::from_be_bytes(value.try_into().unwrap())
 }

@@ -163,7 +163,12 @@ fn what_no_table_takes_stays_unmerged() {
     for input in ["a9+x a8+y a5=z", "a9+x a8+y", "a9+x a8=y b7+z"] {
         check(&too_large(middle(&[])), input, "", input);
     }
-    check(&too_large(bottom(&[])), "a9+x a8+y a5=z", "", "a9+x a8+y a0=z");
+    check(
+        &too_large(bottom(&[])),
+        "a9+x a8+y a5=z",
+        "",
+        "a9+x a8+y a0=z",
+    );
     check(&too_large(bottom(&[])), "a9+x a8- a5=z", "", "a9+x");
     check(&too_large(middle(&[])), "a9+x a8- a5=z", "", "a9+x a8-");
     check(&too_large(bottom(&[])), "a9+x a8! a5=z", "", "a9+x");

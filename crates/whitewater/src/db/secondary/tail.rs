@@ -58,6 +58,8 @@ pub(super) struct Tail {
     logs: BTreeMap<u64, OpenLog>,
     /// Logs up to this one are done with.
     done: u64,
+    /// Logs before this one are not needed.
+    first: u64,
     /// By column family, oldest first, with the log they are of (N3).
     memtables: BTreeMap<u32, Vec<(u64, Arc<Memtable>)>>,
     read_to: SequenceNumber,
@@ -128,6 +130,7 @@ impl Tail {
 
     /// Opens new logs from number `first` on, and forgets those before it.
     pub fn find_logs(&mut self, fs: &dyn Fs, wal_dir: &Path, first: u64) -> Result<()> {
+        self.first = first;
         self.logs.retain(|number, _| *number >= first);
         for name in fs.list(wal_dir)? {
             let Some(FileType::Wal(number)) = filename::parse(&name) else {
@@ -142,12 +145,14 @@ impl Tail {
         Ok(())
     }
 
-    /// Reads on in the logs that are open; tells whether they still have their
-    /// names. What was read of one that was recycled meanwhile may have been too
-    /// little.
+    /// Reads on in the logs that are open; tells whether none is missing, and
+    /// they still have their names. What was read of one that was recycled
+    /// meanwhile may have been too little.
     pub fn read(&mut self, fs: &dyn Fs, wal_dir: &Path, families: &Families<'_>) -> Result<bool> {
         let numbers: Vec<u64> = self.logs.keys().copied().collect();
-        self.read_logs(&numbers, families)?;
+        if !self.read_logs(&numbers, families)? {
+            return Ok(false);
+        }
         for number in numbers {
             if !fs.exists(&filename::wal(wal_dir, number))? {
                 return Ok(false);
@@ -156,8 +161,14 @@ impl Tail {
         Ok(true)
     }
 
-    fn read_logs(&mut self, numbers: &[u64], families: &Families<'_>) -> Result<()> {
+    /// Returns whether no log is missing that one of these names.
+    fn read_logs(&mut self, numbers: &[u64], families: &Families<'_>) -> Result<bool> {
         let mut record = Vec::new();
+        if let Some(&number) = numbers.first()
+            && self.misses(number, self.done)?
+        {
+            return Ok(false);
+        }
         for (i, number) in numbers.iter().enumerate() {
             let Some(mut log) = self.logs.remove(number) else {
                 continue;
@@ -167,15 +178,27 @@ impl Tail {
             self.logs.insert(*number, log);
             let ended = ended? == Next::End;
             let Some(next) = numbers.get(i + 1) else {
-                return Ok(());
+                return Ok(true);
             };
+            if self.misses(*next, *number)? {
+                return Ok(false);
+            }
             if !self.goes_on(*next, (*number, read_to), ended)? {
-                return Ok(());
+                return Ok(true);
             }
             self.logs.remove(number);
             self.done = *number;
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// Whether log `next` names one that is needed, comes after log `before` and
+    /// was not listed: a listing is no snapshot of a directory.
+    fn misses(&self, next: u64, before: u64) -> Result<bool> {
+        let first = self.logs.get(&next).map(|log| log.first(next));
+        let link = first.transpose()?.flatten();
+        let link = link.and_then(|record| Link::decode(&record));
+        Ok(link.is_some_and(|link| link.log_number > before && link.log_number >= self.first))
     }
 
     fn read_log(
