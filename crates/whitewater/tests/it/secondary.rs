@@ -184,7 +184,7 @@ fn a_log_that_was_not_listed_is_not_passed_over() {
     };
     let mut i = 0u64;
     while logs().len() < 4 {
-        primary.put(format!("k{}", i % 7), [i as u8; 200]).unwrap();
+        primary.put(format!("k{i}"), [i as u8; 200]).unwrap();
         i += 1;
     }
     let missed = Path::new(DIR).join(&logs()[1]);
