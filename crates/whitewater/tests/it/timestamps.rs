@@ -540,3 +540,42 @@ fn tables_with_timestamps_are_written_and_ingested() {
     assert_eq!(get("b", 1), Some(b"1".to_vec()));
     assert_eq!(get("b", 2), None);
 }
+
+/// A look-up stops where it finds the key, so that an older version must not
+/// come in above a newer one.
+#[test]
+fn older_versions_of_keys_that_are_there_are_not_ingested() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut o = tiny();
+    o.set_u64_timestamp_comparator();
+    let table = |name: &str, key: &str, time| {
+        let path = dir.path().join(name);
+        let mut writer = SstFileWriter::create(&o);
+        writer.open(&path).expect("opens");
+        writer.put_with_ts(key, le(time), "in").expect("adds");
+        writer.finish().expect("finishes");
+        path
+    };
+    let (old, new, other) = (
+        table("1", "k", 5),
+        table("2", "k", 12),
+        table("3", "other", 5),
+    );
+    let db = Db::open(&o, dir.path().join("db")).expect("opens");
+    let options = IngestExternalFileOptions::default();
+    let ingest = |paths| db.ingest_external_file_opts(&options, paths);
+    assert_eq!(kind(ingest(vec![&old, &new])), ErrorKind::NotSupported);
+    db.put_with_ts("k", le(9), "written").expect("writes");
+    for place in ["memory", "level 0", "the last level"] {
+        for path in [&old, &new] {
+            assert_eq!(kind(ingest(vec![path])), ErrorKind::InvalidArgument);
+            let found = db.get_opt("k", &at(le(20))).expect("reads");
+            assert_eq!(found, Some(b"written".to_vec()), "{place}");
+        }
+        match place {
+            "memory" => db.flush().expect("flushes"),
+            _ => db.compact_range(None::<&[u8]>, None::<&[u8]>),
+        }
+    }
+    ingest(vec![&other]).expect("takes it in");
+}

@@ -55,6 +55,7 @@ impl Entrance<'_> {
         }
         // Before anything is done for it: what was asked for is possible.
         let placed = self.place(&ranges)?;
+        self.check_times(&ranges, &placed, in_memory)?;
         let numbers = self.numbers(&incoming.tables, &placed, in_memory)?;
         let placed = match in_memory {
             true => {
@@ -197,7 +198,10 @@ impl Entrance<'_> {
         let mut entries = memtable.iter();
         for range in ranges {
             match range.start {
-                Some(start) => entries.seek(&seek_key(start, MAX_SEQUENCE)),
+                Some(start) => {
+                    let newest = comparator.first_version(comparator.without_timestamp(start));
+                    entries.seek(&seek_key(&newest, MAX_SEQUENCE));
+                }
                 None => entries.seek_to_first(),
             }
             if entries.valid() && !range.ends_before(comparator, user_key(entries.key())) {
@@ -227,6 +231,35 @@ impl Entrance<'_> {
             _ => cf.levels.base_level..cf.options().compacted_levels(num_levels),
         };
         Ok(place(&cf.version, comparator, levels, ranges))
+    }
+
+    /// Refuses to add versions of keys that there are already, where keys have
+    /// timestamps: what comes later must be newer, as look-ups stop at the first
+    /// source that knows a key. RocksDB's rules.
+    fn check_times(
+        &self,
+        ranges: &[KeyRange<'_>],
+        placed: &[Placed],
+        in_memory: bool,
+    ) -> Result<()> {
+        let comparator = &self.cf.comparator.user;
+        if comparator.timestamp_size() == 0 {
+            return Ok(());
+        }
+        for (i, range) in ranges.iter().enumerate() {
+            if ranges[..i].iter().any(|r| r.overlaps(comparator, range)) {
+                return Err(Error::not_supported(
+                    "ingesting tables with timestamps whose ranges of keys overlap each other",
+                ));
+            }
+        }
+        match in_memory || placed.iter().any(|p| p.overlaps) {
+            true => Err(Error::invalid(
+                "where keys have timestamps, ingested tables must not overlap the keys that are \
+                 there, whatever their timestamps",
+            )),
+            false => Ok(()),
+        }
     }
 
     /// The number of each table. One above all writes hides a table from
