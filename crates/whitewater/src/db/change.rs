@@ -13,7 +13,7 @@
 use super::Engine;
 use super::cf::ColumnFamilyData;
 use crate::jobs;
-use crate::options::assign::{May, assign_db, assign_family};
+use crate::options::assign::{May, assign_db, assign_family, own_name};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use whitewater_storage::{Error, Result};
@@ -31,7 +31,7 @@ impl Engine {
         self.check_writer()?;
         check_given(changes)?;
         let mut state = self.lock_state();
-        let family = (state.cfs.get_mut(&cf.id))
+        let family = (state.cfs.get(&cf.id))
             .ok_or_else(|| Error::invalid(format_args!("column family {} is dropped", cf.name)))?;
         let mut asked = family.asked_options().clone();
         for (name, value) in changes {
@@ -39,9 +39,11 @@ impl Engine {
         }
         let options = asked.clone().sanitized();
         options.validate()?;
-        self.options.check_family(&options)?;
+        state.options.check_family(&options)?;
         family.options().check_change(&options)?;
-        family.set_options(asked, options);
+        if let Some(family) = state.cfs.get_mut(&cf.id) {
+            family.set_options(asked, options);
+        }
         self.weigh(&mut state, [cf.id]);
         self.work.notify_all();
         drop(state);
@@ -51,10 +53,15 @@ impl Engine {
         Ok(())
     }
 
-    /// Changes options of the database. Fails as [`Engine::set_options`] does.
+    /// Changes options of the database. Fails as [`Engine::set_options`] does,
+    /// also for what does not go with a column family's options.
     pub fn set_db_options(self: &Arc<Self>, changes: &[(&str, &str)]) -> Result<()> {
         self.check_writer()?;
         check_given(changes)?;
+        // A family that is being created was checked against the options so far.
+        let is_checked = |name: &str| own_name(name) == "max_open_files";
+        let no_new_family =
+            (changes.iter().any(|(name, _)| is_checked(name))).then(|| self.switching());
         let mut state = self.lock_state();
         let mut options = (*state.options).clone();
         for (name, value) in changes {
@@ -62,6 +69,9 @@ impl Engine {
         }
         let options = Arc::new(options.sanitized());
         options.validate()?;
+        for family in state.cfs.values() {
+            options.check_family(family.options())?;
+        }
         let before = std::mem::replace(&mut state.options, options.clone());
         if before.delayed_write_rate != options.delayed_write_rate {
             state.stalls.set_max_rate(options.delayed_write_rate);
@@ -78,6 +88,7 @@ impl Engine {
         self.work.notify_all();
         self.dumps.notify_all();
         drop(state);
+        drop(no_new_family);
         // There may be too much log now.
         self.ask_for_attention();
         self.log_change("SetDBOptions()", changes);

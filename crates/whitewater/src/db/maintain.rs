@@ -336,7 +336,6 @@ impl Engine {
         }
         self.options.inform(&mut options);
         options.validate()?;
-        self.options.check_family(&options)?;
         let created = self.create_cf_arc(name, Arc::new(options))?;
         self.write_options_file();
         Ok(created)
@@ -363,6 +362,7 @@ impl Engine {
         {
             let state = self.lock_state();
             Self::check_healthy(&state)?;
+            state.options.check_family(&options)?;
             if state.cfs.values().any(|cf| cf.data.name == name) {
                 return Err(Error::invalid("Column family already exists"));
             }

@@ -3,7 +3,8 @@
 use crate::harness::{set_concurrent_inserts, set_protocol};
 use tempfile::TempDir;
 use whitewater::{
-    DB, Env, ErrorKind, MemtableFactory, Options, SliceTransform, WaitForCompactOptions,
+    Cache, DB, DBCompactionStyle, Env, ErrorKind, MemtableFactory, Options, SliceTransform,
+    WaitForCompactOptions,
 };
 
 fn open(change: impl FnOnce(&mut Options)) -> (TempDir, DB) {
@@ -449,4 +450,46 @@ fn point_look_ups_have_filters_and_a_cache() {
     add_table(&db, 1);
     assert!(!db.key_may_exist(b"missing"));
     assert!(db.key_may_exist(b"low"));
+}
+
+/// Options of families and of the database are checked against each other as
+/// they are at present, whichever changes, so that what holds can be opened.
+#[test]
+fn changes_are_checked_against_the_options_at_present() {
+    #[cfg_attr(
+        feature = "multi-threaded-cf",
+        expect(unused_mut, reason = "only the single-threaded form needs it")
+    )]
+    let (dir, mut db) = open(|o| o.set_max_open_files(100));
+    let mut fifo = Options::default();
+    fifo.set_compaction_style(DBCompactionStyle::Fifo);
+    let in_the_way = |e: whitewater::Error| {
+        assert_eq!(e.kind(), ErrorKind::NotSupported, "{e}");
+        assert!(e.to_string().contains("max_open_files"), "{e}");
+    };
+    in_the_way(db.create_cf("fifo", &fifo).unwrap_err());
+    db.set_db_options(&[("max_open_files", "-1")]).unwrap();
+    db.create_cf("fifo", &fifo).unwrap();
+    db.set_options_cf(
+        &db.cf_handle("fifo").unwrap(),
+        &[("write_buffer_size", "1000000")],
+    )
+    .unwrap();
+    in_the_way(db.set_db_options(&[("max_open_files", "100")]).unwrap_err());
+    drop(db);
+    let (opts, families) = Options::load_latest(
+        dir.path(),
+        Env::new().unwrap(),
+        false,
+        Cache::new_lru_cache(1 << 20),
+    )
+    .unwrap();
+    #[cfg_attr(
+        feature = "multi-threaded-cf",
+        expect(unused_mut, reason = "only the single-threaded form needs it")
+    )]
+    let mut db = DB::open_cf_descriptors(&opts, dir.path(), families).unwrap();
+    db.drop_cf("fifo").unwrap();
+    db.set_db_options(&[("max_open_files", "100")]).unwrap();
+    in_the_way(db.create_cf("fifo", &fifo).unwrap_err());
 }
