@@ -16,6 +16,7 @@ use super::job::is_manual;
 use super::output::OutputContext;
 use super::pick::Compaction;
 use super::source::Part;
+use crate::db::{thread_owner, work_for};
 use crate::jobs::guarded;
 use crate::options::compaction::CompactionStyle;
 use crate::read::table_cache::TableCache;
@@ -160,11 +161,16 @@ pub(super) fn run<T: Send>(
     let first = parts.next().unwrap_or_default();
     let made: Vec<Option<T>> = std::thread::scope(|scope| {
         let run_one = &run_one;
+        let owner = thread_owner();
         let threads: Vec<_> = (1..)
             .zip(parts)
             .map(|(number, part)| {
                 let name = "ww-subcompact".to_owned();
-                let thread = system::spawn_scoped(scope, name, move || run_one(number, part));
+                let run = move || {
+                    work_for(owner);
+                    run_one(number, part)
+                };
+                let thread = system::spawn_scoped(scope, name, run);
                 (number, part, thread)
             })
             .collect();

@@ -82,6 +82,7 @@ use reader::Role;
 use scrub::ScrubProgress;
 use snapshot::SnapshotList;
 use state::DbState;
+use std::cell::Cell;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -233,6 +234,22 @@ pub(crate) struct Engine {
     lock: Mutex<Option<Box<dyn FileLock>>>,
 }
 
+thread_local! {
+    /// The address of the engine that the thread works for; 0 for none.
+    static OWNER: Cell<usize> = const { Cell::new(0) };
+}
+
+/// For which engine the calling thread works, to be handed to threads that it
+/// waits for.
+pub(crate) fn thread_owner() -> usize {
+    OWNER.get()
+}
+
+/// The calling thread works for another one, whose [`thread_owner`] is given.
+pub(crate) fn work_for(owner: usize) {
+    OWNER.set(owner);
+}
+
 impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Engine")
@@ -272,7 +289,8 @@ impl Engine {
     }
 
     /// Ends background work. Writes that bypassed the log are flushed first,
-    /// as RocksDB does; then jobs stop at the next entry they look at.
+    /// as RocksDB does; then jobs stop at the next entry they look at. They are
+    /// not waited for by one of their own threads.
     pub fn cancel_all_background_work(self: &Arc<Self>, wait: bool) {
         if self.unlogged.swap(false, Ordering::Relaxed)
             && let Err(e) = self.flush_all(true)
@@ -289,7 +307,9 @@ impl Engine {
         self.work.notify_all();
         self.done.notify_all();
         self.dumps.notify_all();
-        if wait {
+        // A thread of the database would wait for itself, or for one that waits
+        // for it.
+        if wait && !self.owns_this_thread() {
             let threads = std::mem::take(&mut *self.threads.lock());
             for thread in threads {
                 if thread.join().is_err() {
@@ -305,7 +325,11 @@ impl Engine {
     /// `Aborted` when it cannot be started.
     fn start_thread(self: &Arc<Self>, name: &str, body: fn(&Engine)) -> Result<()> {
         let engine = self.clone();
-        let thread = system::spawn(name.to_owned(), move || body(&engine)).map_err(|e| {
+        let run = move || {
+            engine.own_this_thread();
+            body(&engine);
+        };
+        let thread = system::spawn(name.to_owned(), run).map_err(|e| {
             let what = format_args!("starting the thread {name}: {e}");
             Error::new(ErrorKind::Aborted, what)
         })?;
@@ -313,20 +337,52 @@ impl Engine {
         Ok(())
     }
 
+    /// The calling thread is one that closing waits for.
+    pub(crate) fn own_this_thread(&self) {
+        OWNER.set(self.address());
+    }
+
+    fn owns_this_thread(&self) -> bool {
+        OWNER.get() == self.address()
+    }
+
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
     /// Ends background work, hands the log to the operating system and
     /// releases the lock. Idempotent; called when the public handle is dropped.
+    /// On a thread of the database, that is, in a callback of the user's, another
+    /// one does it, a moment later.
     pub fn close(self: &Arc<Self>) {
+        if !self.owns_this_thread() {
+            return self.close_here();
+        }
+        let engine = self.clone();
+        if let Err(e) = system::spawn("ww-close".to_owned(), move || engine.close_here()) {
+            // The lock goes with the last of the threads.
+            self.log.error(&format!("starting a thread to close: {e}"));
+            self.cancel_all_background_work(false);
+            self.end_log();
+        }
+    }
+
+    fn close_here(self: &Arc<Self>) {
         self.cancel_all_background_work(true);
         // The purge comes before the versions go: their files stay.
         self.purge_obsolete_files();
-        if let Err(e) = self.close_log() {
-            self.log.error(&format!("closing the log failed: {e}"));
-        }
+        self.end_log();
         if let Some(events) = self.events.get() {
             events.end();
         }
         if self.lock.lock().take().is_some() {
             self.log.write("Shutdown complete");
+        }
+    }
+
+    fn end_log(&self) {
+        if let Err(e) = self.close_log() {
+            self.log.error(&format!("closing the log failed: {e}"));
         }
     }
 

@@ -53,6 +53,7 @@ pub(crate) fn start(engine: &Arc<Engine>) -> Result<()> {
             let body = {
                 let engine = engine.clone();
                 move || {
+                    engine.own_this_thread();
                     be_nice(&engine, nice);
                     while work(&engine) {}
                 }

@@ -1,10 +1,10 @@
 //! Compaction filters and their factories, through the options that set them.
 
-use crate::harness::{DIR, append, tiny_on};
+use crate::harness::{DIR, Db, append, tiny_on, watched};
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 use whitewater::compaction_filter::{CompactionFilter, Decision};
 use whitewater::compaction_filter_factory::{CompactionFilterContext, CompactionFilterFactory};
@@ -365,4 +365,49 @@ fn a_request_finds_what_another_compaction_moved() {
     });
     assert_eq!(content(&db), []);
     assert_eq!(levels(), BTreeSet::new());
+}
+
+/// Other code than the filter has let go of the database while the filter used
+/// it: closing must not wait for the thread that closes.
+#[test]
+fn a_filter_may_drop_the_last_handle() {
+    let (idle, held, let_go) = (0, 1, 2);
+    let phase = Arc::new(AtomicUsize::new(idle));
+    let handle: Arc<OnceLock<Weak<DB>>> = Arc::default();
+    let fs = MemFs::new();
+    let mut opts = tiny_on(fs.clone());
+    opts.set_manual_wal_flush(true);
+    opts.set_level_zero_file_num_compaction_trigger(2);
+    let (seen, weak) = (phase.clone(), handle.clone());
+    opts.set_compaction_filter("last", move |_, _: &[u8], _: &[u8]| {
+        if let Some(db) = weak.get().and_then(Weak::upgrade) {
+            seen.store(held, Relaxed);
+            while seen.load(Relaxed) == held {
+                std::thread::yield_now();
+            }
+            assert_eq!(Arc::strong_count(&db), 1);
+            drop(db);
+        }
+        Decision::Keep
+    });
+    let db = Arc::new(DB::open(&opts, DIR).unwrap());
+    handle.set(Arc::downgrade(&db)).unwrap();
+    for value in ["v", "w"] {
+        db.put("a", value).unwrap();
+        db.flush().unwrap();
+    }
+    while phase.load(Relaxed) != held {
+        std::thread::yield_now();
+    }
+    db.put("b", "buffered").unwrap();
+    drop(db);
+    phase.store(let_go, Relaxed);
+    // Another thread closes it.
+    let db = loop {
+        match DB::open(&opts, DIR) {
+            Err(e) if e.kind() == ErrorKind::IOError => std::thread::yield_now(),
+            opened => break opened.unwrap(),
+        }
+    };
+    assert_eq!(content(&db), pairs(&[("a", "w"), ("b", "buffered")]));
 }

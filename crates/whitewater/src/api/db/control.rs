@@ -385,7 +385,8 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     }
 
     /// Stops flushes and compactions for good, for instance before closing;
-    /// waits for those that run when `wait` is set.
+    /// waits for those that run when `wait` is set, but not on a thread of the
+    /// database, such as in a compaction filter.
     pub fn cancel_all_background_work(&self, wait: bool) {
         self.engine().cancel_all_background_work(wait);
     }

@@ -165,7 +165,9 @@ pub type DB = DBWithThreadMode<MultiThreaded>;
 ///
 /// Dropping it stops background work and closes the database. What was written
 /// with [`WriteOptions::disable_wal`](crate::WriteOptions::disable_wal) is
-/// flushed first; all other writes are in the log.
+/// flushed first; all other writes are in the log. Dropped on a thread of the
+/// database, that is, in a callback such as a compaction filter, it is closed by
+/// another thread, and can be opened again a moment later.
 pub struct DBCommon<T: ThreadMode, D: DBInner> {
     inner: D,
     cfs: T,
