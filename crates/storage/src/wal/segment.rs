@@ -241,7 +241,7 @@ impl Segment {
     #[inline]
     pub fn write_back(&self, to: u64, least: u64) {
         let from = self.written_back.load(Ordering::Relaxed);
-        if to >= from + least {
+        if to >= from.saturating_add(least) {
             self.written_back.store(to, Ordering::Relaxed);
             self.file.start_writeback(from, to);
         }
@@ -472,5 +472,15 @@ mod tests {
             segment.write_back(to, 100);
         }
         assert_eq!(*asked.lock().unwrap(), [(0, 100), (100, 230), (230, 330)]);
+    }
+
+    #[test]
+    fn a_step_without_end_is_never_written_back() {
+        let hints = Hints::default();
+        let asked = hints.0.clone();
+        let segment = Segment::new(Box::new(hints), 1, false);
+        segment.write_back(200, 100);
+        segment.write_back(u64::MAX - 1, u64::MAX);
+        assert_eq!(*asked.lock().unwrap(), [(0, 200)]);
     }
 }

@@ -170,13 +170,11 @@ impl Engine {
             // RocksDB's default: four times all the write buffers there can be.
             0 => {
                 let buffers = |o: &CfOptions| {
-                    o.write_buffer_size as u64 * o.max_write_buffer_number.max(1) as u64
+                    let number = o.max_write_buffer_number.max(1) as u64;
+                    (o.write_buffer_size as u64).saturating_mul(number)
                 };
-                4 * state
-                    .cfs
-                    .values()
-                    .map(|cf| buffers(cf.options()))
-                    .sum::<u64>()
+                let all = state.cfs.values().map(|cf| buffers(cf.options()));
+                all.fold(0, u64::saturating_add).saturating_mul(4)
             }
             n => n,
         }

@@ -146,7 +146,8 @@ impl RateLimiter {
     fn request(&self, bytes: u64, priority: Priority, let_through: &AtomicBool) -> Waited {
         let start = self.time.now();
         let mut state = self.state.lock();
-        if self.tunes_itself && start >= state.tuned + PERIODS_PER_TUNE * self.period {
+        let tune_after = PERIODS_PER_TUNE.saturating_mul(self.period);
+        if self.tunes_itself && start >= state.tuned.saturating_add(tune_after) {
             self.tune(&mut state, start);
         }
         if start >= state.next_refill {
@@ -205,7 +206,7 @@ impl RateLimiter {
 
     /// Makes the bytes of one period available, and serves who waits.
     fn refill(&self, state: &mut State, now: u64) {
-        state.next_refill = now + self.period;
+        state.next_refill = now.saturating_add(self.period);
         state.refills += 1;
         state.available = state.per_period;
         self.served.notify_all();

@@ -493,3 +493,23 @@ fn changes_are_checked_against_the_options_at_present() {
     db.set_db_options(&[("max_open_files", "100")]).unwrap();
     in_the_way(db.create_cf("fifo", &fifo).unwrap_err());
 }
+
+/// The largest values that are accepted, where they are multiplied.
+#[test]
+fn the_largest_sizes_do_no_harm() {
+    let (_dir, db) = open(|o| {
+        o.set_write_buffer_size(64 << 30);
+        o.set_max_write_buffer_number(i32::MAX);
+        o.set_max_bytes_for_level_base(u64::MAX);
+        o.set_max_bytes_for_level_multiplier(1.0);
+        o.set_wal_bytes_per_sync(u64::MAX);
+    });
+    for n in 0..6 {
+        // Has a writer look at how much log there may be.
+        db.set_db_options(&[("max_total_wal_size", "0")]).unwrap();
+        add_table(&db, n);
+        add_table(&db, n);
+    }
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    assert_eq!(db.get(b"low").unwrap().as_deref(), Some(&[0, 0, 0, 5][..]));
+}

@@ -27,11 +27,12 @@ impl Options {
     /// rewriting, so they are not compressed. The next ones get LZ4, the last one,
     /// nine tenths of the data, Zstandard.
     ///
-    /// `memtable_bytes` is brought into 64 KiB to 64 GiB when the database is
-    /// opened, as by [`set_write_buffer_size`](Self::set_write_buffer_size). Every
-    /// option that is set here can be set to something else afterwards.
+    /// `memtable_bytes` is brought into 64 KiB to 64 GiB. Every option that is set
+    /// here can be set to something else afterwards.
     pub fn optimize_for_steady_writes(&mut self, memtable_bytes: usize) {
         const TRIGGER: i32 = 4;
+        // Here already, as the levels are made to fit.
+        let memtable_bytes = memtable_bytes.clamp(64 << 10, 64 << 30);
         let cf = &mut self.cf;
         cf.write_buffer_size = memtable_bytes;
         cf.max_write_buffer_number = 4;
@@ -67,6 +68,18 @@ mod tests {
             assert!(cf.level0_slowdown_writes_trigger < cf.level0_stop_writes_trigger);
             assert_eq!(cf.compression_per_level[2], CompressionType::None);
             assert_eq!(cf.bottommost_compression, Some(CompressionType::Zstd));
+        }
+    }
+
+    #[test]
+    fn memtables_beyond_the_largest_have_levels_of_the_largest() {
+        for (asked, bytes) in [(1 << 62, 64 << 30), (usize::MAX, 64 << 30), (0, 64 << 10)] {
+            let mut options = Options::default();
+            options.optimize_for_steady_writes(asked);
+            let cf = options.cf_options().unwrap();
+            assert_eq!(cf.write_buffer_size, bytes);
+            assert_eq!(cf.target_file_size_base, bytes as u64);
+            assert_eq!(cf.max_bytes_for_level_base, 4 * bytes as u64);
         }
     }
 }

@@ -88,7 +88,7 @@ fn dynamic_targets(version: &Version, num_levels: usize, options: &CfOptions) ->
     targets.base_level = first;
     let base_size = if size <= base_min {
         // The first level that holds data would get a tiny target.
-        base_min + 1
+        base_min.saturating_add(1)
     } else {
         while targets.base_level > 1 && size > base_max {
             targets.base_level -= 1;
@@ -317,5 +317,17 @@ mod tests {
             state("L1: 1:a-b@100\nL2: 2:a-b@900", false).pending_bytes,
             0
         );
+    }
+
+    #[test]
+    fn the_largest_base_is_no_limit() {
+        let options = CfOptions {
+            max_bytes_for_level_base: u64::MAX,
+            max_bytes_for_level_multiplier: 1.0,
+            ..options(true)
+        };
+        let s = level_state(&parse_version("L5: 2:a-b@20\nL6: 1:a-b@50"), &options);
+        assert_eq!(s.base_level, 5);
+        assert_eq!(s.target_bytes[5..], [u64::MAX; 2]);
     }
 }

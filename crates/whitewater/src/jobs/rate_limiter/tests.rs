@@ -156,3 +156,14 @@ fn extreme_rates_are_some_rate() {
     assert_eq!(per_period(i64::MAX as u64, u64::MAX >> 1), u64::MAX);
     assert_eq!(per_period(10 << 20, 100_000), 1 << 20);
 }
+
+#[test]
+fn a_period_without_end_is_one_period() {
+    let time = Manual::default();
+    let limiter = RateLimiter::with_time(1000, u64::MAX, 10, true, time.clone());
+    for now in [0, 5, u64::MAX] {
+        time.0.store(now, Relaxed);
+        let waited = limiter.request(1, Priority::Flush, &NO);
+        assert_eq!(waited, Waited::default());
+    }
+}

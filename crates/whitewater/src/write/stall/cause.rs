@@ -125,7 +125,10 @@ impl Load {
         let by_limit = soft / 4;
         let limit = match self.bottom {
             0 => by_limit,
-            bottom => by_limit.min((bottom / 8).max(2 * o.max_bytes_for_level_base)),
+            bottom => {
+                let two_levels = o.max_bytes_for_level_base.saturating_mul(2);
+                by_limit.min((bottom / 8).max(two_levels))
+            }
         };
         self.pending >= limit
     }
@@ -299,5 +302,22 @@ mod tests {
              pending-compaction-bytes-delays: 0, pending-compaction-bytes-stops: 0, total-delays: 1, \
              total-stops: 2\n"
         );
+    }
+
+    #[test]
+    fn the_largest_level_is_no_limit() {
+        let o = CfOptions {
+            max_bytes_for_level_base: u64::MAX,
+            ..options()
+        };
+        let behind = |pending| {
+            Load {
+                bottom: 1,
+                ..load(0, 0, pending)
+            }
+            .is_behind(&o)
+        };
+        assert!(!behind(249));
+        assert!(behind(250), "by the limit on pending bytes");
     }
 }
