@@ -417,10 +417,12 @@ impl Engine {
         self.check_snapshot(cf, view, spec)
     }
 
-    /// Refuses to read at a snapshot what does not keep old values.
+    /// Refuses to read at a snapshot what does not keep old values, or not for
+    /// this one.
     ///
     /// # Errors
-    /// `NotSupported` for a column family that updates values in place, and for
+    /// `InvalidArgument` for a snapshot that was not taken from this opening of
+    /// the database. `NotSupported` for a column family that updates values in place, and for
     /// a secondary instance.
     fn check_snapshot(
         &self,
@@ -428,12 +430,17 @@ impl Engine {
         view: &SuperVersion,
         spec: &ReadSpec,
     ) -> Result<()> {
-        if spec.snapshot.is_none() {
+        let Some(snapshot) = &spec.snapshot else {
             return Ok(());
-        }
+        };
         if !self.has_snapshots() {
             return Err(Error::not_supported(
                 "snapshot not supported in secondary mode",
+            ));
+        }
+        if !snapshot.is_of(&self.snapshots) {
+            return Err(Error::invalid(
+                "the snapshot was taken from another database, or before this one was opened",
             ));
         }
         if view.options.inplace_update_support {

@@ -166,6 +166,11 @@ impl SnapshotGuard {
     pub fn sequence(&self) -> SequenceNumber {
         self.seq
     }
+
+    /// Whether it is registered in `list`, for else nothing keeps what it sees.
+    pub fn is_of(&self, list: &Arc<SnapshotList>) -> bool {
+        Arc::ptr_eq(&self.list, list)
+    }
 }
 
 impl Drop for SnapshotGuard {

@@ -262,3 +262,26 @@ fn refreshed_iterators_see_the_present_and_stand_nowhere() {
     it.seek("a");
     assert_eq!(it.value(), Some(&b"2"[..]));
 }
+
+/// Its number means nothing to another opening, nor to another database.
+#[test]
+fn a_snapshot_of_another_opening_is_refused() {
+    let fs = MemFs::new();
+    let opts = options(&fs);
+    let mut at = ReadOptions::default();
+    {
+        let db = Db::open(&opts, DIR).unwrap();
+        db.put("k", "old").unwrap();
+        at.set_snapshot(&db.snapshot());
+        db.put("k", "new").unwrap();
+        assert_eq!(db.get_opt("k", &at).unwrap().as_deref(), Some(&b"old"[..]));
+    }
+    let db = Db::open(&opts, DIR).unwrap();
+    let e = db.get_opt("k", &at).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::InvalidArgument);
+    assert!(e.to_string().contains("snapshot"), "{e}");
+    let many = db.multi_get_opt(["k"], &at).pop().unwrap();
+    assert_eq!(kind(many), ErrorKind::InvalidArgument);
+    let raw = db.raw_iterator_opt(at);
+    assert_eq!(kind(raw.status()), ErrorKind::InvalidArgument);
+}

@@ -51,6 +51,9 @@ impl ReadOptions {
     }
 
     /// Reads at `snapshot`. Default: at the time of the call.
+    ///
+    /// Reads of another database, or of another opening of this one, fail as
+    /// `InvalidArgument` then.
     pub fn set_snapshot<D: DBAccess>(&mut self, snapshot: &SnapshotWithThreadMode<'_, D>) {
         self.spec.snapshot = Some(snapshot.guard());
     }
