@@ -15,6 +15,7 @@ use crate::read::get::GetContext;
 use crate::read::level;
 use crate::read::table_cache::TableCache;
 use crate::read::testing::{Append, VecIterator};
+use crate::version::range::KeyRange;
 use crate::version::set::{CfVersion, VersionSet};
 use crate::version::{ObsoleteFiles, Version};
 use rand::rngs::StdRng;
@@ -276,7 +277,7 @@ impl Small {
                 &self.comparator,
                 level,
                 output,
-                None,
+                KeyRange::closed(None, None),
                 None,
             );
             if let Some(compaction) = picked {
@@ -292,7 +293,7 @@ impl Small {
             &self.comparator,
             level,
             output,
-            None,
+            KeyRange::closed(None, None),
             None,
         );
         self.run(picked.unwrap().unwrap());

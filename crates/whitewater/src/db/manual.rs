@@ -7,6 +7,7 @@ use super::{Bottommost, Engine, ManualSpec};
 use crate::compact::pick::{self, CompactCursor, Compaction};
 use crate::jobs::guarded;
 use crate::options::compaction::CompactionStyle;
+use crate::version::range::KeyRange;
 use std::sync::Arc;
 use std::time::Duration;
 use whitewater_concurrent::system;
@@ -90,27 +91,39 @@ impl Engine {
         end: Option<&[u8]>,
         bottommost: Bottommost,
     ) -> Result<()> {
+        // Tables with higher numbers were made since, by this call among others.
+        let next_number = self.versions.next_file_number();
+        let keeps_new = matches!(
+            bottommost,
+            Bottommost::IfHaveCompactionFilter | Bottommost::ForceOptimized
+        );
         // The level whose turn it is, and after each step the one it went to.
         let mut level = 0;
         loop {
             let mut output = None;
+            let mut goes_on = false;
             self.compact_picked(cf, |state| {
                 // Looked up at each try: what a running compaction did meanwhile
                 // may be on a level that nothing went to before.
                 let to = next_level(state, level, bottommost);
                 output = to;
-                pick::pick_manual(
+                let older_than = (keeps_new && to == Some(level)).then_some(next_number);
+                let picked = pick::pick_manual(
                     &state.version,
                     state.options(),
                     &cf.comparator,
                     level,
                     to?,
-                    begin,
-                    end,
-                )
+                    KeyRange::closed(begin, end),
+                    older_than,
+                );
+                // New tables may lie between old ones. What is written is new.
+                goes_on = older_than.is_some() && picked.is_some();
+                picked
             })?;
             match output {
                 Some(output) if output > level => level = output,
+                Some(_) if goes_on => {}
                 _ => return Ok(()),
             }
         }

@@ -411,3 +411,41 @@ fn a_filter_may_drop_the_last_handle() {
     };
     assert_eq!(content(&db), pairs(&[("a", "w"), ("b", "buffered")]));
 }
+
+/// What a request has just made is not rewritten where it ends, unless asked for.
+#[test]
+fn a_request_asks_a_filter_once_for_each_entry() {
+    for (bottommost, first, second) in [
+        (BottommostLevelCompaction::Skip, 3, 0),
+        (BottommostLevelCompaction::IfHaveCompactionFilter, 3, 3),
+        (BottommostLevelCompaction::ForceOptimized, 3, 3),
+        (BottommostLevelCompaction::Force, 6, 3),
+    ] {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let mut opts = manual_only(&MemFs::new());
+        opts.set_compaction_filter_factory(Counting {
+            made: Arc::default(),
+            asked: asked.clone(),
+            name: c"counting".to_owned(),
+        });
+        let db = DB::open(&opts, DIR).unwrap();
+        for key in ["a", "b", "c"] {
+            db.put(key, "v").unwrap();
+            db.flush().unwrap();
+        }
+        compact(&db, bottommost).unwrap();
+        assert_eq!(asked.swap(0, Relaxed), first, "{bottommost:?}");
+        compact(&db, bottommost).unwrap();
+        assert_eq!(asked.swap(0, Relaxed), second, "{bottommost:?}");
+        // Beside what lies there, which is older.
+        db.put("z", "v").unwrap();
+        compact(&db, bottommost).unwrap();
+        let third = asked.load(Relaxed);
+        let all = bottommost != BottommostLevelCompaction::Skip;
+        assert_eq!(
+            third,
+            if all { second + first / 3 } else { 1 },
+            "{bottommost:?}"
+        );
+    }
+}

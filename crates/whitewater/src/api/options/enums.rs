@@ -293,7 +293,8 @@ impl From<DBRecoveryMode> for RecoveryMode {
 pub enum BottommostLevelCompaction {
     /// Never.
     Skip = 0,
-    /// When there is a compaction filter. The default.
+    /// When there is a compaction filter, but not the files this compaction has
+    /// just made. The default.
     IfHaveCompactionFilter,
     /// Always.
     Force,

@@ -448,7 +448,7 @@ impl CompactOptions {
 
     /// Whether the bottommost level is rewritten too. Default
     /// `IfHaveCompactionFilter`: if the column family has a compaction filter or a
-    /// factory of them. Only with levels of growing size: universal compaction
+    /// factory of them, but not the tables that this compaction has made. Only with levels of growing size: universal compaction
     /// always merges everything.
     pub fn set_bottommost_level_compaction(&mut self, lvl: BottommostLevelCompaction) {
         self.spec.bottommost = lvl.into();

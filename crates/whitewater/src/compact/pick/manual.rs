@@ -3,32 +3,40 @@
 use super::{Compaction, Files, Picker, any_busy};
 use crate::options::CfOptions;
 use crate::version::range::KeyRange;
-use crate::version::{Version, hull};
+use crate::version::{TableFile, Version, hull};
 use std::sync::Arc;
 use whitewater_storage::key::InternalComparator;
 
-/// Picks the compaction of the files of `level` that overlap the user keys
-/// `[begin, end]` (`None` is open) into `output_level`, or into the first
-/// level on the way there that overlaps them. `None` when there are no such
-/// files; `Some(Err(()))` when some are being compacted: try later.
+/// Picks the compaction of the files of `level` that overlap `range` into
+/// `output_level`, or into the first level on the way there that overlaps them.
+/// With `older_than`, below level 0, only of the first neighbours with lower
+/// numbers. `None` when there are no such files; `Some(Err(()))` when some are
+/// being compacted: try later.
 pub(crate) fn pick_manual(
     version: &Arc<Version>,
     options: &CfOptions,
     comparator: &InternalComparator,
     level: usize,
     output_level: usize,
-    begin: Option<&[u8]>,
-    end: Option<&[u8]>,
+    range: KeyRange<'_>,
+    older_than: Option<u64>,
 ) -> Option<Result<Compaction, ()>> {
     let picker = Picker {
         version,
         options,
         user: &comparator.user,
     };
-    let range = KeyRange::closed(begin, end);
     let files = match level {
         0 => picker.level0_closure(version.overlapping(0, picker.user, range)),
-        _ => picker.clean_cut(level, version.overlapping(level, picker.user, range)),
+        _ => {
+            let mut files = version.overlapping(level, picker.user, range);
+            if let Some(limit) = older_than {
+                let is_older = |f: &Arc<TableFile>| f.meta.number < limit;
+                let first = files.into_iter().skip_while(|f| !is_older(f));
+                files = first.take_while(is_older).collect();
+            }
+            picker.clean_cut(level, files)
+        }
     };
     let inputs = hull(picker.user, &files)?;
     let blocked = level == 0 && any_busy(&version.levels[0]);

@@ -227,6 +227,16 @@ fn dynamic_levels_go_to_the_last_level_first() {
 }
 
 fn manual(text: &str, level: usize, output: usize, begin: &str, end: &str) -> String {
+    manual_of(text, level, output, (begin, end), None)
+}
+
+fn manual_of(
+    text: &str,
+    level: usize,
+    output: usize,
+    (begin, end): (&str, &str),
+    older_than: Option<u64>,
+) -> String {
     let bound = |s: &str| (!s.is_empty()).then(|| s.as_bytes().to_vec());
     let (begin, end) = (bound(begin), bound(end));
     let picked = pick_manual(
@@ -235,8 +245,8 @@ fn manual(text: &str, level: usize, output: usize, begin: &str, end: &str) -> St
         &InternalComparator::default(),
         level,
         output,
-        begin.as_deref(),
-        end.as_deref(),
+        KeyRange::closed(begin.as_deref(), end.as_deref()),
+        older_than,
     );
     match picked {
         None => "none".to_owned(),
@@ -275,6 +285,21 @@ fn manual_picks() {
         manual("L1: 9:a-c 8:x-y!", 1, 2, "", "d"),
         "1: 9 -> 2, bottom, move"
     );
+}
+
+#[test]
+fn manual_picks_of_older_files() {
+    let older = |text: &str, begin, end| manual_of(text, 1, 1, (begin, end), Some(5));
+    let text = "L1: 8:a-b 1:c-d 2:e-f 9:g-h 3:i-j";
+    assert_eq!(older(text, "", ""), "1: 1 2 -> 1, bottom");
+    assert_eq!(older(text, "e", ""), "1: 2 -> 1, bottom");
+    assert_eq!(older(text, "g", ""), "1: 3 -> 1, bottom");
+    assert_eq!(older(text, "", "b"), "none");
+    assert_eq!(older("L1: 5:a-b 6:c-d", "", ""), "none");
+    // Versions of one key stay together, new or not.
+    let shared = "L1: 8:a-c 1:c-d 9:d-f 7:g-h";
+    assert_eq!(older(shared, "", ""), "1: 8 1 9 -> 1, bottom");
+    assert_eq!(older("L1: 8:a-b 1:c-d! 2:e-f", "", ""), "later");
 }
 
 #[test]
