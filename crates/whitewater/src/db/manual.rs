@@ -185,6 +185,7 @@ impl Engine {
         cf: &Arc<ColumnFamilyData>,
         mut pick: impl FnMut(&CfState) -> Option<Result<Compaction, ()>>,
     ) -> Result<()> {
+        let mut held_back = false;
         let compaction = {
             let mut state = self.lock_state();
             loop {
@@ -205,11 +206,18 @@ impl Engine {
                     // A running compaction holds some of the files.
                     Some(Err(())) => {
                         let soon = system::now() + Duration::from_millis(100);
+                        // No new ones meanwhile: they could take the files for ever.
+                        state.manual_compactions += 1;
                         self.wait_for_job(&mut state, Some(soon));
+                        state.manual_compactions -= 1;
+                        held_back = true;
                     }
                 }
             }
         };
+        if held_back {
+            self.work.notify_all();
+        }
         let outcome = guarded(|| self.run_compaction(cf, compaction));
         let _purge = self.compaction_ended(cf);
         if outcome.is_ok() {

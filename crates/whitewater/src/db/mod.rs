@@ -96,7 +96,7 @@ use whitewater_storage::fs::{FileLock, Fs};
 use whitewater_storage::{Error, ErrorKind, Result};
 
 /// What a manual compaction is to do besides merging.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct ManualSpec {
     pub bottommost: Bottommost,
     /// No automatic compaction starts meanwhile.
@@ -107,18 +107,6 @@ pub(crate) struct ManualSpec {
     pub target_level: Option<usize>,
     /// Moves the limit of the history first; empty does not.
     pub history_low: Vec<u8>,
-}
-
-impl Default for ManualSpec {
-    fn default() -> Self {
-        ManualSpec {
-            bottommost: Bottommost::default(),
-            exclusive: true,
-            change_level: false,
-            target_level: None,
-            history_low: Vec::new(),
-        }
-    }
 }
 
 /// How a manual compaction treats the bottommost level. RocksDB's meanings.

@@ -33,7 +33,7 @@ pub(crate) struct DbState {
     /// Jobs that are over but for the files they made obsolete, which are being
     /// deleted.
     pub purges: usize,
-    /// Manual compactions in progress: automatic ones wait.
+    /// Manual compactions that no automatic one may start beside.
     pub manual_compactions: usize,
     pub next_memtable_id: u64,
     /// A flush for the budget of memory was asked for.

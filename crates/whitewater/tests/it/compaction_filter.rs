@@ -449,3 +449,45 @@ fn a_request_asks_a_filter_once_for_each_entry() {
         );
     }
 }
+
+/// As in RocksDB, unless the request asks for it.
+#[test]
+fn automatic_compactions_go_on_beside_a_request() {
+    watched("a compaction beside a request", 120, || {
+        let (idle, held, let_go) = (0, 1, 2);
+        let phase = Arc::new(AtomicUsize::new(idle));
+        let fs = MemFs::new();
+        let mut opts = manual_only(&fs);
+        let seen = phase.clone();
+        opts.set_compaction_filter("held", move |_, _: &[u8], _: &[u8]| {
+            if seen.compare_exchange(idle, held, Relaxed, Relaxed).is_ok() {
+                while seen.load(Relaxed) != let_go {
+                    std::thread::yield_now();
+                }
+            }
+            Decision::Keep
+        });
+        let mut beside = tiny_on(fs);
+        beside.set_level_zero_file_num_compaction_trigger(2);
+        let db = Db::open(&opts, DIR).unwrap();
+        db.create_cf("beside", &beside).unwrap();
+        db.put("a", "v").unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| db.compact_range(None::<&[u8]>, None::<&[u8]>));
+            while phase.load(Relaxed) != held {
+                std::thread::yield_now();
+            }
+            let cf = db.cf_handle("beside").unwrap();
+            for value in ["v", "w"] {
+                db.put_cf(&cf, "a", value).unwrap();
+                db.flush_cf(&cf).unwrap();
+            }
+            let level0 = properties::num_files_at_level(0);
+            let left = || db.property_value_cf(&cf, &level0).unwrap();
+            while left().as_deref() != Some("0") {
+                std::thread::yield_now();
+            }
+            phase.store(let_go, Relaxed);
+        });
+    });
+}

@@ -415,8 +415,8 @@ pub struct CompactOptions {
 
 impl CompactOptions {
     /// Whether no automatic compaction of the database starts meanwhile.
-    /// Default true. Without it, the call may have to wait for automatic ones
-    /// that have its tables.
+    /// Default false: none starts only while the call has to wait for those that
+    /// have its tables.
     pub fn set_exclusive_manual_compaction(&mut self, v: bool) {
         self.spec.exclusive = v;
     }
