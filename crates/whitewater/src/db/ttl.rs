@@ -43,6 +43,7 @@ impl TimeToLive {
             inner: options.compaction_filter.take().or(factory),
         };
         options.compaction_filter = Some(Arc::new(time_to_live));
+        options.filter_added();
         options.values_have_times = true;
         let operator = options.merge_operator.take();
         options.merge_operator = operator.map(|inner| -> Arc<dyn MergeOperator> {

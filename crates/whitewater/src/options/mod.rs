@@ -291,7 +291,8 @@ option_struct! {
         /// never, the default stands for 30 days.
         ttl: u64 = BY_STYLE;
         /// Age at which a table is written anew. Seconds; 0 is never, the default
-        /// stands for 30 days with universal compaction and for never with others.
+        /// stands for 30 days with universal compaction, and with levels of growing
+        /// size where there is a compaction filter; for never otherwise.
         periodic_compaction_seconds: u64 = BY_STYLE;
         /// Levels of tables.
         num_levels: usize = 7, in 1..=64;
@@ -375,6 +376,9 @@ option_struct! {
         keeps_last_level_free: bool = false;
         /// Whether values end with the time at which they were written.
         values_have_times: bool = false;
+        /// Nobody said at what age tables are written anew, so that a compaction
+        /// filter does.
+        age_follows_filter: bool = false;
         /// Combines merge operands.
         merge_operator: Option<Arc<dyn MergeOperator>> = None;
         /// Removes or changes values that are compacted.

@@ -86,15 +86,27 @@ impl CfOptions {
         }
     }
 
+    /// Has a compaction filter from here on, which everything is to meet.
+    pub(crate) fn filter_added(&mut self) {
+        if self.age_follows_filter {
+            self.periodic_compaction_seconds = THIRTY_DAYS;
+        }
+    }
+
     /// Ages that were left to the compaction style.
     fn choose_ages(&mut self) {
         if self.ttl == BY_STYLE {
             self.ttl = THIRTY_DAYS;
         }
+        let filtered = self.filter_source().is_some();
         let periodic = &mut self.periodic_compaction_seconds;
         if self.compaction_style != CompactionStyle::Universal {
             if *periodic == BY_STYLE {
-                *periodic = 0;
+                self.age_follows_filter = self.compaction_style == CompactionStyle::Level;
+                *periodic = match self.age_follows_filter && filtered {
+                    true => THIRTY_DAYS,
+                    false => 0,
+                };
             }
             return;
         }

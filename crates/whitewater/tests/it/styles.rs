@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
+use whitewater::compaction_filter::Decision;
 use whitewater::fs::mem::MemFs;
 use whitewater::{
     BottommostLevelCompaction, CompactOptions, CompactionPri, DBCompactionStyle, ErrorKind,
@@ -537,4 +538,35 @@ fn a_refused_change_of_level_stops_nothing() {
     assert_eq!(e.kind(), ErrorKind::NotSupported, "{e}");
     db.put(b"more", b"of it").unwrap();
     db.flush().unwrap();
+}
+
+/// RocksDB's default where there is a compaction filter: everything meets it
+/// within 30 days.
+#[test]
+fn tables_are_compacted_by_age_for_a_filter() {
+    const DAY: u64 = 24 * 60 * 60;
+    let rewritten = |set: fn(&mut Options)| {
+        let (db, now) = clocked(&MemFs::new(), |o| {
+            o.set_ttl(0);
+            set(o);
+        });
+        put_and_flush(&db, 1);
+        compact(&db);
+        let name = |db: &Db| db.live_files().unwrap()[0].name.clone();
+        let before = name(&db);
+        now.fetch_add(30 * DAY, Ordering::Relaxed);
+        wait(&db);
+        assert_eq!(name(&db), before);
+        now.fetch_add(1, Ordering::Relaxed);
+        wait(&db);
+        name(&db) != before
+    };
+    assert!(!rewritten(|_| {}));
+    assert!(rewritten(|o| {
+        o.set_compaction_filter("keep", |_, _: &[u8], _: &[u8]| Decision::Keep);
+    }));
+    assert!(!rewritten(|o| {
+        o.set_compaction_filter("keep", |_, _: &[u8], _: &[u8]| Decision::Keep);
+        o.set_periodic_compaction_seconds(0);
+    }));
 }

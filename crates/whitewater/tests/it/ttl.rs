@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use whitewater::fs::mem::MemFs;
 use whitewater::{
     BottommostLevelCompaction, ColumnFamilyDescriptor, ColumnFamilyTtl, CompactOptions, ErrorKind,
-    IteratorMode, Options, WriteBatch,
+    IteratorMode, Options, WaitForCompactOptions, WriteBatch,
 };
 
 const START: u64 = 1_700_000_000;
@@ -177,4 +177,26 @@ fn the_format_is_that_of_rocksdb() {
     let mut raw = db.raw_iterator();
     raw.seek("short");
     assert_eq!(raw.status().unwrap_err().kind(), ErrorKind::Corruption);
+}
+
+/// What expires goes without anybody asking, also where nothing is written:
+/// tables of a family whose values expire are compacted every 30 days.
+#[test]
+fn expired_values_go_by_themselves() {
+    for (periodic, goes) in [(None, true), (Some(0), false)] {
+        let fs = MemFs::new();
+        let (mut o, now) = clocked(&fs);
+        o.set_ttl(0);
+        if let Some(periodic) = periodic {
+            o.set_periodic_compaction_seconds(periodic);
+        }
+        let db = Db::open_with_ttl(&o, DIR, HOUR).unwrap();
+        db.put("k", "v").unwrap();
+        compact(&db);
+        assert_eq!(db.live_files().unwrap().len(), 1);
+        now.fetch_add(31 * 24 * 3600, Ordering::Relaxed);
+        db.wait_for_compact(&WaitForCompactOptions::default())
+            .unwrap();
+        assert_eq!(db.live_files().unwrap().is_empty(), goes);
+    }
 }

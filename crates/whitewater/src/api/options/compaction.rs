@@ -139,10 +139,16 @@ impl Options {
     }
 
     /// Age, in seconds, at which a table is written anew, in the last level
-    /// too. 0 is never; the default is 30 days with universal compaction, where
-    /// it means the same as [`set_ttl`](Self::set_ttl) and the lesser of the
-    /// two counts, and never with levels of growing size. Without effect with
-    /// FIFO compaction, as in RocksDB.
+    /// too. 0 is never. The default is
+    ///
+    /// * 30 days with universal compaction, where it means the same as
+    ///   [`set_ttl`](Self::set_ttl) and the lesser of the two counts;
+    /// * with levels of growing size 30 days where there is a compaction filter
+    ///   or a factory of them, or values expire
+    ///   ([`open_with_ttl`](crate::DB::open_with_ttl)), so that everything meets
+    ///   the filter; otherwise never.
+    ///
+    /// Without effect with FIFO compaction, as in RocksDB.
     pub fn set_periodic_compaction_seconds(&mut self, secs: u64) {
         self.cf.periodic_compaction_seconds = secs;
     }
