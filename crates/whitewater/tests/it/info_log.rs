@@ -247,3 +247,15 @@ fn statistics_are_written_every_period() {
     // Closing waits for no period.
     drop(db);
 }
+
+/// As in RocksDB, where the empty path is the default.
+#[test]
+fn no_directory_for_logs_is_the_database_s() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut opts = options();
+    opts.set_db_log_dir("/elsewhere");
+    opts.set_db_log_dir("");
+    let db = DB::open(&opts, dir.path()).unwrap();
+    assert_eq!(logs(dir.path()), [dir.path().join("LOG")]);
+    drop(db);
+}

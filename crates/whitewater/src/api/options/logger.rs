@@ -123,10 +123,11 @@ impl Options {
     }
 
     /// The directory of LOG, which carries the path of the database in its name
-    /// there. Default the database's own. [`DB::destroy`](crate::DB::destroy)
+    /// there. Default, and with the empty path, the database's own. [`DB::destroy`](crate::DB::destroy)
     /// leaves what is there.
     pub fn set_db_log_dir<P: AsRef<Path>>(&mut self, path: P) {
-        self.db.db_log_dir = Some(path.as_ref().to_path_buf());
+        let path = path.as_ref();
+        self.db.db_log_dir = (!path.as_os_str().is_empty()).then(|| path.to_path_buf());
     }
 
     /// Size at which a new LOG is begun, without the options that each begins
