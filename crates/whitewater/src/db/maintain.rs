@@ -323,8 +323,8 @@ impl Engine {
     /// Creates a column family.
     ///
     /// # Errors
-    /// `InvalidArgument` when the name is taken, an option is out of range, or
-    /// the database's options rule one out.
+    /// `InvalidArgument` when the name is empty or taken, an option is out of
+    /// range, or the database's options rule one out.
     pub fn create_cf(
         self: &Arc<Self>,
         name: &str,
@@ -358,6 +358,11 @@ impl Engine {
 
     /// Writers see the column family from the next generation on.
     fn add_cf(&self, name: &str, options: Arc<CfOptions>) -> Result<()> {
+        if name.is_empty() {
+            return Err(Error::invalid(
+                "the name of a column family cannot be empty",
+            ));
+        }
         let switching = self.switching();
         {
             let state = self.lock_state();

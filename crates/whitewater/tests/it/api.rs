@@ -892,3 +892,22 @@ fn the_default_database_has_the_mode_of_the_feature() {
     assert!(db.get_cf(&cf, "k").unwrap().is_some());
     assert!(format!("{db:?}").contains(&*dir.path().to_string_lossy()));
 }
+
+/// RocksDB refuses it, too: it stands for no name where names are optional.
+#[test]
+fn a_column_family_has_a_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut opts = Options::default();
+    opts.create_if_missing(true);
+    opts.create_missing_column_families(true);
+    let e = DB::open_cf(&opts, dir.path(), [""]).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::InvalidArgument);
+    #[cfg_attr(
+        feature = "multi-threaded-cf",
+        expect(unused_mut, reason = "only the single-threaded form needs it")
+    )]
+    let mut db = DB::open(&opts, dir.path()).unwrap();
+    let e = db.create_cf("", &opts).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::InvalidArgument);
+    assert!(e.to_string().contains("name"), "{e}");
+}

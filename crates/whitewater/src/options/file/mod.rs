@@ -35,17 +35,17 @@ pub(crate) fn print<'a>(
     families: impl IntoIterator<Item = (&'a str, &'a CfOptions)>,
 ) -> String {
     let mut out = String::from("# Options of a database, as RocksDB writes and reads them.\n\n");
-    section(&mut out, "Version", "");
+    section(&mut out, "Version", None);
     line(&mut out, "rocksdb_version", ROCKSDB_VERSION);
     line(&mut out, "options_file_version", FILE_VERSION);
     out.push('\n');
-    section(&mut out, "DBOptions", "");
+    section(&mut out, "DBOptions", None);
     for (name, value) in db.to_text() {
         print_db(&mut out, name, &value);
     }
     for (family, options) in families {
         out.push('\n');
-        section(&mut out, "CFOptions", family);
+        section(&mut out, "CFOptions", Some(family));
         for (name, value) in options.to_text() {
             print_family(&mut out, name, &value);
         }
@@ -55,7 +55,7 @@ pub(crate) fn print<'a>(
         line(&mut out, "merge_operator", merge);
         line(&mut out, "table_factory", read::TABLE_FACTORY);
         out.push('\n');
-        section(&mut out, "TableOptions/BlockBasedTable", family);
+        section(&mut out, "TableOptions/BlockBasedTable", Some(family));
         for (name, value) in options.table.to_text() {
             print_table(&mut out, name, &value);
         }
@@ -124,11 +124,11 @@ fn known(out: &mut String, all: &[&str], name: &str, value: &str) {
     }
 }
 
-fn section(out: &mut String, title: &str, argument: &str) {
+fn section(out: &mut String, title: &str, argument: Option<&str>) {
     // Writing to a string cannot fail, here and below.
     let _ = match argument {
-        "" => writeln!(out, "[{title}]"),
-        name => writeln!(out, "[{title} \"{}\"]", escaped(name, true)),
+        None => writeln!(out, "[{title}]"),
+        Some(name) => writeln!(out, "[{title} \"{}\"]", escaped(name, true)),
     };
 }
 

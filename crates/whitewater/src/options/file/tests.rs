@@ -179,3 +179,20 @@ fn what_cannot_be_honoured_is_refused_by_name() {
         Some(true)
     );
 }
+
+/// Older versions of RocksDB could create one.
+#[test]
+fn a_family_without_a_name_has_its_sections() {
+    let options = CfOptions::default();
+    let text = print(
+        &DbOptions::default(),
+        [("default", &options), ("", &options)],
+    );
+    let names: Vec<_> = parse(&text)
+        .unwrap()
+        .families
+        .into_iter()
+        .map(|f| f.name)
+        .collect();
+    assert_eq!(names, ["default", ""]);
+}
