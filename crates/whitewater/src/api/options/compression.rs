@@ -145,11 +145,17 @@ impl Options {
 
     /// A number of bytes that must not be negative.
     fn bytes(&mut self, name: &str, part: &str, value: i32) -> u32 {
-        u32::try_from(value).unwrap_or_else(|_| {
-            self.refuse(Error::invalid(format_args!(
-                "option {name}: {part} = {value} is negative"
-            )));
-            0
-        })
+        let option = format!("{name}.{part}");
+        match u32::try_from(value) {
+            Ok(bytes) => {
+                self.accept(&option);
+                bytes
+            }
+            Err(_) => {
+                let e = format_args!("option {name}: {part} = {value} is negative");
+                self.refuse(&option, Error::invalid(e));
+                0
+            }
+        }
     }
 }

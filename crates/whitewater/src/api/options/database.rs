@@ -313,11 +313,15 @@ impl Options {
                 let fairness = fairness.min(100);
                 let limiter = RateLimiter::new(rate, period, fairness, tunes_itself);
                 self.db.rate_limiter = Some(limiter);
+                self.accept("rate_limiter");
             }
-            _ => self.refuse(Error::invalid(format_args!(
-                "option rate_limiter: rate {rate}, period {period} and fairness {fairness} \
-                 must be positive"
-            ))),
+            _ => self.refuse(
+                "rate_limiter",
+                Error::invalid(format_args!(
+                    "option rate_limiter: rate {rate}, period {period} and fairness {fairness} \
+                     must be positive"
+                )),
+            ),
         }
     }
 

@@ -211,8 +211,11 @@ impl Options {
     /// its name stood for when tables were written. Cannot be changed while the database is open.
     pub fn set_prefix_extractor(&mut self, prefix_extractor: SliceTransform) {
         match prefix_extractor.extractor {
-            Ok(extractor) => self.cf.prefix_extractor = Some(extractor),
-            Err(e) => self.refuse(e),
+            Ok(extractor) => {
+                self.cf.prefix_extractor = Some(extractor);
+                self.accept("prefix_extractor");
+            }
+            Err(e) => self.refuse("prefix_extractor", e),
         }
     }
 
@@ -507,10 +510,12 @@ impl Options {
                     name: name.to_string_lossy().into_owned(),
                     filter: Mutex::new(CompactionFilterCallback { name, filter_fn }),
                 }));
+                self.accept("compaction_filter");
             }
-            Err(e) => self.refuse(Error::invalid(format_args!(
-                "name of option compaction_filter: {e}"
-            ))),
+            Err(e) => self.refuse(
+                "compaction_filter",
+                Error::invalid(format_args!("name of option compaction_filter: {e}")),
+            ),
         }
     }
 
@@ -588,9 +593,10 @@ impl Options {
         compare_without_ts_fn: Box<CompareWithoutTsFn>,
     ) {
         if timestamp_size == 0 {
-            return self.refuse(Error::invalid(
-                "option comparator: timestamps of 0 bytes, use set_comparator",
-            ));
+            return self.refuse(
+                "comparator",
+                Error::invalid("option comparator: timestamps of 0 bytes, use set_comparator"),
+            );
         }
         if let Some(name) = self.name("comparator", name) {
             self.cf.comparator = UserComparator::Custom(Arc::new(NamedVersionOrder {
@@ -610,6 +616,7 @@ impl Options {
     /// `rocksdb` crate has no such method.
     pub fn set_u64_timestamp_comparator(&mut self) {
         self.cf.comparator = UserComparator::Custom(Arc::new(BytewiseWithU64Timestamp));
+        self.accept("comparator");
     }
 
     /// Orders keys bytewise in reverse: greatest first. RocksDB knows the order
@@ -618,6 +625,7 @@ impl Options {
     /// served by the radix tree. The `rocksdb` crate has no such method.
     pub fn set_reverse_bytewise_comparator(&mut self) {
         self.cf.comparator = UserComparator::ReverseBytewise;
+        self.accept("comparator");
     }
 
     /// Sets a merge operator whose operands are of the kind of values, so that

@@ -87,8 +87,8 @@ pub struct Options {
     db: DbOptions,
     cf: CfOptions,
     block_cache: BlockCacheChoice,
-    /// The first thing a setter was given that cannot be honoured.
-    refused: Option<Error>,
+    /// What setters were given last that cannot be honoured, by option.
+    refused: Vec<(String, Error)>,
 }
 
 impl Options {
@@ -111,12 +111,21 @@ impl Options {
     }
 
     fn check_refused(&self) -> Result<()> {
-        self.refused.clone().map_or(Ok(()), Err)
+        match self.refused.first() {
+            Some((_, e)) => Err(e.clone()),
+            None => Ok(()),
+        }
     }
 
-    /// Remembers what a setter could not take, to refuse it at open.
-    fn refuse(&mut self, error: Error) {
-        self.refused.get_or_insert(error);
+    /// Remembers what a setter of `option` could not take, to refuse it at open.
+    fn refuse(&mut self, option: &str, error: Error) {
+        self.accept(option);
+        self.refused.push((option.to_owned(), error));
+    }
+
+    /// `option` has got a value that can be taken.
+    fn accept(&mut self, option: &str) {
+        self.refused.retain(|(refused, _)| refused != option);
     }
 
     /// The text of a name given to the option `option`; refused when it has a
@@ -127,9 +136,13 @@ impl Options {
             Err(e) => Err(e.to_string()),
         };
         match text {
-            Ok(text) => Some(text),
+            Ok(text) => {
+                self.accept(option);
+                Some(text)
+            }
             Err(e) => {
-                self.refuse(Error::invalid(format_args!("name of option {option}: {e}")));
+                let e = Error::invalid(format_args!("name of option {option}: {e}"));
+                self.refuse(option, e);
                 None
             }
         }
@@ -801,5 +814,36 @@ mod tests {
         let err = opts.cf_options().unwrap_err();
         assert_eq!(err.kind(), ErrorKind::InvalidArgument);
         assert!(err.to_string().contains("max_dict_bytes"), "{err}");
+    }
+
+    /// What counts is what a setter was given last.
+    #[test]
+    fn a_refusal_ends_with_a_value_that_can_be_taken() {
+        let mut opts = Options::default();
+        opts.set_ratelimiter(0, 100_000, 10);
+        opts.set_zstd_max_train_bytes(-1);
+        opts.set_bottommost_zstd_max_train_bytes(-1, true);
+        opts.set_compaction_filter("a\0b", |_, _: &[u8], _: &[u8]| {
+            crate::compaction_filter::Decision::Keep
+        });
+        let refused = |opts: &Options, what: &str| {
+            let e = opts.db_options().unwrap_err();
+            assert!(e.to_string().contains(what), "{what} in {e}");
+        };
+        refused(&opts, "rate_limiter");
+        opts.set_ratelimiter(1000, 100_000, 10);
+        refused(&opts, "compression_opts: zstd_max_train_bytes");
+        // Others of the same option say nothing of this one.
+        opts.set_compression_options(-14, 1, 0, 0);
+        refused(&opts, "compression_opts: zstd_max_train_bytes");
+        opts.set_zstd_max_train_bytes(1);
+        refused(&opts, "bottommost_compression_opts");
+        opts.set_bottommost_zstd_max_train_bytes(1, true);
+        refused(&opts, "compaction_filter");
+        opts.set_compaction_filter("ab", |_, _: &[u8], _: &[u8]| {
+            crate::compaction_filter::Decision::Keep
+        });
+        opts.db_options().unwrap();
+        opts.cf_options().unwrap();
     }
 }
