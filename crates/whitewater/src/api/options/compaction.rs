@@ -3,7 +3,6 @@
 use super::Options;
 use super::enums::{CompactionPri, DBCompactionStyle, UniversalCompactionStopStyle};
 use crate::options::compaction::{DeletionTrigger, FifoOptions, UniversalOptions};
-use whitewater_storage::sst::CompressionType;
 
 /// Options of universal compaction.
 ///
@@ -104,7 +103,8 @@ impl Options {
     }
 
     /// Universal compaction, with memtables of about `memtable_memory_budget`
-    /// bytes together, compressed by LZ4 except for the newest tables.
+    /// bytes together. Compression is left as it is; the newest fifth of the data
+    /// is not compressed by merges.
     pub fn optimize_universal_style_compaction(&mut self, memtable_memory_budget: usize) {
         let cf = &mut self.cf;
         cf.write_buffer_size = memtable_memory_budget / 4;
@@ -112,7 +112,6 @@ impl Options {
         cf.max_write_buffer_number = 6;
         cf.compaction_style = DBCompactionStyle::Universal.into();
         cf.compaction_options_universal.compression_size_percent = 80;
-        cf.compression = CompressionType::Lz4;
     }
 
     /// Which table of a level is compacted first. Default

@@ -846,4 +846,17 @@ mod tests {
         opts.db_options().unwrap();
         opts.cf_options().unwrap();
     }
+
+    #[test]
+    fn the_preset_for_universal_compaction_leaves_compression_as_it_is() {
+        let mut opts = Options::default();
+        opts.set_compression_type(DBCompressionType::None);
+        opts.optimize_universal_style_compaction(512 << 20);
+        let cf = opts.cf_options().unwrap();
+        assert_eq!(
+            cf.compression,
+            whitewater_storage::sst::CompressionType::None
+        );
+        assert_eq!(cf.write_buffer_size, 128 << 20);
+    }
 }
