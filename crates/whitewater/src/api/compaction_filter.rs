@@ -36,6 +36,19 @@
 //! * flushes do not ask, so a key is seen once it is compacted out of level 0,
 //!   and not each time its table is only moved down a level.
 //!
+//! # Filters that use the database
+//!
+//! A filter may read and write the database, but must not wait for the end of its
+//! own compaction: that is what
+//! [`wait_for_compact`](crate::DBCommon::wait_for_compact), `compact_range` over
+//! what is being compacted, and a write while writes are stopped
+//! ([`set_level_zero_stop_writes_trigger`](crate::Options::set_level_zero_stop_writes_trigger),
+//! for instance) would do. Functions set by
+//! [`set_compaction_filter`](crate::Options::set_compaction_filter) are called one
+//! at a time, so a wait for any other compaction with the same one is such a wait,
+//! too. A filter may drop the last handle of the database: another thread closes
+//! it then.
+//!
 //! # Filters that panic
 //!
 //! A filter, or a factory, that panics fails its compaction with an error of

@@ -500,8 +500,8 @@ impl Options {
     }
 
     /// Log bytes after which the system is asked to begin writing them back, so
-    /// that a sync finds less to do. Bytes; 0, the default, is never. Cannot be
-    /// changed while the database is open.
+    /// that a sync finds less to do. Bytes; 0, the default, is never. Can
+    /// change at run time (`wal_bytes_per_sync`).
     ///
     /// A pure hint: it makes nothing durable, and where there is no such call
     /// (it is `posix_fadvise` on Linux) it does nothing. It is given by a writer

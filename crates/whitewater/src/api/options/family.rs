@@ -208,7 +208,8 @@ impl Options {
     /// prefixes. It may be another one, or none, at the next opening: each
     /// table says which one it was written with, and its filter is not asked
     /// for the prefixes of another. A function of the user must keep to what
-    /// its name stood for when tables were written. Cannot be changed while the database is open.
+    /// its name stood for when tables were written. Can change at run time, to
+    /// one of RocksDB's built-in ones or none, unless memtables hash by prefix.
     pub fn set_prefix_extractor(&mut self, prefix_extractor: SliceTransform) {
         match prefix_extractor.extractor {
             Ok(extractor) => {
@@ -232,8 +233,8 @@ impl Options {
     ///   ([`ReadOptions::set_prefix_same_as_start`](crate::ReadOptions::set_prefix_same_as_start)),
     ///   and by look-ups if whole keys are not in it.
     ///
-    /// With neither there is none. Its memory counts as the memtable's. Cannot
-    /// be changed while the database is open. The structure is that of
+    /// With neither there is none. Its memory counts as the memtable's. Can
+    /// change at run time, for memtables to come. The structure is that of
     /// RocksDB's `DynamicBloom`; the text form is RocksDB's
     /// `memtable_prefix_bloom_size_ratio`.
     pub fn set_memtable_prefix_bloom_ratio(&mut self, ratio: f64) {
@@ -242,7 +243,7 @@ impl Options {
 
     /// Whether whole keys go into the memtables' Bloom filter, which
     /// [`set_memtable_prefix_bloom_ratio`](Self::set_memtable_prefix_bloom_ratio)
-    /// makes. Default false. Cannot be changed while the database is open. Not
+    /// makes. Default false. Can change at run time, for memtables to come. Not
     /// for a [comparator](Self::set_comparator) that calls different bytes equal.
     pub fn set_memtable_whole_key_filtering(&mut self, whole_key_filter: bool) {
         self.cf.memtable_whole_key_filtering = whole_key_filter;
@@ -257,9 +258,9 @@ impl Options {
     /// the entry, and by the flush; range deletions are checked when they are
     /// sorted for reading and when they are flushed. A mismatch is an error of
     /// kind `Corruption` that names the column family and the key. In a flush
-    /// it stops writes, as other failures of background work do. Cannot be
-    /// changed while the database is open (RocksDB can, for memtables to
-    /// come). The text form is RocksDB's `memtable_protection_bytes_per_key`.
+    /// it stops writes, as other failures of background work do. Can change at
+    /// run time, for memtables to come. The text form is RocksDB's
+    /// `memtable_protection_bytes_per_key`.
     pub fn set_memtable_protection_bytes_per_key(&mut self, bytes: u32) {
         self.cf.memtable_protection_bytes_per_key = bytes;
     }
@@ -311,9 +312,8 @@ impl Options {
     /// [in-place updates](Self::set_inplace_update_support), by hash of the
     /// key: who reads a value waits for who overwrites one of the same lock.
     /// 1 to 16777216, default 10000; 32 bytes each, which do not count as the
-    /// memtable's size. Cannot be changed while the database is open (RocksDB
-    /// can, for memtables to come). The text form is RocksDB's
-    /// `inplace_update_num_locks`.
+    /// memtable's size. Can change at run time, for memtables to come. The text
+    /// form is RocksDB's `inplace_update_num_locks`.
     pub fn set_inplace_update_locks(&mut self, num: usize) {
         self.cf.inplace_update_num_locks = num;
     }
@@ -340,7 +340,7 @@ impl Options {
     /// `MemtableFactory::Vector`.
     ///
     /// With unordered commit the database is not opened: `InvalidArgument`.
-    /// Cannot be changed while the database is open (RocksDB can).
+    /// Can change at run time, for memtables to come.
     pub fn set_max_successive_merges(&mut self, num: usize) {
         self.cf.max_successive_merges = num;
     }
@@ -458,7 +458,8 @@ impl Options {
     /// opening must use the same order.
     ///
     /// The function must be `Send` and `Sync`, as it is called by many threads;
-    /// the `rocksdb` crate does not ask for that.
+    /// the `rocksdb` crate does not ask for that. It must not call the database:
+    /// it is called under locks that such a call would wait for.
     ///
     /// Keys that compare as equal are one key, whatever their bytes: it is shown
     /// as it was last written, or last merged into (with
@@ -545,7 +546,8 @@ impl Options {
     ///
     /// They must agree with each other, and take timestamps of zero bytes for
     /// the oldest and of bytes 255 for the newest, as RocksDB asks, too. Unlike
-    /// in the `rocksdb` crate they must be `Send` and `Sync`.
+    /// in the `rocksdb` crate they must be `Send` and `Sync`. They must not call
+    /// the database: they are called under locks that such a call would wait for.
     ///
     /// Writes go with [`put_with_ts`](crate::DBCommon::put_with_ts) and its like,
     /// reads with [`ReadOptions::set_timestamp`](crate::ReadOptions::set_timestamp).
