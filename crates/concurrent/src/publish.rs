@@ -292,6 +292,19 @@ impl Publication {
         self.sleep(last)
     }
 
+    /// Waits until nothing up to `last` is under way any more: all of it is
+    /// visible, or was given up by a restart.
+    ///
+    /// # Errors
+    /// A range at or below `last` failed, and nobody has restarted since.
+    pub fn wait_passed(&self, last: u64) -> Result<(), Failed> {
+        match self.wait(last) {
+            // It stays below what failed (P5), so that is over.
+            Err(Failed) if self.visible() >= last => Ok(()),
+            outcome => outcome,
+        }
+    }
+
     /// How waiting for `last` ends, if that is clear.
     fn outcome(&self, last: u64) -> Option<Result<(), Failed>> {
         if self.visible() >= last {

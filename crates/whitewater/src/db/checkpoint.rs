@@ -95,7 +95,7 @@ impl Engine {
             self.count_copied(len);
         }
         if let Some(options) = newest_options(fs, &self.dir)? {
-            let copied = copy(fs, &self.dir.join(&options), &staging.join(&options))?;
+            let copied = self.bring_options(&self.dir.join(&options), &staging.join(&options))?;
             self.count_copied(copied);
         }
         set_current(fs, staging, moment.manifest)?;
@@ -105,6 +105,26 @@ impl Engine {
             Some(parent) => fs.sync_dir(parent),
             None => Ok(()),
         }
+    }
+
+    /// Copies an options file, but for the directory of logs: the copy's are with
+    /// its tables, and those there are the original's, to be read and deleted by
+    /// it alone. Returns how many bytes were copied.
+    fn bring_options(&self, from: &Path, to: &Path) -> Result<u64> {
+        let fs = &*self.fs;
+        if self.options.wal_dir.is_none() {
+            return copy(fs, from, to);
+        }
+        let text = fs
+            .open_random(from)?
+            .read_at(0, fs.file_size(from)? as usize)?;
+        let lines = text.split_inclusive(|byte| *byte == b'\n');
+        let is_own = |line: &&[u8]| !line.trim_ascii_start().starts_with(b"wal_dir=");
+        let own = lines.filter(is_own).collect::<Vec<_>>().concat();
+        let mut file = fs.create(to)?;
+        file.append(&own)?;
+        file.sync()?;
+        Ok(own.len() as u64)
     }
 
     /// Counts bytes that were read and written for a checkpoint.
@@ -134,7 +154,7 @@ impl Engine {
         drop(generation);
         // All of the logs up to their ends is in their files then.
         self.publication
-            .wait(end.last)
+            .wait_passed(end.last)
             .map_err(|_| self.first_error())?;
         self.flush_wal(false)?;
         Ok(Moment {

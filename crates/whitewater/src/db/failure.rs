@@ -119,7 +119,7 @@ impl Retry {
     }
 
     /// Notes a success; returns after how many failures.
-    fn succeed(&mut self) -> u32 {
+    pub fn succeed(&mut self) -> u32 {
         (self.last, self.next) = (None, None);
         std::mem::take(&mut self.row)
     }

@@ -186,44 +186,59 @@ impl Engine {
         mut pick: impl FnMut(&CfState) -> Option<Result<Compaction, ()>>,
     ) -> Result<()> {
         let mut held_back = false;
-        let compaction = {
-            let mut state = self.lock_state();
-            loop {
-                Self::check_healthy(&state)?;
-                let Some(current) = state.cfs.get(&cf.id) else {
-                    return Ok(());
-                };
-                if current.ingesting {
-                    self.wait_for_job(&mut state, None);
-                    continue;
-                }
-                match pick(current) {
-                    None => return Ok(()),
-                    Some(Ok(compaction)) => {
-                        state.running_compactions += 1;
-                        break compaction;
-                    }
-                    // A running compaction holds some of the files.
-                    Some(Err(())) => {
-                        let soon = system::now() + Duration::from_millis(100);
-                        // No new ones meanwhile: they could take the files for ever.
-                        state.manual_compactions += 1;
-                        self.wait_for_job(&mut state, Some(soon));
-                        state.manual_compactions -= 1;
-                        held_back = true;
-                    }
-                }
-            }
-        };
+        let picked = self.wait_to_pick(cf, &mut pick, &mut held_back);
         if held_back {
+            // Whatever came of it: somebody may have seen that it had to wait.
             self.work.notify_all();
         }
+        let Some(compaction) = picked? else {
+            return Ok(());
+        };
         let outcome = guarded(|| self.run_compaction(cf, compaction));
         let _purge = self.compaction_ended(cf);
         if outcome.is_ok() {
             self.purge_obsolete_files();
         }
         outcome
+    }
+
+    /// What `pick` finds, counted as running, once no running compaction is in
+    /// its way. Meanwhile none starts in the family, which sets `held_back`: they
+    /// could take the files for ever.
+    fn wait_to_pick(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        pick: &mut dyn FnMut(&CfState) -> Option<Result<Compaction, ()>>,
+        held_back: &mut bool,
+    ) -> Result<Option<Compaction>> {
+        let mut state = self.lock_state();
+        loop {
+            Self::check_healthy(&state)?;
+            let Some(current) = state.cfs.get_mut(&cf.id) else {
+                return Ok(None);
+            };
+            if current.ingesting {
+                self.wait_for_job(&mut state, None);
+                continue;
+            }
+            match pick(current) {
+                None => return Ok(None),
+                Some(Ok(compaction)) => {
+                    state.running_compactions += 1;
+                    return Ok(Some(compaction));
+                }
+                // A running compaction holds some of the files.
+                Some(Err(())) => {
+                    current.requests_waiting += 1;
+                    *held_back = true;
+                    let soon = system::now() + Duration::from_millis(100);
+                    self.wait_for_job(&mut state, Some(soon));
+                    if let Some(current) = state.cfs.get_mut(&cf.id) {
+                        current.requests_waiting -= 1;
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -158,9 +158,14 @@ impl Engine {
         for place in &dirs {
             archive::destroy(fs, place)?;
             for name in fs.list(place).unwrap_or_default() {
-                match filename::parse(&name) {
-                    None | Some(FileType::Lock) => {}
-                    Some(_) => fs.remove(&place.join(&name))?,
+                let goes = match filename::parse(&name) {
+                    None | Some(FileType::Lock) => false,
+                    Some(FileType::Wal(_)) => true,
+                    // A directory for logs may be another database's own.
+                    Some(_) => place == dir,
+                };
+                if goes {
+                    fs.remove(&place.join(&name))?;
                 }
             }
         }
@@ -489,6 +494,15 @@ fn check_existence(fs: &dyn Fs, dir: &Path, options: &DbOptions) -> Result<bool>
             "{}: does not exist (create_if_missing is false)",
             filename::current(dir).display()
         )));
+    }
+    // Nor read the logs of another one, which would be deleted as its own.
+    if let Some(wal_dir) = options.wal_dir.as_deref().filter(|d| *d != dir)
+        && let Some(number) = archive::logs_in(fs, wal_dir)?.first()
+    {
+        return Err(Error::corruption(
+            "while creating a database: its wal_dir contains a log, of another one perhaps",
+        )
+        .in_file(&filename::wal(wal_dir, *number), None));
     }
     // Never put an empty database over data whose CURRENT was lost. The first
     // manifest alone is what a crash in the middle of creation leaves.

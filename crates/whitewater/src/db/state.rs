@@ -70,6 +70,9 @@ pub(crate) struct CfState {
     pub flush_requested: bool,
     /// Tables are being ingested: no compaction begins.
     pub ingesting: bool,
+    /// Compactions on request that a running one is in the way of: no automatic
+    /// one begins.
+    pub requests_waiting: usize,
     /// How it holds writers back.
     pub stall: CfStall,
     /// What its jobs amount to.
@@ -128,6 +131,7 @@ impl CfState {
             flushing: false,
             flush_requested: false,
             ingesting: false,
+            requests_waiting: 0,
             stall: CfStall::default(),
             stats: CfStats::default(),
             held: Held::default(),

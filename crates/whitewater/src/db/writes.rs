@@ -72,7 +72,11 @@ impl Engine {
             }
         }
         let in_order = ty == ValueType::Merge && self.generation.load().memtables.folds(cf);
-        let mut batch = SPARE.take().unwrap_or_default();
+        let mut batch = SPARE
+            .try_with(Cell::take)
+            .ok()
+            .flatten()
+            .unwrap_or_default();
         batch.clear();
         protect(&mut batch, spec)?;
         batch.push(cf, ty, key, value);
@@ -80,7 +84,8 @@ impl Engine {
         if batch.bytes().len() <= SPARE_LIMIT {
             batch.clear();
             batch.unprotect();
-            SPARE.set(Some(batch));
+            // Not while the thread's own destructors write.
+            let _ = SPARE.try_with(|spare| spare.set(Some(batch)));
         }
         outcome
     }

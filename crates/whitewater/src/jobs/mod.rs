@@ -281,7 +281,7 @@ fn pick_compaction(state: &mut DbState) -> Option<(Arc<ColumnFamilyData>, Compac
     let mut due: Vec<(f64, u32)> = state
         .cfs
         .iter()
-        .filter(|(_, cf)| cf.wants_compaction())
+        .filter(|(_, cf)| cf.wants_compaction() && cf.requests_waiting == 0)
         .map(|(id, cf)| (cf.levels.score(), *id))
         .collect();
     due.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -335,7 +335,11 @@ fn finish(engine: &Engine, outcome: Result<()>, source: Source) {
             engine.report_success(source);
             engine.purge_obsolete_files();
         }
-        Err(e) => engine.report(source, &e, "a background job"),
+        Err(e) => {
+            engine.report(source, &e, "a background job");
+            // It may have been for want of room.
+            engine.purge_obsolete_files();
+        }
     }
     engine.work.notify_all();
     engine.done.notify_all();

@@ -79,13 +79,16 @@ impl KeyFilter {
         let mut hashes = SmallVec::<[u64; 2 * AT_ONCE]>::new();
         loop {
             hashes.clear();
+            let mut at_end = true;
             for key in keys.by_ref().take(AT_ONCE) {
+                at_end = false;
                 if self.whole_key {
                     hashes.push(self.hash_of(key));
                 }
                 hashes.extend(self.prefix_hash(key));
             }
-            if hashes.is_empty() {
+            // Keys without prefixes give none.
+            if at_end {
                 return;
             }
             if hashes.len() > 2 {

@@ -65,6 +65,7 @@ in_both_modes!(
     batches_are_atomic_and_ordered,
     column_families_are_created_listed_and_dropped,
     column_families_are_apart,
+    a_dropped_column_family_leaves_no_files,
     iterators_go_both_ways,
     iterators_keep_bounds,
     raw_iterators_seek_and_refresh,
@@ -229,6 +230,26 @@ fn column_families_are_created_listed_and_dropped<T: Mode>() {
     T::create(&mut db, "a", &Options::default()).unwrap();
     let a = T::cf(&db, "a").unwrap();
     assert_eq!(db.get_cf(&a, b"k").unwrap(), None);
+}
+
+fn a_dropped_column_family_leaves_no_files<T: Mode>() {
+    let dir = dir();
+    let mut db = open_two::<T>(dir.path());
+    {
+        let cf = T::cf(&db, "one").unwrap();
+        db.put_cf(&cf, "k", "v").unwrap();
+        db.flush_cf(&cf).unwrap();
+    }
+    let tables = || {
+        let names = std::fs::read_dir(dir.path()).unwrap();
+        let names = names.map(|entry| entry.unwrap().path());
+        names
+            .filter(|path| path.extension() == Some("sst".as_ref()))
+            .count()
+    };
+    assert_eq!(tables(), 1);
+    T::drop(&mut db, "one").unwrap();
+    assert_eq!(tables(), 0);
 }
 
 fn column_families_are_apart<T: Mode>() {

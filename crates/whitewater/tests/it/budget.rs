@@ -499,3 +499,36 @@ fn random_run(seed: u64) {
     drop(dbs);
     assert_eq!(manager.get_usage(), 0);
 }
+
+/// The database whose flushes failed has nothing left to flush: it is there for
+/// others again, and writes.
+#[test]
+fn a_failure_to_flush_goes_with_its_family() {
+    watched("the writers", 60, || {
+        let faulty = FaultFs::new(Arc::new(MemFs::new()));
+        let manager = WriteBufferManager::new_write_buffer_manager(256 * KIB, true);
+        let mut o = managed(FACTORIES[0], &manager);
+        o.set_fs(Arc::new(faulty.clone()));
+        o.set_write_buffer_size(1024 * KIB);
+        let mut dbs = ["/one", "/other"].map(|dir| open(&o, dir, &["default", "gone"]));
+        faulty.add_rule(Rule {
+            ops: OpSet::of(&[FaultOp::Create]),
+            path: PathMatch::EndsWith(".sst".to_owned()),
+            when: When::Nth(1),
+            fault: Fault::Enospc,
+            sticky: true,
+        });
+        {
+            let gone = dbs[0].cf_handle("gone").unwrap();
+            dbs[0].put_cf(&gone, "k", "v").unwrap();
+            for _ in 0..6 {
+                dbs[0].flush_cf(&gone).unwrap_err();
+            }
+        }
+        dbs[0].drop_cf("gone").unwrap();
+        faulty.clear_rules();
+        for n in 0..2_000u32 {
+            dbs[n as usize % 2].put(n.to_be_bytes(), [1; 1000]).unwrap();
+        }
+    });
+}

@@ -277,3 +277,54 @@ fn a_checkpoint_with_tracked_logs_opens() {
         assert_eq!(content(&copy), content(&db));
     }
 }
+
+/// The options of a checkpoint do not lead to the original's logs.
+#[test]
+fn a_checkpoint_has_its_logs_with_it() {
+    let (fs, mut o) = options(CommitProtocol::Ordered);
+    o.set_wal_dir("/data/logs");
+    let db = open_all(&o, Path::new(DIR)).unwrap();
+    db.put("a", "1").unwrap();
+    Checkpoint::new(&db)
+        .unwrap()
+        .create_checkpoint_with_log_size(COPY, u64::MAX)
+        .unwrap();
+    let options_in = |dir: &str| {
+        let names = fs.list(Path::new(dir)).unwrap().into_iter();
+        let name = names.filter(|name| name.starts_with("OPTIONS-")).max();
+        let path = Path::new(dir).join(name.unwrap());
+        let len = fs.file_size(&path).unwrap() as usize;
+        let text = fs.open_random(&path).unwrap().read_at(0, len).unwrap();
+        String::from_utf8(text.to_vec()).unwrap()
+    };
+    let (original, copy) = (options_in(DIR), options_in(COPY));
+    assert!(original.contains("wal_dir=/data/logs"), "{original}");
+    assert!(!copy.contains("wal_dir"), "{copy}");
+    assert_eq!(copy.lines().count() + 1, original.lines().count());
+    let copy = open_all(&tiny_on(fs.clone()), Path::new(COPY)).unwrap();
+    assert_eq!(content(&copy).len(), 1);
+}
+
+/// A directory for logs may be another database's, by mistake.
+#[test]
+fn a_directory_of_logs_of_another_database_is_left_alone() {
+    const LOGS: &str = "/data/logs";
+    let (fs, mut o) = options(CommitProtocol::Ordered);
+    o.set_wal_dir(LOGS);
+    let db = open_all(&o, Path::new(DIR)).unwrap();
+    db.put("a", "1").unwrap();
+    db.flush().unwrap();
+    db.put("b", "1").unwrap();
+    drop(db);
+    let e = open_all(&o, Path::new(COPY)).err().unwrap();
+    assert_eq!(e.kind(), ErrorKind::Corruption);
+    assert!(e.to_string().contains("wal_dir"), "{e}");
+    assert_eq!(content(&open_all(&o, Path::new(DIR)).unwrap()).len(), 2);
+    // Nor does the destruction of one take more than logs of another.
+    let mut astray = tiny_on(fs.clone());
+    astray.set_wal_dir(DIR);
+    drop(open_all(&astray, Path::new(COPY)).unwrap());
+    Db::destroy(&astray, COPY).unwrap();
+    assert!(!fs.exists(Path::new(COPY)).unwrap());
+    assert_eq!(content(&open_all(&o, Path::new(DIR)).unwrap()).len(), 2);
+}

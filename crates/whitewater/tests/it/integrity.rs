@@ -233,6 +233,29 @@ fn scrubbing_survives_a_comparator_that_panics() {
     assert_eq!(db.get("b").unwrap().as_deref(), Some(&b"2"[..]));
 }
 
+/// A pass that takes days does not keep what is dropped meanwhile.
+#[test]
+fn a_slow_pass_lets_go_of_a_dropped_family() {
+    let fs = MemFs::new();
+    let mut o = options(&fs, FileChecksum::None);
+    let mut db = DB::open(&o, DIR).unwrap();
+    let put = |db: &DB, family: &str| {
+        let cf = db.cf_handle(family).unwrap();
+        db.put_cf(&cf, "k", "v").unwrap();
+        db.flush_cf(&cf).unwrap();
+    };
+    db.create_cf("gone", &o).unwrap();
+    ["default", "gone"].map(|family| put(&db, family));
+    drop(db);
+    o.set_scrub_period_sec(1);
+    o.set_scrub_bytes_per_second(1);
+    let mut db = DB::open_cf(&o, DIR, ["default", "gone"]).unwrap();
+    until("a table", || db.scrub_progress().tables_done > 0);
+    assert_eq!(tables(&fs).len(), 2);
+    db.drop_cf("gone").unwrap();
+    assert_eq!(tables(&fs).len(), 1);
+}
+
 /// The end does not wait for what is not read yet.
 #[test]
 fn a_slow_pass_ends_with_the_database() {

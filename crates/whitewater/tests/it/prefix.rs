@@ -3,13 +3,13 @@
 //! a database holds.
 
 use crate::harness::walk::RawIter;
-use crate::harness::{Db, MEMTABLES, set_memtable, tiny, watched};
+use crate::harness::{Db, MEMTABLES, set_memtable, tiny, tiny_on, watched};
 use std::sync::Arc;
 use std::thread;
 use whitewater::fs::mem::MemFs;
 use whitewater::{
     ColumnFamilyDescriptor, ErrorKind, IteratorMode, MemtableFactory, Options, ReadOptions,
-    SliceTransform,
+    SliceTransform, WriteBatch,
 };
 
 const DIR: &str = "/db";
@@ -348,4 +348,21 @@ fn switches_beside_writers_and_readers_lose_nothing() {
             assert!(all.eq(expected), "{memtable}");
         }
     });
+}
+
+/// Keys that have no prefix, however many, do not keep the prefixes of others out
+/// of the memtable's filter.
+#[test]
+fn a_batch_of_keys_without_prefixes_does_not_end_the_filter() {
+    for before in [63, 64, 65, 200] {
+        let mut o = tiny_on(MemFs::new());
+        o.set_prefix_extractor(SliceTransform::create_fixed_prefix(4));
+        o.set_memtable_prefix_bloom_ratio(0.1);
+        let db = Db::open(&o, DIR).expect("opens");
+        let mut batch = WriteBatch::default();
+        (0..before).for_each(|i| batch.put(format!("{i:03}"), "v"));
+        batch.put("abcd1", "v");
+        db.write(batch).expect("writes");
+        assert_eq!(db.get("abcd1"), Ok(Some(b"v".to_vec())), "{before}");
+    }
 }

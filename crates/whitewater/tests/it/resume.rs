@@ -10,11 +10,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use whitewater::checkpoint::Checkpoint;
 use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
 use whitewater::fs::mem::MemFs;
 use whitewater::{
     CommitProtocol, DBRawIteratorWithThreadMode as DBRawIterator, DBRecoveryMode, ErrorKind,
-    Options, Point, Severity, WriteBatch, WriteOptions,
+    Options, Point, Severity, SstFileWriter, WriteBatch, WriteOptions,
 };
 
 const FAMILIES: [&str; 3] = ["default", "one", "two"];
@@ -833,5 +834,31 @@ fn a_resumption_that_fails_keeps_the_logs_that_the_manifest_names() {
                 assert!(found.is_some(), "{protocol} {archive} {mode:?}");
             }
         }
+    }
+}
+
+/// The last number may be that of a write which failed.
+#[test]
+fn the_first_after_a_resumption_may_be_no_write() {
+    for protocol in PROTOCOLS {
+        let fs = Arc::new(FaultFs::new(Arc::new(MemFs::new())));
+        let options = options(fs.clone(), protocol);
+        let db = open(&options);
+        db.put("before", "1").unwrap();
+        fs.add_rule(rule(FaultOp::Append, ".log", 1, Fault::Eio, true));
+        db.put("failed", "1").unwrap_err();
+        fs.clear_rules();
+        db.resume().unwrap();
+        let checkpoint = Checkpoint::new(&db).unwrap();
+        checkpoint.create_checkpoint("/data/copy").unwrap();
+        let mut table = SstFileWriter::create(&options);
+        table.open("/data/table").unwrap();
+        table.put("ingested", "1").unwrap();
+        table.finish().unwrap();
+        db.ingest_external_file(vec!["/data/table"]).unwrap();
+        db.put("after", "1").unwrap();
+        let there = |key: &str| db.get(key).unwrap().is_some();
+        let found = ["before", "failed", "ingested", "after"].map(there);
+        assert_eq!(found, [true, false, true, true], "{protocol}");
     }
 }

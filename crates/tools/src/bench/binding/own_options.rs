@@ -31,7 +31,11 @@ fn read(file: &Path, cache: Option<&Cache>) -> Result<Options> {
         .into_iter()
         .find(|family| family.name() == DEFAULT_COLUMN_FAMILY_NAME);
     let mut family = family.ok_or_else(|| Failure("it has no default column family".into()))?;
-    Ok(family.options_mut().clone())
+    let mut options = family.options_mut().clone();
+    // Those of the database that the file is from.
+    options.set_wal_dir("");
+    options.set_db_log_dir("");
+    Ok(options)
 }
 
 /// Options of writes that only this engine has.

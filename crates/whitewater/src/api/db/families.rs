@@ -40,6 +40,8 @@ impl<D: DBInner> DBCommon<SingleThreaded, D> {
         let cf = self.cfs.cfs.get(name).ok_or_else(|| unknown(name))?;
         self.engine().drop_cf(cf.handle.data())?;
         self.cfs.cfs.remove(name);
+        // What only the handle kept.
+        self.engine().purge_obsolete_files();
         Ok(())
     }
 
@@ -76,6 +78,9 @@ impl<D: DBInner> DBCommon<MultiThreaded, D> {
         let cf = cfs.get(name).ok_or_else(|| unknown(name))?;
         self.engine().drop_cf(cf.handle.data())?;
         cfs.remove(name);
+        drop(cfs);
+        // What only the handle kept.
+        self.engine().purge_obsolete_files();
         Ok(())
     }
 

@@ -102,7 +102,8 @@ fn share_tables(recovered: &mut Recovered, before: &Recovered) {
         let levels = levels.map(|files| files.iter().map(shared).collect());
         let open_with = cf.current.open_with.clone();
         let blobs = cf.current.blobs.shared_with(&old.current.blobs);
-        let version = Version::new(levels.collect(), open_with);
+        let mut version = Version::new(levels.collect(), open_with);
+        version.history_low.clone_from(&cf.current.history_low);
         cf.current = Arc::new(version.with_blobs(blobs));
     }
 }
