@@ -13,6 +13,7 @@
 //! * [`hash_list`]: hash tables of linked lists and skip lists.
 //! * [`sorted`]: snapshots of entries, sorted after the fact.
 //! * [`group`]: leader and followers, the mechanism of grouped commits.
+//! * [`spare`]: what a thread keeps for its next call.
 //! * [`dynamic_bloom`]: a Bloom filter that is added to while it is asked.
 //! * [`counter`]: statistics that promise no ordering.
 //! * [`heap`]: a global allocator that benchmarks can ask to count.
@@ -41,6 +42,7 @@ pub mod region;
 pub mod relay;
 pub mod skiplist;
 pub mod sorted;
+pub mod spare;
 pub mod sync;
 pub mod system;
 pub mod waiter;

@@ -20,6 +20,7 @@ use super::frame::{Frame, Start};
 use super::leaf::{Leaf, Link};
 use super::node::Ref;
 use super::versions::Versions;
+use crate::spare;
 
 thread_local! {
     /// The frames of a cursor of this thread that is gone: most cursors seek
@@ -403,7 +404,7 @@ impl<const FALLING: bool> Cursor<FALLING> {
     fn push(&mut self, tree: &Art, node: Ref, start: Start) {
         if self.depth == self.frames.len() {
             if self.frames.capacity() == 0 {
-                self.frames = SPARE.take();
+                self.frames = spare::take(&SPARE);
             }
             if self.depth == self.frames.len() {
                 self.frames.push(Frame::empty());

@@ -16,7 +16,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "zstd")]
-use {std::cell::RefCell, zstd::bulk::Compressor};
+use {std::cell::Cell, whitewater_concurrent::spare, zstd::bulk::Compressor};
 
 /// Bytes of a record that are not compressed: a batch's header.
 pub const PACKED_HEADER: usize = 12;
@@ -38,7 +38,7 @@ const HOLE: usize = FRAME_HEADER + RAW_BLOCK.len();
 #[cfg(feature = "zstd")]
 thread_local! {
     /// This thread's compressor: making one takes longer than most records.
-    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+    static COMPRESSOR: Cell<Option<Compressor<'static>>> = const { Cell::new(None) };
 }
 
 /// A record but for its first [`PACKED_HEADER`] bytes, compressed.
@@ -79,15 +79,13 @@ impl Packed {
 #[cfg(feature = "zstd")]
 fn compress(rest: &[u8]) -> Result<Vec<u8>> {
     let mut frame = Vec::with_capacity(zstd::zstd_safe::compress_bound(rest.len()));
-    COMPRESSOR.with_borrow_mut(|kept| {
-        let compressor = match kept {
-            Some(compressor) => compressor,
-            None => kept.insert(compressor().map_err(failed)?),
-        };
-        compressor
-            .compress_to_buffer(rest, &mut frame)
-            .map_err(failed)
-    })?;
+    let mut compressor = match spare::take(&COMPRESSOR) {
+        Some(compressor) => compressor,
+        None => compressor().map_err(failed)?,
+    };
+    let done = compressor.compress_to_buffer(rest, &mut frame);
+    spare::keep(&COMPRESSOR, Some(compressor));
+    done.map_err(failed)?;
     Ok(frame)
 }
 

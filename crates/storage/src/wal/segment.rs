@@ -25,7 +25,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fs::SharedFile;
 use std::cell::Cell;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use whitewater_concurrent::spare;
 
 const BLOCK: u64 = BLOCK_SIZE as u64;
 
@@ -55,6 +56,10 @@ pub struct Segment {
     /// Read by: writers (relaxed), to see when it is time to extend. Publishes
     /// nothing.
     ready: AtomicU64,
+    /// Whether the last [`Segment::extend`] failed. Written by: those. Read by:
+    /// writers (relaxed), who save themselves what they would do for nothing.
+    /// Publishes nothing.
+    lacks_room: AtomicBool,
     /// Where the system was asked to write back to. Written and read by
     /// whoever asks (relaxed; two at once ask for less). Publishes nothing.
     written_back: AtomicU64,
@@ -76,6 +81,7 @@ impl Segment {
             },
             failed: OnceLock::new(),
             ready: AtomicU64::new(0),
+            lacks_room: AtomicBool::new(false),
             written_back: AtomicU64::new(0),
         }
     }
@@ -132,11 +138,11 @@ impl Segment {
         self.check_not_failed()?;
         let len = parts.iter().map(|p| p.len()).sum();
         // Gone only while the thread ends; then this record has its own.
-        let mut buf = BUFFER.try_with(Cell::take).unwrap_or_default();
+        let mut buf = spare::take(&BUFFER);
         buf.clear();
         let result = self.put_with(&mut buf, at, len, parts);
         if buf.capacity() <= KEEP_BUFFER {
-            let _ = BUFFER.try_with(|kept| kept.set(buf));
+            spare::keep(&BUFFER, buf);
         }
         self.remember(result)
     }
@@ -206,7 +212,9 @@ impl Segment {
         self.check_not_failed()?;
         let ready = self.ready.load(Ordering::Relaxed);
         if ready < len {
-            self.file.extend(len)?;
+            let extended = self.file.extend(len);
+            self.lacks_room.store(extended.is_err(), Ordering::Relaxed);
+            extended?;
             self.ready.store(len, Ordering::Relaxed);
         }
         Ok(())
@@ -224,6 +232,12 @@ impl Segment {
     #[inline]
     pub fn ready(&self) -> u64 {
         self.ready.load(Ordering::Relaxed)
+    }
+
+    /// Whether the last extension failed: a full disk, perhaps.
+    #[inline]
+    pub fn lacks_room(&self) -> bool {
+        self.lacks_room.load(Ordering::Relaxed)
     }
 
     /// Hands records that the file keeps in memory to the operating system, as

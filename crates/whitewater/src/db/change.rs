@@ -15,7 +15,6 @@ use super::cf::ColumnFamilyData;
 use crate::jobs;
 use crate::options::assign::{May, assign_db, assign_family, own_name};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use whitewater_storage::{Error, Result};
 
 impl Engine {
@@ -45,6 +44,7 @@ impl Engine {
             family.set_options(asked, options);
         }
         self.weigh(&mut state, [cf.id]);
+        self.set_log_limit(&state);
         self.work.notify_all();
         drop(state);
         self.tell_stalls();
@@ -78,8 +78,7 @@ impl Engine {
             self.weigh(&mut state, []);
         }
         state.set_threads();
-        self.max_total_wal_size
-            .store(options.max_total_wal_size, Ordering::Relaxed);
+        self.set_log_limit(&state);
         self.wal.set_bytes_per_sync(options.wal_bytes_per_sync);
         if before.max_open_files != options.max_open_files {
             self.tables.set_max_open_files(options.max_open_files);

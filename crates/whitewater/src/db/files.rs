@@ -179,6 +179,12 @@ impl Engine {
 
     /// [`Engine::purge_obsolete_logs`] while no switch is under way.
     pub(super) fn purge_logs_between_switches(&self, min_needed: u64) {
+        self.delete_logs(min_needed);
+        // The next write beyond it looks again.
+        self.set_log_limit(&self.lock_state());
+    }
+
+    fn delete_logs(&self, min_needed: u64) {
         // After a switch: an ingestion deletes files while it keeps others from
         // switching.
         let disabled = self.deletions.disabled();

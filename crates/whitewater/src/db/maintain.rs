@@ -458,11 +458,9 @@ impl Engine {
                 let all = cf.imm.iter().chain([&cf.mem]);
                 state.dropped.extend(all.map(Arc::downgrade));
             }
-            if state.running_flushes == 0 && state.cfs.values().all(|cf| cf.imm.is_empty()) {
-                // What could not be flushed is gone, and the failure with it.
-                state.failure.flush.succeed();
-            }
+            state.forgive_flushes();
             self.weigh(&mut state, []);
+            self.set_log_limit(&state);
             removed
         };
         self.note_dropped(cf);

@@ -140,10 +140,11 @@ pub(crate) struct Engine {
     /// The options that it was opened with. What can be changed is read from
     /// `DbState::options`.
     pub(crate) options: DbOptions,
-    /// A copy of the option at present, for writers. Written by: changes of
-    /// options, under the database mutex. Read by: writers. Publishes nothing:
+    /// Bytes of logs beyond which a writer is to look after them. Written by:
+    /// whoever changes what the limit is, has looked after them, or has deleted
+    /// some, under the database mutex. Read by: writers. Publishes nothing:
     /// relaxed.
-    pub(crate) max_total_wal_size: AtomicU64,
+    log_limit: AtomicU64,
     pub(crate) fs: Arc<dyn Fs>,
     pub(crate) log: InfoLog,
     pub(crate) stats: DbStats,

@@ -420,7 +420,8 @@ impl Opening<'_> {
             gate: StallGate::new(),
             retired: Mutex::default(),
             tenant: self.tenant,
-            max_total_wal_size: AtomicU64::new(self.options.max_total_wal_size),
+            // Until the first write has looked.
+            log_limit: AtomicU64::new(0),
             limiter: self.options.limiter(),
             options: self.options,
             fs: self.fs,

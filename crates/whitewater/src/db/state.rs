@@ -228,6 +228,14 @@ impl DbState {
             .unwrap_or(0)
     }
 
+    /// Forgets that flushes failed if nothing is left to flush: it went with its
+    /// column family, which may have been dropped in the middle of the last try.
+    /// Returns whether there was a failure.
+    pub fn forgive_flushes(&mut self) -> bool {
+        let done = self.running_flushes == 0 && self.cfs.values().all(|cf| cf.imm.is_empty());
+        done && self.failure.flush.succeed() > 0
+    }
+
     /// Whether any flush or automatic compaction is running or due.
     pub fn busy(&self) -> bool {
         self.running_flushes > 0

@@ -128,7 +128,15 @@ impl Engine {
             // counted and marked as is seen below, or asks again.
             self.attention.swap(false, Ordering::Acquire);
             let log_bytes = self.log_bytes();
-            let too_much_log = log_bytes > self.max_total_log_bytes(&state);
+            let limit = self.max_total_log_bytes(&state);
+            let too_much_log = log_bytes > limit;
+            // Not with every write until those are gone.
+            let next = if too_much_log {
+                log_bytes + limit / 16
+            } else {
+                limit
+            };
+            self.log_limit.store(next, Ordering::Relaxed);
             let oldest = state.oldest_wal();
             if too_much_log {
                 // What keeps the oldest log must go, were it ever so little.
@@ -163,6 +171,12 @@ impl Engine {
     pub(crate) fn log_bytes(&self) -> u64 {
         let current = self.generation.load().end().map_or(0, |end| end.offset);
         self.wal.older_bytes() + current
+    }
+
+    /// Has writers look after the logs when there are more of them than may be.
+    pub(super) fn set_log_limit(&self, state: &DbState) {
+        let limit = self.max_total_log_bytes(state);
+        self.log_limit.store(limit, Ordering::Relaxed);
     }
 
     fn max_total_log_bytes(&self, state: &DbState) -> u64 {

@@ -22,6 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use whitewater_concurrent::publish::Publication;
+use whitewater_concurrent::spare;
 use whitewater_concurrent::system::Mutex;
 use whitewater_storage::batch::{Batch, HEADER_SIZE, Op};
 use whitewater_storage::key::{SequenceNumber, ValueType};
@@ -72,11 +73,7 @@ impl Engine {
             }
         }
         let in_order = ty == ValueType::Merge && self.generation.load().memtables.folds(cf);
-        let mut batch = SPARE
-            .try_with(Cell::take)
-            .ok()
-            .flatten()
-            .unwrap_or_default();
+        let mut batch = spare::take(&SPARE).unwrap_or_default();
         batch.clear();
         protect(&mut batch, spec)?;
         batch.push(cf, ty, key, value);
@@ -84,8 +81,7 @@ impl Engine {
         if batch.bytes().len() <= SPARE_LIMIT {
             batch.clear();
             batch.unprotect();
-            // Not while the thread's own destructors write.
-            let _ = SPARE.try_with(|spare| spare.set(Some(batch)));
+            spare::keep(&SPARE, Some(batch));
         }
         outcome
     }
@@ -371,10 +367,8 @@ impl CommitEnv for Engine {
         }
         drop(timer);
         self.reached(Point::Logged, place.first);
-        // The default limit cannot be passed without a memtable getting full,
-        // which asks for attention by itself.
-        let limit = self.max_total_wal_size.load(Ordering::Relaxed);
-        if limit > 0 && self.wal.older_bytes() + place.end > limit {
+        let limit = self.log_limit.load(Ordering::Relaxed);
+        if self.wal.older_bytes() + place.end > limit {
             self.ask_for_attention();
         }
         self.tick(Ticker::WalWriteCalls, 1);

@@ -190,7 +190,13 @@ fn run_flush(engine: &Engine, jobs: Vec<FlushJob>) -> Result<u64> {
 /// Once the failure of a flush is counted, for those who ask which failures
 /// are to come from what runs.
 fn end_flush(engine: &Engine) {
-    engine.state.lock().running_flushes -= 1;
+    {
+        let mut state = engine.state.lock();
+        state.running_flushes -= 1;
+        if state.forgive_flushes() {
+            engine.weigh(&mut state, []);
+        }
+    }
     engine.done.notify_all();
     engine.tell_budget();
 }

@@ -46,6 +46,12 @@ pub(super) fn reserve_prepared<E: CommitEnv>(
     payload: Option<usize>,
 ) -> Result<(Reserved, Option<E::Prepared>)> {
     let generation = env.enter()?;
+    if payload.is_some() && generation.log.lacks_room() {
+        // It may well be refused, and what is prepared takes memory.
+        drop(generation);
+        let reserved = reserve(env, request.numbers(), payload)?;
+        return Ok((reserved, None));
+    }
     let prepared = env.prepare(&generation, request)?;
     let timer = env.step(Step::Reserve);
     match generation.reserve(request.numbers(), payload) {

@@ -238,14 +238,13 @@ fn scrubbing_survives_a_comparator_that_panics() {
 fn a_slow_pass_lets_go_of_a_dropped_family() {
     let fs = MemFs::new();
     let mut o = options(&fs, FileChecksum::None);
-    let mut db = DB::open(&o, DIR).unwrap();
-    let put = |db: &DB, family: &str| {
+    o.create_missing_column_families(true);
+    let db = DB::open_cf(&o, DIR, ["default", "gone"]).unwrap();
+    for family in ["default", "gone"] {
         let cf = db.cf_handle(family).unwrap();
         db.put_cf(&cf, "k", "v").unwrap();
         db.flush_cf(&cf).unwrap();
-    };
-    db.create_cf("gone", &o).unwrap();
-    ["default", "gone"].map(|family| put(&db, family));
+    }
     drop(db);
     o.set_scrub_period_sec(1);
     o.set_scrub_bytes_per_second(1);

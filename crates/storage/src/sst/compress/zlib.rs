@@ -5,7 +5,8 @@ use super::size::{expect_len, zeroed};
 use super::{CompressionOptions, Encode, Reason};
 use crate::error::{Error, Result};
 use bytes::Bytes;
-use std::cell::RefCell;
+use std::cell::Cell;
+use whitewater_concurrent::spare;
 use zlib_rs::{Deflate, DeflateConfig, DeflateFlush, Inflate, InflateFlush, Status, Strategy};
 
 /// RocksDB's.
@@ -62,24 +63,34 @@ const WINDOW_BITS: u8 = 15;
 
 thread_local! {
     /// Setting one up costs more than decompressing a block.
-    static INFLATE: RefCell<Inflate> = RefCell::new(Inflate::new(false, WINDOW_BITS));
+    static INFLATE: Cell<Option<Inflate>> = const { Cell::new(None) };
 }
 
 pub(super) fn decode(src: &[u8], len: usize, dictionary: Option<&Dictionary>) -> Result<Vec<u8>> {
     // A match of 258 bytes takes 2 bits.
     let mut out = zeroed(len, src.len().saturating_mul(1032))?;
-    let bad = |what: &str| Error::corruption(format_args!("bad zlib block: {what}"));
-    INFLATE.with_borrow_mut(|inflate| {
-        inflate.reset(false);
-        if let Some(dictionary) = dictionary {
-            (inflate.set_dictionary(dictionary.raw())).map_err(|e| bad(e.as_str()))?;
-        }
-        match inflate.decompress(src, &mut out, InflateFlush::Finish) {
-            Ok(Status::StreamEnd) => {}
-            Ok(_) => return Err(bad("it does not end where it should")),
-            Err(e) => return Err(bad(e.as_str())),
-        }
-        expect_len(inflate.total_out() as usize, len)
-    })?;
+    let mut inflate = spare::take(&INFLATE).unwrap_or_else(|| Inflate::new(false, WINDOW_BITS));
+    let done = decode_into(&mut out, src, dictionary, &mut inflate);
+    spare::keep(&INFLATE, Some(inflate));
+    done?;
     Ok(out)
+}
+
+fn decode_into(
+    out: &mut [u8],
+    src: &[u8],
+    dictionary: Option<&Dictionary>,
+    inflate: &mut Inflate,
+) -> Result<()> {
+    let bad = |what: &str| Error::corruption(format_args!("bad zlib block: {what}"));
+    inflate.reset(false);
+    if let Some(dictionary) = dictionary {
+        (inflate.set_dictionary(dictionary.raw())).map_err(|e| bad(e.as_str()))?;
+    }
+    match inflate.decompress(src, out, InflateFlush::Finish) {
+        Ok(Status::StreamEnd) => {}
+        Ok(_) => return Err(bad("it does not end where it should")),
+        Err(e) => return Err(bad(e.as_str())),
+    }
+    expect_len(inflate.total_out() as usize, out.len())
 }

@@ -5,7 +5,8 @@ use super::size::{check_len, expect_len, reserve};
 use super::{CompressionOptions, Encode, Reason};
 use crate::error::{Error, Result};
 use bytes::Bytes;
-use std::cell::RefCell;
+use std::cell::Cell;
+use whitewater_concurrent::spare;
 use zstd::zstd_safe::{self, DCtx};
 
 /// The level RocksDB uses when none is asked for.
@@ -44,7 +45,7 @@ impl Encode for Encoder {
 
 thread_local! {
     /// Setting one up costs more than decompressing a block.
-    static CONTEXT: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
+    static CONTEXT: Cell<Option<DCtx<'static>>> = const { Cell::new(None) };
 }
 
 pub(super) fn decode(src: &[u8], len: usize, dictionary: Option<&Dictionary>) -> Result<Vec<u8>> {
@@ -56,15 +57,16 @@ pub(super) fn decode(src: &[u8], len: usize, dictionary: Option<&Dictionary>) ->
     let dictionary = dictionary.map(Dictionary::zstd).transpose()?;
     let mut out = Vec::new();
     reserve(&mut out, len)?;
-    let n = CONTEXT
-        .with_borrow_mut(|context| match dictionary {
-            None => context.decompress(&mut out, src),
-            Some(d) => context.decompress_using_ddict(&mut out, src, d),
-        })
-        .map_err(|code| {
-            let name = zstd_safe::get_error_name(code);
-            Error::corruption(format_args!("bad Zstandard block: {name}"))
-        })?;
+    let mut context = spare::take(&CONTEXT).unwrap_or_else(DCtx::create);
+    let n = match dictionary {
+        None => context.decompress(&mut out, src),
+        Some(d) => context.decompress_using_ddict(&mut out, src, d),
+    };
+    spare::keep(&CONTEXT, Some(context));
+    let n = n.map_err(|code| {
+        let name = zstd_safe::get_error_name(code);
+        Error::corruption(format_args!("bad Zstandard block: {name}"))
+    })?;
     expect_len(n, len)?;
     Ok(out)
 }
