@@ -16,6 +16,7 @@ use whitewater_concurrent::relay::Relay;
 use whitewater_concurrent::system::{Condvar, Mutex, RwLock};
 use whitewater_concurrent::waiter::YieldPolicy;
 use whitewater_storage::batch::{self, Op};
+use whitewater_storage::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
 use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::fs::{Fs, SharedOptions};
 use whitewater_storage::key::ValueType;
@@ -60,7 +61,7 @@ struct FakeEnv {
     plan: Plan,
     /// What is visible may not be inserted yet.
     unordered: bool,
-    fs: MemFs,
+    fs: FaultFs,
     generation: ArcSwap<Generation>,
     switching: RwLock<()>,
     turns: Mutex<()>,
@@ -73,6 +74,8 @@ struct FakeEnv {
     log_writes: AtomicU64,
     syncs: AtomicU64,
     logs: AtomicU64,
+    /// Writes that were prepared.
+    prepared: AtomicU64,
     /// Threads that insert at this moment, and the most there were.
     inserting: AtomicU64,
     most_inserting: AtomicU64,
@@ -106,7 +109,7 @@ impl Hold {
     }
 }
 
-fn segment(fs: &MemFs, number: u64, step: u64) -> Arc<Segment> {
+fn segment(fs: &dyn Fs, number: u64, step: u64) -> Arc<Segment> {
     let path = format!("{number:06}.log");
     let file = fs.open_shared(Path::new(&path), None, SharedOptions::default());
     let log = Segment::new(file.unwrap(), number, false);
@@ -120,7 +123,7 @@ impl FakeEnv {
             step: plan.step.max(64),
             ..plan
         };
-        let fs = MemFs::new();
+        let fs = FaultFs::new(Arc::new(MemFs::new()));
         let start = End { last: 0, offset: 0 };
         let log = segment(&fs, 1, plan.step);
         let first = Generation::new(MemtableMap::default(), log, 0, start);
@@ -138,6 +141,7 @@ impl FakeEnv {
             failure: Mutex::default(),
             log_writes: AtomicU64::new(0),
             syncs: AtomicU64::new(0),
+            prepared: AtomicU64::default(),
             logs: AtomicU64::new(1),
             inserting: AtomicU64::new(0),
             most_inserting: AtomicU64::new(0),
@@ -230,6 +234,7 @@ impl CommitEnv for FakeEnv {
     type Prepared = SequenceNumber;
 
     fn prepare(&self, generation: &Generation, _: &WriteRequest) -> Result<SequenceNumber> {
+        self.prepared.fetch_add(1, SeqCst);
         Ok(generation.base())
     }
     fn enter(&self) -> Result<Guard<Arc<Generation>>> {
@@ -621,6 +626,33 @@ fn a_failed_sync_is_told_to_whoever_asked_and_stops_writes() {
         assert!(db.write(&["3".to_owned()], false, false).is_err());
         assert!(db.env.durable.done() < 3);
     }
+}
+
+/// What is prepared takes memory of the memtable, which nothing gives back while a
+/// full disk keeps it from being flushed.
+#[test]
+fn writes_that_the_log_has_no_room_for_are_prepared_once() {
+    let db = Db::new(CommitProtocol::Ordered, Plan::default());
+    db.write(&["a".to_owned()], false, false).unwrap();
+    db.env.fs.add_rule(Rule {
+        ops: OpSet::of(&[FaultOp::Extend]),
+        path: PathMatch::Any,
+        when: When::Nth(1),
+        fault: Fault::Enospc,
+        sticky: true,
+    });
+    let large = "b".repeat(1000);
+    for _ in 0..20 {
+        let refused = db.write(&[large.clone()], false, false).unwrap_err();
+        assert!(refused.is_no_space(), "{refused}");
+    }
+    assert_eq!(db.env.prepared.load(SeqCst), 2, "and the one before");
+    db.env.fs.clear_rules();
+    for _ in 0..2 {
+        db.write(&[large.clone()], false, false).unwrap();
+    }
+    assert_eq!(db.env.prepared.load(SeqCst), 3, "there is room again");
+    assert_eq!(db.env.publication.visible(), 3);
 }
 
 #[test]

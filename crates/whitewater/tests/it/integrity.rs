@@ -1,11 +1,9 @@
 //! Checking tables at rest: when asked to, and now and then.
 
-use crate::harness::{DIR, tiny, watched};
+use crate::harness::{DIR, tiny, until, watched};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread;
-use std::time::{Duration, Instant};
 use whitewater::fs::Fs;
 use whitewater::fs::mem::MemFs;
 use whitewater::{
@@ -165,14 +163,6 @@ fn checksums_stay_with_their_tables() {
     replace(&fs, &path, &damaged);
     db.verify_file_checksums().unwrap();
     is_of(db.verify_checksum(), &path);
-}
-
-fn until(what: &str, condition: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !condition() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
-        thread::sleep(Duration::from_millis(1));
-    }
 }
 
 #[test]

@@ -29,6 +29,7 @@ mod integrity;
 mod interop;
 mod linearizability;
 mod listener;
+mod log_limit;
 mod memory_usage;
 mod metamorphic;
 mod model;

@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use whitewater::fs::Fs;
 use whitewater::{
     ColumnFamilyDescriptor, CommitProtocol, DBWithThreadMode, Error, MemtableFactory,
@@ -77,6 +77,15 @@ pub fn watched<T: Send + 'static>(
     match thread.join().expect("panics are caught inside") {
         Ok(value) => value,
         Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// Waits for what background threads are to do.
+pub fn until(what: &str, condition: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !condition() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 

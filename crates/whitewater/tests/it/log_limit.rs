@@ -1,0 +1,76 @@
+//! How much log there may be before memtables are flushed for its sake.
+
+use crate::harness::{DIR, Db, tiny_on, until};
+use std::path::Path;
+use whitewater::fs::Fs;
+use whitewater::fs::mem::MemFs;
+use whitewater::{CommitProtocol, Options};
+
+const KIB: usize = 1024;
+
+/// Bytes of all logs there are.
+fn log_bytes(fs: &MemFs) -> u64 {
+    let names = fs.list(Path::new(DIR)).unwrap();
+    let logs = names.iter().filter(|name| name.ends_with(".log"));
+    // One may be gone by now.
+    logs.filter_map(|name| fs.file_size(&Path::new(DIR).join(name)).ok())
+        .sum()
+}
+
+/// Values that are overwritten in place fill a log, but no memtable.
+fn overwriting(fs: &MemFs) -> Options {
+    let mut o = tiny_on(fs.clone());
+    o.set_allow_concurrent_memtable_write(false);
+    o.set_commit_protocol(CommitProtocol::Grouped);
+    o.set_inplace_update_support(true);
+    o.set_write_buffer_size(64 * KIB);
+    o.set_max_write_buffer_number(2);
+    o
+}
+
+/// Overwrites one value `times` times, with 4 MB altogether; the most bytes of logs
+/// seen meanwhile.
+fn overwrite(db: &Db, fs: &MemFs) -> u64 {
+    let mut most = 0;
+    for n in 0..4_000u32 {
+        db.put("key", [n as u8; KIB]).unwrap();
+        if n % 16 == 0 {
+            most = most.max(log_bytes(fs));
+        }
+    }
+    most
+}
+
+/// The default: four times what memtables may hold.
+#[test]
+fn the_default_limit_holds_where_no_memtable_gets_full() {
+    let fs = MemFs::new();
+    let o = overwriting(&fs);
+    let db = Db::open(&o, DIR).unwrap();
+    let limit = 4 * 2 * 64 * KIB as u64;
+    let most = overwrite(&db, &fs);
+    assert!(most >= limit, "{most}: not before");
+    until("old logs to go", || log_bytes(&fs) <= 2 * limit);
+    assert!(
+            .unwrap()
+            > Some(0)
+    );
+    drop(db);
+    let db = Db::open(&o, DIR).unwrap();
+    assert_eq!(db.get("key").unwrap(), Some(vec![3_999u32 as u8; KIB]));
+}
+
+/// Of a limit that changes, the one at present holds.
+#[test]
+fn a_limit_that_is_lowered_holds_at_once() {
+    let fs = MemFs::new();
+    let mut o = overwriting(&fs);
+    o.set_max_total_wal_size(100 << 20);
+    let db = Db::open(&o, DIR).unwrap();
+    assert!(overwrite(&db, &fs) >= 4_000 * KIB as u64, "below the limit");
+    let change = |size: &str| db.set_db_options(&[("max_total_wal_size", size)]);
+    change("300000").unwrap();
+    db.put("key", "value").unwrap();
+    until("old logs to go", || log_bytes(&fs) <= 300_000);
+    assert_eq!(db.get("key").unwrap(), Some(b"value".to_vec()));
+}
