@@ -13,6 +13,7 @@ use whitewater::{
 use super::failure::{Failure, Result};
 use super::options::OptionsFile;
 use super::session::Session;
+use super::state::log_dir;
 use crate::bench::merge;
 
 /// The kind of database that commands open.
@@ -135,10 +136,13 @@ impl Loaded {
             )));
         }
         let names = Db::list_cf(&Options::default(), dir)?;
-        let (options, mut known) = match session.global.try_load_options {
+        let (mut options, mut known) = match session.global.try_load_options {
             true => from_file(session, dir, merges)?,
             false => (Options::default(), Vec::new()),
         };
+        // Also without its options file: no write may be missed.
+        let logs = log_dir(dir);
+        options.set_wal_dir(if logs == dir { Path::new("") } else { &logs });
         let families = names.into_iter().map(|name| {
             match known.iter().position(|family| family.name() == name) {
                 Some(at) => known.swap_remove(at),

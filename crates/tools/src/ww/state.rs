@@ -200,12 +200,16 @@ impl State {
     }
 }
 
-/// The directory of the logs of the database in `dir`, as its options file says.
+/// The directory of the logs of the database in `dir`, as its options file says:
+/// unless that is not there, or has none while `dir` has, as in a copy that was made
+/// elsewhere.
 pub fn log_dir(dir: &Path) -> PathBuf {
     let file = OptionsFile::newest(dir).ok();
     let named = file.and_then(|file| file.option("DBOptions", "wal_dir").map(PathBuf::from));
+    let has_logs = |dir: &Path| logs_in(dir).is_ok_and(|logs| !logs.is_empty());
     named
         .filter(|named| !named.as_os_str().is_empty() && named.is_dir())
+        .filter(|named| has_logs(named) || !has_logs(dir))
         .unwrap_or_else(|| dir.to_owned())
 }
 

@@ -1,8 +1,10 @@
 //! Work on whole databases.
 
 use std::fs;
+use std::path::Path;
 
 use super::{fails, made, output, prints, run_with};
+use whitewater::{DB, Options};
 
 #[test]
 fn column_families_come_and_go() {
@@ -109,4 +111,43 @@ fn checkpoints_and_repairs_hold_everything() {
         prints(&copy, "--db {db} --cf orders scan --count-only"),
         "100\n"
     );
+}
+
+/// The options file of a copy may name a directory of logs that is not there any
+/// more, or that has none of its logs.
+#[test]
+fn a_copy_is_written_to_with_the_logs_that_are_with_it() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let (original, logs) = (dir.path().join("original"), dir.path().join("logs"));
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.set_wal_dir(&logs);
+    let db = DB::open(&options, &original).expect("opens");
+    db.put("key", "in a log").expect("written");
+    drop(db);
+    let copied = |from: &Path, to: &Path| {
+        for entry in fs::read_dir(from).expect("a directory") {
+            let from = entry.expect("an entry").path();
+            let name = from.file_name().expect("it has a name");
+            fs::copy(&from, to.join(name)).expect("copied");
+        }
+    };
+    let copies = ["beside", "alone"].map(|name| dir.path().join(name));
+    for copy in &copies {
+        fs::create_dir(copy).expect("created");
+        copied(&original, copy);
+        copied(&logs, copy);
+    }
+    fs::remove_dir_all(&logs).expect("removed");
+    for copy in copies {
+        // Beside an empty directory first, then without it.
+        match copy.ends_with("beside") {
+            true => fs::create_dir(&logs).expect("created"),
+            false => fs::remove_dir(&logs).expect("still empty"),
+        }
+        prints(&copy, "--db {db} put other value");
+        let all = prints(&copy, "--db {db} scan");
+        assert_eq!(all, "key ==> in a log\nother ==> value\n");
+    }
+    assert!(!logs.exists());
 }

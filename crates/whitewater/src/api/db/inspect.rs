@@ -227,13 +227,12 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     }
 
     fn metadata(&self, cf: &ColumnFamilyData) -> ColumnFamilyMetaData {
-        // A database that cannot list its files shows none here.
-        let tables = self.engine().live_tables().unwrap_or_default();
-        let own = tables.iter().filter(|t| t.column_family_name == cf.name);
+        let view = cf.pin_owned();
+        let files = view.version.levels.iter().flatten();
         ColumnFamilyMetaData {
-            size: own.clone().map(|t| t.size as u64).sum(),
+            size: files.clone().map(|file| file.meta.size).sum(),
             name: cf.name.clone(),
-            file_count: own.count(),
+            file_count: files.count(),
         }
     }
 

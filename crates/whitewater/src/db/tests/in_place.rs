@@ -198,6 +198,7 @@ fn a_value_that_is_not_longer_takes_the_place_of_the_one_before() {
 fn a_memtable_of_values_put_again_does_not_grow() {
     let mut options = options(&MemFs::new(), CommitProtocol::Grouped);
     options.set_write_buffer_size(64 << 10);
+    options.set_max_total_wal_size(1 << 30);
     options.set_arena_block_size(4 << 10);
     options.set_memtable_factory(MemtableFactory::SkipList);
     let db = Db::open(&options, "/db").unwrap();
