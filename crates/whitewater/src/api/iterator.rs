@@ -54,6 +54,29 @@ pub struct DBRawIteratorWithThreadMode<'a, D: DBAccess> {
     db: &'a D,
     /// Where a tailing iterator stood; kept for its memory.
     last: Vec<u8>,
+    /// After what keeps files.
+    _end: End<'a, D>,
+}
+
+/// Has the files deleted that only an iterator kept.
+struct End<'a, D: DBAccess> {
+    db: &'a D,
+    background_purge: bool,
+}
+
+impl<'a, D: DBAccess> End<'a, D> {
+    fn of(db: &'a D, readopts: &ReadOptions) -> Self {
+        End {
+            db,
+            background_purge: readopts.spec.background_purge,
+        }
+    }
+}
+
+impl<D: DBAccess> Drop for End<'_, D> {
+    fn drop(&mut self) {
+        self.db.iterator_is_gone(self.background_purge);
+    }
 }
 
 /// What an iterator stands for; opaque.
@@ -70,6 +93,7 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
         readopts.settle();
         DBRawIteratorWithThreadMode {
             inner: db.create_iterator(&readopts),
+            _end: End::of(db, &readopts),
             readopts,
             cf: None,
             db,
@@ -81,6 +105,7 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
         readopts.settle();
         DBRawIteratorWithThreadMode {
             inner: db.create_iterator_cf(cf, &readopts),
+            _end: End::of(db, &readopts),
             readopts,
             cf: Some(cf.clone()),
             db,

@@ -132,7 +132,7 @@ fn panicked(source: &dyn FilterSource, panic: &(dyn Any + Send)) -> Error {
 }
 
 /// What a panic said, if it said something.
-fn text_of(panic: &(dyn Any + Send)) -> &str {
+pub(crate) fn text_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message")

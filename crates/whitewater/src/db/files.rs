@@ -97,6 +97,14 @@ impl Engine {
         }
     }
 
+    /// [`Engine::purge_obsolete_files`], if there may be any: cheap where nobody
+    /// has let go of a file since the last time.
+    pub(crate) fn purge_what_was_let_go(&self) {
+        if self.obsolete.have_come() {
+            self.purge_obsolete_files();
+        }
+    }
+
     /// Deletes tables and blob files that no version names any more, and takes the
     /// tables' blocks out of the cache. Failures are logged and tried again later.
     pub(crate) fn purge_obsolete_files(&self) {

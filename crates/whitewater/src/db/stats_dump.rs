@@ -66,6 +66,8 @@ impl Engine {
     /// Writes the database's and all column families' statistics to LOG, and
     /// begins a new interval.
     pub(crate) fn dump_stats(&self) {
+        // What readers held on to when the last job ended.
+        self.purge_what_was_let_go();
         let mut text = self.db_stats();
         for cf in self.column_families() {
             let part = {

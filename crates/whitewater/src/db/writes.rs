@@ -6,6 +6,7 @@ use super::failure::Source;
 use super::fold::Folding;
 use super::history::Stamped;
 use super::reads::no_timestamp;
+use crate::compact::filter::text_of;
 use crate::memtable::{Inserter, PreparedBatch, PreparedMany};
 use crate::options::read::{WriteSpec, has_checksums};
 use crate::perf::{Step, StepTimer};
@@ -533,10 +534,11 @@ fn is_inserted(request: &WriteRequest, cf: u32) -> bool {
 /// panic; the protocol must not see that.
 #[inline]
 fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = text_of(&*panic);
         Err(Error::new(
             ErrorKind::Aborted,
-            "a comparator or prefix extractor panicked during an insert",
+            format_args!("a comparator or prefix extractor panicked during an insert: {text}"),
         ))
     })
 }

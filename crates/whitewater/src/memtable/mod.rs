@@ -69,6 +69,10 @@ use whitewater_storage::{Error, Result};
 /// the last one is a twentieth of it at most.
 const MIN_HUGE_BUFFER: usize = 20 * TRANSPARENT;
 
+/// Bytes that a memtable may grow beyond its size before another writer is asked
+/// to switch it out: the largest ones have room for some of these.
+const MOST_BEYOND: usize = 1 << 30;
+
 /// One generation of a column family's newest writes.
 #[derive(Debug)]
 pub(crate) struct Memtable {
@@ -214,8 +218,9 @@ impl Memtable {
 
     /// Counts what a batch added; returns whether the caller should ask for a
     /// switch: true once, when the memtable has become full, and each time when
-    /// it is twice as large. Whoever switches may be held up, and writers go on
-    /// meanwhile; those who are asked then wait for the switch to end.
+    /// it is twice as large, or [`MOST_BEYOND`]. Whoever switches may be held up,
+    /// and writers go on meanwhile; those who are asked then wait for the switch
+    /// to end.
     fn count(&self, entries: u64, deletes: u64) -> bool {
         self.counters.add(ENTRIES, entries);
         if deletes > 0 {
@@ -229,7 +234,7 @@ impl Memtable {
         let limit = self.limit.load(Ordering::Relaxed);
         taken > limit
             && (!self.full.load(Ordering::Relaxed) && !self.full.swap(true, Ordering::Relaxed)
-                || taken / 2 > limit)
+                || taken - limit > limit.min(MOST_BEYOND))
     }
 
     /// Has it be full at `write_buffer_size`, if that is less than before. It

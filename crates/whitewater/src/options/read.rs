@@ -41,6 +41,8 @@ pub(crate) struct ReadSpec {
     pub iter_start_ts: Option<Vec<u8>>,
     /// An iterator looks at the database anew when it is sent somewhere.
     pub tailing: bool,
+    /// The files that only an iterator kept are left to background threads.
+    pub background_purge: bool,
 }
 
 /// What a read may look at. RocksDB's numbers.
@@ -80,6 +82,7 @@ impl Default for ReadSpec {
             timestamp: None,
             iter_start_ts: None,
             tailing: false,
+            background_purge: false,
         }
     }
 }

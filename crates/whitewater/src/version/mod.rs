@@ -22,7 +22,7 @@ use range::KeyRange;
 use std::cmp::Ordering::Greater;
 use std::collections::HashMap;
 use std::ops::{Bound, Range};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use whitewater_concurrent::system;
 use whitewater_storage::key::{self, MAX_SEQUENCE, UserComparator, ValueType};
@@ -56,6 +56,10 @@ pub(crate) struct TableFile {
 #[derive(Debug, Default)]
 pub(crate) struct ObsoleteFiles {
     state: system::Mutex<ObsoleteState>,
+    /// Whether something came that nobody has taken yet. Written by: whoever lets
+    /// go of it, and whoever takes it, under the lock. Read by: those who would
+    /// (relaxed; what is missed is taken later). Publishes nothing.
+    came: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -74,7 +78,13 @@ impl ObsoleteFiles {
     /// Takes the open tables collected so far. Their files need not be among the
     /// tables to delete yet.
     pub fn take_open(&self) -> Vec<Arc<OpenTable>> {
-        std::mem::take(&mut self.state.lock().tables)
+        let mut state = self.state.lock();
+        self.came.store(false, Ordering::Relaxed);
+        std::mem::take(&mut state.tables)
+    }
+    /// Whether anything has come since the last [`ObsoleteFiles::take_open`].
+    pub fn have_come(&self) -> bool {
+        self.came.load(Ordering::Relaxed)
     }
     /// Takes the numbers of tables collected so far.
     pub fn take(&self) -> Vec<u64> {
@@ -137,6 +147,7 @@ impl Drop for FileHold {
             *count -= 1;
             if *count == 0 {
                 state.holds.remove(&self.number);
+                self.obsolete.came.store(true, Ordering::Relaxed);
                 match self.kind {
                     Kind::Table => state.numbers.push(self.number),
                     Kind::Blob => state.blobs.push(self.number),

@@ -1,9 +1,11 @@
 //! Options of reads: what may be looked at, for how long, and whether an
 //! iterator looks again.
 
-use crate::harness::{Db, MEMTABLES, set_memtable, tiny};
+use crate::harness::{Db, MEMTABLES, set_memtable, tiny, until};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
+use whitewater::fs::Fs;
 use whitewater::fs::mem::MemFs;
 use whitewater::{
     BlockBasedOptions, Cache, ErrorKind, IteratorMode, Options, ReadOptions, ReadTier, WriteBatch,
@@ -284,4 +286,40 @@ fn a_snapshot_of_another_opening_is_refused() {
     assert_eq!(kind(many), ErrorKind::InvalidArgument);
     let raw = db.raw_iterator_opt(at);
     assert_eq!(kind(raw.status()), ErrorKind::InvalidArgument);
+}
+
+/// How an iterator lets go of files that a compaction has replaced.
+#[test]
+fn files_go_with_the_iterator_that_kept_them() {
+    for (by_read, by_database) in [(false, false), (true, false), (false, true)] {
+        let fs = MemFs::new();
+        let mut o = options(&fs);
+        o.set_disable_auto_compactions(true);
+        o.set_avoid_unnecessary_blocking_io(by_database);
+        let db = Db::open(&o, DIR).expect("opens");
+        let tables = || {
+            let names = fs.list(Path::new(DIR)).expect("lists");
+            names.iter().filter(|name| name.ends_with(".sst")).count()
+        };
+        for value in ["old", "new"] {
+            db.put("key", value).expect("writes");
+            db.flush().expect("flushes");
+        }
+        let kept = with(|o| o.set_background_purge_on_iterator_cleanup(by_read));
+        let mut iterator = db.raw_iterator_opt(kept);
+        iterator.seek_to_first();
+        db.compact_range(None::<&[u8]>, None::<&[u8]>);
+        assert_eq!(tables(), 3, "two for the iterator");
+        iterator.next();
+        assert!(!iterator.valid());
+        drop(iterator);
+        if by_read || by_database {
+            assert_eq!(tables(), 3, "left to the next job");
+            db.put("key", "newer").expect("writes");
+            db.flush().expect("flushes");
+            until("deletion", || tables() == 2);
+        } else {
+            assert_eq!(tables(), 1);
+        }
+    }
 }

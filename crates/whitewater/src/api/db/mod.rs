@@ -208,6 +208,10 @@ pub trait DBAccess {
     fn create_iterator_cf(&self, cf: &ColumnFamilyHandle, readopts: &ReadOptions)
     -> IteratorHandle;
 
+    /// Deletes the files that only an iterator kept, which is gone.
+    #[doc(hidden)]
+    fn iterator_is_gone(&self, background_purge: bool);
+
     /// [`DBCommon::get_opt`].
     ///
     /// # Errors
@@ -288,6 +292,13 @@ impl<T: ThreadMode, D: DBInner> DBAccess for DBCommon<T, D> {
         readopts: &ReadOptions,
     ) -> IteratorHandle {
         IteratorHandle::new(self.engine().iter(cf.data(), &readopts.spec))
+    }
+
+    fn iterator_is_gone(&self, background_purge: bool) {
+        let engine = self.engine();
+        if !background_purge && !engine.options.avoid_unnecessary_blocking_io {
+            engine.purge_what_was_let_go();
+        }
     }
 
     fn get_opt<K: AsRef<[u8]>>(

@@ -73,8 +73,11 @@ impl Options {
         self.db.writable_file_max_buffer_size = nbytes;
     }
 
-    /// Hint: what an iterator held on to is let go of by its thread; obsolete
-    /// files are deleted by background threads in any case. Default false.
+    /// Whether all iterators leave files that only they kept to background threads,
+    /// as with [`ReadOptions::set_background_purge_on_iterator_cleanup`]. Default
+    /// false.
+    ///
+    /// [`ReadOptions::set_background_purge_on_iterator_cleanup`]: crate::ReadOptions::set_background_purge_on_iterator_cleanup
     pub fn set_avoid_unnecessary_blocking_io(&mut self, val: bool) {
         self.db.avoid_unnecessary_blocking_io = val;
     }

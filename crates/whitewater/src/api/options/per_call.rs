@@ -131,9 +131,13 @@ impl ReadOptions {
         self.spec.max_skippable_internal_keys = num;
     }
 
-    /// Whether files are deleted in the background when the iterator that kept
-    /// them is dropped. A hint: they always are.
-    pub fn set_background_purge_on_iterator_cleanup(&mut self, _v: bool) {}
+    /// Whether the files that only an iterator kept are left to background threads
+    /// when it is dropped, who delete them with those of their next job, or before
+    /// they write statistics to LOG. Default false: they are deleted before the
+    /// drop returns.
+    pub fn set_background_purge_on_iterator_cleanup(&mut self, v: bool) {
+        self.spec.background_purge = v;
+    }
 
     /// What is looked at. Default [`ReadTier::All`].
     ///
