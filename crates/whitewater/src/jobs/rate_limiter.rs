@@ -141,6 +141,11 @@ impl RateLimiter {
         })
     }
 
+    /// The rate at present, in bytes per second.
+    pub fn rate(&self) -> u64 {
+        self.state.lock().rate
+    }
+
     /// Waits until `bytes` may be written, or `let_through` says so, which is
     /// asked anew after each [`wake`](Self::wake).
     fn request(&self, bytes: u64, priority: Priority, let_through: &AtomicBool) -> Waited {

@@ -154,7 +154,7 @@ option_struct! {
         /// Most bytes of batches committed as one group, up to 64 MiB; more counts
         /// as that. Bytes.
         max_write_batch_group_size_bytes: usize = 1 << 20, in 1..=usize::MAX;
-        /// Rate of writes while they are slowed down. Bytes per second; 0 is 16 MiB.
+        /// Rate of writes while they are slowed down. Bytes per second; 0 is the rate limiter's, or 16 MiB.
         delayed_write_rate: u64 = 0, changes live;
         /// Retries in a row of a failed flush or compaction before writes are
         /// refused. 0 is none.

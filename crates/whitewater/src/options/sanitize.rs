@@ -20,6 +20,15 @@ impl DbOptions {
         }
         self.max_background_jobs = self.max_background_jobs.max(1);
         self.max_subcompactions = self.max_subcompactions.max(1);
+        // Who limits the rate of writes wants them even.
+        if let Some(limiter) = &self.rate_limiter {
+            if self.bytes_per_sync == 0 {
+                self.bytes_per_sync = 1 << 20;
+            }
+            if self.delayed_write_rate == 0 {
+                self.delayed_write_rate = limiter.rate();
+            }
+        }
         // Archived logs are kept as they are.
         if self.archives_logs() {
             self.recycle_log_file_num = 0;
@@ -125,6 +134,7 @@ impl CfOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::jobs::rate_limiter::RateLimiter;
 
     #[test]
     fn defaults_are_their_own_correction() {
@@ -160,6 +170,19 @@ mod tests {
             ..DbOptions::default()
         };
         assert_eq!(db.sanitized().recycle_log_file_num, 0);
+        let with_limiter = |bytes_per_sync, delayed_write_rate, tunes_itself| {
+            let db = DbOptions {
+                bytes_per_sync,
+                delayed_write_rate,
+                rate_limiter: Some(RateLimiter::new(5000, 100, 10, tunes_itself)),
+                ..DbOptions::default()
+            }
+            .sanitized();
+            (db.bytes_per_sync, db.delayed_write_rate)
+        };
+        assert_eq!(with_limiter(0, 0, false), (1 << 20, 5000));
+        assert_eq!(with_limiter(0, 0, true), (1 << 20, 2500));
+        assert_eq!(with_limiter(1, 2, false), (1, 2));
 
         let cf = CfOptions {
             write_buffer_size: 10,

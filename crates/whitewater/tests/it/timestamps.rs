@@ -579,3 +579,29 @@ fn older_versions_of_keys_that_are_there_are_not_ingested() {
     }
     ingest(vec![&other]).expect("takes it in");
 }
+
+/// A secondary takes over the tables it has open when it catches up, and with them
+/// how far back keys can be read.
+#[test]
+fn a_secondary_knows_how_far_back_it_can_read() {
+    let fs = MemFs::new();
+    let o = options(&fs);
+    let default = ColumnFamilyDescriptor::new("default", options(&fs));
+    let db = Db::open_cf_descriptors(&o, DIR, [default]).unwrap();
+    let cf = db.cf_handle("default").unwrap();
+    for time in 1..=6 {
+        db.put_with_ts("key", le(time), format!("{time}")).unwrap();
+    }
+    db.flush().unwrap();
+    let secondary = Db::open_as_secondary(&o, DIR, "/own").unwrap();
+    let read = |time| secondary.get_opt("key", &at(le(time)));
+    assert_eq!(read(3), Ok(Some(b"3".to_vec())));
+    db.increase_full_history_ts_low(&cf, le(4)).unwrap();
+    for round in 0..2 {
+        secondary.try_catch_up_with_primary().unwrap();
+        assert_eq!(kind(read(3)), ErrorKind::InvalidArgument, "round {round}");
+        assert_eq!(read(4), Ok(Some(b"4".to_vec())));
+        db.put_with_ts("other", le(9), "new").unwrap();
+        db.flush().unwrap();
+    }
+}

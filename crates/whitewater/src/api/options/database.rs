@@ -253,8 +253,8 @@ impl Options {
     /// back while more is written, so that the sync at the end has less to do
     /// and does not disturb others as much. Up to 1 MiB at the end is left
     /// alone. A hint; without effect on tables written past the page cache.
-    /// Bytes; 0, the default, is never. Cannot change while the database is
-    /// open.
+    /// Bytes; 0, the default, is never, or 1 MiB with a rate limiter. Cannot
+    /// change while the database is open.
     pub fn set_bytes_per_sync(&mut self, nbytes: u64) {
         self.db.bytes_per_sync = nbytes;
     }
@@ -367,7 +367,7 @@ impl Options {
     /// or compaction ends and left more to be compacted, by two fifths when
     /// writes were stopped or nearly are, but not below 16 KiB, and rises when
     /// less is left or a slowdown has ended. Bytes per second; 0, the default,
-    /// is 16 MiB.
+    /// is the rate limiter's rate, if there is one, or 16 MiB.
     pub fn set_delayed_write_rate(&mut self, bytes_per_second: u64) {
         self.db.delayed_write_rate = bytes_per_second;
     }
