@@ -31,10 +31,6 @@ impl RateLimiter {
         self.state.lock().wanted.len()
     }
 
-    fn rate(&self) -> u64 {
-        self.state.lock().rate
-    }
-
     /// Waits until `n` requests wait.
     fn await_waiting(&self, n: usize) {
         while self.waiting() != n {
