@@ -354,15 +354,24 @@ fn switches_beside_writers_and_readers_lose_nothing() {
 /// of the memtable's filter.
 #[test]
 fn a_batch_of_keys_without_prefixes_does_not_end_the_filter() {
-    for before in [63, 64, 65, 200] {
+    for (before, memtable) in [63, 64, 65, 200]
+        .into_iter()
+        .flat_map(|before| MEMTABLES.map(|memtable| (before, memtable)))
+    {
         let mut o = tiny_on(MemFs::new());
+        set_memtable(&mut o, memtable);
         o.set_prefix_extractor(SliceTransform::create_fixed_prefix(4));
         o.set_memtable_prefix_bloom_ratio(0.1);
+        o.set_memtable_whole_key_filtering(false);
         let db = Db::open(&o, DIR).expect("opens");
         let mut batch = WriteBatch::default();
         (0..before).for_each(|i| batch.put(format!("{i:03}"), "v"));
         batch.put("abcd1", "v");
         db.write(batch).expect("writes");
-        assert_eq!(db.get("abcd1"), Ok(Some(b"v".to_vec())), "{before}");
+        assert_eq!(
+            db.get("abcd1"),
+            Ok(Some(b"v".to_vec())),
+            "{memtable} {before}"
+        );
     }
 }
