@@ -197,16 +197,18 @@ impl Engine {
     fn estimate_num_keys(&self, cf: &Arc<ColumnFamilyData>) -> u64 {
         let view = cf.pin_owned();
         let (mut entries, mut deletes) = (0u64, 0u64);
-        for mem in std::iter::once(&view.mem).chain(&view.imm) {
-            entries += mem.num_entries();
-            deletes += mem.num_deletes();
-        }
         for file in view.version.levels.iter().flatten() {
             let with = &view.version.open_with;
             if let Ok(open) = self.tables.open(file, &cf.comparator, with) {
                 entries += open.table.properties().num_entries;
                 deletes += open.table.properties().num_deletions;
             }
+        }
+        // Not less than none, before those in memory come to them.
+        (entries, deletes) = (entries.saturating_sub(2 * deletes), 0);
+        for mem in std::iter::once(&view.mem).chain(&view.imm) {
+            entries += mem.num_entries();
+            deletes += mem.num_deletes();
         }
         entries.saturating_sub(2 * deletes)
     }
