@@ -641,15 +641,15 @@ fn writes_that_the_log_has_no_room_for_are_prepared_once() {
         fault: Fault::Enospc,
         sticky: true,
     });
-    let large = "b".repeat(1000);
+    let large = ["b".repeat(1000)];
     for _ in 0..20 {
-        let refused = db.write(&[large.clone()], false, false).unwrap_err();
+        let refused = db.write(&large, false, false).unwrap_err();
         assert!(refused.is_no_space(), "{refused}");
     }
     assert_eq!(db.env.prepared.load(SeqCst), 2, "and the one before");
     db.env.fs.clear_rules();
     for _ in 0..2 {
-        db.write(&[large.clone()], false, false).unwrap();
+        db.write(&large, false, false).unwrap();
     }
     assert_eq!(db.env.prepared.load(SeqCst), 3, "there is room again");
     assert_eq!(db.env.publication.visible(), 3);
