@@ -131,6 +131,7 @@ impl Engine {
         for (name, options) in missing {
             self.create_cf_arc(&name, options)?;
         }
+        self.set_log_limit(&self.lock_state());
         self.write_options_file();
         self.start_stats_dumps()?;
         self.start_scrubbing()?;
@@ -420,8 +421,8 @@ impl Opening<'_> {
             gate: StallGate::new(),
             retired: Mutex::default(),
             tenant: self.tenant,
-            // Until the first write has looked.
-            log_limit: AtomicU64::new(0),
+            // Until all column families are there.
+            log_limit: AtomicU64::new(u64::MAX),
             limiter: self.options.limiter(),
             options: self.options,
             fs: self.fs,

@@ -50,10 +50,14 @@ fn the_default_limit_holds_where_no_memtable_gets_full() {
     let limit = 4 * 2 * 64 * KIB as u64;
     let most = overwrite(&db, &fs);
     assert!(most >= limit, "{most}: not before");
-    until("old logs to go", || log_bytes(&fs) <= 2 * limit);
+    // Writers may have been ahead of the flush; the next one looks again.
+    until("old logs to go", || {
+        db.put("key", "last").unwrap();
+        log_bytes(&fs) <= 2 * limit
+    });
     drop(db);
     let db = Db::open(&o, DIR).unwrap();
-    assert_eq!(db.get("key").unwrap(), Some(vec![3_999u32 as u8; KIB]));
+    assert_eq!(db.get("key").unwrap(), Some(b"last".to_vec()));
 }
 
 /// Of a limit that changes, the one at present holds.
@@ -66,7 +70,9 @@ fn a_limit_that_is_lowered_holds_at_once() {
     assert!(overwrite(&db, &fs) >= 4_000 * KIB as u64, "below the limit");
     let change = |size: &str| db.set_db_options(&[("max_total_wal_size", size)]);
     change("300000").unwrap();
-    db.put("key", "value").unwrap();
-    until("old logs to go", || log_bytes(&fs) <= 300_000);
+    until("old logs to go", || {
+        db.put("key", "value").unwrap();
+        log_bytes(&fs) <= 300_000
+    });
     assert_eq!(db.get("key").unwrap(), Some(b"value".to_vec()));
 }
