@@ -22,7 +22,7 @@ use whitewater_concurrent::system;
 use whitewater_storage::blob::BlobFileReader;
 use whitewater_storage::cache::BlockCache;
 use whitewater_storage::fs::{Fs, RandomAccessFile};
-use whitewater_storage::key::InternalComparator;
+use whitewater_storage::key::{InternalComparator, SequenceNumber};
 use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::sst::{
     MetadataPlacement, PrefixTransform, ReadLimits, Table, TableReaderOptions,
@@ -337,10 +337,26 @@ pub(crate) fn open_alone(
     number: u64,
     comparator: &InternalComparator,
 ) -> Result<Arc<Table>> {
+    open_as(fs, path, number, None, comparator)
+}
+
+/// [`open_alone`] of a table whose entries count as `largest_seqno` if it was
+/// ingested.
+///
+/// # Errors
+/// As [`open_alone`].
+pub(crate) fn open_as(
+    fs: &dyn Fs,
+    path: &Path,
+    number: u64,
+    largest_seqno: Option<SequenceNumber>,
+    comparator: &InternalComparator,
+) -> Result<Arc<Table>> {
     let file = fs.open_random(path)?;
     let size = file.len()?;
     let options = TableReaderOptions {
         comparator: comparator.clone(),
+        largest_seqno,
         file_number: number,
         ..TableReaderOptions::default()
     };

@@ -8,8 +8,10 @@ use whitewater::fs::Fs;
 use whitewater::fs::fault::{Fault, FaultFs, OpSet, PathMatch, Rule, When};
 use whitewater::fs::mem::MemFs;
 use whitewater::{
-    ColumnFamilyDescriptor, DB, ErrorKind, FlushOptions, IteratorMode, Options, WriteOptions,
+    ColumnFamilyDescriptor, DB, ErrorKind, FlushOptions, IteratorMode, Options, SstFileWriter,
+    WriteOptions,
 };
+use whitewater_storage::sst::{External, TableProperties};
 
 type Content = BTreeMap<String, BTreeMap<Vec<u8>, Vec<u8>>>;
 
@@ -298,6 +300,108 @@ fn what_is_open_or_in_another_order_is_left_alone() {
     assert!(reopened(&o) == before);
     let e = Db::repair(&o, "/data/none").unwrap_err();
     assert_eq!(e.kind(), ErrorKind::IOError);
+}
+
+const OUTSIDE: &str = "/data/outside.sst";
+
+/// A database in which tables that were made outside are newer than some entries
+/// and older than others, in a column family that their writer did not know.
+fn with_ingested(fs: &MemFs) -> (Options, Content) {
+    let mut o = tiny_on(fs.clone());
+    o.set_disable_auto_compactions(true);
+    let names = ["default".to_owned(), "other".to_owned()];
+    let families = names
+        .iter()
+        .map(|name| ColumnFamilyDescriptor::new(name, o.clone()));
+    let db = Db::open_cf_descriptors(&o, DIR, families).unwrap();
+    let other = db.cf_handle("other").unwrap();
+    let ingest = |keys: &[&str]| {
+        let mut writer = SstFileWriter::create(&o);
+        writer.open(OUTSIDE).unwrap();
+        keys.iter().for_each(|key| writer.put(key, "in").unwrap());
+        writer.finish().unwrap();
+        db.ingest_external_file_cf(&other, vec![OUTSIDE]).unwrap();
+    };
+    for key in ["a", "b", "c"] {
+        db.put_cf(&other, key, "old").unwrap();
+    }
+    db.put("a", "of the default family").unwrap();
+    db.flush_cf(&other).unwrap();
+    ingest(&["b", "c"]);
+    db.put_cf(&other, "c", "new").unwrap();
+    db.flush_cf(&other).unwrap();
+    // Older than the tables and newer in one: it is merged with them.
+    db.put_cf(&other, "k", "old").unwrap();
+    ingest(&["l", "n"]);
+    db.put_cf(&other, "n", "new").unwrap();
+    db.put_cf(&other, "p", "new").unwrap();
+    db.flush_cf(&other).unwrap();
+    let all = content(&db, &names);
+    let found = |key: &str| all["other"][key.as_bytes()].clone();
+    assert_eq!(
+        ["a", "b", "c", "k", "l", "n"].map(found),
+        ["old", "in", "new", "old", "in", "new"].map(Vec::from)
+    );
+    (o, all)
+}
+
+/// Adds a manifest that a power cut left: only the first record is there.
+fn begin_manifest(fs: &MemFs) {
+    let path = files(fs, "MANIFEST").remove(0);
+    let all = bytes(fs, &path);
+    let first = 7 + usize::from(u16::from_le_bytes([all[4], all[5]]));
+    replace(fs, &Path::new(DIR).join("MANIFEST-000999"), &all[..first]);
+}
+
+#[test]
+fn ingested_tables_keep_their_family_and_their_age() {
+    let damages = DAMAGES.into_iter().take(3);
+    for (what, damage) in damages.chain([("a newer manifest", begin_manifest as Damage)]) {
+        let fs = MemFs::new();
+        let (o, before) = with_ingested(&fs);
+        damage(&fs);
+        for _ in 0..2 {
+            Db::repair(&o, DIR).unwrap();
+            assert_eq!(reopened(&o), before, "{what}");
+        }
+        let db = open_all(&o, Path::new(DIR)).unwrap();
+        db.compact_range(None::<&[u8]>, None::<&[u8]>);
+        drop(db);
+        assert_eq!(reopened(&o), before, "{what}, compacted");
+    }
+}
+
+/// In which column family, and before or after which writes, is a guess then.
+#[test]
+fn ingested_tables_that_no_manifest_names_are_lost_and_can_be_ingested_again() {
+    let fs = MemFs::new();
+    let (o, mut before) = with_ingested(&fs);
+    remove(&fs, "MANIFEST");
+    Db::repair(&o, DIR).unwrap();
+    let other = before.get_mut("other").unwrap();
+    other.insert(b"b".to_vec(), b"old".to_vec());
+    other.remove(&b"l"[..]);
+    assert_eq!(reopened(&o), before);
+    let lost = Path::new(DIR).join("lost");
+    let names = fs.list(&lost).unwrap();
+    let names = names.iter().filter(|name| name.ends_with(".sst"));
+    let mut tables: Vec<PathBuf> = names.map(|name| lost.join(name)).collect();
+    // Others were merged with what the log holds, too.
+    tables.retain(|path| {
+        let file = fs.open_random(path).unwrap();
+        let size = file.len().unwrap();
+        let properties = TableProperties::read(file, size).unwrap();
+        properties.external().unwrap() != External::No
+    });
+    tables.sort();
+    assert_eq!(tables.len(), 2, "{tables:?}");
+    let db = open_all(&o, Path::new(DIR)).unwrap();
+    let other = db.cf_handle("other").unwrap();
+    db.ingest_external_file_cf(&other, tables).unwrap();
+    for key in ["b", "c", "l", "n"] {
+        let found = db.get_cf(&other, key).unwrap();
+        assert_eq!(found.as_deref(), Some(&b"in"[..]), "{key}");
+    }
 }
 
 #[test]

@@ -192,7 +192,9 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     ///
     /// All tables are in level 0 then, so that the next opening compacts them.
     /// What could not be read, the old manifests and the logs, which have become
-    /// tables, are in the directory `lost`. What was
+    /// tables, are in the directory `lost`, and so are tables that were ingested if no
+    /// manifest is left that says where they belong and how old they are: they can be
+    /// ingested again. (RocksDB takes them for older than all others.) What was
     /// deleted may come back, and merge operands may count twice, if tables are
     /// left that a compaction had replaced and the manifest that said so is gone;
     /// and of a damaged table all is missing. A repair that was

@@ -1,5 +1,6 @@
 //! Turning logs into tables.
 
+use super::tables::unknown_name;
 use super::{Repair, is_damage};
 use crate::memtable::{Home, Inserter, Memtable};
 use crate::write::log::Link;
@@ -73,8 +74,7 @@ impl Repair<'_> {
                 continue;
             };
             if !self.old.has_dropped(id) {
-                // A family that no table and no manifest tells the name of.
-                let family = self.family(id, &format!("recovered_{id}")).name.clone();
+                let family = self.family(id, &unknown_name(id)).name.clone();
                 let home = Home {
                     family: &family,
                     tenant: None,

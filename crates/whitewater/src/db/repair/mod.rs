@@ -18,7 +18,15 @@
 //!   entry, so a repair that finds tables of another one beside what they were
 //!   made of sees each entry once.
 //! * Q3: what can be read of the old manifests only helps: with the names of
-//!   column families, and with tables and families that were given up.
+//!   column families, with tables and families that were given up, and with what
+//!   tables that were made outside do not say themselves.
+//! * Q4: no table comes in with an age or a family that is a guess.
+//!
+//! A table that was ingested is such a one: its entries have the number 0, and
+//! what they count as, like their family, is in the manifest. One that no manifest
+//! names goes to `lost`, whole as it is, and can be ingested again. RocksDB does
+//! not read old manifests, and takes such tables for older than all others, and for
+//! those of the default column family or the one they were written for.
 //!
 //! Tables that a compaction has replaced, and that are still there, are like any
 //! others when no manifest says that they were given up: what it dropped comes
@@ -39,7 +47,7 @@ use crate::options::{CfOptions, DbOptions};
 use crate::read::merging::merging_iterator;
 use crate::version::ObsoleteFiles;
 use crate::version::set::VersionSet;
-use old::OldManifest;
+use old::{OldManifest, Recorded};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -78,7 +86,10 @@ struct Repair<'a> {
     db_id: String,
     session_id: String,
     families: BTreeMap<u32, FoundFamily>,
+    /// The newest manifest that says anything.
     old: OldManifest,
+    /// Those before it, newest first.
+    older: Vec<OldManifest>,
     last_sequence: SequenceNumber,
     /// Files that are to move to `lost`.
     lost: Vec<PathBuf>,
@@ -114,6 +125,7 @@ impl Engine {
             session_id: new_session_id(),
             families: BTreeMap::new(),
             old: OldManifest::default(),
+            older: Vec::new(),
             last_sequence: 0,
             lost: Vec::new(),
             fs,
@@ -222,13 +234,21 @@ impl Repair<'_> {
         }
         for number in manifests.iter().rev() {
             let path = filename::manifest(self.dir, *number);
-            // The newest that has anything to say.
-            if !self.old.is_known() {
-                self.old = OldManifest::read(&*self.fs, &path, &self.log)?;
+            let manifest = OldManifest::read(&*self.fs, &path, &self.log)?;
+            match self.old.is_known() {
+                false => self.old = manifest,
+                true => self.older.push(manifest),
             }
             self.lost.push(path);
         }
         Ok((tables.into_iter().map(|(_, path)| path).collect(), logs))
+    }
+
+    /// What the newest manifest that names it says of table `number` of `size`
+    /// bytes: the newest of all may be one that was never finished.
+    fn recorded(&self, number: u64, size: u64) -> Option<Recorded> {
+        let newest_first = std::iter::once(&self.old).chain(&self.older);
+        newest_first.into_iter().find_map(|m| m.table(number, size))
     }
 
     fn family(&mut self, id: u32, name: &str) -> &mut FoundFamily {

@@ -1,4 +1,4 @@
-//! What can still be read of an old manifest.
+//! What can still be read of the old manifests.
 
 use super::FoundFamily;
 use crate::db::info_log::InfoLog;
@@ -7,7 +7,18 @@ use std::path::Path;
 use whitewater_storage::Result;
 use whitewater_storage::fs::Fs;
 use whitewater_storage::key::SequenceNumber;
-use whitewater_storage::manifest::{ManifestReader, VersionEdit};
+use whitewater_storage::manifest::{FileMetaData, ManifestReader, VersionEdit};
+
+/// What a manifest says of a table that is not in the table itself if that was
+/// made outside of the database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Recorded {
+    pub family: u32,
+    /// Empty if the manifest does not tell.
+    pub family_name: String,
+    /// The number that its entries count as.
+    pub largest_seqno: SequenceNumber,
+}
 
 /// The edits of a manifest up to its end or the first damage.
 #[derive(Debug, Default)]
@@ -20,6 +31,8 @@ pub(super) struct OldManifest {
     /// Tables that it names, with their families, and those that it gave up.
     live: BTreeMap<u64, u32>,
     given_up: BTreeSet<u64>,
+    /// All tables that it names anywhere, with their families.
+    tables: BTreeMap<u64, (u32, FileMetaData)>,
     edits: usize,
 }
 
@@ -69,6 +82,7 @@ impl OldManifest {
         for (_, file) in &edit.new_files {
             self.live.insert(file.number, id);
             self.given_up.remove(&file.number);
+            self.tables.insert(file.number, (id, file.clone()));
         }
     }
 
@@ -87,6 +101,17 @@ impl OldManifest {
             (*id, family)
         });
         found.collect()
+    }
+
+    /// What it says of table `number` of `size` bytes. Another size is that of
+    /// another file.
+    pub fn table(&self, number: u64, size: u64) -> Option<Recorded> {
+        let (family, file) = self.tables.get(&number)?;
+        (file.size == size).then(|| Recorded {
+            family: *family,
+            family_name: self.names.get(family).cloned().unwrap_or_default(),
+            largest_seqno: file.largest_seqno,
+        })
     }
 
     /// Whether column family `id` was dropped.

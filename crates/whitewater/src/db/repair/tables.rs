@@ -1,7 +1,8 @@
 //! Finding out what tables hold.
 
+use super::old::Recorded;
 use super::{Repair, is_damage};
-use crate::read::table_cache::open_alone;
+use crate::read::table_cache::{open_alone, open_as};
 use crate::version::range::KeyRange;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -14,7 +15,7 @@ use whitewater_storage::fs::Fs;
 use whitewater_storage::iter::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{self, InternalComparator};
 use whitewater_storage::manifest::FileMetaData;
-use whitewater_storage::sst::{Table, TableReadOptions};
+use whitewater_storage::sst::{External, Table, TableReadOptions};
 use whitewater_storage::{Error, Result};
 
 use crate::compact::output::Bounds;
@@ -102,6 +103,11 @@ impl Repair<'_> {
             self.last_sequence = self.last_sequence.max(found.meta.largest_seqno);
             self.family(family, &name).tables.push(found);
         }
+        for (id, family) in &mut self.families {
+            if family.name.is_empty() {
+                family.name = unknown_name(*id);
+            }
+        }
         Ok(())
     }
 
@@ -111,26 +117,46 @@ impl Repair<'_> {
             Some(FileType::Table(number)) => number,
             _ => 0,
         };
-        let table = open_alone(&*self.fs, path, number, &self.comparator);
+        let size = self.fs.file_size(path)?;
+        let recorded = self.recorded(number, size);
+        let counts_as = recorded.as_ref().map(|r| r.largest_seqno);
+        let table = open_as(&*self.fs, path, number, counts_as, &self.comparator);
         let table = table.map_err(|e| e.in_file(path, None))?;
         table.verify()?;
+        if recorded.is_none() && table.properties().external()? != External::No {
+            let e = Error::corruption(
+                "a table that was made outside of the database, and no manifest says which column \
+                 family and which sequence number it has",
+            );
+            return Err(e.in_file(path, None)); // upholds Q4
+        }
         let raw = table.properties().raw.clone();
         let text = |name: &str| {
             let value = raw.get(name).map(Vec::as_slice).unwrap_or_default();
             String::from_utf8_lossy(value).into_owned()
         };
-        let id = raw.get("rocksdb.column.family.id");
-        let id = id.and_then(|v| get_varint64(&mut v.as_slice()));
-        let id = id.filter(|id| *id != NO_FAMILY).unwrap_or(0);
-        let Ok(family) = u32::try_from(id) else {
-            return Err(
-                Error::corruption(format_args!("column family id {id}")).in_file(path, None)
-            );
+        let (family, name) = match recorded {
+            // The properties of a table made outside say what its writer knew.
+            Some(Recorded {
+                family,
+                family_name,
+                ..
+            }) => (family, family_name),
+            None => {
+                let id = raw.get("rocksdb.column.family.id");
+                let id = id.and_then(|v| get_varint64(&mut v.as_slice()));
+                let id = id.filter(|id| *id != NO_FAMILY).unwrap_or(0);
+                let Ok(family) = u32::try_from(id) else {
+                    let e = Error::corruption(format_args!("column family id {id}"));
+                    return Err(e.in_file(path, None));
+                };
+                (family, text("rocksdb.column.family.name"))
+            }
         };
         let mut bounds = Bounds::default();
         let mut meta = FileMetaData {
             number,
-            size: self.fs.file_size(path)?,
+            size,
             ..FileMetaData::default()
         };
         let time = |name: &str| {
@@ -158,13 +184,17 @@ impl Repair<'_> {
             bounds.cover(&self.comparator, tombstone);
         }
         let mut found = found;
-        let name = text("rocksdb.column.family.name");
         Ok(bounds.describe(&mut found.meta).then_some(Scanned {
             found,
             family,
             name,
         }))
     }
+}
+
+/// The name of a family that no table and no manifest tells the name of.
+pub(super) fn unknown_name(id: u32) -> String {
+    format!("recovered_{id}")
 }
 
 /// Groups of tables such that tables of different groups do not overlap.
