@@ -17,6 +17,10 @@ use crate::protection::KvSum;
 /// Bytes before the first operation.
 pub const HEADER_SIZE: usize = 12;
 
+/// Bytes that end the value of an entry of type `ValuePreferredSeqno`: when it was
+/// written, in seconds since 1970.
+pub const TIME_SIZE: usize = 8;
+
 /// Tags that stand only in batches.
 mod tags {
     pub const LOG_DATA: u8 = 0x03;
@@ -358,6 +362,9 @@ impl<'a> Ops<'a> {
         } else {
             get_length_prefixed(&mut src).ok_or_else(|| bad("torn value"))?
         };
+        if ty == ValueType::ValuePreferredSeqno && value.len() < TIME_SIZE {
+            return Err(bad("value without its time"));
+        }
         self.rest = src;
         Ok(Op::Entry { cf, ty, key, value })
     }
@@ -490,7 +497,13 @@ mod tests {
         ]);
         let cf = prop_oneof![Just(0u32), 1u32..300, any::<u32>()];
         let bytes = || prop::collection::vec(any::<u8>(), 0..200);
-        (ty, cf, bytes(), bytes())
+        let value = (ty, bytes()).prop_map(|(ty, mut value)| {
+            if ty == Some(ValuePreferredSeqno) {
+                value.extend_from_slice(&[0; TIME_SIZE]);
+            }
+            (ty, value)
+        });
+        (value, cf, bytes()).prop_map(|((ty, value), cf, key)| (ty, cf, key, value))
     }
 
     fn build(made: &[Made]) -> Batch {

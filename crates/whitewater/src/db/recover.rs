@@ -378,7 +378,7 @@ impl LogReplay<'_> {
                     )
                 });
                 let mut inserter = Inserter::new(false);
-                inserter.add(mem, ty, key, value, seq)?;
+                inserter.add_logged(mem, ty, key, value, seq)?;
                 inserter.finish()?;
             }
             seq += 1;

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 use std::{mem, ptr};
 use whitewater_concurrent::art::Prepared;
+use whitewater_storage::batch::TIME_SIZE;
 use whitewater_storage::key::{SequenceNumber, ValueType, pack_tag};
 use whitewater_storage::protection::KvSum;
 use whitewater_storage::{Error, Result};
@@ -86,6 +87,33 @@ impl<'m, 'e> Inserter<'m, 'e> {
         seq: SequenceNumber,
     ) -> Result<()> {
         self.add_protected(memtable, ty, (user_key, value), None, seq)
+    }
+
+    /// [`Inserter::add`] for an entry of a log, which may be of a type that RocksDB
+    /// only has there: the value of its `TimedPut` ends in the second of the write,
+    /// where that of a table's entry has a sequence number. It becomes a plain one,
+    /// as in RocksDB where nobody knows which numbers were given out at that second.
+    ///
+    /// # Errors
+    /// Those of [`Inserter::add`], and `Corruption` for a value without that second.
+    pub fn add_logged(
+        &mut self,
+        memtable: &'m Memtable,
+        ty: ValueType,
+        user_key: &'e [u8],
+        value: &'e [u8],
+        seq: SequenceNumber,
+    ) -> Result<()> {
+        if ty != ValueType::ValuePreferredSeqno {
+            return self.add(memtable, ty, user_key, value, seq);
+        }
+        let Some((value, _time)) = value.split_last_chunk::<TIME_SIZE>() else {
+            return Err(Error::corruption(format_args!(
+                "value with a time of {} bytes",
+                value.len()
+            )));
+        };
+        self.add(memtable, ValueType::Value, user_key, value, seq)
     }
 
     /// [`Inserter::add`] for a user key and value whose checksum is `sum`, if

@@ -10,8 +10,10 @@ use std::path::Path;
 use std::sync::Arc;
 use whitewater::fs::mem::MemFs;
 use whitewater::fs::{Fs, read_file};
-use whitewater::{DBRecoveryMode, FlushOptions, WriteBatch, WriteOptions};
-use whitewater_storage::batch;
+use whitewater::{DB, DBRecoveryMode, ErrorKind, FlushOptions, WriteBatch, WriteOptions};
+use whitewater_storage::batch::{self, Batch};
+use whitewater_storage::key::{ValueType, parse_internal_key};
+use whitewater_storage::sst::{Table, TableReadOptions, TableReaderOptions};
 use whitewater_storage::wal::{LogReader, LogWriter, ReadOutcome};
 
 /// What the death of the process leaves.
@@ -243,6 +245,97 @@ fn rewrite(from: &MemFs, to: &MemFs, name: &str, count: usize, torn: bool) {
         file.append(&bytes[..bytes.len() - last / 2])
             .expect("writes");
     }
+}
+
+/// Adds a log as RocksDB writes them, without links to other logs: `batches`, each
+/// with its first number. `torn` bytes of the last one are missing.
+fn add_log(fs: &MemFs, number: u64, batches: &[(u64, &Batch)], torn: usize) {
+    let path = Path::new(DIR).join(format!("{number:06}.log"));
+    let mut writer = LogWriter::new(fs.create(&path).expect("created"), number, false);
+    for (sequence, batch) in batches {
+        let parts = [&sequence.to_le_bytes()[..], &batch.bytes()[8..]];
+        writer.add_record(&parts).expect("writes");
+    }
+    drop(writer);
+    let bytes = read_file(fs, &path, u64::MAX).expect("readable");
+    let mut file = fs.create(&path).expect("created");
+    file.append(&bytes[..bytes.len() - torn]).expect("writes");
+}
+
+/// The types and stored values of all entries of `key` in tables.
+fn stored(fs: &MemFs, key: &str) -> Vec<(ValueType, Vec<u8>)> {
+    let mut found = Vec::new();
+    for name in fs.list(Path::new(DIR)).expect("listed") {
+        if !name.ends_with(".sst") {
+            continue;
+        }
+        let file = fs.open_random(&Path::new(DIR).join(name)).expect("opens");
+        let size = file.len().expect("known");
+        let table = Table::open(file, size, TableReaderOptions::default()).expect("opens");
+        let mut entries = Arc::new(table).iter(TableReadOptions::default());
+        entries.seek_to_first();
+        while entries.valid() {
+            let entry = parse_internal_key(entries.key()).expect("a key");
+            if entry.user_key == key.as_bytes() {
+                found.push((entry.ty, entries.value().to_vec()));
+            }
+            entries.next();
+        }
+        entries.status().expect("whole");
+    }
+    found
+}
+
+/// In a log, the value of RocksDB's `TimedPut` ends in the second of the write. In a
+/// table these bytes would be a sequence number.
+#[test]
+fn a_put_with_a_time_is_a_plain_one_in_tables() {
+    let dir = Path::new(DIR);
+    let fs = MemFs::new();
+    let db = open(&fs);
+    db.put("first", "1").expect("writes");
+    db.flush().expect("flushes");
+    let last = db.latest_sequence_number();
+    drop(db);
+    let mut timed = Batch::default();
+    let value = [b"value", &1_700_000_000u64.to_le_bytes()[..]].concat();
+    timed.push(0, ValueType::ValuePreferredSeqno, b"timed", &value);
+    timed.push(0, ValueType::Merge, b"merged", b"0");
+    timed.push(0, ValueType::ValuePreferredSeqno, b"merged", &value);
+    timed.push(0, ValueType::Merge, b"merged", b"1");
+    add_log(&fs, 900, &[(last + 1, &timed)], 0);
+
+    let options = tiny_on(fs.clone());
+    let db = DB::open_for_read_only(&options, dir, false).expect("opens");
+    assert_eq!(
+        db.get("timed").expect("reads").as_deref(),
+        Some(&b"value"[..])
+    );
+    drop(db);
+    let plain = [(ValueType::Value, b"value".to_vec())];
+    for repaired in [false, true] {
+        let fs = killed(&fs);
+        if repaired {
+            Db::repair(&tiny_on(fs.clone()), dir).expect("repairs");
+        }
+        let db = open(&fs);
+        assert_eq!(stored(&fs, "timed"), plain, "repaired: {repaired}");
+        for _ in 0..2 {
+            assert_eq!(get(&db, "default", "timed").as_deref(), Some("value"));
+            assert_eq!(get(&db, "default", "merged").as_deref(), Some("value,1"));
+            db.compact_range(None::<&[u8]>, None::<&[u8]>);
+        }
+    }
+    // Too short for a time.
+    let short = killed(&fs);
+    let mut torn = Batch::default();
+    torn.push(0, ValueType::ValuePreferredSeqno, b"timed", b"1234567");
+    add_log(&short, 901, &[(last + 5, &torn)], 0);
+    let mut options = tiny_on(short);
+    options.set_wal_recovery_mode(DBRecoveryMode::AbsoluteConsistency);
+    let e = open_all(&options, dir).expect_err("damaged");
+    assert_eq!(e.kind(), ErrorKind::Corruption, "{e}");
+    assert_eq!(e.file(), Some(&*dir.join("000901.log")), "{e}");
 }
 
 /// A manifest that ends inside the record of a flush of all column families has

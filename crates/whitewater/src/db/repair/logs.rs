@@ -82,7 +82,7 @@ impl Repair<'_> {
                 let new = || Memtable::new(self.options, home, log, 0);
                 let memtable = memtables.entry(id).or_insert_with(new);
                 let mut inserter = Inserter::new(false);
-                inserter.add(memtable, ty, key, value, seq)?;
+                inserter.add_logged(memtable, ty, key, value, seq)?;
                 inserter.finish()?;
             }
             seq += 1;

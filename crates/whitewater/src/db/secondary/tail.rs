@@ -252,7 +252,7 @@ impl Tail {
             if let Some((cf, options)) = families.of_log(id, number) {
                 let mem = self.memtable(cf, options, number);
                 let mut inserter = Inserter::new(false);
-                inserter.add(&mem, ty, key, value, seq)?;
+                inserter.add_logged(&mem, ty, key, value, seq)?;
                 inserter.finish()?;
             }
             seq += 1;
