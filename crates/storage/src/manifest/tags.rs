@@ -51,6 +51,7 @@ pub(super) mod custom {
     pub const EPOCH_NUMBER: u32 = 13;
     pub const COMPENSATED_RANGE_DELETION_SIZE: u32 = 14;
     pub const TAIL_SIZE: u32 = 15;
+    pub const TIMESTAMPS_PERSISTED: u32 = 16;
     /// Unknown fields with this bit must not be ignored.
     pub const MANDATORY_BIT: u32 = 64;
     pub const PATH_ID: u32 = 65;

@@ -344,6 +344,12 @@ impl TableBuilder {
         Ok((self.properties, self.sink.offset()))
     }
 
+    /// What the table is going to say about itself.
+    #[cfg(test)]
+    pub(crate) fn properties_mut(&mut self) -> &mut TableProperties {
+        &mut self.properties
+    }
+
     fn check_usable(&self) -> Result<()> {
         self.failed.clone().map_or(Ok(()), Err)
     }

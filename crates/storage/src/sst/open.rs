@@ -1,5 +1,8 @@
 //! Opening a table: from the last bytes of a file to a [`Table`].
 
+#[cfg(test)]
+mod tests;
+
 use super::TableProperties;
 use super::ask::{FilterBlocks, TableFilter};
 use super::block::{Block, Cursor, Layout};
@@ -57,6 +60,7 @@ pub(crate) fn open(
     let blame = |opener: &Opener<'_>, e| opener.file.blame(e, properties_at);
 
     check_comparator(&properties, &options).map_err(|e| blame(&opener, e))?;
+    check_timestamps(&properties, &options).map_err(|e| blame(&opener, e))?;
     let global_seqno =
         global_seqno(&properties, options.largest_seqno).map_err(|e| blame(&opener, e))?;
     let index_format = index_format(&properties).map_err(|e| blame(&opener, e))?;
@@ -154,6 +158,19 @@ fn check_comparator(properties: &TableProperties, options: &TableReaderOptions) 
         ))),
         _ => Ok(()),
     }
+}
+
+/// Refuses a table without the timestamps that its order takes its keys to have:
+/// the keys' last bytes would be taken for them.
+fn check_timestamps(properties: &TableProperties, options: &TableReaderOptions) -> Result<()> {
+    let stripped = properties.raw.contains_key(name::TIMESTAMPS_PERSISTED)
+        && properties.number(name::TIMESTAMPS_PERSISTED)? == 0;
+    if stripped && options.comparator.user.timestamp_size() > 0 {
+        return Err(Error::not_supported(
+            "table whose keys' timestamps were not persisted",
+        ));
+    }
+    Ok(())
 }
 
 /// The sequence number that stands for the 0 of every entry, if the file was

@@ -49,6 +49,7 @@ pub(crate) mod name {
     pub(crate) const SESSION_ID: &str = "rocksdb.creating.session.identity";
     pub(crate) const SMALLEST_SEQNO: &str = "rocksdb.key.smallest.seqno";
     pub(crate) const TAIL_START: &str = "rocksdb.tail.start.offset";
+    pub(crate) const TIMESTAMPS_PERSISTED: &str = "rocksdb.user.defined.timestamps.persisted";
     pub(crate) const TOP_INDEX_SIZE: &str = "rocksdb.top-level.index.size";
     pub(crate) const WHOLE_KEY_FILTERING: &str = "rocksdb.block.based.table.whole.key.filtering";
 }

@@ -125,6 +125,7 @@ impl VersionBuilder {
     ///
     /// # Errors
     /// `InvalidArgument` when a file is on a level that does not exist,
+    /// `NotSupported` for one whose keys lack the timestamps of `comparator`,
     /// `Corruption` when an invariant of this module does not hold.
     pub fn finish(
         mut self,
@@ -134,6 +135,7 @@ impl VersionBuilder {
         obsolete: &Arc<ObsoleteFiles>,
     ) -> Result<Version> {
         self.check_levels(num_levels)?;
+        self.check_timestamps(comparator)?;
         self.number_epochs(num_levels)?;
         let shared = self.base_files();
         let mut levels = vec![Vec::new(); num_levels];
@@ -182,6 +184,20 @@ impl VersionBuilder {
                  level {level}, num_levels is {num_levels}"
             ))),
             None => Ok(()),
+        }
+    }
+
+    /// Refuses tables without the timestamps that the order takes keys to have.
+    fn check_timestamps(&self, comparator: &InternalComparator) -> Result<()> {
+        let stripped = |meta: &&FileMetaData| meta.timestamps_stripped;
+        match self.added.values().find(stripped) {
+            Some(meta) if comparator.user.timestamp_size() > 0 => {
+                Err(Error::not_supported(format_args!(
+                    "table file #{}: its keys' timestamps were not persisted",
+                    meta.number
+                )))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -164,6 +164,12 @@ impl FileMetaData {
                     true
                 });
             }
+            custom::TIMESTAMPS_PERSISTED => {
+                return byte(value).is_some_and(|b| {
+                    self.timestamps_stripped = b != 1;
+                    true
+                });
+            }
             custom::PATH_ID => {
                 return byte(value)
                     .filter(|&b| u32::from(b) <= MAX_PATH_ID)

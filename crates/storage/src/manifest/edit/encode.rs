@@ -133,6 +133,10 @@ fn put_new_file(dst: &mut Vec<u8>, level: u32, file: &FileMetaData) {
             put_length_prefixed(dst, &[byte]);
         }
     }
+    if file.timestamps_stripped {
+        put_varint32(dst, custom::TIMESTAMPS_PERSISTED);
+        put_length_prefixed(dst, &[0]);
+    }
     for (tag, bytes) in [
         (custom::FILE_CHECKSUM, &file.file_checksum),
         (

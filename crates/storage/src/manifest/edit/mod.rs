@@ -55,6 +55,9 @@ pub struct FileMetaData {
     pub tail_size: u64,
     /// Temperature byte.
     pub temperature: u8,
+    /// If keys have timestamps, they were left out of the file and of its bounds.
+    /// RocksDB also says so of tables whose keys have none.
+    pub timestamps_stripped: bool,
 }
 
 /// What the manifest says of one blob file.

@@ -28,6 +28,7 @@ prop_compose! {
         tail_size: u64,
         need_compaction: bool,
         temperature: u8,
+        timestamps_stripped: bool,
     ) -> FileMetaData {
         let [number, size, smallest_seqno, largest_seqno, blob, ancester, creation, epoch] = numbers;
         FileMetaData {
@@ -37,7 +38,7 @@ prop_compose! {
             oldest_ancester_time: ancester,
             file_creation_time: creation,
             epoch_number: epoch,
-            compensated_range_deletion_size, tail_size, temperature,
+            compensated_range_deletion_size, tail_size, temperature, timestamps_stripped,
             ..FileMetaData::default()
         }
     }

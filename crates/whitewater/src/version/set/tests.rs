@@ -5,6 +5,7 @@ use whitewater_storage::fs::fault::{Fault, FaultFs, FaultOp, OpSet, Rule};
 use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::key::UserComparator;
 use whitewater_storage::manifest::{FileMetaData, ManifestReader, read_current};
+use whitewater_storage::timestamp::BytewiseWithU64Timestamp;
 
 const DIR: &str = "/db";
 
@@ -373,7 +374,8 @@ fn numbers_never_go_down() {
 }
 
 /// Writes a manifest of these edits and reads it.
-fn recover_from(edits: &[VersionEdit]) -> Result<(VersionSet, Recovered)> {
+/// A database whose manifest is of `edits`.
+fn manifest_of(edits: &[VersionEdit]) -> Result<Arc<dyn Fs>> {
     let fs = new_database();
     let path = filename::manifest(Path::new(DIR), 1);
     let mut writer = LogWriter::new(fs.create(&path)?, 0, false);
@@ -381,7 +383,11 @@ fn recover_from(edits: &[VersionEdit]) -> Result<(VersionSet, Recovered)> {
         writer.add_record(&[&edit.encode()])?;
     }
     writer.sync()?;
-    open_limited(&fs, 1 << 30)
+    Ok(fs)
+}
+
+fn recover_from(edits: &[VersionEdit]) -> Result<(VersionSet, Recovered)> {
+    open_limited(&manifest_of(edits)?, 1 << 30)
 }
 
 #[test]
@@ -459,6 +465,39 @@ fn incomplete_and_impossible_manifests_are_corruption() {
         (set.new_epoch_number(0), set.new_epoch_number(0)),
         (u64::MAX, u64::MAX)
     );
+}
+
+/// RocksDB also says of tables whose keys have no timestamps that none are there.
+#[test]
+fn tables_that_lack_the_timestamps_of_their_keys_are_not_supported() {
+    let stripped = FileMetaData {
+        timestamps_stripped: true,
+        ..meta(9, "a-b", 1)
+    };
+    let timestamped = UserComparator::Custom(Arc::new(BytewiseWithU64Timestamp));
+    for (comparator, refused) in [(UserComparator::default(), false), (timestamped, true)] {
+        let start = VersionEdit {
+            comparator: Some(comparator.name().to_owned()),
+            log_number: Some(0),
+            next_file_number: Some(20),
+            last_sequence: Some(5),
+            ..VersionEdit::default()
+        };
+        let fs = manifest_of(&[start, add(0, 1, stripped.clone())]).unwrap();
+        let options = Arc::new(CfOptions {
+            comparator,
+            ..CfOptions::default()
+        });
+        let options_of = |_: &str| Some(options.clone());
+        let set = VersionSet::recover(fs, DIR.into(), 1 << 30, Arc::default(), &options_of);
+        if !refused {
+            set.unwrap();
+            continue;
+        }
+        let e = set.map(|_| ()).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::NotSupported, "{e}");
+        assert!(e.to_string().contains("table file #9"), "{e}");
+    }
 }
 
 #[test]

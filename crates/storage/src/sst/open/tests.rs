@@ -1,0 +1,78 @@
+use super::super::TableOptions;
+use super::super::builder::{TableBuilder, TableBuilderOptions};
+use super::*;
+use crate::fs::Fs;
+use crate::fs::mem::MemFs;
+use crate::key::{Comparator, InternalComparator, UserComparator, internal_key};
+use std::path::Path;
+
+const PATH: &str = "/000042.sst";
+
+/// A table of one entry in [`PATH`], without checksums.
+fn build(fs: &MemFs, table: TableOptions, change: impl FnOnce(&mut TableBuilder)) {
+    let options = TableBuilderOptions {
+        table: TableOptions {
+            checksum: ChecksumType::NoChecksum,
+            ..table
+        },
+        ..TableBuilderOptions::default()
+    };
+    let mut builder = TableBuilder::new(options, fs.create(Path::new(PATH)).unwrap()).unwrap();
+    let key = internal_key(b"key-and-time", 5, ValueType::Value);
+    builder.add(&key, b"value").unwrap();
+    change(&mut builder);
+    builder.finish().unwrap();
+}
+
+fn open_table(fs: &MemFs, options: TableReaderOptions) -> Result<Table> {
+    let file = fs.open_random(Path::new(PATH)).unwrap();
+    let size = file.len().unwrap();
+    open(file, size, options)
+}
+
+/// Bytewise, with timestamps of four bytes.
+struct Timestamped;
+
+impl Comparator for Timestamped {
+    fn name(&self) -> &str {
+        "leveldb.BytewiseComparator"
+    }
+    fn compare(&self, a: &[u8], b: &[u8]) -> std::cmp::Ordering {
+        a.cmp(b)
+    }
+    fn timestamp_size(&self) -> usize {
+        4
+    }
+}
+
+#[test]
+fn tables_that_lack_the_timestamps_of_their_keys_are_not_supported() {
+    let orders = [
+        UserComparator::default(),
+        UserComparator::Custom(Arc::new(Timestamped)),
+    ];
+    for persisted in [None, Some(1), Some(0)] {
+        let fs = MemFs::new();
+        build(&fs, TableOptions::default(), |builder| {
+            let properties = builder.properties_mut();
+            if let Some(persisted) = persisted {
+                properties.set_number(name::TIMESTAMPS_PERSISTED, persisted);
+            }
+        });
+        for order in orders.clone() {
+            let has_timestamps = order.timestamp_size() > 0;
+            let options = TableReaderOptions {
+                comparator: InternalComparator::new(order),
+                ..TableReaderOptions::default()
+            };
+            let opened = open_table(&fs, options);
+            if persisted == Some(0) && has_timestamps {
+                let e = opened.unwrap_err();
+                assert_eq!(e.kind(), ErrorKind::NotSupported, "{e}");
+                assert_eq!(e.file(), Some(Path::new(PATH)), "{e}");
+            } else {
+                opened.unwrap();
+            }
+        }
+    }
+}
