@@ -17,6 +17,9 @@ use crate::protection::KvSum;
 /// Bytes before the first operation.
 pub const HEADER_SIZE: usize = 12;
 
+/// Bytes that no batch exceeds which is accepted, header included.
+pub const MAX_SIZE: u64 = 4 << 30;
+
 /// Bytes that end the value of an entry of type `ValuePreferredSeqno`: when it was
 /// written, in seconds since 1970.
 pub const TIME_SIZE: usize = 8;

@@ -14,6 +14,7 @@
 //! size and no checksum, which the header's bytes would have part in. A block
 //! needs no larger window than without them: no distance reaches into them.
 
+use super::unpack::MAX_UNPACKED;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "zstd")]
 use {std::cell::Cell, whitewater_concurrent::spare, zstd::bulk::Compressor};
@@ -53,8 +54,19 @@ impl Packed {
     ///
     /// # Errors
     /// `Unknown` with zstd's reason, where it has one: lack of memory.
-    /// `NotSupported` where zstd is not built in.
+    /// `NotSupported` where zstd is not built in. `InvalidArgument` for what would
+    /// not be unpacked again.
     pub fn new(rest: &[u8]) -> Result<Self> {
+        Self::at_most(rest, MAX_UNPACKED)
+    }
+
+    fn at_most(rest: &[u8], max: u64) -> Result<Self> {
+        let size = (PACKED_HEADER + rest.len()) as u64;
+        if size > max {
+            return Err(Error::invalid(format_args!(
+                "log record of {size} bytes: the most that is compressed is {max}"
+            )));
+        }
         let mut frame = compress(rest)?;
         if frame.len() < FRAME_HEADER || frame[DESCRIPTOR] != 0 {
             return Err(failed("unexpected frame header"));
@@ -114,7 +126,7 @@ fn failed(e: impl std::fmt::Display) -> Error {
 
 #[cfg(all(test, feature = "zstd"))]
 mod tests {
-    use super::super::unpack::unpack;
+    use super::super::unpack::{unpack, unpack_at_most};
     use super::*;
     use rand::rngs::StdRng;
     use rand::{Rng, SeedableRng};
@@ -158,6 +170,22 @@ mod tests {
             let all = zstd::decode_all(&frame[..]).unwrap();
             assert!(all == out, "{size}");
         }
+    }
+
+    #[test]
+    fn what_would_not_be_unpacked_is_not_packed() {
+        let rest = [b'x'; 1000];
+        let max = (PACKED_HEADER + rest.len()) as u64;
+        let packed = Packed::at_most(&rest, max).unwrap();
+        let frame = packed.with_header(&[1; PACKED_HEADER]).concat();
+        let mut out = Vec::new();
+        unpack_at_most(&frame, &mut out, max as usize).unwrap();
+        assert_eq!(out.len() as u64, max);
+        let e = Packed::at_most(&rest, max - 1).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::InvalidArgument);
+        assert!(e.to_string().contains("log record of 1012 bytes"), "{e}");
+        out.clear();
+        unpack_at_most(&frame, &mut out, max as usize - 1).unwrap_err();
     }
 
     #[test]

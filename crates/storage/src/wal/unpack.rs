@@ -1,14 +1,15 @@
 //! Unpacking records of compressed logs.
 //!
 //! Each logical record is one zstd frame. Memory grows with what was really
-//! unpacked, up to a cap, whatever the frame's header promises.
+//! unpacked, up to a cap, whatever the frame's header promises. What is packed
+//! ([`super::pack`]) keeps to the same cap.
 
+use crate::batch;
 #[cfg(feature = "zstd")]
 use zstd::stream::raw::{Decoder, Operation};
 
-/// The largest record unpacked, in bytes. Above any batch a log may hold in
-/// practice, below what could exhaust memory.
-const MAX_UNPACKED: usize = 1 << 30;
+/// The largest record that is packed or unpacked, in bytes: any batch.
+pub const MAX_UNPACKED: u64 = batch::MAX_SIZE;
 
 /// Bytes unpacked at a time.
 #[cfg(feature = "zstd")]
@@ -19,17 +20,26 @@ const STEP: usize = 64 * 1024;
 /// # Errors
 /// Says what is wrong with the bytes.
 pub(super) fn unpack(packed: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
-    unpack_at_most(packed, out, MAX_UNPACKED)
+    let max = usize::try_from(MAX_UNPACKED).unwrap_or(usize::MAX - 1);
+    unpack_at_most(packed, out, max)
 }
 
 /// Logs that say they are compressed are not read any further.
 #[cfg(not(feature = "zstd"))]
-fn unpack_at_most(_packed: &[u8], _out: &mut Vec<u8>, _max: usize) -> Result<(), String> {
+pub(super) fn unpack_at_most(
+    _packed: &[u8],
+    _out: &mut Vec<u8>,
+    _max: usize,
+) -> Result<(), String> {
     Err("zstd is not built in".to_owned())
 }
 
 #[cfg(feature = "zstd")]
-fn unpack_at_most(mut packed: &[u8], out: &mut Vec<u8>, max: usize) -> Result<(), String> {
+pub(super) fn unpack_at_most(
+    mut packed: &[u8],
+    out: &mut Vec<u8>,
+    max: usize,
+) -> Result<(), String> {
     if packed.is_empty() {
         return Ok(());
     }
@@ -83,6 +93,11 @@ mod tests {
         let e = unpack_at_most(&packed, &mut out, data.len() - 1).unwrap_err();
         assert!(e.contains("more than"), "{e}");
         assert!(out.len() <= data.len());
+    }
+
+    #[test]
+    fn every_batch_that_may_be_in_a_log_is_unpacked() {
+        assert!(MAX_UNPACKED >= batch::MAX_SIZE);
     }
 
     #[test]

@@ -25,7 +25,7 @@ use std::sync::atomic::Ordering;
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::spare;
 use whitewater_concurrent::system::Mutex;
-use whitewater_storage::batch::{Batch, HEADER_SIZE, Op};
+use whitewater_storage::batch::{self, Batch, HEADER_SIZE, Op};
 use whitewater_storage::key::{SequenceNumber, ValueType};
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::wal::Packed;
@@ -42,7 +42,7 @@ pub(crate) const MAX_ENTRY: usize = (1 << 30) - 64;
 
 /// Bytes that one batch may come to in memory: a radix tree takes that much
 /// beyond the largest write buffer it serves.
-const MAX_BATCH_MEMORY: u64 = 4 << 30;
+const MAX_BATCH_MEMORY: u64 = batch::MAX_SIZE;
 
 /// Bytes that an entry takes in a memtable beside its key and value, at most.
 const ENTRY_OVERHEAD: u64 = 128;
@@ -558,6 +558,13 @@ fn check_size(bytes: u64, entries: u32) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Compressed logs are read up to that size.
+    #[test]
+    fn no_batch_is_accepted_that_is_larger_than_a_log_record() {
+        assert!(check_size(batch::MAX_SIZE, 0).is_ok());
+        assert!(check_size(batch::MAX_SIZE + 1, 0).is_err());
+    }
 
     #[test]
     fn batches_of_too_many_bytes_or_operations_are_refused() {
