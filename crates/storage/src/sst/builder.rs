@@ -23,7 +23,10 @@ use super::handle::BlockHandle;
 use super::hash_index::{HashIndexBuilder, META_METADATA, META_PREFIXES};
 use super::index_builder::{IndexBuilder, IndexEntry};
 use super::kinds::{DataBlockIndexType, IndexType};
-use super::open::{META_DICTIONARY, META_INDEX, META_PROPERTIES, META_RANGE_DEL};
+use super::open::{
+    META_DICTIONARY, META_FULL_FILTER, META_INDEX, META_PARTITIONED_FILTER, META_PROPERTIES,
+    META_RANGE_DEL,
+};
 use super::properties::name;
 use super::sink::BlockSink;
 use super::warm::Warmer;
@@ -95,10 +98,6 @@ const SIZE_DEVIATION: usize = 10;
 
 /// Offsets inside a block are 32 bits, and so are lengths.
 const MAX_ENTRY: usize = 1 << 30;
-
-/// What filter blocks go by in the metaindex.
-const META_FULL_FILTER: &[u8] = b"fullfilter.rocksdb.BuiltinBloomFilter";
-const META_PARTITIONED_FILTER: &[u8] = b"partitionedfilter.rocksdb.BuiltinBloomFilter";
 
 /// The metaindex to be: names and places.
 type Metaindex = Vec<(&'static [u8], BlockHandle)>;

@@ -33,8 +33,9 @@ pub(crate) const META_PROPERTIES: &[u8] = b"rocksdb.properties";
 pub(crate) const META_RANGE_DEL: &[u8] = b"rocksdb.range_del";
 pub(crate) const META_INDEX: &[u8] = b"rocksdb.index";
 pub(crate) const META_DICTIONARY: &[u8] = b"rocksdb.compression_dict";
-const FULL_FILTER_PREFIX: &[u8] = b"fullfilter.";
-const PARTITIONED_FILTER_PREFIX: &[u8] = b"partitionedfilter.";
+/// Those of filters: a kind, and what RocksDB calls all of its own policies.
+pub(crate) const META_FULL_FILTER: &[u8] = b"fullfilter.rocksdb.BuiltinBloomFilter";
+pub(crate) const META_PARTITIONED_FILTER: &[u8] = b"partitionedfilter.rocksdb.BuiltinBloomFilter";
 
 /// Values of the index type property.
 const INDEX_PARTITIONED: u32 = 2;
@@ -302,31 +303,30 @@ impl Opener<'_> {
         Ok(Some(Dictionary::new(raw)))
     }
 
-    /// The filter, unless it is of a kind that is not known.
+    /// The filter, unless it is of a kind or a policy that is not known.
     fn filter(&mut self, meta: &Metaindex) -> Result<Option<FoundFilter>> {
-        for (key, &handle) in meta {
-            if key.starts_with(FULL_FILTER_PREFIX) {
-                let (raw, ty) = self.file.read_raw(handle, true, self.tail)?;
-                if ty == 0 {
-                    let bytes = Bytes::copy_from_slice(&raw);
-                    let blocks = FilterBlocks::Full(Filter::new(bytes.clone()));
-                    return Ok(Some(FoundFilter {
-                        blocks,
-                        handle,
-                        bytes,
-                    }));
-                }
-            } else if key.starts_with(PARTITIONED_FILTER_PREFIX) {
-                let top = self.block(handle)?;
-                let bytes = top.data().clone();
+        if let Some(&handle) = meta.get(META_FULL_FILTER) {
+            let (raw, ty) = self.file.read_raw(handle, true, self.tail)?;
+            if ty == 0 {
+                let bytes = Bytes::copy_from_slice(&raw);
+                let blocks = FilterBlocks::Full(Filter::new(bytes.clone()));
                 return Ok(Some(FoundFilter {
-                    blocks: FilterBlocks::Partitioned(top),
+                    blocks,
                     handle,
                     bytes,
                 }));
             }
         }
-        Ok(None)
+        let Some(&handle) = meta.get(META_PARTITIONED_FILTER) else {
+            return Ok(None);
+        };
+        let top = self.block(handle)?;
+        let bytes = top.data().clone();
+        Ok(Some(FoundFilter {
+            blocks: FilterBlocks::Partitioned(top),
+            handle,
+            bytes,
+        }))
     }
 
     fn tombstones(

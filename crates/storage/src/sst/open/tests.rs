@@ -1,9 +1,14 @@
 use super::super::TableOptions;
 use super::super::builder::{TableBuilder, TableBuilderOptions};
+use super::super::filter::FilterPolicy;
+use super::super::kinds::IndexType;
+use super::super::reader::TableReadOptions;
 use super::*;
 use crate::fs::Fs;
 use crate::fs::mem::MemFs;
-use crate::key::{Comparator, InternalComparator, UserComparator, internal_key};
+use crate::key::{
+    Comparator, InternalComparator, ParsedKey, UserComparator, internal_key, seek_key,
+};
 use std::path::Path;
 
 const PATH: &str = "/000042.sst";
@@ -74,5 +79,52 @@ fn tables_that_lack_the_timestamps_of_their_keys_are_not_supported() {
                 opened.unwrap();
             }
         }
+    }
+}
+
+#[test]
+fn filters_of_unknown_policies_are_not_asked() {
+    let full = TableOptions {
+        filter_policy: Some(FilterPolicy::Bloom { bits_per_key: 10.0 }),
+        ..TableOptions::default()
+    };
+    let partitioned = TableOptions {
+        index_type: IndexType::TwoLevelIndexSearch,
+        partition_filters: true,
+        ..full.clone()
+    };
+    for (options, name) in [
+        (full, META_FULL_FILTER),
+        (partitioned, META_PARTITIONED_FILTER),
+    ] {
+        let fs = MemFs::new();
+        build(&fs, options, |_| ());
+        let table = open_table(&fs, TableReaderOptions::default()).unwrap();
+        let handle = table.metaindex[name];
+        let path = Path::new(PATH);
+        let size = fs.file_size(path).unwrap() as usize;
+        let mut bytes = fs
+            .open_random(path)
+            .unwrap()
+            .read_at(0, size)
+            .unwrap()
+            .to_vec();
+        let mut names = bytes.windows(name.len());
+        let at = names.position(|window| window == name).unwrap();
+        bytes[at + name.len() - 1] = b'X';
+        // What would be a filter without keys, or no index of filters at all.
+        let start = handle.offset as usize;
+        bytes[start..][..handle.size as usize - 5].fill(0);
+        fs.create(path).unwrap().append(&bytes).unwrap();
+        let table = open_table(&fs, TableReaderOptions::default()).unwrap();
+        let mut found = 0;
+        let lookup = seek_key(b"key-and-time", 100);
+        let mut visit = |_: ParsedKey<'_>, _: Bytes| {
+            found += 1;
+            Ok(false)
+        };
+        let options = TableReadOptions::default();
+        table.get(&lookup, options, &mut visit).unwrap();
+        assert_eq!(found, 1);
     }
 }
