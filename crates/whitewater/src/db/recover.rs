@@ -95,6 +95,8 @@ struct Progress {
     /// The last sequence number read from the logs. The manifest may know of
     /// later ones, of column families that were flushed.
     read_to: SequenceNumber,
+    /// That was the number of log data alone, for which RocksDB uses none up.
+    repeats: bool,
     /// Where the last record read from each log ends. Bytes.
     ends: BTreeMap<u64, u64>,
     /// Logs below this are not needed.
@@ -102,6 +104,12 @@ struct Progress {
 }
 
 impl Progress {
+    /// Whether a batch whose first number is `first` goes on exactly where the
+    /// logs ended so far.
+    fn goes_on(&self, first: SequenceNumber) -> bool {
+        first == self.read_to + 1 || (self.repeats && first == self.read_to)
+    }
+
     /// What comes behind the records read of log `number` is no part of the
     /// database.
     fn cut_here(&mut self, number: u64) {
@@ -135,6 +143,7 @@ impl LogReplay<'_> {
             cut: None,
             hole: None,
             read_to: 0,
+            repeats: false,
             ends: BTreeMap::new(),
             first_log: self.first_log(),
         };
@@ -271,7 +280,7 @@ impl LogReplay<'_> {
                 return Err(hole.clone());
             }
             if progress.cut.is_some() {
-                if batch::sequence(&record) != progress.read_to + 1 {
+                if !progress.goes_on(batch::sequence(&record)) {
                     self.log.write(&format!(
                         "Recovery: {} and later logs are not replayed: they do not continue the \
                          intact part before the damage",
@@ -384,12 +393,14 @@ impl LogReplay<'_> {
             seq += 1;
         }
         let first = batch::sequence(record);
-        if seq == first && Link::decode(record).is_none() {
+        let noted = seq == first && Link::decode(record).is_none();
+        if noted {
             seq += 1; // log data alone took a number
         }
         let last = seq.saturating_sub(1 + u64::from(planted(Bug::NumberUsedAgain)));
         progress.out.last_sequence = progress.out.last_sequence.max(last);
         progress.read_to = progress.read_to.max(last);
+        progress.repeats = noted || (seq == first && progress.repeats);
         let mut full: Vec<u32> = progress
             .memtables
             .iter()

@@ -262,6 +262,58 @@ fn add_log(fs: &MemFs, number: u64, batches: &[(u64, &Batch)], torn: usize) {
     file.append(&bytes[..bytes.len() - torn]).expect("writes");
 }
 
+fn put(key: &str) -> Batch {
+    let mut batch = Batch::default();
+    batch.push(0, ValueType::Value, key.as_bytes(), b"1");
+    batch
+}
+
+/// RocksDB gives the next write the number of a batch that holds nothing but log
+/// data; here such a batch takes a number.
+#[test]
+fn log_data_before_a_torn_tail_takes_no_number_or_one() {
+    let dir = Path::new(DIR);
+    let fs = MemFs::new();
+    let db = open(&fs);
+    db.put("first", "1").expect("writes");
+    db.flush().expect("flushes");
+    let last = db.latest_sequence_number();
+    drop(db);
+    let mut note = Batch::default();
+    note.push_log_data(b"a note");
+    for (noted, next, goes_on) in [
+        (true, 2, true),
+        (true, 3, true),
+        (true, 4, false),
+        (true, 1, false),
+        (false, 2, true),
+        (false, 1, false),
+        (false, 3, false),
+    ] {
+        let fs = killed(&fs);
+        let (a, torn, b) = (put("a"), put("torn"), put("b"));
+        let mut batches = vec![(last + 1, &a)];
+        if noted {
+            batches.push((last + 2, &note));
+        }
+        batches.push((last + 2, &torn));
+        add_log(&fs, 900, &batches, 3);
+        add_log(&fs, 901, &[(last + next, &b)], 0);
+        let mut options = tiny_on(fs);
+        options.set_wal_recovery_mode(DBRecoveryMode::PointInTime);
+        let keys = ["first", "a", "torn", "b"];
+        let wanted = [true, true, false, goes_on];
+        let own = Path::new("/data/secondary");
+        let secondary = DB::open_as_secondary(&options, dir, own).expect("opens");
+        let found = keys.map(|key| secondary.get(key).expect("readable").is_some());
+        assert_eq!(found, wanted, "{noted}, {next}, by a secondary instance");
+        drop(secondary);
+        let db = open_all(&options, dir).expect("opens");
+        let found = keys.map(|key| get(&db, "default", key).is_some());
+        assert_eq!(found, wanted, "{noted}, {next}");
+    }
+}
+
 /// The types and stored values of all entries of `key` in tables.
 fn stored(fs: &MemFs, key: &str) -> Vec<(ValueType, Vec<u8>)> {
     let mut found = Vec::new();

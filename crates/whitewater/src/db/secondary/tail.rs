@@ -63,6 +63,8 @@ pub(super) struct Tail {
     /// By column family, oldest first, with the log they are of (N3).
     memtables: BTreeMap<u32, Vec<(u64, Arc<Memtable>)>>,
     read_to: SequenceNumber,
+    /// That was the number of log data alone, for which RocksDB uses none up.
+    repeats: bool,
     next_id: u64,
 }
 
@@ -233,7 +235,9 @@ impl Tail {
             // Logs between them were empty, or not needed.
             return Ok(link.log_number != before.0 || link.size <= before.1);
         }
-        Ok(ended || batch::sequence(&first) == self.read_to + 1)
+        let number = batch::sequence(&first);
+        let repeats = self.repeats && number == self.read_to;
+        Ok(ended || repeats || number == self.read_to + 1)
     }
 
     fn apply(&mut self, record: &[u8], number: u64, families: &Families<'_>) -> Result<()> {
@@ -257,10 +261,12 @@ impl Tail {
             }
             seq += 1;
         }
-        if seq == first && Link::decode(record).is_none() {
+        let noted = seq == first && Link::decode(record).is_none();
+        if noted {
             seq += 1; // log data alone took a number
         }
         self.read_to = self.read_to.max(seq.saturating_sub(1));
+        self.repeats = noted || (seq == first && self.repeats);
         Ok(())
     }
 
