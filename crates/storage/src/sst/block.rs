@@ -29,6 +29,11 @@ const RESERVED_FLAG: u32 = 1 << 30;
 const SEPARATED_VALUES_FLAG: u32 = 1 << 28;
 const NUM_RESTARTS_MASK: u32 = (1 << 28) - 1;
 
+/// Bytes of the largest block: restart points are offsets of 32 bits. And their
+/// largest number.
+pub(crate) const MAX_BLOCK: usize = u32::MAX as usize;
+pub(crate) const MAX_RESTARTS: usize = NUM_RESTARTS_MASK as usize;
+
 /// The uncompressed payload of a block.
 #[derive(Debug, Clone)]
 pub(crate) struct Block {
@@ -45,8 +50,8 @@ impl Block {
         let Some((rest, footer)) = data.split_last_chunk::<4>() else {
             return bad("block shorter than its footer");
         };
-        if data.len() > i32::MAX as usize {
-            return bad("block larger than 2 GiB");
+        if data.len() > MAX_BLOCK {
+            return bad("block of 4 GiB or more");
         }
         let footer = u32::from_le_bytes(*footer);
         if footer & RESERVED_FLAG != 0 {

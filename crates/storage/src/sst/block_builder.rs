@@ -1,8 +1,9 @@
 //! Building blocks: entries with shared prefixes, restart points, footer.
 
-use super::block::HASH_INDEX_FLAG;
+use super::block::{HASH_INDEX_FLAG, MAX_BLOCK, MAX_RESTARTS};
 use super::block_hash::HashTableBuilder;
 use crate::coding::put_varint32;
+use crate::error::{Error, Result};
 use crate::key::user_key;
 
 /// Collects the entries of one block; reused for the next one after
@@ -109,6 +110,23 @@ impl BlockBuilder {
         self.last_key.extend_from_slice(&key[shared..]);
         self.since_restart += 1;
         self.entries += 1;
+    }
+
+    /// The block's payload, if that has at most `max` bytes, which are
+    /// [`MAX_BLOCK`] or less.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a larger one, and one of too many restart points: it
+    /// could not be read. `what` is said of it.
+    pub(crate) fn finish_within(&mut self, max: usize, what: &str) -> Result<&[u8]> {
+        let (len, restarts) = (self.len(), self.restarts.len());
+        if len > max.min(MAX_BLOCK) || restarts > MAX_RESTARTS {
+            return Err(Error::invalid(format_args!(
+                "{what} of a table would be a block of {len} bytes and {restarts} restart points, \
+                 the most are {max} and {MAX_RESTARTS}"
+            )));
+        }
+        Ok(self.finish())
     }
 
     /// The block's payload.

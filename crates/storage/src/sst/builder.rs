@@ -274,6 +274,17 @@ impl TableBuilder {
         self.sink.offset() + rest as u64
     }
 
+    /// Bytes that the index has grown to, about.
+    pub fn index_size(&self) -> usize {
+        self.index.estimated_len()
+    }
+
+    /// Lets no block of the index and of range tombstones have more bytes.
+    #[cfg(test)]
+    pub(crate) fn limit_blocks(&mut self, max_block: usize) {
+        self.index.limit_blocks(max_block);
+    }
+
     /// Points added so far.
     pub fn num_entries(&self) -> u64 {
         self.properties.num_entries - self.properties.num_range_deletions
@@ -283,7 +294,9 @@ impl TableBuilder {
     /// file. Returns the properties and the file's size.
     ///
     /// # Errors
-    /// The failure of the file, now or earlier: the file is of no use then.
+    /// The failure of the file, now or earlier, and `InvalidArgument` for an index or
+    /// range tombstones that could not be read again, those of 4 GiB and more: the
+    /// file is of no use then.
     pub fn finish(mut self) -> Result<(TableProperties, u64)> {
         self.check_usable()?;
         self.flush_block()?;
@@ -445,7 +458,7 @@ impl TableBuilder {
             return Ok(());
         };
         if partitioned {
-            let top = self.index.encode(&top_entries, &handles, false);
+            let top = self.index.encode(&top_entries, &handles, false)?;
             let handle = self.sink.append(&top, CompressionType::None)?;
             metaindex.push((META_PARTITIONED_FILTER, handle));
         } else {
@@ -492,9 +505,8 @@ impl TableBuilder {
         for (key, end) in entries {
             block.add(&key, end);
         }
-        self.sink
-            .append(block.finish(), CompressionType::None)
-            .map(Some)
+        let block = block.finish_within(self.index.max_block(), "the range tombstones")?;
+        self.sink.append(block, CompressionType::None).map(Some)
     }
 }
 

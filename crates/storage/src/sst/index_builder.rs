@@ -7,7 +7,7 @@
 //! blocks, that is, at the end.
 
 use super::TableOptions;
-use super::block::encode_delta;
+use super::block::{MAX_BLOCK, encode_delta};
 use super::block_builder::BlockBuilder;
 use super::compress::Compressor;
 use super::events::BlockKind;
@@ -55,6 +55,8 @@ pub(crate) struct IndexBuilder {
     user_keys: bool,
     entries: Vec<IndexEntry>,
     key_bytes: usize,
+    /// Bytes that a block may have.
+    max_block: usize,
 }
 
 /// An index that was written.
@@ -84,7 +86,19 @@ impl IndexBuilder {
             user_keys: table.format_version >= USER_KEY_VERSION,
             entries: Vec::new(),
             key_bytes: 0,
+            max_block: MAX_BLOCK,
         }
+    }
+
+    /// Lets no block have more than `max_block` bytes.
+    #[cfg(test)]
+    pub(crate) fn limit_blocks(&mut self, max_block: usize) {
+        self.max_block = max_block;
+    }
+
+    /// Bytes that a block may have.
+    pub(crate) fn max_block(&self) -> usize {
+        self.max_block
     }
 
     /// A user key stands in two blocks: separators need their tags.
@@ -134,24 +148,28 @@ impl IndexBuilder {
 
     /// A block of `entries`, which lead to `handles`, in the encoding of this
     /// index; `first_keys` says whether it holds those.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a block that is too large.
     pub(crate) fn encode(
         &self,
         entries: &[IndexEntry],
         handles: &[BlockHandle],
         first_keys: bool,
-    ) -> Vec<u8> {
+    ) -> Result<Vec<u8>> {
         debug_assert_eq!(entries.len(), handles.len());
         let mut encoder = Encoder::new(self, first_keys);
         for (entry, handle) in entries.iter().zip(handles) {
             encoder.add(entry, *handle);
         }
-        encoder.block.finish().to_vec()
+        let block = encoder.block.finish_within(self.max_block, "the index");
+        block.map(<[u8]>::to_vec)
     }
 
     /// Writes the index of the data blocks at `handles`, one for each entry.
     ///
     /// # Errors
-    /// The failure of the file.
+    /// The failure of the file; `InvalidArgument` for an index that is too large.
     pub(crate) fn write(
         &self,
         handles: &[BlockHandle],
@@ -164,7 +182,7 @@ impl IndexBuilder {
             sink.append(payload, ty)
         };
         if self.kind != IndexType::TwoLevelIndexSearch {
-            let block = self.encode(&self.entries, handles, self.wants_first_keys());
+            let block = self.encode(&self.entries, handles, self.wants_first_keys())?;
             let handle = append(sink, &block)?;
             return Ok(WrittenIndex {
                 handle,
@@ -186,13 +204,13 @@ impl IndexBuilder {
             }
             let separator = rest[n - 1].separator.clone();
             top.push(IndexEntry::without_first_key(separator));
-            let block = encoder.block.finish();
+            let block = encoder.block.finish_within(self.max_block, "the index")?;
             let handle = append(sink, block)?;
             sink.warm(BlockKind::Index, handle, block);
             partitions.push(handle);
             rest = &rest[n..];
         }
-        let handle = append(sink, &self.encode(&top, &partitions, false))?;
+        let handle = append(sink, &self.encode(&top, &partitions, false)?)?;
         let top_size = handle.end().unwrap_or(0) - handle.offset;
         Ok(WrittenIndex {
             handle,

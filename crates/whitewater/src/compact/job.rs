@@ -6,7 +6,7 @@
 
 use super::filter::{ActiveFilter, CompactionFilterContext};
 use super::merge_rules::Drops;
-use super::output::{Input, OutputContext, OutputSpec, Written, write_tables};
+use super::output::{Input, MAX_INDEX_SIZE, OutputContext, OutputSpec, Written, write_tables};
 use super::part_events::PartEvents;
 use super::pick::Compaction;
 use super::source::Part;
@@ -142,6 +142,10 @@ fn rewrite(
             false => (ctx.options).compression_of(version, compaction.output_level),
         },
         max_file_size: ctx.options.target_file_size(compaction.output_level),
+        max_index_size: match compaction.output_level {
+            0 => usize::MAX, // one table
+            _ => MAX_INDEX_SIZE,
+        },
         epoch_number: epochs.min().unwrap_or(1),
         oldest_ancester_time: taken_for.unwrap_or(0),
         inline_below: inline_below(version, ctx.options),

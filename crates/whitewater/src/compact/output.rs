@@ -75,6 +75,10 @@ pub(crate) struct OutputContext<'a> {
     pub cancel: &'a AtomicBool,
 }
 
+/// Bytes of the index at which tables of compactions end, whatever size they are
+/// aimed at: an index is a block, and that of a table can only be read up to 4 GiB.
+pub(crate) const MAX_INDEX_SIZE: usize = 1 << 30;
+
 /// Where the tables go and what may be dropped on the way.
 pub(crate) struct OutputSpec<'a> {
     pub level: usize,
@@ -89,6 +93,9 @@ pub(crate) struct OutputSpec<'a> {
     pub compression: Compression,
     /// Start a new table at about this many bytes; `u64::MAX` writes one.
     pub max_file_size: u64,
+    /// Start a new table when the index has about this many bytes; `usize::MAX`
+    /// writes one.
+    pub max_index_size: usize,
     /// Epoch number of the outputs.
     pub epoch_number: u64,
     /// Unix seconds of the oldest ancestor; 0 is now.
@@ -349,7 +356,9 @@ impl Outputs<'_> {
         let size = self.open.as_ref().map_or(0, |o| o.builder.file_size());
         let overlaps = self.overlap.end_before(ikey, size);
         if let Some(open) = &self.open
-            && (size >= self.spec.max_file_size || overlaps)
+            && (size >= self.spec.max_file_size
+                || overlaps
+                || open.builder.index_size() >= self.spec.max_index_size)
             && (self.differs(&open.last_key, ikey) || planted(Bug::KeySplitBetweenTables))
         {
             self.finish_table(Some(key::user_key(ikey)))?;

@@ -28,10 +28,10 @@ use std::sync::atomic::AtomicBool;
 use whitewater_storage::fs::Fs;
 use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::fs::os::OsFs;
-use whitewater_storage::key::{InternalComparator, ValueType, internal_key, seek_key};
-use whitewater_storage::manifest::VersionEdit;
+use whitewater_storage::key::{InternalComparator, ValueType, internal_key, seek_key, user_key};
+use whitewater_storage::manifest::{FileMetaData, VersionEdit};
 use whitewater_storage::rangedel::RangeTombstone;
-use whitewater_storage::sst::{CompressionType, TableReadOptions};
+use whitewater_storage::sst::{CompressionType, TableProperties, TableReadOptions};
 use whitewater_storage::{ErrorKind, Result, filename};
 
 const KEYS: u32 = 120;
@@ -197,6 +197,21 @@ impl Small {
     }
 
     fn write_level0(&mut self, entries: Vec<(Vec<u8>, Vec<u8>)>, tombstones: Vec<RangeTombstone>) {
+        let files = self.write(entries, tombstones, usize::MAX);
+        assert!(files.len() <= 1);
+        self.apply(VersionEdit {
+            log_number: Some(1),
+            new_files: files.into_iter().map(|f| (0, f)).collect(),
+            ..VersionEdit::default()
+        });
+    }
+
+    fn write(
+        &self,
+        entries: Vec<(Vec<u8>, Vec<u8>)>,
+        tombstones: Vec<RangeTombstone>,
+        max_index_size: usize,
+    ) -> Vec<FileMetaData> {
         let spec = OutputSpec {
             level: 0,
             flush: false,
@@ -204,6 +219,7 @@ impl Small {
             bottommost: false,
             compression: Compression::default(),
             max_file_size: u64::MAX,
+            max_index_size,
             epoch_number: self.versions.new_epoch_number(0),
             oldest_ancester_time: 0,
             inline_below: 0,
@@ -221,13 +237,7 @@ impl Small {
             abandoned: &AtomicBool::new(false),
         };
         let written = self.with_context(|ctx| write_tables(ctx, &spec, input));
-        let files = written.unwrap().files;
-        assert!(files.len() <= 1);
-        self.apply(VersionEdit {
-            log_number: Some(1),
-            new_files: files.into_iter().map(|f| (0, f)).collect(),
-            ..VersionEdit::default()
-        });
+        written.unwrap().files
     }
 
     fn run(&mut self, compaction: Compaction) {
@@ -448,6 +458,39 @@ fn a_file_holds_whole_user_keys_and_its_share_of_tombstones() {
     for n in [0, 25, 99, 150] {
         assert_eq!(db.get(&key(n), 8000).unwrap(), None);
         assert_eq!(db.get(&key(n), 5500).unwrap().is_some(), n < 100);
+    }
+}
+
+/// An index is one block, and blocks have a largest size.
+#[test]
+fn a_table_ends_when_its_index_is_large_enough() {
+    const MAX_INDEX: usize = 1000;
+    let mut options = small_tables(false);
+    options.table.block_size = 256;
+    let db = Small::create(Arc::new(MemFs::new()), Path::new("/db"), options);
+    let write = |max_index_size| {
+        let entries = (0..2000).map(|n| {
+            let key = internal_key(&key(n / 2), 5000 - u64::from(n), ValueType::Merge);
+            (key, vec![7; 50])
+        });
+        db.write(entries.collect(), Vec::new(), max_index_size)
+    };
+    let [whole] = &write(usize::MAX)[..] else {
+        panic!("more than one table");
+    };
+    let parts = write(MAX_INDEX);
+    assert!(parts.len() > 3, "{} tables", parts.len());
+    assert_eq!(parts[0].smallest, whole.smallest);
+    assert_eq!(parts[parts.len() - 1].largest, whole.largest);
+    for pair in parts.windows(2) {
+        let (before, after) = (&pair[0].largest, &pair[1].smallest);
+        assert!(user_key(before) < user_key(after), "a key in two tables");
+    }
+    for part in &parts {
+        let path = filename::table(&db.dir, part.number);
+        let file = db.fs.open_random(&path).unwrap();
+        let index = TableProperties::read(file, part.size).unwrap().index_size;
+        assert!(index <= 2 * MAX_INDEX as u64, "an index of {index} bytes");
     }
 }
 

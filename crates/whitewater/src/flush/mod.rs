@@ -117,6 +117,7 @@ pub(crate) fn write_level0(
         bottommost: false,
         compression: ctx.options.flush_compression(),
         max_file_size: u64::MAX,
+        max_index_size: usize::MAX,
         epoch_number: ctx.versions.new_epoch_number(ctx.cf_id),
         oldest_ancester_time: ctx.now,
         inline_below: 0,

@@ -35,6 +35,55 @@ fn open_table(fs: &MemFs, options: TableReaderOptions) -> Result<Table> {
     open(file, size, options)
 }
 
+/// What would be written could not be read.
+#[test]
+fn a_table_with_too_large_an_index_is_not_finished() {
+    let tombstone = |n: u32| RangeTombstone {
+        start: format!("from{n:08}").into_bytes(),
+        end: b"to".to_vec(),
+        seq: 5,
+    };
+    let add_more = |builder: &mut TableBuilder, entries, tombstones| {
+        for n in 0..entries {
+            let key = internal_key(format!("more{n:08}").as_bytes(), 5, ValueType::Value);
+            builder.add(&key, &[b'v'; 200]).unwrap();
+        }
+        for n in 0..tombstones {
+            builder.add_range_tombstone(&tombstone(n)).unwrap();
+        }
+    };
+    for index_type in [IndexType::BinarySearch, IndexType::TwoLevelIndexSearch] {
+        for (entries, tombstones, too_large) in [
+            (300, 0, Some("the index")),
+            (0, 300, Some("the range tombstones")),
+            (10, 10, None),
+        ] {
+            let fs = MemFs::new();
+            let options = TableBuilderOptions {
+                table: TableOptions {
+                    block_size: 128,
+                    index_type,
+                    metadata_block_size: 64,
+                    ..TableOptions::default()
+                },
+                ..TableBuilderOptions::default()
+            };
+            let file = fs.create(Path::new(PATH)).unwrap();
+            let mut builder = TableBuilder::new(options, file).unwrap();
+            add_more(&mut builder, entries, tombstones);
+            builder.limit_blocks(1000);
+            let finished = builder.finish();
+            if let Some(what) = too_large {
+                let e = finished.unwrap_err();
+                assert_eq!(e.kind(), ErrorKind::InvalidArgument, "{e}");
+                assert!(e.to_string().contains(what), "{e}");
+            } else {
+                finished.unwrap();
+            }
+        }
+    }
+}
+
 /// Bytewise, with timestamps of four bytes.
 struct Timestamped;
 

@@ -41,7 +41,7 @@ use super::Engine;
 use super::info_log::InfoLog;
 use super::open::{DEFAULT_CF, log_options, new_session_id};
 use super::read_only::identity;
-use crate::compact::output::{OutputContext, OutputSpec, write_verbatim};
+use crate::compact::output::{MAX_INDEX_SIZE, OutputContext, OutputSpec, write_verbatim};
 use crate::jobs::rate_limiter::Priority;
 use crate::options::{CfOptions, DbOptions};
 use crate::read::merging::merging_iterator;
@@ -329,6 +329,7 @@ impl Repair<'_> {
             bottommost: false,
             compression: self.options.flush_compression(),
             max_file_size: self.options.target_file_size(1),
+            max_index_size: MAX_INDEX_SIZE,
             epoch_number: 0,
             oldest_ancester_time: 0,
             inline_below: 0,
