@@ -28,7 +28,7 @@ use std::sync::atomic::AtomicBool;
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
 use whitewater_storage::rangedel::RangeTombstone;
-use whitewater_storage::sst::TableReadOptions;
+use whitewater_storage::sst::{ReadLimits, TableReadOptions};
 use whitewater_storage::{Error, Result, filename};
 
 /// What a compaction did.
@@ -156,7 +156,11 @@ fn rewrite(
         history_low: &version.history_low,
     };
     let key_not_below = |user_key: &[u8]| compaction.key_not_below(&ctx.comparator.user, user_key);
-    let blobs = BorrowedBlobs { version, tables };
+    let blobs = BorrowedBlobs {
+        version,
+        tables,
+        limits: ReadLimits::default(),
+    };
     let work = |part: Part<'_>, abandoned: &AtomicBool| {
         let statistics = ctx.db.statistics.as_deref();
         let _activity = statistics.map(|_| Activity::Compaction.begin());

@@ -105,6 +105,7 @@ impl Engine {
         let blobs = BorrowedBlobs {
             version: &view.version,
             tables: &self.tables,
+            limits: spec.limits(),
         };
         let finished = match operands {
             0 => ctx.finish_with(&blobs),
@@ -233,7 +234,8 @@ impl Engine {
             };
         }
         let seq = self.sequence_in(&view, spec);
-        let mut ctx = GetContext::new(key, view.options.merge_operator.as_deref());
+        let mut ctx = GetContext::new(key, view.options.merge_operator.as_deref())
+            .ignoring_tombstones(spec.ignore_range_deletions);
         for mem in std::iter::once(&view.mem).chain(&view.imm) {
             if mem.get(key, seq, &mut ctx).is_err() {
                 return (true, None);
@@ -317,6 +319,7 @@ impl Engine {
         let blobs = OwnedBlobs {
             version: view.version.clone(),
             tables: self.tables.clone(),
+            limits: spec.limits(),
         };
         let mut pins: Vec<Arc<dyn Any + Send + Sync>> = vec![view];
         if let Some(snapshot) = &spec.snapshot {

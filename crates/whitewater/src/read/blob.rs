@@ -9,6 +9,7 @@ use crate::version::Version;
 use bytes::Bytes;
 use std::sync::Arc;
 use whitewater_storage::blob::BlobIndex;
+use whitewater_storage::sst::ReadLimits;
 use whitewater_storage::{Error, Result};
 
 /// Where references to blobs lead.
@@ -25,6 +26,8 @@ pub(crate) trait Blobs: Send + Sync {
 pub(crate) struct BorrowedBlobs<'a> {
     pub version: &'a Version,
     pub tables: &'a TableCache,
+    /// Values are not kept in memory, so that each is read from a file.
+    pub limits: ReadLimits,
 }
 
 impl Blobs for BorrowedBlobs<'_> {
@@ -36,7 +39,8 @@ impl Blobs for BorrowedBlobs<'_> {
                 place.file
             )));
         };
-        self.tables.open_blob(&known.file)?.get(user_key, &place)
+        let read = || self.tables.open_blob(&known.file)?.get(user_key, &place);
+        self.limits.run(read)
     }
 }
 
@@ -44,6 +48,7 @@ impl Blobs for BorrowedBlobs<'_> {
 pub(crate) struct OwnedBlobs {
     pub version: Arc<Version>,
     pub tables: Arc<TableCache>,
+    pub limits: ReadLimits,
 }
 
 impl Blobs for OwnedBlobs {
@@ -51,6 +56,7 @@ impl Blobs for OwnedBlobs {
         let blobs = BorrowedBlobs {
             version: &self.version,
             tables: &self.tables,
+            limits: self.limits,
         };
         blobs.read(user_key, index)
     }

@@ -6,7 +6,7 @@ use super::fixtures::{Fixture, append};
 use super::interop::tools;
 use std::path::PathBuf;
 use whitewater::checkpoint::Checkpoint;
-use whitewater::{CompactionDecision, DB, ErrorKind, IteratorMode, Options};
+use whitewater::{CompactionDecision, DB, ErrorKind, IteratorMode, Options, ReadOptions, ReadTier};
 
 /// The family with blobs: every other value is one.
 const FAMILY: &str = "blob";
@@ -150,6 +150,45 @@ fn merges_and_filters_get_the_values_of_blobs() {
     assert!(!removed.is_empty());
     check_family(&db, FAMILY, &pairs, &removed, "filtered");
     assert!(garbage(&db) > 0);
+}
+
+/// They are in no cache.
+#[test]
+fn blobs_are_read_within_the_limits_of_reads() {
+    let Some(fixture) = load() else { return };
+    let db = fixture.open();
+    let cf = content::cf(&db, FAMILY);
+    let pairs = &fixture.families[FAMILY].pairs;
+    let is_blob = |value: &[u8]| value.len() == 200;
+    let (blob, _) = pairs.iter().find(|(_, v)| is_blob(v)).expect("a blob");
+    let (plain, value) = pairs.iter().find(|(_, v)| !is_blob(v)).expect("a value");
+    // The tables' blocks are in the cache then.
+    assert!(
+        db.iterator_cf(&cf, IteratorMode::Start)
+            .all(|kv| kv.is_ok())
+    );
+    let in_memory = || {
+        let mut options = ReadOptions::default();
+        options.set_read_tier(ReadTier::BlockCache);
+        options
+    };
+    assert_eq!(
+        db.get_cf_opt(&cf, plain, &in_memory()).as_ref(),
+        Ok(&Some(value.clone()))
+    );
+    let refused = db
+        .get_cf_opt(&cf, blob, &in_memory())
+        .expect_err("is in a file");
+    assert_eq!(refused.kind(), ErrorKind::Incomplete);
+    for mode in [IteratorMode::Start, IteratorMode::End] {
+        let mut found = db.iterator_cf_opt(&cf, in_memory(), mode);
+        let refused = found.find_map(Result::err).expect("there are blobs");
+        assert_eq!(refused.kind(), ErrorKind::Incomplete);
+    }
+    let mut late = ReadOptions::default();
+    late.set_deadline(1);
+    let refused = db.get_cf_opt(&cf, blob, &late).expect_err("it is later");
+    assert_eq!(refused.kind(), ErrorKind::TimedOut);
 }
 
 #[test]

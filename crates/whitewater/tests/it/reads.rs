@@ -153,6 +153,8 @@ fn range_deletions_can_be_ignored() {
         if !flush {
             assert_eq!(keys(&db, ignoring()), Ok("a b c".into()));
             assert_eq!(db.get_opt("b", &ignoring()), Ok(Some(b"b".to_vec())));
+            assert!(db.key_may_exist_opt("b", &ignoring()));
+            assert!(!db.key_may_exist("b"));
         }
     }
 }

@@ -345,3 +345,27 @@ fn it_follows_files() {
         DB::destroy(&o, &path).unwrap();
     }
 }
+
+/// Readers may have the view from before the memtable that a batch would go on in.
+#[test]
+fn a_batch_is_in_one_memtable() {
+    let fs = MemFs::new();
+    let mut o = tiny_on(fs.clone());
+    o.set_write_buffer_size(4 << 20);
+    let primary = Db::open_cf_descriptors(&o, DIR, families(&o)).unwrap();
+    o.set_write_buffer_size(64 << 10);
+    let secondary = follow(&o, OWN);
+    let other = secondary.cf_handle("other").unwrap();
+    let count = |name| secondary.property_int_value_cf(&other, name).unwrap();
+    for batches in 1..=3 {
+        let mut batch = WriteBatch::default();
+        for n in 0..1000 {
+            let key = format!("{batches} {n}");
+            batch.put_cf(&primary.cf_handle("other").unwrap(), key, [0; 300]);
+        }
+        primary.write(batch).unwrap();
+        secondary.try_catch_up_with_primary().unwrap();
+        assert_eq!(count("rocksdb.num-entries-active-mem-table"), Some(1000));
+        assert_eq!(count("rocksdb.num-immutable-mem-table"), Some(batches - 1));
+    }
+}

@@ -243,6 +243,7 @@ impl Tail {
     fn apply(&mut self, record: &[u8], number: u64, families: &Families<'_>) -> Result<()> {
         let first = batch::sequence(record);
         let mut seq = first;
+        let mut places: Vec<(u32, Arc<Memtable>)> = Vec::new();
         for op in batch::ops(record) {
             let Op::Entry {
                 cf: id,
@@ -254,7 +255,16 @@ impl Tail {
                 continue;
             };
             if let Some((cf, options)) = families.of_log(id, number) {
-                let mem = self.memtable(cf, options, number);
+                // All of a batch in one, for readers may have the view before the
+                // next: upholds N1.
+                let mem = match places.iter().find(|(of, _)| *of == id) {
+                    Some((_, mem)) => mem.clone(),
+                    None => {
+                        let mem = self.memtable(cf, options, number);
+                        places.push((id, mem.clone()));
+                        mem
+                    }
+                };
                 let mut inserter = Inserter::new(false);
                 inserter.add_logged(&mem, ty, key, value, seq)?;
                 inserter.finish()?;
