@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn every_batch_that_may_be_in_a_log_is_unpacked() {
-        assert!(MAX_UNPACKED >= batch::MAX_SIZE);
+        assert_eq!(MAX_UNPACKED, batch::MAX_SIZE);
     }
 
     #[test]

@@ -6,12 +6,17 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
+use whitewater::fs::Fs;
 use whitewater::fs::mem::MemFs;
 use whitewater::{
     BlockBasedOptions, ColumnFamilyDescriptor, CompactOptions, Error, ErrorKind,
     IngestExternalFileOptions, Options, ReadOptions, SliceTransform, SstFileWriter, WriteBatch,
 };
+use whitewater_storage::coding::{get_varint64, put_varint64};
+use whitewater_storage::fs::os::OsFs;
+use whitewater_storage::sst::TableProperties;
 
 const DIR: &str = "/db";
 
@@ -539,6 +544,82 @@ fn tables_with_timestamps_are_written_and_ingested() {
     assert_eq!(get("a", 3), Some(b"3".to_vec()));
     assert_eq!(get("b", 1), Some(b"1".to_vec()));
     assert_eq!(get("b", 2), None);
+}
+
+/// The table at `path` with one more property, as RocksDB writes it for tables of
+/// column families with `persist_user_defined_timestamps=false` (0); without
+/// checksums.
+fn say_whether_persisted(path: &Path, persisted: u8) {
+    const NAME: &str = "rocksdb.user.defined.timestamps.persisted";
+    let block = |entries: &[(&[u8], &[u8])]| {
+        let mut block = Vec::new();
+        for (key, value) in entries {
+            for n in [0, key.len(), value.len()] {
+                put_varint64(&mut block, n as u64);
+            }
+            block.extend_from_slice(key);
+            block.extend_from_slice(value);
+        }
+        // One restart point, and the number of them.
+        block.extend_from_slice(&[0, 0, 0, 0, 1, 0, 0, 0]);
+        block
+    };
+    let file = OsFs.open_random(path).expect("opens");
+    let mut bytes = std::fs::read(path).expect("readable");
+    let properties = TableProperties::read(file, bytes.len() as u64).expect("a table");
+    let mut properties = properties.raw;
+    properties.insert(NAME.to_owned(), vec![persisted]);
+    let properties: Vec<(&[u8], &[u8])> = properties
+        .iter()
+        .map(|(name, value)| (name.as_bytes(), &value[..]))
+        .collect();
+    let footer = bytes.split_off(bytes.len() - 53);
+    let mut append = |block: &[u8]| {
+        let mut handle = Vec::new();
+        put_varint64(&mut handle, bytes.len() as u64);
+        put_varint64(&mut handle, block.len() as u64);
+        bytes.extend_from_slice(block);
+        bytes.extend_from_slice(&[0; 5]); // not compressed, no checksum
+        handle
+    };
+    let properties = append(&block(&properties));
+    let metaindex = append(&block(&[(b"rocksdb.properties", &properties)]));
+    let mut handles = &footer[1..];
+    (0..2).for_each(|_| _ = get_varint64(&mut handles).expect("the old metaindex"));
+    bytes.push(0); // the kind of checksums
+    bytes.extend_from_slice(&metaindex);
+    // That of the index, and zeros.
+    bytes.extend_from_slice(&handles[..40 - metaindex.len()]);
+    bytes.extend_from_slice(&footer[41..]);
+    std::fs::write(path, bytes).expect("writes");
+}
+
+#[test]
+fn tables_that_lack_the_timestamps_of_their_keys_are_not_ingested() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut o = tiny();
+    o.set_u64_timestamp_comparator();
+    let path = dir.path().join("table.sst");
+    let db = Db::open(&o, dir.path().join("db")).expect("opens");
+    for persisted in [0, 1] {
+        let mut writer = SstFileWriter::create(&o);
+        writer.open(&path).expect("opens");
+        writer.put_with_ts("a", le(3), "3").expect("adds");
+        writer.finish().expect("finishes");
+        say_whether_persisted(&path, persisted);
+        let options = IngestExternalFileOptions::default();
+        let ingested = db.ingest_external_file_opts(&options, vec![&path]);
+        let found = db.get_opt("a", &at(le(3))).expect("reads");
+        if persisted == 0 {
+            let e = ingested.expect_err("refused");
+            assert_eq!(e.kind(), ErrorKind::NotSupported, "{e}");
+            assert_eq!(e.file(), Some(&*path), "{e}");
+            assert_eq!(found, None);
+        } else {
+            ingested.expect("takes it in");
+            assert_eq!(found, Some(b"3".to_vec()));
+        }
+    }
 }
 
 /// A look-up stops where it finds the key, so that an older version must not
