@@ -510,6 +510,10 @@ fn a_failure_to_flush_goes_with_its_family() {
         let mut o = managed(FACTORIES[0], &manager);
         o.set_fs(Arc::new(faulty.clone()));
         o.set_write_buffer_size(1024 * KIB);
+        #[cfg_attr(
+            feature = "multi-threaded-cf",
+            expect(unused_mut, reason = "needed by the other mode")
+        )]
         let mut dbs = ["/one", "/other"].map(|dir| open(&o, dir, &["default", "gone"]));
         faulty.add_rule(Rule {
             ops: OpSet::of(&[FaultOp::Create]),

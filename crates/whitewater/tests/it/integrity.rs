@@ -238,6 +238,10 @@ fn a_slow_pass_lets_go_of_a_dropped_family() {
     drop(db);
     o.set_scrub_period_sec(1);
     o.set_scrub_bytes_per_second(1);
+    #[cfg_attr(
+        feature = "multi-threaded-cf",
+        expect(unused_mut, reason = "needed by the other mode")
+    )]
     let mut db = DB::open_cf(&o, DIR, ["default", "gone"]).unwrap();
     until("a table", || db.scrub_progress().tables_done > 0);
     assert_eq!(tables(&fs).len(), 2);
