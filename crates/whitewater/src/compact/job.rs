@@ -21,6 +21,7 @@ use crate::read::level::add_iterators;
 use crate::read::merging::merging_iterator;
 use crate::read::table_cache::TableCache;
 use crate::read::timed::Activity;
+use crate::read::tombstones::Walk;
 use crate::stats::{Histogram, time};
 use crate::version::{TableFile, Version, total_bytes};
 use std::sync::Arc;
@@ -235,6 +236,7 @@ fn open_inputs(
         tables,
         ctx.comparator,
         options,
+        Walk::Everything,
         &mut iterators,
         &mut tombstones,
     )?;

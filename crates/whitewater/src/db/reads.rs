@@ -15,6 +15,7 @@ use crate::read::get::GetContext;
 use crate::read::merging::{failed_iterator, merging_memtables};
 use crate::read::rangedel::FragmentedTombstones;
 use crate::read::timed::{Activity, During};
+use crate::read::tombstones::Walk;
 use crate::read::{estimate, level};
 use crate::stats::{Histogram, Ticker, counted_merge};
 use bytes::Bytes;
@@ -292,6 +293,7 @@ impl Engine {
                 &self.tables,
                 &cf.comparator,
                 spec.table(),
+                Walk::Between(spec.lower_bound.as_deref(), spec.upper_bound.as_deref()),
                 &mut sources,
                 &mut tombstones,
             )

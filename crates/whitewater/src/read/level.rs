@@ -4,14 +4,11 @@
 //! number and the type of a range tombstone is the exclusive end of one: the
 //! file holds nothing of that user key. Files that RocksDB wrote may share a
 //! user key with their neighbour in the level, its newer entries in the first.
-//!
-//! A range tombstone counts only within its file's bounds: outside of them the
-//! file's neighbours have their own copy, which may be gone together with what
-//! it deleted.
 
 use super::get::GetContext;
 use super::level_iter::{LevelIterator, OpenCursor};
 use super::table_cache::{OpenTable, OpenWith, Opened, TableCache};
+use super::tombstones::{Tombstones, Walk, add_clipped, below_level0};
 use crate::perf::{self, PerfMetric};
 use crate::version::{TableFile, Version};
 use std::cmp::Ordering;
@@ -131,7 +128,7 @@ fn starts_after(meta: &FileMetaData, comparator: &UserComparator, user_key: &[u8
 }
 
 /// Whether the largest key is the exclusive end of a range tombstone.
-fn ends_exclusively(meta: &FileMetaData) -> bool {
+pub(super) fn ends_exclusively(meta: &FileMetaData) -> bool {
     key::tag(&meta.largest) == pack_tag(MAX_SEQUENCE, ValueType::RangeDeletion as u8)
 }
 
@@ -139,12 +136,14 @@ fn ends_exclusively(meta: &FileMetaData) -> bool {
 /// and the range tombstones of all tables, clipped to their files' bounds.
 ///
 /// # Errors
-/// What opening a table reports.
+/// What opening a table of level 0 reports, or any if `walk` is over everything:
+/// for others, walks that come to a table that cannot be opened fail there.
 pub(crate) fn add_iterators(
     version: &Arc<Version>,
     tables: &Arc<TableCache>,
     comparator: &InternalComparator,
     options: TableReadOptions,
+    walk: Walk<'_>,
     iterators: &mut Vec<BoxedIterator>,
     tombstones: &mut Vec<RangeTombstone>,
 ) -> Result<()> {
@@ -154,26 +153,26 @@ pub(crate) fn add_iterators(
         open_with: version.open_with.clone(),
         options,
     };
-    for (level, files) in version.levels.iter().enumerate() {
-        for (i, file) in files.iter().enumerate() {
-            let open = opener.open(file)?;
-            if let Some(fragments) = &open.tombstones {
-                let later = &files[i + 1..];
-                let later = if level == 0 { &[] } else { later };
-                let clip = Clip::new(&file.meta, later, &comparator.user);
-                tombstones.extend(fragments.iter().filter_map(|t| clip.apply(t)));
-            }
-            if level == 0 {
-                iterators.push(new_cursor(&open, options));
-            }
+    for file in version.levels.first().into_iter().flatten() {
+        let open = opener.open(file)?;
+        if let Some(fragments) = &open.tombstones {
+            add_clipped(fragments, file, &[], &comparator.user, tombstones);
         }
-        if level > 0 && !files.is_empty() {
-            iterators.push(Box::new(LevelIterator::new(
-                version.clone(),
-                level,
-                comparator.clone(),
-                opener.clone(),
-            )));
+        iterators.push(new_cursor(&open, options));
+    }
+    let opened = |file: &TableFile| opener.tombstones_of(file).cloned();
+    let mut closed = below_level0(version, &comparator.user, walk, &opened, tombstones);
+    if walk == Walk::Everything && !closed.is_empty() {
+        return Err(closed.swap_remove(0).error);
+    }
+    let bounds = walk.bounds(&comparator.user);
+    for (level, files) in version.levels.iter().enumerate().skip(1) {
+        if !files.is_empty() {
+            let own = closed.extract_if(.., |file| file.level == level);
+            let own = own.map(|file| (file.index, file.error)).collect();
+            let files =
+                LevelIterator::new(version.clone(), level, comparator.clone(), opener.clone());
+            iterators.push(Box::new(files.without(own).between(bounds.clone())));
         }
     }
     Ok(())
@@ -197,6 +196,20 @@ impl Tables {
     }
 }
 
+impl Tables {
+    /// The range tombstones of `file`, which is opened for them the first time.
+    fn tombstones_of<'f>(&self, file: &'f TableFile) -> Result<&'f Tombstones> {
+        if let Some(known) = file.tombstones.get() {
+            return Ok(known);
+        }
+        let limits = self.options.limits;
+        let open = self
+            .tables
+            .open_within(file, &self.comparator, &self.open_with, limits)?;
+        Ok(file.tombstones.get_or_init(|| open.tombstones.clone()))
+    }
+}
+
 impl OpenCursor for Tables {
     fn differ_in_prefix(&self, a: &[u8], b: &[u8]) -> bool {
         let prefix = |user_key| {
@@ -217,64 +230,10 @@ fn new_cursor(open: &OpenTable, options: TableReadOptions) -> BoxedIterator {
     open.table.iter(options)
 }
 
-/// The user keys within which a file's range tombstones count.
-struct Clip<'a> {
-    comparator: &'a UserComparator,
-    start: &'a [u8],
-    /// Exclusive; `None` does not clip.
-    end: Option<Vec<u8>>,
-}
-
-impl<'a> Clip<'a> {
-    /// The clip of the file `meta`; `later` are the files behind it in its
-    /// level.
-    fn new(
-        meta: &'a FileMetaData,
-        later: &[Arc<TableFile>],
-        comparator: &'a UserComparator,
-    ) -> Self {
-        let largest = key::user_key(&meta.largest);
-        let end = if ends_exclusively(meta) {
-            Some(largest.to_vec())
-        } else if matches!(comparator, UserComparator::Bytewise) {
-            Some([largest, &[0]].concat()) // the next key after the largest
-        } else {
-            // Such an order may have no next key. No entry of the level lies
-            // between the largest key and where the next other key starts.
-            later
-                .iter()
-                .map(|f| key::user_key(&f.meta.smallest))
-                .find(|smallest| comparator.compare(smallest, largest).is_gt())
-                .map(<[u8]>::to_vec)
-        };
-        Clip {
-            comparator,
-            start: key::user_key(&meta.smallest),
-            end,
-        }
-    }
-
-    /// The part of `tombstone` within the bounds.
-    fn apply(&self, mut tombstone: RangeTombstone) -> Option<RangeTombstone> {
-        let compare = |a: &[u8], b: &[u8]| self.comparator.compare(a, b);
-        if compare(&tombstone.start, self.start).is_lt() {
-            tombstone.start = self.start.to_vec();
-        }
-        if let Some(end) = &self.end
-            && compare(end, &tombstone.end).is_lt()
-        {
-            tombstone.end.clone_from(end);
-        }
-        compare(&tombstone.start, &tombstone.end)
-            .is_lt()
-            .then_some(tombstone)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::testing::{comparators, table_file};
+    use crate::read::testing::table_file;
     use whitewater_storage::key::{append_internal_key, internal_key};
 
     fn point(user: &[u8], seq: u64) -> Vec<u8> {
@@ -341,49 +300,5 @@ mod tests {
             Err(error.clone())
         });
         assert_eq!(result, Err(error));
-    }
-
-    fn clip(
-        file: &TableFile,
-        later: &[Arc<TableFile>],
-        c: &UserComparator,
-        (start, end): (&[u8], &[u8]),
-    ) -> Option<(Vec<u8>, Vec<u8>)> {
-        let tombstone = RangeTombstone {
-            start: start.to_vec(),
-            end: end.to_vec(),
-            seq: 5,
-        };
-        Clip::new(&file.meta, later, c)
-            .apply(tombstone)
-            .map(|t| (t.start, t.end))
-    }
-
-    #[test]
-    fn tombstones_are_clipped_to_their_file() {
-        let bytewise = &UserComparator::Bytewise;
-        let own = |start: &[u8], end: &[u8]| Some((start.to_vec(), end.to_vec()));
-        let ends_at_point = table_file(1, &point(b"c", 9), &point(b"m", 9));
-        let f = &ends_at_point;
-        assert_eq!(clip(f, &[], bytewise, (b"a", b"z")), own(b"c", b"m\0"));
-        assert_eq!(clip(f, &[], bytewise, (b"d", b"e")), own(b"d", b"e"));
-        assert_eq!(clip(f, &[], bytewise, (b"a", b"c")), None);
-        assert_eq!(clip(f, &[], bytewise, (b"n", b"z")), None);
-        let ends_at_tombstone = table_file(1, &point(b"c", 9), &exclusive(b"m"));
-        let f = &ends_at_tombstone;
-        assert_eq!(clip(f, &[], bytewise, (b"a", b"z")), own(b"c", b"m"));
-        assert_eq!(clip(f, &[], bytewise, (b"m", b"z")), None);
-    }
-
-    #[test]
-    fn orders_without_a_next_key_clip_at_the_next_file() {
-        let [_, reverse, _] = &comparators();
-        let file = table_file(1, &point(b"m", 9), &point(b"c", 9));
-        let shares = table_file(2, &point(b"c", 8), &point(b"c", 7));
-        let later = [shares, table_file(3, &point(b"b", 9), &point(b"a", 9))];
-        let own = |start: &[u8], end: &[u8]| Some((start.to_vec(), end.to_vec()));
-        let range = (&b"z"[..], &b""[..]);
-        assert_eq!(clip(&file, &later, reverse, range), own(b"m", b"b"));
-        assert_eq!(clip(&file, &[], reverse, range), own(b"m", b""));
     }
 }

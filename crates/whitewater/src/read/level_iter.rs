@@ -11,6 +11,15 @@ use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, Result};
 
+/// User keys that a walk is over.
+#[derive(Debug, Default)]
+pub(crate) struct Bounds {
+    /// The first of them.
+    pub start: Option<Vec<u8>>,
+    /// The first behind them.
+    pub end: Option<Vec<u8>>,
+}
+
 /// Makes a cursor over one file's points.
 pub(crate) trait OpenCursor: Send + Sync {
     /// A cursor, not positioned yet.
@@ -36,7 +45,11 @@ pub(crate) struct LevelIterator<O> {
     current: Option<(usize, BoxedIterator)>,
     /// Whether nothing outside the prefix of the key sought is looked at.
     keeps_to_prefix: bool,
-    /// Why the last opening failed.
+    /// The level ends where files outside of them would be entered.
+    bounds: Option<Arc<Bounds>>,
+    /// Files that the iterator was made without, and why: they must not be entered.
+    closed: Vec<(usize, Error)>,
+    /// Why the last file could not be entered.
     error: Option<Error>,
 }
 
@@ -55,8 +68,58 @@ impl<O: OpenCursor> LevelIterator<O> {
             opener,
             current: None,
             keeps_to_prefix: false,
+            bounds: None,
+            closed: Vec::new(),
             error: None,
         }
+    }
+
+    /// Has it fail where it comes to a file of `closed`, with that error.
+    #[must_use]
+    pub fn without(mut self, closed: Vec<(usize, Error)>) -> Self {
+        self.closed = closed;
+        self
+    }
+
+    /// Has it enter no file that lies outside of `bounds`. No key outside is sought.
+    #[must_use]
+    pub fn between(mut self, bounds: Option<Arc<Bounds>>) -> Self {
+        self.bounds = bounds;
+        self
+    }
+
+    /// Whether file `index` and those behind it start beyond the bounds.
+    fn starts_beyond(&self, index: usize) -> bool {
+        let file = self.files().get(index);
+        file.is_some_and(|file| !self.starts_within(&file.meta))
+    }
+
+    fn starts_within(&self, file: &FileMetaData) -> bool {
+        let end = self.bounds.as_ref().and_then(|b| b.end.as_ref());
+        let start = user_key(&file.smallest);
+        end.is_none_or(|end| self.comparator.user.compare(start, end).is_lt())
+    }
+
+    /// Whether file `index` and those before it end before the bounds.
+    fn ends_before(&self, index: usize) -> bool {
+        let start = self.bounds.as_ref().and_then(|b| b.start.as_ref());
+        let (Some(start), Some(file)) = (start, self.files().get(index)) else {
+            return false;
+        };
+        let end = user_key(&file.meta.largest);
+        self.comparator.user.compare(end, start).is_lt()
+    }
+
+    /// [`enter`](Self::enter) on the way to greater keys.
+    fn enter_forward(&mut self, index: usize) -> Option<&mut BoxedIterator> {
+        let index = (!self.starts_beyond(index)).then_some(index);
+        self.enter(index)
+    }
+
+    /// [`enter`](Self::enter) on the way to smaller keys.
+    fn enter_backward(&mut self, index: Option<usize>) -> Option<&mut BoxedIterator> {
+        let index = index.filter(|index| !self.ends_before(*index));
+        self.enter(index)
     }
 
     fn files(&self) -> &[Arc<TableFile>] {
@@ -72,7 +135,12 @@ impl<O: OpenCursor> LevelIterator<O> {
             return None;
         };
         if self.current.as_ref().is_none_or(|(at, _)| *at != index) {
-            self.current = match self.opener.open_cursor(file) {
+            let closed = self.closed.iter().find(|(at, _)| *at == index);
+            let cursor = match closed {
+                Some((_, e)) => Err(e.clone()),
+                None => self.opener.open_cursor(file),
+            };
+            self.current = match cursor {
                 Ok(mut cursor) => {
                     if self.keeps_to_prefix {
                         cursor.keep_to_prefix(true);
@@ -113,7 +181,7 @@ impl<O: OpenCursor> LevelIterator<O> {
     /// Goes on to the files behind while the current one has no more.
     fn skip_forward(&mut self) {
         while let Some(index) = self.exhausted() {
-            if let Some(cursor) = self.enter(Some(index + 1)) {
+            if let Some(cursor) = self.enter_forward(index + 1) {
                 cursor.seek_to_first();
             }
         }
@@ -122,7 +190,7 @@ impl<O: OpenCursor> LevelIterator<O> {
     /// Goes on to the files before while the current one has no more.
     fn skip_backward(&mut self) {
         while let Some(index) = self.exhausted() {
-            if let Some(cursor) = self.enter(index.checked_sub(1)) {
+            if let Some(cursor) = self.enter_backward(index.checked_sub(1)) {
                 cursor.seek_to_last();
             }
         }
@@ -134,13 +202,15 @@ impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
         self.current.as_ref().is_some_and(|(_, c)| c.valid())
     }
     fn seek_to_first(&mut self) {
-        if let Some(cursor) = self.enter(Some(0)) {
+        if let Some(cursor) = self.enter_forward(0) {
             cursor.seek_to_first();
         }
         self.skip_forward();
     }
     fn seek_to_last(&mut self) {
-        if let Some(cursor) = self.enter(self.files().len().checked_sub(1)) {
+        let files = self.files();
+        let last = files.partition_point(|f| self.starts_within(&f.meta));
+        if let Some(cursor) = self.enter_backward(last.checked_sub(1)) {
             cursor.seek_to_last();
         }
         self.skip_backward();
@@ -148,7 +218,7 @@ impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
     fn seek(&mut self, target: &[u8]) {
         let before = |f: &Arc<TableFile>| self.comparator.compare(&f.meta.largest, target).is_lt();
         let index = self.files().partition_point(before);
-        if let Some(cursor) = self.enter(Some(index)) {
+        if let Some(cursor) = self.enter_forward(index) {
             cursor.seek(target);
         }
         let ends = self.prefix_ends_before(index.checked_add(1), target, |meta| &meta.smallest);
@@ -157,9 +227,12 @@ impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
         }
     }
     fn seek_for_prev(&mut self, target: &[u8]) {
-        let upto = |f: &Arc<TableFile>| self.comparator.compare(&f.meta.smallest, target).is_le();
+        // One that starts at the end of the bounds has nothing to show.
+        let upto = |f: &Arc<TableFile>| {
+            self.comparator.compare(&f.meta.smallest, target).is_le() && self.starts_within(&f.meta)
+        };
         let index = self.files().partition_point(upto).checked_sub(1);
-        if let Some(cursor) = self.enter(index) {
+        if let Some(cursor) = self.enter_backward(index) {
             cursor.seek_for_prev(target);
         }
         let before = index.and_then(|i| i.checked_sub(1));
@@ -301,6 +374,59 @@ mod tests {
         }
     }
 
+    /// Both ways, and without a file that has none of its keys.
+    #[test]
+    fn a_walk_within_bounds_shows_all_that_is_there() {
+        for seed in 0..1000 {
+            let rng = &mut StdRng::seed_from_u64(seed);
+            for user in comparators() {
+                let c = InternalComparator::new(user.clone());
+                let (version, memory, entries) = level(rng, &c);
+                let mut ends = [0; 2].map(|_| vec![b'a' + rng.random_range(0..11)]);
+                ends.sort_by(|a, b| user.compare(a, b));
+                let [start, end] = &ends;
+                let is_before = |a: &[u8], b: &[u8]| user.compare(a, b).is_lt();
+                let shown =
+                    |key: &[u8]| !is_before(user_key(key), start) && is_before(user_key(key), end);
+                let bounds = Bounds {
+                    start: Some(start.clone()),
+                    end: Some(end.clone()),
+                };
+                let mut it = LevelIterator::new(version.clone(), 1, c.clone(), memory.clone())
+                    .between(Some(Arc::new(bounds)));
+                let before = |user: &[u8]| internal_key(user, 99, ValueType::Value);
+                let expected = entries.iter().map(|(key, _)| key.clone());
+                let mut expected: Vec<_> = expected.filter(|key| shown(key)).collect();
+                let mut found = Vec::new();
+                it.seek(&before(start));
+                while it.valid() && shown(it.key()) {
+                    found.push(it.key().to_vec());
+                    it.next();
+                }
+                assert_eq!(found, expected, "seed {seed}");
+                found.clear();
+                expected.reverse();
+                match rng.random_bool(0.5) {
+                    true => it.seek_for_prev(&before(end)),
+                    false => it.seek_to_last(),
+                }
+                while it.valid() && !is_before(user_key(it.key()), start) {
+                    if shown(it.key()) {
+                        found.push(it.key().to_vec());
+                    }
+                    it.prev();
+                }
+                assert_eq!(found, expected, "seed {seed}");
+                let holds = |f: &&Arc<TableFile>| {
+                    !is_before(user_key(&f.meta.largest), start)
+                        && is_before(user_key(&f.meta.smallest), end)
+                };
+                let most = 2 * version.levels[1].iter().filter(holds).count();
+                assert!(memory.opened.load(Ordering::Relaxed) <= most, "seed {seed}");
+            }
+        }
+    }
+
     #[test]
     fn files_are_opened_when_the_walk_gets_to_them() {
         let c = InternalComparator::default();
@@ -331,6 +457,39 @@ mod tests {
         it.seek_to_last();
         assert!(!it.valid() && it.status().is_err());
         it.seek_to_first();
+        assert!(it.valid() && it.status().is_ok());
+    }
+
+    /// Though they could be opened by now.
+    #[test]
+    fn files_it_was_made_without_are_not_entered() {
+        let c = InternalComparator::default();
+        let key = |user: &[u8]| internal_key(user, 5, ValueType::Value);
+        let mut version = Version::empty(2, Default::default());
+        let mut files = HashMap::new();
+        for (number, user) in [(1, b"a"), (2, b"b"), (3, b"c")] {
+            version.levels[1].push(table_file(number, &key(user), &key(user)));
+            files.insert(number, vec![(key(user), Vec::new())]);
+        }
+        let memory = Memory {
+            comparator: c.clone(),
+            files: Arc::new(files),
+            opened: Arc::default(),
+        };
+        let closed = Error::corruption("was closed");
+        let mut it =
+            LevelIterator::new(Arc::new(version), 1, c, memory).without(vec![(1, closed.clone())]);
+        it.seek_to_first();
+        assert_eq!(it.key(), key(b"a"));
+        it.next();
+        assert!(!it.valid() && it.status() == Err(closed.clone()));
+        it.seek_to_last();
+        assert_eq!(it.key(), key(b"c"));
+        it.prev();
+        assert!(!it.valid() && it.status() == Err(closed.clone()));
+        it.seek(&key(b"b"));
+        assert!(!it.valid() && it.status() == Err(closed));
+        it.seek(&key(b"c"));
         assert!(it.valid() && it.status().is_ok());
     }
 

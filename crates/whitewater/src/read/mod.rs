@@ -26,6 +26,7 @@ pub(crate) mod payload;
 pub(crate) mod rangedel;
 pub(crate) mod table_cache;
 pub(crate) mod timed;
+pub(crate) mod tombstones;
 
 #[cfg(test)]
 mod model;

@@ -34,7 +34,7 @@ use whitewater_storage::{Error, Result, filename};
 pub(crate) struct OpenTable {
     pub table: Arc<Table>,
     /// `None` when the table has no range tombstones.
-    pub tombstones: Option<FragmentedTombstones>,
+    pub tombstones: Option<Arc<FragmentedTombstones>>,
 }
 
 /// An open table for as long as its file is borrowed: the one that the
@@ -307,7 +307,7 @@ impl TableCache {
         let tombstones = FragmentedTombstones::new(table.range_tombstones(), &comparator.user);
         Ok(Arc::new(OpenTable {
             table: Arc::new(table),
-            tombstones: (!tombstones.is_empty()).then_some(tombstones),
+            tombstones: (!tombstones.is_empty()).then(|| Arc::new(tombstones)),
         }))
     }
 }

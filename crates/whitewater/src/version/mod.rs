@@ -16,6 +16,7 @@ pub(crate) mod set;
 pub(crate) mod testing;
 pub(crate) mod tracked;
 
+use crate::read::rangedel::FragmentedTombstones;
 use crate::read::table_cache::OpenWith;
 use blobs::BlobFiles;
 use range::KeyRange;
@@ -48,6 +49,9 @@ pub(crate) struct TableFile {
     level: AtomicUsize,
     /// The open table when tables are kept open without limit.
     pub open: OnceLock<Arc<OpenTable>>,
+    /// Its range tombstones, once an iterator has asked; they stay when the table is
+    /// closed.
+    pub tombstones: OnceLock<Option<Arc<FragmentedTombstones>>>,
     /// Says when the file can be deleted.
     hold: FileHold,
 }
@@ -180,6 +184,7 @@ impl TableFile {
             job_output: AtomicUsize::new(0),
             level: AtomicUsize::new(0),
             open: OnceLock::new(),
+            tombstones: OnceLock::new(),
             hold,
         })
     }
@@ -262,6 +267,9 @@ pub(crate) struct Version {
     /// Versions of keys with older timestamps may have been collapsed; empty
     /// where none were. RocksDB's `full_history_ts_low`.
     pub history_low: Vec<u8>,
+    /// The files below level 0 that have range tombstones, by level and place, once
+    /// those of all are known.
+    pub tombstone_holders: OnceLock<Vec<(usize, usize)>>,
     /// Bytes per level.
     bytes: Vec<u64>,
 }
@@ -276,6 +284,7 @@ impl Version {
             blobs: BlobFiles::default(),
             open_with,
             history_low: Vec::new(),
+            tombstone_holders: OnceLock::new(),
         }
     }
     /// The same tables with these blob files.

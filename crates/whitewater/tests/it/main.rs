@@ -9,6 +9,7 @@ mod budget;
 mod cache_limits;
 mod caches;
 mod checkpoint;
+mod closed_tables;
 mod compaction_filter;
 mod comparators;
 mod compression;

@@ -1,0 +1,150 @@
+//! Iterators over tables that are not open, with a limit of open files: they open
+//! those that they come to.
+
+use crate::harness::{DIR, Db, open_all, tiny_on};
+use std::path::{Path, PathBuf};
+use whitewater::fs::Fs;
+use whitewater::fs::mem::MemFs;
+use whitewater::statistics::Ticker;
+use whitewater::{
+    CompactOptions, DBCompressionType, Error, ErrorKind, IteratorMode, Options, ReadOptions,
+    WaitForCompactOptions, WriteBatch,
+};
+
+/// As few open tables as there can be.
+fn options(fs: &MemFs) -> Options {
+    let mut o = tiny_on(fs.clone());
+    o.set_max_open_files(1);
+    o
+}
+
+fn open(o: &Options) -> Db {
+    open_all(o, Path::new(DIR)).expect("opens")
+}
+
+fn delete_range(db: &Db, from: &str, to: &str) {
+    let mut batch = WriteBatch::default();
+    batch.delete_range(from, to);
+    db.write(batch).expect("writes");
+}
+
+/// What an iterator shows up to its end or first failure.
+fn shown(db: &Db, options: ReadOptions, mode: IteratorMode<'_>) -> (String, Option<Error>) {
+    let mut keys = Vec::new();
+    for found in db.iterator_opt(mode, options) {
+        match found {
+            Ok((key, _)) => keys.push(String::from_utf8_lossy(&key).into_owned()),
+            Err(e) => return (keys.join(" "), Some(e)),
+        }
+    }
+    (keys.join(" "), None)
+}
+
+/// A database whose level 3 has "a" and "y", and whose level 1 "w" and a range
+/// deletion from "x" to "z". Returns the table of level 1.
+fn two_levels(o: &Options) -> PathBuf {
+    let db = open(o);
+    for key in ["a", "y"] {
+        db.put(key, "old").expect("writes");
+    }
+    db.flush().expect("flushes");
+    let mut down = CompactOptions::default();
+    down.set_change_level(true);
+    down.set_target_level(3);
+    db.compact_range_opt(None::<&[u8]>, None::<&[u8]>, &down);
+    for value in ["new", "newer"] {
+        db.put("w", value).expect("writes");
+        delete_range(&db, "x", "z");
+        db.flush().expect("flushes");
+    }
+    db.wait_for_compact(&WaitForCompactOptions::default())
+        .expect("compacts");
+    let files = db.live_files().expect("lists");
+    let places: Vec<_> = files.iter().map(|f| f.level).collect();
+    assert_eq!(places, [1, 3]);
+    Path::new(DIR).join(files[0].name.trim_start_matches('/'))
+}
+
+#[test]
+fn a_table_that_cannot_be_opened_fails_the_walks_that_come_to_it() {
+    let fs = MemFs::new();
+    let mut o = options(&fs);
+    o.set_level_compaction_dynamic_level_bytes(false);
+    let path = two_levels(&o);
+    let db = open(&o);
+    let all = || shown(&db, ReadOptions::default(), IteratorMode::Start);
+    assert_eq!(all(), ("a w".to_owned(), None));
+    drop(db);
+
+    let file = fs.open_random(&path).expect("opens");
+    let len = file.len().expect("known");
+    let mut bytes = file.read_at(0, len as usize).expect("reads").to_vec();
+    *bytes.last_mut().expect("a footer") ^= 1;
+    let mut file = fs.create(&path).expect("creates");
+    file.append(&bytes).expect("appends");
+    file.sync().expect("syncs");
+
+    let db = open(&o);
+    let is_damaged = |e: Option<Error>| {
+        let e = e.expect("is damaged");
+        assert_eq!(e.kind(), ErrorKind::Corruption, "{e}");
+        assert_eq!(e.file(), Some(&*path), "{e}");
+    };
+    // Twice: the second iterator knows no more than the first one.
+    for _ in 0..2 {
+        let (keys, failure) = shown(&db, ReadOptions::default(), IteratorMode::Start);
+        is_damaged(failure);
+        assert!(
+            keys.is_empty() || keys == "a",
+            "{keys}: what is deleted stays so"
+        );
+        let from = IteratorMode::From(b"y", whitewater::Direction::Forward);
+        for mode in [IteratorMode::End, from] {
+            let (keys, failure) = shown(&db, ReadOptions::default(), mode);
+            is_damaged(failure);
+            assert_eq!(keys, "");
+        }
+        for mode in [IteratorMode::Start, IteratorMode::End] {
+            let mut before = ReadOptions::default();
+            before.set_iterate_upper_bound("w");
+            assert_eq!(shown(&db, before, mode), ("a".to_owned(), None));
+        }
+    }
+    is_damaged(db.get("y").err());
+}
+
+/// An iterator has to know the range deletions of all tables, once.
+#[test]
+fn tables_are_not_opened_again_for_each_iterator() {
+    let fs = MemFs::new();
+    let mut o = options(&fs);
+    o.enable_statistics();
+    o.set_compression_type(DBCompressionType::None);
+    o.set_disable_auto_compactions(true);
+    let db = open(&o);
+    for n in 0..4000u32 {
+        db.put(format!("{n:06}"), [n as u8; 200]).expect("writes");
+    }
+    let kept = db.snapshot();
+    delete_range(&db, "000100", "000200");
+    db.flush().expect("flushes");
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    let tables = db.live_files().expect("lists").len();
+    assert!(tables > 20, "{tables}");
+    drop(kept);
+    drop(db);
+
+    let db = open(&o);
+    let opened = || o.get_ticker_count(Ticker::NoFileOpens);
+    let count = || db.iterator(IteratorMode::Start).count();
+    assert_eq!(count(), 3900);
+    let before = opened();
+    for _ in 0..5 {
+        let mut iterator = db.raw_iterator();
+        iterator.seek("000150");
+        assert_eq!(iterator.key(), Some(&b"000200"[..]));
+    }
+    let after = opened();
+    assert!(after - before < tables as u64, "{before} {after}");
+    assert_eq!(count(), 3900);
+}
