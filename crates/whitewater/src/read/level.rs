@@ -233,19 +233,7 @@ fn new_cursor(open: &OpenTable, options: TableReadOptions) -> BoxedIterator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::testing::table_file;
-    use whitewater_storage::key::{append_internal_key, internal_key};
-
-    fn point(user: &[u8], seq: u64) -> Vec<u8> {
-        internal_key(user, seq, ValueType::Value)
-    }
-
-    /// The largest key of a file that ends with a range tombstone to `user`.
-    fn exclusive(user: &[u8]) -> Vec<u8> {
-        let mut k = Vec::new();
-        append_internal_key(&mut k, user, MAX_SEQUENCE, ValueType::RangeDeletion as u8);
-        k
-    }
+    use crate::read::testing::{exclusive, point, table_file};
 
     fn visited(version: &Version, user_key: &[u8], stop_at: Option<u64>) -> Vec<u64> {
         let mut numbers = Vec::new();

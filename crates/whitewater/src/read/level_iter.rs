@@ -280,7 +280,7 @@ impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::testing::{FailingIterator, VecIterator, comparators, table_file};
+    use crate::read::testing::{FailingIterator, VecIterator, comparators, point, table_file};
     use rand::rngs::StdRng;
     use rand::{Rng, SeedableRng};
     use std::collections::HashMap;
@@ -427,25 +427,32 @@ mod tests {
         }
     }
 
-    #[test]
-    fn files_are_opened_when_the_walk_gets_to_them() {
-        let c = InternalComparator::default();
-        let key = |user: &[u8]| internal_key(user, 5, ValueType::Value);
+    /// Over files of one key each, of which the first `readable` can be opened.
+    fn one_key_each(users: &[&[u8]], readable: usize) -> LevelIterator<Memory> {
         let mut version = Version::empty(2, Default::default());
         let mut files = HashMap::new();
-        for (number, user) in [(1, b"a"), (2, b"b"), (3, b"c")] {
-            version.levels[1].push(table_file(number, &key(user), &key(user)));
-            if number != 3 {
-                files.insert(number, vec![(key(user), Vec::new())]);
+        for (user, number) in users.iter().zip(1..) {
+            let key = point(user, 5);
+            version.levels[1].push(table_file(number, &key, &key));
+            if files.len() < readable {
+                files.insert(number, vec![(key, Vec::new())]);
             }
         }
+        let comparator = InternalComparator::default();
         let memory = Memory {
-            comparator: c.clone(),
+            comparator: comparator.clone(),
             files: Arc::new(files),
             opened: Arc::default(),
         };
-        let mut it = LevelIterator::new(Arc::new(version), 1, c, memory.clone());
-        let opened = || memory.opened.load(Ordering::Relaxed);
+        LevelIterator::new(Arc::new(version), 1, comparator, memory)
+    }
+
+    #[test]
+    fn files_are_opened_when_the_walk_gets_to_them() {
+        let key = |user: &[u8]| point(user, 5);
+        let mut it = one_key_each(&[b"a", b"b", b"c"], 2);
+        let opened = it.opener.opened.clone();
+        let opened = || opened.load(Ordering::Relaxed);
         assert!(!it.valid() && it.status().is_ok() && opened() == 0);
         it.seek(&key(b"b"));
         assert!(it.valid() && opened() == 1);
@@ -463,22 +470,10 @@ mod tests {
     /// Though they could be opened by now.
     #[test]
     fn files_it_was_made_without_are_not_entered() {
-        let c = InternalComparator::default();
-        let key = |user: &[u8]| internal_key(user, 5, ValueType::Value);
-        let mut version = Version::empty(2, Default::default());
-        let mut files = HashMap::new();
-        for (number, user) in [(1, b"a"), (2, b"b"), (3, b"c")] {
-            version.levels[1].push(table_file(number, &key(user), &key(user)));
-            files.insert(number, vec![(key(user), Vec::new())]);
-        }
-        let memory = Memory {
-            comparator: c.clone(),
-            files: Arc::new(files),
-            opened: Arc::default(),
-        };
+        let key = |user: &[u8]| point(user, 5);
         let closed = Error::corruption("was closed");
-        let mut it =
-            LevelIterator::new(Arc::new(version), 1, c, memory).without(vec![(1, closed.clone())]);
+        let it = one_key_each(&[b"a", b"b", b"c"], 3);
+        let mut it = it.without(vec![(1, closed.clone())]);
         it.seek_to_first();
         assert_eq!(it.key(), key(b"a"));
         it.next();

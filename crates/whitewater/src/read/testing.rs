@@ -7,7 +7,10 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 use whitewater_storage::coding::{put_length_prefixed, put_varint32};
 use whitewater_storage::iter::{BoxedIterator, InternalIterator};
-use whitewater_storage::key::{Comparator, InternalComparator, UserComparator};
+use whitewater_storage::key::{
+    Comparator, InternalComparator, MAX_SEQUENCE, UserComparator, ValueType, append_internal_key,
+    internal_key,
+};
 use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::{Error, Result};
 
@@ -242,6 +245,18 @@ pub(crate) fn entity_v2(columns: &[(&[u8], &[u8])]) -> Vec<u8> {
     columns.iter().for_each(|(n, _)| e.extend_from_slice(n));
     columns.iter().for_each(|(_, v)| e.extend_from_slice(v));
     e
+}
+
+/// The key of a put.
+pub(crate) fn point(user: &[u8], seq: u64) -> Vec<u8> {
+    internal_key(user, seq, ValueType::Value)
+}
+
+/// The largest key of a file that ends with a range tombstone to `user`.
+pub(crate) fn exclusive(user: &[u8]) -> Vec<u8> {
+    let mut k = Vec::new();
+    append_internal_key(&mut k, user, MAX_SEQUENCE, ValueType::RangeDeletion as u8);
+    k
 }
 
 /// A file of a version, which no file backs.

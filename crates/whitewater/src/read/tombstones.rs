@@ -198,19 +198,7 @@ impl<'a> Clip<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::testing::{comparators, table_file};
-    use whitewater_storage::key::{MAX_SEQUENCE, ValueType, append_internal_key, internal_key};
-
-    fn point(user: &[u8], seq: u64) -> Vec<u8> {
-        internal_key(user, seq, ValueType::Value)
-    }
-
-    /// The largest key of a file that ends with a range tombstone to `user`.
-    fn exclusive(user: &[u8]) -> Vec<u8> {
-        let mut k = Vec::new();
-        append_internal_key(&mut k, user, MAX_SEQUENCE, ValueType::RangeDeletion as u8);
-        k
-    }
+    use crate::read::testing::{comparators, exclusive, point, table_file};
 
     fn clip(
         file: &TableFile,

@@ -262,6 +262,17 @@ fn add_log(fs: &MemFs, number: u64, batches: &[(u64, &Batch)], torn: usize) {
     file.append(&bytes[..bytes.len() - torn]).expect("writes");
 }
 
+/// A database with nothing in its logs, and its last number.
+fn flushed() -> (MemFs, u64) {
+    let fs = MemFs::new();
+    let db = open(&fs);
+    db.put("first", "1").expect("writes");
+    db.flush().expect("flushes");
+    let last = db.latest_sequence_number();
+    drop(db);
+    (fs, last)
+}
+
 fn put(key: &str) -> Batch {
     let mut batch = Batch::default();
     batch.push(0, ValueType::Value, key.as_bytes(), b"1");
@@ -273,12 +284,7 @@ fn put(key: &str) -> Batch {
 #[test]
 fn log_data_before_a_torn_tail_takes_no_number_or_one() {
     let dir = Path::new(DIR);
-    let fs = MemFs::new();
-    let db = open(&fs);
-    db.put("first", "1").expect("writes");
-    db.flush().expect("flushes");
-    let last = db.latest_sequence_number();
-    drop(db);
+    let (fs, last) = flushed();
     let mut note = Batch::default();
     note.push_log_data(b"a note");
     for (noted, next, goes_on) in [
@@ -343,12 +349,7 @@ fn stored(fs: &MemFs, key: &str) -> Vec<(ValueType, Vec<u8>)> {
 #[test]
 fn a_put_with_a_time_is_a_plain_one_in_tables() {
     let dir = Path::new(DIR);
-    let fs = MemFs::new();
-    let db = open(&fs);
-    db.put("first", "1").expect("writes");
-    db.flush().expect("flushes");
-    let last = db.latest_sequence_number();
-    drop(db);
+    let (fs, last) = flushed();
     let mut timed = Batch::default();
     let value = [b"value", &1_700_000_000u64.to_le_bytes()[..]].concat();
     timed.push(0, ValueType::ValuePreferredSeqno, b"timed", &value);
