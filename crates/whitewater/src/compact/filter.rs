@@ -17,6 +17,7 @@
 //! is fatal (`db::failure`), whoever asked for the job: the same entries would
 //! meet the same code again.
 
+use crate::jobs::text_of;
 use std::any::Any;
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -129,11 +130,4 @@ fn panicked(source: &dyn FilterSource, panic: &(dyn Any + Send)) -> Error {
         ErrorKind::Aborted,
         format_args!("the compaction filter {name} panicked: {}", text_of(panic)),
     )
-}
-
-/// What a panic said, if it said something.
-pub(crate) fn text_of(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message")
 }

@@ -119,9 +119,16 @@ impl Retry {
     }
 
     /// Notes a success; returns after how many failures.
-    pub fn succeed(&mut self) -> u32 {
+    fn succeed(&mut self) -> u32 {
         (self.last, self.next) = (None, None);
         std::mem::take(&mut self.row)
+    }
+
+    /// Forgets the failures; returns the last of them.
+    pub fn forget(&mut self) -> Option<Error> {
+        let last = self.last.take();
+        self.succeed();
+        last
     }
 
     /// When the next try is due, if that is after `now`.
@@ -266,15 +273,16 @@ impl Engine {
             self.ask_for_attention(); // upholds F2
             self.let_writers_through(true);
         }
-        drop(state);
-        self.work.notify_all();
-        self.done.notify_all();
-        self.count_failure(error, tried);
+        // With the mutex, too: before whoever forgets it tells of the end.
         let told = error.clone().with_severity(severity);
         self.note_failure(source, &told);
         if tried == 1 && severity == Severity::SoftError {
             self.note_recovery(Some(told), true);
         }
+        drop(state);
+        self.work.notify_all();
+        self.done.notify_all();
+        self.count_failure(error, tried);
         let stops = if severity >= Severity::HardError {
             "writes are refused"
         } else {
@@ -298,6 +306,19 @@ impl Engine {
         }
         if tried > 1 {
             self.tick(Ticker::ErrorHandlerAutoresumeRetryTotalCount, 1);
+        }
+    }
+
+    /// Forgets that flushes failed if nothing is left to flush: it went with its
+    /// column family. If that was dropped in the middle of a try, the try's failure
+    /// is one by itself, and forgotten at its end.
+    pub(crate) fn forgive_flushes(&self, state: &mut DbState) {
+        if state.cfs.values().any(|cf| !cf.imm.is_empty()) {
+            return;
+        }
+        if let Some(last) = state.failure.flush.forget() {
+            self.weigh(state, []);
+            self.note_recovered(Some(last), None, true);
         }
     }
 

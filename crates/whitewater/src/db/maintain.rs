@@ -458,7 +458,7 @@ impl Engine {
                 let all = cf.imm.iter().chain([&cf.mem]);
                 state.dropped.extend(all.map(Arc::downgrade));
             }
-            state.forgive_flushes();
+            self.forgive_flushes(&mut state);
             self.weigh(&mut state, []);
             self.set_log_limit(&state);
             removed

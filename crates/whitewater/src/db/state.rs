@@ -228,15 +228,6 @@ impl DbState {
             .unwrap_or(0)
     }
 
-    /// Forgets that flushes failed if nothing is left to flush: it went with its
-    /// column family. If that was dropped in the middle of a try, the try's failure
-    /// is one by itself, and forgotten at its end.
-    /// Returns whether there was a failure.
-    pub fn forgive_flushes(&mut self) -> bool {
-        let done = self.cfs.values().all(|cf| cf.imm.is_empty());
-        done && self.failure.flush.succeed() > 0
-    }
-
     /// Whether any flush or automatic compaction is running or due.
     pub fn busy(&self) -> bool {
         self.running_flushes > 0

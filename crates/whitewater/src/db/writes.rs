@@ -6,7 +6,7 @@ use super::failure::Source;
 use super::fold::Folding;
 use super::history::Stamped;
 use super::reads::no_timestamp;
-use crate::compact::filter::text_of;
+use crate::jobs::text_of;
 use crate::memtable::{Inserter, PreparedBatch, PreparedMany};
 use crate::options::read::{WriteSpec, has_checksums};
 use crate::perf::{Step, StepTimer};

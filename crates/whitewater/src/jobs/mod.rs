@@ -13,6 +13,7 @@ use crate::db::cf::ColumnFamilyData;
 use crate::db::failure::Source;
 use crate::db::state::DbState;
 use crate::flush::{self, FlushJob};
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
@@ -193,9 +194,7 @@ fn end_flush(engine: &Engine) {
     {
         let mut state = engine.state.lock();
         state.running_flushes -= 1;
-        if state.forgive_flushes() {
-            engine.weigh(&mut state, []);
-        }
+        engine.forgive_flushes(&mut state);
     }
     engine.done.notify_all();
     engine.tell_budget();
@@ -320,8 +319,17 @@ pub(crate) fn guarded(work: impl FnOnce() -> Result<()>) -> Result<()> {
 
 /// [`guarded`] for work that results in something.
 pub(crate) fn guarded_value<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|_| Err(Error::new(ErrorKind::Aborted, "a background job panicked")))
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = format_args!("a background job panicked: {}", text_of(&*panic));
+        Err(Error::new(ErrorKind::Aborted, text))
+    })
+}
+
+/// What a panic said, if it said something.
+pub(crate) fn text_of(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
 }
 
 /// Waits for work, or until `deadline`, when a job that failed may be tried

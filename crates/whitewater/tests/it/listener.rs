@@ -1,6 +1,6 @@
 //! Event listeners: what they are told, in which order, and what they may do.
 
-use crate::harness::set_protocol;
+use crate::harness::{Db, set_protocol};
 use std::sync::{Arc, Mutex, OnceLock};
 use tempfile::TempDir;
 use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
@@ -337,4 +337,34 @@ fn a_listener_may_use_the_database_and_panic() {
     assert!(log.contains("an event listener panicked"), "{log}");
     let db = DB::open(&Options::default(), dir.path()).unwrap();
     assert_eq!(db.get(b"written by").unwrap().unwrap(), b"a listener");
+}
+
+/// There is nothing left to try again.
+#[test]
+fn a_recovery_ends_when_the_family_that_failed_is_dropped() {
+    let notes = Arc::new(Notes::default());
+    let faults = Arc::new(FaultFs::new(Arc::new(MemFs::new())));
+    let mut options = options(notes.clone());
+    options.set_fs(faults.clone());
+    options.create_missing_column_families(true);
+    let db = Db::open_cf(&options, "/db", ["default", "gone"]).unwrap();
+    faults.add_rule(Rule {
+        ops: OpSet::of(&[FaultOp::Create]),
+        path: PathMatch::EndsWith(".sst".to_owned()),
+        when: When::Nth(1),
+        fault: Fault::Enospc,
+        sticky: true,
+    });
+    {
+        let gone = db.cf_handle("gone").unwrap();
+        db.put_cf(&gone, "k", "v").unwrap();
+        db.flush_cf(&gone).unwrap_err();
+    }
+    db.drop_cf("gone").unwrap();
+    faults.clear_rules();
+    db.put("k", "v").unwrap();
+    drop(db);
+    let told = notes.told(&["recovery"]);
+    assert_eq!(told[..2], ["recovery begin auto true", "recovery end true"]);
+    assert_eq!(told.len() % 2, 0, "{told:?}");
 }
