@@ -45,10 +45,8 @@ impl Art {
         let (leaf, version) = match self.reach(place, user_key, None, value) {
             Reached::Made(leaf) => (leaf, 0),
             Reached::Found(leaf) => {
-                let versions = Versions::new(&self.memory, leaf);
-                let newest = versions.prefetch_newest();
+                Versions::new(&self.memory, leaf).prefetch_newest();
                 let version = Version::create(&self.memory, value);
-                versions.prefetch_jump(newest);
                 (leaf, version.unit())
             }
         };

@@ -3,17 +3,21 @@
 //! They form a list, newest first, that begins at the leaf's head. Each
 //! [`Version`] also has a *jump* to some older one, chosen when it is made, so
 //! that a version is found in logarithmically many steps as long as versions
-//! arrive nearly in order:
+//! arrive nearly in order. `depth` counts the versions below; each eighth is a
+//! *landmark* (here each third):
 //!
 //! ```text
-//!  head -> 9 -> 8 -> 7 -> 6 -> 5 -> 4 -> 3 -> 2 -> 1 -> inside
-//!          |    `----|->  `---------|------------> ^
-//!          `-------> `------------> (jumps: the older, the farther apart)
+//!  head -> 10 -> [9] -> 8 -> 7 -> [6] -> 5 -> 4 -> [3] -> 2 -> 1 -> [0] -> inside
+//!           `---> ^     `----`---> ^     `----`---> ^     `----`---> ^
+//!                 |                `--------------> `--------------> |
+//!                 `------------------------------------------------> `
 //! ```
 //!
-//! The rule is that of Myers' applicative random-access stack: a version jumps
-//! as far as its successor's jump's jump if the two jumps span equally many
-//! versions, and else to its successor. `depth` counts the versions below.
+//! A version jumps to the last landmark, which the one below it knows, so that
+//! to put one on top takes no more than a look at the newest. A landmark jumps to
+//! an older one by the rule of Myers' applicative random-access stack: as far
+//! as the last landmark's jump's jump if these two jumps span equally many,
+//! and else to the last landmark.
 //!
 //! The version inside the leaf has no link of its own, so it ends the list. In
 //! the rare case that an older one arrives, a *proxy* takes its place.
@@ -318,27 +322,15 @@ impl<'t> Versions<'t> {
     }
 
     /// Asks the processor for the newest version, which [`Versions::link`] is
-    /// going to read if nothing gets on top of it; returns its link.
+    /// going to read if nothing gets on top of it.
     #[inline]
-    pub(super) fn prefetch_newest(self) -> Link {
+    pub(super) fn prefetch_newest(self) {
         if MODELLED {
-            return Link::END;
+            return;
         }
         let newest = self.newest();
         if newest.is_version() {
             self.memory.prefetch(newest.0, 0);
-        }
-        newest
-    }
-
-    /// Asks for what [`Versions::link`] then reads beside `newest`.
-    #[inline]
-    pub(super) fn prefetch_jump(self, newest: Link) {
-        if newest.is_version() {
-            let newest = self.version(newest);
-            if jumps_are_paired(newest.depth()) {
-                self.memory.prefetch(newest.jump(), 0);
-            }
         }
     }
 
@@ -351,35 +343,56 @@ impl<'t> Versions<'t> {
             };
         }
         let below = self.version(next);
-        let depth = below.depth();
-        let jump = if jumps_are_paired(depth) {
-            // Both of these jumps are of one length; the new one spans them.
-            self.version(Link(below.jump())).jump()
-        } else {
-            below.unit()
+        let depth = below.depth() + 1;
+        let last = match is_landmark(below.depth()) {
+            true => below.unit(),
+            false => below.jump(),
+        };
+        let jump = match is_landmark(depth) {
+            true => self.jump_of_landmark(depth, last),
+            false => last,
         };
         Place {
             next: next.0,
             jump,
-            depth: depth + 1,
+            depth,
         }
+    }
+
+    /// Where a landmark at `depth` jumps to; `last` is the one below it.
+    fn jump_of_landmark(self, depth: u32, last: u32) -> u32 {
+        if !jumps_are_paired(depth / STRIDE - 1) {
+            return last;
+        }
+        // Both of these jumps are of one length; the new one spans them.
+        let middle = self.version(Link(last)).jump();
+        self.version(Link(middle)).jump()
     }
 }
 
-/// Whether the version at `depth` jumps as far as the one it jumps to.
+/// One of so many versions is a landmark. Models have short lists.
+const STRIDE: u32 = if MODELLED { 2 } else { 8 };
+
+#[inline(always)]
+fn is_landmark(depth: u32) -> bool {
+    depth.is_multiple_of(STRIDE)
+}
+
+/// Whether the landmark with `rank` others below it jumps as far as the one it
+/// jumps to.
 ///
-/// Jumps are of 1, 3, 7, ... versions, and those met on the way down from a
-/// version are what makes its depth up: the longest that fits at the bottom,
-/// then the longest that fits in the rest. (Skew binary numbers, in which at
-/// most the last length comes twice.) So the depth alone tells, and no other
-/// version has to be fetched for it.
-fn jumps_are_paired(mut depth: u32) -> bool {
-    while depth > 0 {
-        let longest = (1 << (depth + 1).ilog2()) - 1;
-        match depth - longest {
+/// Jumps are of 1, 3, 7, ... landmarks, and those met on the way down from one
+/// are what makes its rank up: the longest that fits at the bottom, then the
+/// longest that fits in the rest. (Skew binary numbers, in which at most the
+/// last length comes twice.) So the rank alone tells, and no other version has
+/// to be fetched for it.
+fn jumps_are_paired(mut rank: u32) -> bool {
+    while rank > 0 {
+        let longest = (1 << (rank + 1).ilog2()) - 1;
+        match rank - longest {
             0 => return false,
             rest if rest == longest => return true,
-            rest => depth = rest,
+            rest => rank = rest,
         }
     }
     false
@@ -399,14 +412,14 @@ mod tests {
 
     /// Builds the jumps of a list from the lengths themselves.
     #[test]
-    fn the_depth_tells_what_the_lengths_of_jumps_say() {
+    fn the_rank_tells_what_the_lengths_of_jumps_say() {
         let mut jumps: Vec<u32> = vec![0];
-        for depth in 0..5000u32 {
-            let first = jumps[depth as usize];
+        for rank in 0..5000u32 {
+            let first = jumps[rank as usize];
             let second = jumps[first as usize];
-            let paired = depth > 0 && depth - first == first - second;
-            assert_eq!(jumps_are_paired(depth), paired, "{depth}");
-            jumps.push(if paired { second } else { depth });
+            let paired = rank > 0 && rank - first == first - second;
+            assert_eq!(jumps_are_paired(rank), paired, "{rank}");
+            jumps.push(if paired { second } else { rank });
         }
     }
 }
