@@ -242,7 +242,7 @@ impl DbIter {
 
     fn go_to(&mut self, target: &[u8]) {
         self.restart();
-        if self.past_upper(target) {
+        if self.past_upper(target) && !self.source_failed() {
             return;
         }
         let from = match &self.lower_bound {
@@ -283,7 +283,9 @@ impl DbIter {
             return self.find_last();
         }
         let lower = self.lower_bound.as_deref();
-        if lower.is_some_and(|lower| self.comparator.compare_bounds(target, lower).is_lt()) {
+        if lower.is_some_and(|lower| self.comparator.compare_bounds(target, lower).is_lt())
+            && !self.source_failed()
+        {
             return;
         }
         // The last internal key a user key can have.
@@ -397,6 +399,13 @@ impl DbIter {
             None if self.valid() => Ok(()),
             None => self.source.status(),
         }
+    }
+
+    /// Whether the source still tells the failure of an earlier walk. Then it
+    /// has to be sought also where a bound says what will be found: what it
+    /// tells after that is about this seek, or it could not be opened at all.
+    fn source_failed(&self) -> bool {
+        self.source.status().is_err()
     }
 
     /// Forgets the position and its failure.

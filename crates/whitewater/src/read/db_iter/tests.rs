@@ -296,11 +296,52 @@ fn skipping_too_many_keys_is_incomplete() {
 }
 
 #[test]
+fn a_seek_that_a_bound_answers_tells_no_old_failure() {
+    let entries: [(&[u8], u64, ValueType, &[u8]); 3] = [
+        (b"b", 1, ValueType::Value, b"1"),
+        (b"c", 1, ValueType::Value, b"2"),
+        (b"d", 1, ValueType::Value, b"3"),
+    ];
+    // Fails at every third movement.
+    let failing = FailingIterator::new(source(&entries), 3);
+    let source = merging_iterator(InternalComparator::default(), vec![Box::new(failing)]);
+    let mut it = DbIter::new(DbIterParts {
+        lower_bound: Some(b"b".to_vec()),
+        upper_bound: Some(b"e".to_vec()),
+        ..parts(source, FragmentedTombstones::default())
+    });
+    let seeks: [fn(&mut DbIter); 4] = [
+        |it| it.seek(b"e"),
+        |it| it.seek(b"f"),
+        |it| it.seek_for_prev(b"a"),
+        |it| it.seek_for_prev(b""),
+    ];
+    for seek in seeks {
+        while it.status().is_ok() {
+            match it.valid() {
+                true => it.next(),
+                false => it.seek(b"b"),
+            }
+        }
+        assert!(!it.valid());
+        seek(&mut it);
+        assert!(!it.valid());
+        assert_eq!(it.status(), Ok(()));
+    }
+}
+
+#[test]
 fn sources_that_could_not_be_opened_fail_at_first_use() {
     let error = Error::corruption("planted failure");
     let source = failed_iterator(error.clone());
-    let mut it = DbIter::new(parts(source, FragmentedTombstones::default()));
-    let uses: [fn(&mut DbIter); 6] = [
+    let mut it = DbIter::new(DbIterParts {
+        lower_bound: Some(b"b".to_vec()),
+        upper_bound: Some(b"y".to_vec()),
+        ..parts(source, FragmentedTombstones::default())
+    });
+    let uses: [fn(&mut DbIter); 8] = [
+        |it| it.seek(b"z"),
+        |it| it.seek_for_prev(b"a"),
         DbIter::seek_to_first,
         DbIter::seek_to_last,
         |it| it.seek(b"k"),
