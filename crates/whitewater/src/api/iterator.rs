@@ -113,12 +113,13 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
         }
     }
 
-    /// Looks at the database as it is now.
-    fn look_again(&mut self) {
-        self.inner = match &self.cf {
+    /// Looks at the database as it is now; returns how it looked before.
+    fn look_again(&mut self) -> IteratorHandle {
+        let now = match &self.cf {
             None => self.db.create_iterator(&self.readopts),
             Some(cf) => self.db.create_iterator_cf(cf, &self.readopts),
         };
+        std::mem::replace(&mut self.inner, now)
     }
 
     fn look_again_if_tailing(&mut self) {
@@ -134,8 +135,8 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
             .extend_from_slice(self.inner.0.key().unwrap_or_default());
         self.inner.0.next();
         if !self.valid() && self.status().is_ok() {
-            self.look_again();
-            self.inner.0.seek_past(&self.last);
+            let mut before = self.look_again();
+            self.inner.0.go_on_after(&self.last, &mut before.0);
         }
     }
 

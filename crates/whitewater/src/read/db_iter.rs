@@ -254,14 +254,29 @@ impl DbIter {
         }
         let upto = upto(&self.versions);
         set_target(&mut self.target, from, upto, self.sequence, SEEK_TYPE);
+        self.go_to_target();
+    }
+
+    /// Shows the first key at or after `self.target`.
+    fn go_to_target(&mut self) {
         self.move_source(|source, target| source.seek(target));
         let found = self.timed(Self::find_first);
         self.settle(found);
     }
 
-    /// Moves to the first key after `key`.
-    pub fn seek_past(&mut self, key: &[u8]) {
-        self.seek(key);
+    /// Moves to the first key after `key`, which `before` showed last. Keeps to
+    /// the prefix that `before` kept to, if it did.
+    pub fn go_on_after(&mut self, key: &[u8], before: &mut DbIter) {
+        let limit = std::mem::take(&mut before.prefix);
+        self.measured(|it| {
+            it.restart();
+            if it.prefix.go_on_as(limit) {
+                it.source.keep_to_prefix(true);
+            }
+            let upto = upto(&it.versions);
+            set_target(&mut it.target, key, upto, it.sequence, SEEK_TYPE);
+            it.go_to_target();
+        });
         if self.valid() && self.comparator.compare_to_bound(&self.key, key).is_eq() {
             self.next();
         }

@@ -118,6 +118,60 @@ fn bounds_and_prefixes_go_together() {
     }
 }
 
+/// At its end a tailing iterator looks again, and keeps to what it kept to.
+#[test]
+fn tailing_iterators_keep_to_what_they_were_sent_to() {
+    for memtable in MEMTABLES {
+        let tailing = |same_as_start| {
+            let mut options = ReadOptions::default();
+            options.set_tailing(true);
+            options.set_prefix_same_as_start(same_as_start);
+            options
+        };
+        let db = filled(memtable);
+        let it = &mut db.raw_iterator_opt(tailing(true));
+        let go_on = |it: &mut RawIter<'_>, written: &str| {
+            db.put(written, written).expect("writes");
+            it.next();
+            it.key()
+                .map(|key| String::from_utf8_lossy(key).into_owned())
+        };
+        // Sent to a key with a prefix.
+        it.seek("bb5");
+        assert_eq!(go_on(it, "bb6").as_deref(), Some("bb6"), "{memtable}");
+        assert_eq!(go_on(it, "cc0"), None, "{memtable}");
+        // To a key without one, then to an end where the key has none.
+        for target in [Some("b"), None] {
+            match target {
+                Some(key) => it.seek(key),
+                None => it.seek_to_first(),
+            }
+            while it.key().is_some_and(|key| key < &b"cc1"[..]) {
+                it.next();
+            }
+            assert_eq!(go_on(it, "dd1").as_deref(), Some("dd1"), "{memtable}");
+            db.delete("dd1").expect("writes");
+        }
+        // From an end without a limit, where the memtable groups by prefix.
+        let it = &mut db.raw_iterator_opt(tailing(false));
+        it.seek_to_first();
+        while it.key().is_some_and(|key| key < &b"cc1"[..]) {
+            it.next();
+        }
+        assert_eq!(go_on(it, "dd1").as_deref(), Some("dd1"), "{memtable}");
+        if memtable.starts_with("hash") {
+            continue; // its extractor stays
+        }
+        // The extractor may be another one by now.
+        let it = &mut db.raw_iterator_opt(tailing(true));
+        it.seek("bb6");
+        db.set_options(&[("prefix_extractor", "fixed:1")])
+            .expect("may be changed");
+        assert_eq!(go_on(it, "bb7").as_deref(), Some("bb7"), "{memtable}");
+        assert_eq!(go_on(it, "bc1"), None, "{memtable}");
+    }
+}
+
 /// Sent outside the bounds, an iterator looks from the bound on: there is its
 /// prefix, unless that of the key it was sent to is asked for.
 #[test]

@@ -71,6 +71,18 @@ impl PrefixLimit {
         self.set
     }
 
+    /// Goes on as `before` did, from a key that it did not exclude. Returns
+    /// whether sources may be asked to keep to the prefix: they go by the
+    /// present extractor, which may be another one.
+    pub(super) fn go_on_as(&mut self, before: PrefixLimit) -> bool {
+        let present = std::mem::replace(self, before).extractor;
+        self.set
+            && match (&self.extractor, &present) {
+                (Some(before), Some(present)) => before.is_like(present),
+                _ => false,
+            }
+    }
+
     /// The iterator was sent to an end and found `key` there.
     pub(super) fn found_at_end(&mut self, key: &[u8]) {
         if self.mode == PrefixMode::Always {
