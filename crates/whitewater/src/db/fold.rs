@@ -80,7 +80,8 @@ impl Fold for Folding<'_> {
                 return None;
             }
         }
-        let value = ctx.finish().ok()??;
+        // The write has its place: flushes wait for it.
+        let value = self.engine.on_own_thread(|| ctx.finish()).ok()??;
         check_lengths(user_key, &value).ok()?;
         Some(value)
     }

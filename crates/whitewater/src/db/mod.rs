@@ -210,10 +210,11 @@ pub(crate) struct Engine {
     pub(crate) durable: Relay,
 
     /// Whether writes bypassed the log, so that close must flush.
-    /// Written by: writers (relaxed, and only the first of them). Read by:
-    /// close, and reads of what is persisted. Publishes nothing: that the
-    /// writer of an unlogged entry is ahead of a reader that sees the entry
-    /// follows from its sequence number being published after.
+    /// Written by: writers (relaxed, and only the first of them), and a
+    /// resumption, which has flushed all there is. Read by: close, and reads of
+    /// what is persisted. Publishes nothing: that the writer of an unlogged entry
+    /// is ahead of a reader that sees the entry follows from its sequence number
+    /// being published after.
     pub(crate) unlogged: AtomicBool,
 
     default_cf: Arc<ColumnFamilyData>,
@@ -237,6 +238,15 @@ pub(crate) fn thread_owner() -> usize {
 /// The calling thread works for another one, whose [`thread_owner`] is given.
 pub(crate) fn work_for(owner: usize) {
     OWNER.set(owner);
+}
+
+/// Has the calling thread work again for whom it did before.
+struct RestoreOwner(usize);
+
+impl Drop for RestoreOwner {
+    fn drop(&mut self) {
+        OWNER.set(self.0);
+    }
 }
 
 impl fmt::Debug for Engine {
@@ -279,11 +289,24 @@ impl Engine {
 
     /// Ends background work. Writes that bypassed the log are flushed first,
     /// as RocksDB does; then jobs stop at the next entry they look at. They are
-    /// not waited for by one of their own threads.
+    /// not waited for by one of their own threads; where there is something to
+    /// flush, another thread does it all, a moment later.
     pub fn cancel_all_background_work(self: &Arc<Self>, wait: bool) {
-        if self.unlogged.swap(false, Ordering::Relaxed)
-            && let Err(e) = self.flush_all(true)
-        {
+        // They stay marked as unlogged, so that who closes meanwhile waits for
+        // the flush, too.
+        let due = self.unlogged.load(Ordering::Relaxed) && !self.state.lock().closing;
+        if due && self.owns_this_thread() {
+            // The flush may be what the thread is at.
+            let engine = self.clone();
+            let cancel = move || engine.cancel_all_background_work(false);
+            match system::spawn("ww-cancel".to_owned(), cancel) {
+                Ok(_) => return,
+                Err(e) => {
+                    let text = format!("unlogged writes are not flushed: starting a thread: {e}");
+                    self.log.error(&text);
+                }
+            }
+        } else if due && let Err(e) = self.flush_all(true) {
             self.log
                 .error(&format!("flushing unlogged writes failed: {e}"));
         }
@@ -329,6 +352,13 @@ impl Engine {
     /// The calling thread is one that closing waits for.
     pub(crate) fn own_this_thread(&self) {
         OWNER.set(self.address());
+    }
+
+    /// Runs `work`, in which code of the user's may be called, on any thread as
+    /// on one that closing waits for: it has what closing would wait for.
+    pub(crate) fn on_own_thread<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _before = RestoreOwner(OWNER.replace(self.address()));
+        work()
     }
 
     fn owns_this_thread(&self) -> bool {

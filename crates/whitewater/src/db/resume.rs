@@ -222,7 +222,8 @@ impl Engine {
     /// needed (F6).
     fn begin_anew(&self, due: &[Due], log: &Arc<Segment>, end: End) -> Result<()> {
         let mut tables = BTreeMap::new();
-        let mut written = guarded(|| self.write_tables(due, &mut tables));
+        let write = || guarded(|| self.write_tables(due, &mut tables));
+        let mut written = self.on_own_thread(write);
         if written.is_ok() {
             written = self.fs.sync_dir(&self.dir);
         }

@@ -178,7 +178,7 @@ fn flush_one(engine: &Arc<Engine>) -> bool {
 /// Runs `jobs`, and lets others flush the families again. [`end_flush`] comes
 /// once its outcome was reported.
 fn run_flush(engine: &Engine, jobs: Vec<FlushJob>) -> Result<u64> {
-    let outcome = guarded_value(|| flush::run(engine, &jobs));
+    let outcome = engine.on_own_thread(|| guarded_value(|| flush::run(engine, &jobs)));
     // Readers' views that still hold the memtables keep them alive; this
     // thread's own references go before the next wait.
     let families: Vec<u32> = jobs.iter().map(|job| job.cf.id).collect();

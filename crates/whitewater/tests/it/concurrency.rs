@@ -4,17 +4,22 @@
 //! Nothing here asserts on time; hung tests are ended by a watchdog.
 
 use crate::harness::walk::{Content, collect};
-use crate::harness::{DIR, Db, campaign, open_named, tiny, tiny_on, views_hold, watched};
+use crate::harness::{
+    DIR, Db, campaign, open_named, strict_protocols, tiny, tiny_on, until, views_hold, watched,
+};
 use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, OnceLock, Weak, mpsc};
 use std::thread;
 use whitewater::fs::mem::MemFs;
-use whitewater::{ErrorKind, FlushOptions, Options, ReadOptions, WriteBatch, WriteOptions};
+use whitewater::{
+    CommitProtocol, ErrorKind, FlushOptions, Options, ReadOptions, SstFileWriter, WriteBatch,
+    WriteOptions,
+};
 
 fn open(options: &Options, families: &[&str]) -> Db {
     let names: Vec<String> = families.iter().map(|f| (*f).to_owned()).collect();
@@ -546,6 +551,95 @@ fn cancelled_background_work_leaves_nobody_waiting() {
         options.set_fs(Arc::new(killed));
         check(&open(&options, &["default"]));
     });
+}
+
+/// What a merge operator is called for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Merging {
+    /// By a thread of the database.
+    Flush,
+    /// By its caller, who has the right to switch while it flushes.
+    Ingestion,
+    /// By a writer who has its place.
+    Write(CommitProtocol),
+}
+
+/// Unlogged writes are flushed before background work ends, which the flush, or
+/// the write, that the operator is called for must not wait for.
+#[test]
+fn cancelling_in_a_merge_operator_waits_for_nobody() {
+    use Merging::{Flush, Ingestion, Write};
+    watched("cancelling in a merge operator", 120, || {
+        for merging in [Flush, Ingestion]
+            .into_iter()
+            .chain(strict_protocols().into_iter().map(Write))
+        {
+            cancel_when(merging);
+        }
+    });
+}
+
+fn cancel_when(merging: Merging) {
+    let fs = MemFs::new();
+    let mut options = tiny_on(fs.clone());
+    let handle: Arc<OnceLock<Weak<Db>>> = Arc::default();
+    let calls = Arc::new(AtomicU64::new(0));
+    let mut unlogged = WriteOptions::default();
+    unlogged.disable_wal(true);
+    let (weak, counted) = (handle.clone(), calls.clone());
+    options.set_merge_operator_associative("cancel", move |key, existing, operands| {
+        if let Some(db) = weak.get().and_then(Weak::upgrade)
+            && counted.fetch_add(1, Ordering::Relaxed) == 0
+        {
+            if merging == Merging::Flush {
+                // The flush that there is does not have it.
+                let mut unlogged = WriteOptions::default();
+                unlogged.disable_wal(true);
+                db.put_opt("late", "1", &unlogged).expect("writes");
+            }
+            db.cancel_all_background_work(true);
+        }
+        crate::harness::append(key, existing, operands)
+    });
+    if let Merging::Write(protocol) = merging {
+        options.set_commit_protocol(protocol);
+        options.set_max_successive_merges(1);
+    }
+    let db = Arc::new(open(&options, &["default"]));
+    db.put_opt("unlogged", "1", &unlogged).expect("writes");
+    db.put("key", "1").expect("writes");
+    db.merge("key", "2").expect("writes");
+    handle.set(Arc::downgrade(&db)).expect("once");
+    let late = match merging {
+        Merging::Flush => {
+            // It is cancelled, or ends before that.
+            let _ = db.flush();
+            Some(b"1".to_vec())
+        }
+        Merging::Ingestion => {
+            let path = Path::new("/table.sst");
+            let mut writer = SstFileWriter::create(&options);
+            writer.open(path).expect("opens");
+            writer.put("key", "3").expect("writes");
+            writer.finish().expect("finishes");
+            let _ = db.ingest_external_file(vec![path]);
+            None
+        }
+        Merging::Write(_) => {
+            db.merge("key", "3").expect("writes");
+            None
+        }
+    };
+    until("background work to be cancelled", || {
+        assert_eq!(db.get("unlogged"), Ok(Some(b"1".to_vec())));
+        db.flush().is_err()
+    });
+    assert!(calls.load(Ordering::Relaxed) > 0);
+    drop(db);
+    let killed = fs.crash_clone(1.0, 0);
+    let db = open(&tiny_on(killed), &["default"]);
+    assert_eq!(db.get("unlogged"), Ok(Some(b"1".to_vec())), "{merging:?}");
+    assert_eq!(db.get("late"), Ok(late), "{merging:?}");
 }
 
 /// A merge operator that panics fails the calls that need it, no more.

@@ -385,8 +385,12 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     }
 
     /// Stops flushes and compactions for good, for instance before closing;
-    /// waits for those that run when `wait` is set, but not on a thread of the
-    /// database, such as in a compaction filter.
+    /// waits for those that run when `wait` is set. Writes that bypassed the log
+    /// are flushed first.
+    ///
+    /// On a thread of the database, and in the middle of a flush or a write,
+    /// that is, in a compaction filter or merge operator, it waits for nothing:
+    /// where there are such writes, another thread does all that, a moment later.
     pub fn cancel_all_background_work(&self, wait: bool) {
         self.engine().cancel_all_background_work(wait);
     }
