@@ -117,7 +117,7 @@ impl Engine {
     #[cold]
     pub(super) fn attend(&self) -> Result<()> {
         let switching = self.switching();
-        let (full, due): (usize, Vec<u32>) = {
+        let (full, mut due, holds_nothing): (usize, Vec<u32>, bool) = {
             let mut state = self.lock_state();
             // While it fails, nobody may find the attention cleared and pass
             // (F2).
@@ -138,22 +138,36 @@ impl Engine {
             };
             self.log_limit.store(next, Ordering::Relaxed);
             let oldest = state.oldest_wal();
+            // Of log data alone, nothing is in memtables.
+            let mut holds_nothing = too_much_log;
             if too_much_log {
                 // What keeps the oldest log must go, were it ever so little.
                 let keepers = state
                     .cfs
                     .values_mut()
                     .filter(|cf| cf.oldest_wal() == oldest);
-                keepers.for_each(|cf| cf.flush_requested |= !cf.imm.is_empty());
+                for cf in keepers {
+                    cf.flush_requested |= !cf.imm.is_empty();
+                    holds_nothing &= cf.imm.is_empty() && cf.mem.is_empty();
+                }
                 self.work.notify_all();
             }
             let due =
                 |mem: &Memtable| mem.is_full() || (too_much_log && mem.wal_number() == oldest);
             let full = state.cfs.values().filter(|cf| cf.mem.is_full()).count();
             let due = state.cfs.values().filter(|cf| due(&cf.mem));
-            (full, due.map(|cf| cf.data.id).collect())
+            let due = due.map(|cf| cf.data.id).collect();
+            // A full one is flushed anyhow, and moves empty ones on.
+            (full, due, holds_nothing && full == 0)
         };
         self.count_flush_reason(full, false);
+        if holds_nothing {
+            // The flush of an empty memtable records that the log is not needed.
+            // It moves other empty ones on, so that one is enough.
+            due.truncate(1);
+            let due = self.with_others(due);
+            return self.switch_those(&switching, &due, true);
+        }
         let due = self.with_others(due);
         self.switch_memtables(&switching, &due, false)
     }
@@ -198,17 +212,27 @@ impl Engine {
     /// log if the current one has records.
     pub(crate) fn switch_memtables(
         &self,
+        one_at_a_time: &Switching<'_>,
+        ids: &[u32],
+        flush_now: bool,
+    ) -> Result<()> {
+        let due = self.request_flush(ids, flush_now);
+        if due.is_empty() {
+            return Ok(());
+        }
+        self.switch_those(one_at_a_time, &due, flush_now)
+    }
+
+    /// [`Engine::switch_memtables`] of all of `ids`, empty ones, too.
+    fn switch_those(
+        &self,
         _one_at_a_time: &Switching<'_>,
         ids: &[u32],
         flush_now: bool,
     ) -> Result<()> {
         let before = self.generation.load_full();
-        let due = self.request_flush(ids, flush_now);
-        if due.is_empty() {
-            return Ok(());
-        }
         let mut log = self.next_log(&before)?;
-        let fresh = self.fresh_memtables(&due, log.segment().log_number());
+        let fresh = self.fresh_memtables(ids, log.segment().log_number());
         #[cfg(test)]
         super::tests::switches::pause();
         let mut gap = Gap::new(self);

@@ -1,10 +1,11 @@
 //! How much log there may be before memtables are flushed for its sake.
 
-use crate::harness::{DIR, Db, tiny_on, until};
+use crate::harness::{DIR, Db, open_all, protocols, tiny_on, until};
+use std::cell::Cell;
 use std::path::Path;
 use whitewater::fs::Fs;
 use whitewater::fs::mem::MemFs;
-use whitewater::{CommitProtocol, Options};
+use whitewater::{CommitProtocol, Options, WriteBatch};
 
 const KIB: usize = 1024;
 
@@ -58,6 +59,45 @@ fn the_default_limit_holds_where_no_memtable_gets_full() {
     drop(db);
     let db = Db::open(&o, DIR).unwrap();
     assert_eq!(db.get("key").unwrap(), Some(b"last".to_vec()));
+}
+
+/// Batches that put nothing into memtables fill a log, too.
+#[test]
+fn the_default_limit_holds_for_log_data_alone() {
+    for protocol in protocols() {
+        for atomic in [false, true] {
+            if atomic && protocol == CommitProtocol::Pipelined {
+                continue; // refused
+            }
+            let fs = MemFs::new();
+            let mut o = tiny_on(fs.clone());
+            o.set_commit_protocol(protocol);
+            o.set_atomic_flush(atomic);
+            o.set_write_buffer_size(64 * KIB);
+            o.set_max_write_buffer_number(2);
+            let db = Db::open(&o, DIR).unwrap();
+            // Its memtable is empty, as is the other one.
+            db.create_cf("other", &o).unwrap();
+            let limit = 2 * 4 * 2 * 64 * KIB as u64;
+            let most = Cell::new(0);
+            let write = || {
+                let mut batch = WriteBatch::default();
+                batch.put_log_data([7; 4 * KIB]);
+                db.write(batch).unwrap();
+                most.set(most.get().max(log_bytes(&fs)));
+            };
+            (0..1_000).for_each(|_| write());
+            until("old logs to go", || {
+                write();
+                log_bytes(&fs) <= 2 * limit
+            });
+            assert!(most.get() >= limit, "{most:?}: not before");
+            db.put("key", "value").unwrap();
+            drop(db);
+            let db = open_all(&o, Path::new(DIR)).unwrap();
+            assert_eq!(db.get("key").unwrap(), Some(b"value".to_vec()));
+        }
+    }
 }
 
 /// Of a limit that changes, the one at present holds.
