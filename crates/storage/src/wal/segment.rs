@@ -56,9 +56,10 @@ pub struct Segment {
     /// Read by: writers (relaxed), to see when it is time to extend. Publishes
     /// nothing.
     ready: AtomicU64,
-    /// Whether the last [`Segment::extend`] failed. Written by: those. Read by:
-    /// writers (relaxed), who save themselves what they would do for nothing.
-    /// Publishes nothing.
+    /// Whether the last [`Segment::extend`] failed, or there is no log to go on
+    /// in. Written by: those, and who finds the latter (relaxed). Read by: writers
+    /// (relaxed), who save themselves what they would do for nothing. Publishes
+    /// nothing.
     lacks_room: AtomicBool,
     /// Where the system was asked to write back to. Written and read by
     /// whoever asks (relaxed; two at once ask for less). Publishes nothing.
@@ -234,7 +235,13 @@ impl Segment {
         self.ready.load(Ordering::Relaxed)
     }
 
-    /// Whether the last extension failed: a full disk, perhaps.
+    /// It is as long as it can be, and another log could not be made.
+    pub fn note_no_successor(&self) {
+        self.lacks_room.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the last extension failed, or the attempt to go on in another log:
+    /// a full disk, perhaps.
     #[inline]
     pub fn lacks_room(&self) -> bool {
         self.lacks_room.load(Ordering::Relaxed)

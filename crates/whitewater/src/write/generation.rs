@@ -37,7 +37,7 @@ const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
 pub(super) const MAX_COUNT: u64 = COUNT_MASK;
 
 /// Log bytes that the other bits can count: 64 GiB.
-const MAX_OFFSET: u64 = (1 << (64 - COUNT_BITS)) - 1;
+pub(super) const MAX_OFFSET: u64 = (1 << (64 - COUNT_BITS)) - 1;
 
 /// The tail of a generation that was closed: an offset that none reaches.
 const CLOSED: u64 = u64::MAX;

@@ -80,7 +80,11 @@ fn overcome<E: CommitEnv>(
             Ok(())
         }
         Refusal::NoRoom { upto } => env.make_room(&generation, upto),
-        Refusal::Full => env.renew(generation),
+        Refusal::Full => {
+            let log = generation.log.clone();
+            let renewed = env.renew(generation);
+            renewed.inspect_err(|_| log.note_no_successor())
+        }
     }
 }
 

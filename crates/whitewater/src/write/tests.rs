@@ -2,7 +2,7 @@
 //! visibility, atomicity, a failure at each step, switches and extensions of
 //! the log in flight, more threads than cores.
 
-use super::generation::End;
+use super::generation::{End, MAX_OFFSET};
 use super::group::{self, Grouped, Leader, WriteQueue};
 use super::unordered::{self, Unordered};
 use super::*;
@@ -111,12 +111,12 @@ impl Hold {
     }
 }
 
-fn segment(fs: &dyn Fs, number: u64, step: u64) -> Arc<Segment> {
+fn segment(fs: &dyn Fs, number: u64, step: u64) -> Result<Arc<Segment>> {
     let path = format!("{number:06}.log");
-    let file = fs.open_shared(Path::new(&path), None, SharedOptions::default());
-    let log = Segment::new(file.unwrap(), number, false);
-    log.extend(step).unwrap();
-    Arc::new(log)
+    let file = fs.open_shared(Path::new(&path), None, SharedOptions::default())?;
+    let log = Segment::new(file, number, false);
+    log.extend(step)?;
+    Ok(Arc::new(log))
 }
 
 impl FakeEnv {
@@ -127,7 +127,7 @@ impl FakeEnv {
         };
         let fs = FaultFs::new(Arc::new(MemFs::new()));
         let start = End { last: 0, offset: 0 };
-        let log = segment(&fs, 1, plan.step);
+        let log = segment(&fs, 1, plan.step).unwrap();
         let first = Generation::new(MemtableMap::default(), log, 0, start);
         FakeEnv {
             plan,
@@ -161,10 +161,10 @@ impl FakeEnv {
     }
 
     /// Goes on in another generation with a log of its own.
-    fn switch(&self) {
+    fn switch(&self) -> Result<()> {
         let _one_at_a_time = self.switching.write();
-        let number = self.logs.fetch_add(1, SeqCst) + 1;
-        let log = segment(&self.fs, number, self.plan.step);
+        let log = segment(&self.fs, self.logs.load(SeqCst) + 1, self.plan.step)?;
+        self.logs.fetch_add(1, SeqCst);
         let before = self.generation.load_full();
         let end = before.close().expect("switches follow one another");
         let next = End {
@@ -173,6 +173,7 @@ impl FakeEnv {
         };
         let next = Generation::new(MemtableMap::default(), log, 0, next);
         self.generation.store(Arc::new(next));
+        Ok(())
     }
 
     /// All records, in the order of the logs.
@@ -258,7 +259,7 @@ impl CommitEnv for FakeEnv {
         {
             let due = self.switching.try_write().is_some();
             if due && self.generation.load().end() == Some(end) {
-                self.switch();
+                self.switch()?;
             }
         }
         Ok(self.generation.load())
@@ -279,8 +280,7 @@ impl CommitEnv for FakeEnv {
     }
     fn renew(&self, full: Guard<Arc<Generation>>) -> Result<()> {
         drop(full);
-        self.switch();
-        Ok(())
+        self.switch()
     }
     fn log(&self, generation: &Generation, place: &Place, parts: &[&[u8]]) -> Result<()> {
         if self.log_writes.fetch_add(1, SeqCst) + 1 == self.plan.log {
@@ -664,6 +664,38 @@ fn writes_that_the_log_has_no_room_for_are_prepared_once() {
     assert_eq!(db.env.publication.visible(), 3);
 }
 
+/// The same where the log is as long as it can be.
+#[test]
+fn writes_that_no_log_can_be_made_for_are_prepared_once() {
+    let db = Db::new(CommitProtocol::Ordered, Plan::default());
+    let first = db.env.generation.load().log.clone();
+    let end = End {
+        last: 0,
+        offset: MAX_OFFSET - 1,
+    };
+    let full = Generation::new(MemtableMap::default(), first, 0, end);
+    db.env.generation.store(Arc::new(full));
+    db.env.fs.add_rule(Rule {
+        ops: OpSet::of(&[FaultOp::Create]),
+        path: PathMatch::Any,
+        when: When::Nth(1),
+        fault: Fault::Enospc,
+        sticky: true,
+    });
+    let keys = ["a".to_owned()];
+    for _ in 0..20 {
+        let refused = db.write(&keys, false, false).unwrap_err();
+        assert!(refused.is_no_space(), "{refused}");
+    }
+    assert_eq!(db.env.prepared.load(SeqCst), 1);
+    db.env.fs.clear_rules();
+    for _ in 0..2 {
+        db.write(&keys, false, false).unwrap();
+    }
+    assert_eq!(db.env.prepared.load(SeqCst), 2, "there is room again");
+    assert_eq!(db.env.publication.visible(), 2);
+}
+
 #[test]
 fn a_batch_of_log_data_alone_keeps_its_place_in_the_log() {
     for protocol in ALL {
@@ -765,7 +797,7 @@ fn pending_inserts_are_waited_for_by_generation() {
     std::thread::scope(|s| {
         let mut flush = None;
         let written = db.while_held(&["a"], || {
-            db.env.switch();
+            db.env.switch().unwrap();
             assert!(!before.pending.is_settled());
             flush = Some(s.spawn(|| {
                 before.pending.wait().unwrap();
