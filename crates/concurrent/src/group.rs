@@ -48,7 +48,9 @@
 //! A leader applies the requests of members that sleep, and wakes only those
 //! that are awake to apply their own: waking a sleeper costs more than its
 //! insert, and it must be woken once more for the outcome anyhow. In large
-//! groups it shares both with callers (`group::deal`).
+//! groups it shares both with callers (`group::deal`). Where requests may not be
+//! applied side by side it applies all of them, in their order, up to the first
+//! that fails.
 //!
 //! A panic in a step would leave waiters behind; it aborts the process. Steps
 //! therefore catch panics of user code themselves.
@@ -105,7 +107,8 @@ pub trait Steps: Prepare {
     /// Whether members may apply their requests at the same time.
     fn parallel(&self, group: &Self::Group) -> bool;
 
-    /// Applies one request.
+    /// Applies one request. Not called for each of a group in which another one
+    /// has failed.
     fn apply(
         &self,
         group: &Self::Group,

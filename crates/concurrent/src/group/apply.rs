@@ -63,8 +63,9 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         if chain.len == 1 || !steps.parallel(group) {
             // SAFETY: members are valid until the group is finished, and
             // nobody is set off: their cells are the leader's.
-            let members = unsafe { chain.members() };
-            members.for_each(|member| self.apply_own(steps, shared, member));
+            let mut members = unsafe { chain.members() };
+            // Not those behind one that failed: the group fails as a whole.
+            let _ = members.all(|member| self.apply_own(steps, shared, member));
             return;
         }
         // SAFETY (of each block here): members are valid until the group is
@@ -159,13 +160,18 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         }
     }
 
-    fn apply_own<S>(&self, steps: &S, shared: &Shared<R, E, G>, node: &Node<R, E, G>)
+    /// Applies the request of `node`; returns whether that succeeded.
+    fn apply_own<S>(&self, steps: &S, shared: &Shared<R, E, G>, node: &Node<R, E, G>) -> bool
     where
         S: Steps<Request = R, Error = E, Group = G>,
     {
         let outcome = steps.apply(&shared.group, node.request(), node.ticket.get());
-        if let Err(e) = outcome {
-            shared.failure.lock().get_or_insert(e);
+        match outcome {
+            Ok(()) => true,
+            Err(e) => {
+                shared.failure.lock().get_or_insert(e);
+                false
+            }
         }
     }
 

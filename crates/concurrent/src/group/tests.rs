@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::publish::Publication;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use crate::system;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
 struct Request {
@@ -111,8 +112,13 @@ impl Steps for Check {
             Ok(())
         }
     }
-    fn publish(&self, group: &Group, _: Option<&String>) {
+    fn publish(&self, group: &Group, failure: Option<&String>) {
         let end = group.first + group.len;
+        if failure.is_some() && !self.parallel(group) {
+            // The leader has left out those behind the one that failed.
+            let applied = self.applied.swap(end, SeqCst);
+            assert!(applied > group.first && applied <= end);
+        }
         let applied = self.applied.load(SeqCst);
         assert!(applied == end || self.pipelined && applied >= group.len);
         self.in_flight.fetch_sub(1, SeqCst);
@@ -226,6 +232,81 @@ fn members_of_groups_that_are_only_prepared_go_their_own_way() {
             assert!(queue.newest.load(Ordering::SeqCst).is_null());
         }
     }
+}
+
+/// A first group of one that is held, and then one of all who wait, which the
+/// leader applies one by one until it comes to request 2.
+#[derive(Default)]
+struct OneByOne {
+    preparing: AtomicBool,
+    let_go: AtomicBool,
+    applied: system::Mutex<Vec<u64>>,
+}
+
+impl Prepare for OneByOne {
+    type Request = u64;
+    type Group = ();
+    type Error = u64;
+
+    fn admits(&self, _: &u64, _: &u64, _: usize) -> bool {
+        true
+    }
+    fn size(&self, _: &u64) -> usize {
+        1
+    }
+    fn prepare(&self, _: &mut Members<'_, u64>) -> Result<(), u64> {
+        self.preparing.store(true, SeqCst);
+        while !self.let_go.load(SeqCst) {
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+}
+
+impl Steps for OneByOne {
+    fn pipelined(&self) -> bool {
+        false
+    }
+    fn parallel(&self, (): &()) -> bool {
+        false
+    }
+    fn apply(&self, (): &(), request: &u64, _: u64) -> Result<(), u64> {
+        self.applied.lock().push(*request);
+        if *request == 2 { Err(2) } else { Ok(()) }
+    }
+    fn publish(&self, (): &(), failure: Option<&u64>) {
+        let applied = self.applied.lock().len();
+        assert_eq!(failure.is_some(), applied > 1);
+    }
+}
+
+#[test]
+fn a_leader_that_applies_for_all_stops_at_a_failure() {
+    let queue = &GroupQueue::<u64, u64, ()>::new(YieldPolicy::default());
+    let steps = &OneByOne::default();
+    std::thread::scope(|s| {
+        let first = s.spawn(|| queue.commit(steps, &0));
+        while !steps.preparing.load(SeqCst) {
+            std::thread::yield_now();
+        }
+        let mut newest = queue.newest.load(SeqCst);
+        let others: Vec<_> = (1..=4)
+            .map(|request| {
+                let thread = s.spawn(move || queue.commit(steps, &request));
+                while queue.newest.load(SeqCst) == newest {
+                    std::thread::yield_now();
+                }
+                newest = queue.newest.load(SeqCst);
+                thread
+            })
+            .collect();
+        steps.let_go.store(true, SeqCst);
+        assert_eq!(first.join().unwrap(), Ok(0));
+        for other in others {
+            assert_eq!(other.join().unwrap(), Err(2), "one for all");
+        }
+    });
+    assert_eq!(*steps.applied.lock(), [0, 1, 2]);
 }
 
 /// Nodes for a crowd; `asleep` of them look as if they slept.

@@ -10,7 +10,7 @@ use crate::perf;
 use arc_swap::ArcSwap;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use whitewater_concurrent::group::GroupQueue;
 use whitewater_concurrent::relay::Relay;
 use whitewater_concurrent::system::{Condvar, Mutex, RwLock};
@@ -71,8 +71,6 @@ struct FakeEnv {
     /// Generation to its entries, by sequence number.
     inserted: Mutex<BTreeMap<SequenceNumber, Vec<u8>>>,
     failure: Mutex<Option<Error>>,
-    /// Whether the planted insert has failed.
-    insert_failed: AtomicBool,
     log_writes: AtomicU64,
     syncs: AtomicU64,
     logs: AtomicU64,
@@ -141,7 +139,6 @@ impl FakeEnv {
             durable: Relay::new(0),
             inserted: Mutex::default(),
             failure: Mutex::default(),
-            insert_failed: AtomicBool::new(false),
             log_writes: AtomicU64::new(0),
             syncs: AtomicU64::new(0),
             prepared: AtomicU64::default(),
@@ -212,12 +209,7 @@ impl FakeEnv {
     fn insert(&self, request: &WriteRequest, first: SequenceNumber) -> Result<()> {
         if request.in_order {
             let before = self.inserted.lock().range(..first).count() as u64;
-            // A group goes on after a member that failed, and fails as a whole.
-            let failed = self.insert_failed.load(SeqCst);
-            assert!(
-                before == first - 1 || failed,
-                "C7: all before it is inserted"
-            );
+            assert_eq!(before, first - 1, "C7: all before it is inserted");
         }
         for (i, op) in request.batch.ops().enumerate() {
             let Op::Entry { key, .. } = op? else { continue };
@@ -228,7 +220,6 @@ impl FakeEnv {
                 self.held.come();
             }
             if seq == self.plan.insert {
-                self.insert_failed.store(true, SeqCst);
                 return Err(Error::invalid("planted insert failure"));
             }
             assert_ne!(seq, self.plan.panic, "planted panic");
