@@ -53,12 +53,19 @@ pub(super) fn reserve_prepared<E: CommitEnv>(
         return Ok((reserved, None));
     }
     let prepared = env.prepare(&generation, request)?;
-    let timer = env.step(Step::Reserve);
-    match generation.reserve(request.numbers(), payload) {
-        Ok(place) => return Ok(((generation, place), Some(prepared))),
-        Err(refusal) => overcome(env, generation, refusal)?,
+    loop {
+        let _timer = env.step(Step::Reserve);
+        match generation.reserve(request.numbers(), payload) {
+            Ok(place) => return Ok(((generation, place), Some(prepared))),
+            // A long record does not fit in what is allocated. What was prepared is
+            // as good as before, in the same memtables.
+            Err(Refusal::NoRoom { upto }) => env.make_room(&generation, upto)?,
+            Err(refusal) => {
+                overcome(env, generation, refusal)?;
+                break;
+            }
+        }
     }
-    drop(timer);
     // Seldom, so what was prepared, for another generation perhaps, is left
     // behind (C6).
     let reserved = reserve(env, request.numbers(), payload)?;

@@ -74,8 +74,9 @@ struct FakeEnv {
     log_writes: AtomicU64,
     syncs: AtomicU64,
     logs: AtomicU64,
-    /// Writes that were prepared.
+    /// Writes that were prepared, and inserts of what was not.
     prepared: AtomicU64,
+    unprepared: AtomicU64,
     /// Threads that insert at this moment, and the most there were.
     inserting: AtomicU64,
     most_inserting: AtomicU64,
@@ -142,6 +143,7 @@ impl FakeEnv {
             log_writes: AtomicU64::new(0),
             syncs: AtomicU64::new(0),
             prepared: AtomicU64::default(),
+            unprepared: AtomicU64::default(),
             logs: AtomicU64::new(1),
             inserting: AtomicU64::new(0),
             most_inserting: AtomicU64::new(0),
@@ -287,6 +289,8 @@ impl CommitEnv for FakeEnv {
         first: SequenceNumber,
     ) -> Result<()> {
         assert!(prepared.is_none_or(|base| base == generation.base()), "C6");
+        self.unprepared
+            .fetch_add(u64::from(prepared.is_none()), SeqCst);
         let inserting = self.inserting.fetch_add(1, SeqCst) + 1;
         self.most_inserting.fetch_max(inserting, SeqCst);
         let inserted = self.insert(request, first);
@@ -655,7 +659,18 @@ fn writes_that_the_log_has_no_room_for_are_prepared_once() {
     assert_eq!(db.env.publication.visible(), 3);
 }
 
-/// The same where the log is as long as it can be.
+/// Nor does a large one take its memory twice because the log has to be extended.
+#[test]
+fn a_write_that_extends_the_log_inserts_what_it_has_prepared() {
+    let db = Db::new(CommitProtocol::Ordered, Plan::default());
+    for size in [10, 1_000, 100_000] {
+        db.write(&["k".repeat(size)], false, false).unwrap();
+    }
+    assert_eq!(db.env.prepared.load(SeqCst), 3);
+    assert_eq!(db.env.unprepared.load(SeqCst), 0);
+}
+
+/// And those for which no other log can be made, where there must be one.
 #[test]
 fn writes_that_no_log_can_be_made_for_are_prepared_once() {
     let db = Db::new(CommitProtocol::Ordered, Plan::default());
