@@ -199,6 +199,9 @@ pub(crate) struct Engine {
     pub(crate) switching: RwLock<()>,
     /// See [`CommitEnv::turns`](crate::write::CommitEnv::turns).
     turns: Mutex<()>,
+    /// Held by a large write while it prepares and inserts (`writes`), so that
+    /// not more of them are in a memtable than it has room for.
+    large: Mutex<()>,
     /// Something needs a writer's attention: a full memtable, a failure, too
     /// much log. Written by: anybody, by read-modify-writes (Release), and
     /// whoever attends to it (Acquire). Read by: writers (relaxed). Publishes:

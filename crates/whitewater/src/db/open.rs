@@ -414,6 +414,7 @@ impl Opening<'_> {
             unsettled: Mutex::default(),
             switching: RwLock::new(()),
             turns: Mutex::new(()),
+            large: Mutex::new(()),
             publication: Publication::new(end.last, policy),
             durable: Relay::new(end.last),
             protocol: self.options.protocol(),

@@ -1,6 +1,7 @@
 //! What only shows with a hand inside the engine.
 
 mod in_place;
+mod large;
 mod merges;
 mod protection;
 mod resumptions;

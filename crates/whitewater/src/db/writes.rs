@@ -47,6 +47,10 @@ const MAX_BATCH_MEMORY: u64 = batch::MAX_SIZE;
 /// Bytes that an entry takes in a memtable beside its key and value, at most.
 const ENTRY_OVERHEAD: u64 = 128;
 
+/// Bytes in memory from which on batches take turns: one of them, however large,
+/// has room in a radix tree that is not full, and many small ones beside it.
+const LARGE: u64 = if cfg!(test) { 1 << 20 } else { 64 << 20 };
+
 /// Batches larger than this are not kept as a spare.
 const SPARE_LIMIT: usize = 64 << 10;
 
@@ -78,12 +82,13 @@ impl Engine {
         batch.clear();
         protect(&mut batch, spec)?;
         batch.push(cf, ty, key, value);
-        let (outcome, mut batch) = self.commit(batch, in_order, spec);
-        if batch.bytes().len() <= SPARE_LIMIT {
-            batch.clear();
-            batch.unprotect();
-            spare::keep(&SPARE, Some(batch));
+        if batch.bytes().len() > SPARE_LIMIT {
+            return self.commit_sizeable(batch, in_order, spec);
         }
+        let (outcome, mut batch) = self.commit::<false>(batch, in_order, spec);
+        batch.clear();
+        batch.unprotect();
+        spare::keep(&SPARE, Some(batch));
         outcome
     }
 
@@ -97,12 +102,31 @@ impl Engine {
         protect(&mut batch, spec)?;
         let batch = self.stamp_batch(batch)?;
         let in_order = self.check_batch(&batch, stamped, spec.ignore_missing_column_families)?;
-        self.commit(batch, in_order, spec).0
+        if batch.bytes().len() > SPARE_LIMIT {
+            return self.commit_sizeable(batch, in_order, spec);
+        }
+        self.commit::<false>(batch, in_order, spec).0
+    }
+
+    /// [`Engine::commit`] for a batch that may be large. Smaller ones are spared
+    /// the question.
+    #[cold]
+    fn commit_sizeable(&self, batch: Batch, in_order: bool, spec: &WriteSpec) -> Result<()> {
+        let memory = memory_of(batch.bytes().len() as u64, batch.count());
+        match memory > LARGE {
+            true => self.commit::<true>(batch, in_order, spec).0,
+            false => self.commit::<false>(batch, in_order, spec).0,
+        }
     }
 
     /// Commits a batch that was checked; `in_order` if it has merges that may be
-    /// stored as values.
-    fn commit(&self, batch: Batch, in_order: bool, spec: &WriteSpec) -> (Result<()>, Batch) {
+    /// stored as values. `LARGE_ONE` has it wait for its turn.
+    fn commit<const LARGE_ONE: bool>(
+        &self,
+        batch: Batch,
+        in_order: bool,
+        spec: &WriteSpec,
+    ) -> (Result<()>, Batch) {
         let request = WriteRequest {
             batch,
             sync: spec.sync,
@@ -110,11 +134,15 @@ impl Engine {
             insert_hint: spec.insert_hint,
             in_order,
         };
-        let outcome = self.commit_request(&request, spec);
+        let outcome = self.commit_request::<LARGE_ONE>(&request, spec);
         (outcome, request.batch)
     }
 
-    fn commit_request(&self, w: &WriteRequest, spec: &WriteSpec) -> Result<()> {
+    fn commit_request<const LARGE_ONE: bool>(
+        &self,
+        w: &WriteRequest,
+        spec: &WriteSpec,
+    ) -> Result<()> {
         if w.sync && w.disable_wal {
             return Err(Error::invalid("Sync writes has to enable WAL."));
         }
@@ -127,6 +155,9 @@ impl Engine {
         self.admit(w.batch.bytes().len(), spec)?;
         // Nothing was done yet, and nothing waits for it.
         w.batch.verify()?;
+        // After stalls, so that nobody waits for one behind another. Until it is
+        // inserted: the next one finds out whether the memtable is full then.
+        let _turn = LARGE_ONE.then(|| self.large.lock());
         let leader = Leader {
             env: self,
             max_group_bytes: self.options.max_write_batch_group_size_bytes,
@@ -543,9 +574,14 @@ fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
+/// Bytes of memory that a batch takes in memtables, at most.
+fn memory_of(bytes: u64, entries: u32) -> u64 {
+    bytes + u64::from(entries) * ENTRY_OVERHEAD
+}
+
 /// Refuses a batch that would take too much memory.
 fn check_size(bytes: u64, entries: u32) -> Result<()> {
-    let memory = bytes + u64::from(entries) * ENTRY_OVERHEAD;
+    let memory = memory_of(bytes, entries);
     if memory > MAX_BATCH_MEMORY {
         return Err(Error::invalid(format_args!(
             "write batch of {bytes} bytes and {entries} operations would take {memory} bytes of memory, the most is \
