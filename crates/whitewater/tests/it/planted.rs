@@ -352,7 +352,7 @@ const FINDERS: &[(Bug, &str)] = &[
     ),
     (
         Bug::MemtableForgotten,
-        "resume::a_resumption_makes_tables_of_all_memtables",
+        "resume::steps::a_resumption_makes_tables_of_all_memtables",
     ),
     (
         Bug::FailedNumbersUsedAgain,
