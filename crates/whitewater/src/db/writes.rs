@@ -82,13 +82,12 @@ impl Engine {
         batch.clear();
         protect(&mut batch, spec)?;
         batch.push(cf, ty, key, value);
-        if batch.bytes().len() > SPARE_LIMIT {
-            return self.commit_sizeable(batch, in_order, spec);
+        let (outcome, mut batch) = self.commit(batch, in_order, spec);
+        if batch.bytes().len() <= SPARE_LIMIT {
+            batch.clear();
+            batch.unprotect();
+            spare::keep(&SPARE, Some(batch));
         }
-        let (outcome, mut batch) = self.commit::<false>(batch, in_order, spec);
-        batch.clear();
-        batch.unprotect();
-        spare::keep(&SPARE, Some(batch));
         outcome
     }
 
@@ -102,31 +101,12 @@ impl Engine {
         protect(&mut batch, spec)?;
         let batch = self.stamp_batch(batch)?;
         let in_order = self.check_batch(&batch, stamped, spec.ignore_missing_column_families)?;
-        if batch.bytes().len() > SPARE_LIMIT {
-            return self.commit_sizeable(batch, in_order, spec);
-        }
-        self.commit::<false>(batch, in_order, spec).0
-    }
-
-    /// [`Engine::commit`] for a batch that may be large. Smaller ones are spared
-    /// the question.
-    #[cold]
-    fn commit_sizeable(&self, batch: Batch, in_order: bool, spec: &WriteSpec) -> Result<()> {
-        let memory = memory_of(batch.bytes().len() as u64, batch.count());
-        match memory > LARGE {
-            true => self.commit::<true>(batch, in_order, spec).0,
-            false => self.commit::<false>(batch, in_order, spec).0,
-        }
+        self.commit(batch, in_order, spec).0
     }
 
     /// Commits a batch that was checked; `in_order` if it has merges that may be
-    /// stored as values. `LARGE_ONE` has it wait for its turn.
-    fn commit<const LARGE_ONE: bool>(
-        &self,
-        batch: Batch,
-        in_order: bool,
-        spec: &WriteSpec,
-    ) -> (Result<()>, Batch) {
+    /// stored as values.
+    fn commit(&self, batch: Batch, in_order: bool, spec: &WriteSpec) -> (Result<()>, Batch) {
         let request = WriteRequest {
             batch,
             sync: spec.sync,
@@ -134,15 +114,11 @@ impl Engine {
             insert_hint: spec.insert_hint,
             in_order,
         };
-        let outcome = self.commit_request::<LARGE_ONE>(&request, spec);
+        let outcome = self.commit_request(&request, spec);
         (outcome, request.batch)
     }
 
-    fn commit_request<const LARGE_ONE: bool>(
-        &self,
-        w: &WriteRequest,
-        spec: &WriteSpec,
-    ) -> Result<()> {
+    fn commit_request(&self, w: &WriteRequest, spec: &WriteSpec) -> Result<()> {
         if w.sync && w.disable_wal {
             return Err(Error::invalid("Sync writes has to enable WAL."));
         }
@@ -157,7 +133,7 @@ impl Engine {
         w.batch.verify()?;
         // After stalls, so that nobody waits for one behind another. Until it is
         // inserted: the next one finds out whether the memtable is full then.
-        let _turn = LARGE_ONE.then(|| self.large.lock());
+        let _turn = is_large(&w.batch).then(|| self.large.lock());
         let leader = Leader {
             env: self,
             max_group_bytes: self.options.max_write_batch_group_size_bytes,
@@ -281,6 +257,12 @@ pub(crate) fn check_lengths(key: &[u8], value: &[u8]) -> Result<()> {
 fn is_empty(batch: &Batch) -> bool {
     let bytes = batch.bytes();
     batch.count() == 0 && (bytes.len() == HEADER_SIZE || Link::decode(bytes).is_some())
+}
+
+/// Whether `batch` takes so much memory that it waits for its turn.
+#[inline]
+fn is_large(batch: &Batch) -> bool {
+    memory_of(batch.bytes().len() as u64, batch.count()) > LARGE
 }
 
 /// Gives the entries of `batch` checksums, if `spec` asks for them.
