@@ -5,7 +5,8 @@ use std::sync::Arc;
 use rand::Rng;
 use rand::seq::IndexedRandom;
 use whitewater::{
-    Error, FlushOptions, IngestExternalFileOptions, SstFileWriter, WriteBatch, WriteOptions,
+    Error, ErrorKind, FlushOptions, IngestExternalFileOptions, SstFileWriter, WriteBatch,
+    WriteOptions,
 };
 
 use super::super::journal::{Entry, Outcome};
@@ -180,6 +181,7 @@ impl Worker<'_> {
             (Ok(()), Durability::Logged) => Outcome::Acked,
             (Ok(()), Durability::Unlogged) => Outcome::Unlogged,
             (Err(e), _) if !self.site.faulty && is_gone(e) => Outcome::Refused,
+            (Err(e), _) if is_overlap(e) => Outcome::Refused,
             (Err(_), _) if self.site.faulty => Outcome::Failed,
             (Err(e), _) => return Err(Stop::Wrong(format!("write of {changes:?}: {e}"))),
         };
@@ -325,6 +327,8 @@ impl Worker<'_> {
         })
     }
 
+    /// Where keys have timestamps, only those that were never written may be
+    /// ingested; else it is refused, and nothing has changed.
     pub(super) fn ingest(&mut self) -> Result<(), Stop> {
         let row = self.row();
         let mut changes = Vec::new();
@@ -363,5 +367,37 @@ impl Worker<'_> {
             let cf = Arc::clone(w.of(changes[0].slot));
             w.site.db.ingest_external_file_cf_opts(&cf, &o, vec![&file])
         })
+    }
+}
+
+/// Whether `e` refuses a table for keys that are there, whose versions may be newer.
+fn is_overlap(e: &Error) -> bool {
+    e.kind() == ErrorKind::InvalidArgument
+        && e.to_string()
+            .contains("ingested tables must not overlap the keys that are there")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use whitewater::{DB, Options};
+
+    #[test]
+    fn tables_for_keys_with_timestamps_that_are_there_are_known_as_refused() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut options = Options::default();
+        options.create_if_missing(true);
+        options.set_u64_timestamp_comparator();
+        let file = dir.path().join("table.sst");
+        let mut table = SstFileWriter::create(&options);
+        table.open(&file).expect("opens");
+        table.put_with_ts("key", stamp(7), "7").expect("adds");
+        table.finish().expect("finishes");
+        let db = DB::open(&options, dir.path().join("db")).expect("opens");
+        db.put_with_ts("key", stamp(6), "6").expect("writes");
+        let refused = db.ingest_external_file(vec![&file]).expect_err("is there");
+        assert!(is_overlap(&refused), "{refused}");
+        let missing = db.ingest_external_file(vec![dir.path().join("none.sst")]);
+        assert!(!is_overlap(&missing.expect_err("no such file")));
     }
 }
