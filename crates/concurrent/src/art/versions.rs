@@ -32,6 +32,10 @@
 //!   place was found. Under the rule of contiguous publication everything
 //!   newer than a version that still arrives is itself unpublished, so no
 //!   reader at a published sequence misses it.
+//! * V4: a version that is no landmark has a jump, which leads to the last one
+//!   below. Its depth is one more than that of the version it was put on, and the
+//!   first of each such row has depth 0 and is a landmark; so the jumps that
+//!   `place_before` follows are there. (A tree ends before depths do.)
 
 use super::leaf::{Leaf, Link, Place, Version};
 use super::memory::Memory;
@@ -346,7 +350,7 @@ impl<'t> Versions<'t> {
         let depth = below.depth() + 1;
         let last = match is_landmark(below.depth()) {
             true => below.unit(),
-            false => below.jump(),
+            false => below.jump(), // there is one: V4
         };
         let jump = match is_landmark(depth) {
             true => self.jump_of_landmark(depth, last),
@@ -364,7 +368,8 @@ impl<'t> Versions<'t> {
         if !jumps_are_paired(depth / STRIDE - 1) {
             return last;
         }
-        // Both of these jumps are of one length; the new one spans them.
+        // Both of these jumps are of one length, and so there; the new one spans
+        // them.
         let middle = self.version(Link(last)).jump();
         self.version(Link(middle)).jump()
     }

@@ -306,9 +306,9 @@ fn a_million_versions_are_searched_quickly() {
         for tag in tags {
             assert!(tree.insert(b"hot", tag * 2, &tag.to_le_bytes()));
         }
-        // Myers' jumps need at most three steps per bit of the distance, and one
-        // in three passes a version on the way to its landmark; versions that
-        // came late have none, and cost one step each.
+        // Myers' jumps need at most three steps per bit of the distance. From a
+        // landmark that jumps too far the way leads over the version below it,
+        // which makes it four; versions that came late cost one step each.
         let bound = 4 * COUNT.ilog2() as usize + 2 * disorder;
         let mut most = 0;
         for i in 0..COUNT {
