@@ -655,6 +655,36 @@ fn preparing_and_publishing_beside_a_reader() {
     }
 }
 
+/// An entry whose place was found before, beside what makes that stale.
+fn a_foreseen_entry_beside(before: &'static [&'static str], key: &'static str, new: &'static str) {
+    model_with_preemptions(3, move || {
+        let tree = tree(before);
+        let other = tree.clone();
+        let writer = thread::spawn(move || assert!(insert(&other, new)));
+        let foreseen = tree.foresee(key.as_bytes());
+        let prepared = tree.prepare_foreseen(foreseen, key.as_bytes());
+        assert!(tree.publish(prepared, if key == new { 2 } else { 1 }));
+        writer.join().unwrap();
+        if key == new {
+            tree.get(key.as_bytes(), u64::MAX, &mut |_, value| {
+                value == key.as_bytes()
+            });
+            assert_eq!(tree.check(), Ok(before.len() + 2));
+        } else {
+            assert_all(&tree, before, &[key, new]);
+        }
+    });
+}
+
+#[test]
+fn a_foreseen_entry_beside_growth_splits_and_the_same_key() {
+    a_foreseen_entry_beside(&[], "a", "b"); // a root
+    a_foreseen_entry_beside(&["a", "b"], "c", "d"); // growth
+    a_foreseen_entry_beside(&["a", "ba"], "bb", "bc"); // a leaf becomes a node
+    a_foreseen_entry_beside(&["prefix1", "prefix2"], "prefix3", "prex");
+    a_foreseen_entry_beside(&["a", "b"], "ab", "ab"); // the leaf itself
+}
+
 /// A batch, whose places were found together, beside what makes them stale.
 fn a_batch_beside(
     before: &'static [&'static str],

@@ -8,7 +8,10 @@
 
 use super::Art;
 use super::insert::{Owner, Place};
+use super::leaf::Leaf;
+use super::node::Ref;
 use super::prepare::Prepared;
+use crate::sync::MODELLED;
 
 /// How many keys go down together.
 const LANES: usize = 16;
@@ -103,42 +106,57 @@ impl Art {
         let mut left = lanes.len();
         while left > 0 {
             for lane in lanes.iter_mut().filter(|lane| !lane.done) {
-                lane.done = !self.step(lane);
+                lane.done = !self.go_on(lane);
                 left -= usize::from(lane.done);
             }
         }
     }
 
-    /// One node further down; whether there may be another one.
+    /// One node further down, asking for what is there; whether there may be another
+    /// one.
     #[inline]
-    fn step<'t>(&'t self, lane: &mut Lane<'t, '_>) -> bool {
-        let Place { at, depth, .. } = lane.place;
-        if at.is_none() || at.is_leaf() {
+    fn go_on<'t>(&'t self, lane: &mut Lane<'t, '_>) -> bool {
+        let Some(place) = self.step(lane.place, lane.key) else {
             return false;
+        };
+        lane.place = place;
+        if place.at.is_leaf() {
+            self.prefetch_leaf(place.at, lane.key);
+            return false;
+        }
+        self.memory.prefetch(place.at.unit(), 0);
+        self.memory.prefetch(place.at.unit(), 1);
+        true
+    }
+
+    /// One node further down on the way to a key, if there is something.
+    #[inline(always)]
+    pub(super) fn step<'t>(&'t self, place: Place<'t>, key: &[u8]) -> Option<Place<'t>> {
+        let Place { at, depth, .. } = place;
+        if at.is_none() || at.is_leaf() {
+            return None;
         }
         let node = self.node(at);
         let prefix = node.prefix();
-        let key = lane.key;
         let common = prefix.common(&self.memory, key, depth);
         if common < prefix.len as usize {
-            return false;
+            return None;
         }
-        let Some(&byte) = key.get(depth + common) else {
-            return false;
-        };
+        let byte = *key.get(depth + common)?;
         let child = node.child(byte);
-        if child.is_none() {
-            return false;
-        }
-        self.memory.prefetch(child.unit(), 0);
-        if !child.is_leaf() {
-            self.memory.prefetch(child.unit(), 1);
-        }
-        lane.place = Place {
+        (!child.is_none()).then(|| Place {
             owner: Owner::Node(node, byte),
             at: child,
             depth: depth + common + 1,
-        };
-        !child.is_leaf()
+        })
+    }
+
+    /// Asks for a leaf on the way to `key`, up to the end of that.
+    #[inline(always)]
+    pub(super) fn prefetch_leaf(&self, leaf: Ref, key: &[u8]) {
+        if !MODELLED {
+            let end = Leaf::size_before_tag(key);
+            self.memory.prefetch_bytes(leaf.unit(), 0, end);
+        }
     }
 }

@@ -254,7 +254,7 @@ impl<const FALLING: bool> Cursor<FALLING> {
                     return self.walk(tree, forward, landing);
                 }
             }
-            depth += prefix.len as usize;
+            depth = prefix.end(depth);
             let Some(&byte) = key.get(depth) else {
                 // The key ends here; all children come after it.
                 self.push(tree, at, Start::Terminal);

@@ -153,7 +153,7 @@ impl Art {
             }
             if place.at.is_leaf() {
                 let leaf = self.leaf(place.at);
-                if leaf.key() == new.key {
+                if leaf.is_of(new.key) {
                     return Ok(Reached::Found(leaf));
                 }
                 return self.split_leaf(place, leaf, new);

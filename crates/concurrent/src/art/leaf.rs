@@ -44,6 +44,9 @@ const PACKED_VALUE: usize = 1 << 20;
 /// The packed form that says: the lengths follow.
 const UNPACKED: u32 = u32::MAX;
 
+/// Keys longer than this are compared by a call.
+const LONG_KEY: usize = 48;
+
 /// `depth` of a version that stands for the one inside its leaf.
 const PROXY: u32 = 1 << 31;
 
@@ -258,6 +261,29 @@ impl<'t> Leaf<'t> {
     pub(super) fn key(self) -> &'t [u8] {
         let shape = self.shape();
         self.bytes(shape, 0, shape.key)
+    }
+
+    /// Bytes of a leaf up to the end of its key, unless that or the value is very
+    /// long.
+    #[inline(always)]
+    pub(super) fn size_before_tag(key: &[u8]) -> usize {
+        size_of::<LeafHead>() + key.len()
+    }
+
+    /// Whether this is the leaf of `key`.
+    ///
+    /// Where a leaf lies across two lines, both are asked for at once: which words
+    /// are read depends on a branch that waits for the leaf's length, and is
+    /// predicted, but not on the length, as in a call of `memcmp`.
+    #[inline(always)]
+    pub(super) fn is_of(self, key: &[u8]) -> bool {
+        let there = self.key();
+        if there.len() != key.len() || key.len() > LONG_KEY {
+            return there == key;
+        }
+        let (words, there) = (key.chunks_exact(8), there.chunks_exact(8));
+        let (rest, there_rest) = (words.remainder(), there.remainder());
+        words.zip(there).all(|(a, b)| a == b) && rest.iter().zip(there_rest).all(|(a, b)| a == b)
     }
 
     /// Tag of the version inside. Some link must have said that it is there.

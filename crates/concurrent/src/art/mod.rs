@@ -42,6 +42,7 @@ mod bytes;
 mod check;
 mod children;
 mod cursor;
+mod foresee;
 mod frame;
 mod insert;
 mod iter;
@@ -65,6 +66,7 @@ use self::versions::Versions;
 use crate::region::HugePages;
 use crate::sync::{AtomicU32, Ordering};
 
+pub use self::foresee::Foreseen;
 pub use self::iter::Iter;
 pub use self::prepare::Prepared;
 pub use self::sweep::Sweep;

@@ -15,10 +15,10 @@ impl Art {
         while !at.is_none() {
             if at.is_leaf() {
                 let leaf = self.leaf(at);
-                return (leaf.key() == key).then_some(leaf);
+                return leaf.is_of(key).then_some(leaf);
             }
             let node = self.node(at);
-            depth += node.prefix().len as usize;
+            depth = node.prefix().end(depth);
             at = match key.get(depth) {
                 Some(&byte) => node.child(byte),
                 None if depth == key.len() => node.terminal(),

@@ -81,3 +81,48 @@ fn versions_are_in_order_however_late_they_are_linked() {
         walk(tags, "get");
     }
 }
+
+/// Between the way down and the entry the tree becomes another one: nodes grow,
+/// prefixes are split, leaves get company.
+#[test]
+fn what_was_foreseen_may_be_out_of_date() {
+    let text = |i: u32| format!("{}/{i:06}", ["", "a", "a/long/prefix", "b"][i as usize % 4]);
+    let key = |i: u32| text(i.wrapping_mul(2_654_435_761) % 100_000).into_bytes();
+    for ahead in [1, 7, 100, 3000] {
+        let tree = Art::new(Options::default());
+        let keys: Vec<Vec<u8>> = (0..6000).map(key).collect();
+        for (round, chunk) in keys.chunks(ahead).enumerate() {
+            let places: Vec<_> = chunk.iter().map(|key| tree.foresee(key)).collect();
+            for (i, place) in places.into_iter().enumerate() {
+                let tag = (round * ahead + i + 1) as u64;
+                let prepared = tree.prepare_foreseen(place, &tag.to_le_bytes());
+                assert!(tree.publish(prepared, tag));
+            }
+        }
+        assert_eq!(tree.check(), Ok(keys.len()));
+        for (i, key) in keys.iter().enumerate() {
+            let tag = i as u64 + 1;
+            let mut found = None;
+            tree.get(key, tag, &mut |tag, value| {
+                found = Some((tag, value.to_vec()));
+                false
+            });
+            assert_eq!(found, Some((tag, tag.to_le_bytes().to_vec())));
+        }
+    }
+}
+
+#[test]
+fn what_another_tree_foresaw_is_of_no_use() {
+    let (tree, other) = (Art::new(Options::default()), Art::new(Options::default()));
+    for key in [b"ab", b"ac", b"bc"] {
+        assert!(other.insert(key, 1, b"other"));
+    }
+    let prepared = tree.prepare_foreseen(other.foresee(b"ab"), b"value");
+    assert!(tree.publish(prepared, 1));
+    assert_eq!((tree.check(), other.check()), (Ok(1), Ok(3)));
+    tree.get(b"ab", 1, &mut |tag, value| {
+        assert_eq!((tag, value), (1, b"value".as_slice()));
+        true
+    });
+}

@@ -15,13 +15,15 @@ use crate::write::generation::{Generation, Place};
 use crate::write::group::{self, Grouped, Leader};
 use crate::write::log::Link;
 use crate::write::points::Point;
+use crate::write::stall::Pressure;
 use crate::write::unordered::{self, Unordered};
-use crate::write::{CommitEnv, CommitProtocol, WriteRequest, ordered};
+use crate::write::{Ahead, CommitEnv, CommitProtocol, WriteRequest, ordered};
 use arc_swap::Guard;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use whitewater_concurrent::art::Foreseen;
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::spare;
 use whitewater_concurrent::system::Mutex;
@@ -78,11 +80,12 @@ impl Engine {
             }
         }
         let in_order = ty == ValueType::Merge && self.generation.load().memtables.folds(cf);
+        let ahead = self.look_ahead(cf, ty, key, in_order);
         let mut batch = spare::take(&SPARE).unwrap_or_default();
         batch.clear();
         protect(&mut batch, spec)?;
         batch.push(cf, ty, key, value);
-        let (outcome, mut batch) = self.commit(batch, in_order, spec);
+        let (outcome, mut batch) = self.commit(batch, in_order, ahead, spec);
         if batch.bytes().len() <= SPARE_LIMIT {
             batch.clear();
             batch.unprotect();
@@ -101,12 +104,18 @@ impl Engine {
         protect(&mut batch, spec)?;
         let batch = self.stamp_batch(batch)?;
         let in_order = self.check_batch(&batch, stamped, spec.ignore_missing_column_families)?;
-        self.commit(batch, in_order, spec).0
+        self.commit(batch, in_order, None, spec).0
     }
 
     /// Commits a batch that was checked; `in_order` if it has merges that may be
     /// stored as values.
-    fn commit(&self, batch: Batch, in_order: bool, spec: &WriteSpec) -> (Result<()>, Batch) {
+    fn commit(
+        &self,
+        batch: Batch,
+        in_order: bool,
+        ahead: Option<Ahead<'_>>,
+        spec: &WriteSpec,
+    ) -> (Result<()>, Batch) {
         let request = WriteRequest {
             batch,
             sync: spec.sync,
@@ -114,11 +123,38 @@ impl Engine {
             insert_hint: spec.insert_hint,
             in_order,
         };
-        let outcome = self.commit_request(&request, spec);
+        let outcome = self.commit_request(&request, ahead, spec);
         (outcome, request.batch)
     }
 
-    fn commit_request(&self, w: &WriteRequest, spec: &WriteSpec) -> Result<()> {
+    /// Asks for the memory that the insert of one entry is going to wait for, before
+    /// all that can be done without it.
+    #[inline]
+    fn look_ahead<'k>(
+        &self,
+        cf: u32,
+        ty: ValueType,
+        key: &'k [u8],
+        in_order: bool,
+    ) -> Option<Ahead<'k>> {
+        // Who is in order waits for a turn, and a leader inserts for others.
+        if in_order || self.protocol != CommitProtocol::Ordered {
+            return None;
+        }
+        let generation = self.generation.load();
+        let foreseen = generation.memtables.get(cf)?.foresee(ty, key);
+        Some(Ahead {
+            generation,
+            foreseen,
+        })
+    }
+
+    fn commit_request(
+        &self,
+        w: &WriteRequest,
+        mut ahead: Option<Ahead<'_>>,
+        spec: &WriteSpec,
+    ) -> Result<()> {
         if w.sync && w.disable_wal {
             return Err(Error::invalid("Sync writes has to enable WAL."));
         }
@@ -128,18 +164,24 @@ impl Engine {
             // Nothing to write, but perhaps something to make durable.
             return if w.sync { self.flush_wal(true) } else { Ok(()) };
         }
-        self.admit(w.batch.bytes().len(), spec)?;
+        if self.may_have_to_wait(spec) {
+            ahead = None;
+            self.admit(w.batch.bytes().len(), spec)?;
+        }
         // Nothing was done yet, and nothing waits for it.
         w.batch.verify()?;
         // After stalls, so that nobody waits for one behind another. Until it is
         // inserted: the next one finds out whether the memtable is full then.
-        let _turn = is_large(&w.batch).then(|| self.large.lock());
+        let _turn = is_large(&w.batch).then(|| {
+            ahead = None;
+            self.large.lock()
+        });
         let leader = Leader {
             env: self,
             max_group_bytes: self.options.max_write_batch_group_size_bytes,
         };
         match self.protocol {
-            CommitProtocol::Ordered => ordered::commit(self, w),
+            CommitProtocol::Ordered => ordered::commit(self, w, ahead),
             CommitProtocol::Grouped | CommitProtocol::Pipelined => {
                 let steps = Grouped {
                     leader,
@@ -152,9 +194,14 @@ impl Engine {
         }
     }
 
+    /// Whether there is anything that a write has to [`admit`](Self::admit) for.
+    #[inline]
+    fn may_have_to_wait(&self, spec: &WriteSpec) -> bool {
+        spec.low_pri || self.tenant.is_some() || self.gate.pressure() != Pressure::None
+    }
+
     /// Waits until a write of `bytes` may go ahead, whatever the protocol. It
     /// holds nothing meanwhile.
-    #[inline]
     fn admit(&self, bytes: usize, spec: &WriteSpec) -> Result<()> {
         if spec.low_pri {
             let waited = self.gate.pass_low_pri(bytes, spec.no_slowdown)?;
@@ -320,6 +367,11 @@ impl CommitEnv for Engine {
         Ok(self.generation.load())
     }
 
+    #[inline]
+    fn may_stay(&self) -> bool {
+        !self.attention.load(Ordering::Relaxed) && self.tenant.is_none()
+    }
+
     #[cold]
     fn await_switch(&self) {
         drop(self.switching.read());
@@ -398,10 +450,11 @@ impl CommitEnv for Engine {
         &self,
         generation: &Generation,
         request: &WriteRequest,
+        foreseen: Option<Foreseen<'_>>,
     ) -> Result<Option<PreparedBatch>> {
         let _timer = self.step(Step::Prepare);
         let memtable_of = |cf| generation.memtables.get(cf);
-        caught(|| Ok(PreparedBatch::new(&request.batch, memtable_of)))
+        caught(|| Ok(PreparedBatch::new(&request.batch, foreseen, memtable_of)))
     }
 
     fn apply(

@@ -4,7 +4,7 @@
 use super::rep::{Entry, MemtableRep, Visit, cursor_as_iterator};
 use std::fmt;
 use std::sync::Arc;
-use whitewater_concurrent::art::{Art, Iter, Options, Prepared, Sweep};
+use whitewater_concurrent::art::{Art, Foreseen, Iter, Options, Prepared, Sweep};
 use whitewater_concurrent::region::HugePages;
 use whitewater_storage::iter::{BoxedIterator, KeyCursor};
 use whitewater_storage::key::UserComparator;
@@ -63,8 +63,19 @@ impl MemtableRep for ArtRep {
             entries => self.tree.prepare_batch(entries.iter().copied(), take),
         }
     }
-    fn prepare_one(&self, user_key: &[u8], value: &[u8]) -> Prepared {
-        self.tree.prepare(user_key, value)
+    fn foresee<'k>(&self, user_key: &'k [u8]) -> Option<Foreseen<'k>> {
+        Some(self.tree.foresee(user_key))
+    }
+    fn prepare_one(
+        &self,
+        foreseen: Option<Foreseen<'_>>,
+        user_key: &[u8],
+        value: &[u8],
+    ) -> Prepared {
+        match foreseen {
+            Some(foreseen) => self.tree.prepare_foreseen(foreseen, value),
+            None => self.tree.prepare(user_key, value),
+        }
     }
     fn link(&self, entry: Prepared, tag: u64) -> bool {
         self.tree.publish(entry, tag)

@@ -52,7 +52,7 @@ use rep::{RepOptions, new_rep};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use whitewater_concurrent::arena::ArenaOptions;
-use whitewater_concurrent::art::Prepared;
+use whitewater_concurrent::art::{Foreseen, Prepared};
 use whitewater_concurrent::counter::Sharded;
 use whitewater_concurrent::region::{HugePages, TRANSPARENT};
 use whitewater_concurrent::system::Mutex;
@@ -271,16 +271,30 @@ impl Memtable {
         self.rep.prepare(entries, take);
     }
 
+    /// Goes to where an entry of type `ty` is going to be prepared, so that the
+    /// processor fetches what that will wait for.
+    #[inline]
+    pub fn foresee<'k>(&self, ty: ValueType, user_key: &'k [u8]) -> Option<Foreseen<'k>> {
+        self.prepares(ty)
+            .then(|| self.rep.foresee(user_key))
+            .flatten()
+    }
+
     /// [`Memtable::prepare`] for one entry.
     #[inline]
-    fn prepare_one(&self, user_key: &[u8], value: &[u8]) -> Prepared {
+    fn prepare_one(
+        &self,
+        foreseen: Option<Foreseen<'_>>,
+        user_key: &[u8],
+        value: &[u8],
+    ) -> Prepared {
         // Before the entry: upholds F1 of the filter.
         if let Some(filter) = &self.filter
             && !planted(Bug::MemtableFilterMissesKey)
         {
             filter.add(std::iter::once(user_key));
         }
-        self.rep.prepare_one(user_key, value)
+        self.rep.prepare_one(foreseen, user_key, value)
     }
 
     /// Adds an entry of type `ty` that was prepared.

@@ -11,7 +11,7 @@ use super::inserter::is_delete;
 use super::{Inserter, Memtable};
 use smallvec::SmallVec;
 use std::sync::Arc;
-use whitewater_concurrent::art::Prepared;
+use whitewater_concurrent::art::{Foreseen, Prepared};
 use whitewater_storage::Result;
 use whitewater_storage::batch::{Batch, Op};
 use whitewater_storage::key::{SequenceNumber, ValueType};
@@ -58,13 +58,15 @@ type Run<'b> = SmallVec<[(&'b [u8], &'b [u8]); 1]>;
 
 impl PreparedBatch {
     /// Prepares what `batch` holds for the memtables that `memtable_of` finds
-    /// by column family. `None` when there is nothing to gain.
+    /// by column family; `foreseen` is the key of its only entry. `None` when there
+    /// is nothing to gain.
     pub fn new<'m>(
         batch: &Batch,
+        foreseen: Option<Foreseen<'_>>,
         memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
     ) -> Option<Self> {
         match batch.count() {
-            1 => PreparedOne::new(batch, memtable_of).map(PreparedBatch::One),
+            1 => PreparedOne::new(batch, foreseen, memtable_of).map(PreparedBatch::One),
             n if n <= MOST => PreparedMany::new(batch, memtable_of).map(PreparedBatch::Many),
             _ => None,
         }
@@ -75,12 +77,13 @@ impl PreparedOne {
     #[inline]
     fn new<'m>(
         batch: &Batch,
+        foreseen: Option<Foreseen<'_>>,
         memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
     ) -> Option<Self> {
         for op in batch.ops() {
             if let Op::Entry { cf, ty, key, value } = op.ok()? {
                 let memtable = memtable_of(cf).filter(|m| m.prepares(ty))?;
-                let entry = memtable.prepare_one(key, value);
+                let entry = memtable.prepare_one(foreseen, key, value);
                 return Some(PreparedOne { cf, ty, entry });
             }
         }

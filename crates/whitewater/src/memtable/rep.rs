@@ -5,7 +5,7 @@ use crate::options::prefix::PrefixExtractor;
 use std::fmt::Debug;
 use std::sync::Arc;
 use whitewater_concurrent::arena::ArenaOptions;
-use whitewater_concurrent::art::Prepared;
+use whitewater_concurrent::art::{Foreseen, Prepared};
 use whitewater_concurrent::hash_list::SkipListOptions;
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::UserComparator;
@@ -102,8 +102,13 @@ pub(crate) trait MemtableRep: Debug + Send + Sync {
     fn prepare(&self, _entries: &[(&[u8], &[u8])], _take: &mut dyn FnMut(Prepared)) {
         unreachable!("a representation that prepares says how");
     }
-    /// [`prepare`](Self::prepare) for one entry.
-    fn prepare_one(&self, _user_key: &[u8], _value: &[u8]) -> Prepared {
+    /// Goes to where [`prepare_one`](Self::prepare_one) is going to begin, if that is
+    /// known.
+    fn foresee<'k>(&self, _user_key: &'k [u8]) -> Option<Foreseen<'k>> {
+        None
+    }
+    /// [`prepare`](Self::prepare) for one entry, whose key may have been foreseen.
+    fn prepare_one(&self, _: Option<Foreseen<'_>>, _user_key: &[u8], _value: &[u8]) -> Prepared {
         unreachable!("a representation that prepares says how");
     }
     /// Adds a prepared entry; `false` if key and tag are already there.

@@ -65,6 +65,7 @@ use generation::{Generation, Place};
 use points::Point;
 use std::fmt;
 use std::sync::Arc;
+use whitewater_concurrent::art::Foreseen;
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::system::Mutex;
 use whitewater_storage::batch::{Batch, HEADER_SIZE};
@@ -245,6 +246,16 @@ impl WriteRequest {
     }
 }
 
+/// What a write of one entry has looked at before its batch was made up, so that
+/// the processor fetches meanwhile what its insert is going to wait for.
+pub(crate) struct Ahead<'k> {
+    /// The generation that writes went to. Not to be held while waiting for
+    /// anybody, as that of [`CommitEnv::enter`].
+    pub generation: Guard<Arc<Generation>>,
+    /// Where the entry's key led in its memtable.
+    pub foreseen: Option<Foreseen<'k>>,
+}
+
 /// What the steps need of a database.
 pub(crate) trait CommitEnv: Sync {
     /// What a write has ready for a generation before it has a place in it.
@@ -256,6 +267,10 @@ pub(crate) trait CommitEnv: Sync {
     /// Whoever has the generation may be writing, so he lets go of it when he
     /// is done, and does not wait for a switch before (S6 of `db::switch`).
     fn enter(&self) -> Result<Guard<Arc<Generation>>>;
+    /// Whether [`enter`](Self::enter) would do nothing first, so that the generation
+    /// of a moment ago is as good as the one it returns: if another has come, this
+    /// one is closed.
+    fn may_stay(&self) -> bool;
     /// A generation was found closed: returns when the next one is there, or
     /// writes have failed.
     fn await_switch(&self);
@@ -284,8 +299,13 @@ pub(crate) trait CommitEnv: Sync {
     /// Puts one record, the concatenation of `parts`, to its place.
     fn log(&self, generation: &Generation, place: &Place, parts: &[&[u8]]) -> Result<()>;
     /// Does all that can be done for inserting a batch before its numbers are
-    /// known.
-    fn prepare(&self, generation: &Generation, request: &WriteRequest) -> Result<Self::Prepared>;
+    /// known; `foreseen` is the key of its only entry.
+    fn prepare(
+        &self,
+        generation: &Generation,
+        request: &WriteRequest,
+        foreseen: Option<Foreseen<'_>>,
+    ) -> Result<Self::Prepared>;
     /// Inserts a batch whose first entry gets `first`; `prepared`, if there is
     /// something, was made for it and the same generation. If the request is
     /// `in_order`, everything before `first` is in the memtables.

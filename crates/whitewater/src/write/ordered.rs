@@ -18,20 +18,25 @@
 
 use super::points::Point;
 use super::steps::{Record, Window, acknowledge, carry_out, reserve_prepared};
-use super::{CommitEnv, WriteRequest};
+use super::{Ahead, CommitEnv, WriteRequest};
 use whitewater_storage::Result;
 
-/// Commits `request`.
+/// Commits `request`; `ahead` is what was looked at before it was made up, if
+/// anything.
 ///
 /// # Errors
 /// What its log write, insert or sync reported, or a failure before it in the
 /// order. No part of the batch is visible then, now or later.
-pub(crate) fn commit<E: CommitEnv>(env: &E, request: &WriteRequest) -> Result<()> {
+pub(crate) fn commit<E: CommitEnv>(
+    env: &E,
+    request: &WriteRequest,
+    ahead: Option<Ahead<'_>>,
+) -> Result<()> {
     let record = Record::prepare(env, request)?;
     let payload = record.as_ref().map(Record::len);
     // Held by who has no place yet, so it comes before all other locks.
     let turn = request.in_order.then(|| env.turns().lock());
-    let ((generation, place), prepared) = reserve_prepared(env, request, payload)?;
+    let ((generation, place), prepared) = reserve_prepared(env, request, ahead, payload)?;
     let window = Window::open(env, place);
     env.reached(Point::Reserved, place.first);
     env.grouped(1);

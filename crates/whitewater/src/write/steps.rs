@@ -2,7 +2,7 @@
 
 use super::generation::{Generation, Place, Refusal};
 use super::points::Point;
-use super::{CommitEnv, WriteRequest};
+use super::{Ahead, CommitEnv, WriteRequest};
 use crate::perf::Step;
 use arc_swap::Guard;
 use std::sync::Arc;
@@ -43,16 +43,23 @@ pub(super) fn reserve<E: CommitEnv>(
 pub(super) fn reserve_prepared<E: CommitEnv>(
     env: &E,
     request: &WriteRequest,
+    ahead: Option<Ahead<'_>>,
     payload: Option<usize>,
 ) -> Result<(Reserved, Option<E::Prepared>)> {
-    let generation = env.enter()?;
+    let (generation, foreseen) = match ahead {
+        Some(ahead) if env.may_stay() => (ahead.generation, ahead.foreseen),
+        ahead => {
+            drop(ahead);
+            (env.enter()?, None)
+        }
+    };
     if payload.is_some() && generation.log.lacks_room() {
         // It may well be refused, and what is prepared takes memory.
         drop(generation);
         let reserved = reserve(env, request.numbers(), payload)?;
         return Ok((reserved, None));
     }
-    let prepared = env.prepare(&generation, request)?;
+    let prepared = env.prepare(&generation, request, foreseen)?;
     loop {
         let _timer = env.step(Step::Reserve);
         match generation.reserve(request.numbers(), payload) {

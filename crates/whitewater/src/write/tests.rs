@@ -236,7 +236,12 @@ impl CommitEnv for FakeEnv {
     /// The generation it was prepared for, by its base.
     type Prepared = SequenceNumber;
 
-    fn prepare(&self, generation: &Generation, _: &WriteRequest) -> Result<SequenceNumber> {
+    fn prepare(
+        &self,
+        generation: &Generation,
+        _: &WriteRequest,
+        _: Option<Foreseen<'_>>,
+    ) -> Result<SequenceNumber> {
         self.prepared.fetch_add(1, SeqCst);
         Ok(generation.base())
     }
@@ -256,6 +261,9 @@ impl CommitEnv for FakeEnv {
             }
         }
         Ok(self.generation.load())
+    }
+    fn may_stay(&self) -> bool {
+        self.failure.lock().is_none()
     }
     fn await_switch(&self) {
         drop(self.switching.read());
@@ -354,7 +362,16 @@ impl Db {
             max_group_bytes: self.max_group_bytes,
         };
         match self.protocol {
-            CommitProtocol::Ordered => ordered::commit(&self.env, request),
+            CommitProtocol::Ordered => {
+                // Every second write has looked at the generation some time ago.
+                let looks = self.env.prepared.load(SeqCst).is_multiple_of(2);
+                let ahead = looks.then(|| Ahead {
+                    generation: self.env.generation.load(),
+                    foreseen: None,
+                });
+                std::thread::yield_now();
+                ordered::commit(&self.env, request, ahead)
+            }
             CommitProtocol::Grouped | CommitProtocol::Pipelined => {
                 let steps = Grouped {
                     leader,

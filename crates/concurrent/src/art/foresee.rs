@@ -1,0 +1,74 @@
+//! Going down to a key before its entry is there.
+//!
+//! An insert waits for the leaf of its key longer than for anything else, since
+//! that is in no cache, mostly. Whoever has something to do before, as to write a
+//! log record, goes down first, and the processor fetches the leaf meanwhile.
+//!
+//! Nothing is locked, so a place may be out of date when it is used; the insert
+//! then notices, as it does with its own way down.
+
+use super::Art;
+use super::insert::{Owner, Place};
+use super::node::Ref;
+use super::prepare::Prepared;
+
+/// How far the way to a key has led. Goes to [`Art::prepare_foreseen`].
+#[derive(Clone, Copy, Debug)]
+#[must_use = "without use it was for nothing"]
+pub struct Foreseen<'k> {
+    /// The tree it belongs to.
+    tree: u64,
+    key: &'k [u8],
+    /// A [`Place`]; the owner is a node, for a byte, or the tree.
+    owner: Option<(Ref, u8)>,
+    at: Ref,
+    depth: usize,
+}
+
+impl Art {
+    /// Goes down to `user_key`, and asks the processor for the leaf that is there.
+    pub fn foresee<'k>(&self, user_key: &'k [u8]) -> Foreseen<'k> {
+        let (mut place, mut node) = (self.top(), Ref::NONE);
+        while let Some(farther) = self.step(place, user_key) {
+            node = place.at;
+            place = farther;
+        }
+        let Place { owner, at, depth } = place;
+        if at.is_leaf() {
+            self.prefetch_leaf(at, user_key);
+        }
+        Foreseen {
+            tree: self.id,
+            key: user_key,
+            owner: match owner {
+                Owner::Root => None,
+                Owner::Node(_, byte) => Some((node, byte)),
+            },
+            at,
+            depth,
+        }
+    }
+
+    /// [`Art::prepare`] for a key that was foreseen. (If in another tree, it is of no
+    /// use.)
+    ///
+    /// # Panics
+    /// As for [`Art::insert`].
+    pub fn prepare_foreseen(&self, foreseen: Foreseen<'_>, value: &[u8]) -> Prepared {
+        let Foreseen {
+            tree,
+            key,
+            owner,
+            at,
+            depth,
+        } = foreseen;
+        if tree != self.id {
+            return self.prepare(key, value);
+        }
+        let owner = match owner {
+            None => Owner::Root,
+            Some((node, byte)) => Owner::Node(self.node(node), byte),
+        };
+        self.prepare_at(Place { owner, at, depth }, key, value)
+    }
+}
