@@ -681,7 +681,8 @@ fn a_foreseen_entry_beside_growth_splits_and_the_same_key() {
     a_foreseen_entry_beside(&[], "a", "b"); // a root
     a_foreseen_entry_beside(&["a", "b"], "c", "d"); // growth
     a_foreseen_entry_beside(&["a", "ba"], "bb", "bc"); // a leaf becomes a node
-    a_foreseen_entry_beside(&["prefix1", "prefix2"], "prefix3", "prex");
+    let with_room = &["prefix1", "prefix2", "prefix3", "prefix4"];
+    a_foreseen_entry_beside(with_room, "prefix5", "prex"); // a node that is replaced
     a_foreseen_entry_beside(&["a", "b"], "ab", "ab"); // the leaf itself
 }
 
