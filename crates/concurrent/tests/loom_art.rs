@@ -666,9 +666,13 @@ fn a_foreseen_entry_beside(before: &'static [&'static str], key: &'static str, n
         assert!(tree.publish(prepared, if key == new { 2 } else { 1 }));
         writer.join().unwrap();
         if key == new {
-            tree.get(key.as_bytes(), u64::MAX, &mut |_, value| {
-                value == key.as_bytes()
+            let mut tags = Vec::new();
+            tree.get(key.as_bytes(), u64::MAX, &mut |tag, value| {
+                assert_eq!(value, key.as_bytes());
+                tags.push(tag);
+                true
             });
+            assert_eq!(tags, [2, 1]);
             assert_eq!(tree.check(), Ok(before.len() + 2));
         } else {
             assert_all(&tree, before, &[key, new]);

@@ -7,11 +7,8 @@
 //! a place may be out of date when it is used; the insert then notices.
 
 use super::Art;
-use super::insert::{Owner, Place};
-use super::leaf::Leaf;
-use super::node::Ref;
+use super::insert::Place;
 use super::prepare::Prepared;
-use crate::sync::MODELLED;
 
 /// How many keys go down together.
 const LANES: usize = 16;
@@ -127,36 +124,5 @@ impl Art {
         self.memory.prefetch(place.at.unit(), 0);
         self.memory.prefetch(place.at.unit(), 1);
         true
-    }
-
-    /// One node further down on the way to a key, if there is something.
-    #[inline(always)]
-    pub(super) fn step<'t>(&'t self, place: Place<'t>, key: &[u8]) -> Option<Place<'t>> {
-        let Place { at, depth, .. } = place;
-        if at.is_none() || at.is_leaf() {
-            return None;
-        }
-        let node = self.node(at);
-        let prefix = node.prefix();
-        let common = prefix.common(&self.memory, key, depth);
-        if common < prefix.len as usize {
-            return None;
-        }
-        let byte = *key.get(depth + common)?;
-        let child = node.child(byte);
-        (!child.is_none()).then(|| Place {
-            owner: Owner::Node(node, byte),
-            at: child,
-            depth: depth + common + 1,
-        })
-    }
-
-    /// Asks for a leaf on the way to `key`, up to the end of that.
-    #[inline(always)]
-    pub(super) fn prefetch_leaf(&self, leaf: Ref, key: &[u8]) {
-        if !MODELLED {
-            let end = Leaf::size_before_tag(key);
-            self.memory.prefetch_bytes(leaf.unit(), 0, end);
-        }
     }
 }

@@ -65,6 +65,8 @@ impl Art {
         if tree != self.id {
             return self.prepare(key, value);
         }
+        // So both names were read from this tree, and whoever handed the value to
+        // this thread made visible what they name.
         let owner = match owner {
             None => Owner::Root,
             Some((node, byte)) => Owner::Node(self.node(node), byte),

@@ -1,7 +1,10 @@
 //! The way to a key.
 
 use super::Art;
+use super::insert::{Owner, Place};
 use super::leaf::Leaf;
+use super::node::Ref;
+use crate::sync::MODELLED;
 
 impl Art {
     /// The leaf of a key, if there is one; it may have no versions yet.
@@ -27,5 +30,36 @@ impl Art {
             depth += 1;
         }
         None
+    }
+
+    /// One node further down on the way to a key, if there is something.
+    #[inline(always)]
+    pub(super) fn step<'t>(&'t self, place: Place<'t>, key: &[u8]) -> Option<Place<'t>> {
+        let Place { at, depth, .. } = place;
+        if at.is_none() || at.is_leaf() {
+            return None;
+        }
+        let node = self.node(at);
+        let prefix = node.prefix();
+        let common = prefix.common(&self.memory, key, depth);
+        if common < prefix.len as usize {
+            return None;
+        }
+        let byte = *key.get(depth + common)?;
+        let child = node.child(byte);
+        (!child.is_none()).then(|| Place {
+            owner: Owner::Node(node, byte),
+            at: child,
+            depth: depth + common + 1,
+        })
+    }
+
+    /// Asks for a leaf on the way to `key`, up to the end of that.
+    #[inline(always)]
+    pub(super) fn prefetch_leaf(&self, leaf: Ref, key: &[u8]) {
+        if !MODELLED {
+            let end = Leaf::size_before_tag(key);
+            self.memory.prefetch_bytes(leaf.unit(), 0, end);
+        }
     }
 }

@@ -126,3 +126,30 @@ fn what_another_tree_foresaw_is_of_no_use() {
         true
     });
 }
+
+/// Keys are told apart by every byte and by their lengths, whether they are compared
+/// by words or by a call.
+#[test]
+fn a_key_is_found_by_all_of_its_bytes() {
+    for len in (1..=70).chain([255, 5000]) {
+        let key: Vec<u8> = (0..len).map(|i| i as u8).collect();
+        let tree = Art::new(Options::default());
+        assert!(tree.insert(&key, 1, b"value"));
+        let found = |key: &[u8]| {
+            let mut found = 0;
+            tree.get(key, 1, &mut |tag, _| {
+                found = tag;
+                true
+            });
+            found == 1
+        };
+        assert!(found(&key));
+        assert!(!found(&key[..len - 1]) && !found(&[&key[..], b"x"].concat()));
+        for at in 0..len {
+            let mut other = key.clone();
+            other[at] ^= 0x80;
+            assert!(!found(&other), "byte {at} of {len}");
+        }
+        assert!(!tree.insert(&key, 1, b"again"), "the tag is taken");
+    }
+}
