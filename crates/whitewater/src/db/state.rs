@@ -68,7 +68,8 @@ pub(crate) struct CfState {
     pub flushing: bool,
     /// Flush whatever is in `imm`, however little.
     pub flush_requested: bool,
-    /// Tables are being ingested: no compaction begins.
+    /// Tables are being ingested: no compaction begins, and only the ingestion
+    /// flushes.
     pub ingesting: bool,
     /// Compactions on request that a running one is in the way of: no automatic
     /// one begins.

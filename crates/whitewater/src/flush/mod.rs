@@ -50,13 +50,16 @@ pub(crate) struct FlushJob {
 
 /// Takes the next flush that is due, if any, and marks it as running. It is of
 /// one column family, or with `atomic` of all that have something to flush.
+///
+/// What an ingestion is coming into is left to it: it flushes on its own thread
+/// what is in its way, and whoever asked for it is told when that fails.
 pub(crate) fn pick(state: &mut DbState, atomic: bool) -> Option<Vec<FlushJob>> {
-    if atomic && state.running_flushes > 0 {
+    if atomic && (state.running_flushes > 0 || state.cfs.values().any(|cf| cf.ingesting)) {
         return None;
     }
     // The oldest memtable of the database first: a column family that fills up
     // all the time must not keep the others' waiting, and their logs alive.
-    let due = state.cfs.values().filter(|cf| cf.wants_flush());
+    let due = (state.cfs.values()).filter(|cf| cf.wants_flush() && !cf.ingesting);
     let id = due.min_by_key(|cf| cf.imm[0].id)?.data.id;
     begin(state, id, atomic)
 }

@@ -3,6 +3,7 @@
 
 use super::shown;
 use crate::db::failure::Source;
+use crate::flush;
 use crate::options::read::ReadSpec;
 use crate::write::points::Point;
 use crate::write::stall::rate::DelayRate;
@@ -99,6 +100,38 @@ fn an_ingestion_does_not_wait_for_logs_to_be_archived() {
         beside_switch(&db, ingest, go_on);
         assert_eq!(db.get("k").unwrap().unwrap(), b"ingested");
     }
+}
+
+/// What an ingestion comes into is not for flush threads, nor with atomic
+/// flushes what goes along: whoever ingests is told if its flush fails, which
+/// would depend on who was first.
+#[test]
+fn flush_threads_leave_it_to_an_ingestion_what_to_flush() {
+    let (mut db, _, go_on) = with_held_flush(false);
+    let mine = Arc::get_mut(&mut db).expect("the only handle");
+    mine.create_cf("other", &Options::default()).unwrap();
+    let other = db.cf_handle("other").unwrap();
+    db.put_cf(&other, "k", "v").unwrap();
+    let mut now = FlushOptions::default();
+    now.set_wait(false);
+    db.flush_cf_opt(&other, &now).unwrap();
+    let mut state = db.engine().state.lock();
+    let id = state.cfs.values().map(|cf| cf.data.id).max();
+    let id = id.expect("two families");
+    let running = std::mem::take(&mut state.running_flushes);
+    for (atomic, ingesting) in [(false, true), (true, true), (false, false), (true, false)] {
+        state.cfs.get_mut(&id).expect("the family").ingesting = ingesting;
+        let picked = flush::pick(&mut state, atomic);
+        assert_eq!(picked.is_none(), ingesting, "atomic: {atomic}");
+        if picked.is_some() {
+            state.running_flushes -= 1;
+            flush::end(&mut state, &[id], true);
+        }
+    }
+    state.running_flushes = running;
+    drop(state);
+    go_on();
+    db.flush_cf(&other).unwrap();
 }
 
 /// A reader that has pinned its view, and not chosen its number, when a write
