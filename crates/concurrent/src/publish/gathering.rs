@@ -24,8 +24,15 @@ const LONGEST_TAKEN: Duration = Duration::from_millis(20);
 /// Of the time that a settlement takes: what is waited at most, as its half.
 const LONGEST: u32 = 2;
 
-/// And what is waited without anybody joining, as its sixteenth.
+/// And what is waited without anybody joining, as its sixteenth;
 const PATIENCE: u32 = 16;
+
+/// but no less than it takes until a thread runs that was woken on a sleeping
+/// core, which a virtual machine's host has to be asked for,
+const WAKE_UP: Duration = Duration::from_micros(50);
+
+/// unless that is more than its quarter.
+const MOST_PATIENCE: u32 = 4;
 
 /// Settlements that are not delayed after one that was, for nothing: twice as
 /// many each time, up to this.
@@ -98,6 +105,11 @@ impl Gathering {
     }
 }
 
+/// What is waited without anybody joining, where a settlement `takes` so long.
+fn patience(takes: Duration) -> Duration {
+    (takes / PATIENCE).max(WAKE_UP.min(takes / MOST_PATIENCE))
+}
+
 /// Yields while fewer than `expected` are there and it is worth it: how many
 /// `present` counts in the end, `count` at first.
 fn yield_while(
@@ -108,6 +120,7 @@ fn yield_while(
 ) -> u64 {
     let start = Instant::now();
     let mut joined = start;
+    let patience = patience(takes);
     while count < expected {
         thread::yield_now();
         let now = Instant::now();
@@ -115,7 +128,7 @@ fn yield_while(
         if count > before {
             joined = now;
         }
-        if now - start > takes / LONGEST || now - joined > takes / PATIENCE {
+        if now - start > takes / LONGEST || now - joined > patience {
             break;
         }
     }
@@ -169,6 +182,18 @@ mod tests {
         let gathering = Gathering::new();
         gathering.settled(WORTH_WAITING * 2, 5);
         assert!(looks(&gathering, |_| 1) >= 2, "nobody comes, and it ends");
+    }
+
+    #[test]
+    fn patience_is_enough_for_a_sleeping_core() {
+        let micros = |takes| patience(Duration::from_micros(takes)).as_micros();
+        assert_eq!(micros(40), 10, "a quarter");
+        assert_eq!(micros(200), 50);
+        assert_eq!(micros(800), 50);
+        assert_eq!(micros(16_000), 1000, "a sixteenth");
+        for takes in (40..20_000).step_by(20) {
+            assert!(2 * micros(takes) <= u128::from(takes), "less than the longest");
+        }
     }
 
     #[test]

@@ -7,6 +7,8 @@ use std::cell::Cell;
 const WORTH_WAITING: Time = 40_000 * NS;
 const LONGEST: Time = 2;
 const PATIENCE: Time = 16;
+const WAKE_UP: Time = 50_000 * NS;
+const MOST_PATIENCE: Time = 4;
 const LONGEST_PAUSE: u32 = 64;
 
 /// What the last settlements were like.
@@ -41,7 +43,9 @@ impl Gathering {
 
     /// Whether that is long enough: since it was begun, and since somebody came.
     pub fn is_over(&self, begun: Time, joined: Time) -> bool {
-        begun > self.takes.get() / LONGEST || joined > self.takes.get() / PATIENCE
+        let takes = self.takes.get();
+        let patience = (takes / PATIENCE).max(WAKE_UP.min(takes / MOST_PATIENCE));
+        begun > takes / LONGEST || joined > patience
     }
 
     /// Somebody was waited for, and whether anybody came.
