@@ -1,6 +1,6 @@
 //! What it costs to put a record, and to sync one, by kind of file.
 //!
-//! `cargo bench -p whitewater-storage --bench segment -- [puts|syncs] [dir]...`
+//! `cargo bench -p whitewater-storage --bench segment -- [puts|syncs|shared] [dir]...`
 //! measures in each directory (default: the system's for temporary files, and
 //! `/dev/shm`), on one line per combination. Figures are the least of several
 //! runs'.
@@ -16,10 +16,14 @@
 //! * sync: put a record and sync, over and over, in space as `extend` leaves it,
 //!   a megabyte at a time: only allocated, initialized, or a file full of old
 //!   records.
+//! * shared: threads put a record each, the last one syncs for all and wakes them,
+//!   over and over: what a database with synced writes can reach at most, as it
+//!   does more than that.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 use whitewater_storage::Result;
 use whitewater_storage::fs::os::OsFs;
@@ -51,13 +55,11 @@ fn main() -> Result<()> {
         println!("to be run by cargo bench");
         return Ok(());
     }
-    let chosen = |what: &str| {
-        let named = |a: &String| a == "puts" || a == "syncs";
-        !args.iter().any(named) || args.iter().any(|a| a == what)
-    };
+    let named = |a: &&String| ["puts", "syncs", "shared"].contains(&a.as_str());
+    let chosen = |what: &str| !args.iter().any(|a| named(&a)) || args.iter().any(|a| a == what);
     let mut dirs: Vec<PathBuf> = args
         .iter()
-        .filter(|a| !a.starts_with("--") && *a != "puts" && *a != "syncs")
+        .filter(|a| !a.starts_with("--") && !named(a))
         .map(PathBuf::from)
         .collect();
     if dirs.is_empty() {
@@ -72,6 +74,9 @@ fn main() -> Result<()> {
         }
         if chosen("syncs") {
             syncs(dir.path())?;
+        }
+        if chosen("shared") {
+            shared(dir.path())?;
         }
     }
     Ok(())
@@ -266,6 +271,72 @@ fn sync_run(dir: &Path, payload: usize, access: SharedAccess, space: Space) -> R
         put: median(&mut puts),
         extend: median(&mut extensions),
     })
+}
+
+/// Threads that share syncs, and rounds of all of them.
+const SHARED: [(u32, usize); 5] = [(1, 2000), (2, 2000), (4, 2000), (16, 1500), (64, 1000)];
+
+fn shared(dir: &Path) -> Result<()> {
+    let mut rates = [const { Vec::new() }; SHARED.len()];
+    for _ in 0..RUNS {
+        for ((threads, rounds), rates) in SHARED.iter().zip(&mut rates) {
+            rates.push(shared_run(dir, *threads, *rounds)?);
+        }
+    }
+    for ((threads, _), rates) in SHARED.iter().zip(&mut rates) {
+        let rate = median(rates);
+        println!("{threads} threads share syncs: {rate:.0} records a second");
+    }
+    Ok(())
+}
+
+/// Records a second of `threads`.
+fn shared_run(dir: &Path, threads: u32, rounds: usize) -> Result<f64> {
+    const PAYLOAD: usize = 150;
+    let options = SharedOptions {
+        access: SharedAccess::Auto,
+        initialize: true,
+    };
+    let segment = Segment::new(
+        OsFs.open_shared(&dir.join("shared"), None, options)?,
+        1,
+        true,
+    );
+    segment.extend(LEN)?;
+    let record = [7; PAYLOAD];
+    let end = Mutex::new(0);
+    let (arrived, round) = (AtomicU32::new(0), AtomicU32::new(0));
+    let writer = || {
+        for _ in 0..rounds {
+            let mine = round.load(Ordering::Acquire);
+            let at = {
+                let mut end = end.lock().expect("nobody panics");
+                let at = *end;
+                *end = Segment::end_of(at, PAYLOAD, true);
+                at
+            };
+            segment.put(at, &[&record]).unwrap_or_else(give_up);
+            if arrived.fetch_add(1, Ordering::AcqRel) + 1 == threads {
+                arrived.store(0, Ordering::Relaxed);
+                segment.sync().unwrap_or_else(give_up);
+                round.fetch_add(1, Ordering::Release);
+                atomic_wait::wake_all(&round);
+            }
+            while round.load(Ordering::Acquire) == mine {
+                atomic_wait::wait(&round, mine);
+            }
+        }
+    };
+    let start = Instant::now();
+    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(writer))));
+    let writes = rounds as f64 * f64::from(threads);
+    Ok(writes / start.elapsed().as_secs_f64())
+}
+
+/// Others may be waiting for this thread.
+fn give_up(error: whitewater_storage::Error) {
+    eprintln!("{error}");
+    std::process::exit(1);
 }
 
 fn micros(since: Instant) -> f64 {

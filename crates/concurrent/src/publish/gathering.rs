@@ -192,7 +192,10 @@ mod tests {
         assert_eq!(micros(800), 50);
         assert_eq!(micros(16_000), 1000, "a sixteenth");
         for takes in (40..20_000).step_by(20) {
-            assert!(2 * micros(takes) <= u128::from(takes), "less than the longest");
+            assert!(
+                2 * micros(takes) <= u128::from(takes),
+                "less than the longest"
+            );
         }
     }
 
