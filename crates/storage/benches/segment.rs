@@ -18,7 +18,7 @@
 //!   records.
 //! * shared: threads put a record each, the last one syncs for all and wakes them,
 //!   over and over: what a database with synced writes can reach at most, as it
-//!   does more than that.
+//!   does more than that. The median of the runs.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
