@@ -7,7 +7,9 @@
 //!    place in it are waited for. Readers go on.
 //! 3. *Flush* memtables with keys in the tables' ranges, for a memtable is read
 //!    before any table. The caller's thread does it: flush threads may be
-//!    waiting for the right to switch.
+//!    waiting for the right to switch. They leave the column family alone
+//!    meanwhile, with atomic flushes all of them, so that the caller is told of
+//!    a failure in place of waiting until one of them has tried again.
 //! 4. *Place* each table as deep as it can go (`external::place`), under the
 //!    numbers that follow the last write's. No automatic or manual compaction of
 //!    the column family begins meanwhile, so what was found to be free stays so.
