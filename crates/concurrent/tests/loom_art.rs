@@ -226,9 +226,14 @@ fn one_of_two_equal_entries_wins() {
 
 /// Tags of one key, newest first; each value tells its tag.
 fn tags(tree: &Art) -> Vec<u64> {
+    tags_and(tree, |tag, value| assert_eq!(value, [tag as u8]))
+}
+
+/// The same; `see` gets tag and value of each.
+fn tags_and(tree: &Art, see: impl Fn(u64, &[u8])) -> Vec<u64> {
     let mut tags = Vec::new();
     tree.get(b"k", u64::MAX, &mut |tag, value| {
-        assert_eq!(value, [tag as u8]);
+        see(tag, value);
         tags.push(tag);
         true
     });
@@ -325,6 +330,68 @@ fn prepared_versions() {
             assert_eq!(tags(&tree), [2, 1]);
         });
     }
+}
+
+/// Both threads put a version on top, with tags that are given out after it was
+/// prepared, and then add its way; or whatever remains of that where one is late.
+#[test]
+fn versions_on_top_without_a_look() {
+    use loom::sync::atomic::AtomicU64;
+    fn write(tree: &Art, tags: &AtomicU64) {
+        let prepared = tree.prepare(b"k", b"v");
+        let tag = tags.fetch_add(1, loom::sync::atomic::Ordering::AcqRel);
+        match tree.publish_on_top(prepared, tag) {
+            Ok(wayless) => tree.add_way(wayless),
+            Err(prepared) => assert!(tree.publish(prepared, tag)),
+        }
+        assert!(all(tree).contains(&tag), "published");
+    }
+    fn all(tree: &Art) -> Vec<u64> {
+        tags_and(tree, |_, value| assert_eq!(value, b"v"))
+    }
+    for before in [1, 2] {
+        model(move || {
+            let tree = tree(&[]);
+            for tag in 1..=before {
+                assert!(tree.insert(b"k", tag, b"v"));
+            }
+            let next = Arc::new(AtomicU64::new(before + 1));
+            let (other, others) = (tree.clone(), next.clone());
+            let writer = thread::spawn(move || write(&other, &others));
+            write(&tree, &next);
+            writer.join().unwrap();
+            let falling: Vec<u64> = (1..=before + 2).rev().collect();
+            assert_eq!(all(&tree), falling);
+        });
+    }
+}
+
+/// A version gets its way when others know it already, and one has come between
+/// which it jumps to: a reader that follows sees that whole.
+#[test]
+fn a_way_that_follows_beside_a_reader() {
+    model_with_preemptions(3, || {
+        let tree = tree(&[]);
+        assert!(tree.insert(b"k", 1, &[1]));
+        let prepared = tree.prepare(b"k", &[9]);
+        let wayless = tree.publish_on_top(prepared, 9).unwrap();
+        let other = tree.clone();
+        let writer = thread::spawn(move || other.add_way(wayless));
+        let other = tree.clone();
+        let reader = thread::spawn(move || {
+            let mut found = 0;
+            other.get(b"k", 3, &mut |tag, value| {
+                assert_eq!(value, [tag as u8]);
+                found = tag;
+                false
+            });
+            assert_eq!(found, 1);
+        });
+        assert!(tree.insert(b"k", 5, &[5]));
+        writer.join().unwrap();
+        reader.join().unwrap();
+        assert_eq!(tags(&tree), [9, 5, 1]);
+    });
 }
 
 /// A cursor that goes one way from some place, or from an end, beside an

@@ -9,15 +9,14 @@
 //!          | user key | tag u64 LE | value
 //!  lengths = key length (12 bits) | value length (20 bits), or all ones: the
 //!            lengths follow
-//!  version = next u32 | value length u32 | tag u64 | jump u32 | depth u32
-//!          | value
+//!  version = next u32 | value length u32 | tag u64 | way u64 | value
 //! ```
 //!
 //! `head` and `next` are *links*: see [`Link`].
 //!
 //! # Invariants
 //! * L1: a leaf's lengths and key are written before it is published in a
-//!   node, and never again; likewise all of a version but `next`.
+//!   node, and never again; likewise all of a version but `next` and its way.
 //! * L2: the tag inside a leaf is written by the one who owns the inside place
 //!   (its creator, or the holder of the [`super::Prepared`]) before a link
 //!   says [`Link::INSIDE`], and never again.
@@ -27,7 +26,7 @@ use std::ptr::NonNull;
 use std::slice;
 
 use super::memory::Memory;
-use crate::sync::{AtomicU32, PublishedMark};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, PublishedMark};
 
 /// Bytes of a tag.
 const TAG: usize = 8;
@@ -47,8 +46,11 @@ const UNPACKED: u32 = u32::MAX;
 /// Keys longer than this are compared by a call.
 const LONG_KEY: usize = 48;
 
-/// `depth` of a version that stands for the one inside its leaf.
-const PROXY: u32 = 1 << 31;
+/// In a version's way: it stands for the one inside its leaf.
+const PROXY: u64 = 1 << 63;
+
+/// In a version's way: there is none yet.
+const NO_WAY: u64 = 1 << 62;
 
 /// One step in a leaf's list of versions, newest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -338,10 +340,11 @@ struct VersionHead {
     next: AtomicU32,
     value_len: u32,
     tag: u64,
-    /// Some older version, by unit, or 0.
-    jump: u32,
-    /// See [`super::versions`]; with [`PROXY`].
-    depth: u32,
+    /// A [`Way`]: the jump in the low half, the depth above it; with [`PROXY`],
+    /// and [`NO_WAY`] at first. Written by: whoever made the version, once, perhaps
+    /// when others know it (Release). Read by: everybody (Acquire). Publishes: the
+    /// version that it jumps to, which may be newer in memory than this one.
+    way: AtomicU64,
     mark: PublishedMark,
 }
 
@@ -353,19 +356,19 @@ pub(super) struct Version<'t> {
     memory: PhantomData<&'t Memory>,
 }
 
-/// Where a version is put in its list; written once, before it is published.
+/// How a version leads to older ones, beside its link: see [`super::versions`].
 #[derive(Clone, Copy, Default)]
-pub(super) struct Place {
-    /// The link to the next older one.
-    pub(super) next: u32,
+pub(super) struct Way {
+    /// Some older version, by unit, or 0.
     pub(super) jump: u32,
     pub(super) depth: u32,
 }
 
 impl<'t> Version<'t> {
-    /// A new version that nobody else knows, with neither tag nor place.
-    pub(super) fn create(memory: &'t Memory, value: &[u8]) -> Self {
-        let version = Self::with_room(memory, value.len(), 0);
+    /// A new version that nobody else knows, without a tag, and without a way. Its
+    /// link is `next`.
+    pub(super) fn create(memory: &'t Memory, value: &[u8], next: Link) -> Self {
+        let version = Self::with_room(memory, value.len(), next, 0);
         // SAFETY: the piece has room for the value behind the head.
         let to = unsafe { version.at.add(1) }.cast::<u8>();
         // SAFETY: as above; a fresh piece overlaps nothing.
@@ -375,18 +378,17 @@ impl<'t> Version<'t> {
 
     /// A new version that stands for the one inside the leaf.
     pub(super) fn create_proxy(memory: &'t Memory) -> Self {
-        Self::with_room(memory, 0, PROXY)
+        Self::with_room(memory, 0, Link::END, PROXY)
     }
 
-    fn with_room(memory: &'t Memory, value_len: usize, depth: u32) -> Self {
+    fn with_room(memory: &'t Memory, value_len: usize, next: Link, proxy: u64) -> Self {
         let unit = memory.allocate(size_of::<VersionHead>() + value_len);
         let at = memory.at(unit).cast::<VersionHead>();
         let head = VersionHead {
-            next: AtomicU32::new(0),
+            next: AtomicU32::new(next.0),
             value_len: value_len as u32,
             tag: 0,
-            jump: 0,
-            depth,
+            way: AtomicU64::new(proxy | NO_WAY),
             mark: PublishedMark::new(),
         };
         // SAFETY: a fresh piece (memory M1) with room for it, aligned to 8.
@@ -398,18 +400,40 @@ impl<'t> Version<'t> {
         }
     }
 
-    /// Gives an unpublished version its tag and its place.
+    /// Gives an unpublished version its tag.
     ///
     /// # Safety
     /// The version must have been made by the caller and not be published.
-    pub(super) unsafe fn set(mut self, tag: u64, place: Place) {
+    pub(super) unsafe fn set_tag(mut self, tag: u64) {
         // SAFETY: nobody else knows the version, says the caller.
         let head = unsafe { self.at.as_mut() };
         head.mark.written();
-        head.next = AtomicU32::new(place.next);
         head.tag = tag;
-        head.jump = place.jump;
-        head.depth = head.depth & PROXY | place.depth.min(PROXY - 1);
+    }
+
+    /// Gives an unpublished version its tag and its link.
+    ///
+    /// # Safety
+    /// As for [`Version::set_tag`].
+    pub(super) unsafe fn set(mut self, tag: u64, next: Link) {
+        // SAFETY: the caller's promise.
+        unsafe { self.set_tag(tag) };
+        // SAFETY: as in `set_tag`.
+        unsafe { self.at.as_mut() }.next = AtomicU32::new(next.0);
+    }
+
+    /// Gives a version its way, whoever knows it.
+    ///
+    /// # Safety
+    /// The version must have been made by the caller, to whom the one that it jumps
+    /// to is known.
+    pub(super) unsafe fn set_way(self, way: Way) {
+        let word = &self.head_ref().way;
+        // Nobody else writes it; what else is in it stays.
+        let proxy = word.load(Ordering::Relaxed) & PROXY;
+        let way = u64::from(way.depth) << 32 | u64::from(way.jump);
+        // Release: partner of the Acquire in `way`.
+        word.store(proxy | way, Ordering::Release);
     }
 
     /// The version at a unit of the memory.
@@ -434,7 +458,7 @@ impl<'t> Version<'t> {
     #[inline(always)]
     fn head_ref(self) -> &'t VersionHead {
         // SAFETY: a version is there, complete before anybody else knows it
-        // and then changed only through the atomic (L1).
+        // and then changed only through the atomics (L1).
         unsafe { self.at.as_ref() }
     }
 
@@ -452,28 +476,22 @@ impl<'t> Version<'t> {
         head.tag
     }
 
-    /// Some older version, by unit, or 0.
+    /// How it leads to older ones, if that is known.
     #[inline(always)]
-    pub(super) fn jump(self) -> u32 {
-        let head = self.head_ref();
-        head.mark.read();
-        head.jump
-    }
-
-    /// See [`super::versions`].
-    #[inline(always)]
-    pub(super) fn depth(self) -> u32 {
-        let head = self.head_ref();
-        head.mark.read();
-        head.depth & !PROXY
+    pub(super) fn way(self) -> Option<Way> {
+        // Acquire: partner of the Release in `set_way`.
+        let way = self.head_ref().way.load(Ordering::Acquire);
+        (way & NO_WAY == 0).then_some(Way {
+            jump: way as u32,
+            depth: ((way & !PROXY) >> 32) as u32,
+        })
     }
 
     /// Whether it stands for the one inside the leaf.
     #[inline(always)]
     pub(super) fn is_proxy(self) -> bool {
-        let head = self.head_ref();
-        head.mark.read();
-        head.depth & PROXY != 0
+        // Relaxed: that never changes.
+        self.head_ref().way.load(Ordering::Relaxed) & PROXY != 0
     }
 
     /// The value; empty for a proxy.

@@ -68,7 +68,7 @@ use crate::sync::{AtomicU32, Ordering};
 
 pub use self::foresee::Foreseen;
 pub use self::iter::Iter;
-pub use self::prepare::Prepared;
+pub use self::prepare::{Prepared, Wayless};
 pub use self::sweep::Sweep;
 pub use crate::region::{pool_bytes, pool_limit, set_pool_limit};
 

@@ -22,6 +22,13 @@ pub struct Prepared {
     version: u32,
 }
 
+/// An entry that was published on top of others of its key, with no way yet that
+/// leads past them. Goes to [`Art::add_way`]: without that, reads that look for older
+/// entries of the key take a step for this one.
+#[derive(Debug)]
+#[must_use = "searches are slower without its way"]
+pub struct Wayless(Prepared);
+
 impl Art {
     /// Does everything for an entry but making it visible: creates the way to
     /// its key and a leaf where they are missing, takes memory and copies key
@@ -45,8 +52,11 @@ impl Art {
         let (leaf, version) = match self.reach(place, user_key, None, value) {
             Reached::Made(leaf) => (leaf, 0),
             Reached::Found(leaf) => {
-                Versions::new(&self.memory, leaf).prefetch_newest();
-                let version = Version::create(&self.memory, value);
+                let versions = Versions::new(&self.memory, leaf);
+                let newest = versions.newest();
+                // For whoever publishes it.
+                versions.prefetch(newest);
+                let version = Version::create(&self.memory, value, newest);
                 (leaf, version.unit())
             }
         };
@@ -65,15 +75,10 @@ impl Art {
     /// # Panics
     /// If the entry was prepared by another tree.
     pub fn publish(&self, prepared: Prepared, tag: u64) -> bool {
-        assert_eq!(prepared.tree, self.id, "an entry of another tree");
-        let leaf = self.leaf(prepared.leaf);
-        let versions = Versions::new(&self.memory, leaf);
-        let new = if prepared.version == 0 {
-            Unlinked::Inside
-        } else {
-            // SAFETY: made by `prepare` in this tree, which whoever handed the
-            // value to this thread made visible.
-            Unlinked::Piece(unsafe { Version::at(&self.memory, prepared.version) })
+        let versions = self.versions_of(&prepared);
+        let new = match self.version_of(&prepared) {
+            None => Unlinked::Inside,
+            Some(version) => Unlinked::Piece(version),
         };
         // SAFETY: what is prepared owns the version or the place inside the
         // leaf, and is used up here.
@@ -84,5 +89,61 @@ impl Art {
             self.add_garbage(vain.size());
         }
         linked
+    }
+
+    /// [`Art::publish`] without a wait for the newest version of the key, if that is
+    /// still the one that was there when the entry was prepared. Otherwise, or if it
+    /// is the first of its key, the entry is given back. Then nothing was done.
+    ///
+    /// `tag` must be one that was given out since it was prepared, and higher than
+    /// all that were given out before: otherwise versions get out of order, and reads
+    /// find the wrong ones.
+    ///
+    /// # Errors
+    /// The entry, which takes [`Art::publish`].
+    ///
+    /// # Panics
+    /// As for [`Art::publish`].
+    #[inline]
+    pub fn publish_on_top(&self, prepared: Prepared, tag: u64) -> Result<Wayless, Prepared> {
+        let versions = self.versions_of(&prepared);
+        let Some(version) = self.version_of(&prepared) else {
+            return Err(prepared);
+        };
+        // SAFETY: what is prepared owns the version, and is used up if this succeeds.
+        match unsafe { versions.link_on_top(version, tag) } {
+            true => Ok(Wayless(prepared)),
+            false => Err(prepared),
+        }
+    }
+
+    /// Completes what was published [on top](Art::publish_on_top).
+    ///
+    /// # Panics
+    /// If that was in another tree.
+    #[inline]
+    pub fn add_way(&self, wayless: Wayless) {
+        let versions = self.versions_of(&wayless.0);
+        if let Some(version) = self.version_of(&wayless.0) {
+            // SAFETY: linked in this tree by whoever had prepared it, whose token is
+            // used up here.
+            unsafe { versions.add_way(version) };
+        }
+    }
+
+    /// # Panics
+    /// If the entry was prepared by another tree.
+    #[inline]
+    fn versions_of(&self, prepared: &Prepared) -> Versions<'_> {
+        assert_eq!(prepared.tree, self.id, "an entry of another tree");
+        Versions::new(&self.memory, self.leaf(prepared.leaf))
+    }
+
+    /// The version of an entry of this tree, unless it is the one inside the leaf.
+    #[inline]
+    fn version_of(&self, prepared: &Prepared) -> Option<Version<'_>> {
+        // SAFETY: made by `prepare` in this tree, which whoever handed the value to
+        // this thread made visible.
+        (prepared.version != 0).then(|| unsafe { Version::at(&self.memory, prepared.version) })
     }
 }

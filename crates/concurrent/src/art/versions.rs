@@ -1,10 +1,10 @@
 //! The versions of one key.
 //!
 //! They form a list, newest first, that begins at the leaf's head. Each
-//! [`Version`] also has a *jump* to some older one, chosen when it is made, so
-//! that a version is found in logarithmically many steps as long as versions
-//! arrive nearly in order. `depth` counts the versions below; each eighth is a
-//! *landmark* (here each third):
+//! [`Version`] also has a [`Way`]: a *jump* to some older one, so that a version is
+//! found in logarithmically many steps as long as versions arrive nearly in order,
+//! and a *depth*, which counts the versions below; each eighth is a *landmark*
+//! (here each third):
 //!
 //! ```text
 //!  head -> 10 -> [9] -> 8 -> 7 -> [6] -> 5 -> 4 -> [3] -> 2 -> 1 -> [0] -> inside
@@ -13,11 +13,15 @@
 //!                 `------------------------------------------------> `
 //! ```
 //!
-//! A version jumps to the last landmark, which the one below it knows, so that
-//! to put one on top takes no more than a look at the newest. A landmark jumps to
-//! an older one by the rule of Myers' applicative random-access stack: as far
-//! as the last landmark's jump's jump if these two jumps span equally many,
+//! A version jumps to the last landmark, which the one below it knows. A landmark
+//! jumps to an older one by the rule of Myers' applicative random-access stack: as
+//! far as the last landmark's jump's jump if these two jumps span equally many,
 //! and else to the last landmark.
+//!
+//! So the way of a version that is put on top takes a look at the one below, which
+//! is in no cache, mostly. Who puts it there may be in a hurry
+//! ([`Versions::link_on_top`]), and has its way follow later
+//! ([`Versions::add_way`]); until then searches go past it by its link.
 //!
 //! The version inside the leaf has no link of its own, so it ends the list. In
 //! the rare case that an older one arrives, a *proxy* takes its place.
@@ -32,12 +36,16 @@
 //!   place was found. Under the rule of contiguous publication everything
 //!   newer than a version that still arrives is itself unpublished, so no
 //!   reader at a published sequence misses it.
-//! * V4: a version that is no landmark has a jump, which leads to the last one
-//!   below. Its depth is one more than that of the version it was put on, and the
-//!   first of each such row has depth 0 and is a landmark; so the jumps that
-//!   `place_before` follows are there. (A tree ends before depths do.)
+//! * V4: a way is written once. The one of a version that is no landmark has a jump,
+//!   which leads to the last one below. A way is made of that of a version farther
+//!   down the list, whose depth is one less, or else begins a row with depth 0, a
+//!   landmark. So the landmarks that `way_on` looks at have ways. (A tree ends
+//!   before depths do.)
+//! * V5: what goes on top without a look at the newest version has a higher tag: the
+//!   newest is still the one that was there before the tag was given out, and tags
+//!   are given out in rising order.
 
-use super::leaf::{Leaf, Link, Place, Version};
+use super::leaf::{Leaf, Link, Version, Way};
 use super::memory::Memory;
 use crate::sync::{AtomicU32, MODELLED, Ordering};
 
@@ -78,8 +86,7 @@ impl<'t> Versions<'t> {
     pub(super) fn version(self, link: Link) -> Version<'t> {
         debug_assert!(link.is_version());
         // SAFETY: links of the list and jumps name versions of this memory;
-        // reading them with Acquire made those visible, and by V1 whatever
-        // a version jumps to was visible to whoever published it.
+        // reading them with Acquire made those visible.
         unsafe { Version::at(self.memory, link.0) }
     }
 
@@ -214,7 +221,7 @@ impl<'t> Versions<'t> {
         if !at.is_version() {
             return None;
         }
-        let jump = self.version(at).jump();
+        let jump = self.version(at).way()?.jump;
         (jump != 0).then_some(Link(jump))
     }
 
@@ -302,7 +309,7 @@ impl<'t> Versions<'t> {
             Unlinked::Piece(version) => version,
         };
         // SAFETY: made above or owned by the caller, and not published.
-        unsafe { version.set(tag, self.place_before(target)) };
+        unsafe { self.prepare_between(version, tag, target) };
         swap(link, target, Link(version.unit()))
     }
 
@@ -317,50 +324,96 @@ impl<'t> Versions<'t> {
             unreachable!("the version inside is linked once");
         };
         // SAFETY: the caller owns it, and it is not published.
-        unsafe { version.set(tag, self.place_before(Link::END)) };
+        unsafe { self.prepare_between(version, tag, Link::END) };
         let proxy = Version::create_proxy(self.memory);
-        let place = self.place_before(Link(version.unit()));
         // SAFETY: just made.
-        unsafe { proxy.set(self.leaf.tag(), place) };
+        unsafe { self.prepare_between(proxy, self.leaf.tag(), Link(version.unit())) };
         swap(link, Link::INSIDE, Link(proxy.unit()))
     }
 
-    /// Asks the processor for the newest version, which [`Versions::link`] is
-    /// going to read if nothing gets on top of it.
+    /// Gives a version that is to be linked before `next` all that it takes.
+    ///
+    /// # Safety
+    /// It must have been made by the caller, and not be published.
+    unsafe fn prepare_between(self, version: Version<'t>, tag: u64, next: Link) {
+        // SAFETY: the caller's promise.
+        unsafe { version.set(tag, next) };
+        // SAFETY: as above; whatever it jumps to was read from the list.
+        unsafe { version.set_way(self.way_before(next)) };
+    }
+
+    /// Puts a version on top, if the newest is still the one that it was
+    /// [made](Version::create) to be linked to, of which nothing is read. Its way
+    /// is to [follow](Versions::add_way). Otherwise it can still be
+    /// [linked](Versions::link).
+    ///
+    /// # Safety
+    /// As for [`Versions::link`]. And `tag` was given out after that version had been
+    /// read from this list: upholds V5. (Where that fails no memory is at risk, but
+    /// the order.)
     #[inline]
-    pub(super) fn prefetch_newest(self) {
-        if MODELLED {
-            return;
-        }
-        let newest = self.newest();
-        if newest.is_version() {
-            self.memory.prefetch(newest.0, 0);
+    pub(super) unsafe fn link_on_top(self, version: Version<'t>, tag: u64) -> bool {
+        // Relaxed: nobody else knows the version.
+        let below = Link(version.next().load(Ordering::Relaxed));
+        debug_assert!(
+            below == Link::END || self.newest() != below || self.tag(below) < tag,
+            "V5"
+        );
+        // SAFETY: the caller's promise.
+        unsafe { version.set_tag(tag) };
+        swap(self.leaf.head(), below, Link(version.unit()))
+    }
+
+    /// Gives a version its way that was linked without one.
+    ///
+    /// # Safety
+    /// The caller must have made and linked it, and calls this once.
+    #[inline]
+    pub(super) unsafe fn add_way(self, version: Version<'t>) {
+        // Others may have come in between meanwhile, but older ones.
+        let next = self.older(Link(version.unit()));
+        // SAFETY: the caller's promise; whatever it jumps to was read from the list.
+        unsafe { version.set_way(self.way_before(next)) };
+    }
+
+    /// Asks the processor for a version.
+    #[inline]
+    pub(super) fn prefetch(self, link: Link) {
+        if !MODELLED && link.is_version() {
+            self.memory.prefetch(link.0, 0);
         }
     }
 
-    /// The links of a version that comes before `next`.
-    fn place_before(self, next: Link) -> Place {
-        if !next.is_version() {
-            return Place {
-                next: next.0,
-                ..Place::default()
-            };
+    /// The way of a version that comes before `next`. Those that are still without
+    /// one are passed over; if they are many, a new row begins.
+    #[inline]
+    fn way_before(self, next: Link) -> Way {
+        let mut below = next;
+        for _ in 0..FARTHEST {
+            if !below.is_version() {
+                break;
+            }
+            let version = self.version(below);
+            if let Some(way) = version.way() {
+                return self.way_on(version.unit(), way);
+            }
+            below = self.older(below);
         }
-        let below = self.version(next);
-        let depth = below.depth() + 1;
-        let last = match is_landmark(below.depth()) {
-            true => below.unit(),
-            false => below.jump(), // there is one: V4
+        Way::default()
+    }
+
+    /// The way of a version above `below`, whose way is `its`.
+    fn way_on(self, below: u32, its: Way) -> Way {
+        let depth = its.depth + 1;
+        let last = match is_landmark(its.depth) {
+            true => below,
+            false => its.jump, // there is one: V4
         };
         let jump = match is_landmark(depth) {
             true => self.jump_of_landmark(depth, last),
             false => last,
         };
-        Place {
-            next: next.0,
-            jump,
-            depth,
-        }
+        Way { jump, depth }
     }
 
     /// Where a landmark at `depth` jumps to; `last` is the one below it.
@@ -368,12 +421,17 @@ impl<'t> Versions<'t> {
         if !jumps_are_paired(depth / STRIDE - 1) {
             return last;
         }
-        // Both of these jumps are of one length, and so there; the new one spans
-        // them.
-        let middle = self.version(Link(last)).jump();
-        self.version(Link(middle)).jump()
+        // Both of these jumps are of one length, and so there (V4); the new one
+        // spans them.
+        let both = self.jump(Link(last)).and_then(|middle| self.jump(middle));
+        both.map_or(last, |farther| farther.0)
     }
 }
+
+/// How many versions without a way are passed over, at most. There are as many as
+/// writers that have put a version on this key and are not done with it, of which
+/// few run at one moment.
+const FARTHEST: u32 = if MODELLED { 2 } else { 32 };
 
 /// One of so many versions is a landmark. Models have short lists.
 const STRIDE: u32 = if MODELLED { 2 } else { 8 };

@@ -82,6 +82,85 @@ fn versions_are_in_order_however_late_they_are_linked() {
     }
 }
 
+/// Writers put versions on top without a look at the newest, and add their ways some
+/// writes later, in another order, or never. All is found, in few steps.
+#[test]
+fn ways_may_follow_late_or_never() {
+    const COUNT: u64 = 200_000;
+    for (threads, open) in [(1, 1), (1, 16), (8, 1), (8, 4)] {
+        let tree = Art::new(Options::default());
+        let next = AtomicU64::new(1);
+        let on_top = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            for t in 0..threads {
+                let (tree, next, on_top) = (&tree, &next, &on_top);
+                scope.spawn(move || {
+                    let mut left = Vec::new();
+                    for i in 0..COUNT / threads {
+                        let value = (t << 32 | i).to_le_bytes();
+                        let prepared = tree.prepare(b"hot", &value);
+                        let tag = next.fetch_add(1, SeqCst) * 2;
+                        match tree.publish_on_top(prepared, tag) {
+                            Ok(wayless) => {
+                                on_top.fetch_add(1, SeqCst);
+                                left.push(wayless);
+                            }
+                            Err(prepared) => assert!(tree.publish(prepared, tag)),
+                        }
+                        if left.len() >= open {
+                            let chosen = i.wrapping_mul(0x9e37_79b9) as usize % left.len();
+                            let wayless = left.swap_remove(chosen);
+                            if i % 50 != 0 {
+                                tree.add_way(wayless);
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(tree.check(), Ok(COUNT as usize));
+        assert!(on_top.load(SeqCst) > COUNT / 100, "{threads} threads");
+        // What Myers' jumps need, and what lies between two landmarks at most if each
+        // is made before those below it have ways.
+        let bound = 4 * COUNT.ilog2() as usize + 8 * (open * threads as usize + 1);
+        for i in 0..COUNT {
+            let tag = (i.wrapping_mul(0x9e37_79b9) % COUNT + 1) * 2;
+            let mut found = 0;
+            tree.get(b"hot", tag + 1, &mut |tag, _| {
+                found = tag;
+                false
+            });
+            assert_eq!(found, tag);
+            let steps = tree.version_steps(b"hot", tag + 1);
+            assert!(steps <= bound, "{steps} steps of {bound} at {tag}");
+        }
+    }
+}
+
+/// What cannot go on top is given back, whole.
+#[test]
+fn what_is_not_the_newest_does_not_go_on_top() {
+    let tree = Art::new(Options::default());
+    // The first of its key.
+    let first = tree.prepare(b"key", b"1");
+    let first = tree.publish_on_top(first, 1).unwrap_err();
+    assert!(tree.publish(first, 1));
+    // Something got on top meanwhile.
+    let stale = tree.prepare(b"key", b"2");
+    let newest = tree.prepare(b"key", b"3");
+    let wayless = tree.publish_on_top(newest, 3).unwrap();
+    let stale = tree.publish_on_top(stale, 2).unwrap_err();
+    assert!(tree.publish(stale, 2));
+    tree.add_way(wayless);
+    let mut found = Vec::new();
+    tree.get(b"key", u64::MAX, &mut |tag, value| {
+        found.push((tag, value.to_vec()));
+        true
+    });
+    let expected = [(3, b"3".to_vec()), (2, b"2".to_vec()), (1, b"1".to_vec())];
+    assert_eq!(found, expected);
+}
+
 /// Between the way down and the entry the tree becomes another one: nodes grow,
 /// prefixes are split, leaves get company.
 #[test]

@@ -7,7 +7,7 @@ use super::fold::Folding;
 use super::history::Stamped;
 use super::reads::no_timestamp;
 use crate::jobs::text_of;
-use crate::memtable::{Inserter, PreparedBatch, PreparedMany};
+use crate::memtable::{Inserter, Leftover, PreparedBatch, PreparedMany};
 use crate::options::read::{WriteSpec, has_checksums};
 use crate::perf::{Step, StepTimer};
 use crate::stats::{Histogram, Ticker};
@@ -353,6 +353,7 @@ fn is_writable(ty: ValueType) -> bool {
 
 impl CommitEnv for Engine {
     type Prepared = Option<PreparedBatch>;
+    type Leftover = Option<Leftover>;
 
     #[inline]
     fn enter(&self) -> Result<Guard<Arc<Generation>>> {
@@ -463,12 +464,19 @@ impl CommitEnv for Engine {
         request: &WriteRequest,
         prepared: Option<Option<PreparedBatch>>,
         first: SequenceNumber,
-    ) -> Result<()> {
+    ) -> Result<Option<Leftover>> {
         let inserted = caught(|| self.insert(generation, request, prepared.flatten(), first));
         if inserted.is_ok() {
             self.reached(Point::Inserted, first);
         }
         inserted
+    }
+
+    #[inline]
+    fn clear_up(&self, generation: &Generation, leftover: Option<Leftover>) {
+        if let Some(leftover) = leftover {
+            leftover.clear_up(|cf| generation.memtables.get(cf));
+        }
     }
 
     fn turns(&self) -> &Mutex<()> {
@@ -538,7 +546,7 @@ impl Engine {
         request: &WriteRequest,
         prepared: Option<PreparedBatch>,
         first: SequenceNumber,
-    ) -> Result<()> {
+    ) -> Result<Option<Leftover>> {
         let _timer = self.step(Step::Insert);
         // It may have waited for long, and was logged meanwhile.
         request.batch.verify()?;
@@ -555,11 +563,12 @@ impl Engine {
         };
         let prepared = match prepared {
             Some(PreparedBatch::One(one)) => {
-                if one.link(first, memtable_of)? {
+                let (full, leftover) = one.link(first, memtable_of)?;
+                if full {
                     self.ask_for_attention();
                 }
                 self.count_write(request, 1);
-                return Ok(());
+                return Ok(leftover);
             }
             Some(PreparedBatch::Many(many)) => many,
             None => PreparedMany::default(),
@@ -578,7 +587,7 @@ impl Engine {
             self.tick(Ticker::NumberKeysUpdated, updated);
         }
         self.count_write(request, next - first);
-        Ok(())
+        Ok(None)
     }
 }
 

@@ -4,7 +4,7 @@
 use super::rep::{Entry, MemtableRep, Visit, cursor_as_iterator};
 use std::fmt;
 use std::sync::Arc;
-use whitewater_concurrent::art::{Art, Foreseen, Iter, Options, Prepared, Sweep};
+use whitewater_concurrent::art::{Art, Foreseen, Iter, Options, Prepared, Sweep, Wayless};
 use whitewater_concurrent::region::HugePages;
 use whitewater_storage::iter::{BoxedIterator, KeyCursor};
 use whitewater_storage::key::UserComparator;
@@ -79,6 +79,12 @@ impl MemtableRep for ArtRep {
     }
     fn link(&self, entry: Prepared, tag: u64) -> bool {
         self.tree.publish(entry, tag)
+    }
+    fn link_on_top(&self, entry: Prepared, tag: u64) -> Result<Wayless, Prepared> {
+        self.tree.publish_on_top(entry, tag)
+    }
+    fn add_way(&self, wayless: Wayless) {
+        self.tree.add_way(wayless);
     }
     fn get(&self, user_key: &[u8], tag: u64, visit: &mut Visit<'_>) {
         self.tree.get(user_key, tag, visit);

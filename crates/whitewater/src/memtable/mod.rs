@@ -36,7 +36,7 @@ mod vector;
 pub(crate) use art::MAX_CAPACITY as MAX_TREE_CAPACITY;
 pub(crate) use fold::Fold;
 pub(crate) use inserter::Inserter;
-pub(crate) use prepared::{PreparedBatch, PreparedMany};
+pub(crate) use prepared::{Leftover, PreparedBatch, PreparedMany};
 pub(crate) use rep::{MemtableKind, MemtableRep};
 
 use crate::options::CfOptions;
@@ -52,7 +52,7 @@ use rep::{RepOptions, new_rep};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use whitewater_concurrent::arena::ArenaOptions;
-use whitewater_concurrent::art::{Foreseen, Prepared};
+use whitewater_concurrent::art::{Foreseen, Prepared, Wayless};
 use whitewater_concurrent::counter::Sharded;
 use whitewater_concurrent::region::{HugePages, TRANSPARENT};
 use whitewater_concurrent::system::Mutex;
@@ -307,6 +307,31 @@ impl Memtable {
             return Ok(());
         }
         Err(inserter::used_already(seq))
+    }
+
+    /// [`Memtable::link`] for who does not want to wait for the entry's key, and has got
+    /// `seq`, after all that were given out before, since it was prepared. Returns what
+    /// is left to [do](Self::add_way) later, if anything.
+    ///
+    /// # Errors
+    /// As for [`Memtable::link`].
+    #[inline]
+    fn link_on_top(
+        &self,
+        ty: ValueType,
+        entry: Prepared,
+        seq: SequenceNumber,
+    ) -> Result<Option<Wayless>> {
+        match self.rep.link_on_top(entry, pack_tag(seq, ty as u8)) {
+            Ok(wayless) => Ok(Some(wayless)),
+            Err(entry) => self.link(ty, entry, seq).map(|()| None),
+        }
+    }
+
+    /// Completes an entry that was linked on top.
+    #[inline]
+    fn add_way(&self, wayless: Wayless) {
+        self.rep.add_way(wayless);
     }
 
     /// Whether it has reached its size limit.

@@ -11,7 +11,7 @@ use super::inserter::is_delete;
 use super::{Inserter, Memtable};
 use smallvec::SmallVec;
 use std::sync::Arc;
-use whitewater_concurrent::art::{Foreseen, Prepared};
+use whitewater_concurrent::art::{Foreseen, Prepared, Wayless};
 use whitewater_storage::Result;
 use whitewater_storage::batch::{Batch, Op};
 use whitewater_storage::key::{SequenceNumber, ValueType};
@@ -34,6 +34,14 @@ pub(crate) struct PreparedOne {
     cf: u32,
     ty: ValueType,
     entry: Prepared,
+}
+
+/// What is left to do for an entry that was linked: nobody waits for it, and its
+/// writer, who would have to wait for memory, has time when the write is acknowledged.
+#[derive(Debug)]
+pub(crate) struct Leftover {
+    cf: u32,
+    wayless: Wayless,
 }
 
 /// See [`PreparedBatch`].
@@ -90,8 +98,9 @@ impl PreparedOne {
         None
     }
 
-    /// Links it under `seq` and counts it; the memtables are those it was
-    /// prepared for. Returns whether to ask for a switch.
+    /// Links it under `seq`, which was given out since, and counts it; the memtables
+    /// are those it was prepared for. Returns whether to ask for a switch, and what is
+    /// left to do.
     ///
     /// # Errors
     /// As for [`Inserter::add`].
@@ -100,12 +109,24 @@ impl PreparedOne {
         self,
         seq: SequenceNumber,
         memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
-    ) -> Result<bool> {
-        let Some(memtable) = memtable_of(self.cf) else {
-            return Ok(false);
+    ) -> Result<(bool, Option<Leftover>)> {
+        let PreparedOne { cf, ty, entry } = self;
+        let Some(memtable) = memtable_of(cf) else {
+            return Ok((false, None));
         };
-        memtable.link(self.ty, self.entry, seq)?;
-        Ok(memtable.count(1, u64::from(is_delete(self.ty))))
+        let wayless = memtable.link_on_top(ty, entry, seq)?;
+        let full = memtable.count(1, u64::from(is_delete(ty)));
+        Ok((full, wayless.map(|wayless| Leftover { cf, wayless })))
+    }
+}
+
+impl Leftover {
+    /// Does it, in the memtable that the entry was linked in.
+    #[inline]
+    pub fn clear_up<'m>(self, memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>) {
+        if let Some(memtable) = memtable_of(self.cf) {
+            memtable.add_way(self.wayless);
+        }
     }
 }
 

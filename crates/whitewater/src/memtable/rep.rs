@@ -5,7 +5,7 @@ use crate::options::prefix::PrefixExtractor;
 use std::fmt::Debug;
 use std::sync::Arc;
 use whitewater_concurrent::arena::ArenaOptions;
-use whitewater_concurrent::art::{Foreseen, Prepared};
+use whitewater_concurrent::art::{Foreseen, Prepared, Wayless};
 use whitewater_concurrent::hash_list::SkipListOptions;
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::UserComparator;
@@ -114,6 +114,18 @@ pub(crate) trait MemtableRep: Debug + Send + Sync {
     /// Adds a prepared entry; `false` if key and tag are already there.
     fn link(&self, _entry: Prepared, _tag: u64) -> bool {
         unreachable!("a representation that prepares says how");
+    }
+    /// Adds a prepared entry without a look at the newest one of its key, if that is
+    /// still what it was, or gives it back; `tag` is as [`Art::publish_on_top`] wants
+    /// it. What is left to do then goes to [`add_way`](Self::add_way).
+    ///
+    /// [`Art::publish_on_top`]: whitewater_concurrent::art::Art::publish_on_top
+    fn link_on_top(&self, entry: Prepared, _tag: u64) -> Result<Wayless, Prepared> {
+        Err(entry)
+    }
+    /// Completes what was added on top.
+    fn add_way(&self, _: Wayless) {
+        unreachable!("a representation that adds on top says how");
     }
     /// Visits the entries of `user_key` at or below `tag`, newest first, until
     /// `visit` returns `false`.

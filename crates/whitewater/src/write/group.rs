@@ -227,6 +227,7 @@ impl<E: CommitEnv> Steps for Grouped<'_, E> {
             await_before(env, group.place.first)?;
         }
         let applied = env.apply(&group.generation, request, None, ticket);
+        let applied = applied.map(|leftover| env.clear_up(&group.generation, leftover));
         match planted(Bug::FollowerErrorSwallowed) {
             true => Ok(()),
             false => applied,

@@ -11,7 +11,8 @@
 //! 5. *insert*: put the entries into the memtables.
 //! 6. *publish*: the visible number moves over what is finished
 //!    (`concurrent::publish`).
-//! 7. *acknowledge*: once the write is visible and, with `sync`, durable.
+//! 7. *acknowledge*: once the write is visible and, with `sync`, durable. What the
+//!    insert has left to do, nobody waits for.
 //!
 //! The steps are written once: in [`steps`] over a [`CommitEnv`], which the
 //! database implements, and a fake in the protocols' tests. A protocol decides
@@ -260,6 +261,8 @@ pub(crate) struct Ahead<'k> {
 pub(crate) trait CommitEnv: Sync {
     /// What a write has ready for a generation before it has a place in it.
     type Prepared;
+    /// What an insert has left to be done after its write.
+    type Leftover;
     /// The generation that writes go to. Does first what must be done before a
     /// write takes numbers: refuses when writes have failed before, switches
     /// full memtables.
@@ -315,7 +318,10 @@ pub(crate) trait CommitEnv: Sync {
         request: &WriteRequest,
         prepared: Option<Self::Prepared>,
         first: SequenceNumber,
-    ) -> Result<()>;
+    ) -> Result<Self::Leftover>;
+    /// Does what an insert into `generation` has left. By its writer, whom nobody waits
+    /// for any more. If it never comes to that, reads are slower, and not wrong.
+    fn clear_up(&self, generation: &Generation, leftover: Self::Leftover);
     /// Whose turn it is among the writes that are `in_order`, where no leader
     /// says so. Nothing is guarded by it: C7 holds without.
     fn turns(&self) -> &Mutex<()>;

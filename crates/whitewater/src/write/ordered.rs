@@ -40,15 +40,18 @@ pub(crate) fn commit<E: CommitEnv>(
     let window = Window::open(env, place);
     env.reached(Point::Reserved, place.first);
     env.grouped(1);
-    match carry_out(env, &generation, &place, request, record.as_ref(), prepared) {
-        Ok(()) => window.finish(request.sync)?,
+    let carried = carry_out(env, &generation, &place, request, record.as_ref(), prepared);
+    let leftover = match carried {
+        Ok(leftover) => leftover,
         Err(e) => {
             window.fail(&e);
             return Err(e);
         }
-    }
+    };
+    window.finish(request.sync)?;
     drop(turn);
     acknowledge(env, place.last)?;
+    env.clear_up(&generation, leftover);
     env.keep_ahead(&generation, place.end);
     Ok(())
 }

@@ -272,7 +272,7 @@ pub(super) fn carry_out<E: CommitEnv>(
     request: &WriteRequest,
     record: Option<&Record<'_>>,
     prepared: Option<E::Prepared>,
-) -> Result<()> {
+) -> Result<E::Leftover> {
     if let Some(record) = record {
         let header = header(place.first, request.batch.count());
         record.log(env, generation, place, &header)?;

@@ -77,6 +77,8 @@ struct FakeEnv {
     /// Writes that were prepared, and inserts of what was not.
     prepared: AtomicU64,
     unprepared: AtomicU64,
+    /// Writes that were prepared, and cleared up after.
+    cleared: AtomicU64,
     /// Threads that insert at this moment, and the most there were.
     inserting: AtomicU64,
     most_inserting: AtomicU64,
@@ -144,6 +146,7 @@ impl FakeEnv {
             syncs: AtomicU64::new(0),
             prepared: AtomicU64::default(),
             unprepared: AtomicU64::default(),
+            cleared: AtomicU64::default(),
             logs: AtomicU64::new(1),
             inserting: AtomicU64::new(0),
             most_inserting: AtomicU64::new(0),
@@ -235,6 +238,7 @@ impl FakeEnv {
 impl CommitEnv for FakeEnv {
     /// The generation it was prepared for, by its base.
     type Prepared = SequenceNumber;
+    type Leftover = Option<SequenceNumber>;
 
     fn prepare(
         &self,
@@ -295,7 +299,7 @@ impl CommitEnv for FakeEnv {
         request: &WriteRequest,
         prepared: Option<SequenceNumber>,
         first: SequenceNumber,
-    ) -> Result<()> {
+    ) -> Result<Option<SequenceNumber>> {
         assert!(prepared.is_none_or(|base| base == generation.base()), "C6");
         self.unprepared
             .fetch_add(u64::from(prepared.is_none()), SeqCst);
@@ -303,7 +307,13 @@ impl CommitEnv for FakeEnv {
         self.most_inserting.fetch_max(inserting, SeqCst);
         let inserted = self.insert(request, first);
         self.inserting.fetch_sub(1, SeqCst);
-        inserted
+        inserted.map(|()| prepared.map(|_| first))
+    }
+    fn clear_up(&self, _: &Generation, leftover: Option<SequenceNumber>) {
+        if let Some(first) = leftover {
+            assert!(self.publication.visible() >= first, "somebody may wait");
+            self.cleared.fetch_add(1, SeqCst);
+        }
     }
     fn turns(&self) -> &Mutex<()> {
         &self.turns
@@ -685,6 +695,7 @@ fn a_write_that_extends_the_log_inserts_what_it_has_prepared() {
     }
     assert_eq!(db.env.prepared.load(SeqCst), 3);
     assert_eq!(db.env.unprepared.load(SeqCst), 0);
+    assert_eq!(db.env.cleared.load(SeqCst), 3, "when they were visible");
 }
 
 /// And those for which no other log can be made, where there must be one.

@@ -57,7 +57,7 @@ pub(crate) fn commit<E: CommitEnv>(
     };
     let inserted = env.apply(&group.generation, request, None, first);
     late.end(inserted.as_ref().err());
-    inserted
+    inserted.map(|leftover| env.clear_up(&group.generation, leftover))
 }
 
 impl<E: CommitEnv> Prepare for Unordered<'_, E> {
