@@ -7,7 +7,7 @@
 //! what was pushed and not of the bytes it became ([`crate::protection`]).
 
 use crate::coding::{
-    get_fixed32, get_length_prefixed, get_varint32, put_length_prefixed, put_varint32,
+    get_fixed32, get_length_prefixed, get_varint32, put_length_prefixed, put_varint32, varint_len,
 };
 use crate::error::{Error, Result};
 use crate::key::{MAX_SEQUENCE_AT_OPEN, SequenceNumber, ValueType};
@@ -75,6 +75,21 @@ impl Default for Batch {
             sums: None,
         }
     }
+}
+
+/// Whether an operation of type `ty` has a value, in a batch.
+#[inline]
+pub fn has_value(ty: ValueType) -> bool {
+    !matches!(ty, ValueType::Deletion | ValueType::SingleDeletion)
+}
+
+/// Bytes that [`Batch::push`] adds.
+#[inline]
+pub fn entry_size(cf: u32, ty: ValueType, key: &[u8], value: &[u8]) -> usize {
+    let prefixed = |bytes: &[u8]| varint_len(bytes.len() as u64) + bytes.len();
+    let family = if cf == 0 { 0 } else { varint_len(cf.into()) };
+    let value = if has_value(ty) { prefixed(value) } else { 0 };
+    1 + family + prefixed(key) + value
 }
 
 impl Batch {
@@ -189,6 +204,12 @@ impl Batch {
         count(&self.rep)
     }
 
+    /// The operations, without the header.
+    #[inline]
+    pub fn body(&self) -> &[u8] {
+        &self.rep[HEADER_SIZE..]
+    }
+
     /// Adds an entry; `value` is ignored for deletions.
     pub fn push(&mut self, cf: u32, ty: ValueType, key: &[u8], value: &[u8]) {
         let (plain, in_cf) = match ty {
@@ -202,7 +223,7 @@ impl Batch {
             ValueType::ValuePreferredSeqno => (ty as u8, tags::CF_VALUE_PREFERRED_SEQNO),
             ValueType::DeletionWithTimestamp => (ty as u8, ty as u8),
         };
-        let has_value = !matches!(ty, ValueType::Deletion | ValueType::SingleDeletion);
+        let has_value = has_value(ty);
         if let Some(sums) = &mut self.sums {
             let value = if has_value { value } else { &[] };
             sums.push(KvSum::of(key, value).in_batch(cf, ty));

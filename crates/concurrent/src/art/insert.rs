@@ -9,7 +9,7 @@
 //! key, so a node comes in its place; a key leaves a node's prefix, so the
 //! prefix is split.
 
-use super::leaf::{Leaf, Link, Version};
+use super::leaf::{Leaf, Version};
 use super::lock::Locked;
 use super::node::{Kind, Node, Parts, Prefix, Ref, common_len};
 use super::versions::{Unlinked, Versions};
@@ -93,7 +93,7 @@ impl Art {
         if versions.has(tag) {
             return false;
         }
-        let version = Version::create(&self.memory, value, Link::END);
+        let version = Version::create(&self.memory, value);
         // SAFETY: just made, and not linked yet.
         let linked = unsafe { versions.link(Unlinked::Piece(version), tag) };
         if !linked {

@@ -365,10 +365,10 @@ pub(super) struct Way {
 }
 
 impl<'t> Version<'t> {
-    /// A new version that nobody else knows, without a tag, and without a way. Its
-    /// link is `next`.
-    pub(super) fn create(memory: &'t Memory, value: &[u8], next: Link) -> Self {
-        let version = Self::with_room(memory, value.len(), next, 0);
+    /// A new version that nobody else knows, without tag, link and way.
+    #[inline]
+    pub(super) fn create(memory: &'t Memory, value: &[u8]) -> Self {
+        let version = Self::with_room(memory, value.len(), 0);
         // SAFETY: the piece has room for the value behind the head.
         let to = unsafe { version.at.add(1) }.cast::<u8>();
         // SAFETY: as above; a fresh piece overlaps nothing.
@@ -378,14 +378,14 @@ impl<'t> Version<'t> {
 
     /// A new version that stands for the one inside the leaf.
     pub(super) fn create_proxy(memory: &'t Memory) -> Self {
-        Self::with_room(memory, 0, Link::END, PROXY)
+        Self::with_room(memory, 0, PROXY)
     }
 
-    fn with_room(memory: &'t Memory, value_len: usize, next: Link, proxy: u64) -> Self {
+    fn with_room(memory: &'t Memory, value_len: usize, proxy: u64) -> Self {
         let unit = memory.allocate(size_of::<VersionHead>() + value_len);
         let at = memory.at(unit).cast::<VersionHead>();
         let head = VersionHead {
-            next: AtomicU32::new(next.0),
+            next: AtomicU32::new(Link::END.0),
             value_len: value_len as u32,
             tag: 0,
             way: AtomicU64::new(proxy | NO_WAY),
@@ -411,13 +411,11 @@ impl<'t> Version<'t> {
         head.tag = tag;
     }
 
-    /// Gives an unpublished version its tag and its link.
+    /// Gives an unpublished version its link.
     ///
     /// # Safety
     /// As for [`Version::set_tag`].
-    pub(super) unsafe fn set(mut self, tag: u64, next: Link) {
-        // SAFETY: the caller's promise.
-        unsafe { self.set_tag(tag) };
+    pub(super) unsafe fn set_next(mut self, next: Link) {
         // SAFETY: as in `set_tag`.
         unsafe { self.at.as_mut() }.next = AtomicU32::new(next.0);
     }

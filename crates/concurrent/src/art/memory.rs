@@ -14,7 +14,8 @@
 //! not lengthen a chain of loads.
 //!
 //! Threads take pieces from *shards*: one word each that holds the rest of a
-//! small range, moved by compare-and-swap. Nothing is freed singly.
+//! small range, moved by compare-and-swap. Nothing is freed singly, but a piece
+//! that nobody else has got to know can go back, as long as no other was taken.
 //!
 //! # Invariants
 //! * M1: a piece lies in one region, which lives as long as the memory; it
@@ -108,7 +109,7 @@ struct Shard {
     /// What is left of its range: end in the high half, next in the low half,
     /// in units. Written by: allocating threads, by compare-and-swap. Read by
     /// them and by `used_bytes`. Publishes that the range's region is there;
-    /// pieces are published by whoever fills them.
+    /// pieces are published by whoever fills them. And that a piece was given back.
     rest: AtomicU64,
     /// Bytes counted by [`Memory::count_garbage`]. Publishes nothing.
     garbage: AtomicUsize,
@@ -241,6 +242,14 @@ impl Memory {
             Some(piece) => piece,
             None => self.allocate_refill(shard, units),
         }
+    }
+
+    /// Takes a piece of so many bytes back that no other thread knows, if it is the
+    /// last of its shard; returns whether it is.
+    pub(super) fn give_back(&self, unit: u32, bytes: usize) -> bool {
+        let units = bytes.div_ceil(UNIT).max(1) as u64;
+        // What begins a region does not continue what ends there (M1).
+        !self.begins_region(u64::from(unit) + units) && self.shard().give_back(unit, units)
     }
 
     #[cold]
@@ -401,6 +410,19 @@ impl Shard {
             }
         }
     }
+
+    /// Puts a piece before what is left, if it lies right before that.
+    fn give_back(&self, piece: u32, units: u64) -> bool {
+        let rest = self.rest.load(Ordering::Relaxed);
+        if rest & LOW != u64::from(piece) + units {
+            return false;
+        }
+        // Release: partner of the Acquire in `take`, by which what was written to the
+        // piece comes before what its next owner writes.
+        self.rest
+            .compare_exchange(rest, rest - units, Ordering::Release, Ordering::Relaxed)
+            .is_ok()
+    }
 }
 
 #[cold]
@@ -431,6 +453,35 @@ mod tests {
                 assert_eq!(last.addr().get() - first.addr().get(), 2 * UNIT);
             }
         }
+    }
+
+    /// The last piece of a shard can go back, and is handed out again; no other can,
+    /// nor one that ends with its region.
+    #[test]
+    fn the_last_piece_may_go_back() {
+        let memory = Memory::new(0, HugePages::Off);
+        let first = memory.allocate(3 * UNIT);
+        let second = memory.allocate(5 * UNIT);
+        assert!(!memory.give_back(first, 3 * UNIT), "there is one behind it");
+        assert!(memory.give_back(second, 5 * UNIT));
+        assert!(!memory.give_back(second, 5 * UNIT), "it was given back");
+        assert_eq!(memory.used_bytes(), 3 * UNIT);
+        assert_eq!(memory.allocate(UNIT), second);
+        assert!(memory.give_back(second, UNIT) && memory.give_back(first, 3 * UNIT));
+        assert_eq!(memory.used_bytes(), 0);
+        // Over the end of several regions.
+        let (mut last, mut ends) = (0, 0);
+        while memory.supply.carve.lock().next < 5 * MIN_MAIN {
+            let unit = memory.allocate(UNIT);
+            if memory.begins_region(u64::from(unit)) {
+                assert!(memory.give_back(unit, UNIT));
+                assert!(!memory.give_back(last, UNIT), "of another region");
+                assert_eq!(memory.allocate(UNIT), unit);
+                ends += 1;
+            }
+            last = unit;
+        }
+        assert!(ends > 0);
     }
 
     /// A piece that cannot be had leaves everything as it was.

@@ -2,7 +2,7 @@
 //! then the linking of the version.
 
 use super::insert::{Place, Reached};
-use super::leaf::Version;
+use super::leaf::{Leaf, Version};
 use super::node::Ref;
 use super::versions::{Unlinked, Versions};
 use super::{Art, check_sizes};
@@ -49,21 +49,51 @@ impl Art {
         value: &[u8],
     ) -> Prepared {
         check_sizes(user_key, value);
-        let (leaf, version) = match self.reach(place, user_key, None, value) {
-            Reached::Made(leaf) => (leaf, 0),
-            Reached::Found(leaf) => {
-                let versions = Versions::new(&self.memory, leaf);
-                let newest = versions.newest();
-                // For whoever publishes it.
-                versions.prefetch(newest);
-                let version = Version::create(&self.memory, value, newest);
-                (leaf, version.unit())
+        if place.at.is_leaf() {
+            // Most likely the key's. It may be on its way here, so what needs no look
+            // at it comes first.
+            let version = Version::create(&self.memory, value);
+            let leaf = self.leaf(place.at);
+            if leaf.is_of(user_key) {
+                return self.prepare_version(leaf, version);
             }
-        };
+            self.forget(version);
+        }
+        match self.reach(place, user_key, None, value) {
+            Reached::Made(leaf) => self.prepared(leaf, 0),
+            Reached::Found(leaf) => {
+                let version = Version::create(&self.memory, value);
+                self.prepare_version(leaf, version)
+            }
+        }
+    }
+
+    /// Has a version that was just made be linked to the newest one of a leaf.
+    #[inline]
+    fn prepare_version<'t>(&'t self, leaf: Leaf<'t>, version: Version<'t>) -> Prepared {
+        let versions = Versions::new(&self.memory, leaf);
+        let newest = versions.newest();
+        // For whoever publishes it.
+        versions.prefetch(newest);
+        // SAFETY: just made, says the caller.
+        unsafe { version.set_next(newest) };
+        self.prepared(leaf, version.unit())
+    }
+
+    #[inline]
+    fn prepared(&self, leaf: Leaf<'_>, version: u32) -> Prepared {
         Prepared {
             tree: self.id,
             leaf: Ref::leaf(leaf),
             version,
+        }
+    }
+
+    /// Gives the memory back of a version that nobody else knows.
+    fn forget(&self, version: Version<'_>) {
+        let bytes = version.size();
+        if !self.memory.give_back(version.unit(), bytes) {
+            self.add_garbage(bytes);
         }
     }
 

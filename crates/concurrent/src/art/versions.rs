@@ -337,13 +337,15 @@ impl<'t> Versions<'t> {
     /// It must have been made by the caller, and not be published.
     unsafe fn prepare_between(self, version: Version<'t>, tag: u64, next: Link) {
         // SAFETY: the caller's promise.
-        unsafe { version.set(tag, next) };
+        unsafe { version.set_tag(tag) };
+        // SAFETY: as above.
+        unsafe { version.set_next(next) };
         // SAFETY: as above; whatever it jumps to was read from the list.
         unsafe { version.set_way(self.way_before(next)) };
     }
 
-    /// Puts a version on top, if the newest is still the one that it was
-    /// [made](Version::create) to be linked to, of which nothing is read. Its way
+    /// Puts a version on top, if the newest is still the one that it
+    /// [has a link](Version::set_next) to, of which nothing is read. Its way
     /// is to [follow](Versions::add_way). Otherwise it can still be
     /// [linked](Versions::link).
     ///

@@ -9,7 +9,7 @@ use crate::compact::merge_rules::Drops;
 use crate::compact::pick::Compaction;
 use crate::perf::{self, PerfMetric};
 use crate::stats::{Histogram, Ticker};
-use crate::write::WriteRequest;
+use crate::write::request::Write;
 use std::time::Duration;
 use whitewater_storage::{Error, ErrorKind};
 
@@ -126,13 +126,13 @@ impl Engine {
 
     /// A batch with `keys` operations was inserted.
     #[inline]
-    pub(crate) fn count_write(&self, request: &WriteRequest, keys: u64) {
+    pub(crate) fn count_write(&self, write: &Write<'_>, keys: u64) {
         if let Some(statistics) = self.statistics() {
-            let bytes = request.batch.bytes().len() as u64;
+            let bytes = write.operations.size() as u64;
             statistics.add(Ticker::NumberKeysWritten, keys);
             statistics.add(Ticker::BytesWritten, bytes);
             statistics.record(Histogram::BytesPerWrite, bytes);
-            if !request.disable_wal {
+            if !write.terms.disable_wal {
                 statistics.add(Ticker::WriteWithWal, 1);
             }
         }

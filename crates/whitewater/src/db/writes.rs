@@ -15,28 +15,22 @@ use crate::write::generation::{Generation, Place};
 use crate::write::group::{self, Grouped, Leader};
 use crate::write::log::Link;
 use crate::write::points::Point;
+use crate::write::request::{One, Operations, Terms, Write, WriteRequest};
 use crate::write::stall::Pressure;
 use crate::write::unordered::{self, Unordered};
-use crate::write::{Ahead, CommitEnv, CommitProtocol, WriteRequest, ordered};
+use crate::write::{Ahead, CommitEnv, CommitProtocol, ordered, record};
 use arc_swap::Guard;
-use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use whitewater_concurrent::art::Foreseen;
 use whitewater_concurrent::publish::Publication;
-use whitewater_concurrent::spare;
 use whitewater_concurrent::system::Mutex;
 use whitewater_storage::batch::{self, Batch, HEADER_SIZE, Op};
 use whitewater_storage::key::{SequenceNumber, ValueType};
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::wal::Packed;
 use whitewater_storage::{Error, ErrorKind, Result};
-
-thread_local! {
-    /// The memory of the last single-operation batch of this thread.
-    static SPARE: Cell<Option<Batch>> = const { Cell::new(None) };
-}
 
 /// Bytes that key and value together must stay below: tables take entries of
 /// less than 1 GiB, tag and lengths included.
@@ -52,9 +46,6 @@ const ENTRY_OVERHEAD: u64 = 128;
 /// Bytes in memory from which on batches take turns: one of them, however large,
 /// has room in a radix tree that is not full, and many small ones beside it.
 const LARGE: u64 = if cfg!(test) { 1 << 20 } else { 64 << 20 };
-
-/// Batches larger than this are not kept as a spare.
-const SPARE_LIMIT: usize = 64 << 10;
 
 impl Engine {
     /// Commits one operation on the column family with id `cf`.
@@ -80,17 +71,20 @@ impl Engine {
             }
         }
         let in_order = ty == ValueType::Merge && self.generation.load().memtables.folds(cf);
-        let ahead = self.look_ahead(cf, ty, key, in_order);
-        let mut batch = spare::take(&SPARE).unwrap_or_default();
-        batch.clear();
+        let terms = terms(spec, in_order);
+        if self.protocol == CommitProtocol::Ordered
+            && !has_checksums(spec.protection_bytes_per_key)?
+        {
+            let ahead = self.look_ahead(cf, ty, key, in_order);
+            let operations = Operations::One(One::new(cf, ty, key, value));
+            return self.commit_ordered(&Write { operations, terms }, ahead, spec);
+        }
+        let mut batch = record::spare_batch();
         protect(&mut batch, spec)?;
         batch.push(cf, ty, key, value);
-        let (outcome, mut batch) = self.commit(batch, in_order, ahead, spec);
-        if batch.bytes().len() <= SPARE_LIMIT {
-            batch.clear();
-            batch.unprotect();
-            spare::keep(&SPARE, Some(batch));
-        }
+        let request = WriteRequest { batch, terms };
+        let outcome = self.commit(&request, spec);
+        record::keep_batch(request.batch);
         outcome
     }
 
@@ -104,27 +98,8 @@ impl Engine {
         protect(&mut batch, spec)?;
         let batch = self.stamp_batch(batch)?;
         let in_order = self.check_batch(&batch, stamped, spec.ignore_missing_column_families)?;
-        self.commit(batch, in_order, None, spec).0
-    }
-
-    /// Commits a batch that was checked; `in_order` if it has merges that may be
-    /// stored as values.
-    fn commit(
-        &self,
-        batch: Batch,
-        in_order: bool,
-        ahead: Option<Ahead<'_>>,
-        spec: &WriteSpec,
-    ) -> (Result<()>, Batch) {
-        let request = WriteRequest {
-            batch,
-            sync: spec.sync,
-            disable_wal: spec.disable_wal,
-            insert_hint: spec.insert_hint,
-            in_order,
-        };
-        let outcome = self.commit_request(&request, ahead, spec);
-        (outcome, request.batch)
+        let terms = terms(spec, in_order);
+        self.commit(&WriteRequest { batch, terms }, spec)
     }
 
     /// Asks for the memory that the insert of one entry is going to wait for, before
@@ -137,9 +112,8 @@ impl Engine {
         key: &'k [u8],
         in_order: bool,
     ) -> Option<Ahead<'k>> {
-        // Who is in order waits for a turn, and a leader inserts for others.
-        if in_order || self.protocol != CommitProtocol::Ordered {
-            return None;
+        if in_order {
+            return None; // it waits for its turn
         }
         let generation = self.generation.load();
         let foreseen = generation.memtables.get(cf)?.foresee(ty, key);
@@ -149,49 +123,83 @@ impl Engine {
         })
     }
 
-    fn commit_request(
-        &self,
-        w: &WriteRequest,
-        mut ahead: Option<Ahead<'_>>,
-        spec: &WriteSpec,
-    ) -> Result<()> {
-        if w.sync && w.disable_wal {
-            return Err(Error::invalid("Sync writes has to enable WAL."));
-        }
-        let _timer = self.time(Histogram::DbWrite);
-        if is_empty(&w.batch) {
-            self.check_writer()?;
-            // Nothing to write, but perhaps something to make durable.
-            return if w.sync { self.flush_wal(true) } else { Ok(()) };
-        }
-        if self.may_have_to_wait(spec) {
-            ahead = None;
-            self.admit(w.batch.bytes().len(), spec)?;
-        }
-        // Nothing was done yet, and nothing waits for it.
-        w.batch.verify()?;
-        // After stalls, so that nobody waits for one behind another. Until it is
-        // inserted: the next one finds out whether the memtable is full then.
-        let _turn = is_large(&w.batch).then(|| {
-            ahead = None;
-            self.large.lock()
-        });
-        let leader = Leader {
+    /// Commits a batch that was checked.
+    fn commit(&self, request: &WriteRequest, spec: &WriteSpec) -> Result<()> {
+        let write = request.write();
+        let leader = || Leader {
             env: self,
             max_group_bytes: self.options.max_write_batch_group_size_bytes,
         };
         match self.protocol {
-            CommitProtocol::Ordered => ordered::commit(self, w, ahead),
+            CommitProtocol::Ordered => self.commit_ordered(&write, None, spec),
             CommitProtocol::Grouped | CommitProtocol::Pipelined => {
                 let steps = Grouped {
-                    leader,
+                    leader: leader(),
                     concurrent_inserts: self.options.allow_concurrent_memtable_write,
                     pipelined: self.protocol == CommitProtocol::Pipelined,
                 };
-                group::commit(&self.queue, &steps, w)
+                self.once_admitted(&write, None, spec, |_| {
+                    group::commit(&self.queue, &steps, request)
+                })
             }
-            CommitProtocol::Unordered => unordered::commit(&self.queue, &Unordered { leader }, w),
+            CommitProtocol::Unordered => {
+                let steps = Unordered { leader: leader() };
+                self.once_admitted(&write, None, spec, |_| {
+                    unordered::commit(&self.queue, &steps, request)
+                })
+            }
         }
+    }
+
+    #[inline]
+    fn commit_ordered(
+        &self,
+        write: &Write<'_>,
+        ahead: Option<Ahead<'_>>,
+        spec: &WriteSpec,
+    ) -> Result<()> {
+        self.once_admitted(write, ahead, spec, |ahead| {
+            ordered::commit(self, write, ahead)
+        })
+    }
+
+    /// Has `commit` commit `write` once it is admitted, if there is anything to
+    /// commit. `ahead` goes on to it, unless the write had to wait.
+    #[inline]
+    fn once_admitted<'k>(
+        &self,
+        write: &Write<'_>,
+        mut ahead: Option<Ahead<'k>>,
+        spec: &WriteSpec,
+        commit: impl FnOnce(Option<Ahead<'k>>) -> Result<()>,
+    ) -> Result<()> {
+        let Write { operations, terms } = write;
+        if terms.sync && terms.disable_wal {
+            return Err(Error::invalid("Sync writes has to enable WAL."));
+        }
+        let _timer = self.time(Histogram::DbWrite);
+        if is_empty(operations) {
+            self.check_writer()?;
+            // Nothing to write, but perhaps something to make durable.
+            return if terms.sync {
+                self.flush_wal(true)
+            } else {
+                Ok(())
+            };
+        }
+        if self.may_have_to_wait(spec) {
+            ahead = None;
+            self.admit(operations.size(), spec)?;
+        }
+        // Nothing was done yet, and nothing waits for it.
+        operations.verify()?;
+        // After stalls, so that nobody waits for one behind another. Until it is
+        // inserted: the next one finds out whether the memtable is full then.
+        let _turn = is_large(operations).then(|| {
+            ahead = None;
+            self.large.lock()
+        });
+        commit(ahead)
     }
 
     /// Whether there is anything that a write has to [`admit`](Self::admit) for.
@@ -298,18 +306,32 @@ pub(crate) fn check_lengths(key: &[u8], value: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Whether there is nothing in `batch`, or only the link that another's log
+/// What `spec` asks for.
+#[inline]
+fn terms(spec: &WriteSpec, in_order: bool) -> Terms {
+    Terms {
+        sync: spec.sync,
+        disable_wal: spec.disable_wal,
+        insert_hint: spec.insert_hint,
+        in_order,
+    }
+}
+
+/// Whether there is nothing to write, or only the link that another's log
 /// began with, which this one's must not have in its midst.
 #[inline]
-fn is_empty(batch: &Batch) -> bool {
+fn is_empty(operations: &Operations<'_>) -> bool {
+    let Operations::Batch(batch) = operations else {
+        return false;
+    };
     let bytes = batch.bytes();
     batch.count() == 0 && (bytes.len() == HEADER_SIZE || Link::decode(bytes).is_some())
 }
 
-/// Whether `batch` takes so much memory that it waits for its turn.
+/// Whether a write takes so much memory that it waits for its turn.
 #[inline]
-fn is_large(batch: &Batch) -> bool {
-    memory_of(batch.bytes().len() as u64, batch.count()) > LARGE
+fn is_large(operations: &Operations<'_>) -> bool {
+    memory_of(operations.size() as u64, operations.count()) > LARGE
 }
 
 /// Gives the entries of `batch` checksums, if `spec` asks for them.
@@ -450,22 +472,22 @@ impl CommitEnv for Engine {
     fn prepare(
         &self,
         generation: &Generation,
-        request: &WriteRequest,
+        write: &Write<'_>,
         foreseen: Option<Foreseen<'_>>,
     ) -> Result<Option<PreparedBatch>> {
         let _timer = self.step(Step::Prepare);
         let memtable_of = |cf| generation.memtables.get(cf);
-        caught(|| Ok(PreparedBatch::new(&request.batch, foreseen, memtable_of)))
+        caught(|| Ok(PreparedBatch::new(write.operations, foreseen, memtable_of)))
     }
 
     fn apply(
         &self,
         generation: &Generation,
-        request: &WriteRequest,
+        write: &Write<'_>,
         prepared: Option<Option<PreparedBatch>>,
         first: SequenceNumber,
     ) -> Result<Option<Leftover>> {
-        let inserted = caught(|| self.insert(generation, request, prepared.flatten(), first));
+        let inserted = caught(|| self.insert(generation, write, prepared.flatten(), first));
         if inserted.is_ok() {
             self.reached(Point::Inserted, first);
         }
@@ -543,14 +565,14 @@ impl Engine {
     fn insert(
         &self,
         generation: &Generation,
-        request: &WriteRequest,
+        write: &Write<'_>,
         prepared: Option<PreparedBatch>,
         first: SequenceNumber,
     ) -> Result<Option<Leftover>> {
         let _timer = self.step(Step::Insert);
         // It may have waited for long, and was logged meanwhile.
-        request.batch.verify()?;
-        if request.disable_wal && !self.unlogged.load(Ordering::Relaxed) {
+        write.operations.verify()?;
+        if write.terms.disable_wal && !self.unlogged.load(Ordering::Relaxed) {
             self.unlogged.store(true, Ordering::Relaxed);
         }
         // A column family may have been dropped since the check: its entries
@@ -559,7 +581,7 @@ impl Engine {
             generation
                 .memtables
                 .get(cf)
-                .filter(|_| is_inserted(request, cf))
+                .filter(|_| is_inserted(write, cf))
         };
         let prepared = match prepared {
             Some(PreparedBatch::One(one)) => {
@@ -567,18 +589,28 @@ impl Engine {
                 if full {
                     self.ask_for_attention();
                 }
-                self.count_write(request, 1);
+                self.count_write(write, 1);
                 return Ok(leftover);
             }
             Some(PreparedBatch::Many(many)) => many,
             None => PreparedMany::default(),
         };
         let folding = Folding::new(self, &generation.memtables);
-        let mut inserter = Inserter::new(request.insert_hint);
-        if request.in_order {
+        let mut inserter = Inserter::new(write.terms.insert_hint);
+        if write.terms.in_order {
             inserter.fold_by(&folding);
         }
-        let next = prepared.insert(&request.batch, first, memtable_of, &mut inserter)?;
+        let next = match &write.operations {
+            Operations::Batch(batch) => {
+                prepared.insert(batch, first, memtable_of, &mut inserter)?
+            }
+            Operations::One(one) => {
+                if let Some(memtable) = memtable_of(one.cf) {
+                    inserter.add(memtable, one.ty, one.key, one.value, first)?;
+                }
+                first + 1
+            }
+        };
         if inserter.finish()? {
             self.ask_for_attention();
         }
@@ -586,19 +618,22 @@ impl Engine {
         if updated > 0 {
             self.tick(Ticker::NumberKeysUpdated, updated);
         }
-        self.count_write(request, next - first);
+        self.count_write(write, next - first);
         Ok(None)
     }
 }
 
-/// Whether what `request` holds for the column family `cf` is inserted: always,
+/// Whether what `write` holds for the column family `cf` is inserted: always,
 /// but for a planted bug.
 #[inline(always)]
-fn is_inserted(request: &WriteRequest, cf: u32) -> bool {
+fn is_inserted(write: &Write<'_>, cf: u32) -> bool {
+    let Operations::Batch(batch) = write.operations else {
+        return true;
+    };
     if !planted(Bug::FamilyLeftOut) {
         return true;
     }
-    let first = request.batch.ops().find_map(|op| match op {
+    let first = batch.ops().find_map(|op| match op {
         Ok(Op::Entry { cf, .. }) => Some(cf),
         _ => None,
     });

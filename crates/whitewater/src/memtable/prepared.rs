@@ -9,6 +9,7 @@
 
 use super::inserter::is_delete;
 use super::{Inserter, Memtable};
+use crate::write::request::{One, Operations};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use whitewater_concurrent::art::{Foreseen, Prepared, Wayless};
@@ -65,37 +66,50 @@ struct Slot {
 type Run<'b> = SmallVec<[(&'b [u8], &'b [u8]); 1]>;
 
 impl PreparedBatch {
-    /// Prepares what `batch` holds for the memtables that `memtable_of` finds
-    /// by column family; `foreseen` is the key of its only entry. `None` when there
-    /// is nothing to gain.
+    /// Prepares `operations` for the memtables that `memtable_of` finds by column
+    /// family; `foreseen` is the key of the only one. `None` when there is nothing to
+    /// gain.
+    #[inline]
     pub fn new<'m>(
-        batch: &Batch,
+        operations: Operations<'_>,
         foreseen: Option<Foreseen<'_>>,
         memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
     ) -> Option<Self> {
+        let batch = match operations {
+            Operations::One(one) => {
+                return PreparedOne::new(one, foreseen, memtable_of).map(PreparedBatch::One);
+            }
+            Operations::Batch(batch) => batch,
+        };
         match batch.count() {
-            1 => PreparedOne::new(batch, foreseen, memtable_of).map(PreparedBatch::One),
+            1 => {
+                PreparedOne::new(only_entry(batch)?, foreseen, memtable_of).map(PreparedBatch::One)
+            }
             n if n <= MOST => PreparedMany::new(batch, memtable_of).map(PreparedBatch::Many),
             _ => None,
         }
     }
 }
 
+/// The only operation of `batch` that takes a number.
+fn only_entry(batch: &Batch) -> Option<One<'_>> {
+    batch.ops().find_map(|op| match op {
+        Ok(Op::Entry { cf, ty, key, value }) => Some(One { cf, ty, key, value }),
+        _ => None,
+    })
+}
+
 impl PreparedOne {
     #[inline]
     fn new<'m>(
-        batch: &Batch,
+        one: One<'_>,
         foreseen: Option<Foreseen<'_>>,
         memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
     ) -> Option<Self> {
-        for op in batch.ops() {
-            if let Op::Entry { cf, ty, key, value } = op.ok()? {
-                let memtable = memtable_of(cf).filter(|m| m.prepares(ty))?;
-                let entry = memtable.prepare_one(foreseen, key, value);
-                return Some(PreparedOne { cf, ty, entry });
-            }
-        }
-        None
+        let One { cf, ty, key, value } = one;
+        let memtable = memtable_of(cf).filter(|m| m.prepares(ty))?;
+        let entry = memtable.prepare_one(foreseen, key, value);
+        Some(PreparedOne { cf, ty, entry })
     }
 
     /// Links it under `seq`, which was given out since, and counts it; the memtables

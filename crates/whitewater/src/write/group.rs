@@ -12,15 +12,16 @@
 //! be inserted before one in front of it: members wait for their own number.
 //!
 //! In a group with a member whose insert reads what is before it
-//! (`WriteRequest::in_order`), the leader inserts for all, in their order, when
+//! (`Terms::in_order`), the leader inserts for all, in their order, when
 //! the groups before are done.
 //!
 //! The mechanism is `concurrent::group`.
 
+use super::CommitEnv;
 use super::generation::{Generation, MAX_COUNT, Place};
 use super::points::Point;
+use super::request::WriteRequest;
 use super::steps::{acknowledge, await_before, header, reserve};
-use super::{CommitEnv, WriteRequest};
 use arc_swap::Guard;
 use std::sync::Arc;
 use whitewater_concurrent::group::{GroupQueue, Members, Prepare, Steps};
@@ -115,8 +116,9 @@ impl<E: CommitEnv> Leader<'_, E> {
         }
         // A synced write in an unsynced group would be acknowledged too early
         // (C4), one without a log in a logged group would be logged.
-        (candidate.disable_wal == leader.disable_wal || planted(Bug::UnloggedJoinsLogged))
-            && (leader.sync || !candidate.sync)
+        (candidate.terms.disable_wal == leader.terms.disable_wal
+            || planted(Bug::UnloggedJoinsLogged))
+            && (leader.terms.sync || !candidate.terms.sync)
             && bytes.saturating_add(candidate.batch.bytes().len()) <= limit
     }
 
@@ -127,9 +129,9 @@ impl<E: CommitEnv> Leader<'_, E> {
             *ticket = sum.entries;
             sum.entries += u64::from(request.batch.count());
             sum.bytes += request.body().len();
-            sum.sync |= request.sync;
-            sum.disable_wal |= request.disable_wal;
-            sum.in_order |= request.in_order;
+            sum.sync |= request.terms.sync;
+            sum.disable_wal |= request.terms.disable_wal;
+            sum.in_order |= request.terms.in_order;
         });
         let packed = self.pack(&sum, members)?;
         let size = packed.as_ref().map_or(HEADER_SIZE + sum.bytes, Packed::len);
@@ -226,7 +228,7 @@ impl<E: CommitEnv> Steps for Grouped<'_, E> {
             // all of its own, when the groups before are done.
             await_before(env, group.place.first)?;
         }
-        let applied = env.apply(&group.generation, request, None, ticket);
+        let applied = env.apply(&group.generation, &request.write(), None, ticket);
         let applied = applied.map(|leftover| env.clear_up(&group.generation, leftover));
         match planted(Bug::FollowerErrorSwallowed) {
             true => Ok(()),

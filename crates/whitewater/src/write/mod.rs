@@ -19,7 +19,7 @@
 //! who does a step and who waits: [`ordered`] lets every writer do all of its
 //! own, [`group`] has leaders, and [`unordered`] leaders for the log alone.
 //!
-//! A batch whose insert reads the state before it (`WriteRequest::in_order`:
+//! A batch whose insert reads the state before it (`Terms::in_order`:
 //! merges under `max_successive_merges`) waits between *log* and *insert* until
 //! all before it is finished. It waits for lower numbers only, and nobody waits
 //! for higher ones, so nothing goes round in a circle; when one before it
@@ -53,6 +53,8 @@ pub(crate) mod group;
 pub(crate) mod log;
 pub(crate) mod ordered;
 pub(crate) mod points;
+pub(crate) mod record;
+pub(crate) mod request;
 pub(crate) mod stall;
 pub(crate) mod steps;
 pub(crate) mod unordered;
@@ -64,12 +66,12 @@ use crate::perf::{Step, StepTimer};
 use arc_swap::Guard;
 use generation::{Generation, Place};
 use points::Point;
+use request::Write;
 use std::fmt;
 use std::sync::Arc;
 use whitewater_concurrent::art::Foreseen;
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::system::Mutex;
-use whitewater_storage::batch::{Batch, HEADER_SIZE};
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::Packed;
 use whitewater_storage::{Error, Result};
@@ -219,35 +221,7 @@ impl MemtableMap {
     }
 }
 
-/// A batch to commit. Operations on column families that are not there take
-/// their numbers and go nowhere.
-#[derive(Debug)]
-pub(crate) struct WriteRequest {
-    pub batch: Batch,
-    pub sync: bool,
-    pub disable_wal: bool,
-    /// See [`WriteSpec`](crate::options::read::WriteSpec).
-    pub insert_hint: bool,
-    /// Its insert reads what is before it (`db::fold`): it begins only when
-    /// all of that is in the memtables.
-    pub in_order: bool,
-}
-
-impl WriteRequest {
-    /// Sequence numbers that it takes. One of a batch without entries (log
-    /// data alone) keeps its record in the order: what follows is acknowledged
-    /// only when the record is in the log (C4).
-    fn numbers(&self) -> u64 {
-        u64::from(self.batch.count()).max(1)
-    }
-
-    /// The operations, without the header.
-    fn body(&self) -> &[u8] {
-        &self.batch.bytes()[HEADER_SIZE..]
-    }
-}
-
-/// What a write of one entry has looked at before its batch was made up, so that
+/// What a write of one entry has looked at before anything else, so that
 /// the processor fetches meanwhile what its insert is going to wait for.
 pub(crate) struct Ahead<'k> {
     /// The generation that writes went to. Not to be held while waiting for
@@ -301,21 +275,21 @@ pub(crate) trait CommitEnv: Sync {
     fn renew(&self, full: Guard<Arc<Generation>>) -> Result<()>;
     /// Puts one record, the concatenation of `parts`, to its place.
     fn log(&self, generation: &Generation, place: &Place, parts: &[&[u8]]) -> Result<()>;
-    /// Does all that can be done for inserting a batch before its numbers are
-    /// known; `foreseen` is the key of its only entry.
+    /// Does all that can be done for an insert before its numbers are known;
+    /// `foreseen` is the key of its only entry.
     fn prepare(
         &self,
         generation: &Generation,
-        request: &WriteRequest,
+        write: &Write<'_>,
         foreseen: Option<Foreseen<'_>>,
     ) -> Result<Self::Prepared>;
-    /// Inserts a batch whose first entry gets `first`; `prepared`, if there is
-    /// something, was made for it and the same generation. If the request is
+    /// Inserts operations of which the first gets `first`; `prepared`, if there is
+    /// something, was made for them and the same generation. If the write is
     /// `in_order`, everything before `first` is in the memtables.
     fn apply(
         &self,
         generation: &Generation,
-        request: &WriteRequest,
+        write: &Write<'_>,
         prepared: Option<Self::Prepared>,
         first: SequenceNumber,
     ) -> Result<Self::Leftover>;

@@ -11,17 +11,19 @@
 //! nobody sees it before. The first of those that are held syncs for all that
 //! are finished behind it.
 //!
-//! Writes that are *in order* (`WriteRequest::in_order`) wait, in the middle, for
+//! Writes that are *in order* (`Terms::in_order`) wait, in the middle, for
 //! those before them. They could not go side by side anyhow, so they take turns
 //! before they have a place: whoever has a core does several in a row, and no
 //! two threads wake each other for every write.
 
 use super::points::Point;
-use super::steps::{Record, Window, acknowledge, carry_out, reserve_prepared};
-use super::{Ahead, CommitEnv, WriteRequest};
+use super::record::Record;
+use super::request::Write;
+use super::steps::{Window, acknowledge, carry_out, reserve_prepared};
+use super::{Ahead, CommitEnv};
 use whitewater_storage::Result;
 
-/// Commits `request`; `ahead` is what was looked at before it was made up, if
+/// Commits `write`; `ahead` is what was looked at before it was made up, if
 /// anything.
 ///
 /// # Errors
@@ -29,18 +31,18 @@ use whitewater_storage::Result;
 /// order. No part of the batch is visible then, now or later.
 pub(crate) fn commit<E: CommitEnv>(
     env: &E,
-    request: &WriteRequest,
+    write: &Write<'_>,
     ahead: Option<Ahead<'_>>,
 ) -> Result<()> {
-    let record = Record::prepare(env, request)?;
+    let record = Record::prepare(env, write)?;
     let payload = record.as_ref().map(Record::len);
     // Held by who has no place yet, so it comes before all other locks.
-    let turn = request.in_order.then(|| env.turns().lock());
-    let ((generation, place), prepared) = reserve_prepared(env, request, ahead, payload)?;
+    let turn = write.terms.in_order.then(|| env.turns().lock());
+    let ((generation, place), prepared) = reserve_prepared(env, write, ahead, payload)?;
     let window = Window::open(env, place);
     env.reached(Point::Reserved, place.first);
     env.grouped(1);
-    let carried = carry_out(env, &generation, &place, request, record.as_ref(), prepared);
+    let carried = carry_out(env, &generation, &place, write, record.as_ref(), prepared);
     let leftover = match carried {
         Ok(leftover) => leftover,
         Err(e) => {
@@ -48,7 +50,7 @@ pub(crate) fn commit<E: CommitEnv>(
             return Err(e);
         }
     };
-    window.finish(request.sync)?;
+    window.finish(write.terms.sync)?;
     drop(turn);
     acknowledge(env, place.last)?;
     env.clear_up(&generation, leftover);

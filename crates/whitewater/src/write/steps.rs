@@ -2,14 +2,15 @@
 
 use super::generation::{Generation, Place, Refusal};
 use super::points::Point;
-use super::{Ahead, CommitEnv, WriteRequest};
+use super::record::Record;
+use super::request::Write;
+use super::{Ahead, CommitEnv};
 use crate::perf::Step;
 use arc_swap::Guard;
 use std::sync::Arc;
 use whitewater_storage::batch::HEADER_SIZE;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::planted::{Bug, planted};
-use whitewater_storage::wal::Packed;
 use whitewater_storage::{Error, ErrorKind, Result};
 
 /// A place, and the generation it is in: held until the write is done, which
@@ -42,7 +43,7 @@ pub(super) fn reserve<E: CommitEnv>(
 #[inline]
 pub(super) fn reserve_prepared<E: CommitEnv>(
     env: &E,
-    request: &WriteRequest,
+    write: &Write<'_>,
     ahead: Option<Ahead<'_>>,
     payload: Option<usize>,
 ) -> Result<(Reserved, Option<E::Prepared>)> {
@@ -56,13 +57,13 @@ pub(super) fn reserve_prepared<E: CommitEnv>(
     if payload.is_some() && generation.log.lacks_room() {
         // It may well be refused, and what is prepared takes memory.
         drop(generation);
-        let reserved = reserve(env, request.numbers(), payload)?;
+        let reserved = reserve(env, write.operations.numbers(), payload)?;
         return Ok((reserved, None));
     }
-    let prepared = env.prepare(&generation, request, foreseen)?;
+    let prepared = env.prepare(&generation, write, foreseen)?;
     loop {
         let _timer = env.step(Step::Reserve);
-        match generation.reserve(request.numbers(), payload) {
+        match generation.reserve(write.operations.numbers(), payload) {
             Ok(place) => return Ok(((generation, place), Some(prepared))),
             // A long record does not fit in what is allocated. What was prepared is
             // as good as before, in the same memtables.
@@ -75,7 +76,7 @@ pub(super) fn reserve_prepared<E: CommitEnv>(
     }
     // Seldom, so what was prepared, for another generation perhaps, is left
     // behind (C6).
-    let reserved = reserve(env, request.numbers(), payload)?;
+    let reserved = reserve(env, write.operations.numbers(), payload)?;
     Ok((reserved, None))
 }
 
@@ -108,48 +109,6 @@ pub(super) fn header(first: SequenceNumber, count: u32) -> [u8; HEADER_SIZE] {
     header[..8].copy_from_slice(&first.to_le_bytes());
     header[8..].copy_from_slice(&count.to_le_bytes());
     header
-}
-
-/// A record for the log but for its header, of one batch.
-pub(super) enum Record<'a> {
-    Plain(&'a [u8]),
-    Packed(Packed),
-}
-
-impl<'a> Record<'a> {
-    /// The record of `request`; none if it is not to be logged.
-    #[inline]
-    pub fn prepare<E: CommitEnv>(env: &E, request: &'a WriteRequest) -> Result<Option<Self>> {
-        if request.disable_wal {
-            return Ok(None);
-        }
-        let body = request.body();
-        let packed = env.pack(&[body])?;
-        Ok(Some(packed.map_or(Record::Plain(body), Record::Packed)))
-    }
-
-    /// Bytes, the header included.
-    #[inline]
-    pub fn len(&self) -> usize {
-        match self {
-            Record::Plain(body) => HEADER_SIZE + body.len(),
-            Record::Packed(packed) => packed.len(),
-        }
-    }
-
-    #[inline]
-    fn log<E: CommitEnv>(
-        &self,
-        env: &E,
-        generation: &Generation,
-        place: &Place,
-        header: &[u8; HEADER_SIZE],
-    ) -> Result<()> {
-        match self {
-            Record::Plain(body) => env.log(generation, place, &[header, body]),
-            Record::Packed(packed) => env.log(generation, place, &packed.with_header(header)),
-        }
-    }
 }
 
 /// The time between taking a place and being finished with it. Whoever leaves
@@ -269,16 +228,15 @@ pub(super) fn carry_out<E: CommitEnv>(
     env: &E,
     generation: &Generation,
     place: &Place,
-    request: &WriteRequest,
+    write: &Write<'_>,
     record: Option<&Record<'_>>,
     prepared: Option<E::Prepared>,
 ) -> Result<E::Leftover> {
     if let Some(record) = record {
-        let header = header(place.first, request.batch.count());
-        record.log(env, generation, place, &header)?;
+        record.log(env, generation, place, write.operations.count())?;
     }
-    if request.in_order {
+    if write.terms.in_order {
         await_before(env, place.first)?; // upholds C7
     }
-    env.apply(generation, request, prepared, place.first)
+    env.apply(generation, write, prepared, place.first)
 }

@@ -4,6 +4,7 @@
 
 use super::generation::{End, MAX_OFFSET};
 use super::group::{self, Grouped, Leader, WriteQueue};
+use super::request::{One, Operations, Terms, WriteRequest};
 use super::unordered::{self, Unordered};
 use super::*;
 use crate::perf;
@@ -15,7 +16,7 @@ use whitewater_concurrent::group::GroupQueue;
 use whitewater_concurrent::relay::Relay;
 use whitewater_concurrent::system::{Condvar, Mutex, RwLock};
 use whitewater_concurrent::waiter::YieldPolicy;
-use whitewater_storage::batch::{self, Op};
+use whitewater_storage::batch::{self, Batch, Op};
 use whitewater_storage::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
 use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::fs::{Fs, SharedOptions};
@@ -210,14 +211,26 @@ impl FakeEnv {
     }
 }
 
+/// The keys of its entries.
+fn keys_of(batch: &Batch) -> Result<Vec<Vec<u8>>> {
+    let keys = batch.ops().map(|op| match op? {
+        Op::Entry { key, .. } => Ok(Some(key.to_vec())),
+        _ => Ok(None),
+    });
+    keys.filter_map(Result::transpose).collect()
+}
+
 impl FakeEnv {
-    fn insert(&self, request: &WriteRequest, first: SequenceNumber) -> Result<()> {
-        if request.in_order {
+    fn insert(&self, write: &Write<'_>, first: SequenceNumber) -> Result<()> {
+        if write.terms.in_order {
             let before = self.inserted.lock().range(..first).count() as u64;
             assert_eq!(before, first - 1, "C7: all before it is inserted");
         }
-        for (i, op) in request.batch.ops().enumerate() {
-            let Op::Entry { key, .. } = op? else { continue };
+        let keys: Vec<Vec<u8>> = match write.operations {
+            Operations::One(one) => vec![one.key.to_vec()],
+            Operations::Batch(batch) => keys_of(batch)?,
+        };
+        for (i, key) in keys.into_iter().enumerate() {
             let seq = first + i as u64;
             let visible = self.publication.visible();
             assert_eq!(seq <= visible, self.unordered, "C2: inserted, then visible");
@@ -228,7 +241,7 @@ impl FakeEnv {
                 return Err(Error::invalid("planted insert failure"));
             }
             assert_ne!(seq, self.plan.panic, "planted panic");
-            let before = self.inserted.lock().insert(seq, key.to_vec());
+            let before = self.inserted.lock().insert(seq, key);
             assert_eq!(before, None, "each number is used once");
         }
         Ok(())
@@ -243,7 +256,7 @@ impl CommitEnv for FakeEnv {
     fn prepare(
         &self,
         generation: &Generation,
-        _: &WriteRequest,
+        _: &Write<'_>,
         _: Option<Foreseen<'_>>,
     ) -> Result<SequenceNumber> {
         self.prepared.fetch_add(1, SeqCst);
@@ -296,7 +309,7 @@ impl CommitEnv for FakeEnv {
     fn apply(
         &self,
         generation: &Generation,
-        request: &WriteRequest,
+        write: &Write<'_>,
         prepared: Option<SequenceNumber>,
         first: SequenceNumber,
     ) -> Result<Option<SequenceNumber>> {
@@ -305,7 +318,7 @@ impl CommitEnv for FakeEnv {
             .fetch_add(u64::from(prepared.is_none()), SeqCst);
         let inserting = self.inserting.fetch_add(1, SeqCst) + 1;
         self.most_inserting.fetch_max(inserting, SeqCst);
-        let inserted = self.insert(request, first);
+        let inserted = self.insert(write, first);
         self.inserting.fetch_sub(1, SeqCst);
         inserted.map(|()| prepared.map(|_| first))
     }
@@ -380,7 +393,15 @@ impl Db {
                     foreseen: None,
                 });
                 std::thread::yield_now();
-                ordered::commit(&self.env, request, ahead)
+                // And those of one entry have no batch.
+                let keys = keys_of(&request.batch)?;
+                let mut write = request.write();
+                if let [key] = &keys[..]
+                    && looks
+                {
+                    write.operations = Operations::One(One::new(0, ValueType::Value, key, b"v"));
+                }
+                ordered::commit(&self.env, &write, ahead)
             }
             CommitProtocol::Grouped | CommitProtocol::Pipelined => {
                 let steps = Grouped {
@@ -402,12 +423,14 @@ impl Db {
             batch.push(0, ValueType::Value, key.as_bytes(), b"v");
         }
         self.commit(&WriteRequest {
-            insert_hint: false,
             batch,
-            sync,
-            disable_wal,
-            // Some of them read what is before.
-            in_order: keys.len() == 2 && !self.env.unordered,
+            terms: Terms {
+                sync,
+                disable_wal,
+                // Some of them read what is before.
+                in_order: keys.len() == 2 && !self.env.unordered,
+                insert_hint: false,
+            },
         })
     }
 
@@ -554,11 +577,8 @@ fn groups_have_a_bound_of_their_own() {
         let mut batch = Batch::default();
         batch.push(0, ValueType::Value, b"k", &vec![0; bytes]);
         WriteRequest {
-            insert_hint: false,
             batch,
-            sync: false,
-            disable_wal: false,
-            in_order: false,
+            terms: Terms::default(),
         }
     };
     let (large, small) = (of_bytes(1 << 20), of_bytes(10));
@@ -738,11 +758,11 @@ fn a_batch_of_log_data_alone_keeps_its_place_in_the_log() {
         let mut batch = Batch::default();
         batch.push_log_data(b"for readers of the log");
         let request = WriteRequest {
-            insert_hint: false,
             batch,
-            sync: true,
-            disable_wal: false,
-            in_order: false,
+            terms: Terms {
+                sync: true,
+                ..Terms::default()
+            },
         };
         db.commit(&request).unwrap();
         db.write(&["b".to_owned()], false, false).unwrap();

@@ -23,9 +23,10 @@
 //! RocksDB: that reads what may not be inserted yet
 //! (`DbOptions::check_family`).
 
+use super::CommitEnv;
 use super::generation::Generation;
 use super::group::{Leader, WriteGroup, WriteQueue};
-use super::{CommitEnv, WriteRequest};
+use super::request::WriteRequest;
 use whitewater_concurrent::group::{Members, Prepare};
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::{Error, ErrorKind, Result};
@@ -55,7 +56,7 @@ pub(crate) fn commit<E: CommitEnv>(
         first,
         open: true,
     };
-    let inserted = env.apply(&group.generation, request, None, first);
+    let inserted = env.apply(&group.generation, &request.write(), None, first);
     late.end(inserted.as_ref().err());
     inserted.map(|leftover| env.clear_up(&group.generation, leftover))
 }

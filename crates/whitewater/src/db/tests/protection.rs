@@ -2,7 +2,8 @@
 
 use crate::db::history::Stamped;
 use crate::options::read::WriteSpec;
-use crate::write::{CommitEnv, WriteRequest};
+use crate::write::CommitEnv;
+use crate::write::request::{Terms, WriteRequest};
 use crate::{CommitProtocol, DB, IteratorMode, Options};
 use std::sync::Arc;
 use whitewater_storage::ErrorKind;
@@ -87,14 +88,13 @@ fn a_batch_that_changed_late_is_not_inserted() {
     *damaged.bytes_mut().last_mut().unwrap() ^= 1;
     let request = WriteRequest {
         batch: damaged,
-        sync: false,
-        disable_wal: false,
-        insert_hint: false,
-        in_order: false,
+        terms: Terms::default(),
     };
     let engine = db.engine();
     let generation = engine.generation.load();
-    let e = engine.apply(&generation, &request, None, 1).unwrap_err();
+    let e = engine
+        .apply(&generation, &request.write(), None, 1)
+        .unwrap_err();
     assert_eq!(e.kind(), ErrorKind::Corruption, "{e}");
     let memtable = engine.state.lock().cfs[&0].mem.clone();
     assert_eq!(memtable.num_entries(), 0);

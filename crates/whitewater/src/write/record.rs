@@ -1,0 +1,121 @@
+//! What a write puts into the log, but for the header, which has its number.
+
+use super::CommitEnv;
+use super::generation::{Generation, Place};
+use super::request::{One, Operations, Write};
+use super::steps::header;
+use std::cell::Cell;
+use whitewater_concurrent::spare;
+use whitewater_storage::Result;
+use whitewater_storage::batch::{Batch, HEADER_SIZE};
+use whitewater_storage::wal::Packed;
+
+/// Batches larger than this are not kept as a spare.
+const SPARE_LIMIT: usize = 64 << 10;
+
+thread_local! {
+    /// The memory of the last batch that was made up in this thread.
+    static SPARE: Cell<Option<Batch>> = const { Cell::new(None) };
+}
+
+/// An empty batch, in memory that this thread may have [kept](keep_batch).
+#[inline]
+pub(crate) fn spare_batch() -> Batch {
+    spare::take(&SPARE).unwrap_or_default()
+}
+
+/// Keeps the memory of a batch for the next one of this thread.
+#[inline]
+pub(crate) fn keep_batch(mut batch: Batch) {
+    if batch.bytes().len() <= SPARE_LIMIT {
+        batch.clear();
+        batch.unprotect();
+        spare::keep(&SPARE, Some(batch));
+    }
+}
+
+/// The batch of one operation, until it is dropped.
+pub(super) struct MadeUp(Option<Batch>);
+
+impl MadeUp {
+    #[inline]
+    fn new(one: One<'_>) -> Self {
+        let mut batch = spare_batch();
+        batch.push(one.cf, one.ty, one.key, one.value);
+        MadeUp(Some(batch))
+    }
+
+    #[inline]
+    fn body(&self) -> &[u8] {
+        self.0.as_ref().map_or(&[], |batch| batch.body())
+    }
+}
+
+impl Drop for MadeUp {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(batch) = self.0.take() {
+            keep_batch(batch);
+        }
+    }
+}
+
+/// A record for the log but for its header, of one write.
+pub(super) enum Record<'a> {
+    Plain(&'a [u8]),
+    MadeUp(MadeUp),
+    Packed(Packed),
+}
+
+impl<'a> Record<'a> {
+    /// The record of `write`; none if it is not to be logged.
+    ///
+    /// # Errors
+    /// Those of [`CommitEnv::pack`].
+    #[inline]
+    pub fn prepare<E: CommitEnv>(env: &E, write: &Write<'a>) -> Result<Option<Self>> {
+        if write.terms.disable_wal {
+            return Ok(None);
+        }
+        let record = match write.operations {
+            Operations::Batch(batch) => Record::Plain(batch.body()),
+            Operations::One(one) => Record::MadeUp(MadeUp::new(one)),
+        };
+        let packed = env.pack(&[record.body()])?;
+        Ok(Some(packed.map_or(record, Record::Packed)))
+    }
+
+    /// What is logged if it is not compressed.
+    fn body(&self) -> &[u8] {
+        match self {
+            Record::Plain(body) => body,
+            Record::MadeUp(batch) => batch.body(),
+            Record::Packed(_) => &[],
+        }
+    }
+
+    /// Bytes, the header included.
+    #[inline]
+    pub fn len(&self) -> usize {
+        match self {
+            Record::Packed(packed) => packed.len(),
+            record => HEADER_SIZE + record.body().len(),
+        }
+    }
+
+    /// Puts it to its place, with the first of its numbers and how many they are.
+    #[inline]
+    pub fn log<E: CommitEnv>(
+        &self,
+        env: &E,
+        generation: &Generation,
+        place: &Place,
+        count: u32,
+    ) -> Result<()> {
+        let header = header(place.first, count);
+        match self {
+            Record::Packed(packed) => env.log(generation, place, &packed.with_header(&header)),
+            record => env.log(generation, place, &[&header, record.body()]),
+        }
+    }
+}
