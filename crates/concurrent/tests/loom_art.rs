@@ -362,6 +362,15 @@ fn versions_on_top_without_a_look() {
             writer.join().unwrap();
             let falling: Vec<u64> = (1..=before + 2).rev().collect();
             assert_eq!(all(&tree), falling);
+            // By their ways, too.
+            for at in 1..=before + 2 {
+                let mut found = 0;
+                tree.get(b"k", at, &mut |tag, _| {
+                    found = tag;
+                    false
+                });
+                assert_eq!(found, at);
+            }
         });
     }
 }

@@ -376,6 +376,12 @@ impl<'t> Version<'t> {
         version
     }
 
+    /// Bytes of a version with this value.
+    #[inline]
+    pub(super) fn size_for(value: &[u8]) -> usize {
+        size_of::<VersionHead>() + value.len()
+    }
+
     /// A new version that stands for the one inside the leaf.
     pub(super) fn create_proxy(memory: &'t Memory) -> Self {
         Self::with_room(memory, 0, PROXY)

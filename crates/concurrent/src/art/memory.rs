@@ -68,6 +68,9 @@ const REGIONS: usize = 24;
 /// Units a shard takes at a time: 64 KiB, less in small trees.
 const MAX_RANGE: u32 = 8 << 10;
 
+/// Bytes of the largest piece that is taken for what may turn out in vain.
+const MAX_ON_TRIAL: usize = 512;
+
 /// The first unit handed out (M2).
 const FIRST_UNIT: u32 = 8;
 
@@ -242,6 +245,13 @@ impl Memory {
             Some(piece) => piece,
             None => self.allocate_refill(shard, units),
         }
+    }
+
+    /// Whether a piece of so many bytes, and one that costs little, can go
+    /// [back](Memory::give_back), mostly.
+    #[inline]
+    pub(super) fn takes_back(&self, bytes: usize) -> bool {
+        bytes <= MAX_ON_TRIAL && bytes <= self.range as usize / 4 * UNIT
     }
 
     /// Takes a piece of so many bytes back that no other thread knows, if it is the
@@ -482,6 +492,57 @@ mod tests {
             last = unit;
         }
         assert!(ends > 0);
+    }
+
+    /// More threads than shards take pieces and give some back: none overlaps another.
+    #[test]
+    fn pieces_of_many_threads_that_give_some_back_do_not_overlap() {
+        let memory = Memory::new(0, HugePages::Off);
+        let threads = 3 * memory.shards.len() as u64;
+        let write = |unit: u32, units: u64, what: u64| {
+            let words = memory.at(unit).cast::<u64>();
+            for i in 0..units as usize {
+                // SAFETY: inside a piece of this thread, whose units are words.
+                let word = unsafe { words.add(i) };
+                // SAFETY: as above; aligned to 8.
+                unsafe { word.write(what) };
+            }
+        };
+        let read = |unit: u32, units: u64| -> Vec<u64> {
+            let words = memory.at(unit).cast::<u64>();
+            // SAFETY: a piece of units that were all written, by a thread that has ended
+            // or this one.
+            unsafe { std::slice::from_raw_parts(words.as_ptr(), units as usize) }.to_vec()
+        };
+        let kept: Vec<(u32, u64, u64)> = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..threads)
+                .map(|t| {
+                    let (memory, write) = (&memory, &write);
+                    scope.spawn(move || {
+                        let mut kept = Vec::new();
+                        for i in 0..if cfg!(miri) { 20 } else { 2_000 } {
+                            let (units, what) = (1 + (t + i) % 7, t << 32 | i);
+                            let bytes = units as usize * UNIT;
+                            let unit = memory.allocate(bytes);
+                            write(unit, units, what);
+                            if i % 3 != 0 || !memory.give_back(unit, bytes) {
+                                kept.push((unit, units, what));
+                            }
+                        }
+                        kept
+                    })
+                })
+                .collect();
+            all.into_iter().flat_map(|t| t.join().unwrap()).collect()
+        });
+        for &(unit, units, what) in &kept {
+            assert!(
+                read(unit, units).iter().all(|word| *word == what),
+                "{what:x}"
+            );
+        }
+        let used: u64 = kept.iter().map(|(_, units, _)| units).sum();
+        assert_eq!(memory.used_bytes(), used as usize * UNIT);
     }
 
     /// A piece that cannot be had leaves everything as it was.

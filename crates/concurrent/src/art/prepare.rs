@@ -49,9 +49,9 @@ impl Art {
         value: &[u8],
     ) -> Prepared {
         check_sizes(user_key, value);
-        if place.at.is_leaf() {
+        if place.at.is_leaf() && self.memory.takes_back(Version::size_for(value)) {
             // Most likely the key's. It may be on its way here, so what needs no look
-            // at it comes first.
+            // at it comes first, if that is not much.
             let version = Version::create(&self.memory, value);
             let leaf = self.leaf(place.at);
             if leaf.is_of(user_key) {

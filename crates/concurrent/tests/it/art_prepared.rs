@@ -87,7 +87,7 @@ fn versions_are_in_order_however_late_they_are_linked() {
 #[test]
 fn ways_may_follow_late_or_never() {
     const COUNT: u64 = 200_000;
-    for (threads, open) in [(1, 1), (1, 16), (8, 1), (8, 4)] {
+    for (threads, open) in [(1, 1), (1, 16), (1, 300), (8, 1), (8, 16)] {
         let tree = Art::new(Options::default());
         let next = AtomicU64::new(1);
         let on_top = AtomicU64::new(0);
@@ -107,10 +107,17 @@ fn ways_may_follow_late_or_never() {
                             }
                             Err(prepared) => assert!(tree.publish(prepared, tag)),
                         }
-                        if left.len() >= open {
-                            let chosen = i.wrapping_mul(0x9e37_79b9) as usize % left.len();
-                            let wayless = left.swap_remove(chosen);
-                            if i % 50 != 0 {
+                        if left.len() < open {
+                            continue;
+                        }
+                        // The newest first, or any.
+                        let some = match i % 2 {
+                            0 => left.drain(..).rev().collect(),
+                            _ => vec![left.swap_remove(i as usize / 2 % left.len())],
+                        };
+                        for (nth, wayless) in some.into_iter().enumerate() {
+                            // Some never.
+                            if !(i as usize + nth).is_multiple_of(50) {
                                 tree.add_way(wayless);
                             }
                         }
@@ -120,10 +127,11 @@ fn ways_may_follow_late_or_never() {
         });
         assert_eq!(tree.check(), Ok(COUNT as usize));
         assert!(on_top.load(SeqCst) > COUNT / 100, "{threads} threads");
-        // What Myers' jumps need, and what lies between two landmarks at most if each
-        // is made before those below it have ways.
-        let bound = 4 * COUNT.ilog2() as usize + 8 * (open * threads as usize + 1);
-        for i in 0..COUNT {
+        // Myers' jumps need at most four steps per bit of the distance. Ways made before
+        // those below them come from one and lead to one, so such versions may have to be
+        // passed one by one, at each bit.
+        let bound = COUNT.ilog2() as usize * (4 + open * threads as usize);
+        for i in (0..COUNT).step_by(if open == 1 { 1 } else { 11 }) {
             let tag = (i.wrapping_mul(0x9e37_79b9) % COUNT + 1) * 2;
             let mut found = 0;
             tree.get(b"hot", tag + 1, &mut |tag, _| {
@@ -134,6 +142,29 @@ fn ways_may_follow_late_or_never() {
             let steps = tree.version_steps(b"hot", tag + 1);
             assert!(steps <= bound, "{steps} steps of {bound} at {tag}");
         }
+    }
+}
+
+/// What is prepared where a leaf lies takes no more memory than without a look ahead,
+/// whether that is the key's or another's, and however large the value.
+#[test]
+fn memory_taken_on_trial_goes_back() {
+    for bytes in [0, 100, 487, 488, 489, 5_000, 20_000, 1_000_000] {
+        let value = vec![7; bytes];
+        let [ahead, plain] = [true, false].map(|ahead| {
+            let tree = Art::new(Options::default());
+            for i in 0..20_000u32.min(40_000_000 / (1 + bytes as u32)) {
+                // Each key twice, in different orders.
+                let key = format!("{:05}", i.wrapping_mul(7_919) % 10_007);
+                let prepared = match ahead {
+                    true => tree.prepare_foreseen(tree.foresee(key.as_bytes()), &value),
+                    false => tree.prepare(key.as_bytes(), &value),
+                };
+                assert!(tree.publish(prepared, i.into()));
+            }
+            (tree.used_bytes(), tree.garbage_bytes())
+        });
+        assert_eq!(ahead, plain, "values of {bytes} bytes");
     }
 }
 

@@ -7,6 +7,7 @@ mod protection;
 mod resumptions;
 pub(super) mod switches;
 mod unordered;
+mod versions;
 
 use crate::memtable::{Home, Inserter, Memtable};
 use crate::options::CfOptions;

@@ -72,10 +72,10 @@ impl Engine {
         }
         let in_order = ty == ValueType::Merge && self.generation.load().memtables.folds(cf);
         let terms = terms(spec, in_order);
+        let ahead = self.look_ahead(cf, ty, key, in_order);
         if self.protocol == CommitProtocol::Ordered
             && !has_checksums(spec.protection_bytes_per_key)?
         {
-            let ahead = self.look_ahead(cf, ty, key, in_order);
             let operations = Operations::One(One::new(cf, ty, key, value));
             return self.commit_ordered(&Write { operations, terms }, ahead, spec);
         }
@@ -83,7 +83,7 @@ impl Engine {
         protect(&mut batch, spec)?;
         batch.push(cf, ty, key, value);
         let request = WriteRequest { batch, terms };
-        let outcome = self.commit(&request, spec);
+        let outcome = self.commit(&request, ahead, spec);
         record::keep_batch(request.batch);
         outcome
     }
@@ -99,7 +99,7 @@ impl Engine {
         let batch = self.stamp_batch(batch)?;
         let in_order = self.check_batch(&batch, stamped, spec.ignore_missing_column_families)?;
         let terms = terms(spec, in_order);
-        self.commit(&WriteRequest { batch, terms }, spec)
+        self.commit(&WriteRequest { batch, terms }, None, spec)
     }
 
     /// Asks for the memory that the insert of one entry is going to wait for, before
@@ -112,8 +112,9 @@ impl Engine {
         key: &'k [u8],
         in_order: bool,
     ) -> Option<Ahead<'k>> {
-        if in_order {
-            return None; // it waits for its turn
+        // Who is in order waits for a turn, and a leader inserts for others.
+        if in_order || self.protocol != CommitProtocol::Ordered {
+            return None;
         }
         let generation = self.generation.load();
         let foreseen = generation.memtables.get(cf)?.foresee(ty, key);
@@ -124,14 +125,19 @@ impl Engine {
     }
 
     /// Commits a batch that was checked.
-    fn commit(&self, request: &WriteRequest, spec: &WriteSpec) -> Result<()> {
+    fn commit(
+        &self,
+        request: &WriteRequest,
+        ahead: Option<Ahead<'_>>,
+        spec: &WriteSpec,
+    ) -> Result<()> {
         let write = request.write();
         let leader = || Leader {
             env: self,
             max_group_bytes: self.options.max_write_batch_group_size_bytes,
         };
         match self.protocol {
-            CommitProtocol::Ordered => self.commit_ordered(&write, None, spec),
+            CommitProtocol::Ordered => self.commit_ordered(&write, ahead, spec),
             CommitProtocol::Grouped | CommitProtocol::Pipelined => {
                 let steps = Grouped {
                     leader: leader(),

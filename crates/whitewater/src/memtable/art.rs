@@ -86,6 +86,10 @@ impl MemtableRep for ArtRep {
     fn add_way(&self, wayless: Wayless) {
         self.tree.add_way(wayless);
     }
+    #[cfg(test)]
+    fn version_steps(&self, user_key: &[u8], tag: u64) -> Option<usize> {
+        Some(self.tree.version_steps(user_key, tag))
+    }
     fn get(&self, user_key: &[u8], tag: u64, visit: &mut Visit<'_>) {
         self.tree.get(user_key, tag, visit);
     }

@@ -328,6 +328,12 @@ impl Memtable {
         }
     }
 
+    /// See [`MemtableRep::version_steps`].
+    #[cfg(test)]
+    pub fn version_steps(&self, user_key: &[u8], seq: SequenceNumber) -> Option<usize> {
+        self.rep.version_steps(user_key, pack_tag(seq, u8::MAX))
+    }
+
     /// Completes an entry that was linked on top.
     #[inline]
     fn add_way(&self, wayless: Wayless) {

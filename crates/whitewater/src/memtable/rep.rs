@@ -123,6 +123,11 @@ pub(crate) trait MemtableRep: Debug + Send + Sync {
     fn link_on_top(&self, entry: Prepared, _tag: u64) -> Result<Wayless, Prepared> {
         Err(entry)
     }
+    /// Steps of a search for the version of a key at `tag`, if it can tell.
+    #[cfg(test)]
+    fn version_steps(&self, _user_key: &[u8], _tag: u64) -> Option<usize> {
+        None
+    }
     /// Completes what was added on top.
     fn add_way(&self, _: Wayless) {
         unreachable!("a representation that adds on top says how");

@@ -284,7 +284,8 @@ pub(crate) trait CommitEnv: Sync {
         foreseen: Option<Foreseen<'_>>,
     ) -> Result<Self::Prepared>;
     /// Inserts operations of which the first gets `first`; `prepared`, if there is
-    /// something, was made for them and the same generation. If the write is
+    /// something, was made for them and the same generation, before `first` was given
+    /// out (V5 of `concurrent::art::versions`). If the write is
     /// `in_order`, everything before `first` is in the memtables.
     fn apply(
         &self,
@@ -294,7 +295,8 @@ pub(crate) trait CommitEnv: Sync {
         first: SequenceNumber,
     ) -> Result<Self::Leftover>;
     /// Does what an insert into `generation` has left. By its writer, whom nobody waits
-    /// for any more. If it never comes to that, reads are slower, and not wrong.
+    /// for any more, or only for the disk. (Nothing is left of what was not prepared.)
+    /// If it never comes to that, reads are slower, and not wrong.
     fn clear_up(&self, generation: &Generation, leftover: Self::Leftover);
     /// Whose turn it is among the writes that are `in_order`, where no leader
     /// says so. Nothing is guarded by it: C7 holds without.

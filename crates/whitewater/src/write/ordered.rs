@@ -43,17 +43,24 @@ pub(crate) fn commit<E: CommitEnv>(
     env.reached(Point::Reserved, place.first);
     env.grouped(1);
     let carried = carry_out(env, &generation, &place, write, record.as_ref(), prepared);
-    let leftover = match carried {
-        Ok(leftover) => leftover,
+    let mut leftover = match carried {
+        Ok(leftover) => Some(leftover),
         Err(e) => {
             window.fail(&e);
             return Err(e);
         }
     };
+    // Whoever waits for a synced write waits for the disk, and not for this, which is not
+    // to be put off for as long as that takes.
+    if let Some(leftover) = leftover.take_if(|_| write.terms.sync) {
+        env.clear_up(&generation, leftover);
+    }
     window.finish(write.terms.sync)?;
     drop(turn);
     acknowledge(env, place.last)?;
-    env.clear_up(&generation, leftover);
+    if let Some(leftover) = leftover {
+        env.clear_up(&generation, leftover);
+    }
     env.keep_ahead(&generation, place.end);
     Ok(())
 }

@@ -251,7 +251,8 @@ impl FakeEnv {
 impl CommitEnv for FakeEnv {
     /// The generation it was prepared for, by its base.
     type Prepared = SequenceNumber;
-    type Leftover = Option<SequenceNumber>;
+    /// Its first number, if it was prepared, and whether it is synced.
+    type Leftover = Option<(SequenceNumber, bool)>;
 
     fn prepare(
         &self,
@@ -312,7 +313,7 @@ impl CommitEnv for FakeEnv {
         write: &Write<'_>,
         prepared: Option<SequenceNumber>,
         first: SequenceNumber,
-    ) -> Result<Option<SequenceNumber>> {
+    ) -> Result<Option<(SequenceNumber, bool)>> {
         assert!(prepared.is_none_or(|base| base == generation.base()), "C6");
         self.unprepared
             .fetch_add(u64::from(prepared.is_none()), SeqCst);
@@ -320,11 +321,11 @@ impl CommitEnv for FakeEnv {
         self.most_inserting.fetch_max(inserting, SeqCst);
         let inserted = self.insert(write, first);
         self.inserting.fetch_sub(1, SeqCst);
-        inserted.map(|()| prepared.map(|_| first))
+        inserted.map(|()| prepared.map(|_| (first, write.terms.sync)))
     }
-    fn clear_up(&self, _: &Generation, leftover: Option<SequenceNumber>) {
-        if let Some(first) = leftover {
-            assert!(self.publication.visible() >= first, "somebody may wait");
+    fn clear_up(&self, _: &Generation, leftover: Option<(SequenceNumber, bool)>) {
+        if let Some((first, synced)) = leftover {
+            assert_eq!(self.publication.visible() < first, synced, "who may wait?");
             self.cleared.fetch_add(1, SeqCst);
         }
     }
