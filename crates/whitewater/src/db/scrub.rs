@@ -113,16 +113,19 @@ impl Engine {
         // A custom comparator may panic.
         let outcome = file.map(|file| guarded(|| self.verify_table(cf, &view.version, file, all)));
         let size = file.map_or(0, |file| file.meta.size);
-        let mut progress = self.scrubbed.lock();
-        progress.tables_done += 1;
-        progress.bytes += size;
-        if let Some(Err(e)) = outcome {
-            progress.damaged += 1;
-            progress.last_error = Some(e.clone());
-            drop(progress);
+        let failure = outcome.and_then(Result::err);
+        // Before it is counted: whoever sees the count finds the reason in LOG.
+        if let Some(e) = &failure {
             let path = filename::table(&self.dir, number);
             let text = format!("scrubbing [{}] {}: {e}", cf.name, path.display());
             self.log.error(&text);
+        }
+        let mut progress = self.scrubbed.lock();
+        progress.tables_done += 1;
+        progress.bytes += size;
+        if let Some(e) = failure {
+            progress.damaged += 1;
+            progress.last_error = Some(e);
         }
         size
     }
