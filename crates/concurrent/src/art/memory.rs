@@ -407,7 +407,7 @@ impl Shard {
                 return None;
             }
             // Acquire: partner of the Release with which the range came, so
-            // that its region is known here. The low half cannot overflow, as
+            // that its region is known here, and of that in `give_back`. The low half cannot overflow, as
             // it stays below the high half's value.
             match self.rest.compare_exchange_weak(
                 rest,

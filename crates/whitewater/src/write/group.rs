@@ -128,7 +128,7 @@ impl<E: CommitEnv> Leader<'_, E> {
         members.for_each(|request, ticket| {
             *ticket = sum.entries;
             sum.entries += u64::from(request.batch.count());
-            sum.bytes += request.body().len();
+            sum.bytes += request.batch.body().len();
             sum.sync |= request.terms.sync;
             sum.disable_wal |= request.terms.disable_wal;
             sum.in_order |= request.terms.in_order;
@@ -159,7 +159,7 @@ impl<E: CommitEnv> Leader<'_, E> {
             return Ok(None);
         }
         let mut bodies: Vec<&[u8]> = Vec::with_capacity(members.len());
-        members.for_each(|request, _| bodies.push(request.body()));
+        members.for_each(|request, _| bodies.push(request.batch.body()));
         self.env.pack(&bodies)
     }
 
@@ -182,7 +182,7 @@ impl<E: CommitEnv> Leader<'_, E> {
         } else {
             let mut parts: Vec<&[u8]> = Vec::with_capacity(members.len() + 1);
             parts.push(&header);
-            members.for_each(|request, _| parts.push(request.body()));
+            members.for_each(|request, _| parts.push(request.batch.body()));
             self.env.log(generation, place, &parts)?;
         }
         if sum.sync {

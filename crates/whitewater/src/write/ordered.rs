@@ -23,7 +23,7 @@ use super::steps::{Window, acknowledge, carry_out, reserve_prepared};
 use super::{Ahead, CommitEnv};
 use whitewater_storage::Result;
 
-/// Commits `write`; `ahead` is what was looked at before it was made up, if
+/// Commits `write`; `ahead` is what was looked at before anything else, if
 /// anything.
 ///
 /// # Errors

@@ -41,11 +41,6 @@ impl WriteRequest {
             terms: self.terms,
         }
     }
-
-    /// The operations, without the header.
-    pub(super) fn body(&self) -> &[u8] {
-        self.batch.body()
-    }
 }
 
 /// Operations to commit.
