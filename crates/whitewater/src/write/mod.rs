@@ -101,10 +101,11 @@ pub enum CommitProtocol {
     ///
     /// Relaxed, while writes are under way: a snapshot may change, since
     /// entries with numbers up to its own still arrive; a reader may see a part
-    /// of a batch; two readers may see two writes in different orders. Kept: a
-    /// write that has returned is seen by all reads that start then, each key
-    /// by itself is linearizable, the log is in order, and recovery restores
-    /// whole batches. An insert that fails leaves a part of its batch readable
+    /// of a batch; two readers may see two writes in different orders; an older
+    /// write of a key may appear below a merge operand that was read already.
+    /// Kept: a write that has returned is seen by all reads that start then,
+    /// each key that is not merged is linearizable by itself, the log is in
+    /// order, and recovery restores whole batches. An insert that fails leaves a part of its batch readable
     /// and stops the database.
     Unordered,
 }

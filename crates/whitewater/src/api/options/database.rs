@@ -215,7 +215,8 @@ impl Options {
     ///
     /// Gives up, while writes are under way, immutable snapshots (entries
     /// with sequence numbers up to a snapshot's still arrive) and batches that
-    /// are read whole. A write that has returned is seen by its caller and
+    /// are read whole, and the order of a merged key's operands: an older one
+    /// may appear after a newer one was read. A write that has returned is seen by its caller and
     /// everybody the caller tells. See the protocol for the rest.
     ///
     /// Opening fails with `InvalidArgument` together with
