@@ -4,9 +4,11 @@
 //! Whoever lacks what it needs asks for a *transfer*; a line serves one
 //! transfer to a writer at a time, first come first served, and copies for
 //! readers as fast as its home can hand them out (`port`). The line leaves its
-//! holder half way through the next transfer; until then the holder's own
-//! accesses are hits. (So a compare-exchange that has failed and is repeated at
-//! once mostly succeeds, as on real machines.)
+//! holder somewhere in the middle half of the next transfer; until then the
+//! holder's own accesses are hits. (So a compare-exchange that has failed and is
+//! repeated at once often succeeds, as on real machines. When all lines left at
+//! the same point, a retry that took a nanosecond longer than that failed every
+//! time, which no real machine does.)
 //!
 //! What a core waits for a line beyond the cost of a hit is added up by the
 //! line's name: the *blame*.
@@ -200,7 +202,7 @@ impl Line {
             (Access::Read, Some(owner)) => {
                 let start = now.max(last.at);
                 let cost = machine.transfer(topology.distance(owner, cpu));
-                last.until = start + cost / 2;
+                last.until = leaves(start, cost, cpu);
                 let mut readers = CpuSet::of(owner);
                 readers.add(cpu);
                 let at = start + cost;
@@ -220,7 +222,7 @@ impl Line {
                     None => farthest(&last.readers, cpu, topology)
                         .map_or(0, |far| machine.transfer(far)),
                 };
-                last.until = start + cost / 2;
+                last.until = leaves(start, cost, cpu);
                 self.hold(cpu, access, start + cost);
                 start + cost
             }
@@ -235,6 +237,23 @@ impl Line {
             until: Time::MAX,
         });
     }
+}
+
+/// When a line leaves its holder for `cpu`, by a transfer that takes `cost` from
+/// `start` on: evenly between one and three quarters of it. The draw depends on
+/// nothing but the transfer, so that the same seed gives the same run.
+fn leaves(start: Time, cost: Time, cpu: usize) -> Time {
+    const STEPS: u64 = 1 << 10;
+    let draw = splitmix(start ^ (cpu as u64) << 40) % STEPS;
+    start + cost * (STEPS / 2 + draw) / (2 * STEPS)
+}
+
+/// The finalizer of `SplitMix64`.
+fn splitmix(mut bits: u64) -> u64 {
+    bits = bits.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^ (bits >> 31)
 }
 
 fn nearest(set: &CpuSet, cpu: usize, topology: &Topology) -> Distance {
@@ -275,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn writers_queue_and_the_holder_keeps_the_line_for_half_a_transfer() {
+    fn writers_queue_and_the_holder_keeps_the_line_for_part_of_a_transfer() {
         let machine = plain(1, 4);
         let mut lines = Lines::default();
         let id = lines.add("line");
@@ -284,11 +303,21 @@ mod tests {
         let two = lines.access(id, 2, Access::Write, start, &machine);
         assert_eq!((one, two), (start + machine.near, start + 2 * machine.near));
         // The second writer's line is on its way to the third, but still there.
-        let early = one + machine.near / 4;
+        let early = one + machine.near / 4 - NS;
         assert_eq!(lines.access(id, 1, Access::Write, early, &machine), early);
-        let late = one + machine.near * 3 / 4;
+        let late = one + machine.near * 3 / 4 + NS;
         let again = lines.access(id, 1, Access::Write, late, &machine);
         assert_eq!(again, two + machine.near);
+    }
+
+    /// A retry that takes longer than the line stays fails some times, not every
+    /// time: rates follow the cost of a transfer without a cliff.
+    #[test]
+    fn lines_leave_their_holders_at_different_points_of_a_transfer() {
+        let kept = |at: Time| (0..1_000).filter(move |&i| leaves(i * 977, 1_000, 3) - i * 977 > at);
+        assert_eq!(kept(249).count(), 1_000);
+        assert!((400..600).contains(&kept(500).count()));
+        assert_eq!(kept(750).count(), 0);
     }
 
     #[test]

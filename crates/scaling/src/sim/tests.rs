@@ -100,7 +100,7 @@ fn a_contended_line_serves_a_write_for_each_transfer() {
     // Long enough away that nobody writes twice while it has the line.
     let work = |thread: Thread, word: Rc<Word>| async move {
         thread.rmw(&word, |n| n + 1).await;
-        thread.compute(100 * NS).await;
+        thread.compute(200 * NS).await;
     };
     let machine = free(1, 16);
     let (all, each) = throughput(machine.clone(), 16, SECOND / 1000, work);
