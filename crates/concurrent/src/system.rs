@@ -33,7 +33,7 @@ pub use backend::{
 };
 pub(crate) use backend::{futex_wait, futex_wake_all, futex_wake_one};
 #[cfg(feature = "simulation")]
-pub use simulated::scheduler as simulation;
+pub use simulated::{limit_threads, scheduler as simulation};
 
 /// How long ago `moment` was.
 #[inline]

@@ -6,7 +6,7 @@ pub mod scheduler;
 mod threads;
 
 pub use locks::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
-pub use threads::{JoinHandle, ScopedJoinHandle, spawn, spawn_scoped};
+pub use threads::{JoinHandle, ScopedJoinHandle, limit_threads, spawn, spawn_scoped};
 
 use scheduler::current;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -12,7 +12,9 @@
 
 use super::Engine;
 use super::cf::ColumnFamilyData;
+use super::state::DbState;
 use crate::jobs;
+use crate::options::DbOptions;
 use crate::options::assign::{May, assign_db, assign_family, own_name};
 use std::sync::Arc;
 use whitewater_storage::{Error, Result};
@@ -54,7 +56,8 @@ impl Engine {
     }
 
     /// Changes options of the database. Fails as [`Engine::set_options`] does,
-    /// also for what does not go with a column family's options.
+    /// also for what does not go with a column family's options, and with
+    /// `Aborted` when a background thread that is asked for cannot be started.
     pub fn set_db_options(self: &Arc<Self>, changes: &[(&str, &str)]) -> Result<()> {
         self.check_writer()?;
         check_given(changes)?;
@@ -62,15 +65,17 @@ impl Engine {
         let is_checked = |name: &str| own_name(name) == "max_open_files";
         let no_new_family =
             (changes.iter().any(|(name, _)| is_checked(name))).then(|| self.switching());
+        // One change at a time: what it is made from stays, though the database
+        // mutex is free while threads are started.
+        let mut threads = self.threads.lock();
+        let options = Arc::new(self.checked_db_options(changes)?);
+        jobs::start_more(self, &mut threads, &options)?;
         let mut state = self.lock_state();
-        let mut options = (*state.options).clone();
-        for (name, value) in changes {
-            assign_db(&mut options, name, value, May::Change)?;
-        }
-        let options = Arc::new(options.sanitized());
-        options.validate()?;
-        for family in state.cfs.values() {
-            options.check_family(family.options())?;
+        // A family may have changed meanwhile.
+        if let Err(e) = check_families(&options, &state) {
+            state.set_threads();
+            self.work.notify_all();
+            return Err(e);
         }
         let before = std::mem::replace(&mut state.options, options.clone());
         if before.delayed_write_rate != options.delayed_write_rate {
@@ -87,12 +92,26 @@ impl Engine {
         self.work.notify_all();
         self.dumps.notify_all();
         drop(state);
+        drop(threads);
         drop(no_new_family);
         // There may be too much log now.
         self.ask_for_attention();
         self.log_change("SetDBOptions()", changes);
         self.write_options_file();
-        jobs::start(self)
+        Ok(())
+    }
+
+    /// The database's options with `changes`, if they are in order.
+    fn checked_db_options(&self, changes: &[(&str, &str)]) -> Result<DbOptions> {
+        let state = self.lock_state();
+        let mut options = (*state.options).clone();
+        for (name, value) in changes {
+            assign_db(&mut options, name, value, May::Change)?;
+        }
+        let options = options.sanitized();
+        options.validate()?;
+        check_families(&options, &state)?;
+        Ok(options)
     }
 
     fn log_change(&self, what: &str, changes: &[(&str, &str)]) {
@@ -101,6 +120,12 @@ impl Engine {
             self.log.write(&format!("{name}: {value}"));
         }
     }
+}
+
+/// Whether `options` go with those of every column family.
+fn check_families(options: &DbOptions, state: &DbState) -> Result<()> {
+    let mut families = state.cfs.values();
+    families.try_for_each(|family| options.check_family(family.options()))
 }
 
 fn check_given(changes: &[(&str, &str)]) -> Result<()> {

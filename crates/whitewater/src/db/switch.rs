@@ -511,7 +511,8 @@ impl Engine {
 
     /// The failure that stopped writes.
     pub(crate) fn first_error(&self) -> Error {
-        match Self::check_healthy(&self.lock_state()) {
+        let healthy = Self::check_healthy(&self.lock_state());
+        match healthy {
             Err(e) => e,
             // Resumed in the meantime.
             Ok(()) => Error::new(ErrorKind::Aborted, "a write at or before this one failed"),

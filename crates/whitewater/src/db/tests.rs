@@ -6,6 +6,7 @@ mod merges;
 mod protection;
 mod resumptions;
 pub(super) mod switches;
+mod threads;
 mod unordered;
 mod versions;
 

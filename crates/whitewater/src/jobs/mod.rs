@@ -13,11 +13,12 @@ use crate::db::cf::ColumnFamilyData;
 use crate::db::failure::Source;
 use crate::db::state::DbState;
 use crate::flush::{self, FlushJob};
+use crate::options::DbOptions;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
-use whitewater_concurrent::system::{self, MutexGuard};
+use whitewater_concurrent::system::{self, JoinHandle, MutexGuard};
 use whitewater_storage::{Error, ErrorKind, Result};
 
 /// How many threads flush and how many compact: RocksDB's split of
@@ -31,51 +32,111 @@ pub(crate) fn thread_counts(max_background_jobs: i32) -> (usize, usize) {
 /// Does one job, waiting for it; returns whether to go on.
 type Work = fn(&Arc<Engine>) -> bool;
 
-/// Starts the threads that are wanted and do not run.
+/// The threads of one kind: what they are called and do, and where they are
+/// counted.
+struct Kind {
+    name: &'static str,
+    nice: i32,
+    work: Work,
+    count: Count,
+}
+
+fn kinds(options: &DbOptions) -> [Kind; 2] {
+    [
+        Kind {
+            name: "ww-flush",
+            nice: options.flush_nice,
+            work: flush_one,
+            count: |s| &mut s.flush_threads,
+        },
+        Kind {
+            name: "ww-compact",
+            nice: options.compaction_nice,
+            work: compact_one,
+            count: |s| &mut s.compaction_threads,
+        },
+    ]
+}
+
+/// Starts the threads of a database that is being opened. One of each kind is
+/// needed; where the system has no more, the others are missing, and LOG says so.
 ///
 /// # Errors
-/// When not even one thread of a kind can be started.
+/// `Aborted` when not even one thread of a kind can be started.
 pub(crate) fn start(engine: &Arc<Engine>) -> Result<()> {
     engine.wake_on_release();
     let mut threads = engine.threads.lock();
-    // Of those that have ended since there were to be fewer.
-    threads.retain(|thread| !thread.is_finished());
-    let options = &engine.options;
-    let kinds: [(&str, i32, Work, Count); 2] = [
-        ("ww-flush", options.flush_nice, flush_one, |s| {
-            &mut s.flush_threads
-        }),
-        ("ww-compact", options.compaction_nice, compact_one, |s| {
-            &mut s.compaction_threads
-        }),
-    ];
-    for (name, nice, work, count) in kinds {
-        while let Some(i) = take_on(&mut engine.state.lock(), count) {
-            let body = {
-                let engine = engine.clone();
-                move || {
-                    engine.own_this_thread();
-                    be_nice(&engine, nice);
-                    while work(&engine) {}
-                }
-            };
-            match system::spawn(format!("{name}{i}"), body) {
-                Ok(handle) => threads.push(handle),
-                Err(e) => {
-                    count(&mut engine.state.lock()).running -= 1;
-                    // One thread of a kind is needed; more only help.
-                    if i > 0 {
-                        break;
-                    }
-                    return Err(Error::new(
-                        ErrorKind::Aborted,
-                        format_args!("starting a background thread: {e}"),
-                    ));
-                }
+    for kind in kinds(&engine.options) {
+        if let Err(e) = start_kind(engine, &mut threads, &kind) {
+            if (kind.count)(&mut engine.state.lock()).running == 0 {
+                return Err(e);
             }
+            engine.log.error(&format!("{e}; the database does without"));
         }
     }
     Ok(())
+}
+
+/// Starts the threads that `options` ask for and that do not run yet. The caller
+/// makes `options` those of the database then, or calls this again.
+///
+/// # Errors
+/// `Aborted` when one of them cannot be started: there are to be as many as
+/// before then, and those that are too many end.
+pub(crate) fn start_more(
+    engine: &Arc<Engine>,
+    threads: &mut Vec<JoinHandle<()>>,
+    options: &DbOptions,
+) -> Result<()> {
+    // Of those that have ended since there were to be fewer.
+    threads.retain(|thread| !thread.is_finished());
+    {
+        let mut state = engine.state.lock();
+        let (flushes, compactions) = options.background_threads();
+        state.flush_threads.want_at_least(flushes);
+        state.compaction_threads.want_at_least(compactions);
+    }
+    for kind in kinds(&engine.options) {
+        if let Err(e) = start_kind(engine, threads, &kind) {
+            engine.state.lock().set_threads();
+            engine.work.notify_all();
+            return Err(e);
+        }
+    }
+    Ok(())
+}
+
+/// Starts the threads of a kind that are wanted and do not run.
+fn start_kind(engine: &Arc<Engine>, threads: &mut Vec<JoinHandle<()>>, kind: &Kind) -> Result<()> {
+    let &Kind {
+        name,
+        nice,
+        work,
+        count,
+    } = kind;
+    loop {
+        // The mutex is free again at the end of this statement.
+        let next = take_on(&mut engine.state.lock(), count);
+        let Some(i) = next else {
+            return Ok(());
+        };
+        let body = {
+            let engine = engine.clone();
+            move || {
+                engine.own_this_thread();
+                be_nice(&engine, nice);
+                while work(&engine) {}
+            }
+        };
+        match system::spawn(format!("{name}{i}"), body) {
+            Ok(handle) => threads.push(handle),
+            Err(e) => {
+                let wanted = give_back(&mut engine.state.lock(), count);
+                let text = format_args!("starting background thread {name}{i} of {wanted}: {e}");
+                return Err(Error::new(ErrorKind::Aborted, text));
+            }
+        }
+    }
 }
 
 /// Lowers the priority of the calling thread, and of those that it starts, by
@@ -102,11 +163,17 @@ pub(crate) struct ThreadCount {
     running: usize,
 }
 
+impl ThreadCount {
+    fn want_at_least(&mut self, threads: usize) {
+        self.wanted = self.wanted.max(threads);
+    }
+}
+
 /// Where the threads of a kind are counted.
 type Count = fn(&mut DbState) -> &mut ThreadCount;
 
 impl DbState {
-    /// Has as many threads run as the options ask for, once [`start`] was
+    /// Has as many threads run as the options ask for, once [`start_kind`] was
     /// called and those that are too many have looked.
     pub fn set_threads(&mut self) {
         let (flushes, compactions) = self.options.background_threads();
@@ -125,6 +192,14 @@ fn take_on(state: &mut DbState, count: Count) -> Option<usize> {
     }
     threads.running += 1;
     Some(running)
+}
+
+/// Counts one thread less, for it was not started; returns how many there are to
+/// be.
+fn give_back(state: &mut DbState, count: Count) -> usize {
+    let threads = count(state);
+    threads.running -= 1;
+    threads.wanted
 }
 
 /// Whether the calling thread is to end: at the end of the database, or since

@@ -257,7 +257,8 @@ fn events_wait_for_a_slow_listener_and_are_counted() {
     }
     impl EventListener for Slow {
         fn on_memtable_sealed(&self, info: &MemTableInfo) {
-            if let Some(gate) = self.gate.lock().unwrap().take() {
+            let gate = self.gate.lock().unwrap().take();
+            if let Some(gate) = gate {
                 // Let go by a message, or because the test has failed.
                 let _ = gate.recv();
             }

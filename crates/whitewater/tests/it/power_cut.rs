@@ -371,7 +371,8 @@ fn an_opening_can_be_cut_at_any_sync() {
     }));
     drop(open(&fs));
     fs.clear_sync_hook();
-    for (at, cut) in std::mem::take(&mut *cuts.lock()) {
+    let cuts = std::mem::take(&mut *cuts.lock());
+    for (at, cut) in cuts {
         let opened = open_all(&tiny_on(cut), Path::new(DIR));
         let db = opened.unwrap_or_else(|e| panic!("cut at {at:?}: {e}"));
         assert!(db.get("kept").expect("readable").is_some(), "cut at {at:?}");

@@ -1,6 +1,7 @@
 //! Threads: std's, but that those which a simulation's thread starts belong to it.
 
 use super::scheduler::{Seat, current};
+use std::cell::Cell;
 use std::io;
 use std::thread::{self, Builder, Scope};
 
@@ -60,14 +61,41 @@ fn await_end(seat: Option<&Seat>) {
     }
 }
 
+thread_local! {
+    /// How many more threads this one may start; `None` is any number.
+    static ALLOWED: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// Has every thread that the calling one starts after the next `count` refused, as
+/// where the system has a limit; `None` is no limit. For tests.
+pub fn limit_threads(count: Option<usize>) {
+    ALLOWED.set(count);
+}
+
+/// Takes one of the threads that the calling one may start.
+fn take_allowed() -> io::Result<()> {
+    match ALLOWED.get() {
+        None => Ok(()),
+        Some(0) => Err(io::Error::new(
+            io::ErrorKind::WouldBlock,
+            "a test allows no more threads",
+        )),
+        Some(more) => {
+            ALLOWED.set(Some(more - 1));
+            Ok(())
+        }
+    }
+}
+
 /// Starts a thread with a name.
 ///
 /// # Errors
-/// Those of the system.
+/// Those of the system, and of [`limit_threads`].
 pub fn spawn<T: Send + 'static>(
     name: String,
     body: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
+    take_allowed()?;
     let seat = current().map(|me| me.another(&name));
     let inner = Builder::new().name(name).spawn(seated(seat.clone(), body));
     Ok(JoinHandle {
@@ -80,12 +108,13 @@ pub fn spawn<T: Send + 'static>(
 /// a scope ends.
 ///
 /// # Errors
-/// Those of the system.
+/// Those of the system, and of [`limit_threads`].
 pub fn spawn_scoped<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: String,
     body: impl FnOnce() -> T + Send + 'scope,
 ) -> io::Result<ScopedJoinHandle<'scope, T>> {
+    take_allowed()?;
     let seat = current().map(|me| me.another(&name));
     let inner = Builder::new()
         .name(name)
