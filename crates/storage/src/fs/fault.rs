@@ -17,7 +17,8 @@ pub use self::kind::FileKind;
 
 use self::shared::FaultShared;
 use super::{
-    FileLock, Fs, RandomAccessFile, SequentialFile, SharedFile, SharedOptions, WritableFile,
+    FileLock, Fs, OpenDir, RandomAccessFile, SequentialFile, SharedFile, SharedOptions,
+    WritableFile,
 };
 use crate::error::{Error, Result};
 use bytes::Bytes;
@@ -59,7 +60,7 @@ pub enum FaultOp {
     Rename,
     /// [`Fs::link`]; the path is the new one.
     Link,
-    /// [`Fs::sync_dir`]
+    /// [`Fs::sync_dir`] and [`Fs::sync_open_dir`]
     SyncDir,
     /// [`Fs::lock`]
     Lock,
@@ -528,6 +529,13 @@ impl Fs for FaultFs {
     fn sync_dir(&self, path: &Path) -> Result<()> {
         self.gate(FaultOp::SyncDir, path)?;
         self.inner.sync_dir(path)
+    }
+    fn open_dir(&self, path: &Path) -> Result<OpenDir> {
+        self.inner.open_dir(path)
+    }
+    fn sync_open_dir(&self, dir: &OpenDir) -> Result<()> {
+        self.gate(FaultOp::SyncDir, dir.path())?;
+        self.inner.sync_open_dir(dir)
     }
     fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>> {
         self.gate(FaultOp::Lock, path)?;

@@ -13,7 +13,8 @@
 //! disk has room; a failed sync in it is found by the next write.
 
 use super::{
-    FileLock, Fs, RandomAccessFile, SequentialFile, SharedFile, SharedOptions, WritableFile,
+    FileLock, Fs, OpenDir, RandomAccessFile, SequentialFile, SharedFile, SharedOptions,
+    WritableFile,
 };
 use crate::error::{Error, ErrorKind, Result};
 use std::path::Path;
@@ -145,6 +146,12 @@ impl Fs for LatchFs {
     }
     fn sync_dir(&self, path: &Path) -> Result<()> {
         self.latch.guard(|| self.inner.sync_dir(path))
+    }
+    fn open_dir(&self, path: &Path) -> Result<OpenDir> {
+        self.inner.open_dir(path)
+    }
+    fn sync_open_dir(&self, dir: &OpenDir) -> Result<()> {
+        self.latch.guard(|| self.inner.sync_open_dir(dir))
     }
     fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>> {
         self.inner.lock(path)

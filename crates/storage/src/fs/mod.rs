@@ -9,8 +9,8 @@
 //! * [`fault::FaultFs`]: wraps another one and fails operations by rule.
 //! * [`latch::LatchFs`]: wraps another one and lets the first write or sync
 //!   failure stick.
-//! * [`names::NamesFs`]: wraps another one and never syncs a directory again
-//!   after that has failed.
+//! * [`names::NamesFs`]: wraps another one, never syncs a directory again after
+//!   that has failed, and syncs those that it holds wherever they are by then.
 //!
 //! * [`window::WindowFile`]: keeps what is written to a shared file in memory.
 //!
@@ -35,7 +35,8 @@ use crate::error::{Error, Result};
 use crate::planted::{Bug, planted};
 use bytes::Bytes;
 use std::fmt::Debug;
-use std::path::Path;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A file system.
@@ -108,6 +109,20 @@ pub trait Fs: Debug + Send + Sync + 'static {
     fn link(&self, from: &Path, to: &Path) -> Result<()>;
     /// Makes the entries of the directory `path` durable.
     fn sync_dir(&self, path: &Path) -> Result<()>;
+    /// Holds on to the directory `path`, for [`sync_open_dir`](Self::sync_open_dir).
+    ///
+    /// # Errors
+    /// Those of the file system; none by default, which only keeps the path.
+    fn open_dir(&self, path: &Path) -> Result<OpenDir> {
+        Ok(OpenDir::by_path(path))
+    }
+    /// Makes the entries of a directory durable, wherever it has been moved to
+    /// since it was opened, and if it was removed, too. `dir` is from
+    /// [`open_dir`](Self::open_dir) of the same file system; where that only
+    /// keeps the path, this is [`sync_dir`](Self::sync_dir).
+    fn sync_open_dir(&self, dir: &OpenDir) -> Result<()> {
+        self.sync_dir(dir.path())
+    }
     /// Takes the exclusive lock `path` (creating the file), held until the
     /// result is dropped.
     ///
@@ -115,6 +130,29 @@ pub trait Fs: Debug + Send + Sync + 'static {
     /// `IOError` naming the lock file at once when another process or another
     /// opener in this process holds it.
     fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>>;
+}
+
+/// A directory that somebody holds on to; see [`Fs::open_dir`].
+#[derive(Debug)]
+pub struct OpenDir {
+    path: PathBuf,
+    /// Its descriptor, in a file system of the operating system.
+    file: Option<File>,
+}
+
+impl OpenDir {
+    /// One that is no more than its path: for file systems without descriptors.
+    pub fn by_path(path: &Path) -> Self {
+        OpenDir {
+            path: path.to_path_buf(),
+            file: None,
+        }
+    }
+
+    /// Where it was when it was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
 }
 
 /// A file being written. Not shared: the owner serializes calls.

@@ -10,16 +10,21 @@
 //! what all later ones get, until the database is opened anew on a new
 //! [`NamesFs`].
 //!
+//! Directories that a database [holds](NamesFs::hold) stay open, as in RocksDB: they
+//! are made durable by their descriptors, whether they were renamed or removed
+//! meanwhile. Others are opened by their paths each time.
+//!
 //! Everything else goes to the wrapped file system as it is.
 
 use super::{
-    FileLock, Fs, RandomAccessFile, SequentialFile, SharedFile, SharedOptions, WritableFile,
+    FileLock, Fs, OpenDir, RandomAccessFile, SequentialFile, SharedFile, SharedOptions,
+    WritableFile,
 };
 use crate::error::{Error, Result};
 use crate::planted::{Bug, planted};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use whitewater_concurrent::system::Mutex;
 
 /// See the [module](self).
@@ -32,8 +37,13 @@ pub struct NamesFs {
     dirs: Mutex<HashMap<PathBuf, Arc<Dir>>>,
 }
 
-/// The first failure to make a directory durable. Held while that is tried.
-type Dir = Mutex<Option<Error>>;
+#[derive(Debug, Default)]
+struct Dir {
+    /// The first failure to make it durable. Held while that is tried.
+    failed: Mutex<Option<Error>>,
+    /// It, if it is held.
+    open: OnceLock<OpenDir>,
+}
 
 impl NamesFs {
     /// Wraps `inner`. Nothing has failed.
@@ -42,6 +52,22 @@ impl NamesFs {
             inner,
             dirs: Mutex::default(),
         }
+    }
+
+    /// Keeps the directory `path` open until this file system is dropped.
+    ///
+    /// # Errors
+    /// Those of [`Fs::open_dir`].
+    pub fn hold(&self, path: &Path) -> Result<()> {
+        let open = self.inner.open_dir(path)?;
+        // The one that is held already stays.
+        let _ = self.dir(path).open.set(open);
+        Ok(())
+    }
+
+    fn dir(&self, path: &Path) -> Arc<Dir> {
+        let mut dirs = self.dirs.lock();
+        dirs.entry(path.to_path_buf()).or_default().clone()
     }
 }
 
@@ -103,17 +129,17 @@ impl Fs for NamesFs {
         self.inner.link(from, to)
     }
     fn sync_dir(&self, path: &Path) -> Result<()> {
-        let dir = {
-            let mut dirs = self.dirs.lock();
-            dirs.entry(path.to_path_buf()).or_default().clone()
-        };
-        let mut failed = dir.lock();
+        let dir = self.dir(path);
+        let mut failed = dir.failed.lock();
         if let Some(first) = &*failed
             && !planted(Bug::DirectoryFailureForgotten)
         {
             return Err(first.clone());
         }
-        let synced = self.inner.sync_dir(path);
+        let synced = match dir.open.get() {
+            Some(open) => self.inner.sync_open_dir(open),
+            None => self.inner.sync_dir(path),
+        };
         synced.inspect_err(|e| *failed = Some(e.clone()))
     }
     fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>> {

@@ -16,7 +16,8 @@ mod shared;
 
 use self::shared::OsShared;
 use super::{
-    FileLock, Fs, RandomAccessFile, SequentialFile, SharedFile, SharedOptions, WritableFile,
+    FileLock, Fs, OpenDir, RandomAccessFile, SequentialFile, SharedFile, SharedOptions,
+    WritableFile,
 };
 use crate::error::{Error, Result};
 use crate::planted::{Bug, planted};
@@ -40,6 +41,14 @@ pub struct OsFs;
 /// Names the operation and the path in the error of `result`.
 fn named<T>(op: &str, path: &Path, result: io::Result<T>) -> Result<T> {
     result.map_err(|e| Error::io(op, path, &e))
+}
+
+/// The directory `path`; nothing is the working directory.
+fn or_here(path: &Path) -> &Path {
+    match path.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => path,
+    }
 }
 
 impl Fs for OsFs {
@@ -164,13 +173,24 @@ impl Fs for OsFs {
     }
 
     fn sync_dir(&self, path: &Path) -> Result<()> {
-        let dir = if path.as_os_str().is_empty() {
-            Path::new(".")
-        } else {
-            path
-        };
+        let dir = or_here(path);
         let sync = || File::open(dir)?.sync_all();
         named("fsync a directory", dir, sync())
+    }
+
+    fn open_dir(&self, path: &Path) -> Result<OpenDir> {
+        let file = named("open a directory", path, File::open(or_here(path)))?;
+        Ok(OpenDir {
+            path: path.to_path_buf(),
+            file: Some(file),
+        })
+    }
+
+    fn sync_open_dir(&self, dir: &OpenDir) -> Result<()> {
+        match &dir.file {
+            Some(file) => named("fsync a directory", &dir.path, file.sync_all()),
+            None => self.sync_dir(&dir.path),
+        }
     }
 
     fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>> {

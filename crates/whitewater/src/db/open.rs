@@ -63,10 +63,12 @@ impl Engine {
         options: DbOptions,
         column_families: Vec<(String, CfOptions)>,
     ) -> Result<Arc<Engine>> {
+        check_dir(dir)?;
         let _span = trace::opening(dir);
         let wanted = check_wanted(&options, column_families)?;
         // Of this opening: what has failed in the one before is over.
-        let fs: Arc<dyn Fs> = Arc::new(NamesFs::new(options.fs.clone()));
+        let names = Arc::new(NamesFs::new(options.fs.clone()));
+        let fs: Arc<dyn Fs> = names.clone();
         // Asked before anything is created, and again under the lock, since
         // another process may have created the database meanwhile.
         check_existence(&*fs, dir, &options)?;
@@ -74,6 +76,9 @@ impl Engine {
         let wal_dir = options.wal_dir.clone().unwrap_or_else(|| dir.to_path_buf());
         fs.create_dir_all(&wal_dir)?;
         let lock = fs.lock(&filename::lock(dir))?;
+        // What is synced later on is these, whatever their names are by then.
+        names.hold(dir)?;
+        names.hold(&wal_dir)?;
         let exists = check_existence(&*fs, dir, &options)?;
         direct::check(&*fs, dir, &options)?;
         let log = InfoLog::create(&fs, dir, &options);
@@ -140,6 +145,7 @@ impl Engine {
 
     /// Names of the column families of the database in `dir`.
     pub fn list_column_families(dir: &Path, options: &DbOptions) -> Result<Vec<String>> {
+        check_dir(dir)?;
         crate::version::set::list_column_families(&*options.fs, dir)
     }
 
@@ -147,8 +153,9 @@ impl Engine {
     /// nothing else is in it. Fine when there is no database.
     ///
     /// # Errors
-    /// `IOError` when the database is open.
+    /// `IOError` when the database is open; `InvalidArgument` for an empty path.
     pub fn destroy(dir: &Path, options: &DbOptions) -> Result<()> {
+        check_dir(dir)?;
         let fs = &*options.fs;
         if !fs.exists(dir)? {
             return Ok(());
@@ -453,6 +460,15 @@ impl Opening<'_> {
             threads: Mutex::default(),
             lock: Mutex::new(lock),
         })
+    }
+}
+
+/// Refuses an empty path before anything is done with it: files would go to the
+/// working directory, of which nobody spoke.
+pub(super) fn check_dir(dir: &Path) -> Result<()> {
+    match dir.as_os_str().is_empty() {
+        true => Err(Error::invalid("the path of the database is empty")),
+        false => Ok(()),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::Engine;
 use super::info_log::InfoLog;
-use super::open::{Opening, Wanted, check_tables_present, check_wanted};
+use super::open::{Opening, Wanted, check_dir, check_tables_present, check_wanted};
 use super::reader::{ManifestStamp, PATIENCE, PAUSE, Role};
 use super::recover::{LogReplay, Replayed, Tables};
 use crate::options::{CfOptions, DbOptions};
@@ -44,6 +44,7 @@ impl Engine {
         column_families: Vec<(String, CfOptions)>,
         error_if_log_file_exist: bool,
     ) -> Result<Arc<Engine>> {
+        check_dir(dir)?;
         let wanted = check_wanted(&options, column_families)?;
         let fs = options.fs.clone();
         let wal_dir = options.wal_dir.clone().unwrap_or_else(|| dir.to_path_buf());

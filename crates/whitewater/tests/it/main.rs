@@ -34,6 +34,7 @@ mod log_limit;
 mod memory_usage;
 mod metamorphic;
 mod model;
+mod moved;
 mod options;
 mod perf;
 mod planted;

@@ -39,7 +39,7 @@ mod tables;
 
 use super::Engine;
 use super::info_log::InfoLog;
-use super::open::{DEFAULT_CF, log_options, new_session_id};
+use super::open::{DEFAULT_CF, check_dir, log_options, new_session_id};
 use super::read_only::identity;
 use crate::compact::output::{MAX_INDEX_SIZE, OutputContext, OutputSpec, write_verbatim};
 use crate::jobs::rate_limiter::Priority;
@@ -104,6 +104,7 @@ impl Engine {
     /// cannot be honoured and tables in another order than theirs; `NotSupported`
     /// for blob files, whose links to tables are in the manifest alone.
     pub fn repair(dir: &Path, options: &DbOptions, cf_options: &CfOptions) -> Result<()> {
+        check_dir(dir)?;
         options.validate()?;
         cf_options.validate()?;
         options.check_family(cf_options)?;

@@ -24,7 +24,7 @@ mod tail;
 
 use super::Engine;
 use super::info_log::InfoLog;
-use super::open::{Opening, Wanted, check_wanted, log_options};
+use super::open::{Opening, Wanted, check_dir, check_wanted, log_options};
 use super::read_only::{check_families, identity, open_tables};
 use super::reader::{ManifestStamp, PATIENCE, PAUSE, Role, empty_memtable};
 use crate::memtable::Memtable;
@@ -180,6 +180,8 @@ impl Engine {
         options: DbOptions,
         column_families: Vec<(String, CfOptions)>,
     ) -> Result<Arc<Engine>> {
+        check_dir(dir)?;
+        check_dir(own_dir)?;
         let wanted = check_wanted(&options, column_families)?;
         let fs = options.fs.clone();
         let wal_dir = options.wal_dir.clone().unwrap_or_else(|| dir.to_path_buf());
