@@ -1,10 +1,10 @@
 //! Column families by handle.
 
 use super::options::Options;
-use crate::db::ColumnFamilyData;
+use crate::db::{ColumnFamilyData, Engine};
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// The name of the column family every database has.
@@ -94,25 +94,45 @@ impl ColumnFamilyDescriptor {
     }
 }
 
-/// What a handle stands for; opaque.
+/// What a handle stands for; opaque. The last one of a dropped column family
+/// deletes its files when it goes.
 #[derive(Clone)]
-pub struct ColumnFamilyHandle(Arc<ColumnFamilyData>);
+pub struct ColumnFamilyHandle {
+    data: Arc<ColumnFamilyData>,
+    /// Behind `data`, for fields are dropped in their order.
+    _purge: PurgeAfter,
+}
+
+/// Deletes the files that somebody has let go of, when it is dropped.
+#[derive(Clone)]
+struct PurgeAfter(Weak<Engine>);
+
+impl Drop for PurgeAfter {
+    fn drop(&mut self) {
+        if let Some(engine) = self.0.upgrade() {
+            engine.purge_after_handle();
+        }
+    }
+}
 
 impl ColumnFamilyHandle {
-    pub(crate) fn new(data: Arc<ColumnFamilyData>) -> Self {
-        ColumnFamilyHandle(data)
+    pub(crate) fn new(engine: &Arc<Engine>, data: Arc<ColumnFamilyData>) -> Self {
+        ColumnFamilyHandle {
+            data,
+            _purge: PurgeAfter(Arc::downgrade(engine)),
+        }
     }
     pub(crate) fn data(&self) -> &Arc<ColumnFamilyData> {
-        &self.0
+        &self.data
     }
     pub(crate) fn id(&self) -> u32 {
-        self.0.id
+        self.data.id
     }
 }
 
 impl fmt::Debug for ColumnFamilyHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} (id {})", self.0.name, self.0.id)
+        write!(f, "{:?} (id {})", self.data.name, self.data.id)
     }
 }
 
@@ -125,7 +145,8 @@ pub struct ColumnFamily {
 
 /// A column family of a [`MultiThreaded`](crate::MultiThreaded) database,
 /// always in an `Arc`. It can be used on after it was dropped from the
-/// database: reads see its last content, writes fail.
+/// database: reads see its last content, writes fail. Its files are deleted with
+/// the last handle (and iterator).
 #[derive(Debug)]
 pub struct BoundColumnFamily<'a> {
     pub(crate) handle: ColumnFamilyHandle,

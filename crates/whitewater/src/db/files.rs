@@ -98,10 +98,30 @@ impl Engine {
     }
 
     /// [`Engine::purge_obsolete_files`], if there may be any: cheap where nobody
-    /// has let go of a file since the last time.
+    /// has let go of a file since the last time. Callers are not to wait for it,
+    /// if the options say so: a background thread does it then.
     pub(crate) fn purge_what_was_let_go(&self) {
-        if self.obsolete.have_come() {
+        if self.options.avoid_unnecessary_blocking_io {
+            self.purge_later();
+        } else if self.obsolete.have_come() {
             self.purge_obsolete_files();
+        }
+    }
+
+    /// Has a flush thread delete what somebody has let go of, if there is
+    /// anything.
+    pub(crate) fn purge_later(&self) {
+        if self.obsolete.have_come() {
+            self.state.lock().purge_asked = true;
+            self.work.notify_all();
+        }
+    }
+
+    /// What the last handle of a dropped column family does behind its end. A
+    /// database that closes has let go of everything already.
+    pub(crate) fn purge_after_handle(&self) {
+        if self.obsolete.have_come() && !self.state.lock().closing {
+            self.purge_what_was_let_go();
         }
     }
 

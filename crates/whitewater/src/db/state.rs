@@ -38,6 +38,8 @@ pub(crate) struct DbState {
     pub next_memtable_id: u64,
     /// A flush for the budget of memory was asked for.
     pub budget_asks: bool,
+    /// A background thread is to delete what readers have let go of.
+    pub purge_asked: bool,
     pub stalls: DbStall,
     /// Memtables of column families that were dropped while something
     /// held on to them.

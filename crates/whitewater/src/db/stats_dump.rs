@@ -67,7 +67,9 @@ impl Engine {
     /// begins a new interval.
     pub(crate) fn dump_stats(&self) {
         // What readers held on to when the last job ended.
-        self.purge_what_was_let_go();
+        if self.obsolete.have_come() {
+            self.purge_obsolete_files();
+        }
         let mut text = self.db_stats();
         for cf in self.column_families() {
             let part = {

@@ -220,6 +220,11 @@ fn flush_one(engine: &Arc<Engine>) -> bool {
             if is_to_end(&mut state, |s| &mut s.flush_threads) {
                 return false;
             }
+            if std::mem::take(&mut state.purge_asked) {
+                drop(state);
+                engine.purge_obsolete_files();
+                return true;
+            }
             let not_before = state.failure.flush.not_before(system::now());
             let may_start = state.failure.stop().is_none();
             if may_start
@@ -350,6 +355,8 @@ fn compact_one(engine: &Arc<Engine>) -> bool {
     };
     let outcome = guarded(|| engine.run_compaction(&cf, compaction));
     let purge = engine.compaction_ended(&cf);
+    // It may have been dropped meanwhile, and its files are deleted below.
+    drop(cf);
     finish(engine, outcome, Source::Compaction);
     drop(purge);
     true

@@ -6,6 +6,7 @@ use rand::prelude::*;
 use rand::rngs::StdRng;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 use tempfile::TempDir;
 use whitewater::{
     AsColumnFamilyRef, BlockBasedOptions, BottommostLevelCompaction, Cache, ColumnFamilyDescriptor,
@@ -902,6 +903,96 @@ fn handles_of_a_dropped_column_family_read_but_do_not_write() {
         ErrorKind::InvalidArgument,
         "Invalid column family specified in write batch",
     );
+}
+
+#[test]
+fn an_empty_path_is_refused_before_anything_is_made_in_the_working_directory() {
+    let here = || -> Vec<_> {
+        let entries = std::fs::read_dir(".").unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = here();
+    let opts = creating();
+    let other = dir();
+    let refusals = [
+        ("open", Db::<MultiThreaded>::open(&opts, "").map(drop)),
+        (
+            "open_cf",
+            Db::<MultiThreaded>::open_cf(&opts, "", ["cf"]).map(drop),
+        ),
+        (
+            "open_with_ttl",
+            Db::<MultiThreaded>::open_with_ttl(&opts, "", Duration::from_secs(1)).map(drop),
+        ),
+        (
+            "open_for_read_only",
+            Db::<MultiThreaded>::open_for_read_only(&opts, "", false).map(drop),
+        ),
+        (
+            "open_as_secondary",
+            Db::<MultiThreaded>::open_as_secondary(&opts, Path::new(""), other.path()).map(drop),
+        ),
+        (
+            "open_as_secondary in nothing",
+            Db::<MultiThreaded>::open_as_secondary(&opts, other.path(), Path::new("")).map(drop),
+        ),
+        ("list_cf", Db::<MultiThreaded>::list_cf(&opts, "").map(drop)),
+        ("repair", DB::repair(&opts, "")),
+        ("destroy", DB::destroy(&opts, "")),
+    ];
+    for (call, refused) in refusals {
+        let e = refused.unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::InvalidArgument, "{call}: {e}");
+        assert!(e.to_string().contains("path"), "{call}: {e}");
+    }
+    assert_eq!(here(), before);
+}
+
+/// Nothing else is flushed or dropped.
+#[test]
+fn files_of_a_dropped_column_family_go_with_its_last_handle() {
+    for in_background in [false, true] {
+        let dir = dir();
+        let mut opts = creating();
+        opts.set_avoid_unnecessary_blocking_io(in_background);
+        let db = Db::<MultiThreaded>::open_cf(&opts, dir.path(), ["cf"]).unwrap();
+        let cf = db.cf_handle("cf").unwrap();
+        db.put_cf(&cf, "k", "v").unwrap();
+        db.flush_cf(&cf).unwrap();
+        let tables = || {
+            let files = std::fs::read_dir(dir.path()).unwrap();
+            let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+            names.filter(|name| name.ends_with(".sst")).count()
+        };
+        assert_eq!(tables(), 1);
+        db.drop_cf("cf").unwrap();
+        let another = cf.clone();
+        drop(cf);
+        let iterator = db.iterator_cf(&another, IteratorMode::Start);
+        drop(another);
+        assert_eq!(tables(), 1, "an iterator needs it");
+        assert_eq!(iterator.count(), 1);
+        if in_background {
+            crate::harness::until("deletion", || tables() == 0);
+        } else {
+            assert_eq!(tables(), 0);
+        }
+
+        db.create_cf("cf", &Options::default()).unwrap();
+        let cf = db.cf_handle("cf").unwrap();
+        db.put_cf(&cf, "k", "v").unwrap();
+        db.flush_cf(&cf).unwrap();
+        db.drop_cf("cf").unwrap();
+        assert_eq!(tables(), 1, "a handle needs it");
+        drop(cf);
+        if in_background {
+            crate::harness::until("deletion", || tables() == 0);
+        } else {
+            assert_eq!(tables(), 0);
+        }
+    }
 }
 
 #[test]

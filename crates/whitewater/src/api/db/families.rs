@@ -13,7 +13,7 @@ fn unknown(name: &str) -> Error {
 impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     fn create(&self, name: &str, opts: &Options) -> Result<ColumnFamilyHandle, Error> {
         let cf = self.engine().create_cf(name, opts.cf_options()?)?;
-        Ok(ColumnFamilyHandle::new(cf))
+        Ok(ColumnFamilyHandle::new(self.engine(), cf))
     }
 }
 
@@ -39,9 +39,8 @@ impl<D: DBInner> DBCommon<SingleThreaded, D> {
     pub fn drop_cf(&mut self, name: &str) -> Result<(), Error> {
         let cf = self.cfs.cfs.get(name).ok_or_else(|| unknown(name))?;
         self.engine().drop_cf(cf.handle.data())?;
+        // Deletes what only the handle kept.
         self.cfs.cfs.remove(name);
-        // What only the handle kept.
-        self.engine().purge_obsolete_files();
         Ok(())
     }
 
@@ -68,7 +67,8 @@ impl<D: DBInner> DBCommon<MultiThreaded, D> {
         Ok(())
     }
 
-    /// Drops the column family `name`. Handles to it live on.
+    /// Drops the column family `name`. Handles to it live on; its files go with the
+    /// last of them.
     ///
     /// # Errors
     /// `InvalidArgument` when there is no handle of that name, and for the
@@ -77,10 +77,10 @@ impl<D: DBInner> DBCommon<MultiThreaded, D> {
         let mut cfs = self.cfs.cfs.write();
         let cf = cfs.get(name).ok_or_else(|| unknown(name))?;
         self.engine().drop_cf(cf.handle.data())?;
-        cfs.remove(name);
+        let handle = cfs.remove(name);
         drop(cfs);
-        // What only the handle kept.
-        self.engine().purge_obsolete_files();
+        // Deletes what only the handle kept, if nobody else has it.
+        drop(handle);
         Ok(())
     }
 

@@ -296,7 +296,9 @@ impl<T: ThreadMode, D: DBInner> DBAccess for DBCommon<T, D> {
 
     fn iterator_is_gone(&self, background_purge: bool) {
         let engine = self.engine();
-        if !background_purge && !engine.options.avoid_unnecessary_blocking_io {
+        if background_purge {
+            engine.purge_later();
+        } else {
             engine.purge_what_was_let_go();
         }
     }

@@ -155,7 +155,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
         let mut handles = BTreeMap::new();
         if keep_handles {
             for cf in engine.0.column_families() {
-                handles.insert(cf.name.clone(), ColumnFamilyHandle::new(cf));
+                handles.insert(cf.name.clone(), ColumnFamilyHandle::new(&engine.0, cf));
             }
         }
         Ok(DBCommon {

@@ -73,8 +73,8 @@ impl Options {
         self.db.writable_file_max_buffer_size = nbytes;
     }
 
-    /// Whether all iterators leave files that only they kept to background threads,
-    /// as with [`ReadOptions::set_background_purge_on_iterator_cleanup`]. Default
+    /// Whether all iterators, and handles of dropped column families, leave files that
+    /// only they kept to a background thread, as with [`ReadOptions::set_background_purge_on_iterator_cleanup`]. Default
     /// false.
     ///
     /// [`ReadOptions::set_background_purge_on_iterator_cleanup`]: crate::ReadOptions::set_background_purge_on_iterator_cleanup

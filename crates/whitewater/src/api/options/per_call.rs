@@ -131,10 +131,8 @@ impl ReadOptions {
         self.spec.max_skippable_internal_keys = num;
     }
 
-    /// Whether the files that only an iterator kept are left to background threads
-    /// when it is dropped, who delete them with those of their next job, or before
-    /// they write statistics to LOG. Default false: they are deleted before the
-    /// drop returns.
+    /// Whether the files that only an iterator kept are left to a background thread
+    /// when it is dropped. Default false: they are deleted before the drop returns.
     pub fn set_background_purge_on_iterator_cleanup(&mut self, v: bool) {
         self.spec.background_purge = v;
     }
