@@ -4,9 +4,12 @@
     interop.py scan DB          prints the content of DB
     interop.py write DB SEED    makes DB or edits it, then prints what it must
                                 hold; its last writes are only in its log
+    interop.py rewrite DB SEED  as write, with the options in DB's OPTIONS file,
+                                all tables being written anew
 
 Content is JSON: column family -> key -> value, both in hexadecimal. What
-`write` prints comes from a model of its writes, not from the database.
+`write` and `rewrite` print comes from a model of their writes, not from the
+database.
 """
 
 import json
@@ -15,7 +18,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from rocksdict import Options, Rdict, WriteBatch
+from rocksdict import BottommostLevelCompaction, CompactOptions, Options, Rdict, WriteBatch
 
 FAMILIES = ["default", "one"]
 KEYS = 1000
@@ -113,17 +116,43 @@ def write(path, seed):
     if rng.random() < 0.5:
         families[rng.choice(names)].compact_range(None, None)
     edit(rng, families, model, 15)
+    leave(db, work, path)
+    return model
+
+
+def leave(db, work, path):
+    """Copies the database as it is: closing would flush what its log holds."""
     db.flush_wal(True)
     db.cancel_all_background(True)
-    # Closing would flush; the copy has the last writes in its log.
     shutil.copytree(work, path)
     shutil.rmtree(work)
+
+
+def rewrite(path, seed):
+    rng = random.Random(seed)
+    work = path + ".open"
+    shutil.move(path, work)
+    options, by_name = Options.load_latest(work, ignore_unknown_options=True)
+    db = Rdict(work, options, column_families=by_name)
+    families = {name: db.get_column_family(name) for name in by_name}
+    model = read_all(families)
+    for _ in range(2):
+        edit(rng, families, model, 30 * len(families))
+        for family in families.values():
+            family.flush()
+    everything = CompactOptions()
+    everything.set_bottommost_level_compaction(BottommostLevelCompaction.force())
+    for family in families.values():
+        family.compact_range(None, None, everything)
+    edit(rng, families, model, 2 * len(families))
+    leave(db, work, path)
     return model
 
 
 def main():
     command, path, *rest = sys.argv[1:]
-    content = scan(path) if command == "scan" else write(path, int(rest[0]))
+    commands = {"scan": scan, "write": write, "rewrite": rewrite}
+    content = commands[command](path, *map(int, rest))
     in_hex = {
         name: {key.hex(): value.hex() for key, value in pairs.items()}
         for name, pairs in content.items()

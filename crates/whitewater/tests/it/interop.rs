@@ -1,12 +1,14 @@
 //! The database goes back and forth between this engine and RocksDB.
 //!
-//! RocksDB comes as Debian's package rocksdb-tools (ldb, sst_dump, db_bench)
-//! and as the Python package rocksdict. Where they are missing, the tests say
-//! so and pass, unless `WHITEWATER_REQUIRE_TOOLS` is 1.
+//! RocksDB comes as Debian's package rocksdb-tools (ldb, sst_dump, db_bench),
+//! as the Python package rocksdict and as the Java package rocksdbjni, the
+//! newest. Where they are missing, the tests say so and pass, unless `WHITEWATER_REQUIRE_TOOLS` is 1.
 
 mod alternate;
+mod codecs;
 mod db_bench;
 mod ingest;
+mod java;
 mod killed;
 mod matrix;
 mod options;

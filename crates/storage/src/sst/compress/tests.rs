@@ -184,3 +184,28 @@ fn bombs_are_refused_before_memory_is_taken() {
         assert_eq!(e.kind(), ErrorKind::Corruption);
     }
 }
+
+/// RocksDB of every version inflates with a window of 2^14 bytes, whatever the
+/// options say.
+#[cfg(feature = "zlib")]
+#[test]
+fn zlib_looks_no_further_back_than_rocksdb_reads() {
+    let mut state = 1u32;
+    let noise: Vec<u8> = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    })
+    .take(20_000)
+    .collect();
+    // Nothing gets smaller but what repeats itself within the window.
+    for (distance, ty) in [
+        (10_000, CompressionType::Zlib),
+        (17_000, CompressionType::None),
+        (20_000, CompressionType::None),
+    ] {
+        let raw = noise[..distance].repeat(2);
+        let mut c = compressor(CompressionType::Zlib);
+        let (_, got) = c.compress(&raw).expect("compresses");
+        assert_eq!(got, ty, "repeated after {distance} bytes");
+    }
+}

@@ -6,7 +6,7 @@
 //! zeros to the end of the block, so it may show later writes, too, which
 //! nobody was told of.
 
-use super::{python, tools};
+use super::{java, python, tools};
 use crate::content::{Content, Pairs};
 use crate::crash::{Acks, WRITERS, crash, options, tracks_logs};
 use crate::harness::parallel::{self, FAMILIES, progress};
@@ -72,7 +72,7 @@ fn rocksdb_opens_what_a_killed_process_left() {
     if !tools::available() {
         return;
     }
-    let python = python::python();
+    let (python, jar) = (python::python(), java::jar());
     campaign(TEST, 1, 6, |seed| {
         for protocol in protocols() {
             let dir = tempfile::tempdir().expect("a temporary directory");
@@ -103,6 +103,9 @@ fn rocksdb_opens_what_a_killed_process_left() {
             let mut readers = vec![("RocksDB's ldb", tools::scan(&db))];
             if let Some(python) = &python {
                 readers.push(("rocksdict", python::scan(python, &db)));
+            }
+            if let Some(jar) = &jar {
+                readers.push(("rocksdbjni", java::scan(jar, &db)));
             }
             for (who, theirs) in readers {
                 let what = format!("{protocol}, seed {seed}, {who}");
@@ -168,6 +171,9 @@ fn hole(recycled: usize) {
     let mut readers = vec![("ldb", tools::scan(left.path()))];
     if let Some(python) = python::python() {
         readers.push(("rocksdict", python::scan(&python, left.path())));
+    }
+    if let Some(jar) = java::jar() {
+        readers.push(("rocksdbjni", java::scan(&jar, left.path())));
     }
     for (who, theirs) in readers {
         let found = keys(&theirs);

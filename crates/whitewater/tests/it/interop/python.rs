@@ -8,6 +8,7 @@ use super::written::compare;
 use crate::content::{self, Content, unhex};
 use serde_json::Value;
 use std::path::Path;
+use std::process::Command;
 use whitewater::{BlockBasedOptions, DB, DBCompressionType, Options};
 
 const FAMILIES: [&str; 2] = ["default", "one"];
@@ -24,9 +25,16 @@ pub fn python() -> Option<String> {
 
 /// Runs the script; returns the content it printed.
 fn script(python: &str, arguments: &[&str]) -> Content {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/interop.py");
-    let out = tools::run(python, &[&[tools::path(&script)], arguments].concat());
-    let json: Value = serde_json::from_str(&out).expect("valid JSON");
+    let script = tools::script("interop.py");
+    printed(&tools::run(
+        python,
+        &[&[tools::path(&script)], arguments].concat(),
+    ))
+}
+
+/// Content as the scripts print it: family, key and value as JSON.
+pub fn printed(out: &str) -> Content {
+    let json: Value = serde_json::from_str(out).expect("valid JSON");
     let families = json.as_object().expect("families");
     let text = |v: &Value| unhex(v.as_str().expect("a string"));
     let pairs = |pairs: &Value| {
@@ -45,6 +53,25 @@ fn script(python: &str, arguments: &[&str]) -> Content {
 pub fn scan(python: &str, db: &Path) -> Content {
     let copy = tools::copied(db);
     script(python, &["scan", tools::path(copy.path())])
+}
+
+/// As [`scan`], for what rocksdict may not be able to read: what it said then.
+pub fn try_scan(python: &str, db: &Path) -> Result<Content, String> {
+    let script = tools::script("interop.py");
+    let output = Command::new(python)
+        .args([&script, Path::new("scan"), db])
+        .output()
+        .unwrap_or_else(|e| panic!("{python}: {e}"));
+    if output.status.success() {
+        return Ok(printed(&String::from_utf8_lossy(&output.stdout)));
+    }
+    Err(String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// Has rocksdict edit the database and write its tables anew, with the options
+/// in its OPTIONS file; returns what it must hold.
+pub fn rewrite(python: &str, db: &Path, seed: u64) -> Content {
+    script(python, &["rewrite", tools::path(db), &seed.to_string()])
 }
 
 /// Options that make small files, compressed by `compression`.

@@ -67,6 +67,13 @@ pub fn path(path: &Path) -> &str {
         .expect("temporary directories have plain names")
 }
 
+/// A file of this repository's scripts.
+pub fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../scripts")
+        .join(name)
+}
+
 /// A copy of a database, for tools that write.
 pub fn copied(db: &Path) -> TempDir {
     let dir = tempfile::tempdir().expect("a temporary directory");
