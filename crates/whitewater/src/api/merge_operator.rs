@@ -27,13 +27,18 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! A column family that is opened without an operator refuses merges, for nobody
+//! could read them. Operands that are there from before stay: flushes and
+//! compactions keep them, and reads of their keys and scans over them fail, until it
+//! is opened with the operator again.
 
 use crate::read::merge::MergeOperator;
 
 /// A merge function: key, existing value (`None` when there is none, and
 /// always in partial merges) and operands, oldest first. `None` is failure:
-/// the read that needed the value reports `Corruption`; a partial merge just
-/// leaves the operands as they are.
+/// the read, flush or compaction that needed the value reports `Corruption`
+/// (`Merge operator failed`); a partial merge just leaves the operands as they are.
 pub trait MergeFn:
     Fn(&[u8], Option<&[u8]>, &MergeOperands<'_>) -> Option<Vec<u8>> + Send + Sync + 'static
 {

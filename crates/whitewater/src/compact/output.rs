@@ -199,6 +199,7 @@ pub(crate) fn write_tables(
             true => &[],
         },
         tombstones: &fragments,
+        family: ctx.cf_name,
         merge_operator: ctx.options.merge_operator.as_deref(),
         blobs: input.blobs,
         inline_below: spec.inline_below,

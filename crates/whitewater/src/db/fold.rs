@@ -55,7 +55,6 @@ impl Fold for Folding<'_> {
         seq: SequenceNumber,
     ) -> Option<Bytes> {
         let family = self.family(memtable)?;
-        // A family without an operator keeps what it cannot apply.
         let view = family.pin();
         let operator = view.options.merge_operator.as_deref()?;
         if !holds(&view, memtable) {
@@ -65,7 +64,7 @@ impl Fold for Folding<'_> {
             );
             return None;
         }
-        let mut ctx = GetContext::new(user_key, Some(operator));
+        let mut ctx = GetContext::new(user_key, Some(operator)).of_family(&family.name);
         let own = || Bytes::copy_from_slice(operand);
         ctx.entry(seq, ValueType::Merge, own).ok()?;
         for older in std::iter::once(&view.mem).chain(&view.imm) {

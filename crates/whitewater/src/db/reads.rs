@@ -67,6 +67,7 @@ impl Engine {
         let version = spec.timestamp.as_ref().map(|time| [key, time].concat());
         let version = version.as_deref();
         let mut ctx = GetContext::new(key, view.options.merge_operator.as_deref())
+            .of_family(&cf.name)
             .ignoring_tombstones(spec.ignore_range_deletions);
         if !self.passes_over_memtables(spec) {
             let asking = perf::timer(PerfMetric::GetFromMemtableTime);
@@ -312,6 +313,7 @@ impl Engine {
             Err(e) => failed_iterator(e),
         };
         let merge_operator = options.merge_operator.clone();
+        let family = view.mem.family_owned();
         let prefix_extractor = options.prefix_extractor.clone();
         let versions = spec.timestamp.clone().map(|upto| VersionRange {
             upto,
@@ -333,6 +335,7 @@ impl Engine {
             tombstones: FragmentedTombstones::new(&tombstones, &cf.comparator.user),
             comparator: cf.comparator.user.clone(),
             merge_operator,
+            family,
             blobs: Arc::new(blobs),
             sequence,
             versions,

@@ -70,7 +70,11 @@ impl Engine {
                 check_family(&generation, cf)?;
             }
         }
-        let in_order = ty == ValueType::Merge && self.generation.load().memtables.folds(cf);
+        let in_order = ty == ValueType::Merge && {
+            let generation = self.generation.load();
+            self.check_merge(&generation, cf)?;
+            generation.memtables.folds(cf)
+        };
         let terms = terms(spec, in_order);
         let ahead = self.look_ahead(cf, ty, key, in_order);
         if self.protocol == CommitProtocol::Ordered
@@ -265,7 +269,12 @@ impl Engine {
                     "writing entries of type {ty:?}"
                 )));
             }
-            folds |= ty == ValueType::Merge && generation.memtables.folds(cf);
+            if ty == ValueType::Merge {
+                if !takes_merges(&generation, cf) {
+                    return Err(merge_in_batch());
+                }
+                folds |= generation.memtables.folds(cf);
+            }
         }
         if found != batch.count() {
             return Err(Error::corruption(format_args!(
@@ -274,6 +283,21 @@ impl Engine {
             )));
         }
         Ok(folds)
+    }
+
+    /// Refuses a merge in the column family `cf` if nobody could read it again.
+    ///
+    /// # Errors
+    /// RocksDB's, `NotSupported`; with a time to live, where a merge is a batch, that
+    /// of a batch.
+    fn check_merge(&self, generation: &Generation, cf: u32) -> Result<()> {
+        match takes_merges(generation, cf) {
+            true => Ok(()),
+            false if self.options.stamps_values => Err(merge_in_batch()),
+            false => Err(Error::not_supported(
+                "Provide a merge_operator when opening DB",
+            )),
+        }
     }
 
     /// Hands the log to the operating system, or makes it durable: all writes
@@ -366,6 +390,20 @@ fn check_family(generation: &Generation, cf: u32) -> Result<()> {
             "Invalid column family specified in write batch: id {cf}"
         ))),
     }
+}
+
+/// Whether merges in the column family `cf` can be read again. One that is not there
+/// gets none.
+#[inline]
+fn takes_merges(generation: &Generation, cf: u32) -> bool {
+    let memtable = generation.memtables.get(cf);
+    memtable.is_none_or(|m| m.takes_merges())
+}
+
+/// A batch has a merge for a column family without merge operator: RocksDB's words.
+#[cold]
+fn merge_in_batch() -> Error {
+    Error::invalid("Merge requires `ColumnFamilyOptions::merge_operator != nullptr`")
 }
 
 fn is_writable(ty: ValueType) -> bool {

@@ -87,6 +87,7 @@ pub(crate) struct Memtable {
     values: Option<Arc<Values>>,
     /// Merges of one key that may lie on each other; 0 is no limit.
     max_successive_merges: usize,
+    takes_merges: bool,
     /// Its part of a budget of memory, given back after the memory itself:
     /// fields are dropped in their order.
     charge: Option<Charge>,
@@ -183,6 +184,7 @@ impl Memtable {
                 .inplace_update_support
                 .then(|| Arc::new(Values::new(options.inplace_update_num_locks))),
             max_successive_merges: options.max_successive_merges,
+            takes_merges: options.merge_operator.is_some(),
             charge: home
                 .tenant
                 .map(|tenant| Charge::new(tenant.clone(), options.write_buffer_size)),
@@ -340,6 +342,13 @@ impl Memtable {
         self.rep.add_way(wayless);
     }
 
+    /// Whether its column family has a merge operator, without which nobody could read
+    /// merge operands.
+    #[inline]
+    pub fn takes_merges(&self) -> bool {
+        self.takes_merges
+    }
+
     /// Whether it has reached its size limit.
     pub fn is_full(&self) -> bool {
         self.full.load(Ordering::Relaxed)
@@ -403,6 +412,11 @@ impl Memtable {
     /// Name of the column family.
     pub fn family(&self) -> &str {
         &self.family
+    }
+
+    /// [`Memtable::family`], for who outlives it.
+    pub fn family_owned(&self) -> Arc<str> {
+        self.family.clone()
     }
 
     /// Whether user keys end with timestamps.

@@ -59,6 +59,8 @@ pub(crate) struct DbIterParts {
     pub tombstones: FragmentedTombstones,
     pub comparator: UserComparator,
     pub merge_operator: Option<Arc<dyn MergeOperator>>,
+    /// The column family, for errors.
+    pub family: Arc<str>,
     /// Where values are that entries refer to.
     pub blobs: Arc<dyn Blobs>,
     /// Entries above this are not seen.
@@ -112,6 +114,7 @@ pub(crate) struct DbIter {
     cover: Cover,
     comparator: UserComparator,
     operator: Option<Arc<dyn MergeOperator>>,
+    family: Arc<str>,
     blobs: Arc<dyn Blobs>,
     sequence: SequenceNumber,
     /// Which versions are shown; set if keys have timestamps.
@@ -158,6 +161,7 @@ impl DbIter {
             },
             comparator: parts.comparator,
             operator: parts.merge_operator,
+            family: parts.family,
             blobs: parts.blobs,
             sequence: parts.sequence,
             versions: parts.versions,

@@ -6,7 +6,7 @@
 //! look-up's sequence number (the context does not know that number).
 
 use super::blob::{Blobs, NoBlobs};
-use super::merge::{MergeOperator, full_merge};
+use super::merge::{MergeOperator, Merger, full_merge};
 use super::payload::{Payload, payload};
 use bytes::Bytes;
 use whitewater_storage::Result;
@@ -17,7 +17,7 @@ use whitewater_storage::planted::{Bug, planted};
 /// the oldest, until the answer is known.
 pub(crate) struct GetContext<'a> {
     user_key: &'a [u8],
-    operator: Option<&'a dyn MergeOperator>,
+    merger: Merger<'a>,
     /// Entries below this are deleted by a range tombstone.
     covered_below: SequenceNumber,
     /// Whether range tombstones delete nothing.
@@ -43,13 +43,23 @@ impl<'a> GetContext<'a> {
     pub fn new(user_key: &'a [u8], operator: Option<&'a dyn MergeOperator>) -> Self {
         GetContext {
             user_key,
-            operator,
+            merger: Merger {
+                operator,
+                family: "",
+                asked_for_key: true,
+            },
             covered_below: 0,
             ignores_tombstones: false,
             operands: Vec::new(),
             base: None,
             level: None,
         }
+    }
+
+    /// The same look-up, whose errors name the column family.
+    pub fn of_family(mut self, family: &'a str) -> Self {
+        self.merger.family = family;
+        self
     }
 
     /// A table of `level` had the answer.
@@ -135,7 +145,7 @@ impl<'a> GetContext<'a> {
     /// Whether the answer is known. An operand without an operator is known to
     /// end in an error.
     pub fn done(&self) -> bool {
-        self.base.is_some() || (!self.operands.is_empty() && self.operator.is_none())
+        self.base.is_some() || (!self.operands.is_empty() && self.merger.operator.is_none())
     }
 
     /// Whether merge operands were met, so that the key exists in some form.
@@ -157,9 +167,9 @@ impl<'a> GetContext<'a> {
     /// # Errors
     /// What the merge reports, see [`full_merge`], and what reading a blob does.
     pub fn finish_with(self, blobs: &dyn Blobs) -> Result<Option<Bytes>> {
-        if !self.operands.is_empty() && self.operator.is_none() {
+        if !self.operands.is_empty() && self.merger.operator.is_none() {
             // Nothing is read for what is going to fail.
-            return full_merge(None, self.user_key, None, &[]).map(|v| Some(v.into()));
+            return full_merge(self.merger, self.user_key, None, &[]).map(|v| Some(v.into()));
         }
         let existing = match self.base {
             Some(Base::Value(value)) => Some(value),
@@ -177,7 +187,7 @@ impl<'a> GetContext<'a> {
             operands.reverse();
         }
         let existing = existing.as_deref();
-        let merged = full_merge(self.operator, self.user_key, existing, &operands)?;
+        let merged = full_merge(self.merger, self.user_key, existing, &operands)?;
         Ok(Some(merged.into()))
     }
 }

@@ -25,19 +25,30 @@ pub(crate) trait MergeOperator: Send + Sync {
     fn partial_merge(&self, key: &[u8], operands: &[&[u8]]) -> Option<Vec<u8>>;
 }
 
+/// Merges in one column family.
+#[derive(Clone, Copy)]
+pub(crate) struct Merger<'a> {
+    pub operator: Option<&'a dyn MergeOperator>,
+    /// The column family, for errors.
+    pub family: &'a str,
+    /// Whether the caller has named key and column family, so that an error of the
+    /// operator need not.
+    pub asked_for_key: bool,
+}
+
 /// Applies `operands` (oldest first) to `existing`.
 ///
 /// # Errors
 /// `InvalidArgument` without an operator, `Corruption` when it fails (RocksDB's
-/// kinds) or panics.
+/// kinds and first words) or panics.
 pub(crate) fn full_merge(
-    operator: Option<&dyn MergeOperator>,
+    merger: Merger<'_>,
     key: &[u8],
     existing: Option<&[u8]>,
     operands: &[&[u8]],
 ) -> Result<Vec<u8>> {
-    let Some(operator) = operator else {
-        return Err(Error::invalid("merge operator is not properly initialized"));
+    let Some(operator) = merger.operator else {
+        return Err(no_operator(merger.family, key));
     };
     perf::count(PerfMetric::InternalMergeCount, operands.len() as u64);
     let _timer = perf::timer(PerfMetric::MergeOperatorTimeNanos);
@@ -45,8 +56,9 @@ pub(crate) fn full_merge(
         operator.full_merge(key, existing, operands)
     })) {
         Ok(Some(value)) => Ok(value),
-        Ok(None) => Err(Error::corruption("Error: Could not perform merge.")),
-        Err(_) => Err(panicked(operator)),
+        Ok(None) if merger.asked_for_key => Err(Error::corruption(FAILED)),
+        Ok(None) => Err(failed(merger.family, operator, key, "returned nothing for")),
+        Err(_) => Err(failed(merger.family, operator, key, "panicked at")),
     }
 }
 
@@ -57,6 +69,7 @@ pub(crate) fn full_merge(
 /// # Errors
 /// `Corruption` when the operator panics.
 pub(crate) fn partial_merge(
+    family: &str,
     operator: &dyn MergeOperator,
     key: &[u8],
     operands: &[&[u8]],
@@ -65,16 +78,39 @@ pub(crate) fn partial_merge(
         return Ok(None);
     }
     catch_unwind(AssertUnwindSafe(|| operator.partial_merge(key, operands)))
-        .map_err(|_| panicked(operator))
+        .map_err(|_| failed(family, operator, key, "panicked at"))
 }
 
-fn panicked(operator: &dyn MergeOperator) -> Error {
+/// What RocksDB says when an operator fails.
+const FAILED: &str = "Merge operator failed";
+
+/// `operator` did `what` at a key.
+fn failed(family: &str, operator: &dyn MergeOperator, key: &[u8], what: &str) -> Error {
     // The name comes from user code as well.
     let name = catch_unwind(AssertUnwindSafe(|| operator.name().to_owned()))
         .unwrap_or_else(|_| "?".to_owned());
     Error::corruption(format_args!(
-        "Error: Could not perform merge. (the merge operator {name} panicked)"
+        "{FAILED}: operator {name} {what} the key {} of column family {family}",
+        shown(key)
     ))
+}
+
+/// A key has operands, and nobody says what they come to. Begins with RocksDB's
+/// words.
+#[cold]
+fn no_operator(family: &str, key: &[u8]) -> Error {
+    Error::invalid(format_args!(
+        "merge_operator is not properly initialized: the key {} of column family {family} has \
+         merge operands; open the column family with the merge_operator they were written for",
+        shown(key)
+    ))
+}
+
+/// A user key in an error: its first bytes, as ASCII.
+fn shown(key: &[u8]) -> String {
+    const MOST: usize = 64;
+    let dots = if key.len() > MOST { ".." } else { "" };
+    format!("`{}{dots}`", key[..key.len().min(MOST)].escape_ascii())
 }
 
 /// Merge operands copied from cursors that move on. One buffer, reused from
@@ -135,33 +171,59 @@ mod tests {
         }
     }
 
+    fn by(operator: &dyn MergeOperator) -> Merger<'_> {
+        Merger {
+            operator: Some(operator),
+            family: "f",
+            asked_for_key: false,
+        }
+    }
+
     #[test]
     fn operands_are_applied_oldest_first() {
-        let merged = full_merge(Some(&Append), b"k", Some(b"v"), &[b"a", b"b"]).unwrap();
+        let merged = full_merge(by(&Append), b"k", Some(b"v"), &[b"a", b"b"]).unwrap();
         assert_eq!(merged, b"v,a,b");
-        let merged = full_merge(Some(&Append), b"k", None, &[b"a"]).unwrap();
+        let merged = full_merge(by(&Append), b"k", None, &[b"a"]).unwrap();
         assert_eq!(merged, b"a");
     }
 
     #[test]
     fn failures_have_the_kinds_callers_know() {
-        let e = full_merge(None, b"k", None, &[b"a"]).unwrap_err();
+        let nobody = Merger {
+            operator: None,
+            ..by(&Append)
+        };
+        let e = full_merge(nobody, b"k\0", None, &[b"a"]).unwrap_err();
         assert_eq!(e.kind(), ErrorKind::InvalidArgument);
-        assert!(
-            e.to_string()
-                .contains("merge operator is not properly initialized")
-        );
-        let e = full_merge(Some(&Append), b"k", None, &[b"FAIL"]).unwrap_err();
+        let text = e.to_string();
+        for part in [
+            "merge_operator is not properly initialized",
+            "the key `k\\x00` of column family f ",
+            "open the column family with the merge_operator",
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
+        let e = full_merge(by(&Append), b"k", None, &[b"FAIL"]).unwrap_err();
         assert_eq!(e.kind(), ErrorKind::Corruption);
-        assert!(e.to_string().contains("Error: Could not perform merge."));
+        assert_eq!(
+            e.to_string(),
+            "Corruption: Merge operator failed: operator append returned nothing for the key `k` \
+             of column family f"
+        );
+        let asked = Merger {
+            asked_for_key: true,
+            ..by(&Append)
+        };
+        let e = full_merge(asked, b"k", None, &[b"FAIL"]).unwrap_err();
+        assert_eq!(e.to_string(), "Corruption: Merge operator failed");
     }
 
     #[test]
     fn panics_become_errors() {
         let (full, partial) = quietly(|| {
             (
-                full_merge(Some(&Panics), b"k", None, &[b"a"]).unwrap_err(),
-                partial_merge(&Panics, b"k", &[b"a", b"b"]).unwrap_err(),
+                full_merge(by(&Panics), b"k", None, &[b"a"]).unwrap_err(),
+                partial_merge("f", &Panics, b"k", &[b"a", b"b"]).unwrap_err(),
             )
         });
         assert_eq!(full.kind(), ErrorKind::Corruption);
@@ -170,13 +232,16 @@ mod tests {
 
     #[test]
     fn runs_of_operands_are_combined_only_when_there_is_a_run() {
-        assert_eq!(partial_merge(&Append, b"k", &[]), Ok(None));
-        assert_eq!(partial_merge(&Append, b"k", &[b"a"]), Ok(None));
+        assert_eq!(partial_merge("f", &Append, b"k", &[]), Ok(None));
+        assert_eq!(partial_merge("f", &Append, b"k", &[b"a"]), Ok(None));
         assert_eq!(
-            partial_merge(&Append, b"k", &[b"a", b"b", b"c"]),
+            partial_merge("f", &Append, b"k", &[b"a", b"b", b"c"]),
             Ok(Some(b"a,b,c".to_vec()))
         );
-        assert_eq!(partial_merge(&Append, b"k", &[b"a", b"FAIL"]), Ok(None));
+        assert_eq!(
+            partial_merge("f", &Append, b"k", &[b"a", b"FAIL"]),
+            Ok(None)
+        );
     }
 
     #[test]

@@ -32,6 +32,7 @@ mod linearizability;
 mod listener;
 mod log_limit;
 mod memory_usage;
+mod merges;
 mod metamorphic;
 mod model;
 mod moved;

@@ -92,7 +92,8 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     /// # Errors
     /// `IOError` when the log cannot be written, and from then on for every
     /// write; `Corruption` when the batch came from damaged bytes;
-    /// `InvalidArgument` when a column family does not exist any more.
+    /// `InvalidArgument` when a column family does not exist any more, or a merge
+    /// is for one without merge operator. Then nothing was written.
     pub fn write(&self, batch: WriteBatch) -> Result<(), Error> {
         self.write_opt(batch, &WriteOptions::default())
     }
@@ -146,7 +147,8 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// [`merge`](Self::merge) with options.
     ///
     /// # Errors
-    /// As [`write_opt`](DBWithThreadMode::write_opt).
+    /// As [`write_opt`](DBWithThreadMode::write_opt); `NotSupported` where the column family
+    /// has no merge operator.
     pub fn merge_opt<K, V>(&self, key: K, value: V, writeopts: &WriteOptions) -> Result<(), Error>
     where
         K: AsRef<[u8]>,
@@ -159,7 +161,8 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// [`merge_cf`](Self::merge_cf) with options.
     ///
     /// # Errors
-    /// As [`write_opt`](DBWithThreadMode::write_opt).
+    /// As [`write_opt`](DBWithThreadMode::write_opt); `NotSupported` where the column family
+    /// has no merge operator.
     pub fn merge_cf_opt<K, V>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -240,7 +243,8 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// [merge operator](crate::Options::set_merge_operator).
     ///
     /// # Errors
-    /// As [`write`](DBWithThreadMode::write).
+    /// As [`write`](DBWithThreadMode::write); `NotSupported` where the column family
+    /// has no merge operator.
     pub fn merge<K, V>(&self, key: K, value: V) -> Result<(), Error>
     where
         K: AsRef<[u8]>,
@@ -252,7 +256,8 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// Merges `value` into `key` of `cf` by its merge operator.
     ///
     /// # Errors
-    /// As [`write`](DBWithThreadMode::write).
+    /// As [`write`](DBWithThreadMode::write); `NotSupported` where the column family
+    /// has no merge operator.
     pub fn merge_cf<K, V>(&self, cf: &impl AsColumnFamilyRef, key: K, value: V) -> Result<(), Error>
     where
         K: AsRef<[u8]>,

@@ -2,7 +2,7 @@
 
 use super::{CompactionIter, is_value};
 use crate::db::writes::check_lengths;
-use crate::read::merge::{self, MergeOperator};
+use crate::read::merge::{self, MergeOperator, Merger};
 use crate::read::payload::{Payload, payload};
 use crate::stats::counted_merge;
 use whitewater_storage::entity::{self, ColumnValue};
@@ -54,8 +54,13 @@ impl CompactionIter<'_> {
         };
         let operands: Vec<&[u8]> = run.iter().rev().map(|(_, value)| &value[..]).collect();
         let key = self.current_key();
+        let merger = Merger {
+            operator: Some(operator),
+            family: self.rules.family,
+            asked_for_key: false,
+        };
         let full = |existing: Option<&[u8]>| {
-            let full = || merge::full_merge(Some(operator), key, existing, &operands);
+            let full = || merge::full_merge(merger, key, existing, &operands);
             match self.rules.statistics {
                 Some(statistics) => counted_merge(statistics, full),
                 None => full(),
@@ -68,7 +73,8 @@ impl CompactionIter<'_> {
         };
         let merged = merged.filter(|(_, value)| self.fits(value));
         let Some((ty, value)) = merged else {
-            let merged = merge::partial_merge(operator, self.current_key(), &operands)?;
+            let family = self.rules.family;
+            let merged = merge::partial_merge(family, operator, self.current_key(), &operands)?;
             let merged = merged.filter(|value| self.fits(value));
             return self.give_operands(run, merged);
         };

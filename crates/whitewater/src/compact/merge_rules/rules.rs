@@ -18,6 +18,8 @@ pub(crate) struct Rules<'a> {
     pub snapshots: &'a [SequenceNumber],
     /// The range tombstones of the input.
     pub tombstones: &'a FragmentedTombstones,
+    /// The column family, for errors.
+    pub family: &'a str,
     /// Without one, operands are kept as they are.
     pub merge_operator: Option<&'a dyn MergeOperator>,
     /// Where values are that entries refer to. Without it they are not read.

@@ -108,6 +108,7 @@ fn run(
         comparator: &comparator,
         snapshots: case.snapshots,
         tombstones: &fragments,
+        family: "default",
         merge_operator: match case {
             _ if case.no_operator => None,
             _ if case.too_large => Some(&TooLarge),
@@ -395,6 +396,7 @@ fn nonsense_is_an_error() {
             comparator: &comparator,
             snapshots: &[],
             tombstones: &ranges,
+            family: "default",
             merge_operator: None,
             blobs: None,
             inline_below: 0,
@@ -574,6 +576,7 @@ fn with_blobs(entries: &[Entry], inline_below: u64) -> Vec<Entry> {
         comparator: &comparator,
         snapshots: &[],
         tombstones: &fragments,
+        family: "default",
         merge_operator: Some(&Append),
         blobs: Some(&Doubled),
         inline_below,

@@ -338,17 +338,29 @@ fn an_operand_that_cannot_be_applied_is_kept() {
 }
 
 #[test]
-fn without_an_operator_operands_are_kept() {
-    let mut options = Options::default();
-    options.create_if_missing(true);
-    options.set_fs(Arc::new(MemFs::new()));
-    options.set_max_successive_merges(1);
-    let db = Db::open(&options, "/db").unwrap();
-    for _ in 0..4 {
-        db.merge("k", "a").unwrap();
+fn recovery_without_an_operator_keeps_operands() {
+    let fs = MemFs::new();
+    let open = |operator, most| {
+        let mut options = Options::default();
+        options.create_if_missing(true);
+        options.set_fs(Arc::new(fs.clone()));
+        options.set_max_successive_merges(most);
+        if operator {
+            options.set_merge_operator_associative("append", append);
+        }
+        Db::open(&options, "/db").unwrap()
+    };
+    let db = open(true, 0);
+    for operand in ["a", "b", "c", "d"] {
+        db.merge("k", operand).unwrap();
     }
-    assert_eq!(merges_on_top(&db, "k"), 4);
+    drop(db);
+    let db = open(false, 1);
     assert!(db.get("k").is_err());
+    assert!(db.merge("k", "e").is_err());
+    drop(db);
+    let db = open(true, 1);
+    assert_eq!(db.get("k").unwrap().as_deref(), Some(&b"a,b,c,d"[..]));
 }
 
 #[test]

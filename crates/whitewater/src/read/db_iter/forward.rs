@@ -1,6 +1,6 @@
 //! Forward: a key's entries are met newest first.
 
-use super::super::merge::full_merge;
+use super::super::merge::{Merger, full_merge};
 use super::super::payload::{Payload, payload};
 use super::versions::Visibility;
 use super::{
@@ -192,7 +192,12 @@ impl DbIter {
             break;
         }
         let operands = self.operands.reversed();
-        self.buffer = full_merge(self.operator.as_deref(), &self.key, base, &operands)?;
+        let merger = Merger {
+            operator: self.operator.as_deref(),
+            family: &self.family,
+            asked_for_key: false,
+        };
+        self.buffer = full_merge(merger, &self.key, base, &operands)?;
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Backward: a key's entries are met oldest first, so all visible ones are
 //! read before the key can be shown. Sources that go by key spare us that.
 
-use super::super::merge::full_merge;
+use super::super::merge::{Merger, full_merge};
 use super::super::payload::{Payload, payload};
 use super::versions::Visibility;
 use super::{DbIter, MAX_SEQUENTIAL_SKIP, Position, ValueAt, out_of_order, set_target};
@@ -217,8 +217,12 @@ impl DbIter {
         if !self.operands.is_empty() {
             let existing = exists.then_some(&self.buffer[..]);
             let operands = self.operands.in_order();
-            let operator = self.operator.as_deref();
-            self.buffer = full_merge(operator, &self.key, existing, &operands)?;
+            let merger = Merger {
+                operator: self.operator.as_deref(),
+                family: &self.family,
+                asked_for_key: false,
+            };
+            self.buffer = full_merge(merger, &self.key, existing, &operands)?;
             return Ok(true);
         }
         Ok(exists)

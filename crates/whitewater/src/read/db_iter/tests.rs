@@ -16,6 +16,7 @@ fn parts(source: BoxedIterator, tombstones: FragmentedTombstones) -> DbIterParts
         tombstones,
         comparator: UserComparator::Bytewise,
         merge_operator: Some(Arc::new(Append)),
+        family: "default".into(),
         blobs: Arc::new(NoBlobs),
         sequence: u64::MAX >> 8,
         lower_bound: None,
