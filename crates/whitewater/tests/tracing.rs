@@ -200,7 +200,14 @@ fn stalls_and_failures_are_warnings_and_errors() {
     for (start, parts) in [
         (
             "WARN whitewater::stall writes are held back",
-            &["from=Normal to=Delayed"][..],
+            &[
+                "from=Normal to=Delayed",
+                "cause=\"we have 1 level-0 files\"",
+            ][..],
+        ),
+        (
+            "WARN whitewater::log [default] Stalling writes because we have 1 level-0 files rate",
+            &[],
         ),
         (
             "INFO whitewater::stall writes are not held back any more",

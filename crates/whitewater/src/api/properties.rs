@@ -31,6 +31,13 @@ pub fn aggregated_table_properties_at_level(level: usize) -> PropertyName {
 /// Events that [listeners](crate::listener) were not told of yet, those being
 /// told included. Not one of RocksDB's.
 pub const NUM_PENDING_EVENTS: &PropName = &PropName::constant(c"whitewater.num-pending-events");
+/// Text: the commit protocol in force, by its
+/// [name](crate::CommitProtocol::name). Not one of RocksDB's.
+pub const COMMIT_PROTOCOL: &PropName = &PropName::constant(c"whitewater.commit-protocol");
+/// Text: what the active memtable of the column family is, as
+/// [`MemtableFactory`](crate::MemtableFactory) has it: `art`, `skip_list`,
+/// `vector` or a hash table with its parameters. Not one of RocksDB's.
+pub const MEMTABLE: &PropName = &PropName::constant(c"whitewater.memtable");
 /// Text: column family statistics, then database statistics.
 pub const STATS: &PropName = &PropName::constant(c"rocksdb.stats");
 /// Text: the table files of every level.

@@ -543,7 +543,8 @@ fn check_existence(fs: &dyn Fs, dir: &Path, options: &DbOptions) -> Result<bool>
     Ok(false)
 }
 
-/// Writes version and options to the info log, one per line.
+/// Writes version and options to the info log, one per line: what is in force,
+/// where the options leave a choice to the database.
 pub(super) fn log_options(log: &InfoLog, options: &DbOptions, wanted: &Wanted) {
     log.header(&format!(
         "Whitewater version: {}",
@@ -556,12 +557,12 @@ pub(super) fn log_options(log: &InfoLog, options: &DbOptions, wanted: &Wanted) {
             }
         }
     };
-    dump(options.to_string());
+    dump(options.in_force().to_string());
     for (name, cf) in wanted {
         log.header(&format!(
             "--------------- Options for column family [{name}]:"
         ));
-        dump(cf.to_string());
+        dump(cf.in_force().to_string());
     }
 }
 

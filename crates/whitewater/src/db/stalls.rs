@@ -8,6 +8,7 @@
 
 use super::Engine;
 use super::events::condition;
+use super::info_log::LogLevel;
 use super::state::{CfState, DbState};
 use crate::listener::WriteStallInfo;
 use crate::listener::queue::Happened;
@@ -32,8 +33,8 @@ pub(crate) struct CfStall {
 #[derive(Debug)]
 pub(crate) struct DbStall {
     rate: DelayRate,
-    /// Lines for LOG.
-    lines: Vec<String>,
+    /// Lines for LOG: what holds writers back, as warnings, and when nothing does.
+    lines: Vec<(LogLevel, String)>,
     /// For listeners.
     changes: Vec<WriteStallInfo>,
 }
@@ -119,8 +120,13 @@ impl DbState {
             }
             let other_rate = pressure(stall) == Pressure::Delayed && rate.now != rates.now;
             if stall != cf.stall.now || other_rate {
+                let level = match stall {
+                    Some(_) => LogLevel::Warn,
+                    None => LogLevel::Info,
+                };
                 let text = load.describe(stall, &options, rates.now);
-                self.stalls.lines.push(format!("[{}] {text}", cf.data.name));
+                let line = format!("[{}] {text}", cf.data.name);
+                self.stalls.lines.push((level, line));
             }
             let conditions = [stall, cf.stall.now].map(|stall| condition(pressure(stall)));
             if let [cur, prev] = conditions
@@ -130,6 +136,7 @@ impl DbState {
                     cf_name: cf.data.name.clone(),
                     cur,
                     prev,
+                    cause: stall.map(|(cause, _)| load.reason(cause, &options)),
                 });
             }
             cf.stall.now = stall;
@@ -192,8 +199,8 @@ impl Engine {
     /// Writes to LOG what changed. Without the database mutex.
     pub(crate) fn tell_stalls(&self) {
         let lines = std::mem::take(&mut self.state.lock().stalls.lines);
-        for line in lines {
-            self.log.write(&line);
+        for (level, line) in lines {
+            self.log.log(level, &line);
         }
     }
 

@@ -226,6 +226,9 @@ pub struct WriteStallInfo {
     pub cur: WriteStallCondition,
     /// The one before.
     pub prev: WriteStallCondition,
+    /// Why writers are held back from now on, in RocksDB's words, such as `we have
+    /// 20 level-0 files`; `None` when they are not. Not in the `rocksdb` crate.
+    pub cause: Option<String>,
 }
 
 /// What failed.

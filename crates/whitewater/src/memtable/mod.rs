@@ -77,6 +77,8 @@ const MOST_BEYOND: usize = 1 << 30;
 #[derive(Debug)]
 pub(crate) struct Memtable {
     rep: Arc<dyn MemtableRep>,
+    /// What `rep` is, no longer `Auto`.
+    kind: MemtableKind,
     comparator: UserComparator,
     /// Name of the column family.
     family: Arc<str>,
@@ -175,8 +177,10 @@ impl Memtable {
         // What is taken comes in blocks, the last of which is not full. As
         // in RocksDB, a bit more than half a block may be taken too much.
         let slack = arena(options).growth() / 10 * 6;
+        let kind = options.memtable_in_force();
         Arc::new(Memtable {
             rep,
+            kind,
             family: home.family.into(),
             filter: KeyFilter::new(options),
             protection: Protection::new(options.memtable_protection_bytes_per_key),
@@ -552,6 +556,11 @@ impl Memtable {
             }
         }
         Ok(())
+    }
+
+    /// What keeps its entries: no `Auto`, which stands for another.
+    pub fn kind(&self) -> MemtableKind {
+        self.kind
     }
 
     /// Points and range tombstones.

@@ -635,6 +635,14 @@ impl DbOptions {
         }
     }
 
+    /// These options with the protocol that they come to.
+    pub(crate) fn in_force(&self) -> Self {
+        DbOptions {
+            commit_protocol: Some(self.protocol()),
+            ..self.clone()
+        }
+    }
+
     /// The budget of memory for a database that is opened: the shared one, or
     /// one of its own.
     pub(crate) fn budget(&self) -> Option<Arc<Budget>> {
@@ -661,6 +669,21 @@ impl DbOptions {
 }
 
 impl CfOptions {
+    /// What memtables that are begun now are.
+    pub(crate) fn memtable_in_force(&self) -> MemtableKind {
+        self.memtable
+            .resolve(&self.comparator, self.write_buffer_size)
+    }
+
+    /// These options with what stands for itself where they leave the choice
+    /// to the database.
+    pub(crate) fn in_force(&self) -> Self {
+        CfOptions {
+            memtable: self.memtable_in_force(),
+            ..self.clone()
+        }
+    }
+
     /// Checks every option and those of the tables.
     ///
     /// # Errors

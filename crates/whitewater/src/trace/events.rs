@@ -131,6 +131,7 @@ fn stalled(dir: &Path, info: &WriteStallInfo) {
         ),
         _ => warn!(
             target: "whitewater::stall", %db, cf, from = ?info.prev, to = ?info.cur,
+            cause = info.cause,
             "writes are held back"
         ),
     }

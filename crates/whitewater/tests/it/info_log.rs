@@ -4,7 +4,7 @@ use crate::harness::set_protocol;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use whitewater::{DB, InfoLogger, LogLevel, Options};
+use whitewater::{DB, InfoLogger, LogLevel, MemtableFactory, Options, properties};
 
 fn options() -> Options {
     let mut opts = Options::default();
@@ -258,4 +258,90 @@ fn no_directory_for_logs_is_the_database_s() {
     let db = DB::open(&opts, dir.path()).unwrap();
     assert_eq!(logs(dir.path()), [dir.path().join("LOG")]);
     drop(db);
+}
+
+/// The lines of the current log in `dir` from `level` on, for a database on
+/// which `change` has set options and where one table was written.
+fn log_of_one_table(level: LogLevel, change: impl Fn(&mut Options)) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let mut opts = options();
+    opts.set_disable_auto_compactions(false);
+    opts.set_level_zero_file_num_compaction_trigger(1);
+    opts.set_log_level(level);
+    change(&mut opts);
+    let db = DB::open(&opts, dir.path()).unwrap();
+    add_table(&db, 1);
+    // Moves the table out of level 0, which ends the stall.
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    drop(db);
+    std::fs::read_to_string(dir.path().join("LOG")).unwrap()
+}
+
+#[test]
+fn stops_and_delays_are_warnings_with_their_cause() {
+    let stop = |o: &mut Options| {
+        o.set_level_zero_slowdown_writes_trigger(1);
+        o.set_level_zero_stop_writes_trigger(1);
+    };
+    let delay = |o: &mut Options| o.set_level_zero_slowdown_writes_trigger(1);
+    let stopped = "[WARN] [default] Stopping writes because we have 1 level-0 files\n";
+    let delayed = "[WARN] [default] Stalling writes because we have 1 level-0 files rate ";
+    for level in [LogLevel::Info, LogLevel::Warn] {
+        let text = log_of_one_table(level, stop);
+        assert!(text.contains(stopped), "{level:?}: {text}");
+        let text = log_of_one_table(level, delay);
+        assert!(text.contains(delayed), "{level:?}: {text}");
+        let over = text
+            .lines()
+            .find(|l| l.ends_with("No write stall any more"));
+        match (level, over) {
+            (LogLevel::Info, Some(line)) => assert!(!line.contains("[WARN]"), "{line}"),
+            (_, over) => assert_eq!(over, None, "{level:?}"),
+        }
+    }
+    let text = log_of_one_table(LogLevel::Error, stop);
+    assert!(!text.contains("Stopping writes"), "{text}");
+}
+
+#[test]
+fn log_says_which_protocol_and_memtable_are_in_force_and_options_what_was_asked_for() {
+    let opened = |change: &dyn Fn(&mut Options)| {
+        let dir = tempfile::tempdir().unwrap();
+        let mut opts = Options::default();
+        opts.create_if_missing(true);
+        change(&mut opts);
+        let db = DB::open(&opts, dir.path()).unwrap();
+        let told = [properties::COMMIT_PROTOCOL, properties::MEMTABLE]
+            .map(|name| db.property_value(name).unwrap().unwrap());
+        drop(db);
+        let entries = std::fs::read_dir(dir.path()).unwrap();
+        let options = entries
+            .map(|e| e.unwrap().path())
+            .find(|p| p.to_str().unwrap().contains("OPTIONS-"))
+            .unwrap();
+        let read = |path: PathBuf| std::fs::read_to_string(path).unwrap();
+        (told, read(dir.path().join("LOG")), read(options))
+    };
+    let (told, log, options) = opened(&|_| {});
+    assert_eq!(told, ["ordered", "art"]);
+    assert!(log.contains(" Options.commit_protocol: ordered\n"), "{log}");
+    assert!(log.contains(" Options.memtable: art\n"), "{log}");
+    let line = |name: &str| options.lines().find(|l| l.contains(name)).unwrap();
+    assert!(line("commit_protocol=").ends_with("commit_protocol="));
+    assert!(line(" memtable=").ends_with(" memtable=auto"));
+
+    let (told, log, _) = opened(&|o| {
+        o.set_enable_pipelined_write(true);
+        o.set_comparator("backwards", Box::new(|a, b| b.cmp(a)));
+    });
+    assert_eq!(told, ["pipelined", "skip_list"]);
+    assert!(log.contains(" Options.commit_protocol: pipelined\n"));
+    assert!(log.contains(" Options.memtable: skip_list\n"), "{log}");
+
+    let (told, _, options) = opened(&|o| {
+        o.set_allow_concurrent_memtable_write(false);
+        o.set_memtable_factory(MemtableFactory::Vector);
+    });
+    assert_eq!(told, ["grouped", "vector"]);
+    assert!(options.contains("memtable_factory=VectorRepFactory"));
 }

@@ -67,7 +67,8 @@ impl EventListener for Notes {
         self.ingested.lock().unwrap().push(info.clone());
     }
     fn on_stall_conditions_changed(&self, info: &WriteStallInfo) {
-        self.line(format!("stall {:?} -> {:?}", info.prev, info.cur));
+        let cause = info.cause.as_deref().unwrap_or("nothing");
+        self.line(format!("stall {:?} -> {:?}: {cause}", info.prev, info.cur));
     }
     fn on_background_error(&self, info: &BackgroundErrorInfo) {
         self.line(format!("error {:?}", info.reason));
@@ -208,7 +209,10 @@ fn stalls_are_told_when_they_begin_and_end() {
     drop(db);
     assert_eq!(
         notes.told(&["stall"]),
-        ["stall Normal -> Delayed", "stall Delayed -> Normal"]
+        [
+            "stall Normal -> Delayed: we have 2 level-0 files",
+            "stall Delayed -> Normal: nothing"
+        ]
     );
 }
 

@@ -127,7 +127,8 @@ impl InfoLog {
         level as i32 >= self.level as i32
     }
 
-    fn log(&self, level: LogLevel, text: &str) {
+    /// Writes one line of `level`, if such lines are written.
+    pub fn log(&self, level: LogLevel, text: &str) {
         if !self.takes(level) {
             return;
         }

@@ -10,6 +10,7 @@ use super::cf::ColumnFamilyData;
 use super::internal_stats::cf_text;
 use super::state::CfState;
 use crate::memtable::Memtable;
+use crate::options::text::OptionText;
 use crate::write::stall::Pressure;
 use crate::write::stall::cause::counts_text;
 use std::collections::BTreeMap;
@@ -21,6 +22,11 @@ impl Engine {
     /// A property by RocksDB's name; `None` for unknown names.
     pub fn property(&self, cf: &Arc<ColumnFamilyData>, name: &str) -> Option<String> {
         let Some(name) = name.strip_prefix("rocksdb.") else {
+            match name {
+                "whitewater.commit-protocol" => return Some(self.options.protocol().to_string()),
+                "whitewater.memtable" => return self.with_cf(cf, |c| c.mem.kind().print()),
+                _ => {}
+            }
             return self.property_int(cf, name).map(|v| v.to_string());
         };
         let (base, level) = split_level(name);

@@ -138,7 +138,16 @@ impl Load {
         let Some((cause, pressure)) = stall else {
             return "No write stall any more".to_owned();
         };
-        let what = match cause {
+        let why = self.reason(cause, o);
+        match pressure {
+            Pressure::Stopped => format!("Stopping writes because {why}"),
+            _ => format!("Stalling writes because {why} rate {rate}"),
+        }
+    }
+
+    /// What RocksDB's LOG says of a cause.
+    pub fn reason(&self, cause: Cause, o: &CfOptions) -> String {
+        match cause {
             Cause::Memtables => format!(
                 "we have {} immutable memtables (waiting for flush), max_write_buffer_number is set to {}",
                 self.memtables, o.max_write_buffer_number
@@ -147,10 +156,6 @@ impl Load {
             Cause::PendingBytes => {
                 format!("of estimated pending compaction bytes {}", self.pending)
             }
-        };
-        match pressure {
-            Pressure::Stopped => format!("Stopping writes because {what}"),
-            _ => format!("Stalling writes because {what} rate {rate}"),
         }
     }
 }
