@@ -103,7 +103,8 @@ impl WatchedIter {
     fn moved(&mut self) {
         self.value.clear();
         if self.inner.valid() {
-            self.value = match *self.watch.damage.lock() {
+            let damage = *self.watch.damage.lock();
+            self.value = match damage {
                 Damage::Read(bit) => flip(self.inner.value(), bit),
                 _ => self.inner.value().to_vec(),
             };
