@@ -1,5 +1,6 @@
 //! The environment of a database: its file system.
 
+use crate::jobs::{Pools, Priority};
 use std::fmt;
 use std::sync::Arc;
 use whitewater_storage::Error;
@@ -10,12 +11,22 @@ use whitewater_storage::fs::{Fs, os::OsFs};
 /// options with [`Options::set_env`](crate::Options::set_env). Clones are the
 /// same environment.
 ///
-/// RocksDB's environment also has pools of threads that databases share. Here
-/// each database has threads of its own, as many as its options say
-/// ([`Options::set_max_background_jobs`](crate::Options::set_max_background_jobs)).
-/// The methods about numbers of threads are therefore hints that have no effect;
-/// they are there so that programs that call them build. Those about the
-/// processors' time count for the options that are given the environment after.
+/// An environment also has the background threads that its databases share, in pools:
+/// one for flushes (RocksDB's high priority), one for compactions (low priority), one
+/// for those to the last level (bottom priority; it has no threads unless asked for),
+/// and one thread for what is due by time. All of [`Env::new`], and options without an
+/// environment, mean the pools of the process; an environment with another file
+/// system has pools of its own. (In RocksDB one in memory shares those of the process.)
+/// A pool has as many threads as the open database that wants most
+/// ([`Options::set_max_background_jobs`](crate::Options::set_max_background_jobs)),
+/// not the sum, or as many as it was told to have here. A database never has more jobs
+/// at a time than it wants. Databases that ask for other priorities
+/// ([`Options::set_background_nice`](crate::Options::set_background_nice)), or are
+/// opened by threads of another one, have pools of their own, too. Threads start when
+/// a database is opened and end when the last of a pool is closed.
+///
+/// The methods about the processors' time count for the options that are given the
+/// environment after.
 ///
 /// ```
 /// use whitewater::{DB, Env, Options};
@@ -35,6 +46,7 @@ use whitewater_storage::fs::{Fs, os::OsFs};
 pub struct Env {
     pub(crate) fs: Arc<dyn Fs>,
     pub(crate) lowered: Lowered,
+    pub(crate) pools: Arc<Pools>,
 }
 
 /// Whose threads are to run at low priority.
@@ -50,7 +62,10 @@ impl Env {
     /// # Errors
     /// None; the signature is the `rocksdb` crate's.
     pub fn new() -> Result<Self, Error> {
-        Ok(Self::with_fs(Arc::new(OsFs)))
+        Ok(Env {
+            pools: Pools::of_process(),
+            ..Self::with_fs(Arc::new(OsFs))
+        })
     }
 
     /// A new one wholly in memory, with no files. They are gone with the last
@@ -67,23 +82,39 @@ impl Env {
         Env {
             fs,
             lowered: Lowered::default(),
+            pools: Arc::default(),
         }
     }
 
-    /// A hint without effect; see [`Env`].
-    pub fn set_background_threads(&mut self, _num_threads: i32) {}
+    /// Has the pool for compactions be of `num_threads` threads, at least one, from
+    /// now on, also while databases are open: more than any of them wants let several
+    /// compact at a time, fewer bound them all. A database that is opened later and
+    /// wants more (or asks for more) raises the number, as in RocksDB. Threads that
+    /// the system does not let start are missing until the next database is opened.
+    pub fn set_background_threads(&mut self, num_threads: i32) {
+        self.pools.set_threads(Priority::Low, num_threads);
+    }
 
-    /// A hint without effect; see [`Env`].
-    pub fn set_high_priority_background_threads(&mut self, _n: i32) {}
+    /// [`set_background_threads`](Self::set_background_threads) for the pool for
+    /// flushes.
+    pub fn set_high_priority_background_threads(&mut self, n: i32) {
+        self.pools.set_threads(Priority::High, n);
+    }
 
-    /// A hint without effect; see [`Env`].
-    pub fn set_low_priority_background_threads(&mut self, _n: i32) {}
+    /// The same as [`set_background_threads`](Self::set_background_threads).
+    pub fn set_low_priority_background_threads(&mut self, n: i32) {
+        self.set_background_threads(n);
+    }
 
-    /// A hint without effect; see [`Env`].
-    pub fn set_bottom_priority_background_threads(&mut self, _n: i32) {}
+    /// Has compactions to the last level, which are the longest, be run by a pool of
+    /// their own, of `n` threads. With 0, the default, they are like others; a pool
+    /// that had threads before keeps one for what was left to it.
+    pub fn set_bottom_priority_background_threads(&mut self, n: i32) {
+        self.pools.set_threads(Priority::Bottom, n);
+    }
 
-    /// Returns at once: there are no threads but those of databases, which end
-    /// when these are closed.
+    /// Returns at once: there are no threads but those of the pools, which end
+    /// when the databases are closed.
     pub fn join_all_threads(&mut self) {}
 
     /// A hint without effect; see [`Env`].

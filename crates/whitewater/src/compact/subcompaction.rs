@@ -166,6 +166,7 @@ pub(super) fn run<T: Send>(
             .zip(parts)
             .map(|(number, part)| {
                 let name = "ww-subcompact".to_owned();
+                let owner = owner.clone();
                 let run = move || {
                     work_for(owner);
                     run_one(number, part)

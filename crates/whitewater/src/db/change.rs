@@ -13,7 +13,7 @@
 use super::Engine;
 use super::cf::ColumnFamilyData;
 use super::state::DbState;
-use crate::jobs;
+use crate::jobs::Priority;
 use crate::options::DbOptions;
 use crate::options::assign::{May, assign_db, assign_family, own_name};
 use std::sync::Arc;
@@ -67,14 +67,14 @@ impl Engine {
             (changes.iter().any(|(name, _)| is_checked(name))).then(|| self.switching());
         // One change at a time: what it is made from stays, though the database
         // mutex is free while threads are started.
-        let mut threads = self.threads.lock();
+        let changing = self.changing.lock();
         let options = Arc::new(self.checked_db_options(changes)?);
-        jobs::start_more(self, &mut threads, &options)?;
+        let (flushes, compactions) = options.background_threads();
+        self.work.raise(flushes, compactions)?;
         let mut state = self.lock_state();
         // A family may have changed meanwhile.
         if let Err(e) = check_families(&options, &state) {
-            state.set_threads();
-            self.work.notify_all();
+            self.work.set_wanted(state.options.background_threads());
             return Err(e);
         }
         let before = std::mem::replace(&mut state.options, options.clone());
@@ -82,17 +82,17 @@ impl Engine {
             state.stalls.set_max_rate(options.delayed_write_rate);
             self.weigh(&mut state, []);
         }
-        state.set_threads();
         self.set_log_limit(&state);
         self.wal.set_bytes_per_sync(options.wal_bytes_per_sync);
         if before.max_open_files != options.max_open_files {
             self.tables.set_max_open_files(options.max_open_files);
         }
-        // Threads that are too many end.
-        self.work.notify_all();
-        self.dumps.notify_all();
         drop(state);
-        drop(threads);
+        // Threads that are too many end.
+        self.work.set_wanted((flushes, compactions));
+        drop(changing);
+        self.work.notify_all();
+        self.work.wake(Priority::Timer);
         drop(no_new_family);
         // There may be too much log now.
         self.ask_for_attention();

@@ -65,8 +65,6 @@ impl Engine {
         let engine = Arc::downgrade(self);
         self.snapshots.on_release(move || {
             if let Some(engine) = engine.upgrade() {
-                // A thread that has looked already is waiting by then.
-                drop(engine.state.lock());
                 engine.work.notify_all();
             }
         });

@@ -7,7 +7,7 @@
 //! `close` here.
 //!
 //! Threads: callers' threads write and read; `jobs` runs flushes and
-//! compactions on threads of its own. Lock order: `docs/locks.md`.
+//! compactions on the threads of the environment. Lock order: `docs/locks.md`.
 
 pub(crate) mod archive;
 mod budget;
@@ -58,6 +58,7 @@ pub(crate) use cf::ColumnFamilyData;
 pub(crate) use open::new_session_id;
 
 use crate::jobs::rate_limiter::Client;
+use crate::jobs::{BackgroundWork, Pool, Waiting, own_pool, work_for_pool};
 use crate::listener::queue::EventQueue;
 use crate::memtable::budget::Tenant;
 use crate::options::DbOptions;
@@ -82,6 +83,7 @@ use reader::Role;
 use scrub::ScrubProgress;
 use snapshot::SnapshotList;
 use state::DbState;
+use stats_dump::Dumped;
 use std::cell::Cell;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -161,13 +163,16 @@ pub(crate) struct Engine {
     pub(crate) snapshots: Arc<SnapshotList>,
 
     pub(crate) state: Mutex<DbState>,
-    /// Signals background threads: there may be work, or the end.
-    pub(crate) work: Condvar,
+    /// Where background threads are told that there may be work.
+    pub(crate) work: BackgroundWork,
+    /// Held by a change of the database's options, so that there is one at a time.
+    changing: Mutex<()>,
     /// Signals callers: a background job ended.
     pub(crate) done: Condvar,
-    /// Signals the thread that writes statistics to LOG: the period has
-    /// changed, or the end.
-    pub(crate) dumps: Condvar,
+    /// Signals the thread that scrubs: the end.
+    pub(crate) ends: Condvar,
+    /// When statistics were written and published last. A leaf.
+    pub(crate) dumped: Mutex<Dumped>,
     /// How far scrubbing is. A leaf.
     pub(crate) scrubbed: Mutex<ScrubProgress>,
 
@@ -232,15 +237,25 @@ thread_local! {
     static OWNER: Cell<usize> = const { Cell::new(0) };
 }
 
-/// For which engine the calling thread works, to be handed to threads that it
-/// waits for.
-pub(crate) fn thread_owner() -> usize {
-    OWNER.get()
+/// For which engine a thread works, and of which pool it is.
+#[derive(Debug, Clone)]
+pub(crate) struct ThreadOwner {
+    engine: usize,
+    pool: Option<Arc<Pool>>,
+}
+
+/// For whom the calling thread works, to be handed to threads that it waits for.
+pub(crate) fn thread_owner() -> ThreadOwner {
+    ThreadOwner {
+        engine: OWNER.get(),
+        pool: own_pool(),
+    }
 }
 
 /// The calling thread works for another one, whose [`thread_owner`] is given.
-pub(crate) fn work_for(owner: usize) {
-    OWNER.set(owner);
+pub(crate) fn work_for(owner: ThreadOwner) {
+    OWNER.set(owner.engine);
+    work_for_pool(owner.pool);
 }
 
 /// Has the calling thread work again for whom it did before.
@@ -313,24 +328,31 @@ impl Engine {
             self.log
                 .error(&format!("flushing unlogged writes failed: {e}"));
         }
-        self.state.lock().closing = true;
+        let was_closing = self.state.lock().close();
         self.cancel.store(true, Ordering::Relaxed);
         if let Some(limiter) = &self.limiter {
             limiter.close();
         }
         self.let_writers_through(true);
-        self.work.notify_all();
         self.done.notify_all();
-        self.dumps.notify_all();
-        // A thread of the database would wait for itself, or for one that waits
-        // for it.
-        if wait && !self.owns_this_thread() {
+        self.ends.notify_all();
+        // A thread that works for the database would wait for itself, or for one
+        // that waits for it.
+        let wait = wait && !self.owns_this_thread();
+        {
+            let _waiting = wait.then(Waiting::begin);
+            self.work.end(wait);
+        }
+        if wait {
             let threads = std::mem::take(&mut *self.threads.lock());
             for thread in threads {
                 if thread.join().is_err() {
                     self.log.error("a background thread panicked");
                 }
             }
+        }
+        if !was_closing {
+            self.publish_the_rest();
         }
     }
 
@@ -483,6 +505,8 @@ impl Engine {
         deadline: Option<Instant>,
     ) -> bool {
         let _timer = perf::timer(PerfMetric::DbConditionWaitNanos);
+        // In a callback, of this database or of another one.
+        let _waiting = Waiting::begin();
         match deadline {
             None => {
                 self.done.wait(state);

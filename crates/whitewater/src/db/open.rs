@@ -13,7 +13,7 @@ use super::recover::{LogReplay, Replayed, Tables};
 use super::snapshot::SnapshotList;
 use super::stalls::DbStall;
 use super::state::{CfState, DbState};
-use crate::jobs;
+use crate::jobs::{self, BackgroundWork};
 use crate::memtable::budget::{Flusher, Tenant};
 use crate::memtable::{Home, Memtable};
 use crate::options::{CfOptions, DbOptions};
@@ -138,7 +138,6 @@ impl Engine {
         }
         self.set_log_limit(&self.lock_state());
         self.write_options_file();
-        self.start_stats_dumps()?;
         self.start_scrubbing()?;
         jobs::start(self)
     }
@@ -288,7 +287,6 @@ impl Opening<'_> {
                 .cfs
                 .insert(cf.id, CfState::new(data, mem, cf.current.clone()));
         }
-        state.set_threads();
         self.clean_up(&state, wal_number, &replayed.cut_logs);
         let default_cf =
             state.cfs.get(&0).map(|cf| cf.data.clone()).ok_or_else(|| {
@@ -445,9 +443,11 @@ impl Opening<'_> {
             obsolete: self.obsolete,
             snapshots: Arc::new(SnapshotList::default()),
             state: Mutex::new(state),
-            work: Condvar::new(),
+            work: BackgroundWork::default(),
+            changing: Mutex::new(()),
             done: Condvar::new(),
-            dumps: Condvar::new(),
+            ends: Condvar::new(),
+            dumped: Mutex::default(),
             scrubbed: Mutex::default(),
             wal,
             last_purge: LastPurge::default(),

@@ -4,13 +4,12 @@ use super::cf::ColumnFamilyData;
 use super::failure::Failure;
 use super::internal_stats::CfStats;
 use super::stalls::{CfStall, DbStall};
-use crate::compact::pick::{self, CompactCursor, LevelState, Moment};
-use crate::jobs::ThreadCount;
+use crate::compact::pick::{self, CompactCursor, Compaction, LevelState, Moment};
 use crate::memtable::Memtable;
 use crate::options::{CfOptions, DbOptions};
 use crate::version::Version;
 use crate::write::MemtableMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Weak};
 
 /// The mutable state of an open database.
@@ -25,11 +24,11 @@ pub(crate) struct DbState {
     pub failure: Failure,
     /// Background threads are to end.
     pub closing: bool,
-    /// Threads for flushes and for compactions.
-    pub flush_threads: ThreadCount,
-    pub compaction_threads: ThreadCount,
     pub running_flushes: usize,
     pub running_compactions: usize,
+    /// Compactions that count as running and wait for a thread of the pool for the
+    /// last level.
+    pub forwarded: VecDeque<(Arc<ColumnFamilyData>, Compaction)>,
     /// Jobs that are over but for the files they made obsolete, which are being
     /// deleted.
     pub purges: usize,
@@ -216,6 +215,13 @@ impl CfState {
 }
 
 impl DbState {
+    /// Lets no background job begin any more; returns whether that was so already.
+    pub fn close(&mut self) -> bool {
+        self.running_compactions -= self.forwarded.len();
+        self.forwarded.clear();
+        std::mem::replace(&mut self.closing, true)
+    }
+
     /// The memtables that writes go to.
     pub fn memtable_map(&self) -> MemtableMap {
         let families = self.cfs.values();

@@ -1,61 +1,67 @@
 //! Statistics that are written to LOG every now and then, and published.
 //!
-//! One thread for each database that writes, which sleeps on a condition of the
-//! database mutex until a dump is due, the period changes, or the database
-//! closes. The same thread hands them to the `metrics` facade, if that is asked
-//! for, and once more at the end.
+//! A thread of the environment does so when a dump is due, the last one that the
+//! database has to do by time. The same thread hands them to the `metrics` facade, if
+//! that is asked for; whoever closes the database does so once more.
 
 use super::Engine;
 use super::internal_stats::cf_text;
+use crate::jobs::Found;
 #[cfg(feature = "metrics")]
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use whitewater_concurrent::system;
-use whitewater_storage::Result;
+
+/// When statistics were written to LOG and published last, or when that was looked at
+/// first.
+#[derive(Debug, Default)]
+pub(crate) struct Dumped {
+    dumped: Option<Instant>,
+    published: Option<Instant>,
+}
 
 impl Engine {
-    /// Starts the thread.
-    ///
-    /// # Errors
-    /// `Aborted` when it cannot be started.
-    pub(super) fn start_stats_dumps(self: &Arc<Self>) -> Result<()> {
-        self.start_thread("ww-stats", Engine::dump_stats_until_closed)
+    /// Does what is due, on a thread of the environment.
+    pub(crate) fn dump_stats_when_due(self: &Arc<Self>) -> Found {
+        let dump_period = {
+            let state = self.state.lock();
+            if state.closing {
+                return Found::Nothing(None);
+            }
+            state.options.stats_dump_period_sec
+        };
+        let publish_period = self.options.metrics.period_sec();
+        let now = system::now();
+        let (dump, publish) = {
+            let mut last = self.dumped.lock();
+            let dump = due(*last.dumped.get_or_insert(now), dump_period);
+            let publish = due(*last.published.get_or_insert(now), publish_period);
+            (dump, publish)
+        };
+        let next = dump.into_iter().chain(publish).min();
+        if next.is_none_or(|next| next > now) {
+            return Found::Nothing(next);
+        }
+        if dump.is_some_and(|due| due <= now) {
+            self.dump_stats();
+            self.dumped.lock().dumped = Some(system::now());
+        }
+        if publish.is_some_and(|due| due <= now) {
+            self.publish_unasked();
+            self.dumped.lock().published = Some(system::now());
+        }
+        Found::Job
     }
 
-    fn dump_stats_until_closed(&self) {
-        let (mut dumped, mut published) = (system::now(), system::now());
-        let publish_period = self.options.metrics.period_sec();
-        let mut state = self.state.lock();
-        while !state.closing {
-            let dump = due(dumped, state.options.stats_dump_period_sec);
-            let publish = due(published, publish_period);
-            let now = system::now();
-            match dump.into_iter().chain(publish).min() {
-                None => self.dumps.wait(&mut state),
-                Some(first) if first > now => drop(self.dumps.wait_until(&mut state, first)),
-                Some(_) => {
-                    drop(state);
-                    if dump.is_some_and(|due| due <= now) {
-                        self.dump_stats();
-                        dumped = system::now();
-                    }
-                    if publish.is_some_and(|due| due <= now) {
-                        self.publish_unasked();
-                        published = system::now();
-                    }
-                    state = self.state.lock();
-                }
-            }
-        }
-        drop(state);
-        if publish_period > 0 {
-            // What was counted since the last time.
+    /// At the end of the database: publishes what was counted since the last time.
+    pub(super) fn publish_the_rest(&self) {
+        if self.work.is_started() && self.options.metrics.period_sec() > 0 {
             self.publish_unasked();
         }
     }
 
-    /// Publishes on this engine's own thread, which no recorder may end.
+    /// Publishes on a thread that no recorder may end.
     fn publish_unasked(&self) {
         #[cfg(feature = "metrics")]
         if catch_unwind(AssertUnwindSafe(|| self.publish_metrics())).is_err() {

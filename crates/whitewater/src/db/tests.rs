@@ -3,6 +3,7 @@
 mod in_place;
 mod large;
 mod merges;
+mod pools;
 mod protection;
 mod resumptions;
 pub(super) mod switches;

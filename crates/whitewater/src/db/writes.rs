@@ -6,7 +6,7 @@ use super::failure::Source;
 use super::fold::Folding;
 use super::history::Stamped;
 use super::reads::no_timestamp;
-use crate::jobs::text_of;
+use crate::jobs::{Waiting, text_of};
 use crate::memtable::{Inserter, Leftover, PreparedBatch, PreparedMany};
 use crate::options::read::{WriteSpec, has_checksums};
 use crate::perf::{Step, StepTimer};
@@ -221,6 +221,8 @@ impl Engine {
     /// Waits until a write of `bytes` may go ahead, whatever the protocol. It
     /// holds nothing meanwhile.
     fn admit(&self, bytes: usize, spec: &WriteSpec) -> Result<()> {
+        // For background threads, which the caller may be one of.
+        let _waiting = Waiting::begin();
         if spec.low_pri {
             let waited = self.gate.pass_low_pri(bytes, spec.no_slowdown)?;
             self.count_low_pri(waited);

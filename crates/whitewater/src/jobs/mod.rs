@@ -1,11 +1,17 @@
 //! Background threads: flushes and compactions.
 //!
-//! Flush threads and compaction threads wait on the database mutex's `work`
-//! condition; each takes one job at a time. A job that failed with an I/O error
+//! The threads are those of [`Pools`], which the databases of an environment share: one
+//! pool for flushes, one for compactions, one for what is due by time. A thread that
+//! looks at a database takes one job at a time. A job that failed with an I/O error
 //! leaves its inputs as they were and nothing of its output, and is tried again
 //! after a while; other failures stop the database (`db::failure`).
 
+mod pool;
+mod pools;
 pub(crate) mod rate_limiter;
+
+pub(crate) use pool::{Found, Pool, Waiting, own_pool, work_for_pool};
+pub(crate) use pools::{BackgroundWork, Pools, Priority};
 
 use crate::compact::pick::{self, Compaction};
 use crate::db::Engine;
@@ -13,12 +19,10 @@ use crate::db::cf::ColumnFamilyData;
 use crate::db::failure::Source;
 use crate::db::state::DbState;
 use crate::flush::{self, FlushJob};
-use crate::options::DbOptions;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
-use whitewater_concurrent::system::{self, JoinHandle, MutexGuard};
+use whitewater_concurrent::system;
 use whitewater_storage::{Error, ErrorKind, Result};
 
 /// How many threads flush and how many compact: RocksDB's split of
@@ -29,218 +33,52 @@ pub(crate) fn thread_counts(max_background_jobs: i32) -> (usize, usize) {
     (flushes, jobs - flushes)
 }
 
-/// Does one job, waiting for it; returns whether to go on.
-type Work = fn(&Arc<Engine>) -> bool;
-
-/// The threads of one kind: what they are called and do, and where they are
-/// counted.
-struct Kind {
-    name: &'static str,
-    nice: i32,
-    work: Work,
-    count: Count,
-}
-
-fn kinds(options: &DbOptions) -> [Kind; 2] {
-    [
-        Kind {
-            name: "ww-flush",
-            nice: options.flush_nice,
-            work: flush_one,
-            count: |s| &mut s.flush_threads,
-        },
-        Kind {
-            name: "ww-compact",
-            nice: options.compaction_nice,
-            work: compact_one,
-            count: |s| &mut s.compaction_threads,
-        },
-    ]
-}
-
-/// Starts the threads of a database that is being opened. One of each kind is
-/// needed; where the system has no more, the others are missing, and LOG says so.
+/// Has the threads of its environment work for a database that is being opened.
 ///
 /// # Errors
-/// `Aborted` when not even one thread of a kind can be started.
+/// `Aborted` when a pool has no thread and none can be started. Where there are only
+/// some of those wanted, LOG says so.
 pub(crate) fn start(engine: &Arc<Engine>) -> Result<()> {
     engine.wake_on_release();
-    let mut threads = engine.threads.lock();
-    for kind in kinds(&engine.options) {
-        if let Err(e) = start_kind(engine, &mut threads, &kind) {
-            if (kind.count)(&mut engine.state.lock()).running == 0 {
-                return Err(e);
-            }
-            engine.log.error(&format!("{e}; the database does without"));
-        }
-    }
-    Ok(())
+    // Threads of a simulation and others do not meet at a lock.
+    let pools = match system::is_simulated() {
+        true => Arc::default(),
+        false => engine.options.pools.clone(),
+    };
+    let warn = |text: &str| engine.log.error(text);
+    engine.work.start(engine, &pools, warn)
 }
 
-/// Starts the threads that `options` ask for and that do not run yet. The caller
-/// makes `options` those of the database then, or calls this again.
-///
-/// # Errors
-/// `Aborted` when one of them cannot be started: there are to be as many as
-/// before then, and those that are too many end.
-pub(crate) fn start_more(
-    engine: &Arc<Engine>,
-    threads: &mut Vec<JoinHandle<()>>,
-    options: &DbOptions,
-) -> Result<()> {
-    // Of those that have ended since there were to be fewer.
-    threads.retain(|thread| !thread.is_finished());
-    {
-        let mut state = engine.state.lock();
-        let (flushes, compactions) = options.background_threads();
-        state.flush_threads.want_at_least(flushes);
-        state.compaction_threads.want_at_least(compactions);
-    }
-    for kind in kinds(&engine.options) {
-        if let Err(e) = start_kind(engine, threads, &kind) {
-            engine.state.lock().set_threads();
-            engine.work.notify_all();
-            return Err(e);
-        }
-    }
-    Ok(())
-}
-
-/// Starts the threads of a kind that are wanted and do not run.
-fn start_kind(engine: &Arc<Engine>, threads: &mut Vec<JoinHandle<()>>, kind: &Kind) -> Result<()> {
-    let &Kind {
-        name,
-        nice,
-        work,
-        count,
-    } = kind;
-    loop {
-        // The mutex is free again at the end of this statement.
-        let next = take_on(&mut engine.state.lock(), count);
-        let Some(i) = next else {
-            return Ok(());
-        };
-        let body = {
-            let engine = engine.clone();
-            move || {
-                engine.own_this_thread();
-                be_nice(&engine, nice);
-                while work(&engine) {}
-            }
-        };
-        match system::spawn(format!("{name}{i}"), body) {
-            Ok(handle) => threads.push(handle),
-            Err(e) => {
-                let wanted = give_back(&mut engine.state.lock(), count);
-                let text = format_args!("starting background thread {name}{i} of {wanted}: {e}");
-                return Err(Error::new(ErrorKind::Aborted, text));
-            }
-        }
-    }
-}
-
-/// Lowers the priority of the calling thread, and of those that it starts, by
-/// `steps`; without them a job still does all it has to.
-#[cfg(target_os = "linux")]
-fn be_nice(engine: &Engine, steps: i32) {
-    if steps > 0
-        && let Err(e) = rustix::process::nice(steps)
-    {
-        let text = format!("a background thread keeps its priority: {e}");
-        engine.log.error(&text);
-    }
-}
-
-/// Other numbers than 0 were refused.
-#[cfg(not(target_os = "linux"))]
-fn be_nice(_: &Engine, _: i32) {}
-
-/// The threads of one kind.
-#[derive(Debug, Default)]
-pub(crate) struct ThreadCount {
-    /// As many there are to be.
-    pub wanted: usize,
-    running: usize,
-}
-
-impl ThreadCount {
-    fn want_at_least(&mut self, threads: usize) {
-        self.wanted = self.wanted.max(threads);
-    }
-}
-
-/// Where the threads of a kind are counted.
-type Count = fn(&mut DbState) -> &mut ThreadCount;
-
-impl DbState {
-    /// Has as many threads run as the options ask for, once [`start_kind`] was
-    /// called and those that are too many have looked.
-    pub fn set_threads(&mut self) {
-        let (flushes, compactions) = self.options.background_threads();
-        self.flush_threads.wanted = flushes;
-        self.compaction_threads.wanted = compactions;
-    }
-}
-
-/// Counts one more thread, if there are too few; returns how many there were.
-fn take_on(state: &mut DbState, count: Count) -> Option<usize> {
-    let closing = state.closing;
-    let threads = count(state);
-    let running = threads.running;
-    if closing || running >= threads.wanted {
-        return None;
-    }
-    threads.running += 1;
-    Some(running)
-}
-
-/// Counts one thread less, for it was not started; returns how many there are to
-/// be.
-fn give_back(state: &mut DbState, count: Count) -> usize {
-    let threads = count(state);
-    threads.running -= 1;
-    threads.wanted
-}
-
-/// Whether the calling thread is to end: at the end of the database, or since
-/// there are too many of its kind. It is not counted any more then.
-fn is_to_end(state: &mut DbState, count: Count) -> bool {
-    let closing = state.closing;
-    let threads = count(state);
-    let ends = closing || threads.running > threads.wanted;
-    threads.running -= usize::from(ends);
-    ends
-}
-
-/// Runs one flush; returns whether to go on.
-fn flush_one(engine: &Arc<Engine>) -> bool {
+/// Runs one flush, if there is one to run.
+fn flush_one(engine: &Arc<Engine>) -> Found {
     let jobs = {
         let mut state = engine.state.lock();
-        loop {
-            if is_to_end(&mut state, |s| &mut s.flush_threads) {
-                return false;
-            }
-            if std::mem::take(&mut state.purge_asked) {
-                drop(state);
-                engine.purge_obsolete_files();
-                return true;
-            }
-            let not_before = state.failure.flush.not_before(system::now());
-            let may_start = state.failure.stop().is_none();
-            if may_start
-                && not_before.is_none()
-                && let Some(jobs) = flush::pick(&mut state, engine.options.atomic_flush)
-            {
-                break jobs;
-            }
-            if may_start && engine.budget_asks(&mut state) {
+        if state.closing {
+            return Found::Nothing(None);
+        }
+        if std::mem::take(&mut state.purge_asked) {
+            drop(state);
+            engine.purge_obsolete_files();
+            return Found::Job;
+        }
+        let not_before = state.failure.flush.not_before(system::now());
+        let may_start = state.failure.stop().is_none();
+        let picked = match may_start && not_before.is_none() {
+            true => flush::pick(&mut state, engine.options.atomic_flush),
+            false => None,
+        };
+        match picked {
+            Some(jobs) => jobs,
+            None if may_start && engine.budget_asks(&mut state) => {
                 drop(state);
                 engine.flush_for_budget();
-                return true;
+                return Found::Job;
             }
-            wait(engine, &mut state, not_before);
+            None => return Found::Nothing(not_before),
         }
     };
+    // There may be one for another thread.
+    engine.work.wake(Priority::High);
     let outcome = run_flush(engine, jobs);
     let obsolete_logs = outcome.as_ref().ok().copied();
     finish(engine, outcome.map(drop), Source::Flush);
@@ -252,7 +90,7 @@ fn flush_one(engine: &Arc<Engine>) -> bool {
         engine.purge_obsolete_logs(below);
     }
     drop(purge);
-    true
+    Found::Job
 }
 
 /// Runs `jobs`, and lets others flush the families again. [`end_flush`] comes
@@ -322,44 +160,78 @@ pub(crate) fn flush_here(engine: &Engine, id: u32) -> Result<Option<u64>> {
     outcome.map(Some)
 }
 
-/// Runs one automatic compaction; returns whether to go on.
-fn compact_one(engine: &Arc<Engine>) -> bool {
+/// Runs one automatic compaction, if there is one to run.
+fn compact_one(engine: &Arc<Engine>) -> Found {
     let (cf, compaction) = {
         let mut state = engine.state.lock();
-        loop {
-            if is_to_end(&mut state, |s| &mut s.compaction_threads) {
-                return false;
+        if state.closing {
+            return Found::Nothing(None);
+        }
+        let look_again = engine.look_for_due(&mut state);
+        let not_before = state.failure.compaction.not_before(system::now());
+        // What is due by then has to wait for both.
+        let nothing = Found::Nothing(not_before.or(look_again));
+        let may_start = state.failure.stop().is_none() && not_before.is_none();
+        if !may_start || state.manual_compactions > 0 {
+            return nothing;
+        }
+        // A custom comparator may panic here.
+        match catch_unwind(AssertUnwindSafe(|| pick_compaction(&mut state))) {
+            Ok(Some(job)) if engine.work.has_bottom() && is_for_bottom(&job.1, engine) => {
+                state.forwarded.push_back(job);
+                drop(state);
+                engine.work.wake(Priority::Bottom);
+                return Found::Job;
             }
-            let look_again = engine.look_for_due(&mut state);
-            let not_before = state.failure.compaction.not_before(system::now());
-            let may_start = state.failure.stop().is_none() && not_before.is_none();
-            if may_start && state.manual_compactions == 0 {
-                // A custom comparator may panic here.
-                match catch_unwind(AssertUnwindSafe(|| pick_compaction(&mut state))) {
-                    Ok(Some(job)) => break job,
-                    // What seemed due is not: those who wait for its end may go on.
-                    Ok(None) => {
-                        engine.done.notify_all();
-                    }
-                    Err(_) => {
-                        drop(state);
-                        let e = Error::new(ErrorKind::Aborted, "a comparator panicked");
-                        engine.report(Source::Compaction, &e, "picking a compaction");
-                        return true;
-                    }
-                }
+            Ok(Some(job)) => job,
+            // What seemed due is not: those who wait for its end may go on.
+            Ok(None) => {
+                engine.done.notify_all();
+                return nothing;
             }
-            // What is due by then has to wait for both.
-            wait(engine, &mut state, not_before.or(look_again));
+            Err(_) => {
+                drop(state);
+                let e = Error::new(ErrorKind::Aborted, "a comparator panicked");
+                engine.report(Source::Compaction, &e, "picking a compaction");
+                return Found::Job;
+            }
         }
     };
+    // There may be one for another thread.
+    engine.work.wake(Priority::Low);
+    run_picked(engine, cf, compaction)
+}
+
+/// Whether a compaction is for the pool of lowest priority, if that has threads:
+/// one that writes to the last level. RocksDB's rule.
+fn is_for_bottom(compaction: &Compaction, engine: &Engine) -> bool {
+    let kept_free = usize::from(engine.options.allow_ingest_behind);
+    let levels = compaction.version.levels.len();
+    let last = levels.saturating_sub(1 + kept_free);
+    let writes = !compaction.trivial_move && !compaction.deletes;
+    writes && compaction.output_level > 0 && compaction.output_level == last
+}
+
+/// Runs one compaction to the last level that was left to this pool, if there is one.
+fn compact_bottom(engine: &Arc<Engine>) -> Found {
+    let forwarded = engine.state.lock().forwarded.pop_front();
+    let Some((cf, compaction)) = forwarded else {
+        return Found::Nothing(None);
+    };
+    // There may be one for another thread.
+    engine.work.wake(Priority::Bottom);
+    run_picked(engine, cf, compaction)
+}
+
+/// Runs a compaction that counts as running.
+fn run_picked(engine: &Engine, cf: Arc<ColumnFamilyData>, compaction: Compaction) -> Found {
     let outcome = guarded(|| engine.run_compaction(&cf, compaction));
     let purge = engine.compaction_ended(&cf);
     // It may have been dropped meanwhile, and its files are deleted below.
     drop(cf);
     finish(engine, outcome, Source::Compaction);
     drop(purge);
-    true
+    Found::Job
 }
 
 /// Picks the most urgent automatic compaction of any column family, and
@@ -412,15 +284,6 @@ pub(crate) fn text_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message")
-}
-
-/// Waits for work, or until `deadline`, when a job that failed may be tried
-/// again or a file will be too old.
-fn wait(engine: &Engine, state: &mut MutexGuard<'_, DbState>, deadline: Option<Instant>) {
-    match deadline {
-        None => engine.work.wait(state),
-        Some(due) => drop(engine.work.wait_until(state, due)),
-    }
 }
 
 fn finish(engine: &Engine, outcome: Result<()>, source: Source) {

@@ -47,6 +47,7 @@ use crate::compact::filter::FilterSource;
 use crate::db::archive::Clock;
 use crate::db::info_log::LogLevel;
 use crate::db::info_log::logger::Logger;
+use crate::jobs::Pools;
 use crate::jobs::rate_limiter::{Client, RateLimiter};
 use crate::listener::queue::Listeners;
 use crate::memtable::MemtableKind;
@@ -220,6 +221,8 @@ option_struct! {
     objects {
         /// The file system; the operating system's by default.
         fs: Arc<dyn Fs> = Arc::new(whitewater_storage::fs::os::OsFs);
+        /// The background threads of the environment; by default the process's.
+        pools: Arc<Pools> = Pools::of_process();
         /// The budget of memtables' memory, shared with other databases.
         write_buffer_manager: Option<Arc<Budget>> = None;
         /// Paces the writes of flushes and compactions, of other databases, too.

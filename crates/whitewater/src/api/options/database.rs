@@ -85,18 +85,20 @@ impl Options {
     /// # }
     /// ```
     pub fn set_fs(&mut self, fs: Arc<dyn Fs>) {
-        self.db.fs = fs;
+        self.set_env(&Env::with_fs(fs));
     }
 
-    /// Where the database lives: the environment's file system, as with
-    /// [`set_fs`](Self::set_fs), of which the last call counts. Default the
-    /// operating system's. Where the environment has
+    /// Where the database lives: the environment's file system, and whose threads
+    /// work for it. [`set_fs`](Self::set_fs) makes an environment, too; the last call
+    /// of either counts. Default the operating system's, and the threads of the
+    /// process. Where the environment has
     /// [lowered](Env::lower_thread_pool_cpu_priority) the priority of threads,
     /// that comes with it on Linux, as with
     /// [`set_background_nice`](Self::set_background_nice). Cannot be changed
     /// while the database is open.
     pub fn set_env(&mut self, env: &Env) {
         self.db.fs = env.fs.clone();
+        self.db.pools = env.pools.clone();
         if env.lowered.flushes && cfg!(target_os = "linux") {
             self.db.flush_nice = LOW_PRIORITY;
         }
@@ -129,12 +131,14 @@ impl Options {
         self.db.compaction_nice = compactions;
     }
 
-    /// Threads for flushes and compactions: `parallelism`, at least 1.
+    /// Flushes and compactions at a time: `parallelism`, at least 1.
     pub fn increase_parallelism(&mut self, parallelism: i32) {
         self.db.max_background_jobs = parallelism;
     }
 
-    /// Threads for flushes and compactions together. 1 to 1024, default 2.
+    /// Flushes and compactions at a time, together. 1 to 1024, default 2. The threads
+    /// are those of the environment ([`Env`]), which has as many for either as the
+    /// open database that wants most, unless it was told a number.
     pub fn set_max_background_jobs(&mut self, jobs: i32) {
         self.db.max_background_jobs = jobs;
     }

@@ -9,7 +9,7 @@ use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::fs::read_file;
 
 /// What `work` returns, on a thread of its own that may hang.
-fn within_a_minute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+pub(super) fn within_a_minute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (tell, told) = mpsc::channel();
     let thread = thread::spawn(move || tell.send(work()));
     let outcome = told.recv_timeout(Duration::from_secs(60));
