@@ -6,6 +6,7 @@ use super::cf::ColumnFamilyData;
 use super::failure::Source;
 use super::info_log::event::Event;
 use crate::compact::pick;
+use crate::jobs::Waiting;
 use crate::stats::Ticker;
 use crate::version::range::KeyRange;
 use crate::version::set::CfVersion;
@@ -200,7 +201,11 @@ impl Engine {
         if self.options.archives_logs() {
             // A switch that is under way may still have to cut its old log,
             // and the archive goes by sizes.
-            drop(self.switching.read());
+            if self.switching.try_read().is_none() {
+                // Flushes of other databases go on.
+                let _waiting = Waiting::begin();
+                drop(self.switching.read());
+            }
         }
         self.purge_logs_between_switches(min_needed);
     }

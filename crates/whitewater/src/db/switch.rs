@@ -32,6 +32,7 @@ use super::failure::Source;
 use super::gap::Gap;
 use super::state::{CfState, DbState};
 use super::{ColumnFamilyData, Engine};
+use crate::jobs::Waiting;
 use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
 use crate::write::generation::{End, Generation};
@@ -101,7 +102,11 @@ impl NextLog {
 impl Engine {
     /// Keeps others from switching.
     pub(crate) fn switching(&self) -> Switching<'_> {
-        self.switching.write()
+        self.switching.try_write().unwrap_or_else(|| {
+            // It may be a background thread, whose pool others need.
+            let _waiting = Waiting::begin();
+            self.switching.write()
+        })
     }
 
     /// Has the next writer look at what is due.

@@ -385,7 +385,9 @@ impl Pool {
                 Leaving::No => {}
                 Leaving::Alone if is_last => gone = state.members.remove(&id),
                 Leaving::Alone => {}
-                Leaving::Awaited => _ = self.left.notify_all(),
+                Leaving::Awaited => {
+                    self.left.notify_all();
+                }
             }
         }
         if found == Found::Job {
