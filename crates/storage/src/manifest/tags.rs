@@ -27,6 +27,8 @@ pub(super) const DB_ID: u32 = 8193;
 pub(super) const FULL_HISTORY_TS_LOW: u32 = 8198;
 /// This project's own; RocksDB skips it.
 pub(super) const GROUP_START: u32 = IGNORABLE_BIT | 0x1757;
+/// This project's own, too.
+pub(super) const LOGS_MISSED: u32 = IGNORABLE_BIT | 0x1758;
 pub(super) const OLD_BLOB_FILE_ADDITION: u32 = 8194;
 pub(super) const OLD_BLOB_FILE_GARBAGE: u32 = 8195;
 pub(super) const OLD_WAL_ADDITION: u32 = 8196;

@@ -183,6 +183,9 @@ fn fields(edit: &VersionEdit, form: Form) -> Map<String, Value> {
     let logs = edit.wal_additions.iter();
     let logs = logs.map(|(number, synced)| json!({"number": number, "synced_size": synced}));
     put("wal_additions", list(logs.collect()));
+    let missed = edit.logs_missed.iter().flatten();
+    let missed = missed.map(|(first, end)| json!({"first": first, "end": end}));
+    put("logs_missed", list(missed.collect()));
     let cursors = edit.compact_cursors.iter();
     let cursors = cursors.map(|(level, at)| json!({"level": level, "key": key(at, form)}));
     put("compact_cursors", list(cursors.collect()));

@@ -2,6 +2,7 @@
 
 use super::Engine;
 use super::archive::{archive_log, archive_part, replaced_up_to};
+use super::astray::{has_writes, move_to_lost};
 use super::cf::ColumnFamilyData;
 use super::failure::Source;
 use super::info_log::event::Event;
@@ -350,6 +351,8 @@ pub(crate) struct Needed<'a> {
     pub manifest: u64,
     /// Logs below this are not needed.
     pub min_log: u64,
+    /// Whether such logs may have been passed over (L3 of `astray`).
+    pub moved: bool,
     /// Whether such logs go to the archive.
     pub archive: bool,
     /// Logs of which recovery dropped what comes after an offset.
@@ -384,6 +387,15 @@ pub(crate) fn remove_leftovers(
             if !obsolete {
                 continue;
             }
+            let path = place.join(&name);
+            if let Some(number) = log.filter(|_| needed.moved)
+                && has_writes(fs, &path, number).unwrap_or(true)
+            {
+                if let Ok(to) = move_to_lost(fs, &path) {
+                    removed.push(format!("{name} (to {})", to.display()));
+                }
+                continue;
+            }
             let done = match log.map(|number| (number, replaced)) {
                 Some((_, None)) => continue,
                 Some((number, Some(replaced))) if number > replaced => {
@@ -392,7 +404,7 @@ pub(crate) fn remove_leftovers(
                         Some(&len) => archive_part(fs, wal_dir, number, len),
                     }
                 }
-                _ => fs.remove(&place.join(&name)),
+                _ => fs.remove(&path),
             };
             if done.is_ok() {
                 removed.push(name);

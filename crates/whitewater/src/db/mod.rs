@@ -10,6 +10,7 @@
 //! compactions on the threads of the environment. Lock order: `docs/locks.md`.
 
 pub(crate) mod archive;
+mod astray;
 mod budget;
 pub(crate) mod cf;
 mod change;

@@ -2,6 +2,7 @@
 
 use super::Engine;
 use super::archive::{self, LastPurge};
+use super::astray::{self, Logs, Places};
 use super::cf::ColumnFamilyData;
 use super::direct;
 use super::files::{Needed, remove_leftovers};
@@ -83,6 +84,7 @@ impl Engine {
         direct::check(&*fs, dir, &options)?;
         let log = InfoLog::create(&fs, dir, &options);
         log_options(&log, &options, &wanted);
+        let places = Places::find(&*fs, dir, &wal_dir)?;
         let db_id = load_or_make_identity(&*fs, dir)?;
         if !exists {
             VersionSet::create_database(&fs, dir, &db_id)?;
@@ -104,6 +106,11 @@ impl Engine {
         if options.track_and_verify_wals_in_manifest {
             recovered.tracked.verify(&*fs, &wal_dir)?;
         }
+        let logs = match exists {
+            true => places.check(recovered.first_log())?,
+            false => Logs::Found,
+        };
+        let moved = places.have_changed();
         let missing = missing_families(&options, &wanted, &recovered)?;
         // The manifest's id is the authority; IDENTITY is a copy for people.
         let db_id = recovered.db_id.clone().unwrap_or(db_id);
@@ -120,6 +127,8 @@ impl Engine {
             versions: versions.counting(statistics.as_ref()),
             obsolete,
             tenant,
+            logs,
+            moved,
         };
         let engine = opening.finish(recovered, lock)?;
         if let Err(e) = engine.start(missing) {
@@ -197,6 +206,9 @@ pub(super) struct Opening<'a> {
     pub versions: VersionSet,
     pub obsolete: Arc<ObsoleteFiles>,
     pub tenant: Option<Arc<Tenant>>,
+    pub logs: Logs,
+    /// Whether the last opening may have had its logs elsewhere.
+    pub moved: bool,
 }
 
 impl Opening<'_> {
@@ -250,6 +262,10 @@ impl Opening<'_> {
                 self.fs.open_append(&path)?.sync()?;
             }
         }
+        if self.logs == Logs::Missed {
+            let next = self.versions.next_file_number();
+            self.versions.mark_file_number_used(next + astray::MARGIN);
+        }
         let wal_number = self.versions.new_file_number();
         let log = wal.create(wal_number)?;
         let mut end = End {
@@ -287,7 +303,11 @@ impl Opening<'_> {
                 .cfs
                 .insert(cf.id, CfState::new(data, mem, cf.current.clone()));
         }
-        self.clean_up(&state, wal_number, &replayed.cut_logs);
+        let min_log = match self.logs {
+            Logs::Found => wal_number,
+            Logs::Missed => recovered.first_log(),
+        };
+        self.clean_up(&state, min_log, &replayed.cut_logs);
         let default_cf =
             state.cfs.get(&0).map(|cf| cf.data.clone()).ok_or_else(|| {
                 Error::corruption("the manifest dropped the default column family")
@@ -312,17 +332,48 @@ impl Opening<'_> {
     }
 
     /// Records what replay wrote: from here on the replayed logs are obsolete.
+    /// Where there were none although some are needed, records that (L2 of
+    /// `astray`).
     fn record_recovery(
         &self,
         recovered: &Recovered,
         replayed: &Replayed,
         wal_number: u64,
     ) -> Result<BTreeMap<u32, CfVersion>> {
-        let edits = recovered.column_families.keys().map(|&id| VersionEdit {
-            column_family: id,
-            log_number: Some(wal_number),
-            min_log_number_to_keep: (id == 0).then_some(wal_number),
-            new_files: replayed.tables.get(&id).map_or_else(Vec::new, |files| {
+        let last = replayed.last_sequence;
+        let say = |edit| {
+            self.versions
+                .log_and_apply(vec![edit], last, None, &mut |_| ())
+        };
+        if self.logs == Logs::Missed {
+            let first = recovered.first_log();
+            self.log.warn(&format!(
+                "Recovery: no log in {} has a number from {first} on. If there are such logs \
+                 elsewhere, what was written to them is not in the database until it is opened \
+                 with the right wal_dir.",
+                self.wal_dir.display()
+            ));
+            say(recovered.tracked.with_missed(first, wal_number))?;
+            return Ok(recovered.column_families.clone());
+        }
+        let mut tracked = recovered.tracked.clone();
+        if let Some(edit) = tracked.without(&replayed.logs) {
+            // First: without this, they would seem to be passed over.
+            tracked.apply(&edit);
+            say(edit)?;
+        }
+        // Logs that were missed can still be replayed for those that have nothing
+        // newer in tables.
+        let waits = |cf: &&CfVersion| {
+            !replayed.tables.contains_key(&cf.id) && tracked.missed(cf.log_number).is_some()
+        };
+        let families = recovered.column_families.values();
+        let none_waits = !families.clone().any(|cf| waits(&cf));
+        let edits = families.map(|cf| VersionEdit {
+            column_family: cf.id,
+            log_number: (!waits(&cf)).then_some(wal_number),
+            min_log_number_to_keep: (cf.id == 0 && none_waits).then_some(wal_number),
+            new_files: replayed.tables.get(&cf.id).map_or_else(Vec::new, |files| {
                 files.iter().map(|f| (0, f.clone())).collect()
             }),
             ..VersionEdit::default()
@@ -331,30 +382,23 @@ impl Opening<'_> {
             self.fs.sync_dir(self.dir)?;
         }
         let mut current = recovered.column_families.clone();
-        self.versions.log_and_apply(
-            edits.collect(),
-            replayed.last_sequence,
-            None,
-            &mut |changed| {
+        self.versions
+            .log_and_apply(edits.collect(), last, None, &mut |changed| {
                 for cf in changed {
                     current.insert(cf.id, cf.clone());
                 }
-            },
-        )?;
+            })?;
         if !recovered.tracked.is_empty() {
             // Before they go.
-            let edit = VersionEdit {
+            say(VersionEdit {
                 wal_deletion: Some(wal_number),
                 ..VersionEdit::default()
-            };
-            let last = replayed.last_sequence;
-            self.versions
-                .log_and_apply(vec![edit], last, None, &mut |_| ())?;
+            })?;
         }
         Ok(current)
     }
 
-    fn clean_up(&self, state: &DbState, wal_number: u64, cut: &BTreeMap<u64, u64>) {
+    fn clean_up(&self, state: &DbState, min_log: u64, cut: &BTreeMap<u64, u64>) {
         let versions = || state.cfs.values().map(|cf| &cf.version);
         let tables = versions().flat_map(|v| v.levels.iter().flatten());
         let blobs = versions().flat_map(|v| v.blobs.iter());
@@ -368,7 +412,8 @@ impl Opening<'_> {
             &Needed {
                 live: &live,
                 manifest: self.versions.manifest_number(),
-                min_log: wal_number,
+                min_log,
+                moved: self.moved,
                 archive: self.options.archives_logs(),
                 cut,
             },

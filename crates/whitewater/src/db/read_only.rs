@@ -4,6 +4,7 @@
 //! later writes of others do not show.
 
 use super::Engine;
+use super::astray::{Logs, Places};
 use super::info_log::InfoLog;
 use super::open::{Opening, Wanted, check_dir, check_tables_present, check_wanted};
 use super::reader::{ManifestStamp, PATIENCE, PAUSE, Role};
@@ -68,6 +69,8 @@ impl Engine {
             versions: state.versions,
             obsolete: state.obsolete,
             tenant: None,
+            logs: Logs::Found,
+            moved: false,
         };
         let Replayed {
             memtables,
@@ -169,6 +172,7 @@ fn try_read(
         tables: Tables::Keep,
         now: options.clock.now(),
     };
+    Places::find(&**fs, dir, wal_dir)?.check(recovered.first_log())?;
     let logs = replay.open_logs()?;
     if ManifestStamp::take(&**fs, dir).ok().as_ref() != before {
         return Ok(None);

@@ -145,7 +145,7 @@ impl LogReplay<'_> {
             read_to: 0,
             repeats: false,
             ends: BTreeMap::new(),
-            first_log: self.first_log(),
+            first_log: self.recovered.first_log(),
         };
         for log in logs {
             self.versions.mark_file_number_used(log.number);
@@ -181,22 +181,15 @@ impl LogReplay<'_> {
         }
     }
 
-    /// The smallest number of a log that is needed.
-    fn first_log(&self) -> u64 {
-        let cfs = self.recovered.column_families.values();
-        let min = cfs.map(|cf| cf.log_number).min().unwrap_or(0);
-        min.max(self.recovered.min_log_number_to_keep)
-    }
-
     /// Numbers of the logs that are needed, ascending. Numbers of the others
     /// are marked as used, so that no new log takes the name of an old one.
     fn logs(&self) -> Result<Vec<u64>> {
-        let min = self.first_log();
+        let min = self.recovered.first_log();
         let mut logs = Vec::new();
         for name in self.fs.list(self.wal_dir)? {
             if let Some(FileType::Wal(n)) = filename::parse(&name) {
                 self.mark_used(n, self.wal_dir, &name)?;
-                if n >= min {
+                if n >= min || self.recovered.tracked.missed(n).is_some() {
                     logs.push(n);
                 }
             }
@@ -390,6 +383,7 @@ impl LogReplay<'_> {
                 inserter.add_logged(mem, ty, key, value, seq)?;
                 inserter.finish()?;
             }
+            self.check_not_passed_over(id, log_number)?;
             seq += 1;
         }
         let first = batch::sequence(record);
@@ -416,6 +410,21 @@ impl LogReplay<'_> {
             self.flush(id, progress)?;
         }
         Ok(())
+    }
+
+    /// Upholds T1: tables of what was written after an opening without the log
+    /// `number` would show as newer what is older, were that replayed now.
+    fn check_not_passed_over(&self, id: u32, number: u64) -> Result<()> {
+        let cf = self.recovered.column_families.get(&id);
+        match (cf, self.recovered.tracked.missed(number)) {
+            (Some(cf), Some(end)) if cf.log_number >= end => Err(Error::invalid(format_args!(
+                "the log has writes to column family {} that were never replayed: the database \
+                 was opened without this log, with another wal_dir perhaps, and has been flushed \
+                 since; to go on without these writes, move the log away",
+                cf.name
+            ))),
+            _ => Ok(()),
+        }
     }
 
     fn flush(&self, id: u32, progress: &mut Progress) -> Result<()> {

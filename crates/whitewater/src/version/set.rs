@@ -55,6 +55,15 @@ pub(crate) struct Recovered {
     pub tracked: TrackedLogs,
 }
 
+impl Recovered {
+    /// The smallest number of a log that is needed.
+    pub fn first_log(&self) -> u64 {
+        let cfs = self.column_families.values();
+        let min = cfs.map(|cf| cf.log_number).min().unwrap_or(0);
+        min.max(self.min_log_number_to_keep)
+    }
+}
+
 /// The current versions and the manifest.
 ///
 /// Lock order: the manifest lock inside is taken before the database mutex.
@@ -491,6 +500,7 @@ impl VersionSet {
         if !tracked.is_empty() {
             tracked.delete_below(min_log);
         }
+        tracked.forget_missed();
         let path = filename::manifest(dir, number);
         self.write_state(&path, &manifest, &tracked, &[nothing_new])?;
         let versions = manifest.families.values();

@@ -1,15 +1,26 @@
-//! Logs that the manifest says must be there.
+//! Logs that the manifest says must be there, or may be elsewhere.
 //!
 //! With `track_and_verify_wals_in_manifest`, a log that was switched out and
 //! synced to its end is added with its size, and logs that recovery does not
 //! need are deleted, both in the manifest. RocksDB's rule for an addition that
 //! comes after the deletion of its log: it does not count.
+//!
+//! An opening that finds no log where the manifest needs some goes on without,
+//! as in RocksDB, but records their numbers as *missed*: with another `wal_dir`,
+//! or once a file system is mounted again, they may be there after all.
+//!
+//! Invariant T1: a log whose number was missed is never deleted as obsolete. It
+//! is replayed, or the opening that finds it fails.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use whitewater_storage::fs::Fs;
 use whitewater_storage::manifest::VersionEdit;
 use whitewater_storage::{Error, Result, filename};
+
+/// Ranges of missed logs that are remembered: whoever deletes the logs before
+/// each opening makes one each time. The oldest are forgotten first.
+const MAX_RANGES: usize = 1000;
 
 /// What the manifest says about logs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,6 +29,8 @@ pub(crate) struct TrackedLogs {
     logs: BTreeMap<u64, u64>,
     /// Logs below this were deleted.
     min: u64,
+    /// Numbers of logs that were missed: the first, and the one behind the last.
+    missed: Vec<(u64, u64)>,
 }
 
 impl TrackedLogs {
@@ -34,6 +47,49 @@ impl TrackedLogs {
         if let Some(min) = edit.wal_deletion {
             self.delete_below(min);
         }
+        if let Some(missed) = &edit.logs_missed {
+            self.missed.clone_from(missed);
+        }
+    }
+
+    /// The end of the range of missed logs that has `number`.
+    pub fn missed(&self, number: u64) -> Option<u64> {
+        let ranges = self.missed.iter();
+        let has = ranges.filter(|(first, end)| (*first..*end).contains(&number));
+        has.map(|(_, end)| *end).max()
+    }
+
+    /// The edit after which logs `first` to `end` count as missed, too.
+    pub fn with_missed(&self, first: u64, end: u64) -> VersionEdit {
+        let overlaps = |range: &(u64, u64)| range.0 <= end && first <= range.1;
+        let (near, mut rest): (Vec<_>, Vec<_>) = self.missed.iter().copied().partition(overlaps);
+        let ranges = near.into_iter().chain([(first, end)]);
+        rest.extend(ranges.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))));
+        rest.drain(..rest.len().saturating_sub(MAX_RANGES));
+        VersionEdit {
+            logs_missed: Some(rest),
+            ..VersionEdit::default()
+        }
+    }
+
+    /// The edit after which `logs`, which have been replayed, and those before
+    /// them in their ranges are not missed any more; none if none was.
+    pub fn without(&self, logs: &[u64]) -> Option<VersionEdit> {
+        let behind = |&(first, end): &(u64, u64)| {
+            let found = logs.iter().filter(|n| (first..end).contains(n)).max();
+            (found.map_or(first, |n| n + 1), end)
+        };
+        let mut rest: Vec<_> = self.missed.iter().map(behind).collect();
+        rest.retain(|(first, end)| first < end);
+        (rest != self.missed).then(|| VersionEdit {
+            logs_missed: Some(rest),
+            ..VersionEdit::default()
+        })
+    }
+
+    /// For a copy of the database that has all its logs with it.
+    pub fn forget_missed(&mut self) {
+        self.missed.clear();
     }
 
     /// Takes in that logs below `min` were deleted.
@@ -53,7 +109,7 @@ impl TrackedLogs {
     }
 
     /// The edit that says all of it.
-    pub fn snapshot(&self) -> Option<[VersionEdit; 2]> {
+    pub fn snapshot(&self) -> Option<[VersionEdit; 3]> {
         (*self != TrackedLogs::default()).then(|| {
             let logs = self.logs.iter();
             let additions = VersionEdit {
@@ -64,7 +120,11 @@ impl TrackedLogs {
                 wal_deletion: (self.min > 0).then_some(self.min),
                 ..VersionEdit::default()
             };
-            [additions, deletion]
+            let missed = VersionEdit {
+                logs_missed: (!self.missed.is_empty()).then(|| self.missed.clone()),
+                ..VersionEdit::default()
+            };
+            [additions, deletion, missed]
         })
     }
 
@@ -91,5 +151,36 @@ impl TrackedLogs {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tracked(missed: &[(u64, u64)]) -> TrackedLogs {
+        TrackedLogs {
+            missed: missed.to_vec(),
+            ..TrackedLogs::default()
+        }
+    }
+
+    #[test]
+    fn missed_logs_are_ranges_that_grow_together() {
+        let after = |edit: VersionEdit| edit.logs_missed.unwrap();
+        assert_eq!(after(tracked(&[]).with_missed(3, 9)), [(3, 9)]);
+        let two = tracked(&[(3, 9), (20, 30)]);
+        assert_eq!(after(two.with_missed(40, 41)), [(3, 9), (20, 30), (40, 41)]);
+        assert_eq!(after(two.with_missed(5, 35)), [(3, 35)]);
+        assert_eq!((two.missed(8), two.missed(9)), (Some(9), None));
+    }
+
+    #[test]
+    fn logs_that_were_replayed_are_not_missed_any_more() {
+        let two = tracked(&[(3, 9), (20, 30)]);
+        assert_eq!(two.without(&[2, 10]), None);
+        let after = |logs: &[u64]| two.without(logs).unwrap().logs_missed.unwrap();
+        assert_eq!(after(&[4, 6]), [(7, 9), (20, 30)]);
+        assert_eq!(after(&[8, 29]), [(0, 0); 0]);
     }
 }

@@ -1,6 +1,7 @@
 //! Integration tests of the public API, in one binary.
 
 mod api;
+mod astray;
 mod atomic_flush;
 mod batches;
 mod beside;

@@ -90,6 +90,9 @@ impl VersionEdit {
                 let offset = f.inside("start of the group", |f| f.varint64("offset"))?;
                 self.group_start = Some(offset);
             }
+            tags::LOGS_MISSED => {
+                self.logs_missed = Some(f.inside("missed logs", Fields::ranges)?);
+            }
             tag if tag & tags::IGNORABLE_BIT != 0 => {
                 f.string("payload of a field to skip")?;
             }
@@ -286,6 +289,15 @@ impl<'a> Fields<'a> {
     ) -> Result<T> {
         let src = self.string(what)?;
         take(&mut Fields { src, tag: self.tag })
+    }
+
+    /// Ranges of numbers, up to the end of what there is.
+    fn ranges(&mut self) -> Result<Vec<(u64, u64)>> {
+        let mut ranges = Vec::new();
+        while !self.src.is_empty() {
+            ranges.push((self.varint64("first log")?, self.varint64("end of logs")?));
+        }
+        Ok(ranges)
     }
 
     /// A log addition: number, synced size, end.

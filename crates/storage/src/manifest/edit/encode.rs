@@ -50,6 +50,15 @@ impl VersionEdit {
             put_varint32(&mut dst, tags::WAL_DELETION);
             put_length_prefixed(&mut dst, &body);
         }
+        if let Some(ranges) = &self.logs_missed {
+            let mut body = Vec::new();
+            for (first, end) in ranges {
+                put_varint64(&mut body, *first);
+                put_varint64(&mut body, *end);
+            }
+            put_varint32(&mut dst, tags::LOGS_MISSED);
+            put_length_prefixed(&mut dst, &body);
+        }
         if let Some(low) = &self.full_history_ts_low {
             put_varint32(&mut dst, tags::FULL_HISTORY_TS_LOW);
             put_length_prefixed(&mut dst, low);

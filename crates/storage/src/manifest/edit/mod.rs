@@ -139,12 +139,16 @@ pub struct VersionEdit {
     pub wal_additions: Vec<(u64, Option<u64>)>,
     /// Logs with smaller numbers were deleted (tag 8200).
     pub wal_deletion: Option<u64>,
+    /// Logs that may exist and were not there when the database was opened (tag
+    /// 14168, this project's own): ranges of numbers, each with its first number
+    /// and the one behind its last. An edit that has this field has all of them.
+    pub logs_missed: Option<Vec<(u64, u64)>>,
 }
 
 impl VersionEdit {
-    /// Whether it adds or deletes logs. Such an edit changes nothing about
+    /// Whether it says which logs there are. Such an edit changes nothing about
     /// column families and their files.
     pub fn is_about_logs(&self) -> bool {
-        !self.wal_additions.is_empty() || self.wal_deletion.is_some()
+        !self.wal_additions.is_empty() || self.wal_deletion.is_some() || self.logs_missed.is_some()
     }
 }

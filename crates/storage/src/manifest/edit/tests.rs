@@ -72,6 +72,7 @@ fn full() -> VersionEdit {
         full_history_ts_low: Some(7u64.to_le_bytes().to_vec()),
         wal_additions: vec![(40, Some(1 << 34)), (41, None)],
         wal_deletion: Some(39),
+        logs_missed: Some(vec![(3, 9), (40, 1 << 40)]),
     }
 }
 
@@ -99,7 +100,7 @@ fn truncations_never_panic_and_give_whole_fields() {
         }
     }
     // One per field boundary.
-    assert_eq!(decoded, 24);
+    assert_eq!(decoded, 25);
 }
 
 #[test]

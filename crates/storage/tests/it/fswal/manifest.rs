@@ -87,6 +87,7 @@ prop_compose! {
         wal_deletion in of(any::<u64>()),
     ) -> VersionEdit {
         VersionEdit {
+            logs_missed: wal_deletion.map(|n| vec![(n, n.saturating_add(9))]),
             comparator,
             log_number: numbers[0],
             prev_log_number: numbers[1],

@@ -411,7 +411,19 @@ impl Options {
         self.db.wal_recovery_mode = mode.into();
     }
 
-    /// The directory of the logs. Default the database's.
+    /// The directory of the logs. Default the database's. Cannot be changed at run
+    /// time.
+    ///
+    /// Logs of before are not looked for elsewhere. Opening fails with
+    /// `InvalidArgument`, and names them, if the database's own directory, or the
+    /// one that its newest options file names, has logs with writes that are in no
+    /// table yet: set that directory, or move the logs to the new one. RocksDB
+    /// opens without these writes.
+    ///
+    /// An opening that finds no logs at all goes on without, as where a copy came
+    /// without them, and says so in LOG. They are replayed by the next opening that
+    /// finds them; once the database was flushed without them, that one fails and
+    /// names them.
     pub fn set_wal_dir<P: AsRef<Path>>(&mut self, path: P) {
         let path = path.as_ref();
         self.db.wal_dir = (!path.as_os_str().is_empty()).then(|| path.to_path_buf());

@@ -38,6 +38,7 @@ mod old;
 mod tables;
 
 use super::Engine;
+use super::astray::{Places, move_to_lost};
 use super::info_log::InfoLog;
 use super::open::{DEFAULT_CF, check_dir, log_options, new_session_id};
 use super::read_only::identity;
@@ -62,9 +63,6 @@ use whitewater_storage::manifest::{FileMetaData, VersionEdit, set_current};
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::wal::LogWriter;
 use whitewater_storage::{Error, ErrorKind, Result};
-
-/// Where files go that are no part of the repaired database.
-const LOST: &str = "lost";
 
 /// A column family as it was found.
 #[derive(Debug, Default)]
@@ -111,11 +109,14 @@ impl Engine {
         let fs = options.fs.clone();
         fs.list(dir)?;
         let _lock = fs.lock(&filename::lock(dir))?;
+        let wal_dir = options.wal_dir.clone().unwrap_or_else(|| dir.to_path_buf());
+        // Logs that it does not find count for nothing after it.
+        Places::find(&*fs, dir, &wal_dir)?.check(0)?;
         let log = InfoLog::create(&fs, dir, options);
         let wanted = BTreeMap::from([(DEFAULT_CF.to_owned(), Arc::new(cf_options.clone()))]);
         log_options(&log, options, &wanted);
         let mut repair = Repair {
-            wal_dir: options.wal_dir.clone().unwrap_or_else(|| dir.to_path_buf()),
+            wal_dir,
             dir,
             db: options,
             options: cf_options,
@@ -393,23 +394,12 @@ impl Repair<'_> {
     /// Upholds Q1: called when the new manifest is in force.
     fn move_lost(&self) -> Result<()> {
         for path in &self.lost {
-            let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else {
-                continue;
-            };
-            let lost = dir.join(LOST);
-            self.fs.create_dir_all(&lost)?;
-            // Another repair may have moved a file of that name.
-            let name = name.to_string_lossy();
-            let mut to = lost.join(&*name);
-            let mut copies = 0;
-            while self.fs.exists(&to)? {
-                copies += 1;
-                to = lost.join(format!("{name}.{copies}"));
-            }
-            self.log.write(&format!("Repair: {name} is in lost"));
-            match self.fs.rename(path, &to) {
+            match move_to_lost(&*self.fs, path) {
                 Err(e) if e.is_missing_file() => {}
-                moved => moved?,
+                moved => {
+                    let name = moved?;
+                    self.log.write(&format!("Repair: moved {}", name.display()));
+                }
             }
         }
         Ok(())

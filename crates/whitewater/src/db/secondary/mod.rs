@@ -23,6 +23,7 @@
 mod tail;
 
 use super::Engine;
+use super::astray::{Logs, Places};
 use super::info_log::InfoLog;
 use super::open::{Opening, Wanted, check_dir, check_wanted, log_options};
 use super::read_only::{check_families, identity, open_tables};
@@ -205,6 +206,7 @@ impl Engine {
             }
         };
         check_families(&wanted, &recovered)?;
+        Places::find(&*fs, dir, &wal_dir)?.check(recovered.first_log())?;
         let mut progress = Progress {
             files,
             stamp,
@@ -227,6 +229,8 @@ impl Engine {
             versions,
             obsolete: Arc::new(ObsoleteFiles::default()),
             tenant: None,
+            logs: Logs::Found,
+            moved: false,
         };
         let (memtables, last) = (progress.memtables(), progress.last_sequence());
         let recovered = progress.recovered.clone();

@@ -39,9 +39,7 @@ impl<'a> Families<'a> {
 
     /// The smallest number of a log that is needed.
     pub fn first_log(&self) -> u64 {
-        let families = self.recovered.column_families.values();
-        let min = families.map(|cf| cf.log_number).min().unwrap_or(0);
-        min.max(self.recovered.min_log_number_to_keep)
+        self.recovered.first_log()
     }
 
     /// The family `id`, if log `number` may hold what no table has.
