@@ -40,6 +40,10 @@ pub trait InternalIterator: Send + Sync {
     fn by_key(&mut self) -> Option<&mut dyn KeyCursor> {
         None
     }
+    /// This cursor as one over several sources, if it is one.
+    fn merged(&mut self) -> Option<&mut dyn MergedCursor> {
+        None
+    }
 }
 
 /// Movements of an [`InternalIterator`] that is valid, past versions nobody
@@ -52,6 +56,16 @@ pub trait KeyCursor {
     /// Moves, within the user key, to the newest entry whose tag is at or below
     /// `upto`. Returns `false`, and stays on the user key, if there is none.
     fn newest(&mut self, upto: u64) -> bool;
+}
+
+/// An [`InternalIterator`] over sources in the order of their age, newest first.
+pub trait MergedCursor {
+    /// The place of the source whose entry it stands on; only while valid.
+    fn source(&self) -> usize;
+    /// Passes, in the sources behind the place `newest`, all entries before the internal
+    /// key `target`, or behind it if not `forward`, in which direction it goes. Does
+    /// nothing and returns `false` if it does not stand on such an entry.
+    fn pass_older(&mut self, newest: usize, target: &[u8], forward: bool) -> bool;
 }
 
 /// A boxed [`InternalIterator`].
@@ -93,5 +107,8 @@ impl<I: InternalIterator + ?Sized> InternalIterator for Box<I> {
     }
     fn by_key(&mut self) -> Option<&mut dyn KeyCursor> {
         (**self).by_key()
+    }
+    fn merged(&mut self) -> Option<&mut dyn MergedCursor> {
+        (**self).merged()
     }
 }

@@ -21,7 +21,7 @@ use crate::read::level::add_iterators;
 use crate::read::merging::merging_iterator;
 use crate::read::table_cache::TableCache;
 use crate::read::timed::Activity;
-use crate::read::tombstones::Walk;
+use crate::read::tombstones::all_tombstones;
 use crate::stats::{Histogram, time};
 use crate::version::{TableFile, Version, total_bytes};
 use std::sync::Arc;
@@ -230,15 +230,16 @@ fn open_inputs(
         readahead: ctx.db.compaction_readahead_size,
         ..TableReadOptions::default()
     };
-    let (mut iterators, mut tombstones) = (Vec::new(), Vec::new());
+    let tombstones = all_tombstones(source, tables, ctx.comparator)?;
+    let mut iterators = Vec::new();
     add_iterators(
         source,
         tables,
         ctx.comparator,
         options,
-        Walk::Everything,
+        None,
         &mut iterators,
-        &mut tombstones,
+        None,
     )?;
     let merged = merging_iterator(ctx.comparator.clone(), iterators);
     Ok((merged, tombstones))

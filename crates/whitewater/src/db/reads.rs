@@ -10,12 +10,12 @@ use crate::options::read::{ReadSpec, ReadTier};
 use crate::perf::{self, PerfMetric};
 use crate::read::all_prefixes::AllPrefixes;
 use crate::read::blob::{BorrowedBlobs, OwnedBlobs};
+use crate::read::cover::HeldTombstones;
 use crate::read::db_iter::{DbIter, DbIterParts, PrefixMode, VersionRange};
 use crate::read::get::GetContext;
+use crate::read::level_iter::Bounds;
 use crate::read::merging::{failed_iterator, merging_memtables};
-use crate::read::rangedel::FragmentedTombstones;
 use crate::read::timed::{Activity, During};
-use crate::read::tombstones::Walk;
 use crate::read::{estimate, level};
 use crate::stats::{Histogram, Ticker, counted_merge};
 use bytes::Bytes;
@@ -280,7 +280,12 @@ impl Engine {
                 }
             });
             added = added.and_then(|()| {
-                tombstones.extend(mem.raw_tombstones()?);
+                if !spec.ignore_range_deletions
+                    && let Some(fragments) = mem.tombstones()?
+                {
+                    let place = sources.len() - 1;
+                    tombstones.push(HeldTombstones::of_memtable(place, fragments));
+                }
                 Ok(())
             });
         }
@@ -289,23 +294,22 @@ impl Engine {
             if spec.tier == ReadTier::Memtable {
                 return Ok(());
             }
+            let (lower, upper) = (spec.lower_bound.as_deref(), spec.upper_bound.as_deref());
+            let bounds = Bounds::of(lower, upper, &cf.comparator.user);
             level::add_iterators(
                 &view.version,
                 &self.tables,
                 &cf.comparator,
                 spec.table(),
-                Walk::Between(spec.lower_bound.as_deref(), spec.upper_bound.as_deref()),
+                bounds.as_ref(),
                 &mut sources,
-                &mut tombstones,
+                (!spec.ignore_range_deletions).then_some(&mut tombstones),
             )
         });
         if !tables_know_prefixes(&view) {
             let all = |source: BoxedIterator| -> BoxedIterator { Box::new(AllPrefixes(source)) };
             let tables = sources.split_off(memtables);
             sources.extend(tables.into_iter().map(all));
-        }
-        if spec.ignore_range_deletions {
-            tombstones.clear();
         }
         let only_memtable = sources.len() == 1;
         let source = match added {
@@ -332,7 +336,7 @@ impl Engine {
         let mut iter = DbIter::new(DbIterParts {
             source,
             only_memtable,
-            tombstones: FragmentedTombstones::new(&tombstones, &cf.comparator.user),
+            tombstones,
             comparator: cf.comparator.user.clone(),
             merge_operator,
             family,

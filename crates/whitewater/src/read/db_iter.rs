@@ -16,6 +16,7 @@
 //!   it, and sources are asked to keep to it only while it does.
 
 mod forward;
+mod jump;
 mod measure;
 mod prefix;
 mod reverse;
@@ -27,8 +28,8 @@ pub(crate) use prefix::PrefixMode;
 pub(crate) use versions::VersionRange;
 
 use super::blob::Blobs;
+use super::cover::{Cover, HeldTombstones};
 use super::merge::{MergeOperator, Operands};
-use super::rangedel::FragmentedTombstones;
 use crate::options::prefix::PrefixExtractor;
 use crate::perf::{self, PerfMetric};
 use crate::stats::{Statistics, Ticker};
@@ -55,8 +56,8 @@ pub(crate) struct DbIterParts {
     pub source: BoxedIterator,
     /// The only source is a memtable.
     pub only_memtable: bool,
-    /// All range tombstones of the sources.
-    pub tombstones: FragmentedTombstones,
+    /// The range tombstones of the sources, in their order.
+    pub tombstones: Vec<HeldTombstones>,
     pub comparator: UserComparator,
     pub merge_operator: Option<Arc<dyn MergeOperator>>,
     /// The column family, for errors.
@@ -155,10 +156,7 @@ impl DbIter {
     pub fn new(parts: DbIterParts) -> Self {
         DbIter {
             source: parts.source,
-            cover: Cover {
-                tombstones: parts.tombstones,
-                hint: 0,
-            },
+            cover: Cover::new(parts.tombstones, parts.comparator.clone(), parts.sequence),
             comparator: parts.comparator,
             operator: parts.merge_operator,
             family: parts.family,
@@ -172,6 +170,7 @@ impl DbIter {
             skips: SkipLimit {
                 limit: parts.max_skippable_internal_keys,
                 seen: 0,
+                looks: 0,
                 time: parts.limits,
             },
             position: Position::Nowhere,
@@ -525,34 +524,14 @@ fn out_of_order() -> Error {
     Error::corruption("internal keys out of order")
 }
 
-/// The range tombstones, and where in them the iterator is.
-struct Cover {
-    tombstones: FragmentedTombstones,
-    hint: usize,
-}
-
-impl Cover {
-    /// The newest tombstone at or below `upto` that covers `user_key`, or 0.
-    #[inline]
-    fn covering(
-        &mut self,
-        comparator: &UserComparator,
-        user_key: &[u8],
-        upto: SequenceNumber,
-    ) -> SequenceNumber {
-        if self.tombstones.is_empty() {
-            return 0;
-        }
-        self.tombstones
-            .max_covering_near(comparator, user_key, upto, &mut self.hint)
-    }
-}
-
 /// Counts the internal keys one call looks at.
 struct SkipLimit {
     /// 0 is no limit.
     limit: u64,
+    /// Those that count, so far.
     seen: u64,
+    /// All of them, whatever call looked at them.
+    looks: u64,
     /// How long it may take.
     time: ReadLimits,
 }
@@ -571,7 +550,14 @@ impl SkipLimit {
             ));
         }
         self.seen += 1;
-        if self.seen.is_multiple_of(KEYS_PER_CLOCK) {
+        self.pass()
+    }
+
+    /// Passes one that a range tombstone deletes. As in RocksDB, it does not count.
+    #[inline]
+    fn pass(&mut self) -> Result<()> {
+        self.looks += 1;
+        if self.looks.is_multiple_of(KEYS_PER_CLOCK) {
             self.time.check_deadline()?;
         }
         Ok(())

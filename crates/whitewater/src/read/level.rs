@@ -5,10 +5,10 @@
 //! file holds nothing of that user key. Files that RocksDB wrote may share a
 //! user key with their neighbour in the level, its newer entries in the first.
 
+use super::cover::{HeldTombstones, Tombstones};
 use super::get::GetContext;
-use super::level_iter::{LevelIterator, OpenCursor};
+use super::level_iter::{Bounds, LevelIterator, OpenCursor};
 use super::table_cache::{OpenTable, OpenWith, Opened, TableCache};
-use super::tombstones::{Tombstones, Walk, add_clipped, below_level0};
 use crate::perf::{self, PerfMetric};
 use crate::version::{TableFile, Version};
 use std::cmp::Ordering;
@@ -20,7 +20,6 @@ use whitewater_storage::key::{
 };
 use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::planted::{Bug, planted};
-use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::sst::{FilterQuestion, TableReadOptions};
 
 /// Asks the tables of `version` about `user_key` at `seq`: level 0 newest
@@ -112,7 +111,7 @@ pub(super) fn visit_files(
 }
 
 /// Whether `user_key` lies behind all of the file.
-fn is_past(meta: &FileMetaData, comparator: &UserComparator, user_key: &[u8]) -> bool {
+pub(super) fn is_past(meta: &FileMetaData, comparator: &UserComparator, user_key: &[u8]) -> bool {
     match comparator.compare_keys(key::user_key(&meta.largest), user_key) {
         Ordering::Less => true,
         Ordering::Equal => ends_exclusively(meta),
@@ -121,7 +120,11 @@ fn is_past(meta: &FileMetaData, comparator: &UserComparator, user_key: &[u8]) ->
 }
 
 /// Whether `user_key` lies before all of the file.
-fn starts_after(meta: &FileMetaData, comparator: &UserComparator, user_key: &[u8]) -> bool {
+pub(super) fn starts_after(
+    meta: &FileMetaData,
+    comparator: &UserComparator,
+    user_key: &[u8],
+) -> bool {
     comparator
         .compare_keys(user_key, key::user_key(&meta.smallest))
         .is_lt()
@@ -132,20 +135,20 @@ pub(super) fn ends_exclusively(meta: &FileMetaData) -> bool {
     key::tag(&meta.largest) == pack_tag(MAX_SEQUENCE, ValueType::RangeDeletion as u8)
 }
 
-/// Adds an iterator for each level-0 table and one per deeper non-empty level,
-/// and the range tombstones of all tables, clipped to their files' bounds.
+/// Adds an iterator for each level-0 table and one per deeper non-empty level, which
+/// opens tables as it comes to them. None of them enters tables outside of `bounds`.
+/// To `tombstones` go the range tombstones of each, if they are wanted.
 ///
 /// # Errors
-/// What opening a table of level 0 reports, or any if `walk` is over everything:
-/// for others, walks that come to a table that cannot be opened fail there.
+/// What opening a table of level 0 reports.
 pub(crate) fn add_iterators(
     version: &Arc<Version>,
     tables: &Arc<TableCache>,
     comparator: &InternalComparator,
     options: TableReadOptions,
-    walk: Walk<'_>,
+    bounds: Option<&Arc<Bounds>>,
     iterators: &mut Vec<BoxedIterator>,
-    tombstones: &mut Vec<RangeTombstone>,
+    tombstones: Option<&mut Vec<HeldTombstones>>,
 ) -> Result<()> {
     let opener = Tables {
         tables: tables.clone(),
@@ -153,27 +156,34 @@ pub(crate) fn add_iterators(
         open_with: version.open_with.clone(),
         options,
     };
-    for file in version.levels.first().into_iter().flatten() {
+    // A table with timestamps has no range tombstones.
+    let with_times = comparator.user.timestamp_size() > 0;
+    let mut tombstones = tombstones.filter(|_| !with_times);
+    let level0 = version.levels.first().into_iter().flatten();
+    for (index, file) in level0.enumerate() {
+        if bounds.is_some_and(|b| b.leave_out(&file.meta, &comparator.user)) {
+            continue;
+        }
         let open = opener.open(file)?;
-        if let Some(fragments) = &open.tombstones {
-            add_clipped(fragments, file, &[], &comparator.user, tombstones);
+        if let (Some(found), Some(fragments)) = (&mut tombstones, &open.tombstones) {
+            let (place, fragments) = (iterators.len(), fragments.clone());
+            found.push(HeldTombstones::of_table(place, version, index, fragments));
         }
         iterators.push(new_cursor(&open, options));
     }
-    let opened = |file: &TableFile| opener.tombstones_of(file).cloned();
-    let mut closed = below_level0(version, &comparator.user, walk, &opened, tombstones);
-    if walk == Walk::Everything && !closed.is_empty() {
-        return Err(closed.swap_remove(0).error);
-    }
-    let bounds = walk.bounds(&comparator.user);
     for (level, files) in version.levels.iter().enumerate().skip(1) {
-        if !files.is_empty() {
-            let own = closed.extract_if(.., |file| file.level == level);
-            let own = own.map(|file| (file.index, file.error)).collect();
-            let files =
-                LevelIterator::new(version.clone(), level, comparator.clone(), opener.clone());
-            iterators.push(Box::new(files.without(own).between(bounds.clone())));
+        if files.is_empty() {
+            continue;
         }
+        if let Some(found) = &mut tombstones
+            && !version.is_free_of_tombstones(level)
+        {
+            let (place, opener) = (iterators.len(), opener.clone());
+            let find = Box::new(move |file: &TableFile| opener.tombstones_of(file));
+            found.push(HeldTombstones::of_level(place, version, level, find));
+        }
+        let files = LevelIterator::new(version.clone(), level, comparator.clone(), opener.clone());
+        iterators.push(Box::new(files.between(bounds.cloned())));
     }
     Ok(())
 }
@@ -197,16 +207,20 @@ impl Tables {
 }
 
 impl Tables {
-    /// The range tombstones of `file`, which is opened for them the first time.
-    fn tombstones_of<'f>(&self, file: &'f TableFile) -> Result<&'f Tombstones> {
-        if let Some(known) = file.tombstones.get() {
-            return Ok(known);
+    /// The range tombstones of `file`, which is opened unless it is known to have none.
+    fn tombstones_of(&self, file: &TableFile) -> Result<Tombstones> {
+        if file.is_free_of_tombstones() {
+            return Ok(None);
         }
         let limits = self.options.limits;
         let open = self
             .tables
             .open_within(file, &self.comparator, &self.open_with, limits)?;
-        Ok(file.tombstones.get_or_init(|| open.tombstones.clone()))
+        if open.tombstones.is_none() {
+            // Another version's file may have opened it.
+            file.note_no_tombstones();
+        }
+        Ok(open.tombstones.clone())
     }
 }
 

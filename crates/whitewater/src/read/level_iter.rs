@@ -6,7 +6,7 @@
 use crate::version::{TableFile, Version};
 use std::sync::Arc;
 use whitewater_storage::iter::{BoxedIterator, InternalIterator};
-use whitewater_storage::key::{InternalComparator, user_key};
+use whitewater_storage::key::{InternalComparator, UserComparator, user_key};
 use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, Result};
@@ -18,6 +18,43 @@ pub(crate) struct Bounds {
     pub start: Option<Vec<u8>>,
     /// The first behind them.
     pub end: Option<Vec<u8>>,
+}
+
+impl Bounds {
+    /// Those of a walk over the user keys from `start` on and before `end`, if it has
+    /// any. Where keys have timestamps, which bounds lack, it has none.
+    pub fn of(
+        start: Option<&[u8]>,
+        end: Option<&[u8]>,
+        comparator: &UserComparator,
+    ) -> Option<Arc<Self>> {
+        let any = (start.is_some() || end.is_some()) && comparator.timestamp_size() == 0;
+        any.then(|| {
+            Arc::new(Bounds {
+                start: start.map(<[u8]>::to_vec),
+                end: end.map(<[u8]>::to_vec),
+            })
+        })
+    }
+
+    /// Whether all of a file lies outside.
+    pub fn leave_out(&self, file: &FileMetaData, comparator: &UserComparator) -> bool {
+        self.start_after(file, comparator) || !self.end_after_start_of(file, comparator)
+    }
+
+    /// Whether they start behind all of a file.
+    fn start_after(&self, file: &FileMetaData, comparator: &UserComparator) -> bool {
+        let largest = user_key(&file.largest);
+        let start = self.start.as_ref();
+        start.is_some_and(|start| comparator.compare(largest, start).is_lt())
+    }
+
+    /// Whether a file starts before they end.
+    fn end_after_start_of(&self, file: &FileMetaData, comparator: &UserComparator) -> bool {
+        let smallest = user_key(&file.smallest);
+        let end = self.end.as_ref();
+        end.is_none_or(|end| comparator.compare(smallest, end).is_lt())
+    }
 }
 
 /// Makes a cursor over one file's points.
@@ -47,8 +84,6 @@ pub(crate) struct LevelIterator<O> {
     keeps_to_prefix: bool,
     /// The level ends where files outside of them would be entered.
     bounds: Option<Arc<Bounds>>,
-    /// Files that the iterator was made without, and why: they must not be entered.
-    closed: Vec<(usize, Error)>,
     /// Why the last file could not be entered.
     error: Option<Error>,
 }
@@ -69,16 +104,8 @@ impl<O: OpenCursor> LevelIterator<O> {
             current: None,
             keeps_to_prefix: false,
             bounds: None,
-            closed: Vec::new(),
             error: None,
         }
-    }
-
-    /// Has it fail where it comes to a file of `closed`, with that error.
-    #[must_use]
-    pub fn without(mut self, closed: Vec<(usize, Error)>) -> Self {
-        self.closed = closed;
-        self
     }
 
     /// Has it enter no file that lies outside of `bounds`. No key outside is sought.
@@ -95,19 +122,16 @@ impl<O: OpenCursor> LevelIterator<O> {
     }
 
     fn starts_within(&self, file: &FileMetaData) -> bool {
-        let end = self.bounds.as_ref().and_then(|b| b.end.as_ref());
-        let start = user_key(&file.smallest);
-        end.is_none_or(|end| self.comparator.user.compare(start, end).is_lt())
+        let bounds = self.bounds.as_ref();
+        bounds.is_none_or(|b| b.end_after_start_of(file, &self.comparator.user))
     }
 
     /// Whether file `index` and those before it end before the bounds.
     fn ends_before(&self, index: usize) -> bool {
-        let start = self.bounds.as_ref().and_then(|b| b.start.as_ref());
-        let (Some(start), Some(file)) = (start, self.files().get(index)) else {
+        let (Some(bounds), Some(file)) = (&self.bounds, self.files().get(index)) else {
             return false;
         };
-        let end = user_key(&file.meta.largest);
-        self.comparator.user.compare(end, start).is_lt()
+        bounds.start_after(&file.meta, &self.comparator.user)
     }
 
     /// [`enter`](Self::enter) on the way to greater keys.
@@ -135,12 +159,7 @@ impl<O: OpenCursor> LevelIterator<O> {
             return None;
         };
         if self.current.as_ref().is_none_or(|(at, _)| *at != index) {
-            let closed = self.closed.iter().find(|(at, _)| *at == index);
-            let cursor = match closed {
-                Some((_, e)) => Err(e.clone()),
-                None => self.opener.open_cursor(file),
-            };
-            self.current = match cursor {
+            self.current = match self.opener.open_cursor(file) {
                 Ok(mut cursor) => {
                     if self.keeps_to_prefix {
                         cursor.keep_to_prefix(true);
@@ -464,27 +483,6 @@ mod tests {
         it.seek_to_last();
         assert!(!it.valid() && it.status().is_err());
         it.seek_to_first();
-        assert!(it.valid() && it.status().is_ok());
-    }
-
-    /// Though they could be opened by now.
-    #[test]
-    fn files_it_was_made_without_are_not_entered() {
-        let key = |user: &[u8]| point(user, 5);
-        let closed = Error::corruption("was closed");
-        let it = one_key_each(&[b"a", b"b", b"c"], 3);
-        let mut it = it.without(vec![(1, closed.clone())]);
-        it.seek_to_first();
-        assert_eq!(it.key(), key(b"a"));
-        it.next();
-        assert!(!it.valid() && it.status() == Err(closed.clone()));
-        it.seek_to_last();
-        assert_eq!(it.key(), key(b"c"));
-        it.prev();
-        assert!(!it.valid() && it.status() == Err(closed.clone()));
-        it.seek(&key(b"b"));
-        assert!(!it.valid() && it.status() == Err(closed));
-        it.seek(&key(b"c"));
         assert!(it.valid() && it.status().is_ok());
     }
 

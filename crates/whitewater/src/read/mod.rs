@@ -2,6 +2,8 @@
 //!
 //! * [`merge`]: the merge operator and how operands are combined.
 //! * [`rangedel`]: range tombstones, fragmented for look-ups.
+//! * [`cover`]: what those of an iterator's sources delete where it is;
+//!   [`tombstones`]: those of a job's tables.
 //! * [`blob`]: values that stand in blob files.
 //! * [`payload`]: what an entry's type and bytes mean.
 //! * [`get`]: the state of one point look-up.
@@ -15,6 +17,7 @@
 
 pub(crate) mod all_prefixes;
 pub(crate) mod blob;
+pub(crate) mod cover;
 pub(crate) mod db_iter;
 pub(crate) mod estimate;
 pub(crate) mod get;

@@ -12,7 +12,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Bound, Range};
 use whitewater_storage::key::{SequenceNumber, UserComparator};
 use whitewater_storage::rangedel::RangeTombstone;
 
@@ -23,6 +23,19 @@ pub(crate) struct FragmentedTombstones {
     fragments: Vec<Fragment>,
     /// The sequence numbers of all fragments, one after the other.
     seqs: Vec<SequenceNumber>,
+}
+
+/// Fragments that are looked at to find where a stretch of them ends.
+const STRETCH: usize = 1024;
+
+/// The newest tombstone over a user key, and the user keys for which the answer is
+/// the same.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Around<'a> {
+    /// 0 if there is none.
+    pub seq: SequenceNumber,
+    pub start: Bound<&'a [u8]>,
+    pub end: Bound<&'a [u8]>,
 }
 
 #[derive(Debug)]
@@ -103,35 +116,100 @@ impl FragmentedTombstones {
         user_key: &[u8],
         upto: SequenceNumber,
     ) -> SequenceNumber {
-        self.max_covering_near(comparator, user_key, upto, &mut 0)
+        let started = |f: &Fragment| comparator.compare(&f.start, user_key) != Ordering::Greater;
+        let mut place = self.fragments.partition_point(started);
+        self.around(comparator, user_key, upto, &mut place).seq
     }
 
-    /// [`FragmentedTombstones::max_covering`] that looks at the place `hint`
-    /// before it searches, and leaves the place it found there: cheap for keys
-    /// asked about in order.
-    pub fn max_covering_near(
+    /// What they say about `user_key` at `upto`, and around it. Looks at the place
+    /// `hint` and those beside it before it searches, and leaves the place found
+    /// there: cheap for keys asked about in order.
+    pub fn around(
         &self,
         comparator: &UserComparator,
         user_key: &[u8],
         upto: SequenceNumber,
         hint: &mut usize,
-    ) -> SequenceNumber {
-        let started = |f: &Fragment| comparator.compare(&f.start, user_key) != Ordering::Greater;
-        // Fragments before this index start at or before the key.
-        let at_hint = (*hint == 0 || self.fragments.get(*hint - 1).is_some_and(started))
-            && self.fragments.get(*hint).is_none_or(|f| !started(f));
-        if !at_hint {
-            *hint = self.fragments.partition_point(started);
-        }
+    ) -> Around<'_> {
+        *hint = self.place(comparator, user_key, *hint);
+        let next = self.fragments.get(*hint);
+        let end = next.map_or(Bound::Unbounded, |f| Bound::Excluded(&f.start[..]));
         let Some(f) = hint.checked_sub(1).and_then(|i| self.fragments.get(i)) else {
-            return 0;
+            return Around {
+                seq: 0,
+                start: Bound::Unbounded,
+                end,
+            };
         };
-        if comparator.compare(user_key, &f.end) != Ordering::Less {
-            return 0;
+        if comparator.compare(user_key, &f.end).is_lt() {
+            return Around {
+                seq: self.newest(f, upto),
+                start: Bound::Included(&f.start),
+                end: Bound::Excluded(&f.end),
+            };
         }
-        let seqs = &self.seqs[f.seqs.clone()];
+        Around {
+            seq: 0,
+            start: Bound::Included(&f.end),
+            end,
+        }
+    }
+
+    /// How many fragments start at or before `user_key`.
+    fn place(&self, comparator: &UserComparator, user_key: &[u8], hint: usize) -> usize {
+        let started = |f: &Fragment| comparator.compare(&f.start, user_key) != Ordering::Greater;
+        let is_here = |place: usize| {
+            (place == 0 || self.fragments.get(place - 1).is_some_and(started))
+                && self.fragments.get(place).is_none_or(|f| !started(f))
+        };
+        let near = [hint, hint + 1, hint.saturating_sub(1)];
+        let found = near.into_iter().find(|place| is_here(*place));
+        found.unwrap_or_else(|| self.fragments.partition_point(started))
+    }
+
+    /// The newest tombstone of `fragment` at or below `upto`, or 0.
+    fn newest(&self, fragment: &Fragment, upto: SequenceNumber) -> SequenceNumber {
+        let seqs = &self.seqs[fragment.seqs.clone()];
         let newest = seqs.partition_point(|&seq| seq > upto);
         seqs.get(newest).copied().unwrap_or(0)
+    }
+
+    /// Where the fragments end that lie side by side from `place` on, which
+    /// [`FragmentedTombstones::around`] found over a key, and delete something at
+    /// `upto`; or some of them, where they are many.
+    pub fn stretch_end(
+        &self,
+        comparator: &UserComparator,
+        place: usize,
+        upto: SequenceNumber,
+    ) -> Option<&[u8]> {
+        let mut last = self.fragments.get(place.checked_sub(1)?)?;
+        for next in self.fragments[place..].iter().take(STRETCH) {
+            if comparator.compare(&last.end, &next.start).is_ne() || self.newest(next, upto) == 0 {
+                break;
+            }
+            last = next;
+        }
+        Some(&last.end)
+    }
+
+    /// [`FragmentedTombstones::stretch_end`] in the other direction.
+    pub fn stretch_start(
+        &self,
+        comparator: &UserComparator,
+        place: usize,
+        upto: SequenceNumber,
+    ) -> Option<&[u8]> {
+        let place = place.checked_sub(1)?;
+        let mut first = self.fragments.get(place)?;
+        for before in self.fragments[..place].iter().rev().take(STRETCH) {
+            let apart = comparator.compare(&before.end, &first.start).is_ne();
+            if apart || self.newest(before, upto) == 0 {
+                break;
+            }
+            first = before;
+        }
+        Some(&first.start)
     }
 
     /// The fragments as tombstones, start ascending, then newest first.
@@ -149,6 +227,7 @@ impl FragmentedTombstones {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read::cover::is_within;
     use crate::read::testing::comparators;
     use proptest::prelude::*;
     use whitewater_storage::key::MAX_SEQUENCE;
@@ -189,8 +268,26 @@ mod tests {
                 for (key, upto) in &probes {
                     let expected = naive(&tombstones, &c, key, *upto);
                     prop_assert_eq!(fragments.max_covering(&c, key, *upto), expected);
-                    let near = fragments.max_covering_near(&c, key, *upto, &mut hint);
-                    prop_assert_eq!(near, expected);
+                    let near = fragments.around(&c, key, *upto, &mut hint);
+                    prop_assert_eq!(near.seq, expected);
+                    // The answer holds for all keys that it says it does.
+                    for (other, _) in &probes {
+                        if is_within(&c, other, near.start, near.end) {
+                            prop_assert_eq!(naive(&tombstones, &c, other, *upto), expected);
+                        }
+                    }
+                    prop_assert!(is_within(&c, key, near.start, near.end));
+                    // So does a stretch: all of it is covered.
+                    if expected > 0 {
+                        let end = fragments.stretch_end(&c, hint, *upto).unwrap();
+                        let start = fragments.stretch_start(&c, hint, *upto).unwrap();
+                        prop_assert!(c.compare(start, key).is_le() && c.compare(key, end).is_lt());
+                        for (other, _) in &probes {
+                            if c.compare(start, other).is_le() && c.compare(other, end).is_lt() {
+                                prop_assert!(naive(&tombstones, &c, other, *upto) > 0);
+                            }
+                        }
+                    }
                 }
                 // Fragments are ordered and disjoint, and cover the same keys.
                 let pieces: Vec<_> = fragments.iter().collect();

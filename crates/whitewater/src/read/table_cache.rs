@@ -268,16 +268,16 @@ impl TableCache {
 
     fn read_counted(
         &self,
-        table: &TableFile,
+        opened: &TableFile,
         comparator: &InternalComparator,
         with: &OpenWith,
     ) -> Result<Arc<OpenTable>> {
-        let meta = &table.meta;
-        let metadata = with.metadata(table.first_level, meta.size);
+        let meta = &opened.meta;
+        let metadata = with.metadata(opened.first_level, meta.size);
         let mut file = open_file(&*self.fs, &self.dir, meta, self.direct)?;
         let path = file.path().to_path_buf();
         if let Some(statistics) = &self.statistics {
-            let level = table.level();
+            let level = opened.level();
             let counted = Counted {
                 statistics: statistics.clone(),
                 latencies: with.latencies.clone(),
@@ -305,6 +305,9 @@ impl TableCache {
             );
         }
         let tombstones = FragmentedTombstones::new(table.range_tombstones(), &comparator.user);
+        if tombstones.is_empty() {
+            opened.note_no_tombstones();
+        }
         Ok(Arc::new(OpenTable {
             table: Arc::new(table),
             tombstones: (!tombstones.is_empty()).then(|| Arc::new(tombstones)),

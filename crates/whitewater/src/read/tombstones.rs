@@ -1,136 +1,47 @@
-//! The range tombstones of a version's tables, for an iterator.
+//! The range tombstones of a version's tables, for a job.
 //!
 //! A range tombstone counts only within its file's bounds: outside of them the
 //! file's neighbours have their own copy, which may be gone together with what
-//! it deleted.
-//!
-//! An iterator has to know all tombstones before it shows anything, but opens a
-//! table of a sorted level only when the walk comes to it. So a file keeps its
-//! tombstones once it was opened for them, and a version knows which of its files
-//! have any, once it has seen all.
-//!
-//! A table that cannot be opened is left out, and fails the walks that enter it
-//! ([`LevelIterator`](super::level_iter::LevelIterator)): what it deletes lies within
-//! its bounds, where no walk gets without entering it. It must not be opened again
-//! then, for its tombstones would be missing.
+//! it deleted. Iterators see to that in [`cover`](super::cover).
 
 use super::level::ends_exclusively;
-use super::level_iter::Bounds;
 use super::rangedel::FragmentedTombstones;
+use super::table_cache::TableCache;
 use crate::version::{TableFile, Version};
 use std::sync::Arc;
-use whitewater_storage::key::{self, UserComparator};
+use whitewater_storage::Result;
+use whitewater_storage::key::{self, InternalComparator, UserComparator};
 use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::rangedel::RangeTombstone;
-use whitewater_storage::{Error, Result};
 
-/// Those of one table, if it has any.
-pub(super) type Tombstones = Option<Arc<FragmentedTombstones>>;
-
-/// What an iterator is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Walk<'a> {
-    /// To be read from end to end: nothing is begun that cannot be finished.
-    Everything,
-    /// The user keys from the first bound on and below the second one. Where keys
-    /// have timestamps, which bounds lack, it counts for everything.
-    Between(Option<&'a [u8]>, Option<&'a [u8]>),
-}
-
-impl Walk<'_> {
-    /// Whether all of the file lies outside.
-    fn passes_by(&self, meta: &FileMetaData, comparator: &UserComparator) -> bool {
-        let before = |a: &[u8], b: &[u8]| comparator.compare(a, b).is_lt();
-        let (from, to) = self.range(comparator);
-        from.is_some_and(|from| before(key::user_key(&meta.largest), from))
-            || to.is_some_and(|to| !before(key::user_key(&meta.smallest), to))
-    }
-
-    fn range(&self, comparator: &UserComparator) -> (Option<&[u8]>, Option<&[u8]>) {
-        match self {
-            Walk::Between(from, to) if comparator.timestamp_size() == 0 => (*from, *to),
-            _ => (None, None),
-        }
-    }
-
-    /// The bounds of files' keys.
-    pub(super) fn bounds(&self, comparator: &UserComparator) -> Option<Arc<Bounds>> {
-        let (from, to) = self.range(comparator);
-        (from.is_some() || to.is_some()).then(|| {
-            Arc::new(Bounds {
-                start: from.map(<[u8]>::to_vec),
-                end: to.map(<[u8]>::to_vec),
-            })
-        })
-    }
-}
-
-/// A table that could not be opened.
-#[derive(Debug)]
-pub(super) struct Closed {
-    pub level: usize,
-    pub index: usize,
-    pub error: Error,
-}
-
-/// Adds the tombstones of all tables below level 0 that count within `walk`; `open`
-/// gives those of one table. Returns which tables it failed for.
-pub(super) fn below_level0(
+/// The range tombstones of all tables of `version`, clipped to their files' bounds.
+///
+/// # Errors
+/// What opening a table reports.
+pub(crate) fn all_tombstones(
     version: &Version,
-    comparator: &UserComparator,
-    walk: Walk<'_>,
-    open: &dyn Fn(&TableFile) -> Result<Tombstones>,
-    tombstones: &mut Vec<RangeTombstone>,
-) -> Vec<Closed> {
-    let mut add = |level: usize, index: usize, fragments: &FragmentedTombstones| {
-        let files = &version.levels[level];
-        let file = &files[index];
-        if !walk.passes_by(&file.meta, comparator) {
-            let later = &files[index + 1..];
-            add_clipped(fragments, file, later, comparator, tombstones);
-        }
-    };
-    if let Some(holders) = version.tombstone_holders.get() {
-        for (level, index) in holders {
-            let known = version.levels[*level][*index].tombstones.get();
-            if let Some(Some(fragments)) = known {
-                add(*level, *index, fragments);
-            }
-        }
-        return Vec::new();
-    }
-    let (mut holders, mut all_known) = (Vec::new(), true);
-    let mut closed = Vec::new();
-    for (level, files) in version.levels.iter().enumerate().skip(1) {
+    tables: &TableCache,
+    comparator: &InternalComparator,
+) -> Result<Vec<RangeTombstone>> {
+    let mut all = Vec::new();
+    for (level, files) in version.levels.iter().enumerate() {
         for (index, file) in files.iter().enumerate() {
-            if file.tombstones.get().is_none() && walk.passes_by(&file.meta, comparator) {
-                all_known = false;
-                continue;
-            }
-            match open(file) {
-                Ok(None) => {}
-                Ok(Some(fragments)) => {
-                    holders.push((level, index));
-                    add(level, index, &fragments);
-                }
-                Err(error) => closed.push(Closed {
-                    level,
-                    index,
-                    error,
-                }),
+            let open = tables.open(file, comparator, &version.open_with)?;
+            if let Some(fragments) = &open.tombstones {
+                let later = match level {
+                    0 => &[][..],
+                    _ => &files[index + 1..],
+                };
+                add_clipped(fragments, file, later, &comparator.user, &mut all);
             }
         }
     }
-    if all_known && closed.is_empty() {
-        // Others may have found the same.
-        let _ = version.tombstone_holders.set(holders);
-    }
-    closed
+    Ok(all)
 }
 
 /// Adds the parts of `fragments` that count, which are those of `file`; `later` are the
 /// files behind it in its level, if that is sorted.
-pub(super) fn add_clipped(
+fn add_clipped(
     fragments: &FragmentedTombstones,
     file: &TableFile,
     later: &[Arc<TableFile>],

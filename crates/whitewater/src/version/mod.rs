@@ -16,7 +16,6 @@ pub(crate) mod set;
 pub(crate) mod testing;
 pub(crate) mod tracked;
 
-use crate::read::rangedel::FragmentedTombstones;
 use crate::read::table_cache::OpenWith;
 use blobs::BlobFiles;
 use range::KeyRange;
@@ -49,9 +48,10 @@ pub(crate) struct TableFile {
     level: AtomicUsize,
     /// The open table when tables are kept open without limit.
     pub open: OnceLock<Arc<OpenTable>>,
-    /// Its range tombstones, once an iterator has asked; they stay when the table is
-    /// closed.
-    pub tombstones: OnceLock<Option<Arc<FragmentedTombstones>>>,
+    /// Whether it is known to have no range tombstones. Written by: whoever opens
+    /// it. Read by: iterators, which need not open it for them then. Publishes
+    /// nothing (relaxed).
+    has_no_tombstones: AtomicBool,
     /// Says when the file can be deleted.
     hold: FileHold,
 }
@@ -184,7 +184,7 @@ impl TableFile {
             job_output: AtomicUsize::new(0),
             level: AtomicUsize::new(0),
             open: OnceLock::new(),
-            tombstones: OnceLock::new(),
+            has_no_tombstones: AtomicBool::new(false),
             hold,
         })
     }
@@ -195,6 +195,18 @@ impl TableFile {
     /// The file is put into `level`.
     pub fn set_level(&self, level: usize) {
         self.level.store(level, Ordering::Relaxed);
+    }
+    /// Whether it is known to have no range tombstones.
+    #[inline]
+    pub fn is_free_of_tombstones(&self) -> bool {
+        self.has_no_tombstones.load(Ordering::Relaxed)
+    }
+    /// It was opened, and has no range tombstones.
+    pub fn note_no_tombstones(&self) {
+        // Most find it noted, and leave the memory to those who read it.
+        if !self.is_free_of_tombstones() {
+            self.has_no_tombstones.store(true, Ordering::Relaxed);
+        }
     }
     /// Whether a compaction that has been picked reads the file.
     pub fn being_compacted(&self) -> bool {
@@ -267,9 +279,10 @@ pub(crate) struct Version {
     /// Versions of keys with older timestamps may have been collapsed; empty
     /// where none were. RocksDB's `full_history_ts_low`.
     pub history_low: Vec<u8>,
-    /// The files below level 0 that have range tombstones, by level and place, once
-    /// those of all are known.
-    pub tombstone_holders: OnceLock<Vec<(usize, usize)>>,
+    /// How many files at the start of each level are known to have no range
+    /// tombstones. Written by: iterators, as more are opened. Read by: iterators;
+    /// one that reads too little has more to look at (relaxed). Publishes nothing.
+    tombstone_free: OnceLock<Box<[AtomicUsize]>>,
     /// Bytes per level.
     bytes: Vec<u64>,
 }
@@ -284,7 +297,7 @@ impl Version {
             blobs: BlobFiles::default(),
             open_with,
             history_low: Vec::new(),
-            tombstone_holders: OnceLock::new(),
+            tombstone_free: OnceLock::new(),
         }
     }
     /// The same tables with these blob files.
@@ -296,6 +309,27 @@ impl Version {
     /// An empty version with `num_levels` levels.
     pub fn empty(num_levels: usize, open_with: OpenWith) -> Self {
         Version::new(vec![Vec::new(); num_levels], open_with)
+    }
+    /// Whether no file of `level` has range tombstones, as far as is known without
+    /// opening one.
+    pub fn is_free_of_tombstones(&self, level: usize) -> bool {
+        let Some(files) = self.levels.get(level) else {
+            return true;
+        };
+        let all = self
+            .tombstone_free
+            .get_or_init(|| self.levels.iter().map(|_| AtomicUsize::new(0)).collect());
+        let Some(known) = all.get(level) else {
+            return false;
+        };
+        let from = known.load(Ordering::Relaxed);
+        let rest = files.get(from..).unwrap_or_default();
+        let more = rest.iter().take_while(|f| f.is_free_of_tombstones());
+        let now = from + more.count();
+        if now > from {
+            known.store(now, Ordering::Relaxed);
+        }
+        now == files.len()
     }
     /// Bytes of the files of `level`.
     pub fn level_bytes(&self, level: usize) -> u64 {

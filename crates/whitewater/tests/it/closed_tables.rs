@@ -1,13 +1,14 @@
 //! Iterators over tables that are not open, with a limit of open files: they open
 //! those that they come to.
 
+use crate::harness::counting::CountingFs;
 use crate::harness::{DIR, Db, open_all, tiny_on};
 use std::path::{Path, PathBuf};
 use whitewater::fs::Fs;
 use whitewater::fs::mem::MemFs;
 use whitewater::statistics::Ticker;
 use whitewater::{
-    CompactOptions, DBCompressionType, Error, ErrorKind, IteratorMode, Options, ReadOptions,
+    CompactOptions, DB, DBCompressionType, Error, ErrorKind, IteratorMode, Options, ReadOptions,
     WaitForCompactOptions, WriteBatch,
 };
 
@@ -113,38 +114,91 @@ fn a_table_that_cannot_be_opened_fails_the_walks_that_come_to_it() {
     is_damaged(db.get("y").err());
 }
 
-/// An iterator has to know the range deletions of all tables, once.
-#[test]
-fn tables_are_not_opened_again_for_each_iterator() {
-    let fs = MemFs::new();
-    let mut o = options(&fs);
-    o.enable_statistics();
-    o.set_compression_type(DBCompressionType::None);
-    o.set_disable_auto_compactions(true);
-    let db = open(&o);
-    for n in 0..4000u32 {
+/// A database of many tables below level 0, closed: `keys` keys, some of which a
+/// snapshot kept from a range deletion.
+fn many_tables(o: &Options, keys: u32) -> usize {
+    let db = open(o);
+    for n in 0..keys {
         db.put(format!("{n:06}"), [n as u8; 200]).expect("writes");
     }
     let kept = db.snapshot();
     delete_range(&db, "000100", "000200");
     db.flush().expect("flushes");
     db.compact_range(None::<&[u8]>, None::<&[u8]>);
-    let tables = db.live_files().expect("lists").len();
-    assert!(tables > 20, "{tables}");
     drop(kept);
-    drop(db);
+    let files = db.live_files().expect("lists");
+    assert!(files.iter().all(|f| f.level > 0));
+    files.len()
+}
 
+#[test]
+#[expect(deprecated, reason = "tests the option, too")]
+fn an_unbounded_iterator_opens_the_tables_that_it_comes_to() {
+    let fs = CountingFs::new(MemFs::new());
+    for (max_open_files, ignores_deletions) in [(1, false), (1, true), (-1, false), (1000, false)] {
+        let mut o = tiny_on(fs.clone());
+        o.set_max_open_files(max_open_files);
+        o.enable_statistics();
+        o.set_compression_type(DBCompressionType::None);
+        o.set_disable_auto_compactions(true);
+        let tables = many_tables(&o, 4000);
+        assert!(tables > 20, "{tables}");
+
+        let db = open(&o);
+        let opened = || o.get_ticker_count(Ticker::NoFileOpens);
+        let walk = |from: &str, forward: bool, shown: &[&str]| {
+            let before = opened();
+            let (bytes, _) = fs.during(|| {
+                let mut options = ReadOptions::default();
+                options.set_ignore_range_deletions(ignores_deletions);
+                let mut iterator = db.raw_iterator_opt(options);
+                match forward {
+                    true => iterator.seek(from),
+                    false => iterator.seek_for_prev(from),
+                }
+                for key in shown {
+                    assert_eq!(iterator.key(), Some(key.as_bytes()));
+                    if forward {
+                        iterator.next();
+                    } else {
+                        iterator.prev();
+                    }
+                }
+            });
+            let opened = opened() - before;
+            // At open all are, where they stay so.
+            assert!(opened <= 3, "{opened} tables opened");
+            assert!(bytes < 64 << 10, "{bytes} bytes read");
+        };
+        for _ in 0..2 {
+            walk("", true, &["000000", "000001", "000002"]);
+            walk("002000", true, &["002000", "002001", "002002"]);
+            walk("~", false, &["003999", "003998", "003997"]);
+            if !ignores_deletions {
+                walk("000150", true, &["000200", "000201"]);
+                walk("000150", false, &["000099", "000098"]);
+            }
+        }
+        drop(db);
+        DB::destroy(&o, DIR).expect("destroys");
+    }
+}
+
+/// What a range deletion deletes stays so as the walk goes from table to table.
+#[test]
+fn whole_walks_know_the_range_deletions_of_each_table() {
+    let fs = MemFs::new();
+    let mut o = options(&fs);
+    o.enable_statistics();
+    o.set_compression_type(DBCompressionType::None);
+    o.set_disable_auto_compactions(true);
+    let tables = many_tables(&o, 4000);
     let db = open(&o);
     let opened = || o.get_ticker_count(Ticker::NoFileOpens);
-    let count = || db.iterator(IteratorMode::Start).count();
-    assert_eq!(count(), 3900);
-    let before = opened();
-    for _ in 0..5 {
-        let mut iterator = db.raw_iterator();
-        iterator.seek("000150");
-        assert_eq!(iterator.key(), Some(&b"000200"[..]));
+    for mode in [IteratorMode::Start, IteratorMode::End] {
+        let before = opened();
+        assert_eq!(db.iterator(mode).count(), 3900);
+        let opened = opened() - before;
+        assert!(opened <= 2 * tables as u64, "{opened} of {tables}");
     }
-    let after = opened();
-    assert!(after - before < tables as u64, "{before} {after}");
-    assert_eq!(count(), 3900);
 }

@@ -44,6 +44,7 @@ mod power_cut;
 mod prefix;
 mod properties;
 mod races;
+mod range_deletions;
 mod rate_limit;
 mod read_only;
 mod reads;

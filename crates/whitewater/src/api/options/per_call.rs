@@ -126,7 +126,8 @@ impl ReadOptions {
     }
 
     /// Internal keys (old versions, deletions) one move of an iterator may
-    /// skip before it fails with `Incomplete`. Default 0, no limit.
+    /// skip before it fails with `Incomplete`. Keys that a range deletion covers do
+    /// not count. Default 0, no limit.
     pub fn set_max_skippable_internal_keys(&mut self, num: u64) {
         self.spec.max_skippable_internal_keys = num;
     }

@@ -50,7 +50,20 @@ impl DbIter {
             if self.prefix.excludes(entry.user_key) {
                 return Ok(Position::Nowhere);
             }
-            self.skips.count()?;
+            let covered_below = self.cover.at(entry.user_key)?;
+            let covered = entry.seq < covered_below;
+            let entry = if covered {
+                if self.jump(true) {
+                    continue;
+                }
+                parse_internal_key(self.source.key())?
+            } else {
+                entry
+            };
+            match covered {
+                true => self.skips.pass()?,
+                false => self.skips.count()?,
+            }
             let same_key = match run {
                 Run::None => false,
                 _ => match self.order(entry.user_key, &self.key) {
@@ -70,15 +83,18 @@ impl DbIter {
                 perf::count(PerfMetric::InternalRecentSkippedCount, 1);
                 run = Run::Newer;
             } else if same_key && run == Run::Older {
-                perf::count(PerfMetric::InternalKeySkippedCount, 1);
+                perf::count(PerfMetric::InternalKeySkippedCount, u64::from(!covered));
             } else {
                 let (seq, ty) = (entry.seq, entry.ty);
                 self.note_version(seq, ty);
-                let position = self.show_from_here(seq, ty)?;
+                let position = match covered {
+                    true => Position::Nowhere,
+                    false => self.show_from_here(seq, ty, covered_below)?,
+                };
                 if position != Position::Nowhere {
                     return Ok(position);
                 }
-                perf::count(PerfMetric::InternalDeleteSkippedCount, 1);
+                perf::count(PerfMetric::InternalDeleteSkippedCount, u64::from(!covered));
                 run = Run::Older;
                 passed = 0;
                 sought = false;
@@ -117,15 +133,14 @@ impl DbIter {
 
     /// Shows `self.key` from its newest visible entry, of sequence number
     /// `seq` and type `ty`, on which the source stands; `Nowhere` when the key
-    /// is deleted. The source stays on the key or goes to the one behind.
+    /// is deleted, be it by the range tombstone `covered_below`. The source stays on
+    /// the key or goes to the one behind.
     pub(super) fn show_from_here(
         &mut self,
         seq: SequenceNumber,
         ty: ValueType,
+        covered_below: SequenceNumber,
     ) -> Result<Position> {
-        let covered_below = self
-            .cover
-            .covering(&self.comparator, &self.key, self.sequence);
         if seq < covered_below {
             return Ok(Position::Nowhere);
         }

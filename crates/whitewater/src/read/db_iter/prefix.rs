@@ -96,6 +96,13 @@ impl PrefixLimit {
         self.set && self.differs(user_key)
     }
 
+    /// Whether sources that keep to the prefix may make nothing of `user_key`, for it
+    /// has no prefix.
+    pub(super) fn hides(&self, user_key: &[u8]) -> bool {
+        let prefix = |e: &PrefixExtractor| e.prefix(user_key).is_some();
+        self.set && !self.extractor.as_ref().is_some_and(prefix)
+    }
+
     fn differs(&self, user_key: &[u8]) -> bool {
         let prefix = self.extractor.as_ref().and_then(|e| e.prefix(user_key));
         prefix != Some(&self.prefix[..])

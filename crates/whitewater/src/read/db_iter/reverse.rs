@@ -49,15 +49,23 @@ impl DbIter {
             if self.below_lower(&self.key) || self.prefix.excludes(&self.key) {
                 return Ok(Position::Nowhere);
             }
+            let seq = entry.seq;
+            let covered_below = self.cover.at(&self.key)?;
+            if seq < covered_below && self.jump(false) {
+                continue;
+            }
             // Leaves the source before the key: upholds I1.
-            if self.read_key_backward()? {
+            if self.read_key_backward(covered_below)? {
                 self.value = ValueAt::Buffer;
                 return Ok(Position::BeforeKey);
             }
             if planted(Bug::PrevSkipsKey) && self.source.valid() {
                 self.source.prev();
             }
-            perf::count(PerfMetric::InternalDeleteSkippedCount, 1);
+            perf::count(
+                PerfMetric::InternalDeleteSkippedCount,
+                u64::from(covered_below == 0),
+            );
         }
         self.source_ended()
     }
@@ -74,14 +82,19 @@ impl DbIter {
             if self.below_lower(&self.key) || self.prefix.excludes(&self.key) {
                 return Ok(Position::Nowhere);
             }
-            self.skips.count()?;
+            let covered_below = self.cover.at(&self.key)?;
+            let covered = entry.seq < covered_below;
+            match covered {
+                true => self.skips.pass()?,
+                false => self.skips.count()?,
+            }
             if visible {
                 let (seq, ty) = (entry.seq, entry.ty);
-                let position = self.show_from_here(seq, ty)?;
+                let position = self.show_from_here(seq, ty, covered_below)?;
                 if position != Position::Nowhere {
                     return Ok(position);
                 }
-                perf::count(PerfMetric::InternalDeleteSkippedCount, 1);
+                perf::count(PerfMetric::InternalDeleteSkippedCount, u64::from(!covered));
             } else {
                 perf::count(PerfMetric::InternalRecentSkippedCount, 1);
             }
@@ -132,14 +145,11 @@ impl DbIter {
     /// Reads the entries of `self.key`, on the oldest of which the source
     /// stands, puts the value they make into the buffer, and says whether
     /// there is one. Leaves the source before the key.
-    fn read_key_backward(&mut self) -> Result<bool> {
-        let covered_below = self
-            .cover
-            .covering(&self.comparator, &self.key, self.sequence);
+    fn read_key_backward(&mut self, covered_below: SequenceNumber) -> Result<bool> {
         let mut base = Base::Nothing;
         self.operands.clear();
         let mut visible = 0;
-        while self.on_key_backward()? {
+        while self.on_key_backward(covered_below)? {
             let entry = parse_internal_key(self.source.key())?;
             match self.visibility(entry.user_key, entry.seq) {
                 Visibility::Visible => {}
@@ -153,12 +163,12 @@ impl DbIter {
                     continue;
                 }
                 Visibility::Unpublished | Visibility::TooNew => {
-                    self.leave_key_backward()?;
+                    self.leave_key_backward(covered_below)?;
                     break;
                 }
             }
             if visible == MAX_SEQUENTIAL_SKIP && self.versions.is_none() {
-                return self.read_key_by_seek();
+                return self.read_key_by_seek(covered_below);
             }
             perf::count(PerfMetric::InternalKeySkippedCount, u64::from(visible > 0));
             visible += 1;
@@ -229,7 +239,7 @@ impl DbIter {
     }
 
     /// For a key with many versions: reads it from its newest visible entry.
-    fn read_key_by_seek(&mut self) -> Result<bool> {
+    fn read_key_by_seek(&mut self, covered_below: SequenceNumber) -> Result<bool> {
         set_target(&mut self.target, &self.key, &[], self.sequence, SEEK_TYPE);
         self.source.seek(&self.target);
         if !self.source.valid() {
@@ -243,7 +253,7 @@ impl DbIter {
             return Err(out_of_order());
         }
         self.note_version(seq, ty);
-        let position = self.show_from_here(seq, ty)?;
+        let position = self.show_from_here(seq, ty, covered_below)?;
         if position == Position::OnEntry {
             match &self.value {
                 ValueAt::Source => {
@@ -263,18 +273,19 @@ impl DbIter {
     }
 
     /// Passes the entries of `self.key` that are too new to be seen.
-    fn leave_key_backward(&mut self) -> Result<()> {
+    fn leave_key_backward(&mut self, covered_below: SequenceNumber) -> Result<()> {
         for _ in 0..MAX_SEQUENTIAL_SKIP {
             self.source.prev();
-            if !self.on_key_backward()? {
+            if !self.on_key_backward(covered_below)? {
                 return Ok(());
             }
         }
         self.seek_before_key()
     }
 
-    /// Whether the source, coming from behind, still stands on `self.key`.
-    fn on_key_backward(&mut self) -> Result<bool> {
+    /// Whether the source, coming from behind, still stands on `self.key`, of which
+    /// entries below `covered_below` are deleted.
+    fn on_key_backward(&mut self, covered_below: SequenceNumber) -> Result<bool> {
         if !self.source.valid() {
             self.source.status()?;
             return Ok(false);
@@ -282,6 +293,7 @@ impl DbIter {
         let entry = parse_internal_key(self.source.key())?;
         match self.order(entry.user_key, &self.key) {
             Ordering::Less => Ok(false),
+            Ordering::Equal if entry.seq < covered_below => self.skips.pass().map(|()| true),
             Ordering::Equal => self.skips.count().map(|()| true),
             Ordering::Greater => Err(out_of_order()),
         }

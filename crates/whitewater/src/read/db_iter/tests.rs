@@ -2,18 +2,22 @@ use super::*;
 use crate::read::blob::NoBlobs;
 use crate::read::merging::{failed_iterator, merging_iterator};
 use crate::read::model::{History, KEYS, Shown};
+use crate::read::rangedel::FragmentedTombstones;
 use crate::read::testing::{Append, FailingIterator, VecIterator, comparators};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use whitewater_storage::key::{InternalComparator, ValueType, internal_key};
+use whitewater_storage::rangedel::RangeTombstone;
 
+/// Tombstones of no source: all entries are looked at.
 fn parts(source: BoxedIterator, tombstones: FragmentedTombstones) -> DbIterParts {
+    let tombstones = HeldTombstones::of_memtable(usize::MAX, Arc::new(tombstones));
     DbIterParts {
         source,
         only_memtable: false,
         statistics: None,
-        tombstones,
+        tombstones: vec![tombstones],
         comparator: UserComparator::Bytewise,
         merge_operator: Some(Arc::new(Append)),
         family: "default".into(),
@@ -458,4 +462,122 @@ fn the_upper_bound_stops_reading() {
     it.next();
     assert!(!it.valid());
     assert_eq!(it.status(), Ok(()));
+}
+
+/// The entries and range tombstones of `history` in sources by age, newest first.
+fn by_age(history: &History, rng: &mut StdRng, c: &InternalComparator) -> DbIterParts {
+    let mut cuts: Vec<u64> = (0..rng.random_range(1..5))
+        .map(|_| rng.random_range(0..=history.last))
+        .collect();
+    cuts.extend([0, history.last + 1]);
+    cuts.sort_by_key(|cut| std::cmp::Reverse(*cut));
+    cuts.dedup();
+    let (mut cursors, mut tombstones) = (Vec::<BoxedIterator>::new(), Vec::new());
+    for (place, pair) in cuts.windows(2).enumerate() {
+        let here = |seq: u64| seq >= pair[1] && seq < pair[0];
+        let entries = history.entries.iter().filter(|e| here(e.seq));
+        let entries = entries.map(|e| (internal_key(&e.user_key, e.seq, e.ty), e.stored.clone()));
+        cursors.push(Box::new(VecIterator::new(c.clone(), entries.collect())));
+        let mut own = history.tombstones.clone();
+        own.retain(|t| here(t.seq));
+        let fragments = Arc::new(FragmentedTombstones::new(&own, &c.user));
+        if rng.random_ratio(3, 4) || !fragments.is_empty() {
+            tombstones.push(HeldTombstones::of_memtable(place, fragments));
+        }
+    }
+    DbIterParts {
+        comparator: c.user.clone(),
+        tombstones,
+        ..parts(
+            merging_iterator(c.clone(), cursors),
+            FragmentedTombstones::default(),
+        )
+    }
+}
+
+#[test]
+fn walks_that_jump_over_what_is_deleted_match_the_model() {
+    for seed in 0..4000 {
+        let rng = &mut StdRng::seed_from_u64(seed);
+        for comparator in comparators() {
+            let history = History::random(rng, &comparator, false);
+            let c = InternalComparator::new(comparator.clone());
+            for _ in 0..3 {
+                let sequence = rng.random_range(0..=history.last);
+                let (lower, upper) = (bound(rng), bound(rng));
+                let mut it = DbIter::new(DbIterParts {
+                    sequence,
+                    lower_bound: lower.clone(),
+                    upper_bound: upper.clone(),
+                    ..by_age(&history, rng, &c)
+                });
+                let mut model = Model {
+                    comparator: &comparator,
+                    shown: history.scan(sequence, lower.as_deref(), upper.as_deref()),
+                    at: None,
+                };
+                let mut failure = None;
+                for _ in 0..30 {
+                    if let Some(outcome) = step(rng, &mut it, &mut model) {
+                        failure = outcome;
+                    }
+                    check(&it, &model, failure, seed);
+                }
+            }
+        }
+    }
+}
+
+/// Older sources are sent past it, in both directions.
+#[test]
+fn keys_under_a_newer_range_tombstone_are_not_looked_at_one_by_one() {
+    let c = InternalComparator::default();
+    let key = |n: u32| format!("{n:04}").into_bytes();
+    let old: Vec<_> = (0..1000)
+        .map(|n| (internal_key(&key(n), 5, ValueType::Value), key(n)))
+        .collect();
+    let cursors = || -> Vec<BoxedIterator> {
+        let new = vec![(
+            internal_key(&key(500), 50, ValueType::Value),
+            b"new".to_vec(),
+        )];
+        vec![
+            Box::new(VecIterator::new(c.clone(), new)),
+            Box::new(VecIterator::new(c.clone(), old.clone())),
+        ]
+    };
+    // Two that lie side by side are passed together, also about a newer key.
+    let tombstones: Vec<_> = [(100, 300), (300, 900)]
+        .map(|(start, end)| RangeTombstone {
+            start: key(start),
+            end: key(end),
+            seq: 40,
+        })
+        .to_vec();
+    let fragments = Arc::new(FragmentedTombstones::new(&tombstones, &c.user));
+    for (sequence, limit) in [(u64::MAX >> 8, 1), (45, 1), (45, 0)] {
+        let mut it = DbIter::new(DbIterParts {
+            sequence,
+            max_skippable_internal_keys: limit,
+            tombstones: vec![HeldTombstones::of_memtable(0, fragments.clone())],
+            ..parts(
+                merging_iterator(c.clone(), cursors()),
+                FragmentedTombstones::default(),
+            )
+        });
+        for (forward, end, first) in [(true, 900, 100), (false, 99, 899)] {
+            let seek = |it: &mut DbIter, n| match forward {
+                true => it.seek(&key(n)),
+                false => it.seek_for_prev(&key(n)),
+            };
+            seek(&mut it, first);
+            if sequence > 50 {
+                assert_eq!(it.key(), Some(&key(500)[..]));
+                if forward { it.next() } else { it.prev() }
+            }
+            assert_eq!(it.key(), Some(&key(end)[..]), "{:?}", it.status());
+            assert_eq!(it.status(), Ok(()));
+            assert!(it.skips.looks < 20, "{}", it.skips.looks);
+        }
+    }
 }

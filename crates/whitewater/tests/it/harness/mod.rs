@@ -5,6 +5,7 @@
 //! `WHITEWATER_ROUNDS` the number of rounds (each round uses the seed after
 //! the last one), so a failure is replayed with the printed seed and one round.
 
+pub mod counting;
 pub mod hold;
 pub mod hooked;
 pub mod parallel;

@@ -1,0 +1,673 @@
+//! What the range tombstones of an iterator's sources delete, where the iterator is.
+//!
+//! Each source has its own tombstones ([`HeldTombstones`]), in the fragments that its
+//! memtable or table keeps for all iterators. Those of a sorted level are of the table
+//! that the walk is in: it is opened for them when a key within its bounds is asked
+//! about, which is when a walk has come to it anyway.
+//!
+//! A range tombstone counts only within its file's bounds: outside of them the file's
+//! neighbours have their own copy, which may be gone together with what it deleted.
+//!
+//! Invariants:
+//! * I1: between `start` and `end` the answer is the one for the key that was asked
+//!   about last.
+//! * I2: what a source holds of a key is newer than what older sources hold of it. So
+//!   a tombstone deletes all that older sources hold under its keys, and they can be
+//!   sent past it without a look at what is there. Look-ups go by the same.
+
+use super::level::{ends_exclusively, is_past, starts_after};
+use super::rangedel::{Around, FragmentedTombstones};
+use crate::version::{TableFile, Version};
+use std::cmp::Ordering;
+use std::ops::Bound;
+use std::sync::Arc;
+use whitewater_storage::Result;
+use whitewater_storage::key::{self, SequenceNumber, UserComparator};
+use whitewater_storage::manifest::FileMetaData;
+
+/// The range tombstones of one table or memtable, if it has any.
+pub(crate) type Tombstones = Option<Arc<FragmentedTombstones>>;
+
+/// Finds the range tombstones of a table, which it opens.
+pub(crate) type FindTombstones = Box<dyn Fn(&TableFile) -> Result<Tombstones> + Send + Sync>;
+
+/// The range tombstones of all sources of an iterator.
+pub(crate) struct Cover {
+    /// Newest first.
+    sources: Vec<HeldTombstones>,
+    comparator: UserComparator,
+    /// Tombstones above this are not seen.
+    upto: SequenceNumber,
+    /// Whether what follows is known.
+    known: bool,
+    start: Bound<Vec<u8>>,
+    end: Bound<Vec<u8>>,
+    /// The newest tombstone from `start` to `end`, or 0.
+    seq: SequenceNumber,
+    /// The newest of `sources` with a tombstone there.
+    newest: usize,
+}
+
+impl Cover {
+    /// That of `sources`, which are in the order of the iterator's sources.
+    pub fn new(
+        sources: Vec<HeldTombstones>,
+        comparator: UserComparator,
+        upto: SequenceNumber,
+    ) -> Self {
+        Cover {
+            sources,
+            comparator,
+            upto,
+            known: false,
+            start: Bound::Unbounded,
+            end: Bound::Unbounded,
+            seq: 0,
+            newest: 0,
+        }
+    }
+
+    /// The newest tombstone over `user_key`, or 0: older entries are deleted.
+    ///
+    /// # Errors
+    /// What opening a table reports.
+    #[inline]
+    pub fn at(&mut self, user_key: &[u8]) -> Result<SequenceNumber> {
+        if self.sources.is_empty() {
+            return Ok(0);
+        }
+        let (start, end) = (as_slice(&self.start), as_slice(&self.end));
+        if !self.known || !is_within(&self.comparator, user_key, start, end) {
+            self.look(user_key)?;
+        }
+        Ok(self.seq)
+    }
+
+    #[cold]
+    fn look(&mut self, user_key: &[u8]) -> Result<()> {
+        self.known = false;
+        let mut seq = 0;
+        let mut start = Bound::Unbounded;
+        let mut end = Bound::Unbounded;
+        for (i, source) in self.sources.iter_mut().enumerate() {
+            let around = source.around(&self.comparator, user_key, self.upto)?;
+            start = later_start(&self.comparator, start, around.start);
+            end = earlier_end(&self.comparator, end, around.end);
+            if around.seq > 0 {
+                // What older sources have is older (I2), and need not be opened.
+                (seq, self.newest) = (around.seq, i);
+                break;
+            }
+        }
+        self.start = start.map(<[u8]>::to_vec);
+        self.end = end.map(<[u8]>::to_vec);
+        (self.seq, self.known) = (seq, true); // upholds I1
+        Ok(())
+    }
+
+    /// Of the key asked about last: the place of the newest source with a tombstone
+    /// over it. Older sources hold nothing there that is not deleted (I2).
+    #[inline]
+    pub fn newest_source(&self) -> Option<usize> {
+        (self.known && self.seq > 0).then(|| self.sources[self.newest].place)
+    }
+
+    /// The end of the covered keys of [`Cover::newest_source`] around the key asked
+    /// about last, on the way `forward` or back.
+    pub fn stretch(&self, forward: bool) -> Bound<&[u8]> {
+        let source = &self.sources[self.newest];
+        source.stretch(&self.comparator, self.upto, forward)
+    }
+}
+
+/// The range tombstones of one source of an iterator.
+pub(crate) struct HeldTombstones {
+    /// The place of the source among the iterator's sources, newest first.
+    place: usize,
+    from: From,
+}
+
+enum From {
+    /// A memtable, or a table of level 0 with its bounds.
+    One(Held, Option<Arc<Version>>),
+    Level(LevelTombstones),
+}
+
+/// The fragments of a memtable or table, and where in them the iterator is.
+struct Held {
+    /// The place of the table in its level.
+    index: usize,
+    fragments: Tombstones,
+    /// As [`FragmentedTombstones::around`] left it.
+    hint: usize,
+    /// Whether the key asked about last is covered.
+    covers: bool,
+}
+
+impl Held {
+    fn new(index: usize, fragments: Tombstones) -> Self {
+        Held {
+            index,
+            fragments,
+            hint: 0,
+            covers: false,
+        }
+    }
+
+    fn around(
+        &mut self,
+        comparator: &UserComparator,
+        user_key: &[u8],
+        upto: SequenceNumber,
+    ) -> Around<'_> {
+        let around = match &self.fragments {
+            Some(fragments) => fragments.around(comparator, user_key, upto, &mut self.hint),
+            None => NOTHING,
+        };
+        self.covers = around.seq > 0;
+        around
+    }
+
+    fn stretch(
+        &self,
+        comparator: &UserComparator,
+        upto: SequenceNumber,
+        forward: bool,
+    ) -> Bound<&[u8]> {
+        let Some(fragments) = &self.fragments else {
+            return Bound::Unbounded;
+        };
+        let (end, bound): (_, fn(_) -> _) = match forward {
+            true => (
+                fragments.stretch_end(comparator, self.hint, upto),
+                Bound::Excluded,
+            ),
+            false => (
+                fragments.stretch_start(comparator, self.hint, upto),
+                Bound::Included,
+            ),
+        };
+        end.map_or(Bound::Unbounded, bound)
+    }
+}
+
+/// No tombstones anywhere.
+const NOTHING: Around<'static> = Around {
+    seq: 0,
+    start: Bound::Unbounded,
+    end: Bound::Unbounded,
+};
+
+/// Those of a sorted level, of the table that the iterator is in.
+struct LevelTombstones {
+    version: Arc<Version>,
+    level: usize,
+    find: FindTombstones,
+    /// The first table that is not before the key asked about last.
+    first: usize,
+    /// Tables that the key lies in: one, or more where they share it.
+    held: Vec<Held>,
+}
+
+impl HeldTombstones {
+    /// Those of a memtable.
+    pub fn of_memtable(place: usize, fragments: Arc<FragmentedTombstones>) -> Self {
+        HeldTombstones {
+            place,
+            from: From::One(Held::new(0, Some(fragments)), None),
+        }
+    }
+
+    /// Those of the table `index` of level 0.
+    pub fn of_table(
+        place: usize,
+        version: &Arc<Version>,
+        index: usize,
+        fragments: Arc<FragmentedTombstones>,
+    ) -> Self {
+        let held = Held::new(index, Some(fragments));
+        HeldTombstones {
+            place,
+            from: From::One(held, Some(version.clone())),
+        }
+    }
+
+    /// Those of a sorted level.
+    pub fn of_level(
+        place: usize,
+        version: &Arc<Version>,
+        level: usize,
+        find: FindTombstones,
+    ) -> Self {
+        HeldTombstones {
+            place,
+            from: From::Level(LevelTombstones {
+                version: version.clone(),
+                level,
+                find,
+                first: 0,
+                held: Vec::new(),
+            }),
+        }
+    }
+
+    fn around(
+        &mut self,
+        comparator: &UserComparator,
+        user_key: &[u8],
+        upto: SequenceNumber,
+    ) -> Result<Around<'_>> {
+        match &mut self.from {
+            From::One(held, None) => Ok(held.around(comparator, user_key, upto)),
+            From::One(held, Some(version)) => {
+                let meta = &version.levels[0][held.index].meta;
+                if !is_past(meta, comparator, user_key) && !starts_after(meta, comparator, user_key)
+                {
+                    let around = held.around(comparator, user_key, upto);
+                    return Ok(within(meta, comparator, around));
+                }
+                held.covers = false;
+                Ok(match starts_after(meta, comparator, user_key) {
+                    true => Around {
+                        end: Bound::Excluded(key::user_key(&meta.smallest)),
+                        ..NOTHING
+                    },
+                    false => Around {
+                        start: behind(meta),
+                        ..NOTHING
+                    },
+                })
+            }
+            From::Level(level) => level.around(comparator, user_key, upto),
+        }
+    }
+
+    fn stretch(
+        &self,
+        comparator: &UserComparator,
+        upto: SequenceNumber,
+        forward: bool,
+    ) -> Bound<&[u8]> {
+        let (held, meta) = match &self.from {
+            From::One(held, None) => return held.stretch(comparator, upto, forward),
+            From::One(held, Some(version)) => (held, &version.levels[0][held.index].meta),
+            From::Level(level) => {
+                let Some(held) = level.held.iter().find(|held| held.covers) else {
+                    return Bound::Unbounded;
+                };
+                (held, &level.files()[held.index].meta)
+            }
+        };
+        let end = held.stretch(comparator, upto, forward);
+        match forward {
+            true => earlier_end(comparator, end, last(meta)),
+            false => later_start(comparator, end, first(meta)),
+        }
+    }
+}
+
+impl LevelTombstones {
+    fn files(&self) -> &[Arc<TableFile>] {
+        &self.version.levels[self.level]
+    }
+
+    fn around(
+        &mut self,
+        comparator: &UserComparator,
+        user_key: &[u8],
+        upto: SequenceNumber,
+    ) -> Result<Around<'_>> {
+        self.hold(comparator, user_key)?;
+        let files = &self.version.levels[self.level];
+        let after = self.first + self.held.len();
+        let mut whole = NOTHING;
+        if let Some(before) = self.first.checked_sub(1) {
+            // It may end with the key that the next one starts with.
+            whole.start = behind(&files[before].meta);
+        }
+        if let Some(next) = files.get(after) {
+            whole.end = Bound::Excluded(key::user_key(&next.meta.smallest));
+        }
+        for held in &mut self.held {
+            let meta = &files[held.index].meta;
+            let around = within(meta, comparator, held.around(comparator, user_key, upto));
+            whole.seq = whole.seq.max(around.seq);
+            whole.start = later_start(comparator, whole.start, around.start);
+            whole.end = earlier_end(comparator, whole.end, around.end);
+        }
+        Ok(whole)
+    }
+
+    /// Holds the tombstones of the tables that `user_key` lies in, and no others.
+    fn hold(&mut self, comparator: &UserComparator, user_key: &[u8]) -> Result<()> {
+        let files = &self.version.levels[self.level];
+        let past = |f: &TableFile| is_past(&f.meta, comparator, user_key);
+        let is_first = |index: usize| {
+            (index == 0 || files.get(index - 1).is_some_and(|f| past(f)))
+                && files.get(index).is_none_or(|f| !past(f))
+        };
+        if !is_first(self.first) {
+            self.first = match is_first(self.first + 1) {
+                true => self.first + 1,
+                false => files.partition_point(|f| past(f)),
+            };
+        }
+        let here = files[self.first..].iter();
+        let here = here.take_while(|f| !starts_after(&f.meta, comparator, user_key));
+        let here = self.first..self.first + here.count();
+        self.held.retain(|held| here.contains(&held.index));
+        if self.held.len() < here.len() {
+            self.held.clear();
+            for index in here {
+                let found = (self.find)(&files[index]);
+                let found = found.inspect_err(|_| self.held.clear())?;
+                self.held.push(Held::new(index, found));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first user key of a table.
+fn first(meta: &FileMetaData) -> Bound<&[u8]> {
+    Bound::Included(key::user_key(&meta.smallest))
+}
+
+/// The last user key of a table, or the end of its last range tombstone.
+fn last(meta: &FileMetaData) -> Bound<&[u8]> {
+    let largest = key::user_key(&meta.largest);
+    match ends_exclusively(meta) {
+        true => Bound::Excluded(largest),
+        false => Bound::Included(largest),
+    }
+}
+
+/// Where the keys start that lie behind a table.
+fn behind(meta: &FileMetaData) -> Bound<&[u8]> {
+    match last(meta) {
+        Bound::Excluded(end) => Bound::Included(end),
+        Bound::Included(end) => Bound::Excluded(end),
+        Bound::Unbounded => Bound::Unbounded,
+    }
+}
+
+/// What a table says, as far as its keys reach.
+fn within<'a>(
+    meta: &'a FileMetaData,
+    comparator: &UserComparator,
+    around: Around<'a>,
+) -> Around<'a> {
+    Around {
+        seq: around.seq,
+        start: later_start(comparator, around.start, first(meta)),
+        end: earlier_end(comparator, around.end, last(meta)),
+    }
+}
+
+fn as_slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
+    bound.as_ref().map(Vec::as_slice)
+}
+
+/// Whether `key` lies between `start` and `end`.
+#[inline]
+pub(super) fn is_within(
+    comparator: &UserComparator,
+    key: &[u8],
+    start: Bound<&[u8]>,
+    end: Bound<&[u8]>,
+) -> bool {
+    (match end {
+        Bound::Unbounded => true,
+        Bound::Excluded(end) => comparator.compare(key, end).is_lt(),
+        Bound::Included(end) => comparator.compare(key, end).is_le(),
+    }) && match start {
+        Bound::Unbounded => true,
+        Bound::Included(start) => comparator.compare(start, key).is_le(),
+        Bound::Excluded(start) => comparator.compare(start, key).is_lt(),
+    }
+}
+
+/// The start of what both hold.
+fn later_start<'a>(
+    comparator: &UserComparator,
+    a: Bound<&'a [u8]>,
+    b: Bound<&'a [u8]>,
+) -> Bound<&'a [u8]> {
+    narrower(comparator, a, b, Ordering::Greater)
+}
+
+/// The end of what both hold.
+fn earlier_end<'a>(
+    comparator: &UserComparator,
+    a: Bound<&'a [u8]>,
+    b: Bound<&'a [u8]>,
+) -> Bound<&'a [u8]> {
+    narrower(comparator, a, b, Ordering::Less)
+}
+
+/// The one of two bounds of which the key is `narrower` than that of the other; of
+/// equal ones, one that leaves its key out.
+fn narrower<'a>(
+    comparator: &UserComparator,
+    a: Bound<&'a [u8]>,
+    b: Bound<&'a [u8]>,
+    narrower: Ordering,
+) -> Bound<&'a [u8]> {
+    let (Bound::Included(x) | Bound::Excluded(x)) = a else {
+        return b;
+    };
+    let (Bound::Included(y) | Bound::Excluded(y)) = b else {
+        return a;
+    };
+    match comparator.compare(x, y) {
+        Ordering::Equal if matches!(b, Bound::Excluded(_)) => b,
+        Ordering::Equal => a,
+        order if order == narrower => a,
+        _ => b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::testing::{comparators, exclusive, point, table_file};
+    use crate::version::range::KeyRange;
+    use rand::rngs::StdRng;
+    use rand::seq::IndexedRandom;
+    use rand::{Rng, SeedableRng};
+    use std::collections::HashMap;
+    use std::sync::Mutex;
+    use whitewater_storage::Error;
+    use whitewater_storage::rangedel::RangeTombstone;
+
+    const KEYS: [&[u8]; 12] = [
+        b"",
+        b"\0",
+        b"a",
+        b"a\0",
+        b"aa",
+        b"ab",
+        b"b",
+        b"c",
+        b"ca",
+        b"d",
+        b"\xff",
+        b"\xff\xff",
+    ];
+
+    /// The tombstones of tables by number; none for those that have none.
+    type Contents = Arc<HashMap<u64, Vec<RangeTombstone>>>;
+
+    fn tombstones(
+        rng: &mut StdRng,
+        c: &UserComparator,
+        seqs: std::ops::Range<u64>,
+    ) -> Vec<RangeTombstone> {
+        let one = |rng: &mut StdRng| {
+            let mut ends = [0; 2].map(|_| KEYS.choose(rng).unwrap().to_vec());
+            ends.sort_by(|a, b| c.compare(a, b));
+            let [start, end] = ends;
+            RangeTombstone {
+                start,
+                end,
+                seq: rng.random_range(seqs.clone()),
+            }
+        };
+        (0..rng.random_range(0..5)).map(|_| one(rng)).collect()
+    }
+
+    /// Tables that follow each other, some of which share a user key, end before the
+    /// end of a range tombstone, or leave a gap.
+    fn level(rng: &mut StdRng, c: &UserComparator, first: u64) -> Vec<Arc<TableFile>> {
+        let mut keys = KEYS.to_vec();
+        keys.sort_by(|a, b| c.compare(a, b));
+        let (mut files, mut at) = (Vec::new(), 0);
+        while at < keys.len() {
+            at += rng.random_range(0..2);
+            let end = at + rng.random_range(0..4);
+            let (Some(start), Some(last)) = (keys.get(at), keys.get(end)) else {
+                break;
+            };
+            let ends_before = end > at && rng.random_ratio(1, 3);
+            let largest = match ends_before {
+                true => exclusive(last),
+                false => point(last, 1),
+            };
+            let number = first + files.len() as u64;
+            files.push(table_file(number, &point(start, 9), &largest));
+            let shares = ends_before || rng.random_ratio(1, 4);
+            at = if shares && end > at { end } else { end + 1 };
+        }
+        files
+    }
+
+    /// What the tables around `key` say, each within its bounds.
+    fn naive(
+        files: &[Arc<TableFile>],
+        all: &Contents,
+        c: &UserComparator,
+        key: &[u8],
+        upto: u64,
+    ) -> u64 {
+        let here = files.iter().filter(|f| {
+            f.range()
+                .overlaps(c, &KeyRange::closed(Some(key), Some(key)))
+        });
+        let covers = |t: &&RangeTombstone| {
+            t.seq <= upto && c.compare(&t.start, key).is_le() && c.compare(key, &t.end).is_lt()
+        };
+        let found = here.flat_map(|f| all.get(&f.meta.number)).flatten();
+        found.filter(covers).map(|t| t.seq).max().unwrap_or(0)
+    }
+
+    /// A level 0 of one table over a sorted level, whose tombstones are older.
+    fn two_levels(rng: &mut StdRng, c: &UserComparator) -> (Arc<Version>, Contents) {
+        let top = level(rng, c, 1).into_iter().take(1).collect();
+        let version = Version::new(vec![top, level(rng, c, 10)], Default::default());
+        let of = |f: &Arc<TableFile>, rng: &mut StdRng| {
+            let seqs = if f.meta.number < 10 { 10..20 } else { 1..10 };
+            (f.meta.number, tombstones(rng, c, seqs))
+        };
+        let files: Vec<_> = version.levels.iter().flatten().cloned().collect();
+        let contents = files.iter().map(|f| of(f, rng)).collect();
+        (Arc::new(version), Arc::new(contents))
+    }
+
+    /// The cover of both levels, and the tables that it asked for.
+    fn cover(
+        version: &Arc<Version>,
+        all: &Contents,
+        c: &UserComparator,
+        upto: u64,
+    ) -> (Cover, Arc<Mutex<Vec<u64>>>) {
+        let fragments = {
+            let (all, c) = (all.clone(), c.clone());
+            move |number: u64| Arc::new(FragmentedTombstones::new(&all[&number], &c))
+        };
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let mut sources = Vec::new();
+        if let Some(file) = version.levels[0].first() {
+            let own = fragments(file.meta.number);
+            sources.push(HeldTombstones::of_table(0, version, 0, own));
+        }
+        let found = asked.clone();
+        let find = Box::new(move |file: &TableFile| {
+            found.lock().unwrap().push(file.meta.number);
+            let own = fragments(file.meta.number);
+            Ok((!own.is_empty()).then_some(own))
+        });
+        sources.push(HeldTombstones::of_level(1, version, 1, find));
+        (Cover::new(sources, c.clone(), upto), asked)
+    }
+
+    #[test]
+    fn each_table_counts_within_its_bounds_wherever_one_asks() {
+        for seed in 0..3000 {
+            let rng = &mut StdRng::seed_from_u64(seed);
+            for c in comparators() {
+                let (version, all) = two_levels(rng, &c);
+                let upto = rng.random_range(1..25);
+                let (mut cover, asked) = cover(&version, &all, &c, upto);
+                for _ in 0..20 {
+                    let key = *KEYS.choose(rng).unwrap();
+                    let expected = version.levels.iter();
+                    let expected = expected.map(|files| naive(files, &all, &c, key, upto));
+                    let expected: Vec<u64> = expected.collect();
+                    let newest = expected.iter().position(|seq| *seq > 0);
+                    assert_eq!(
+                        cover.at(key),
+                        Ok(newest.map_or(0, |i| expected[i])),
+                        "{seed}"
+                    );
+                    assert_eq!(cover.newest_source(), newest, "{seed}");
+                    let Some(newest) = newest else { continue };
+                    // All of the stretch is covered by that source.
+                    let (start, end) = (cover.stretch(false), cover.stretch(true));
+                    assert!(is_within(&c, key, start, end), "{seed}");
+                    for other in KEYS.iter().filter(|key| is_within(&c, key, start, end)) {
+                        let there = naive(&version.levels[newest], &all, &c, other, upto);
+                        assert!(there > 0, "{seed}");
+                    }
+                }
+                let asked = asked.lock().unwrap();
+                assert!(asked.iter().all(|number| *number >= 10));
+            }
+        }
+    }
+
+    #[test]
+    fn only_tables_around_the_keys_asked_about_are_opened() {
+        let c = UserComparator::Bytewise;
+        let files = [(b"a", b"c"), (b"e", b"g"), (b"i", b"k"), (b"m", b"o")];
+        let files = files.iter().zip(10..);
+        let files =
+            files.map(|((start, end), n)| table_file(n, &point(*start, 9), &point(*end, 9)));
+        let version = Version::new(vec![Vec::new(), files.collect()], Default::default());
+        let all = (10..14).map(|n| (n, Vec::new())).collect();
+        let (mut cover, asked) = cover(&Arc::new(version), &Arc::new(all), &c, 100);
+        for key in [&b"d"[..], b"f", b"e", b"g", b"h", b"", b"n", b"z", b"h"] {
+            assert_eq!(cover.at(key), Ok(0));
+        }
+        assert_eq!(*asked.lock().unwrap(), [11, 13]);
+    }
+
+    #[test]
+    fn a_table_that_cannot_be_opened_fails_where_it_is_asked() {
+        let c = UserComparator::Bytewise;
+        let file = table_file(10, &point(b"f", 9), &point(b"h", 9));
+        let version = Arc::new(Version::new(
+            vec![Vec::new(), vec![file]],
+            Default::default(),
+        ));
+        let find = |_: &TableFile| Err(Error::corruption("planted failure"));
+        let source = HeldTombstones::of_level(0, &version, 1, Box::new(find));
+        let mut cover = Cover::new(vec![source], c, 100);
+        for _ in 0..2 {
+            assert_eq!(cover.at(b"a"), Ok(0));
+            assert!(cover.at(b"g").is_err());
+            assert!(cover.at(b"h").is_err());
+            assert_eq!(cover.newest_source(), None);
+            assert_eq!(cover.at(b"i"), Ok(0));
+        }
+    }
+}

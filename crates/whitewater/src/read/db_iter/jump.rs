@@ -1,0 +1,46 @@
+//! Past what range tombstones delete.
+
+use super::{DbIter, is_past, set_target};
+use std::ops::Bound;
+use whitewater_storage::key::{MAX_SEQUENCE, SEEK_TYPE};
+
+impl DbIter {
+    /// Has the sources that are older than a range tombstone over the key at hand
+    /// pass all that it covers. The source stands on that key, about which the cover
+    /// was asked last. Returns whether it moved.
+    pub(super) fn jump(&mut self, forward: bool) -> bool {
+        let Some(newest) = self.cover.newest_source() else {
+            return false;
+        };
+        let Some(merged) = self.source.merged() else {
+            return false;
+        };
+        if merged.source() <= newest {
+            return false;
+        }
+        let end = self.cover.stretch(forward);
+        let (Bound::Included(end_key) | Bound::Excluded(end_key)) = end else {
+            return false;
+        };
+        if self.prefix.hides(end_key) {
+            return false;
+        }
+        let (upper, lower) = (self.upper_bound.as_deref(), self.lower_bound.as_deref());
+        let before_start = (MAX_SEQUENCE, SEEK_TYPE);
+        let (key, (seq, ty)) = match forward {
+            true if is_past(&self.comparator, upper, end_key) => {
+                (upper.unwrap_or(end_key), before_start)
+            }
+            true if matches!(end, Bound::Included(_)) => (end_key, (0, 0)),
+            true => (end_key, before_start),
+            false => match lower {
+                Some(lower) if self.comparator.compare(end_key, lower).is_lt() => {
+                    (lower, before_start)
+                }
+                _ => (end_key, before_start),
+            },
+        };
+        set_target(&mut self.target, key, &[], seq, ty);
+        merged.pass_older(newest, &self.target, forward)
+    }
+}
