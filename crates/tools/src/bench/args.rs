@@ -4,11 +4,15 @@
 //! Accepted: one dash or two; `-flag=value`, `-flag value`; switches as
 //! `--flag`, `--noflag`, `--flag=true` (a switch never takes the next
 //! argument); dashes or underscores inside names. A flag given twice takes the
-//! last value.
+//! last value. [`super::sources`] puts in what files and the environment have.
+//!
+//! A flag that `--undefok` names and that is unknown, or known to RocksDB alone,
+//! is passed over, which standard error says; its value must follow `=`.
 
 use super::engine::{Failure, Result};
 use super::flags::{self, FlagSet, Flags, Kind};
 use super::known;
+use super::sources;
 
 /// What a command line asks for.
 #[derive(Debug, PartialEq)]
@@ -49,6 +53,9 @@ where
     if arguments.peek().is_none() {
         return Ok(Command::Tour);
     }
+    let program = F::PROGRAM;
+    let expanded = sources::expand(program, arguments, &|name| std::env::var_os(name))?;
+    let mut arguments = expanded.list.into_iter();
     let mut flags = F::default();
     while let Some(argument) = arguments.next() {
         let Some((name, attached)) = split(&argument) else {
@@ -60,6 +67,10 @@ where
             "help" | "h" | "helpshort" | "helpfull" => return Ok(Command::Help),
             "version" => return Ok(Command::Version),
             _ => {}
+        }
+        if passes_over::<F>(&name, &expanded.undefok) {
+            eprintln!("{program}: --{name} is passed over, as --undefok says");
+            continue;
         }
         let (target, negated) = resolve::<F>(&name)?;
         let value = match (target.kind(), attached, negated) {
@@ -116,6 +127,15 @@ impl Target {
             Self::Known(known) => known.kind,
         }
     }
+}
+
+/// Whether a flag is not one of the program's own, and may be so.
+fn passes_over<F: FlagSet>(name: &str, undefok: &[String]) -> bool {
+    let names = |name: &str| undefok.iter().any(|undefined| undefined == name);
+    let known = |name: &str| matches!(Target::find::<F>(name), Some(Target::Honoured(_)));
+    let positive = name.strip_prefix("no");
+    let named = names(name) || positive.is_some_and(names);
+    named && !known(name) && !positive.is_some_and(known)
 }
 
 /// Finds the flag called `name`, or the switch that `noNAME` negates.
@@ -277,7 +297,6 @@ mod tests {
             ("--num_multi_db=4", "num_multi_db"),
             ("--block_align", "block_align"),
             ("--mmap_read", "mmap_read"),
-            ("--report_bg_io_stats", "report_bg_io_stats"),
         ] {
             let message = refused(line);
             assert!(
@@ -285,6 +304,18 @@ mod tests {
                 "{message}"
             );
         }
+    }
+
+    #[test]
+    fn flags_that_undefok_names_may_be_unknown() {
+        let flags = run(
+            "--undefok=not_a_flag,use_blob_cache,num --not_a_flag=3 --nouse_blob_cache \
+             --use_blob_cache=1 --num=4 --reads 5",
+        );
+        assert_eq!((flags.num, flags.reads), (4, 5));
+        assert_eq!(run("--not_a_flag --undefok=not-a-flag").num, 1_000_000);
+        assert!(refused("--undefok=other --not_a_flag=3").contains("unknown flag"));
+        assert!(refused("--undefok=num --num=x").contains("--num"));
     }
 
     #[test]

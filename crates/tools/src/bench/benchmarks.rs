@@ -264,6 +264,11 @@ pub const BENCHMARKS: &[Benchmark] = &[
         Task::CompactAll,
         "compact the whole database but for what lies on the lowest level alone",
     ),
+    on_existing(
+        "compact0",
+        Task::CompactLevel0,
+        "compact what is in level 0 into the next level that has files",
+    ),
     on_existing("flush", Task::Flush, "flush the memtable"),
     on_existing(
         "waitforcompaction",

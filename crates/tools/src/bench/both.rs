@@ -11,6 +11,7 @@ use super::contention::Contention;
 use super::document;
 use super::engine::{Engine, Result};
 use super::flags::Flags;
+use super::in_force::InForce;
 use super::plan::Step;
 use super::report::median;
 use super::runner::{Outcome, Runner};
@@ -24,6 +25,8 @@ pub const ROUNDS: usize = 5;
 struct Column {
     names: Vec<&'static str>,
     rounds: Vec<Vec<f64>>,
+    /// Of the last round.
+    in_force: Vec<InForce>,
     /// Of all rounds.
     contention: Vec<Option<Contention>>,
 }
@@ -31,6 +34,8 @@ struct Column {
 impl Column {
     fn add(&mut self, outcomes: &[Outcome]) {
         self.names = outcomes.iter().map(|outcome| outcome.name).collect();
+        let in_force = outcomes.iter().map(|outcome| outcome.in_force.clone());
+        self.in_force = in_force.collect();
         let costs = outcomes.iter().map(|outcome| outcome.contention.clone());
         if self.contention.is_empty() {
             self.contention = costs.collect();
@@ -67,6 +72,7 @@ impl Column {
             rows: rows
                 .map(|(row, name)| document::Row {
                     name,
+                    in_force: self.in_force.get(row).cloned().unwrap_or_default(),
                     operations: self.row(row),
                     contention: self.contention.get(row).cloned().flatten(),
                     ..document::Row::default()

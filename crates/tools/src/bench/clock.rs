@@ -15,6 +15,29 @@ pub fn timestamp() -> String {
     format(micros() / 1_000_000)
 }
 
+/// Now, as C's `ctime` has it: `Fri Mar  1 09:05:00 2024`.
+pub fn ctime() -> String {
+    format_ctime(micros() / 1_000_000)
+}
+
+fn format_ctime(seconds: u64) -> String {
+    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    let days = seconds / 86_400;
+    let (year, month, day) = date(days);
+    let second = seconds % 86_400;
+    format!(
+        "{} {} {day:2} {:02}:{:02}:{:02} {year}",
+        DAYS[(days % 7) as usize],
+        MONTHS[(month - 1) as usize],
+        second / 3600,
+        second / 60 % 60,
+        second % 60
+    )
+}
+
 /// Seconds since 1970, as `2024/03/01-09:05:00`.
 pub fn format(seconds: u64) -> String {
     let (year, month, day) = date(seconds / 86_400);
@@ -47,6 +70,13 @@ fn date(days: u64) -> (u64, u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dates_as_of_c() {
+        assert_eq!(format_ctime(0), "Thu Jan  1 00:00:00 1970");
+        assert_eq!(format_ctime(1_709_283_900), "Fri Mar  1 09:05:00 2024");
+        assert_eq!(format_ctime(4_102_444_799), "Thu Dec 31 23:59:59 2099");
+    }
 
     #[test]
     fn dates() {

@@ -54,6 +54,7 @@ pub fn reports(task: Task) -> bool {
         | Task::CompactAll
         | Task::Flush
         | Task::WaitForCompaction
+        | Task::CompactLevel0
         | Task::Property(_) => false,
     }
 }

@@ -193,6 +193,11 @@ pub trait Engine: Sized + Send + Sync {
     /// Compacts the whole key range and waits for it, with the lowest level if
     /// `bottommost`, else as far as there is something to merge.
     fn compact(&self, bottommost: bool);
+    /// Changes options of the default column family.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn change_options(&self, options: &[(&str, &str)]) -> Result<()>;
     /// Begins a table outside of the database, for [`ingest`](Self::ingest).
     ///
     /// # Errors

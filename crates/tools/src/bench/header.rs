@@ -3,8 +3,9 @@
 use super::clock;
 use super::engine::Result;
 use super::flags::Flags;
+use super::in_force::{InForce, memtable_title};
 
-/// Engine, date and machine, for standard error.
+/// Engine, date (UTC) and machine, for standard error.
 pub fn environment(engine: &str) -> String {
     let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
@@ -17,18 +18,19 @@ pub fn environment(engine: &str) -> String {
         .filter(|line| line.starts_with("processor"))
         .count();
     format!(
-        "{engine}\nDate:       {} UTC\nCPU:        {count} * {}\nCPUCache:   {}\n",
-        clock::timestamp(),
+        "{engine}\nDate:       {}\nCPU:        {count} * {}\nCPUCache:   {}\n",
+        clock::ctime(),
         field("model name"),
         field("cache size"),
     )
 }
 
-/// Sizes and options, for the output.
+/// Sizes and options, for the output, with what is in force as far as that is
+/// known; else what was asked for.
 ///
 /// # Errors
 /// The compression type is not valid.
-pub fn summary(flags: &Flags) -> Result<String> {
+pub fn summary(flags: &Flags, in_force: &InForce) -> Result<String> {
     let (keys, values, num) = (
         f64::from(flags.key_size),
         f64::from(flags.value_size),
@@ -49,6 +51,7 @@ pub fn summary(flags: &Flags) -> Result<String> {
          Compression: {}\n\
          Compression sampling rate: 0\n\
          Memtablerep: {}\n\
+         Commit protocol: {}\n\
          Perf Level: {}\n",
         flags.key_size,
         flags.value_size,
@@ -61,7 +64,8 @@ pub fn summary(flags: &Flags) -> Result<String> {
         flags.benchmark_write_rate_limit,
         flags.benchmark_read_rate_limit,
         flags.compression()?.title(),
-        flags.memtable_title(),
+        memtable_title(in_force.memtable.as_deref().unwrap_or(&flags.memtablerep)),
+        protocol(flags, in_force),
         flags.perf_level,
     );
     if cfg!(debug_assertions) {
@@ -71,17 +75,28 @@ pub fn summary(flags: &Flags) -> Result<String> {
     Ok(text)
 }
 
+/// The protocol that is in force, or the one asked for.
+fn protocol<'f>(flags: &'f Flags, in_force: &'f InForce) -> &'f str {
+    let asked_for = match flags.commit_protocol.as_str() {
+        "" if flags.enable_pipelined_write => "pipelined",
+        "" if flags.unordered_write => "unordered",
+        "" => "the engine's",
+        name => name,
+    };
+    in_force.commit_protocol.as_deref().unwrap_or(asked_for)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_summary_has_rocksdbs_lines() {
-        let text = summary(&Flags {
+        let flags = Flags {
             num: 20_000,
             ..Flags::default()
-        })
-        .expect("default flags");
+        };
+        let text = summary(&flags, &InForce::default()).expect("default flags");
         for line in [
             "Keys:       16 bytes each (+ 0 bytes user-defined timestamp)",
             "Values:     100 bytes each (50 bytes after compression)",
@@ -91,6 +106,7 @@ mod tests {
             "Compression: Snappy",
             "Prefix:    0 bytes",
             "Memtablerep: auto",
+            "Commit protocol: the engine's",
             "Perf Level: 1",
         ] {
             assert!(text.lines().any(|found| found == line), "{line} in {text}");
@@ -98,12 +114,31 @@ mod tests {
     }
 
     #[test]
+    fn the_summary_says_what_is_in_force() {
+        let in_force = InForce {
+            commit_protocol: Some("ordered".into()),
+            memtable: Some("skip_list".into()),
+        };
+        let text = summary(&Flags::default(), &in_force).expect("default flags");
+        assert!(text.contains("\nMemtablerep: SkipListFactory\n"), "{text}");
+        assert!(text.contains("\nCommit protocol: ordered\n"), "{text}");
+    }
+
+    #[test]
     fn the_environment_names_engine_and_processor() {
         let text = environment("Whitewater: version 1");
         assert!(
-            text.starts_with("Whitewater: version 1\nDate:       2"),
+            text.starts_with("Whitewater: version 1\nDate:       "),
             "{text}"
         );
         assert!(text.contains("\nCPU:        "), "{text}");
+        // As `benchmark.sh` takes it apart: day, month, day, time, year.
+        let date = text.lines().find_map(|line| line.strip_prefix("Date:"));
+        let parts: Vec<_> = date.unwrap_or_default().split_whitespace().collect();
+        assert_eq!(parts.len(), 5, "{text}");
+        assert!(
+            parts[4].parse::<u32>().is_ok_and(|year| year > 2000),
+            "{text}"
+        );
     }
 }

@@ -17,7 +17,7 @@ const OFF_SWITCHES: &str = "\
     enable_blob_garbage_collection enable_cpu_prio enable_io_prio enable_numa file_checksum \
     identity_as_first_hash mmap_read mmap_write optimistic_transaction_db \
     persist_stats_to_disk print_malloc_stats rate_limit_auto_wal_flush rate_limit_bg_reads \
-    rate_limit_user_ops report_bg_io_stats report_file_operations simulate_hdd transaction_db \
+    rate_limit_user_ops report_file_operations simulate_hdd transaction_db \
     transaction_set_snapshot universal_incremental use_blob_cache use_blob_db \
     use_cache_jemalloc_no_dump_allocator use_cache_memkind_kmem_allocator \
     use_compressed_secondary_cache use_cuckoo_table use_plain_table";
@@ -37,12 +37,12 @@ const VALUES: &str = "\
     blob_file_starting_level=0 blob_garbage_collection_age_cutoff \
     blob_garbage_collection_force_threshold block_cache_trace_file= \
     block_cache_trace_max_trace_file_size_in_bytes block_cache_trace_sampling_frequency \
-    cache_high_pri_pool_ratio=0 cache_low_pri_pool_ratio=0 compaction_fadvice \
+    cache_low_pri_pool_ratio=0 compaction_fadvice \
     compressed_cache_size=-1 compressed_secondary_cache_compress_format_version \
     compressed_secondary_cache_compression_type \
     compressed_secondary_cache_high_pri_pool_ratio=0 \
     compressed_secondary_cache_low_pri_pool_ratio=0 compressed_secondary_cache_numshardbits \
-    compressed_secondary_cache_size cuckoo_hash_ratio delete_obsolete_files_period_micros=0 \
+    compressed_secondary_cache_size cuckoo_hash_ratio \
     disable_seek_compaction=0 disposable_entries_batch_size=0 \
     disposable_entries_delete_delay=0 disposable_entries_value_size env_uri= \
     experimental_mempurge_threshold=0 fifo_age_for_warm=0 fifo_compaction_ttl=0 fs_uri= \
@@ -59,13 +59,11 @@ const VALUES: &str = "\
     skip_list_lookahead=0 slow_usecs statistics_string= stats_history_buffer_size \
     thread_status_per_interval=0 trace_file= trace_replay_fast_forward trace_replay_threads \
     transaction_lock_timeout transaction_sets transaction_sleep=0 truth_db \
-    user_timestamp_size=0 flagfile fromenv tryfromenv \
-    undefok";
+    user_timestamp_size=0";
 
 /// Benchmarks that RocksDB's db_bench has and the API gives no means for, and
 /// what is missing.
 const IMPOSSIBLE: &[(&str, &str)] = &[
-    ("compact0", "the API has no call that compacts given files"),
     ("compact1", "the API has no call that compacts given files"),
     ("resetstats", "the API has no call that resets statistics"),
     (

@@ -227,6 +227,10 @@ impl Engine for Memory {
         format!("level = {}, threads = 1", MEASURING.get())
     }
 
+    fn change_options(&self, _options: &[(&str, &str)]) -> Result<()> {
+        Ok(())
+    }
+
     fn property(&self, name: &str) -> Option<String> {
         match name {
             "rocksdb.options-statistics" if self.statistics => {

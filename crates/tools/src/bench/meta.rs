@@ -8,6 +8,8 @@ use super::runner::Runner;
 
 /// Consecutive readings without background work that count as rest.
 const QUIET_READINGS: u32 = 5;
+/// More levels than any engine has.
+const MOST_LEVELS: usize = 128;
 /// Time between two such readings.
 const READING_PAUSE: Duration = Duration::from_millis(20);
 const BACKGROUND_WORK: [&str; 4] = [
@@ -35,10 +37,41 @@ impl<E: Engine> Runner<'_, E> {
         engine.flush(&families)
     }
 
-    /// Waits until background work has come to rest.
+    /// Compacts what is in level 0 into the next level that has files, as
+    /// background work does it that finds one file too many.
+    pub(super) fn compact_level0(&mut self) -> Result<()> {
+        let told = match level0_and_next(self.engine()?) {
+            (0, _) => return self.print("compact0 found 0 files to compact\n"),
+            (_, None) => return self.print("compact0 found no data beyond L0\n"),
+            (found, Some(next)) => {
+                format!("compact0 found {found} files to compact from L0 to L{next}\n")
+            }
+        };
+        self.print(&told)?;
+        let (trigger, off) = (
+            self.flags.level0_file_num_compaction_trigger.to_string(),
+            self.flags.disable_auto_compactions.to_string(),
+        );
+        let options = |trigger, off| {
+            [
+                ("level0_file_num_compaction_trigger", trigger),
+                ("disable_auto_compactions", off),
+            ]
+        };
+        self.engine()?.change_options(&options("1", "false"))?;
+        self.rest()?;
+        self.engine()?.change_options(&options(&trigger, &off))
+    }
+
+    /// Waits until background work has come to rest, and says so.
     pub(super) fn wait_for_rest(&mut self) -> Result<()> {
         let path = self.directory.display().to_string();
         self.print(&format!("waitforcompaction({path}): started\n"))?;
+        self.rest()?;
+        self.print(&format!("waitforcompaction({path}): finished\n"))
+    }
+
+    fn rest(&self) -> Result<()> {
         let mut quiet = 0;
         while quiet < QUIET_READINGS {
             let engine = self.engine()?;
@@ -50,7 +83,7 @@ impl<E: Engine> Runner<'_, E> {
             quiet = if busy { 0 } else { quiet + 1 };
             thread::sleep(READING_PAUSE);
         }
-        self.print(&format!("waitforcompaction({path}): finished\n"))
+        Ok(())
     }
 
     /// Prints properties of the database.
@@ -64,6 +97,17 @@ impl<E: Engine> Runner<'_, E> {
         }
         Ok(())
     }
+}
+
+/// How many files are in level 0, and the next level that has any.
+fn level0_and_next<E: Engine>(engine: &E) -> (u64, Option<usize>) {
+    let files = |level: usize| -> Option<u64> {
+        let count = engine.property(&format!("rocksdb.num-files-at-level{level}"));
+        count?.trim().parse().ok()
+    };
+    let mut below = (1..MOST_LEVELS).map_while(|level| Some((level, files(level)?)));
+    let next = below.find(|(_, files)| *files > 0).map(|(level, _)| level);
+    (files(0).unwrap_or(0), next)
 }
 
 /// What stands for a property that the engine lacks, as in RocksDB.

@@ -32,6 +32,7 @@ pub mod flags;
 mod header;
 pub(crate) mod help;
 pub mod histogram;
+pub mod in_force;
 mod interval;
 pub mod keygen;
 pub mod known;
@@ -49,6 +50,7 @@ pub mod plan;
 pub(crate) mod progress;
 pub mod report;
 pub mod runner;
+pub mod sources;
 pub mod stats;
 pub mod sweep;
 pub mod timeline;
@@ -207,7 +209,7 @@ fn run_both<A: Engine, B: Engine>(flags: &Flags) -> Result<()> {
         header::environment(&B::title())
     );
     let seed = choose_seed(flags)?;
-    print(&header::summary(flags)?)?;
+    print(&header::summary(flags, &in_force::InForce::default())?)?;
     let steps = plan::parse(&flags.benchmarks)?;
     let document = Document::begin(flags, seed);
     let columns = both::run::<A, B>(flags, &steps, &base.path, seed, &mut std::io::stdout())?;

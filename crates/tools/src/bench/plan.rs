@@ -77,6 +77,8 @@ pub enum Task {
     Compact,
     /// Compacts the whole key range, without the lowest level.
     CompactAll,
+    /// Compacts level 0 into the next level that has files.
+    CompactLevel0,
     /// Flushes the memtable.
     Flush,
     /// Waits until background work has come to rest.
@@ -223,7 +225,7 @@ mod tests {
         for (entry, expected) in [
             ("filrandom", "nearest known one is fillrandom"),
             ("acquireload", "RocksDB's db_bench has it"),
-            ("compact0", "no call that compacts given files"),
+            ("compact1", "no call that compacts given files"),
             ("fillrandom[Y3]", "suffix 'Y3'"),
             ("fillrandom[X]", "suffix 'X'"),
             ("fillrandom[X0]", "suffix 'X0'"),

@@ -18,6 +18,7 @@ use super::flags::Flags;
 use super::header;
 use super::histogram;
 use super::histogram::Latencies;
+use super::in_force::InForce;
 use super::levels;
 use super::limit::Limits;
 use super::meta;
@@ -36,6 +37,8 @@ use super::workload;
 pub struct Outcome {
     /// Name of the benchmark.
     pub name: &'static str,
+    /// What was in force while it ran.
+    pub in_force: InForce,
     /// Its measured runs.
     pub samples: Samples,
     /// What these runs cost the threads and the system, if that was asked for.
@@ -55,7 +58,7 @@ struct Run {
 
 /// One engine, one database, and the flags.
 pub struct Runner<'a, E: Engine> {
-    flags: Flags,
+    pub(super) flags: Flags,
     pub(super) directory: PathBuf,
     /// What `use_existing_keys` has found.
     existing: Vec<Vec<u8>>,
@@ -133,7 +136,7 @@ impl<'a, E: Engine> Runner<'a, E> {
     /// # Errors
     /// The output cannot be written.
     pub fn print_header(&mut self) -> Result<()> {
-        let text = header::summary(&self.flags)?;
+        let text = header::summary(&self.flags, &InForce::of(self.engine()?))?;
         self.print(&text)
     }
 
@@ -248,6 +251,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         match task {
             Task::Flush => self.flush()?,
             Task::CompactAll => self.engine()?.compact(false),
+            Task::CompactLevel0 => self.compact_level0()?,
             Task::WaitForCompaction => self.wait_for_rest()?,
             Task::Property(names) => self.print_properties(names)?,
             _ => return self.measure(step).map(Some),
@@ -310,6 +314,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         self.print(&samples.last(name))?;
         Ok(Outcome {
             name,
+            in_force: InForce::of(self.engine()?),
             samples,
             contention,
             latencies,
@@ -495,6 +500,7 @@ fn expected_operations(job: &Job) -> Option<u64> {
         | Task::Uncompress
         | Task::Compact
         | Task::CompactAll
+        | Task::CompactLevel0
         | Task::Flush
         | Task::WaitForCompaction
         | Task::Property(_) => return None,

@@ -96,6 +96,7 @@ impl FlagSet for Flags {
         self.request().map(|_| ())
     }
 
+    const PROGRAM: &'static str = "memtablerep_bench";
     const PEER: &'static str = "RocksDB's memtablerep_bench";
 
     fn known() -> Vec<Known> {

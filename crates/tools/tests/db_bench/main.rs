@@ -1,7 +1,9 @@
 //! `db_bench` on the engine itself: what its flags make of the database, and
 //! what its benchmarks leave behind.
 
+mod benchmark_sh;
 mod databases;
+mod documents;
 mod options;
 mod workloads;
 

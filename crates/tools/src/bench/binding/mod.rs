@@ -351,6 +351,10 @@ macro_rules! engine_binding {
                     PerfContext::default().report(true)
                 }
 
+                fn change_options(&self, options: &[(&str, &str)]) -> Result<()> {
+                    Ok(self.db.set_options(options)?)
+                }
+
                 fn property(&self, name: &str) -> Option<String> {
                     self.db.property_value(name).ok().flatten()
                 }

@@ -194,6 +194,11 @@ macro_rules! options_binding {
             }
 
             fn set_hints(options: &mut Options, flags: &Flags) -> Result<()> {
+                if flags.delete_obsolete_files_period_micros > 0 {
+                    options.set_delete_obsolete_files_period_micros(
+                        flags.delete_obsolete_files_period_micros,
+                    );
+                }
                 options.set_use_fsync(flags.use_fsync);
                 options.set_use_adaptive_mutex(flags.use_adaptive_mutex);
                 options.set_advise_random_on_open(flags.advise_random_on_open);
@@ -265,6 +270,7 @@ macro_rules! options_binding {
                 options.set_ttl(flags.ttl_seconds);
                 options.set_periodic_compaction_seconds(flags.periodic_compaction_seconds);
                 options.set_disable_auto_compactions(flags.disable_auto_compactions);
+                options.set_report_bg_io_stats(flags.report_bg_io_stats);
                 let multipliers = flags.level_multipliers()?;
                 if !multipliers.is_empty() {
                     options.set_max_bytes_for_level_multiplier_additional(&multipliers);
@@ -344,13 +350,15 @@ macro_rules! options_binding {
                         let entry = usize::try_from(flags.block_size)?;
                         Cache::new_hyper_clock_cache(bytes, entry)
                     }
-                    CacheKind::Lru if flags.cache_numshardbits >= 0 => {
+                    CacheKind::Lru => {
                         let mut options = LruCacheOptions::default();
                         options.set_capacity(bytes);
-                        options.set_num_shard_bits(flags.cache_numshardbits);
+                        if flags.cache_numshardbits >= 0 {
+                            options.set_num_shard_bits(flags.cache_numshardbits);
+                        }
+                        own::set_cache(&mut options, flags);
                         Cache::new_lru_cache_opts(&options)
                     }
-                    CacheKind::Lru => Cache::new_lru_cache(bytes),
                 }))
             }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use whitewater::{Cache, DEFAULT_COLUMN_FAMILY_NAME, Env, Options, WriteOptions};
+use whitewater::{Cache, DEFAULT_COLUMN_FAMILY_NAME, Env, LruCacheOptions, Options, WriteOptions};
 
 use crate::bench::engine::{Failure, Result};
 use crate::bench::flags::Flags;
@@ -41,6 +41,11 @@ fn read(file: &Path, cache: Option<&Cache>) -> Result<Options> {
 /// Options of writes that only this engine has.
 pub fn set_write(options: &mut WriteOptions, flags: &Flags) {
     options.set_protection_bytes_per_key(flags.write_batch_protection_bytes_per_key as usize);
+}
+
+/// Options of the block cache that only this engine has.
+pub fn set_cache(options: &mut LruCacheOptions, flags: &Flags) {
+    options.set_high_pri_pool_ratio(flags.cache_high_pri_pool_ratio);
 }
 
 /// Options that only this engine has.

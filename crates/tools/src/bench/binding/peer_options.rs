@@ -1,6 +1,6 @@
 //! What is different with RocksDB, as its crate offers it.
 
-use rocksdb::{Cache, Options, WriteOptions};
+use rocksdb::{Cache, LruCacheOptions, Options, WriteOptions};
 use whitewater::{CommitProtocol, MemtableFactory};
 
 use crate::bench::engine::{Failure, Result};
@@ -17,6 +17,7 @@ const LACKING: &[&str] = &[
     "index_with_first_key",
     "background_nice",
     "prepopulate_block_cache",
+    "cache_high_pri_pool_ratio",
 ];
 
 fn lacks(name: &str) -> Failure {
@@ -33,6 +34,9 @@ pub fn from_file(_file: &str, _cache: Option<&Cache>) -> Result<Options> {
 
 /// Nothing: [`set`] refuses what its crate cannot set.
 pub fn set_write(_options: &mut WriteOptions, _flags: &Flags) {}
+
+/// Nothing: [`set`] refuses what its crate cannot set.
+pub fn set_cache(_options: &mut LruCacheOptions, _flags: &Flags) {}
 
 /// The peer has the memtable asked for where it knows it, else its skip list,
 /// and the commit protocol; its default for one it does not know.

@@ -36,6 +36,7 @@ impl Document<'_> {
             title: "db_bench".to_owned(),
             facts: vec![
                 ("engine", engines.join("; ")),
+                ("in force", in_force(columns)),
                 ("date", format!("{} UTC", clock::timestamp())),
                 ("machine", self.machine.line()),
                 ("load average at the end", machine::load()),
@@ -204,6 +205,28 @@ impl Document<'_> {
             rows,
             ..Section::default()
         })
+    }
+}
+
+/// What was in force, once if that was the same everywhere.
+fn in_force(columns: &[Column]) -> String {
+    let mut all: Vec<(String, String)> = Vec::new();
+    for column in columns {
+        let lines = column.rows.iter().map(|row| row.in_force.line());
+        for line in lines.filter(|line| !line.is_empty()) {
+            let label = column.label().to_owned();
+            if !all.contains(&(label.clone(), line.clone())) {
+                all.push((label, line));
+            }
+        }
+    }
+    match all.split_first() {
+        None => "unknown".to_owned(),
+        Some((first, rest)) if rest.iter().all(|(_, line)| *line == first.1) => first.1.clone(),
+        Some(_) => {
+            let lines = all.iter().map(|(label, line)| format!("{label}: {line}"));
+            lines.collect::<Vec<_>>().join("; ")
+        }
     }
 }
 

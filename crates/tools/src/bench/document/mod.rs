@@ -10,6 +10,7 @@ use super::contention::Contention;
 use super::engine::Result;
 use super::flags::{FlagSet, Flags};
 use super::histogram::{self, Latencies};
+use super::in_force::InForce;
 use super::report::median;
 use super::runner::Outcome;
 use super::stats::Operation;
@@ -53,6 +54,8 @@ impl Column {
 pub struct Row {
     /// Name of the benchmark.
     pub name: &'static str,
+    /// What was in force in the last of its runs.
+    pub in_force: InForce,
     /// Operations per second of each run.
     pub operations: Vec<f64>,
     /// Megabytes per second of each run that has them.
@@ -71,6 +74,7 @@ impl Row {
     pub fn of(outcome: &Outcome) -> Self {
         Row {
             name: outcome.name,
+            in_force: outcome.in_force.clone(),
             operations: outcome.samples.operations().to_vec(),
             megabytes: outcome.samples.megabytes().to_vec(),
             contention: outcome.contention.clone(),
@@ -80,6 +84,7 @@ impl Row {
     }
 
     fn add(&mut self, other: Self) {
+        self.in_force = other.in_force;
         self.operations.extend(other.operations);
         self.megabytes.extend(other.megabytes);
         self.timeline = other.timeline;
@@ -238,6 +243,7 @@ impl<'a> Document<'a> {
             "swept": some(&self.swept).map(|flag| json!({ "flag": flag, "value": column.at })),
             "command": some(&column.command),
             "benchmark": row.name,
+            "in_force": row.in_force.json(),
             "operations_per_second": median(&row.operations),
             "megabytes_per_second":
                 (!row.megabytes.is_empty()).then(|| median(&row.megabytes)),

@@ -34,6 +34,7 @@ macro_rules! compaction {
                 universal_allow_trivial_move: bool = false, "Universal: move tables that overlap with no other.";
                 fifo_compaction_max_table_files_size_mb: u64 = 0u64, "FIFO: MiB of all tables over which the oldest are deleted. The default, RocksDB's, keeps nothing.";
                 fifo_compaction_allow_compaction: bool = true, "FIFO: merge small tables meanwhile.";
+                report_bg_io_stats: bool = false, "Measure the time that background jobs spend with files.";
             }
         ] $($rest)* }
     };

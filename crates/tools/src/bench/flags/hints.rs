@@ -7,6 +7,7 @@ macro_rules! hints {
         $next! { [
             $($before)*
             "Hints, without effect on this engine" {
+                delete_obsolete_files_period_micros: u64 = 0u64, "Microseconds between two searches for files that are of no use any more; 0: the engine's default. RocksDB's program ignores it.";
                 use_fsync: bool = false, "Sync files by fsync, not fdatasync.";
                 use_adaptive_mutex: bool = false, "Let mutexes spin before they sleep.";
                 advise_random_on_open: bool = true, "Tell the system that tables are read at random.";

@@ -57,6 +57,9 @@ pub trait FlagSet: Default {
     /// Names the first flag whose value is out of range.
     fn validate(&self) -> Result<()>;
 
+    /// The program's name.
+    const PROGRAM: &'static str;
+
     /// The program whose flags these are.
     const PEER: &'static str;
 
@@ -115,12 +118,15 @@ impl FlagSet for Flags {
     fn alias(name: &str) -> Option<&'static str> {
         match name {
             "wal_size_limit_MB" => Some("wal_size_limit_mb"),
+            // Its name of old, which RocksDB's benchmark.sh still passes.
+            "compaction_measure_io_stats" => Some("report_bg_io_stats"),
             "json" => Some("json_file"),
             "html" => Some("html_file"),
             _ => None,
         }
     }
 
+    const PROGRAM: &'static str = "db_bench";
     const PEER: &'static str = "RocksDB's db_bench";
 
     fn known() -> Vec<Known> {

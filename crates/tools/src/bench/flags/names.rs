@@ -58,17 +58,6 @@ impl Flags {
         Ok(found)
     }
 
-    /// The memtable as RocksDB's db_bench names it.
-    pub fn memtable_title(&self) -> &str {
-        match self.memtablerep.as_str() {
-            "skip_list" => "SkipListFactory",
-            "vector" => "VectorRepFactory",
-            "prefix_hash" => "HashSkipListRepFactory",
-            "hash_linkedlist" => "HashLinkListRepFactory",
-            own => own,
-        }
-    }
-
     /// How keys get their prefix; `None` if that is the beginning of their
     /// number.
     pub fn key_prefix(&self) -> Option<super::super::keygen::Prefix> {

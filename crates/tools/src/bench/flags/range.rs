@@ -20,6 +20,7 @@ const BESIDE_A_FILE: &[&str] = &[
     "cache_size",
     "cache_numshardbits",
     "cache_type",
+    "cache_high_pri_pool_ratio",
     "rate_limiter_bytes_per_sec",
     "rate_limiter_refill_period_us",
     "rate_limiter_auto_tuned",
@@ -195,6 +196,7 @@ impl Flags {
         for (name, value) in [
             ("compression_ratio", self.compression_ratio),
             ("overwrite_probability", self.overwrite_probability),
+            ("cache_high_pri_pool_ratio", self.cache_high_pri_pool_ratio),
         ] {
             if !(0.0..=1.0).contains(&value) {
                 return Err(Failure(format!("--{name}={value} is not between 0 and 1")));
@@ -312,6 +314,16 @@ impl Flags {
         }
         if self.options_file.is_empty() {
             return Ok(());
+        }
+        if self
+            .benchmarks
+            .split(',')
+            .any(|name| name.trim() == "compact0")
+        {
+            // It sets options, and back to what the flags say.
+            return Err(Failure(
+                "benchmark 'compact0' does not go with --options_file".to_owned(),
+            ));
         }
         let of_options = |section| OPTION_SECTIONS.contains(&section);
         for spec in TABLE {

@@ -65,6 +65,7 @@ fn every_benchmark_runs() {
         let measured = !matches!(
             benchmark.task,
             plan::Task::CompactAll
+                | plan::Task::CompactLevel0
                 | plan::Task::Flush
                 | plan::Task::WaitForCompaction
                 | plan::Task::Property(_)

@@ -65,7 +65,11 @@ pub fn run<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
                 Ok(())
             }
             // The runner does these itself, without threads.
-            Task::CompactAll | Task::Flush | Task::WaitForCompaction | Task::Property(_) => Ok(()),
+            Task::CompactAll
+            | Task::CompactLevel0
+            | Task::Flush
+            | Task::WaitForCompaction
+            | Task::Property(_) => Ok(()),
         },
     }
 }
