@@ -255,6 +255,16 @@ pub const BENCHMARKS: &[Benchmark] = &[
         "uncompress such a block, to 1 GiB in all",
     ),
     on_existing(
+        "verifychecksum",
+        Task::VerifyTables { whole_files: false },
+        "read all tables and check every block, measured",
+    ),
+    on_existing(
+        "verifyfilechecksums",
+        Task::VerifyTables { whole_files: true },
+        "check each table as a whole, where the manifest has its checksum",
+    ),
+    on_existing(
         "compact",
         Task::Compact,
         "compact the whole database, measured",

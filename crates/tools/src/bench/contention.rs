@@ -51,6 +51,7 @@ pub fn reports(task: Task) -> bool {
         | Task::Compress
         | Task::Uncompress
         | Task::Compact
+        | Task::VerifyTables { .. }
         | Task::CompactAll
         | Task::Flush
         | Task::WaitForCompaction

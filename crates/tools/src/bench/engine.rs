@@ -193,6 +193,12 @@ pub trait Engine: Sized + Send + Sync {
     /// Compacts the whole key range and waits for it, with the lowest level if
     /// `bottommost`, else as far as there is something to merge.
     fn compact(&self, bottommost: bool);
+    /// Reads all tables and checks their blocks, or each file as a whole where
+    /// the manifest has its checksum.
+    ///
+    /// # Errors
+    /// What is damaged; that the engine's API has no such call.
+    fn verify(&self, whole_files: bool) -> Result<()>;
     /// Changes options of the default column family.
     ///
     /// # Errors

@@ -67,14 +67,6 @@ const IMPOSSIBLE: &[(&str, &str)] = &[
     ("compact1", "the API has no call that compacts given files"),
     ("resetstats", "the API has no call that resets statistics"),
     (
-        "verifychecksum",
-        "the API has no call that verifies checksums",
-    ),
-    (
-        "verifyfilechecksums",
-        "there are no checksums of whole files",
-    ),
-    (
         "fillseqdeterministic",
         "the API has no call that compacts given files",
     ),

@@ -227,6 +227,10 @@ impl Engine for Memory {
         format!("level = {}, threads = 1", MEASURING.get())
     }
 
+    fn verify(&self, _whole_files: bool) -> Result<()> {
+        Ok(())
+    }
+
     fn change_options(&self, _options: &[(&str, &str)]) -> Result<()> {
         Ok(())
     }

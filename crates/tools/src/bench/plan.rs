@@ -73,6 +73,11 @@ pub enum Task {
     Compress,
     /// Uncompresses a block.
     Uncompress,
+    /// Checks all tables: their blocks, or each file as a whole.
+    VerifyTables {
+        /// Each file as a whole.
+        whole_files: bool,
+    },
     /// Compacts the whole key range, measured.
     Compact,
     /// Compacts the whole key range, without the lowest level.

@@ -499,6 +499,7 @@ fn expected_operations(job: &Job) -> Option<u64> {
         | Task::Compress
         | Task::Uncompress
         | Task::Compact
+        | Task::VerifyTables { .. }
         | Task::CompactAll
         | Task::CompactLevel0
         | Task::Flush

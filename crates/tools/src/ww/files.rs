@@ -173,7 +173,7 @@ fn describe(
             };
             ("options", what.to_owned())
         }
-        FileType::Blob(_) => ("blob file", "not read here".to_owned()),
+        FileType::Blob(_) => ("blob file", "values of tables that refer to it".to_owned()),
         FileType::Temp(_) => ("temporary", "left by a crash, or being written".to_owned()),
         FileType::Current => ("current", "names the manifest".to_owned()),
         FileType::Lock => ("lock", "what a writer locks".to_owned()),

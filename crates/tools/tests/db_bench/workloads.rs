@@ -168,3 +168,23 @@ fn the_log_goes_to_standard_error() {
     assert!(text.contains("write_buffer_size"), "{text}");
     assert!(!bench.database().join("LOG").exists());
 }
+
+#[test]
+fn verifychecksum_reads_all_tables_and_finds_a_damaged_block() {
+    let bench = Bench::new();
+    let list = "--num=2000 --benchmarks=fillseq,flush,verifychecksum,verifyfilechecksums";
+    let text = bench.run(list);
+    assert_eq!(result_of(&text, "verifychecksum").0, 1);
+    assert_eq!(result_of(&text, "verifyfilechecksums").0, 1);
+
+    let tables = std::fs::read_dir(bench.database()).expect("directory");
+    let mut tables = tables.map(|entry| entry.expect("entry").path());
+    let table = tables.find(|path| path.extension().is_some_and(|e| e == "sst"));
+    let table = table.expect("a table");
+    let mut bytes = std::fs::read(&table).expect("readable");
+    bytes[100] ^= 1;
+    std::fs::write(&table, bytes).expect("writable");
+    let message = bench.refusal("--use_existing_db --benchmarks=verifychecksum");
+    assert!(message.contains("verifychecksum: Corruption"), "{message}");
+    assert!(message.contains(".sst"), "{message}");
+}

@@ -29,7 +29,7 @@ macro_rules! engine_binding {
                 SnapshotWithThreadMode, SstFileWriter, WriteBatch, WriteOptions,
             };
 
-            use crate::bench::binding::options::$module::{options, set_write};
+            use crate::bench::binding::options::$module::{options, set_write, verify};
             use crate::bench::engine::{
                 Batch, Bounds, Cursor, Engine, External, Failure, Result, Snapshot,
             };
@@ -349,6 +349,10 @@ macro_rules! engine_binding {
 
                 fn measured() -> String {
                     PerfContext::default().report(true)
+                }
+
+                fn verify(&self, whole_files: bool) -> Result<()> {
+                    verify(&self.db, whole_files)
                 }
 
                 fn change_options(&self, options: &[(&str, &str)]) -> Result<()> {

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use whitewater::{Cache, DEFAULT_COLUMN_FAMILY_NAME, Env, LruCacheOptions, Options, WriteOptions};
+use whitewater::{
+    Cache, DBWithThreadMode, DEFAULT_COLUMN_FAMILY_NAME, Env, LruCacheOptions, MultiThreaded,
+    Options, WriteOptions,
+};
 
 use crate::bench::engine::{Failure, Result};
 use crate::bench::flags::Flags;
@@ -36,6 +39,18 @@ fn read(file: &Path, cache: Option<&Cache>) -> Result<Options> {
     options.set_wal_dir("");
     options.set_db_log_dir("");
     Ok(options)
+}
+
+/// Checks all tables, which only this engine offers.
+///
+/// # Errors
+/// What is damaged.
+pub fn verify(db: &DBWithThreadMode<MultiThreaded>, whole_files: bool) -> Result<()> {
+    match whole_files {
+        true => db.verify_file_checksums()?,
+        false => db.verify_checksum()?,
+    }
+    Ok(())
 }
 
 /// Options of writes that only this engine has.

@@ -1,6 +1,6 @@
 //! What is different with RocksDB, as its crate offers it.
 
-use rocksdb::{Cache, LruCacheOptions, Options, WriteOptions};
+use rocksdb::{Cache, DBWithThreadMode, LruCacheOptions, MultiThreaded, Options, WriteOptions};
 use whitewater::{CommitProtocol, MemtableFactory};
 
 use crate::bench::engine::{Failure, Result};
@@ -30,6 +30,16 @@ fn lacks(name: &str) -> Failure {
 /// Always.
 pub fn from_file(_file: &str, _cache: Option<&Cache>) -> Result<Options> {
     Err(lacks("options_file"))
+}
+
+/// The crate has no call for it.
+///
+/// # Errors
+/// Always.
+pub fn verify(_db: &DBWithThreadMode<MultiThreaded>, _whole_files: bool) -> Result<()> {
+    Err(Failure(
+        "the rocksdb crate has no call that verifies checksums".to_owned(),
+    ))
 }
 
 /// Nothing: [`set`] refuses what its crate cannot set.

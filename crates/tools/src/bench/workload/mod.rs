@@ -64,6 +64,10 @@ pub fn run<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
                 worker.engine.compact(true);
                 Ok(())
             }
+            Task::VerifyTables { whole_files } => {
+                let checked = worker.engine.verify(whole_files);
+                checked.map_err(|failure| failure.during(benchmark.name))
+            }
             // The runner does these itself, without threads.
             Task::CompactAll
             | Task::CompactLevel0
