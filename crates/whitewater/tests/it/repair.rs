@@ -1,5 +1,7 @@
 //! Repairing databases whose CURRENT, manifests, tables or logs are damaged.
 
+mod whole;
+
 use crate::harness::{DIR, Db, open_all, tiny_on};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

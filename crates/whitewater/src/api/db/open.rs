@@ -194,11 +194,15 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// What could not be read, the old manifests and the logs, which have become
     /// tables, are in the directory `lost`, and so are tables that were ingested if no
     /// manifest is left that says where they belong and how old they are: they can be
-    /// ingested again. (RocksDB takes them for older than all others.) What was
-    /// deleted may come back, and merge operands may count twice, if tables are
-    /// left that a compaction had replaced and the manifest that said so is gone;
-    /// and of a damaged table all is missing. A repair that was
-    /// interrupted can be repeated.
+    /// ingested again. (RocksDB takes them for older than all others.)
+    ///
+    /// A database that lacks nothing keeps all its values. That takes its manifest,
+    /// which says what is in tables and what is in logs. If that is gone, or names
+    /// tables that are missing or damaged, everything counts that is there: what was
+    /// deleted or overwritten may come back, and merge operands may count twice. LOG
+    /// says what is such a guess, in lines with `Repair: guess:`. (RocksDB never
+    /// reads the old manifest, and guesses always.) Of a damaged table all is missing.
+    /// A repair that was interrupted can be repeated.
     ///
     /// # Errors
     /// `IOError` when there is no such directory or the database is open;

@@ -6,61 +6,164 @@ use crate::memtable::{Home, Inserter, Memtable};
 use crate::write::log::Link;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use whitewater_storage::Result;
 use whitewater_storage::batch::{self, Op};
 use whitewater_storage::filename;
+use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::{LogReader, ReadOutcome};
+use whitewater_storage::{Error, Result};
+
+/// Numbers that a log gave out without a gap.
+#[derive(Debug)]
+pub(super) struct Span {
+    pub log: u64,
+    pub first: SequenceNumber,
+    pub last: SequenceNumber,
+}
+
+/// A log while it becomes tables.
+struct Conversion {
+    log: u64,
+    memtables: BTreeMap<u32, Arc<Memtable>>,
+    /// Of each family, how many writes were left out as its tables hold them, as it
+    /// was dropped, and how many its tables may hold, too.
+    flushed: BTreeMap<u32, u64>,
+    dropped: BTreeMap<u32, u64>,
+    doubtful: BTreeMap<u32, u64>,
+}
 
 impl Repair<'_> {
+    /// Notes which sequence numbers the logs hold, if that was not done yet.
+    ///
+    /// # Errors
+    /// Those of the file system, not what the logs hold.
+    pub(super) fn read_numbers(&mut self, logs: &[u64]) -> Result<()> {
+        if self.logged.is_some() {
+            return Ok(());
+        }
+        let mut spans: Vec<Span> = Vec::new();
+        for log in logs {
+            self.read_log(*log, false, &mut |_, record| {
+                let first = batch::sequence(record);
+                let Some(last) = first.checked_add(u64::from(batch::count(record))) else {
+                    return Ok(());
+                };
+                let last = last.saturating_sub(1);
+                match spans.last_mut() {
+                    Some(span) if span.log == *log && first == span.last + 1 => span.last = last,
+                    _ => spans.push(Span {
+                        log: *log,
+                        first,
+                        last,
+                    }),
+                }
+                Ok(())
+            })?;
+        }
+        self.logged = Some(spans);
+        Ok(())
+    }
+
     /// Writes what can be read of log `number` into tables; the log is lost then.
     ///
     /// # Errors
     /// Those of the file system, not what the log holds.
     pub(super) fn convert_log(&mut self, number: u64) -> Result<()> {
         let path = filename::wal(&self.wal_dir, number);
-        let mut reader = LogReader::new(self.fs.open_sequential(&path)?, number);
-        let mut memtables = BTreeMap::new();
-        let (mut record, mut batches) = (Vec::new(), 0u64);
-        loop {
-            match reader.read_record(&mut record) {
-                Ok(ReadOutcome::Record) => {}
-                Ok(ReadOutcome::Eof | ReadOutcome::TornTail { .. }) => break,
-                Ok(ReadOutcome::Corrupt(e)) => {
-                    self.log.write(&format!("Repair: skipped: {e}"));
-                    continue;
-                }
-                Err(e) if is_damage(e.kind()) => {
-                    self.log
-                        .write(&format!("Repair: the log is read up to {e}"));
-                    break;
-                }
-                Err(e) => return Err(e),
-            }
-            if let Err(e) = batch::check_logged(&record) {
-                let e = e.in_file(&path, Some(reader.record_offset()));
-                self.log.write(&format!("Repair: skipped: {e}"));
-                continue;
-            }
-            self.apply(&record, number, &mut memtables)?;
-            batches += 1;
-        }
-        for (id, memtable) in memtables {
+        let mut conversion = Conversion {
+            log: number,
+            memtables: BTreeMap::new(),
+            flushed: BTreeMap::new(),
+            dropped: BTreeMap::new(),
+            doubtful: BTreeMap::new(),
+        };
+        let batches = self.read_log(number, true, &mut |repair, record| {
+            repair.apply(record, &mut conversion)
+        })?;
+        for (id, memtable) in std::mem::take(&mut conversion.memtables) {
             self.flush(id, &memtable)?;
         }
         self.log.write(&format!(
             "Repair: {batches} batches from {}",
             path.display()
         ));
+        self.tell_of(&conversion);
         self.lost.push(path);
         Ok(())
     }
 
-    fn apply(
+    fn tell_of(&self, conversion: &Conversion) {
+        let log = conversion.log;
+        let family = |id: &u32| match self.families.get(id) {
+            Some(family) => format!("[{}]", family.name),
+            None => format!("column family {id}"),
+        };
+        for (id, writes) in &conversion.flushed {
+            self.log.write(&format!(
+                "Repair: {writes} writes of {} in log {log:06} are in its tables",
+                family(id)
+            ));
+        }
+        for (id, writes) in &conversion.dropped {
+            self.log.write(&format!(
+                "Repair: {writes} writes of column family {id} in log {log:06} are left out: it was \
+                 dropped"
+            ));
+        }
+        for (id, writes) in &conversion.doubtful {
+            self.log.write(&format!(
+                "Repair: guess: {writes} writes of {} in log {log:06} count, although its tables may \
+                 hold them: merge operands may count twice, and what was overwritten or deleted \
+                 without a log may come back",
+                family(id)
+            ));
+        }
+    }
+
+    /// Hands each batch that can be read of log `number` to `visit`; `tell`s of
+    /// those that cannot. Returns how many there are.
+    fn read_log(
         &mut self,
-        record: &[u8],
-        log: u64,
-        memtables: &mut BTreeMap<u32, Arc<Memtable>>,
-    ) -> Result<()> {
+        number: u64,
+        tell: bool,
+        visit: &mut dyn FnMut(&mut Self, &[u8]) -> Result<()>,
+    ) -> Result<u64> {
+        let path = filename::wal(&self.wal_dir, number);
+        let mut reader = LogReader::new(self.fs.open_sequential(&path)?, number);
+        let (mut record, mut batches) = (Vec::new(), 0);
+        loop {
+            match reader.read_record(&mut record) {
+                Ok(ReadOutcome::Record) => {}
+                Ok(ReadOutcome::Eof | ReadOutcome::TornTail { .. }) => return Ok(batches),
+                Ok(ReadOutcome::Corrupt(e)) => {
+                    self.skipped(tell, &e);
+                    continue;
+                }
+                Err(e) if is_damage(e.kind()) => {
+                    if tell {
+                        self.log
+                            .write(&format!("Repair: the log is read up to {e}"));
+                    }
+                    return Ok(batches);
+                }
+                Err(e) => return Err(e),
+            }
+            if let Err(e) = batch::check_logged(&record) {
+                let e = e.in_file(&path, Some(reader.record_offset()));
+                self.skipped(tell, &e);
+                continue;
+            }
+            visit(self, &record)?;
+            batches += 1;
+        }
+    }
+
+    fn skipped(&self, tell: bool, e: &Error) {
+        if tell {
+            self.log.write(&format!("Repair: skipped: {e}"));
+        }
+    }
+
+    fn apply(&mut self, record: &[u8], conversion: &mut Conversion) -> Result<()> {
         let first = batch::sequence(record);
         let mut seq = first;
         for op in batch::ops(record) {
@@ -73,14 +176,14 @@ impl Repair<'_> {
             else {
                 continue;
             };
-            if !self.old.has_dropped(id) {
+            if self.is_to_count(id, seq, conversion) {
                 let family = self.family(id, &unknown_name(id)).name.clone();
                 let home = Home {
                     family: &family,
                     tenant: None,
                 };
-                let new = || Memtable::new(self.options, home, log, 0);
-                let memtable = memtables.entry(id).or_insert_with(new);
+                let new = || Memtable::new(self.options, home, conversion.log, 0);
+                let memtable = conversion.memtables.entry(id).or_insert_with(new);
                 let mut inserter = Inserter::new(false);
                 inserter.add_logged(memtable, ty, key, value, seq)?;
                 inserter.finish()?;
@@ -91,14 +194,33 @@ impl Repair<'_> {
             seq += 1; // log data alone took a number
         }
         self.last_sequence = self.last_sequence.max(seq.saturating_sub(1));
-        let full = memtables.iter().filter(|(_, m)| m.is_full());
+        let full = conversion.memtables.iter().filter(|(_, m)| m.is_full());
         let full: Vec<u32> = full.map(|(id, _)| *id).collect();
         for id in full {
-            if let Some(memtable) = memtables.remove(&id) {
+            if let Some(memtable) = conversion.memtables.remove(&id) {
                 self.flush(id, &memtable)?;
             }
         }
         Ok(())
+    }
+
+    /// Whether a logged write of family `id` counts; notes why not, and where that
+    /// is a guess.
+    fn is_to_count(&self, id: u32, seq: SequenceNumber, conversion: &mut Conversion) -> bool {
+        let has_tables = self.in_tables.contains_key(&id);
+        if self.old.has_dropped(id) || (self.old.knows_no_more(id) && !has_tables) {
+            *conversion.dropped.entry(id).or_default() += 1;
+            return false;
+        }
+        // With all tables, the manifest is right about what is in them.
+        if self.complete && conversion.log < self.old.first_log(id) {
+            *conversion.flushed.entry(id).or_default() += 1;
+            return false;
+        }
+        if self.in_tables.get(&id).is_some_and(|newest| seq <= *newest) {
+            *conversion.doubtful.entry(id).or_default() += 1;
+        }
+        true
     }
 
     fn flush(&mut self, id: u32, memtable: &Memtable) -> Result<()> {

@@ -4,8 +4,7 @@
 //! can be made of what is in the directory:
 //!
 //! 1. Every table is read through. Damaged ones are left out.
-//! 2. The logs become tables, whatever the manifest said of them; records that
-//!    are damaged are left out.
+//! 2. The logs become tables; records that are damaged are left out.
 //! 3. Tables whose key ranges overlap although the one is not newer than the
 //!    other as a whole are merged, entry by entry: level 0, where all go, is read
 //!    newest table first.
@@ -17,21 +16,34 @@
 //! * Q2: entries are copied, never folded or dropped, but for copies of the same
 //!   entry, so a repair that finds tables of another one beside what they were
 //!   made of sees each entry once.
-//! * Q3: what can be read of the old manifests only helps: with the names of
-//!   column families, with tables and families that were given up, and with what
-//!   tables that were made outside do not say themselves.
-//! * Q4: no table comes in with an age or a family that is a guess.
+//! * Q3: no table comes in with an age or a family that is a guess.
+//! * Q4: a database that lacks nothing keeps all its values, and no others come.
+//! * Q5: whatever is a guess is in LOG, behind "Repair: guess:".
 //!
-//! A table that was ingested is such a one: its entries have the number 0, and
-//! what they count as, like their family, is in the manifest. One that no manifest
-//! names goes to `lost`, whole as it is, and can be ingested again. RocksDB does
-//! not read old manifests, and takes such tables for older than all others, and for
-//! those of the default column family or the one they were written for.
+//! What can be read of the old manifest, the one that CURRENT names or else the
+//! newest, is more than a help: the same entry can be in a log as it was written,
+//! and in a table folded with others, or with the number 0, so that nobody sees
+//! that it is the same. If all tables that it names are there, then
+//! * logs are left out that it says a column family needs no more. That holds
+//!   also if the manifest has lost its end: what was flushed stays flushed.
+//! * tables that it gave up are left out, and those that it never named: what a
+//!   flush or compaction left that did not get to its end. But one with entries
+//!   that neither its tables nor the logs hold counts, as the manifest may have
+//!   lost its end (a guess).
 //!
-//! Tables that a compaction has replaced, and that are still there, are like any
-//! others when no manifest says that they were given up: what it dropped comes
-//! back, and a merge operand that it folded into a value without a number counts
-//! twice. As in RocksDB.
+//! If tables are missing or damaged, or there is no manifest, everything counts
+//! that is there (a guess): tables that a compaction has replaced, so that what it
+//! dropped may come back, and what it folded may count twice; and logs whose
+//! entries may be in tables, too. RocksDB reads no old manifest, and does so always.
+//!
+//! A table that was ingested has entries with the number 0, and what they count as,
+//! like their family, is in the manifest. One that no manifest names goes to `lost`,
+//! whole as it is, and can be ingested again. RocksDB takes such tables for older
+//! than all others, and for those of the default column family or the one they were
+//! written for.
+//!
+//! What is behind damage in a log counts, also behind a gap that the death of the
+//! process left, where opening the database stops.
 
 mod logs;
 mod old;
@@ -48,6 +60,7 @@ use crate::options::{CfOptions, DbOptions};
 use crate::read::merging::merging_iterator;
 use crate::version::ObsoleteFiles;
 use crate::version::set::VersionSet;
+use logs::Span;
 use old::{OldManifest, Recorded};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -59,8 +72,9 @@ use whitewater_storage::fs::Fs;
 use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::{InternalComparator, SequenceNumber};
-use whitewater_storage::manifest::{FileMetaData, VersionEdit, set_current};
+use whitewater_storage::manifest::{FileMetaData, VersionEdit, read_current, set_current};
 use whitewater_storage::rangedel::RangeTombstone;
+use whitewater_storage::sst::External;
 use whitewater_storage::wal::LogWriter;
 use whitewater_storage::{Error, ErrorKind, Result};
 
@@ -84,10 +98,17 @@ struct Repair<'a> {
     db_id: String,
     session_id: String,
     families: BTreeMap<u32, FoundFamily>,
-    /// The newest manifest that says anything.
+    /// The manifest that CURRENT names; the newest one that says anything, if that
+    /// cannot be read.
     old: OldManifest,
-    /// Those before it, newest first.
+    /// The others, newest first.
     older: Vec<OldManifest>,
+    /// Whether all tables that `old` names are there.
+    complete: bool,
+    /// Of each family with tables, the newest entry there that was not ingested.
+    in_tables: BTreeMap<u32, SequenceNumber>,
+    /// What the logs hold, once somebody has asked.
+    logged: Option<Vec<Span>>,
     last_sequence: SequenceNumber,
     /// Files that are to move to `lost`.
     lost: Vec<PathBuf>,
@@ -128,6 +149,9 @@ impl Engine {
             families: BTreeMap::new(),
             old: OldManifest::default(),
             older: Vec::new(),
+            complete: false,
+            in_tables: BTreeMap::new(),
+            logged: None,
             last_sequence: 0,
             lost: Vec::new(),
             fs,
@@ -163,7 +187,8 @@ impl Repair<'_> {
         let default = self.families.entry(0).or_default();
         DEFAULT_CF.clone_into(&mut default.name);
         self.last_sequence = self.old.last_sequence;
-        self.scan_tables(&tables)?;
+        self.scan_tables(&tables, &logs)?;
+        self.note_what_is_in_tables()?;
         for number in logs {
             self.convert_log(number)?;
         }
@@ -234,16 +259,44 @@ impl Repair<'_> {
         for number in all.chain(&logs).chain(&manifests) {
             self.numbers.mark_file_number_used(*number);
         }
-        for number in manifests.iter().rev() {
+        self.read_manifests(&manifests)?;
+        Ok((tables.into_iter().map(|(_, path)| path).collect(), logs))
+    }
+
+    /// Reads the old manifests, whose numbers ascend.
+    fn read_manifests(&mut self, numbers: &[u64]) -> Result<()> {
+        let current = match read_current(&*self.fs, self.dir) {
+            Ok(path) => Some(path),
+            Err(e) if e.is_missing_file() || is_damage(e.kind()) => None,
+            Err(e) => return Err(e),
+        };
+        let mut all = Vec::new();
+        for number in numbers.iter().rev() {
             let path = filename::manifest(self.dir, *number);
-            let manifest = OldManifest::read(&*self.fs, &path, &self.log)?;
-            match self.old.is_known() {
-                false => self.old = manifest,
-                true => self.older.push(manifest),
-            }
+            let mut manifest = OldManifest::read(&*self.fs, &path, &self.log)?;
+            manifest.in_force = current.as_ref() == Some(&path);
+            all.push(manifest);
             self.lost.push(path);
         }
-        Ok((tables.into_iter().map(|(_, path)| path).collect(), logs))
+        let in_force = all.iter().position(|m| m.in_force && m.is_known());
+        let newest = || all.iter().position(OldManifest::is_known);
+        if let Some(at) = in_force.or_else(newest) {
+            self.old = all.remove(at);
+        }
+        self.older = all;
+        Ok(())
+    }
+
+    fn note_what_is_in_tables(&mut self) -> Result<()> {
+        for (id, family) in &self.families {
+            for found in &family.tables {
+                let newest = self.in_tables.entry(*id).or_default();
+                if found.table.properties().external()? == External::No {
+                    *newest = found.meta.largest_seqno.max(*newest);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// What the newest manifest that names it says of table `number` of `size`

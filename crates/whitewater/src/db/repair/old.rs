@@ -33,7 +33,17 @@ pub(super) struct OldManifest {
     given_up: BTreeSet<u64>,
     /// All tables that it names anywhere, with their families.
     tables: BTreeMap<u64, (u32, FileMetaData)>,
+    /// Of each family: logs below this hold nothing that its tables lack.
+    flushed_below: BTreeMap<u32, u64>,
+    /// Logs below this hold nothing that any table lacks.
+    min_log_to_keep: u64,
+    /// Of each family, the newest entry of any table that it names.
+    newest: BTreeMap<u32, SequenceNumber>,
     edits: usize,
+    /// Whether it was read to its end.
+    pub whole: bool,
+    /// Whether it is the one that opening the database would read.
+    pub in_force: bool,
 }
 
 impl OldManifest {
@@ -47,7 +57,10 @@ impl OldManifest {
         loop {
             match reader.next() {
                 Ok(Some(edits)) => edits.iter().for_each(|edit| old.apply(edit)),
-                Ok(None) => return Ok(old),
+                Ok(None) => {
+                    old.whole = true;
+                    return Ok(old);
+                }
                 Err(e) if super::is_damage(e.kind()) => {
                     log.write(&format!("Repair: the manifest is read up to {e}"));
                     return Ok(old);
@@ -75,6 +88,12 @@ impl OldManifest {
             self.dropped.insert(id);
             self.live.retain(|_, family| *family != id);
         }
+        if let Some(log) = edit.log_number {
+            let below = self.flushed_below.entry(id).or_default();
+            *below = log.max(*below);
+        }
+        let keep = edit.min_log_number_to_keep.unwrap_or(0);
+        self.min_log_to_keep = self.min_log_to_keep.max(keep);
         for (_, number) in &edit.deleted_files {
             self.live.remove(number);
             self.given_up.insert(*number);
@@ -82,6 +101,8 @@ impl OldManifest {
         for (_, file) in &edit.new_files {
             self.live.insert(file.number, id);
             self.given_up.remove(&file.number);
+            let newest = self.newest.entry(id).or_default();
+            *newest = file.largest_seqno.max(*newest);
             self.tables.insert(file.number, (id, file.clone()));
         }
     }
@@ -124,8 +145,37 @@ impl OldManifest {
         self.given_up.contains(&number)
     }
 
-    /// Whether all tables that it says make up the database are in `readable`.
-    pub fn is_complete(&self, readable: &BTreeSet<u64>) -> bool {
-        self.live.keys().all(|number| readable.contains(number))
+    /// Whether table `number` is one of those that make up the database.
+    pub fn is_live(&self, number: u64) -> bool {
+        self.live.contains_key(&number)
+    }
+
+    /// The tables that it says make up the database and that are not in
+    /// `readable`, or have another size there.
+    pub fn missing(&self, readable: &BTreeMap<u64, u64>) -> Vec<u64> {
+        let is_there = |number: &u64| {
+            let size = self.tables.get(number).map(|(_, file)| file.size);
+            readable.get(number).copied() == size
+        };
+        let live = self.live.keys().copied();
+        live.filter(|number| !is_there(number)).collect()
+    }
+
+    /// The first log that may hold something of family `id` that its tables lack.
+    pub fn first_log(&self, id: u32) -> u64 {
+        let below = self.flushed_below.get(&id).copied().unwrap_or(0);
+        below.max(self.min_log_to_keep)
+    }
+
+    /// The newest entry of family `id` in any table that it names.
+    pub fn newest(&self, id: u32) -> Option<SequenceNumber> {
+        self.newest.get(&id).copied()
+    }
+
+    /// Whether column family `id` was there once and is not any more: one that
+    /// was dropped before the manifest was begun is not named.
+    pub fn knows_no_more(&self, id: u32) -> bool {
+        let named = id == 0 || self.names.contains_key(&id);
+        self.whole && self.in_force && !named && id <= self.max_column_family
     }
 }

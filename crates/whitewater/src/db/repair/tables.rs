@@ -5,7 +5,6 @@ use super::{Repair, is_damage};
 use crate::read::table_cache::{open_alone, open_as};
 use crate::version::range::KeyRange;
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -68,11 +67,11 @@ impl FoundTable {
 
 impl Repair<'_> {
     /// Reads `paths` through and adds them to their families, but for what is
-    /// damaged or was given up.
+    /// damaged and what does not count.
     ///
     /// # Errors
     /// `InvalidArgument` for a table in another order; those of the file system.
-    pub(super) fn scan_tables(&mut self, paths: &[PathBuf]) -> Result<()> {
+    pub(super) fn scan_tables(&mut self, paths: &[PathBuf], logs: &[u64]) -> Result<()> {
         let mut scanned = Vec::new();
         for path in paths {
             match self.scan(path) {
@@ -86,17 +85,20 @@ impl Repair<'_> {
                 Err(e) => return Err(e),
             }
         }
-        let readable: BTreeSet<u64> = scanned.iter().map(|s| s.found.meta.number).collect();
+        let sizes = scanned.iter().map(|s| &s.found.meta);
+        let missing = self
+            .old
+            .missing(&sizes.map(|m| (m.number, m.size)).collect());
         // What was made of the others is all there.
-        let complete = self.old.is_complete(&readable);
+        self.complete = missing.is_empty() && self.old.is_known();
+        self.tell_of_guesses(&missing);
         for Scanned {
             found,
             family,
             name,
         } in scanned
         {
-            let given_up = complete && self.old.has_given_up(found.meta.number);
-            if given_up || self.old.has_dropped(family) {
+            if self.old.has_dropped(family) || !self.counts(&found, family, logs)? {
                 self.lost.push(found.path);
                 continue;
             }
@@ -109,6 +111,69 @@ impl Repair<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Says in LOG what is not known for sure without some of what the manifest
+    /// names, or without it.
+    fn tell_of_guesses(&self, missing: &[u64]) {
+        let again = "tables that a compaction had replaced count, too, if they are still there: what \
+                     it dropped may come back, and what it put together may count twice";
+        if !self.old.is_known() {
+            self.log.write(&format!(
+                "Repair: guess: no manifest says which tables make up the database: {again}"
+            ));
+        } else if !missing.is_empty() {
+            self.log.write(&format!(
+                "Repair: guess: the manifest names tables that are missing or damaged, {missing:?}: {again}"
+            ));
+        }
+    }
+
+    /// Whether a table of `family` is part of the database. With all tables that
+    /// the manifest names, one that it does not name is not (Q4): a flush or compaction
+    /// left it that did not get to its end. But the manifest may have lost its own
+    /// end; then the table holds something that nothing else holds.
+    fn counts(&mut self, found: &FoundTable, family: u32, logs: &[u64]) -> Result<bool> {
+        let number = found.meta.number;
+        if !self.complete || self.old.is_live(number) {
+            return Ok(true);
+        }
+        if self.old.has_given_up(number) {
+            return Ok(false);
+        }
+        // Which of several manifests is in force is a guess itself.
+        let alone = self.older.iter().all(|m| !m.is_known());
+        if !self.old.in_force && !alone {
+            return Ok(true);
+        }
+        let newest = self.old.newest(family);
+        self.read_numbers(logs)?;
+        let first_log = self.old.first_log(family);
+        let logged = |seq: u64| {
+            let spans = self.logged.iter().flatten();
+            let mut spans = spans.filter(|span| span.log >= first_log);
+            spans.any(|span| (span.first..=span.last).contains(&seq))
+        };
+        let held = |seq: u64| newest.is_some_and(|newest| seq <= newest) || logged(seq);
+        let mut entries = found.entries();
+        entries.seek_to_first();
+        while entries.valid() && held(key::sequence(entries.key())) {
+            entries.next();
+        }
+        entries.status().map_err(|e| e.in_file(&found.path, None))?;
+        let mut tombstones = found.table.range_tombstones().iter();
+        let only_here = entries.valid() || tombstones.any(|t| !held(t.seq));
+        let (path, what) = (found.path.display(), "which the manifest does not name");
+        match only_here {
+            true => self.log.write(&format!(
+                "Repair: guess: {path}, {what}, counts: it holds writes that nothing else holds. What \
+                 was put together there may count twice"
+            )),
+            false => self.log.write(&format!(
+                "Repair: {path}, {what}, does not count: other tables or the logs hold its writes"
+            )),
+        }
+        Ok(only_here)
     }
 
     fn scan(&self, path: &Path) -> Result<Option<Scanned>> {
@@ -128,7 +193,7 @@ impl Repair<'_> {
                 "a table that was made outside of the database, and no manifest says which column \
                  family and which sequence number it has",
             );
-            return Err(e.in_file(path, None)); // upholds Q4
+            return Err(e.in_file(path, None)); // upholds Q3
         }
         let raw = table.properties().raw.clone();
         let text = |name: &str| {
