@@ -10,6 +10,7 @@ mod db_bench;
 mod ingest;
 mod java;
 mod killed;
+mod logs;
 mod matrix;
 mod options;
 mod python;

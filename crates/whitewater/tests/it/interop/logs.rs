@@ -1,0 +1,151 @@
+//! Compressed logs, and what RocksDB before 8.0 makes of them.
+//!
+//! A record is compressed as a whole, and fragments of it fill blocks. The reader
+//! of RocksDB 7.4 to 7.10 tells a new fragment from the rest of the one before by
+//! its address in a buffer of one block: of two that follow each other at the same
+//! offset of their blocks it takes the second for a rest of nothing, and leaves it
+//! out (mended in 8.0, pull request 11198). So it reads no record that fills a
+//! block from its begin to its end and goes on in the next, whoever wrote it.
+
+use super::written::compare;
+use super::{java, python, tools};
+use crate::content::{self, Content, Pairs};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use whitewater::{DB, DBCompressionType, Options};
+
+const BLOCK: usize = 32 * 1024;
+
+/// Bytes that do not get smaller.
+fn noise(rng: &mut StdRng, len: usize) -> Vec<u8> {
+    (0..len).map(|_| rng.random()).collect()
+}
+
+/// Whether `ldb dump_wal` reads the newest log to its end; what it says if not.
+fn ldb_reads(db: &Path) -> Result<(), String> {
+    let log = tools::files(db, "log").pop().expect("a log");
+    let output = Command::new("/usr/bin/ldb")
+        .args(["dump_wal", &format!("--walfile={}", tools::path(&log))])
+        .output()
+        .expect("ldb");
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    }
+}
+
+/// Newer RocksDB finds `wanted` in the database.
+fn check_newer(db: &Path, wanted: &Content, what: &str) {
+    if let Some(python) = python::python() {
+        let what = format!("{what}, for rocksdict");
+        compare(&python::scan(&python, db), wanted, &what);
+    }
+    if let Some(jar) = java::jar() {
+        let what = format!("{what}, for rocksdbjni");
+        compare(&java::scan(&jar, db), wanted, &what);
+    }
+}
+
+/// Has ldb write `pairs`, with the options of the database.
+fn load(db: &Path, pairs: &[(&str, Vec<u8>)]) {
+    let mut ldb = Command::new("/usr/bin/ldb")
+        .args(["load", "--hex", "--try_load_options"])
+        .arg(format!("--db={}", tools::path(db)))
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("ldb");
+    let mut stdin = ldb.stdin.take().expect("piped");
+    for (key, value) in pairs {
+        let (key, value) = (tools::hex(key.as_bytes()), tools::hex(value));
+        writeln!(stdin, "{key} ==> {value}").expect("ldb reads");
+    }
+    drop(stdin);
+    assert!(ldb.wait().expect("ldb").success());
+}
+
+#[test]
+fn ldb_does_not_read_all_compressed_records_of_its_own_rocksdb() {
+    if !tools::available() {
+        return;
+    }
+    let mut rng = StdRng::seed_from_u64(1);
+    // The second record begins with a block, or not.
+    for (first, readable) in [(32_706, false), (20_000, true)] {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let flags = ["--benchmarks=fillseq", "--num=0", "--wal_compression=zstd"];
+        tools::db_bench(dir.path(), &flags);
+        let pairs = [
+            ("a", noise(&mut rng, first)),
+            ("b", noise(&mut rng, 100_000)),
+            ("c", b"behind that".to_vec()),
+        ];
+        load(dir.path(), &pairs);
+        let read = ldb_reads(dir.path());
+        assert_eq!(read.is_ok(), readable, "{first}: {read:?}");
+        let pairs = pairs.map(|(key, value)| (key.as_bytes().to_vec(), value));
+        let wanted = Content::from([("default".to_owned(), pairs.into())]);
+        check_newer(dir.path(), &wanted, "by ldb");
+        content::check(&content::open(dir.path()), &wanted, "by ldb");
+    }
+}
+
+/// Whether two fragments of a record that follow each other begin at the same
+/// offset of their blocks.
+fn has_fragments_in_line(log: &[u8]) -> bool {
+    const LAST: [u8; 2] = [3, 4];
+    let (mut at, mut before) = (0, None);
+    while at + 7 <= log.len() && log[at + 6] != 0 {
+        let len = usize::from(u16::from_le_bytes([log[at + 4], log[at + 5]]));
+        let (ty, offset) = (log[at + 6], at % BLOCK);
+        if LAST.contains(&ty) && before == Some(offset) {
+            return true;
+        }
+        before = Some(offset);
+        at += 7 + len;
+        if BLOCK - at % BLOCK < 7 {
+            at = at.next_multiple_of(BLOCK);
+        }
+    }
+    false
+}
+
+#[test]
+fn newer_rocksdb_reads_compressed_records_of_every_length() {
+    if !tools::available() {
+        return;
+    }
+    let mut rng = StdRng::seed_from_u64(2);
+    let mut in_line = Vec::new();
+    for len in [10_000, 32_000, 45_000, 64_000, 66_000, 150_000] {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let mut options = Options::default();
+        options.create_if_missing(true);
+        options.set_wal_compression_type(DBCompressionType::Zstd);
+        let db = DB::open(&options, dir.path()).expect("opens");
+        let mut pairs = Pairs::new();
+        for key in ["a", "b"] {
+            let value = noise(&mut rng, len);
+            db.put(key, &value).expect("writes");
+            pairs.insert(key.into(), value);
+        }
+        drop(db);
+        let wanted = Content::from([("default".to_owned(), pairs)]);
+        check_newer(dir.path(), &wanted, &format!("{len} bytes"));
+        let log = tools::files(dir.path(), "log").pop().expect("a log");
+        let log = std::fs::read(log).expect("readable");
+        let read = ldb_reads(dir.path());
+        assert_eq!(
+            read.is_err(),
+            has_fragments_in_line(&log),
+            "{len}: {read:?}"
+        );
+        if let Err(said) = read {
+            assert!(said.contains("WriteBatch"), "{len}: {said}");
+            in_line.push(len);
+        }
+    }
+    assert_eq!(in_line, [64_000, 66_000, 150_000]);
+}
