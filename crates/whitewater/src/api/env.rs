@@ -86,8 +86,8 @@ impl Env {
         }
     }
 
-    /// Has the pool for compactions be of `num_threads` threads, at least one, from
-    /// now on, also while databases are open: more than any of them wants let several
+    /// Has the pool for compactions be of `num_threads` threads, from 1 to 1024 (other
+    /// numbers count as the nearest of these), from now on, also while databases are open: more than any of them wants let several
     /// compact at a time, fewer bound them all. A database that is opened later and
     /// wants more (or asks for more) raises the number, as in RocksDB. Threads that
     /// the system does not let start are missing until the next database is opened.
@@ -107,8 +107,8 @@ impl Env {
     }
 
     /// Has compactions to the last level, which are the longest, be run by a pool of
-    /// their own, of `n` threads. With 0, the default, they are like others; a pool
-    /// that had threads before keeps one for what was left to it.
+    /// their own, of `n` threads, 1024 at most. With 0, the default, they are like
+    /// others; a pool that had threads before keeps one for what was left to it.
     pub fn set_bottom_priority_background_threads(&mut self, n: i32) {
         self.pools.set_threads(Priority::Bottom, n);
     }

@@ -102,7 +102,7 @@ thread_local! {
 impl State {
     fn limit(&self) -> usize {
         let most = || self.members.values().map(|m| m.wanted).max().unwrap_or(0);
-        self.bound.unwrap_or_else(most) + self.waiting
+        self.bound.unwrap_or_else(most).saturating_add(self.waiting)
     }
 
     fn enqueue(&mut self, id: u64) -> bool {
@@ -230,6 +230,12 @@ impl Pool {
             state.handles.push(thread);
         }
         Ok(())
+    }
+
+    /// Whether any thread runs. A pool that is to have some keeps one while it has
+    /// members.
+    pub(super) fn has_threads(&self) -> bool {
+        self.state.lock().threads > 0
     }
 
     /// How many threads run.

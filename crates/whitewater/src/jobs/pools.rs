@@ -62,6 +62,9 @@ impl Priority {
 /// The highest niceness there is.
 const NICEST: i32 = 19;
 
+/// The most threads that a pool can be told to have: as many as one database can want.
+const MOST: usize = 1024;
+
 /// Those of the process: of databases whose options name no environment, or one made
 /// by `Env::new`.
 static OF_PROCESS: LazyLock<Arc<Pools>> = LazyLock::new(Arc::default);
@@ -115,10 +118,10 @@ impl Pools {
     }
 
     /// Has each pool for `priority` be of `threads` threads, at least one, but for
-    /// [`Priority::Bottom`]. Starts those that are missing where databases are open,
+    /// [`Priority::Bottom`], and at most [`MOST`]. Starts those that are missing where databases are open,
     /// as far as the system lets it.
     pub fn set_threads(&self, priority: Priority, threads: i32) {
-        let mut threads = usize::try_from(threads).unwrap_or(0);
+        let mut threads = usize::try_from(threads).unwrap_or(0).min(MOST);
         if priority == Priority::Bottom {
             // Relaxed: see there.
             self.has_bottom.store(threads > 0, Ordering::Relaxed);
@@ -294,9 +297,11 @@ impl BackgroundWork {
 
     /// Whether compactions to the last level are left to a pool of their own.
     pub fn has_bottom(&self) -> bool {
-        let member = self.get(Priority::Bottom);
         // Relaxed: see there.
-        member.is_some_and(|m| m.pools.has_bottom.load(Ordering::Relaxed))
+        let asked_for = |m: &&Membership| m.pools.has_bottom.load(Ordering::Relaxed);
+        let member = self.get(Priority::Bottom).filter(asked_for);
+        // The system may not have let one start.
+        member.is_some_and(|m| m.pool.has_threads())
     }
 
     /// Whether it was started.

@@ -1,8 +1,8 @@
 //! Merges and who may apply them: column families without a merge operator.
 
 use whitewater::{
-    ColumnFamilyDescriptor, CompactOptions, DB, Error, ErrorKind, IteratorMode,
-    MergeOperands, Options, WriteBatch,
+    ColumnFamilyDescriptor, CompactOptions, DB, Error, ErrorKind, IteratorMode, MergeOperands,
+    Options, WriteBatch,
 };
 
 fn append(_: &[u8], existing: Option<&[u8]>, operands: &MergeOperands) -> Option<Vec<u8>> {

@@ -7,6 +7,8 @@ use crate::{CompactionDecision, DB, Env, FlushOptions, Options, WaitForCompactOp
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use whitewater_concurrent::system::limit_threads;
+use whitewater_storage::ErrorKind;
 
 fn options(env: &Env) -> Options {
     let mut options = Options::default();
@@ -236,6 +238,45 @@ fn a_callback_may_close_another_database_on_the_only_thread() {
 }
 
 #[test]
+fn a_callback_may_close_its_own_database() {
+    within_a_minute(|| {
+        let env = Env::mem_env().unwrap();
+        let other = DB::open(&options(&env), "/other").unwrap();
+        let own = Arc::new(Mutex::new(None));
+        let (taken, (tell, told)) = (own.clone(), std::sync::mpsc::channel());
+        let db = with_filter(&env, move || {
+            let db: DB = loop {
+                let there = taken.lock().unwrap().take();
+                if let Some(db) = there {
+                    break db;
+                }
+                thread::yield_now();
+            };
+            drop(db);
+            tell.send(()).unwrap();
+        });
+        write_tables(&db);
+        *own.lock().unwrap() = Some(db);
+        told.recv().unwrap();
+        // Its lock is free a moment later, and the thread works for others.
+        let db = loop {
+            match DB::open(&options(&env), "/filtered") {
+                Ok(db) => break db,
+                Err(e) => assert_eq!(e.kind(), ErrorKind::IOError, "{e}"),
+            }
+        };
+        for db in [&db, &other] {
+            write_tables(db);
+            wait(db);
+        }
+        drop((db, other));
+        while ALL.map(|priority| env.pools.threads(priority)) != [0; 3] {
+            thread::yield_now();
+        }
+    });
+}
+
+#[test]
 fn cancelling_the_work_of_one_database_leaves_that_of_others() {
     within_a_minute(|| {
         for wait_for_it in [false, true] {
@@ -291,5 +332,23 @@ fn compactions_to_the_last_level_have_threads_of_their_own_if_asked_for() {
         drop(second);
         go.send(()).unwrap();
         wait(&first);
+    });
+}
+
+#[test]
+fn compactions_are_not_left_to_threads_that_could_not_be_started() {
+    within_a_minute(|| {
+        let mut env = Env::mem_env().unwrap();
+        let (tell, told) = std::sync::mpsc::channel();
+        let db = with_filter(&env, move || {
+            let name = thread::current().name().unwrap().to_owned();
+            tell.send(name).unwrap();
+        });
+        limit_threads(Some(0));
+        env.set_bottom_priority_background_threads(1);
+        limit_threads(None);
+        write_tables(&db);
+        wait(&db);
+        assert_eq!(told.recv().unwrap(), "ww-compact0");
     });
 }
