@@ -20,7 +20,8 @@ pub enum SharedAccess {
     /// positioned writes elsewhere. The default.
     #[default]
     Auto,
-    /// Stores into a shared mapping of the file: no system call per write.
+    /// Stores into a shared mapping of the file: no system call per write. Refused
+    /// where a full disk could turn into a signal.
     Mapped,
     /// One `pwrite` call per write.
     Positioned,

@@ -141,6 +141,11 @@ impl Retry {
         self.next = self.next.map(|next| next.min(system::now()));
     }
 
+    /// The last failure, if there was no success since.
+    pub fn last(&self) -> Option<Error> {
+        self.last.clone()
+    }
+
     fn lasting(&self) -> Option<Error> {
         self.last.clone().filter(|_| self.row >= LASTING)
     }
@@ -316,7 +321,13 @@ impl Engine {
         if state.cfs.values().any(|cf| !cf.imm.is_empty()) {
             return;
         }
-        if let Some(last) = state.failure.flush.forget() {
+        let forgotten = state.failure.flush.forget();
+        self.note_forgotten(state, forgotten);
+    }
+
+    /// Tells that a failure was forgotten, if one was.
+    pub(crate) fn note_forgotten(&self, state: &mut DbState, forgotten: Option<Error>) {
+        if let Some(last) = forgotten {
             self.weigh(state, []);
             self.note_recovered(Some(last), None, true);
         }

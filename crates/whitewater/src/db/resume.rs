@@ -39,7 +39,7 @@
 
 use super::Engine;
 use super::failure::Source;
-use super::state::DbState;
+use super::state::{CfState, DbState};
 use super::switch::Unsettled;
 use crate::flush::write_level0;
 use crate::jobs::guarded;
@@ -49,7 +49,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
-use whitewater_concurrent::system;
+use whitewater_concurrent::system::{self, MutexGuard};
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
 use whitewater_storage::planted::{Bug, planted};
@@ -64,7 +64,8 @@ type Due = (Arc<super::ColumnFamilyData>, Vec<Arc<Memtable>>);
 
 impl Engine {
     /// Ends a failure that stopped writes, if that is safe; see the module.
-    /// Work that failed and is to be tried again anyway is tried at once.
+    /// A flush that failed and is to be tried again anyway is tried at once, and
+    /// waited for: `Ok` says that nothing fails any more.
     ///
     /// # Errors
     /// The failure itself when it is fatal or worse; `ShutdownInProgress`; what
@@ -86,15 +87,14 @@ impl Engine {
     }
 
     fn try_resume(&self) -> Result<()> {
-        let _one_at_a_time = self.switching();
+        let one_at_a_time = self.switching();
         {
             let mut state = self.lock_state();
             match state.failure.severity() {
                 Severity::HardError if !state.closing => {}
-                Severity::NoError | Severity::SoftError => {
-                    state.failure.flush.hurry();
-                    state.failure.compaction.hurry();
-                    return Self::check_healthy(&state);
+                Severity::SoftError => {
+                    drop(one_at_a_time); // flushes may wait for a switch
+                    return self.try_again(state);
                 }
                 _ => return Self::check_healthy(&state),
             }
@@ -135,6 +135,37 @@ impl Engine {
             ..end
         };
         self.let_writers_in(&log, next, failures)
+    }
+
+    /// Ends soft failures: flushes are tried again, and waited for, since writers
+    /// that need room are refused for as long as they fail. Compactions may not be
+    /// due any more; they count as not having failed yet.
+    ///
+    /// # Errors
+    /// That of the flush, if it fails again.
+    fn try_again(&self, mut state: MutexGuard<'_, DbState>) -> Result<()> {
+        let forgotten = state.failure.compaction.forget();
+        self.note_forgotten(&mut state, forgotten);
+        // Those that run began before whatever has changed.
+        let begun = state.failure.flush.total + state.running_flushes as u64;
+        loop {
+            Self::check_healthy(&state)?;
+            let Some(last) = state.failure.flush.last() else {
+                return Ok(());
+            };
+            if state.failure.flush.total > begun {
+                return Err(last);
+            }
+            let mut families = state.cfs.values();
+            if state.running_flushes == 0 && !families.any(CfState::wants_flush) {
+                let forgotten = state.failure.flush.forget();
+                self.note_forgotten(&mut state, forgotten);
+                return Ok(());
+            }
+            state.failure.flush.hurry();
+            self.work.notify_all();
+            self.wait_for_job(&mut state, None);
+        }
     }
 
     /// Puts a closed generation in the place of the current one; returns where

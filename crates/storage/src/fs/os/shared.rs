@@ -37,16 +37,26 @@ static ZEROS: [u8; 4096] = [0; 4096];
 #[cfg(target_os = "linux")]
 const PROBE: u64 = ZEROS.len() as u64;
 
-/// File systems (by `statfs` type) on which [`SharedAccess::Auto`] maps. On
-/// these, allocated space stays the file's when it is overwritten. Others may
-/// copy on write (btrfs, ZFS, bcachefs) or lose their server, and what a
-/// `write` call reports as an error a mapping reports as a signal.
+/// File systems (by `statfs` type) on which files are mapped. On these, allocated
+/// space stays the file's when it is overwritten. Others may copy on write (btrfs,
+/// ZFS, bcachefs), share the space with a copy that somebody makes of the file
+/// (XFS, OCFS2, NFS), hide one that does (overlay, FUSE) or lose their server, and
+/// what a `write` call reports as an error a mapping reports as a signal.
 #[cfg(target_os = "linux")]
-const MAPPABLE: [u32; 3] = [
+const MAPPABLE: [u32; 2] = [
     0xef53,      // ext2, ext3, ext4
-    0x5846_5342, // XFS
     0x0102_1994, // tmpfs
 ];
+
+/// Tells the type of the file system that a file is on, if it is known.
+#[cfg(target_os = "linux")]
+type TypeOf = fn(&File) -> Option<u32>;
+
+#[cfg(target_os = "linux")]
+fn type_of(file: &File) -> Option<u32> {
+    let fs = rustix::fs::fstatfs(file).ok()?;
+    Some(fs.f_type as u32)
+}
 
 /// A file written at any position by many threads.
 #[derive(Debug)]
@@ -79,6 +89,17 @@ impl OsShared {
     /// Opens `path`: `from`, when given, renamed and with its content, and an
     /// empty file otherwise.
     pub fn open(path: &Path, from: Option<&Path>, options: SharedOptions) -> Result<Self> {
+        let mut shared = Self::open_unmapped(path, from, options)?;
+        #[cfg(target_os = "linux")]
+        shared.choose_access(type_of)?;
+        #[cfg(not(target_os = "linux"))]
+        if options.access == SharedAccess::Mapped {
+            return Err(shared.not_mappable(&io::ErrorKind::Unsupported.into()));
+        }
+        Ok(shared)
+    }
+
+    fn open_unmapped(path: &Path, from: Option<&Path>, options: SharedOptions) -> Result<Self> {
         let mut open = OpenOptions::new();
         open.read(true).write(true);
         let file = match from {
@@ -101,7 +122,6 @@ impl OsShared {
         if from.is_some() {
             shared.adopt()?;
         }
-        shared.choose_access()?;
         Ok(shared)
     }
 
@@ -142,30 +162,26 @@ impl OsShared {
 
     /// Maps the file if it is to be, and makes sure that this works.
     #[cfg(target_os = "linux")]
-    fn choose_access(&mut self) -> Result<()> {
-        match self.options.access {
-            SharedAccess::Positioned => {}
-            SharedAccess::Mapped => match self.probe() {
-                Ok(map) => self.map = Some(map),
-                Err(e) => return Err(self.not_mappable(&e)),
-            },
-            SharedAccess::Auto => {
-                let mappable = rustix::fs::fstatfs(&self.file)
-                    .is_ok_and(|fs| MAPPABLE.contains(&(fs.f_type as u32)));
-                if mappable {
-                    self.map = self.probe().ok();
-                }
+    fn choose_access(&mut self, type_of: TypeOf) -> Result<()> {
+        if self.options.access == SharedAccess::Positioned {
+            return Ok(());
+        }
+        let of = type_of(&self.file);
+        let mapped = match of.is_some_and(|of| MAPPABLE.contains(&of)) {
+            true => self.probe(),
+            false => Err(io::Error::other(format!(
+                "on a file system of type {:#x}, a full disk would end the process",
+                of.unwrap_or(0)
+            ))),
+        };
+        match mapped {
+            Ok(map) => self.map = Some(map),
+            Err(e) if self.options.access == SharedAccess::Mapped => {
+                return Err(self.not_mappable(&e));
             }
+            Err(_) => {}
         }
         Ok(())
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn choose_access(&mut self) -> Result<()> {
-        match self.options.access {
-            SharedAccess::Mapped => Err(self.not_mappable(&io::ErrorKind::Unsupported.into())),
-            SharedAccess::Auto | SharedAccess::Positioned => Ok(()),
-        }
     }
 
     fn not_mappable(&self, e: &io::Error) -> Error {
@@ -326,5 +342,55 @@ impl SharedFile for OsShared {
             Ok(())
         };
         named("truncate a file", &self.path, cut())
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    const TMPFS: TypeOf = |_| Some(0x0102_1994);
+
+    /// btrfs, XFS, ZFS, bcachefs, overlay, FUSE, NFS, and one that does not tell.
+    const SHARING: [TypeOf; 8] = [
+        |_| Some(0x9123_683e),
+        |_| Some(0x5846_5342),
+        |_| Some(0x2fc1_2fc1),
+        |_| Some(0xca45_1a4e),
+        |_| Some(0x794c_7630),
+        |_| Some(0x6573_5546),
+        |_| Some(0x6969),
+        |_| None,
+    ];
+
+    fn open_on(path: &Path, type_of: TypeOf, access: SharedAccess) -> Result<OsShared> {
+        let mut file = OsShared::open_unmapped(path, None, access.into())?;
+        file.choose_access(type_of)?;
+        Ok(file)
+    }
+
+    #[test]
+    fn no_file_is_mapped_whose_space_a_copy_could_take_away() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("000001.log");
+        assert!(
+            open_on(&path, TMPFS, SharedAccess::Auto)
+                .unwrap()
+                .is_mapped()
+        );
+        for type_of in SHARING {
+            let file = open_on(&path, type_of, SharedAccess::Auto).unwrap();
+            assert!(!file.is_mapped());
+            file.extend(8192).unwrap();
+            file.write_at(5000, b"by a call").unwrap();
+            let mut there = [0; 9];
+            file.file.read_exact_at(&mut there, 5000).unwrap();
+            assert_eq!(&there, b"by a call");
+            let e = open_on(&path, type_of, SharedAccess::Mapped).unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::NotSupported);
+            assert_eq!(e.file(), Some(&*path));
+            assert!(e.to_string().contains("file system of type"), "{e}");
+        }
     }
 }

@@ -165,8 +165,10 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// database anew. Writes that were reported as failed are gone for good
     /// then: they are not visible, now or after opening the database anew. What
     /// is in memtables is flushed, which takes that long, and writers wait.
-    /// Reads go on. Does nothing if nothing has failed; a flush or compaction
-    /// that is going to be tried again is tried at once.
+    /// Reads go on. Does nothing if nothing has failed. A flush that has failed
+    /// and is going to be tried again is tried at once, and waited for; a
+    /// compaction is tried at once. After `Ok`, no write fails with an error of
+    /// before.
     ///
     /// Not in the `rocksdb` crate; RocksDB's name. RocksDB also resumes by
     /// itself after some failures of the log; here, only flushes and

@@ -254,11 +254,13 @@ pub enum DBRecoveryMode {
 pub enum WalAccess {
     /// By a shared mapping of the log file where the file system allows it and
     /// a full disk cannot turn into a signal, by positioned writes elsewhere.
-    /// Found out at open. The default.
+    /// Found out at open. The default. On Linux, ext4 and tmpfs allow it; a file
+    /// system on which files share space with copies of them (btrfs, XFS, ZFS)
+    /// does not, nor does one that may be on top of such a one (overlay).
     #[default]
     Auto,
     /// By a shared mapping: no system call per write. Opening fails with
-    /// `NotSupported` where the file system refuses.
+    /// `NotSupported` where [`WalAccess::Auto`] would not use one.
     Mapped,
     /// By one `pwrite` call per write.
     Positioned,

@@ -7,9 +7,21 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::path::Path;
 use std::thread;
+use whitewater::fs::os::OsFs;
+use whitewater::fs::{Fs, SharedAccess};
 use whitewater::{CommitProtocol, Options, WalAccess, WriteBatch, WriteOptions};
 
 const BOTH: [WalAccess; 2] = [WalAccess::Mapped, WalAccess::Positioned];
+
+/// A directory in which logs can be mapped.
+fn mappable() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let probe = dir.path().join("probe");
+    match OsFs.open_shared(&probe, None, SharedAccess::Mapped.into()) {
+        Ok(_) => dir,
+        Err(_) => tempfile::tempdir_in("/dev/shm").expect("a temporary directory"),
+    }
+}
 
 fn options(protocol: CommitProtocol, access: WalAccess, recycled: usize) -> Options {
     let mut options = tiny();
@@ -41,7 +53,7 @@ fn the_same_writes_make_the_same_logs() {
     for protocol in protocols() {
         for recycled in [0, 2] {
             let [mapped, positioned] = BOTH.map(|access| {
-                let dir = tempfile::tempdir().expect("a temporary directory");
+                let dir = mappable();
                 let mut options = options(protocol, access, recycled);
                 options.set_write_buffer_size(4 << 20);
                 let db = open_named(&options, dir.path(), &names()).expect("opens");
@@ -81,7 +93,7 @@ fn the_same_batches_are_there_after_a_kill() {
     for protocol in protocols() {
         for access in BOTH {
             for recycled in [0, 2] {
-                let dir = tempfile::tempdir().expect("a temporary directory");
+                let dir = mappable();
                 let options = options(protocol, access, recycled);
                 let db = &open_named(&options, dir.path(), &names()).expect("opens");
                 thread::scope(|scope| {
@@ -94,7 +106,7 @@ fn the_same_batches_are_there_after_a_kill() {
                     }
                 });
                 db.wait_for_compact(&Default::default()).expect("settles");
-                let left = tempfile::tempdir().expect("a temporary directory");
+                let left = mappable();
                 copy_dir(dir.path(), left.path());
                 let db = open_named(&options, left.path(), &names()).expect("opens");
                 let found = check(&db, &[60; WRITERS]);

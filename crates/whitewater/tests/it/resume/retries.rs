@@ -1,6 +1,6 @@
 //! What is tried again by itself, what stops writes, and what is refused.
 
-use super::{FAMILIES, Told, open, options, rule};
+use super::{FAMILIES, PROTOCOLS, Told, open, options, rule};
 use crate::harness::{DIR, watched};
 use std::path::Path;
 use std::sync::Arc;
@@ -53,6 +53,30 @@ fn flushes_are_tried_again_when_there_is_room() {
         let live = db.live_files().unwrap().len();
         assert_eq!(tables(&mem), live, "no partial output");
     });
+}
+
+/// As where tables are on another file system than the log.
+#[test]
+fn a_resumption_of_failed_flushes_has_ended_the_failure_or_fails() {
+    for protocol in PROTOCOLS {
+        watched("resumptions of flushes", 60, move || {
+            let faulty = FaultFs::new(Arc::new(MemFs::new()));
+            let db = open(&options(Arc::new(faulty.clone()), protocol));
+            let told = Told::default();
+            for round in 0..3 {
+                faulty.add_rule(rule(FaultOp::Append, ".sst", 1, Fault::Enospc, true));
+                // All wait for the flush, which fails again and again.
+                let e = (0..).find_map(|_| told.write(&db, false).err()).unwrap();
+                assert!(e.is_no_space(), "{e}");
+                assert!(db.resume().unwrap_err().is_no_space(), "round {round}");
+                faulty.clear_rules();
+                // A flush that had begun before is no reason to fail.
+                db.resume().unwrap();
+                told.write(&db, round % 2 == 0).unwrap();
+            }
+            told.check(&db, "resumed");
+        });
+    }
 }
 
 #[test]
