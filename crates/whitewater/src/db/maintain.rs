@@ -336,13 +336,10 @@ impl Engine {
         }
         self.options.inform(&mut options);
         options.validate()?;
-        let created = self.create_cf_arc(name, Arc::new(options))?;
-        self.write_options_file();
-        Ok(created)
+        self.create_cf_arc(name, Arc::new(options))
     }
 
-    /// [`create_cf`](Self::create_cf) of checked options; the options file is
-    /// left to the caller.
+    /// [`create_cf`](Self::create_cf) of checked options.
     pub(crate) fn create_cf_arc(
         self: &Arc<Self>,
         name: &str,
@@ -372,6 +369,25 @@ impl Engine {
                 return Err(Error::invalid("Column family already exists"));
             }
         }
+        if !self.is_announced(name) {
+            self.announce_families(vec![(name.to_owned(), options.clone())]);
+        }
+        let added = self.record_cf(name, &options);
+        if let Err(e) = added {
+            self.withdraw_family(name);
+            return Err(e);
+        }
+        self.family_arrived(name);
+        self.renew_generation(&switching)?;
+        drop(switching);
+        self.log.write(&format!("Created column family [{name}]"));
+        Ok(())
+    }
+
+    /// Adds a column family to the manifest and to those that there are; the
+    /// caller has the right to switch.
+    fn record_cf(&self, name: &str, options: &Arc<CfOptions>) -> Result<()> {
+        Self::check_healthy(&self.lock_state())?;
         let wal_number = self.generation.load().log.log_number();
         let edit = VersionEdit {
             comparator: Some(options.comparator.name().to_owned()),
@@ -387,7 +403,7 @@ impl Engine {
                     let mut state = self.lock_state();
                     for new in changed {
                         let mem = Memtable::new(
-                            &options,
+                            options,
                             Home {
                                 family: name,
                                 tenant: self.tenant.as_ref(),
@@ -408,14 +424,7 @@ impl Engine {
                             .insert(new.id, CfState::new(data, mem, new.current.clone()));
                     }
                 });
-        if let Err(e) = &added {
-            self.report(Source::Manifest, e, "creating a column family");
-            return added;
-        }
-        self.renew_generation(&switching)?;
-        drop(switching);
-        self.log.write(&format!("Created column family [{name}]"));
-        Ok(())
+        added.inspect_err(|e| self.report(Source::Manifest, e, "creating a column family"))
     }
 
     /// Drops a column family: its data goes once the last handle and iterator

@@ -189,7 +189,7 @@ pub(crate) struct Engine {
     pub(crate) wal: Wal,
     pub(crate) last_purge: LastPurge,
     /// Held by whoever writes an options file. Outside the database mutex.
-    options_files: Mutex<()>,
+    options_files: Mutex<options_file::Coming>,
     pub(crate) deletions: Deletions,
     /// Where writes go at present.
     /// Written by: a switch. Read by: writers. Publishes: the generation.

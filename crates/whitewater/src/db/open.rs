@@ -142,11 +142,12 @@ impl Engine {
     /// What opening still does once there is an engine.
     fn start(self: &Arc<Self>, missing: Vec<(String, Arc<CfOptions>)>) -> Result<()> {
         self.start_events()?;
+        // All at once.
+        self.announce_families(missing.clone());
         for (name, options) in missing {
             self.create_cf_arc(&name, options)?;
         }
         self.set_log_limit(&self.lock_state());
-        self.write_options_file();
         self.start_scrubbing()?;
         jobs::start(self)
     }

@@ -6,13 +6,22 @@
 //! (`options::file` has the format). The two newest files stay, as in RocksDB,
 //! and all while file deletions are disabled.
 //!
+//! Invariant P1: the newest file has every column family that the manifest has,
+//! whenever the process dies. A family is in the file before it is added to the
+//! manifest, and stays there until it was dropped from it. What the file has and
+//! the manifest has not, [`Options::load_latest`](crate::Options::load_latest)
+//! passes over.
+//!
 //! The data does not depend on it: a failure goes to LOG and the database goes
 //! on, unless its directory could not be synced.
 
 use super::Engine;
 use super::failure::Source;
+use crate::options::CfOptions;
 use crate::options::file::{print, read};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, read_file, write_file_atomically};
 use whitewater_storage::{Error, ErrorKind, Result};
@@ -23,12 +32,41 @@ const MAX_BYTES: u64 = 256 << 20;
 /// Options files kept, the new one included.
 const KEPT: usize = 2;
 
+/// Column families that are about to be created, by name: they belong into options
+/// files (P1), whoever writes one meanwhile.
+pub(crate) type Coming = BTreeMap<String, Arc<CfOptions>>;
+
 impl Engine {
     /// Writes an options file with the options at present.
     pub(crate) fn write_options_file(&self) {
+        self.write_options_with(|_| ());
+    }
+
+    /// Writes one that also has `families`, which are about to be created.
+    pub(super) fn announce_families(&self, families: Vec<(String, Arc<CfOptions>)>) {
+        self.write_options_with(|coming| coming.extend(families));
+    }
+
+    /// Whether the column family `name` is in the options file before it is there.
+    pub(super) fn is_announced(&self, name: &str) -> bool {
+        self.options_files.lock().contains_key(name)
+    }
+
+    /// The column family `name` was created.
+    pub(super) fn family_arrived(&self, name: &str) {
+        self.options_files.lock().remove(name);
+    }
+
+    /// The column family `name` is not created after all.
+    pub(super) fn withdraw_family(&self, name: &str) {
+        self.write_options_with(|coming| drop(coming.remove(name)));
+    }
+
+    fn write_options_with(&self, change: impl FnOnce(&mut Coming)) {
         // Whoever comes last finds the newest options.
-        let _one_at_a_time = self.options_files.lock();
-        if let Err(e) = self.try_write_options_file() {
+        let mut one_at_a_time = self.options_files.lock();
+        change(&mut one_at_a_time);
+        if let Err(e) = self.try_write_options_file(&one_at_a_time) {
             self.log
                 .warn(&format!("writing the options file failed: {e}"));
             // If it was the directory's sync: that is not tried again, and names
@@ -40,7 +78,7 @@ impl Engine {
         }
     }
 
-    fn try_write_options_file(&self) -> Result<()> {
+    fn try_write_options_file(&self, coming: &Coming) -> Result<()> {
         let (db, families) = {
             let state = self.state.lock();
             let cfs = state.cfs.values();
@@ -48,6 +86,9 @@ impl Engine {
             (state.options.clone(), families.collect::<Vec<_>>())
         };
         let named = families.iter().map(|(cf, o)| (cf.name.as_str(), &**o));
+        let new = coming.iter().map(|(name, o)| (name.as_str(), &**o));
+        let new = new.filter(|(name, _)| !families.iter().any(|(cf, _)| cf.name == *name));
+        let named = named.chain(new);
         let text = print(&db, named);
         let old = numbers(&*self.fs, &self.dir)?;
         if let Some(&newest) = old.last() {

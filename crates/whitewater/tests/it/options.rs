@@ -513,3 +513,74 @@ fn the_largest_sizes_do_no_harm() {
     db.compact_range(None::<&[u8]>, None::<&[u8]>);
     assert_eq!(db.get(b"low").unwrap().as_deref(), Some(&[0, 0, 0, 5][..]));
 }
+
+/// The process dies at any change of a file while column families come and go.
+#[test]
+fn the_newest_options_file_opens_the_database_whenever_the_process_dies() {
+    use std::path::Path;
+    use std::sync::Arc;
+    use whitewater::ColumnFamilyDescriptor;
+    use whitewater::fs::fault::{Fault, FaultFs, OpSet, PathMatch, Rule, When};
+    use whitewater::fs::mem::MemFs;
+
+    let dir = Path::new("/data/db");
+    let options = |fs: Arc<dyn whitewater::fs::Fs>| {
+        let mut options = Options::default();
+        options.create_if_missing(true);
+        options.create_missing_column_families(true);
+        options.set_fs(fs);
+        options
+    };
+    let mut seen = [0; 3];
+    for n in 1.. {
+        let mem = MemFs::new();
+        let faulty = FaultFs::new(Arc::new(mem.clone()));
+        drop(DB::open(&options(Arc::new(mem.clone())), dir).unwrap());
+        faulty.add_rule(Rule {
+            ops: OpSet::WRITES,
+            path: PathMatch::Any,
+            when: When::Nth(n),
+            fault: Fault::Eio,
+            sticky: true,
+        });
+        let mut own = Options::default();
+        own.set_write_buffer_size(77 << 10);
+        let live = || -> Result<(), whitewater::Error> {
+            let families = [ColumnFamilyDescriptor::new("opened", own.clone())];
+            let options = options(Arc::new(faulty.clone()));
+            #[cfg_attr(
+                feature = "multi-threaded-cf",
+                expect(unused_mut, reason = "only the single-threaded form needs it")
+            )]
+            let mut db = DB::open_cf_descriptors(&options, dir, families)?;
+            db.create_cf("created", &own)?;
+            db.drop_cf("opened")?;
+            db.create_cf("opened", &own)
+        };
+        let outcome = live();
+        let left: Arc<dyn whitewater::fs::Fs> = Arc::new(mem.crash_clone(1.0, 0));
+        let names = DB::list_cf(&options(left.clone()), dir).unwrap();
+        let (opts, mut families) = Options::load_latest(
+            dir,
+            Env::with_fs(left),
+            false,
+            Cache::new_lru_cache(1 << 20),
+        )
+        .unwrap();
+        let mut loaded: Vec<_> = families.iter().map(ColumnFamilyDescriptor::name).collect();
+        loaded.sort_unstable();
+        let mut sorted = names.clone();
+        sorted.sort();
+        assert_eq!(loaded, sorted, "died at change {n}");
+        seen[names.len() - 1] += 1;
+        for family in families.iter_mut().filter(|f| f.name() != "default") {
+            let text = format!("{:?}", family.options_mut());
+            assert!(text.contains("\nwrite_buffer_size=78848\n"), "{n}: {text}");
+        }
+        DB::open_cf_descriptors(&opts, dir, families).unwrap();
+        if outcome.is_ok() && faulty.injected().is_empty() {
+            break;
+        }
+    }
+    assert!(seen.iter().all(|n| *n > 0), "{seen:?}");
+}

@@ -8,6 +8,7 @@ use crate::db::options_file::load_latest;
 use crate::options::cache::{BLOCK_CACHE, parse_block_cache};
 use crate::options::file::read::{Lines, ParsedFamily, set_db, set_family, set_table};
 use crate::options::text::parse;
+use crate::version::set::list_column_families;
 use std::cell::RefCell;
 use std::path::Path;
 use whitewater_storage::{Error, Result};
@@ -17,6 +18,10 @@ impl Options {
     /// theirs, as the newest options file has them, whether it was written here
     /// or by RocksDB. Blocks are cached in `cache`, except of column families
     /// that cache none.
+    ///
+    /// The column families are those that the manifest has, if that can be read:
+    /// a file may name one that was being created or dropped when the process
+    /// died, and is passed over then. One that no file has comes with defaults.
     ///
     /// With `ignore_unknown_options`, options that are unknown or cannot be
     /// honoured are passed over. Comparators that are not built in, merge
@@ -100,12 +105,33 @@ impl Options {
             options.db.wal_dir = None;
         }
         options.db.fs = env.fs;
+        // What the manifest cannot tell, opening will.
+        let existing = list_column_families(&*options.db.fs, path).ok();
         let mut families = Vec::new();
         for family in &parsed.families {
+            if existing
+                .as_ref()
+                .is_some_and(|names| !names.contains(&family.name))
+            {
+                continue; // being created or dropped when the file was written
+            }
             let loaded = options.load_family(family, &cache, &passed_over)?;
             families.push(ColumnFamilyDescriptor::new(family.name.as_str(), loaded));
         }
+        for name in existing.unwrap_or_default() {
+            if !families.iter().any(|family| family.name() == name) {
+                let loaded = options.with_cache(&cache);
+                families.push(ColumnFamilyDescriptor::new(name, loaded));
+            }
+        }
         Ok((options, families))
+    }
+
+    /// Options of a column family of this database that is in no file.
+    fn with_cache(&self, cache: &Cache) -> Options {
+        let mut options = self.clone();
+        options.block_cache = BlockCacheChoice::Shared(cache.inner.clone());
+        options
     }
 
     /// The options of a column family of this database.
@@ -115,8 +141,7 @@ impl Options {
         cache: &Cache,
         passed_over: &dyn Fn(Result<()>) -> Result<()>,
     ) -> Result<Options> {
-        let mut loaded = self.clone();
-        loaded.block_cache = BlockCacheChoice::Shared(cache.inner.clone());
+        let mut loaded = self.with_cache(cache);
         let each = |lines: &Lines, set: &mut dyn FnMut(&str, &str) -> Result<()>| {
             let mut lines = lines.iter();
             lines.try_for_each(|(name, value)| passed_over(set(name, value)))
