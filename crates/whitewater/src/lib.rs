@@ -44,10 +44,9 @@
 //! * A batch made of damaged bytes is refused before anything is written.
 //! * [`ReadOptions`] keep the snapshot they were given alive.
 //! * Dropping a column family keeps its handle when it fails.
-//! * Hash memtables without a prefix extractor are refused, not replaced, and
-//!   take concurrent inserts; with one, an iterator sent to a key that has a
+//! * Hash memtables take concurrent inserts; an iterator sent to a key that has a
 //!   prefix ends with it ([`ReadOptions::set_total_order_seek`]).
-//! * `set_paranoid_checks(false)` is refused at open: damage is never passed
+//! * `set_paranoid_checks(false)` is a hint without effect: damage is never passed
 //!   over in silence.
 //! * A thread measures nothing for its [`PerfContext`] until it calls
 //!   [`perf::set_perf_stats`]. Metrics, tickers and histograms of what this

@@ -16,6 +16,8 @@ use super::state::DbState;
 use crate::jobs::Priority;
 use crate::options::DbOptions;
 use crate::options::assign::{May, assign_db, assign_family, own_name};
+use crate::options::sanitize::hints_without_effect;
+use crate::options::table::OptionTable;
 use std::sync::Arc;
 use whitewater_storage::{Error, Result};
 
@@ -42,6 +44,11 @@ impl Engine {
         options.validate()?;
         state.options.check_family(&options)?;
         family.options().check_change(&options)?;
+        let remarks = remarks(
+            &options,
+            (&family.options().corrections, &options.corrections),
+            changes,
+        );
         if let Some(family) = state.cfs.get_mut(&cf.id) {
             family.set_options(asked, options);
         }
@@ -50,7 +57,7 @@ impl Engine {
         self.work.notify_all();
         drop(state);
         self.tell_stalls();
-        self.log_change(&format!("[{}] SetOptions()", cf.name), changes);
+        self.log_change(&format!("[{}] SetOptions()", cf.name), changes, remarks);
         self.write_options_file();
         Ok(())
     }
@@ -78,6 +85,8 @@ impl Engine {
             return Err(e);
         }
         let before = std::mem::replace(&mut state.options, options.clone());
+        let corrections = (&before.corrections[..], &options.corrections[..]);
+        let remarks = remarks(&*options, corrections, changes);
         if before.delayed_write_rate != options.delayed_write_rate {
             state.stalls.set_max_rate(options.delayed_write_rate);
             self.weigh(&mut state, []);
@@ -96,7 +105,7 @@ impl Engine {
         drop(no_new_family);
         // There may be too much log now.
         self.ask_for_attention();
-        self.log_change("SetDBOptions()", changes);
+        self.log_change("SetDBOptions()", changes, remarks);
         self.write_options_file();
         Ok(())
     }
@@ -114,10 +123,13 @@ impl Engine {
         Ok(options)
     }
 
-    fn log_change(&self, what: &str, changes: &[(&str, &str)]) {
+    fn log_change(&self, what: &str, changes: &[(&str, &str)], remarks: Vec<String>) {
         self.log.write(&format!("{what}, inputs:"));
         for (name, value) in changes {
             self.log.write(&format!("{name}: {value}"));
+        }
+        for remark in remarks {
+            self.log.warn(&remark);
         }
     }
 }
@@ -126,6 +138,22 @@ impl Engine {
 fn check_families(options: &DbOptions, state: &DbState) -> Result<()> {
     let mut families = state.cfs.values();
     families.try_for_each(|family| options.check_family(family.options()))
+}
+
+/// What is to be said of `changes` that led to `options`: corrections that there were
+/// not `before`, and hints without effect.
+fn remarks(
+    options: &impl OptionTable,
+    (before, now): (&[String], &[String]),
+    changes: &[(&str, &str)],
+) -> Vec<String> {
+    let new = now.iter().filter(|c| !before.contains(c)).cloned();
+    let named = |hint: &String| {
+        let mut names = changes.iter().map(|(name, _)| own_name(name));
+        names.any(|name| hint.starts_with(&format!("option {name}=")))
+    };
+    let hints = hints_without_effect(options).into_iter().filter(named);
+    new.chain(hints).collect()
 }
 
 fn check_given(changes: &[(&str, &str)]) -> Result<()> {

@@ -16,7 +16,7 @@ use crate::flush::{tell_levels, tell_tables};
 use crate::listener::queue::Happened;
 use crate::listener::{CompactionJobStats, TableFileCreationReason};
 use crate::memtable::{Home, Memtable};
-use crate::options::CfOptions;
+use crate::options::{CfOptions, DbOptions};
 use crate::trace;
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,14 +39,14 @@ impl Engine {
     pub(crate) fn output_context<'a>(
         &'a self,
         cf: &'a ColumnFamilyData,
-        options: &'a CfOptions,
+        (db, options): (&'a DbOptions, &'a CfOptions),
         snapshots: &'a [SequenceNumber],
     ) -> OutputContext<'a> {
         OutputContext {
             fs: &self.fs,
             dir: &self.dir,
             versions: &self.versions,
-            db: &self.options,
+            db,
             options,
             comparator: &cf.comparator,
             cf_id: cf.id,
@@ -59,6 +59,12 @@ impl Engine {
             now: self.options.clock.now(),
             cancel: &self.cancel,
         }
+    }
+
+    /// The database's options at present. They stay what they are for whoever holds
+    /// them; a change makes others.
+    pub(crate) fn db_options(&self) -> Arc<DbOptions> {
+        self.lock_state().options.clone()
     }
 
     /// Switches the memtables of `cfs` out and, with `wait`, waits until they
@@ -178,8 +184,8 @@ impl Engine {
     ) -> Result<()> {
         let start = system::now();
         let snapshots = self.snapshots.sequences();
-        let options = cf.options();
-        let ctx = self.output_context(cf, &options, &snapshots);
+        let (db, options) = (self.db_options(), cf.options());
+        let ctx = self.output_context(cf, (&db, &options), &snapshots);
         let _pending = self.expect_outputs();
         let done = job::run(&compaction, &ctx, &self.tables, events)
             .inspect_err(|e| self.count_cancelled(e))?;

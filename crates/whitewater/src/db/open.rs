@@ -17,6 +17,8 @@ use super::state::{CfState, DbState};
 use crate::jobs::{self, BackgroundWork};
 use crate::memtable::budget::{Flusher, Tenant};
 use crate::memtable::{Home, Memtable};
+use crate::options::sanitize::hints_without_effect;
+use crate::options::table::OptionTable;
 use crate::options::{CfOptions, DbOptions};
 use crate::read::table_cache::TableCache;
 use crate::trace;
@@ -162,7 +164,8 @@ impl Engine {
     /// nothing else is in it. Fine when there is no database.
     ///
     /// # Errors
-    /// `IOError` when the database is open; `InvalidArgument` for an empty path.
+    /// `IOError` when the database is open, or a directory of it cannot be read;
+    /// `InvalidArgument` for an empty path.
     pub fn destroy(dir: &Path, options: &DbOptions) -> Result<()> {
         check_dir(dir)?;
         let fs = &*options.fs;
@@ -174,7 +177,12 @@ impl Engine {
         dirs.extend(options.wal_dir.clone().filter(|d| d != dir));
         for place in &dirs {
             archive::destroy(fs, place)?;
-            for name in fs.list(place).unwrap_or_default() {
+            let names = match fs.list(place) {
+                // A directory for logs need not be there.
+                Err(e) if e.is_missing_file() => Vec::new(),
+                names => names?,
+            };
+            for name in names {
                 let goes = match filename::parse(&name) {
                     None | Some(FileType::Lock) => false,
                     Some(FileType::Wal(_)) => true,
@@ -604,11 +612,23 @@ pub(super) fn log_options(log: &InfoLog, options: &DbOptions, wanted: &Wanted) {
         }
     };
     dump(options.in_force().to_string());
+    log_remarks(log, "", &options.corrections, options);
     for (name, cf) in wanted {
         log.header(&format!(
             "--------------- Options for column family [{name}]:"
         ));
         dump(cf.in_force().to_string());
+        log_remarks(log, &format!("[{name}] "), &cf.corrections, &**cf);
+    }
+}
+
+/// Says which options do not hold as they were given.
+fn log_remarks(log: &InfoLog, family: &str, corrections: &[String], options: &impl OptionTable) {
+    for correction in corrections {
+        log.warn(&format!("{family}{correction}"));
+    }
+    for hint in hints_without_effect(options) {
+        log.write(&format!("{family}{hint}"));
     }
 }
 

@@ -283,8 +283,8 @@ impl Engine {
                 false => 0,
                 true => memtables.len() - 1,
             };
-            let options = cf.options();
-            let ctx = self.output_context(cf, &options, &snapshots);
+            let (db, options) = (self.db_options(), cf.options());
+            let ctx = self.output_context(cf, (&db, &options), &snapshots);
             tables.insert(cf.id, write_level0(&ctx, &memtables[skipped..])?.files);
         }
         Ok(())

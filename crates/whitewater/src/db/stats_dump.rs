@@ -96,9 +96,12 @@ impl Engine {
         if let Some(statistics) = self.statistics() {
             self.log.write(&format!("STATISTICS:\n{statistics}"));
         }
-        #[cfg(feature = "jemalloc")]
         if self.options.dump_malloc_stats {
+            #[cfg(feature = "jemalloc")]
             self.log.write(&crate::malloc::stats_text());
+            #[cfg(not(feature = "jemalloc"))]
+            self.log
+                .write("MALLOC STATS: none, built without the cargo feature jemalloc");
         }
     }
 }

@@ -203,8 +203,8 @@ struct Flushed {
 fn write_one(engine: &Engine, job: &FlushJob, snapshots: &[SequenceNumber]) -> Result<Flushed> {
     let number = engine.next_job();
     tell_start(engine, job, number);
-    let options = job.cf.options();
-    let ctx = engine.output_context(&job.cf, &options, snapshots);
+    let (db, options) = (engine.db_options(), job.cf.options());
+    let ctx = engine.output_context(&job.cf, (&db, &options), snapshots);
     let start = system::now();
     let timer = engine.time(Histogram::FlushTime);
     let written = write_level0(&ctx, &job.memtables)?;

@@ -90,6 +90,8 @@ pub(crate) struct Memtable {
     /// Merges of one key that may lie on each other; 0 is no limit.
     max_successive_merges: usize,
     takes_merges: bool,
+    /// Range tombstones at which it is full; 0 is no limit.
+    max_tombstones: usize,
     /// Its part of a budget of memory, given back after the memory itself:
     /// fields are dropped in their order.
     charge: Option<Charge>,
@@ -189,6 +191,7 @@ impl Memtable {
                 .then(|| Arc::new(Values::new(options.inplace_update_num_locks))),
             max_successive_merges: options.max_successive_merges,
             takes_merges: options.merge_operator.is_some(),
+            max_tombstones: options.memtable_max_range_deletions as usize,
             charge: home
                 .tenant
                 .map(|tenant| Charge::new(tenant.clone(), options.write_buffer_size)),
@@ -238,9 +241,16 @@ impl Memtable {
             charge.cover(taken);
         }
         let limit = self.limit.load(Ordering::Relaxed);
-        taken > limit
+        let beyond = taken.saturating_sub(limit);
+        (beyond > 0 || deletes > 0 && self.has_enough_tombstones())
             && (!self.full.load(Ordering::Relaxed) && !self.full.swap(true, Ordering::Relaxed)
-                || taken - limit > limit.min(MOST_BEYOND))
+                || beyond > limit.min(MOST_BEYOND))
+    }
+
+    /// Whether it has as many range tombstones as one may have.
+    fn has_enough_tombstones(&self) -> bool {
+        self.max_tombstones > 0
+            && self.num_tombstones.load(Ordering::Relaxed) >= self.max_tombstones
     }
 
     /// Has it be full at `write_buffer_size`, if that is less than before. It

@@ -191,12 +191,6 @@ pub(super) fn check_fit(options: &CfOptions) -> Result<()> {
             "option inplace_update_num_locks = 0: in-place updates need a lock",
         ));
     }
-    if kind.groups_by_prefix() && options.prefix_extractor.is_none() {
-        return Err(Error::invalid(format_args!(
-            "option memtable: {} keeps keys by prefix, set a prefix_extractor",
-            kind.print(),
-        )));
-    }
     Ok(())
 }
 

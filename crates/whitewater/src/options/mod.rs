@@ -7,9 +7,9 @@
 //! * [`metrics`]: how statistics are published.
 //! * [`prefix`]: prefix extractors; `memtable`: memtables by their names.
 //! * [`compression`]: which compression a table gets.
-//! * [`sanitize`]: values that RocksDB corrects without a word are corrected
-//!   here the same way; others that cannot be honoured are refused by
-//!   `validate`, never ignored.
+//! * [`sanitize`]: which values are corrected, which are hints and which are
+//!   refused (by `validate`): one rule for all.
+//! * [`hints`]: values of options that have no effect here.
 //! * [`read`]: options of one read and one write.
 //!
 //! The public builders are in `api::options`.
@@ -20,6 +20,7 @@ pub(crate) mod compaction;
 pub(crate) mod compression;
 pub(crate) mod file;
 pub(crate) mod file_checksum;
+pub(crate) mod hints;
 mod memtable;
 pub(crate) mod metrics;
 pub(crate) mod prefix;
@@ -58,6 +59,7 @@ use crate::write::points::Hook;
 use cache::BLOCK_CACHE;
 use compaction::{CompactionPri, CompactionStyle, DeletionTrigger, FifoOptions, UniversalOptions};
 use file_checksum::FileChecksum;
+use hints::{PrepopulateBlobCache, Temperature};
 use metrics::MetricsOptions;
 use prefix::PrefixExtractor;
 use table::{OptionTable, option_struct, option_text};
@@ -80,32 +82,32 @@ option_struct! {
         /// Keep the last level of column families free for tables that are
         /// ingested behind everything else.
         allow_ingest_behind: bool = false;
-        /// Check more and stop earlier. Always so: `false` is refused.
+        /// Check more and stop earlier. Always so: `false` is a hint without effect.
         paranoid_checks: bool = true;
         /// Threads of background flushes and compactions together.
-        max_background_jobs: i32 = 2, in 1..=1024, changes live;
+        max_background_jobs: i32 = 2, into 1..=1024, changes live;
         /// Threads of background flushes; -1 is a quarter of the jobs.
-        max_background_flushes: i32 = -1, in -1..=1024, changes live;
+        max_background_flushes: i32 = -1, into -1..=1024, changes live;
         /// Threads of background compactions; -1 is the jobs that do not flush.
-        max_background_compactions: i32 = -1, in -1..=1024, changes live;
+        max_background_compactions: i32 = -1, into -1..=1024, changes live;
         /// How much nicer threads of flushes are than the one that opens the
-        /// database. Steps of priority, Linux only.
-        flush_nice: i32 = BACKGROUND_NICE, in 0..=19, check niceness;
+        /// database. Steps of priority; without effect but on Linux.
+        flush_nice: i32 = BACKGROUND_NICE, into 0..=19;
         /// The same of threads of compactions.
-        compaction_nice: i32 = BACKGROUND_NICE, in 0..=19, check niceness;
+        compaction_nice: i32 = BACKGROUND_NICE, into 0..=19;
         /// Threads of one compaction at most, counted beside the background jobs.
-        max_subcompactions: u32 = 1, in 1..=1024;
+        max_subcompactions: u32 = 1, into 1..=1024, changes live;
         /// How much compactions read at a time from each table. Bytes; 0 leaves it
         /// to the cursors.
-        compaction_readahead_size: usize = 2 << 20, in 0..=1 << 30;
+        compaction_readahead_size: usize = 2 << 20, into 0..=1 << 30, changes live;
         /// Tables kept open; -1 keeps all of them open.
-        max_open_files: i32 = -1, in -1..=i32::MAX, changes live;
+        max_open_files: i32 = -1, into -1..=i32::MAX, changes live;
         /// Where the write-ahead log is kept; the database's directory when unset.
         wal_dir: Option<PathBuf> = None;
         /// What recovery does about damaged logs.
         wal_recovery_mode: RecoveryMode = RecoveryMode::PointInTime;
         /// Log files kept for reuse. Files.
-        recycle_log_file_num: usize = 0, in 0..=1024;
+        recycle_log_file_num: usize = 0, into 0..=1024;
         /// Age at which archived logs are deleted. Seconds; 0 is no limit.
         wal_ttl_seconds: u64 = 0;
         /// Size of the archived logs at which old ones are deleted. MiB; 0 is no limit.
@@ -117,20 +119,20 @@ option_struct! {
         wal_bytes_per_sync: u64 = 0, changes live;
         /// Bytes of a table after which the system is asked to write them back.
         /// Bytes; 0 is never.
-        bytes_per_sync: u64 = 0;
+        bytes_per_sync: u64 = 0, changes live;
         /// Write tables past the page cache.
         use_direct_io_for_flush_and_compaction: bool = false;
         /// Read tables past the page cache.
         use_direct_reads: bool = false;
-        /// Compression of log records.
-        wal_compression: CompressionType = CompressionType::None, check log_codec;
+        /// Compression of log records: none or Zstandard, to which others are corrected.
+        wal_compression: CompressionType = CompressionType::None;
         /// Record synced logs in the manifest, and check at open that they are there.
         track_and_verify_wals_in_manifest: bool = false;
         /// Size of all live logs at which the oldest column family is flushed.
         /// Bytes; 0 is four times the write buffers.
         max_total_wal_size: u64 = 0, changes live;
         /// Size at which a new manifest is begun. Bytes.
-        max_manifest_file_size: u64 = 1 << 30, in 1..=u64::MAX;
+        max_manifest_file_size: u64 = 1 << 30, into 1..=u64::MAX;
         /// How concurrent writes are committed; by the next two when unset.
         commit_protocol: Option<CommitProtocol> = None;
         /// Log one group of writes while the one before it is inserted.
@@ -154,7 +156,7 @@ option_struct! {
         db_write_buffer_size: usize = 0;
         /// Most bytes of batches committed as one group, up to 64 MiB; more counts
         /// as that. Bytes.
-        max_write_batch_group_size_bytes: usize = 1 << 20, in 1..=usize::MAX;
+        max_write_batch_group_size_bytes: usize = 1 << 20, into 1..=usize::MAX;
         /// Rate of writes while they are slowed down. Bytes per second; 0 is the rate limiter's, or 16 MiB.
         delayed_write_rate: u64 = 0, changes live;
         /// Retries in a row of a failed flush or compaction before writes are
@@ -175,8 +177,8 @@ option_struct! {
         log_file_time_to_roll: usize = 0;
         /// Hint without effect: syncs cover content and length of files.
         use_fsync: bool = false;
-        /// Child processes do not inherit files. Always so: `false` is refused.
-        is_fd_close_on_exec: bool = true, check always;
+        /// Hint without effect: child processes do not inherit files.
+        is_fd_close_on_exec: bool = true;
         /// Hint without effect: how tables are read is the system's.
         advise_random_on_open: bool = true;
         /// Hint without effect: mutexes spin before they sleep.
@@ -186,10 +188,10 @@ option_struct! {
         /// Hint without effect: opening reads no tables for statistics.
         skip_stats_update_on_db_open: bool = false;
         /// Hint without effect: the manifest grows as it is written. Bytes.
-        manifest_preallocation_size: usize = 4 << 20;
-        /// Statistics of the allocator in the info log. Without the cargo feature
-        /// `jemalloc`, `true` is refused.
-        dump_malloc_stats: bool = false, check needs_jemalloc;
+        manifest_preallocation_size: usize = 4 << 20, changes live;
+        /// Statistics of the allocator in the info log; without the cargo feature
+        /// `jemalloc`, that there are none.
+        dump_malloc_stats: bool = false;
         /// Hint without effect: tables are opened when they are read. Threads.
         max_file_opening_threads: i32 = 16;
         /// Hint without effect: writers of files choose their buffers. Bytes.
@@ -198,12 +200,10 @@ option_struct! {
         avoid_unnecessary_blocking_io: bool = false;
         /// Hint without effect: the manifest always has the database's id.
         write_dbid_to_manifest: bool = true;
-        /// Read tables through memory maps. Not built: `true` is refused.
-        allow_mmap_reads: bool = false, check never;
-        /// Write tables through memory maps. Not built: `true` is refused.
-        allow_mmap_writes: bool = false, check never;
-        /// Use the system's cache of files. Always so: `false` is refused.
-        allow_os_buffer: bool = true, check always;
+        /// Hint without effect: tables are read by positioned reads.
+        allow_mmap_reads: bool = false;
+        /// Hint without effect: tables are written by appending.
+        allow_mmap_writes: bool = false;
         /// Hint without effect: obsolete files are deleted at once. Microseconds.
         delete_obsolete_files_period_micros: u64 = 6 * 3600 * 1_000_000, changes live;
         /// Checksums of whole tables in the manifest.
@@ -212,7 +212,7 @@ option_struct! {
         /// is never.
         scrub_period_sec: u32 = 0;
         /// How fast they are read at most. Bytes per second.
-        scrub_bytes_per_second: u64 = 8 << 20, in 1..=1 << 40;
+        scrub_bytes_per_second: u64 = 8 << 20, into 1..=1 << 40;
         /// How often statistics are written to the info log. Seconds; 0 is never.
         stats_dump_period_sec: u32 = 600, changes live;
         /// Hint without effect: statistics are not kept over time. Seconds.
@@ -241,6 +241,8 @@ option_struct! {
         statistics: Option<Arc<crate::stats::Statistics>> = None;
         /// How statistics are handed to the `metrics` facade.
         metrics: MetricsOptions = MetricsOptions::default();
+        /// What was corrected in them.
+        corrections: Vec<String> = Vec::new();
     }
 }
 
@@ -249,10 +251,10 @@ option_struct! {
     #[derive(Clone)]
     pub(crate) struct CfOptions {
         /// Size at which a memtable is switched and flushed. Bytes.
-        write_buffer_size: usize = 64 << 20, in 64 << 10..=64 << 30, changes live;
+        write_buffer_size: usize = 64 << 20, into 64 << 10..=64 << 30, changes live;
         /// Size of one arena block. Bytes; 0 is an eighth of the write buffer,
         /// 1 MiB at most.
-        arena_block_size: usize = 0, in 0..=1 << 30, changes live;
+        arena_block_size: usize = 0, into 0..=1 << 30, changes live;
         /// Size of the huge pages to make memtables of, if the system has some
         /// reserved. Bytes; 0 is none.
         memtable_huge_page_size: usize = 0, changes live;
@@ -262,59 +264,68 @@ option_struct! {
         memtable: MemtableKind = MemtableKind::Auto, check memtable::check_numbers;
         /// Share of the write buffer that a memtable's Bloom filter takes; 0 is
         /// no filter.
-        memtable_prefix_bloom_size_ratio: f64 = 0.0, in 0.0..=0.25, changes live;
+        memtable_prefix_bloom_size_ratio: f64 = 0.0, into 0.0..=0.25, changes live;
         /// Whether whole keys go into a memtable's Bloom filter.
         memtable_whole_key_filtering: bool = false, changes live;
         /// Checksum of each entry of a memtable. Bytes: 0 (none), 1, 2, 4 or 8.
         memtable_protection_bytes_per_key: u32 = 0, check protection_bytes, changes live;
+        /// Range deletions of a memtable at which it is flushed; 0 is no limit.
+        memtable_max_range_deletions: u32 = 0, changes live;
+        /// Hint without effect: a memtable's order is what its structure is made of.
+        paranoid_memory_checks: bool = false, changes live;
+        /// Hint without effect: memtables are not purged in memory.
+        experimental_mempurge_threshold: f64 = 0.0, changes live;
         /// Read each table that was written, and compare.
         paranoid_file_checks: bool = false, changes live;
         /// Overwrite values in the active memtable instead of adding entries.
         inplace_update_support: bool = false;
         /// Locks that readers and the writer of such values share out.
-        inplace_update_num_locks: usize = 10_000, in 0..=1 << 24, changes live;
+        inplace_update_num_locks: usize = 10_000, into 0..=1 << 24, changes live;
         /// Merge operands of one key on top of each other in a memtable on which
         /// the next one is stored as a value; 0 is no limit.
         max_successive_merges: usize = 0, changes live;
+        /// Hint without effect: values are merged where memory has what that takes.
+        strict_max_successive_merges: bool = false, changes live;
         /// What part of a key is its prefix.
         prefix_extractor: Option<PrefixExtractor> = None, changes live;
         /// Memtables in memory before writes stop.
-        max_write_buffer_number: i32 = 2, in 2..=i32::MAX, changes live;
+        max_write_buffer_number: i32 = 2, into 2..=i32::MAX, changes live;
         /// Full memtables that one flush waits for.
-        min_write_buffer_number_to_merge: i32 = 1, in 1..=i32::MAX;
+        min_write_buffer_number_to_merge: i32 = 1, into 1..=i32::MAX;
         /// How tables are organized.
         compaction_style: CompactionStyle = CompactionStyle::Level;
         /// Which table of a level is compacted first, with levels of growing size.
         compaction_pri: CompactionPri = CompactionPri::MinOverlappingRatio;
         /// Of universal compaction.
-        compaction_options_universal: UniversalOptions = UniversalOptions::default();
+        compaction_options_universal: UniversalOptions = UniversalOptions::default(),
+            changes live;
         /// Of FIFO compaction.
-        compaction_options_fifo: FifoOptions = FifoOptions::default();
+        compaction_options_fifo: FifoOptions = FifoOptions::default(), changes live;
         /// Age of data at which it is compacted, with FIFO deleted. Seconds; 0 is
         /// never, the default stands for 30 days.
-        ttl: u64 = BY_STYLE;
+        ttl: u64 = BY_STYLE, changes live;
         /// Age at which a table is written anew. Seconds; 0 is never, the default
         /// stands for 30 days with universal compaction, and with levels of growing
         /// size where there is a compaction filter; for never otherwise.
-        periodic_compaction_seconds: u64 = BY_STYLE;
+        periodic_compaction_seconds: u64 = BY_STYLE, changes live;
         /// Levels of tables.
-        num_levels: usize = 7, in 1..=64;
-        /// Tables in level 0 that start a compaction.
-        level0_file_num_compaction_trigger: i32 = 4, in 1..=i32::MAX, changes live;
+        num_levels: usize = 7, into 1..=64;
+        /// Tables in level 0 that start a compaction; negative is never.
+        level0_file_num_compaction_trigger: i32 = 4, changes live;
         /// Tables in level 0 that slow writes down.
-        level0_slowdown_writes_trigger: i32 = 20, in 1..=i32::MAX, changes live;
+        level0_slowdown_writes_trigger: i32 = 20, into 1..=i32::MAX, changes live;
         /// Tables in level 0 that stop writes.
-        level0_stop_writes_trigger: i32 = 36, in 1..=i32::MAX, changes live;
+        level0_stop_writes_trigger: i32 = 36, into 1..=i32::MAX, changes live;
         /// Compaction debt that slows writes down. Bytes; 0 is no limit.
         soft_pending_compaction_bytes_limit: u64 = 64 << 30, changes live;
         /// Compaction debt that stops writes. Bytes; 0 is no limit.
         hard_pending_compaction_bytes_limit: u64 = 256 << 30, changes live;
-        /// Size of a table in level 1. Bytes.
-        target_file_size_base: u64 = 64 << 20, in 1..=u64::MAX, changes live;
+        /// Size of a table in level 1. Bytes; 0 stands for the default.
+        target_file_size_base: u64 = 64 << 20, changes live;
         /// Growth of the table size from level to level.
-        target_file_size_multiplier: i32 = 1, in 1..=i32::MAX, changes live;
-        /// Size of level 1. Bytes.
-        max_bytes_for_level_base: u64 = 256 << 20, in 1..=u64::MAX, changes live;
+        target_file_size_multiplier: i32 = 1, into 1..=i32::MAX, changes live;
+        /// Size of level 1. Bytes; 0 stands for the default.
+        max_bytes_for_level_base: u64 = 256 << 20, changes live;
         /// Growth of the level size from level to level.
         max_bytes_for_level_multiplier: f64 = 10.0, in f64::MIN_POSITIVE..=f64::MAX, changes live;
         /// Further factors of the growth from each level to the next, from level 0
@@ -325,14 +336,28 @@ option_struct! {
         level_compaction_dynamic_level_bytes: bool = true;
         /// Most input bytes of one compaction. Bytes; 0 is 25 tables.
         max_compaction_bytes: u64 = 0, changes live;
+        /// Hint without effect: all tables that a compaction needs count.
+        ignore_max_compaction_bytes_for_input: bool = true, changes live;
+        /// Age of a table of the last level at which it is compacted because of what
+        /// only snapshots kept in it. Seconds; 0 is at once.
+        bottommost_file_compaction_delay: u32 = 0, changes live;
+        /// Hint without effect: files have no temperature.
+        last_level_temperature: Temperature = Temperature::Unknown, changes live;
+        /// Hint without effect: blocks are checked as a whole when they are read.
+        block_protection_bytes_per_key: u32 = 0, check protection_bytes, changes live;
+        /// Hint without effect: blocks of obsolete tables leave the cache by their age.
+        uncache_aggressiveness: u32 = 0, changes live;
+        /// Hint without effect: no blocks are compressed by way of trial.
+        sample_for_compression: u64 = 0, changes live;
         /// Compact only when asked to.
         disable_auto_compactions: bool = false, changes live;
         /// Write no filters for tables of the last level that holds data.
         optimize_filters_for_hits: bool = false;
         /// Hint without effect: the bits of a key stand in one cache line.
         bloom_locality: u32 = 0;
-        /// Times of background I/O in statistics. Not built: `true` is refused.
-        report_bg_io_stats: bool = false, check never, changes live;
+        /// Hint without effect: statistics time flushes' and compactions' I/O whenever they
+        /// are on.
+        report_bg_io_stats: bool = false, changes live;
         /// Hint without effect: iterators step over versions and do not seek.
         max_sequential_skip_in_iterations: u64 = 8, changes live;
         /// Hint without effect: flushed memtables are not kept. Bytes.
@@ -353,10 +378,12 @@ option_struct! {
         enable_blob_garbage_collection: bool = false, changes live;
         /// The part of the blob files, from the oldest on, that counts as old.
         blob_garbage_collection_age_cutoff: f64 = 0.25, in 0.0..=1.0, changes live;
-        /// The part of old blob files that must be garbage for tables to be
-        /// compacted because of it. Not built: less than 1 is refused with
-        /// garbage collection.
+        /// Hint without effect: tables are not compacted because old blob files have this
+        /// part of garbage.
         blob_garbage_collection_force_threshold: f64 = 1.0, in 0.0..=1.0, changes live;
+        /// Hint without effect: there is no cache of blobs.
+        prepopulate_blob_cache: PrepopulateBlobCache = PrepopulateBlobCache::Disable,
+            changes live;
         /// Hint without effect: compactions read one blob at a time. Bytes.
         blob_compaction_readahead_size: u64 = 0, changes live;
         /// Compression of tables.
@@ -393,6 +420,8 @@ option_struct! {
         deletion_triggers: Vec<DeletionTrigger> = Vec::new();
         /// How tables are laid out.
         table: TableOptions = TableOptions::default();
+        /// What was corrected in them.
+        corrections: Vec<String> = Vec::new();
     }
 }
 
@@ -401,17 +430,17 @@ pub(crate) const BY_STYLE: u64 = u64::MAX - 1;
 
 // The fields, defaults and documentation stand with `TableOptions`.
 option_text!(TableOptions {
-    block_size: usize, in 1..=1 << 30, changes live;
-    block_restart_interval: usize, in 1..=65_536, changes live;
-    index_block_restart_interval: usize, in 1..=65_536, changes live;
+    block_size: usize, into 1..=1 << 30, changes live;
+    block_restart_interval: usize, into 1..=65_536, changes live;
+    index_block_restart_interval: usize, into 1..=65_536, changes live;
     checksum: ChecksumType, changes live;
     format_version: u32, check written_format, changes live;
     index_type: IndexType;
-    metadata_block_size: usize, in 1..=1 << 30, changes live;
+    metadata_block_size: usize, into 1..=1 << 30, changes live;
     partition_filters: bool, changes live;
     data_block_index_type: DataBlockIndexType, changes live;
-    data_block_hash_table_util_ratio: f64, check util_ratio, changes live;
-    filter_policy: Option<FilterPolicy>, check bits_per_key, changes live;
+    data_block_hash_table_util_ratio: f64, changes live;
+    filter_policy: Option<FilterPolicy>, changes live;
     whole_key_filtering: bool, changes live;
     optimize_filters_for_memory: bool, changes live;
     cache_index_and_filter_blocks: bool;
@@ -433,15 +462,6 @@ fn codec(name: &str, value: &CompressionType) -> Result<()> {
     }
 }
 
-fn log_codec(name: &str, value: &CompressionType) -> Result<()> {
-    match value {
-        CompressionType::None | CompressionType::Zstd => codec(name, value),
-        other => Err(Error::not_supported(format_args!(
-            "option {name}: logs are not compressed with {other:?} (None and Zstd are supported)"
-        ))),
-    }
-}
-
 fn codecs<'a>(name: &str, values: impl IntoIterator<Item = &'a CompressionType>) -> Result<()> {
     values.into_iter().try_for_each(|value| codec(name, value))
 }
@@ -452,35 +472,6 @@ fn never(name: &str, value: &bool) -> Result<()> {
         false => Ok(()),
         true => Err(Error::not_supported(format_args!(
             "option {name}=true is not built in"
-        ))),
-    }
-}
-
-fn needs_jemalloc(name: &str, value: &bool) -> Result<()> {
-    if *value && cfg!(not(feature = "jemalloc")) {
-        return Err(Error::not_supported(format_args!(
-            "option {name}=true is not built in (cargo feature jemalloc)"
-        )));
-    }
-    Ok(())
-}
-
-/// Elsewhere a thread's niceness is its process's.
-fn niceness(name: &str, value: &i32) -> Result<()> {
-    if *value != 0 && cfg!(not(target_os = "linux")) {
-        return Err(Error::not_supported(format_args!(
-            "option {name}={value}: threads have no priority of their own here"
-        )));
-    }
-    Ok(())
-}
-
-/// For what cannot be had otherwise.
-fn always(name: &str, value: &bool) -> Result<()> {
-    match value {
-        true => Ok(()),
-        false => Err(Error::not_supported(format_args!(
-            "option {name}=false is not built in"
         ))),
     }
 }
@@ -503,30 +494,13 @@ fn not_negative(name: &str, values: &[i32]) -> Result<()> {
     }
 }
 
+/// Those below 2 are corrected.
 fn written_format(name: &str, value: &u32) -> Result<()> {
-    if (2..=7).contains(value) {
+    if (0..=7).contains(value) {
         return Ok(());
     }
     Err(Error::not_supported(format_args!(
         "option {name} = {value}: tables are written in versions 2 to 7"
-    )))
-}
-
-fn bits_per_key(name: &str, value: &Option<FilterPolicy>) -> Result<()> {
-    match value.map(|policy| policy.bits_per_key()) {
-        Some(bits) if !(0.0..=1000.0).contains(&bits) => Err(Error::invalid(format_args!(
-            "option {name}: {bits} bits per key are outside 0..=1000"
-        ))),
-        _ => Ok(()),
-    }
-}
-
-fn util_ratio(name: &str, value: &f64) -> Result<()> {
-    if *value > 0.0 && value.is_finite() {
-        return Ok(());
-    }
-    Err(Error::invalid(format_args!(
-        "option {name} = {value} is not above 0"
     )))
 }
 
@@ -537,21 +511,35 @@ impl DbOptions {
     /// `InvalidArgument` or `NotSupported` naming the option.
     pub(crate) fn validate(&self) -> Result<()> {
         self.check()?;
-        if !self.paranoid_checks {
+        self.check_direct_io()?;
+        self.check_protocol()
+    }
+
+    /// RocksDB refuses these, though memory maps are hints here.
+    fn check_direct_io(&self) -> Result<()> {
+        if self.allow_mmap_reads && self.use_direct_reads {
             return Err(Error::not_supported(
-                "option paranoid_checks=false: damage is never passed over in silence",
+                "If memory mapped reads (allow_mmap_reads) are enabled then direct I/O reads \
+                 (use_direct_reads) must be disabled.",
             ));
         }
-        self.check_protocol()
+        if self.allow_mmap_writes && self.use_direct_io_for_flush_and_compaction {
+            return Err(Error::not_supported(
+                "If memory mapped writes (allow_mmap_writes) are enabled then direct I/O writes \
+                 (use_direct_io_for_flush_and_compaction) must be disabled.",
+            ));
+        }
+        Ok(())
     }
 
     /// The combinations that RocksDB refuses, and such as contradict each
     /// other.
     fn check_protocol(&self) -> Result<()> {
         if self.atomic_flush && self.protocol() == CommitProtocol::Pipelined {
-            return Err(Error::invalid(
-                "atomic_flush is incompatible with enable_pipelined_write",
-            ));
+            return Err(Error::invalid(format_args!(
+                "atomic_flush is incompatible with {}",
+                self.asked_by("enable_pipelined_write", self.enable_pipelined_write)
+            )));
         }
         if self.unordered_write && !self.allow_concurrent_memtable_write {
             return Err(Error::invalid(
@@ -566,28 +554,36 @@ impl DbOptions {
         let Some(protocol) = self.commit_protocol else {
             return Ok(());
         };
-        let fits = match protocol {
-            CommitProtocol::Ordered => {
-                self.allow_concurrent_memtable_write
-                    && !self.enable_pipelined_write
-                    && !self.unordered_write
-            }
-            CommitProtocol::Grouped => !self.enable_pipelined_write && !self.unordered_write,
-            CommitProtocol::Pipelined => !self.unordered_write,
-            CommitProtocol::Unordered => {
-                self.allow_concurrent_memtable_write && !self.enable_pipelined_write
-            }
+        let one_by_one = (
+            !self.allow_concurrent_memtable_write,
+            "allow_concurrent_memtable_write=false",
+        );
+        let pipelined = (self.enable_pipelined_write, "enable_pipelined_write=true");
+        let unordered = (self.unordered_write, "unordered_write=true");
+        let excluded = match protocol {
+            CommitProtocol::Ordered => vec![one_by_one, pipelined, unordered],
+            CommitProtocol::Grouped => vec![pipelined, unordered],
+            CommitProtocol::Pipelined => vec![unordered],
+            CommitProtocol::Unordered => vec![one_by_one, pipelined],
         };
-        if !fits {
-            return Err(Error::invalid(format_args!(
-                "commit_protocol={protocol} is incompatible with enable_pipelined_write={}, \
-                 unordered_write={} and allow_concurrent_memtable_write={} together",
-                self.enable_pipelined_write,
-                self.unordered_write,
-                self.allow_concurrent_memtable_write
-            )));
+        let set = excluded.into_iter().filter(|(set, _)| *set);
+        let set: Vec<&str> = set.map(|(_, option)| option).collect();
+        if set.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        Err(Error::invalid(format_args!(
+            "commit_protocol={protocol} is incompatible with {}",
+            set.join(" and with ")
+        )))
+    }
+
+    /// The option that asks for the protocol in force: RocksDB's `option`, if it is set,
+    /// or the one that names a protocol.
+    fn asked_by(&self, option: &str, is_set: bool) -> String {
+        match is_set {
+            true => option.to_owned(),
+            false => format!("commit_protocol={}", self.protocol()),
+        }
     }
 
     /// The options of a column family that the database's own rule out.
@@ -597,9 +593,10 @@ impl DbOptions {
     pub(crate) fn check_family(&self, cf: &CfOptions) -> Result<()> {
         if cf.max_successive_merges > 0 && self.protocol() == CommitProtocol::Unordered {
             // What is visible may not be inserted, so no value can be read.
-            return Err(Error::invalid(
-                "max_successive_merges > 0 is incompatible with unordered_write",
-            ));
+            return Err(Error::invalid(format_args!(
+                "max_successive_merges > 0 is incompatible with {}",
+                self.asked_by("unordered_write", self.unordered_write)
+            )));
         }
         if cf.compaction_style == CompactionStyle::Fifo && cf.ttl > 0 && self.max_open_files != -1 {
             return Err(Error::not_supported(
@@ -694,14 +691,6 @@ impl CfOptions {
     pub(crate) fn validate(&self) -> Result<()> {
         self.check()?;
         memtable::check_fit(self)?;
-        if self.enable_blob_garbage_collection && self.blob_garbage_collection_force_threshold < 1.0
-        {
-            return Err(Error::not_supported(format_args!(
-                "option blob_garbage_collection_force_threshold = {}: compactions for the sake of \
-                 garbage in blob files are not built in",
-                self.blob_garbage_collection_force_threshold
-            )));
-        }
         if self.table.index_type == IndexType::HashSearch && self.prefix_extractor.is_none() {
             return Err(Error::invalid(
                 "option index_type = kHashSearch needs a prefix_extractor",
@@ -711,6 +700,13 @@ impl CfOptions {
             return Err(Error::invalid(
                 "option cache_index_and_filter_blocks needs a block cache",
             ));
+        }
+        let ratio = self.table.data_block_hash_table_util_ratio;
+        let hashes = self.table.data_block_index_type == DataBlockIndexType::BinaryAndHash;
+        if hashes && !(ratio > 0.0 && ratio.is_finite()) {
+            return Err(Error::invalid(format_args!(
+                "option data_block_hash_table_util_ratio = {ratio} is not above 0"
+            )));
         }
         self.check_compression()?;
         self.table.check()
@@ -737,6 +733,12 @@ impl CfOptions {
             0 => self.target_file_size_base.saturating_mul(25),
             limit => limit,
         }
+    }
+
+    /// Whether reads run a comparator or a prefix extractor of the user.
+    pub fn runs_user_code(&self) -> bool {
+        matches!(self.comparator, UserComparator::Custom(_))
+            || matches!(self.prefix_extractor, Some(PrefixExtractor::Custom(_)))
     }
 
     /// Where compactions get their filters, if they have any.

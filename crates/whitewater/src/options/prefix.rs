@@ -5,7 +5,7 @@
 //! prefix must not depend on anything but the key, keys of one prefix must
 //! stand next to each other in the column family's order, and a prefix must
 //! itself begin its keys. Functions of the user may panic, as comparators may;
-//! writes turn that into an error.
+//! reads and writes turn that into an error.
 
 use super::text::OptionText;
 use std::fmt;

@@ -1,25 +1,49 @@
-//! Corrections of options that RocksDB makes at open without a word.
+//! What becomes of a value that does not do as it is: one rule, at open and while
+//! the database is open.
 //!
-//! A program that relies on them (tiny write buffers in tests are the common
-//! case) must keep opening its database. What is not corrected here is
-//! checked by `validate`.
+//! 1. A value that RocksDB corrects is corrected here to the same. A program that
+//!    relies on it (tiny write buffers in tests are the common case) must keep opening
+//!    its database.
+//! 2. A number that RocksDB takes, and nothing here can do, becomes the nearest one
+//!    that can be done (rows with `into`); where 0 is no size, the default.
+//! 3. An option that measures, hints or lets RocksDB check less is taken and says so in
+//!    its documentation. Nothing that is read or durable depends on it.
+//! 4. Everything else is refused by `validate`: what RocksDB refuses, and what is not
+//!    built and would change results, durability or what is on disk.
+//!
+//! LOG has a line for each correction, and one for each hint that is off its default
+//! and without effect.
 
 use super::compaction::CompactionStyle;
+use super::table::OptionTable;
 use super::{BY_STYLE, CfOptions, DbOptions};
+use crate::memtable::MemtableKind;
+use whitewater_storage::sst::{CompressionOptions, CompressionType, IndexType, TableOptions};
 use whitewater_storage::wal::RecoveryMode;
 
 /// RocksDB's age for files that nobody said anything about. Seconds.
 const THIRTY_DAYS: u64 = 30 * 24 * 60 * 60;
 
 impl DbOptions {
-    /// RocksDB's corrections of database options.
+    /// These options, corrected.
     #[must_use]
-    pub(crate) fn sanitized(mut self) -> Self {
+    pub(crate) fn sanitized(self) -> Self {
+        let asked = self.to_text();
+        let mut corrected = self.corrected();
+        corrected.corrections = differences(&asked, &corrected.to_text());
+        corrected
+    }
+
+    fn corrected(mut self) -> Self {
         if self.max_open_files != -1 {
             self.max_open_files = self.max_open_files.max(20);
         }
-        self.max_background_jobs = self.max_background_jobs.max(1);
-        self.max_subcompactions = self.max_subcompactions.max(1);
+        self.move_into_ranges();
+        // RocksDB does without where it has no streaming form of a codec.
+        let streams = self.wal_compression == CompressionType::Zstd;
+        if !streams || self.wal_compression.missing_feature().is_some() {
+            self.wal_compression = CompressionType::None;
+        }
         // Who limits the rate of writes wants them even.
         if let Some(limiter) = &self.rate_limiter {
             if self.bytes_per_sync == 0 {
@@ -45,13 +69,29 @@ impl DbOptions {
 }
 
 impl CfOptions {
-    /// RocksDB's corrections of column family options.
+    /// These options, corrected.
     #[must_use]
-    pub(crate) fn sanitized(mut self) -> Self {
-        self.write_buffer_size = self.write_buffer_size.clamp(64 << 10, 64 << 30);
-        self.memtable_prefix_bloom_size_ratio =
-            self.memtable_prefix_bloom_size_ratio.clamp(0.0, 0.25);
-        self.max_write_buffer_number = self.max_write_buffer_number.max(2);
+    pub(crate) fn sanitized(self) -> Self {
+        let (asked, asked_tables) = (self.to_text(), self.table.to_text());
+        let mut corrected = self.corrected();
+        corrected.corrections = differences(&asked, &corrected.to_text());
+        let of_tables = differences(&asked_tables, &corrected.table.to_text());
+        corrected.corrections.extend(of_tables);
+        corrected
+    }
+
+    fn corrected(mut self) -> Self {
+        self.correct_zeros();
+        if self.memtable_prefix_bloom_size_ratio.is_nan() {
+            self.memtable_prefix_bloom_size_ratio = 0.0;
+        }
+        self.move_into_ranges();
+        correct_tables(&mut self.table);
+        correct_codec(&mut self.compression_opts);
+        correct_codec(&mut self.bottommost_compression_opts);
+        if self.memtable.groups_by_prefix() && self.prefix_extractor.is_none() {
+            self.memtable = MemtableKind::SkipList;
+        }
         self.min_write_buffer_number_to_merge = self
             .min_write_buffer_number_to_merge
             .clamp(1, self.max_write_buffer_number - 1);
@@ -67,12 +107,6 @@ impl CfOptions {
             self.level_compaction_dynamic_level_bytes = false;
         }
         self.choose_ages();
-        if self.max_bytes_for_level_multiplier <= 0.0 {
-            self.max_bytes_for_level_multiplier = 1.0;
-        }
-        if self.level0_file_num_compaction_trigger == 0 {
-            self.level0_file_num_compaction_trigger = 1;
-        }
         self.level0_slowdown_writes_trigger = self
             .level0_slowdown_writes_trigger
             .max(self.level0_file_num_compaction_trigger);
@@ -85,6 +119,27 @@ impl CfOptions {
             *soft = hard;
         }
         self
+    }
+
+    /// Where 0, or what is below it, does not do.
+    fn correct_zeros(&mut self) {
+        let defaults = CfOptions::default();
+        if self.target_file_size_base == 0 {
+            self.target_file_size_base = defaults.target_file_size_base;
+        }
+        if self.max_bytes_for_level_base == 0 {
+            self.max_bytes_for_level_base = defaults.max_bytes_for_level_base;
+        }
+        let trigger = &mut self.level0_file_num_compaction_trigger;
+        match *trigger {
+            0 => *trigger = 1,
+            // Never by their number, which then slows no writes, either.
+            ..0 => *trigger = i32::MAX,
+            1.. => {}
+        }
+        if self.max_bytes_for_level_multiplier <= 0.0 {
+            self.max_bytes_for_level_multiplier = 1.0;
+        }
     }
 
     /// Has enough levels for one to be kept free and another to be compacted
@@ -129,6 +184,135 @@ impl CfOptions {
             *periodic = self.ttl.min(*periodic);
         }
     }
+}
+
+/// RocksDB's corrections of options of tables.
+fn correct_tables(table: &mut TableOptions) {
+    let defaults = TableOptions::default();
+    if table.block_size == 0 {
+        table.block_size = defaults.block_size;
+    }
+    if table.metadata_block_size == 0 {
+        table.metadata_block_size = defaults.metadata_block_size;
+    }
+    table.move_into_ranges();
+    table.format_version = table.format_version.max(2);
+    if table.index_type == IndexType::HashSearch {
+        table.index_block_restart_interval = 1;
+    }
+    if table.index_type != IndexType::TwoLevelIndexSearch {
+        table.partition_filters = false;
+    }
+}
+
+/// Threads that compress one table; none is the one that writes it.
+fn correct_codec(options: &mut CompressionOptions) {
+    options.parallel_threads = options.parallel_threads.clamp(1, 1024);
+}
+
+/// What has become of options, one text for each that has another value than before.
+fn differences(
+    asked: &[(&'static str, String)],
+    corrected: &[(&'static str, String)],
+) -> Vec<String> {
+    let by_style = BY_STYLE.to_string();
+    let both = asked.iter().zip(corrected);
+    both.filter(|((_, old), (_, new))| old != new && *old != by_style)
+        .map(|((name, old), (_, new))| format!("option {name}={old} is corrected to {new}"))
+        .collect()
+}
+
+/// Options that are taken and have no effect: name, the value that says what happens,
+/// and what that is.
+const HINTS: [(&str, &str, &str); 16] = [
+    (
+        "paranoid_checks",
+        "true",
+        "damage is never passed over in silence",
+    ),
+    (
+        "is_fd_close_on_exec",
+        "true",
+        "child processes do not inherit files",
+    ),
+    (
+        "allow_mmap_reads",
+        "false",
+        "tables are read by positioned reads",
+    ),
+    (
+        "allow_mmap_writes",
+        "false",
+        "tables are written by appending",
+    ),
+    ("flush_nice", "0", "only Linux has priorities of threads"),
+    (
+        "compaction_nice",
+        "0",
+        "only Linux has priorities of threads",
+    ),
+    (
+        "report_bg_io_stats",
+        "false",
+        "statistics time background I/O whenever they are on",
+    ),
+    (
+        "blob_garbage_collection_force_threshold",
+        "1",
+        "garbage in blob files goes with compactions that are due anyway",
+    ),
+    (
+        "paranoid_memory_checks",
+        "false",
+        "a memtable's order is what its structure is made of",
+    ),
+    (
+        "experimental_mempurge_threshold",
+        "0",
+        "memtables are not purged in memory",
+    ),
+    (
+        "strict_max_successive_merges",
+        "false",
+        "values are merged where memory has what that takes",
+    ),
+    (
+        "last_level_temperature",
+        "kUnknown",
+        "files have no temperature",
+    ),
+    (
+        "block_protection_bytes_per_key",
+        "0",
+        "blocks are checked as a whole when they are read",
+    ),
+    (
+        "uncache_aggressiveness",
+        "0",
+        "blocks of obsolete tables leave the cache by their age",
+    ),
+    (
+        "sample_for_compression",
+        "0",
+        "no blocks are compressed by way of trial",
+    ),
+    (
+        "prepopulate_blob_cache",
+        "kDisable",
+        "there is no cache of blobs",
+    ),
+];
+
+/// The hints among `options` that have no effect, one text for each.
+pub(crate) fn hints_without_effect(options: &impl OptionTable) -> Vec<String> {
+    let options = options.to_text();
+    let of = |name: &str| options.iter().find(|(known, _)| *known == name);
+    let has_effect = |name: &str| cfg!(target_os = "linux") && name.ends_with("_nice");
+    let off = HINTS.iter().filter_map(|(name, always, what)| {
+        let (_, value) = of(name).filter(|(_, value)| value != always)?;
+        (!has_effect(name)).then(|| format!("option {name}={value} is a hint: {what}"))
+    });
+    off.collect()
 }
 
 #[cfg(test)]

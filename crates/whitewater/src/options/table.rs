@@ -11,6 +11,8 @@
 //!
 //! `in` (the accepted values), `check` (a function from name and value to a
 //! result, for what a range cannot say) and `changes live` may be left out.
+//! `into lo..=hi` stands in place of `in` where a value outside is not refused but
+//! becomes the nearest one inside (`sanitize` has the rule).
 //! Rows after `objects` have no text form: they become fields with defaults and
 //! nothing else. [`option_text!`] makes checks and text for a struct that stands
 //! elsewhere.
@@ -44,6 +46,10 @@ pub(crate) trait OptionTable {
     /// `InvalidArgument` or `NotSupported` naming the option.
     fn check(&self) -> Result<()>;
 
+    /// Moves numbers that are outside ranges of the kind `into` to the nearest ones
+    /// inside.
+    fn move_into_ranges(&mut self);
+
     /// Writes every option as a line `name=value`.
     fn dump(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, value) in self.to_text() {
@@ -68,6 +74,15 @@ pub(crate) fn check_range<T: PartialOrd + fmt::Display>(
     )))
 }
 
+/// The nearest value to `value` in `range`.
+pub(crate) fn move_into<T: PartialOrd + Clone>(value: &mut T, range: &std::ops::RangeInclusive<T>) {
+    if *value < *range.start() {
+        *value = range.start().clone();
+    } else if *value > *range.end() {
+        *value = range.end().clone();
+    }
+}
+
 /// What the marker of a row says: as a value, and for people.
 macro_rules! live {
     (is) => {
@@ -89,7 +104,8 @@ macro_rules! option_text {
     ($name:ident {
         $(
             $field:ident: $ty:ty
-                $(, in $range:expr)? $(, check $check:path)? $(, changes $live:ident)?;
+                $(, in $range:expr)? $(, into $into:expr)? $(, check $check:path)?
+                $(, changes $live:ident)?;
         )*
     }) => {
         impl $crate::options::table::OptionTable for $name {
@@ -128,6 +144,10 @@ macro_rules! option_text {
                 )*
                 Ok(())
             }
+
+            fn move_into_ranges(&mut self) {
+                $($($crate::options::table::move_into(&mut self.$field, &($into));)?)*
+            }
         }
     };
 }
@@ -140,7 +160,8 @@ macro_rules! option_struct {
             $(
                 $(#[$doc:meta])*
                 $field:ident: $ty:ty = $default:expr
-                    $(, in $range:expr)? $(, check $check:path)? $(, changes $live:ident)?;
+                    $(, in $range:expr)? $(, into $into:expr)? $(, check $check:path)?
+                    $(, changes $live:ident)?;
             )*
         }
         objects {
@@ -157,6 +178,7 @@ macro_rules! option_struct {
                 #[doc = concat!(
                     "\n\nDefault `", stringify!($default), "`",
                     $(", accepted `", stringify!($range), "`",)?
+                    $(", moved into `", stringify!($into), "`",)?
                     ". ", $crate::options::table::live!(says $($live)?)
                 )]
                 pub $field: $ty,
@@ -177,7 +199,10 @@ macro_rules! option_struct {
         }
 
         $crate::options::table::option_text!($name {
-            $($field: $ty $(, in $range)? $(, check $check)? $(, changes $live)?;)*
+            $(
+                $field: $ty $(, in $range)? $(, into $into)? $(, check $check)?
+                    $(, changes $live)?;
+            )*
         });
     };
 }

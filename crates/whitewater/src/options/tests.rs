@@ -4,15 +4,7 @@ use super::*;
 use whitewater_storage::ErrorKind;
 
 /// Options of which one value is accepted.
-const FIXED: [&str; 7] = [
-    "is_fd_close_on_exec",
-    "dump_malloc_stats",
-    "allow_mmap_reads",
-    "allow_mmap_writes",
-    "allow_os_buffer",
-    "report_bg_io_stats",
-    "enable_blob_files",
-];
+const FIXED: [&str; 1] = ["enable_blob_files"];
 
 /// A text other than `old` that the option accepts.
 fn another(name: &str, old: &str) -> String {
@@ -50,7 +42,9 @@ fn another(name: &str, old: &str) -> String {
         "checksum" => "kCRC32c".into(),
         "filter_policy" => "ribbonfilter:12.5:-1".into(),
         "metadata_cache_options" => old.replace("kFallback", "kFlushedAndSimilar"),
-        "prepopulate_block_cache" => "kFlushOnly".into(),
+        "prepopulate_block_cache" | "prepopulate_blob_cache" => "kFlushOnly".into(),
+        "last_level_temperature" => "kWarm".into(),
+        "block_protection_bytes_per_key" => "4".into(),
         "index_type" => "kTwoLevelIndexSearch".into(),
         "data_block_index_type" => "kDataBlockBinaryAndHash".into(),
         "format_version" => "7".into(),
@@ -109,28 +103,20 @@ fn defaults_are_valid() {
 #[test]
 fn a_value_out_of_range_is_refused_by_name() {
     let db = DbOptions {
-        max_open_files: -7,
+        keep_log_file_num: 0,
         ..DbOptions::default()
     };
-    let err = db.validate().unwrap_err();
+    let err = db.sanitized().validate().unwrap_err();
     assert_eq!(err.kind(), ErrorKind::InvalidArgument);
     assert_eq!(
         err.to_string(),
-        "Invalid argument: option max_open_files = -7 is outside -1..=i32::MAX"
+        "Invalid argument: option keep_log_file_num = 0 is outside 1..=usize::MAX"
     );
 
-    let mut cf = CfOptions::default();
-    cf.table.block_size = 0;
-    let err = cf.validate().unwrap_err();
-    assert_eq!(err.kind(), ErrorKind::InvalidArgument);
-    assert!(err.to_string().contains("block_size = 0"), "{err}");
-
-    let mut cf = CfOptions::default();
-    cf.table.filter_policy = Some(FilterPolicy::Bloom {
-        bits_per_key: f64::NAN,
-    });
-    assert!(cf.validate().is_err());
-    cf.max_bytes_for_level_multiplier = f64::NAN;
+    let cf = CfOptions {
+        max_bytes_for_level_multiplier: f64::NAN,
+        ..CfOptions::default()
+    };
     assert!(
         cf.validate()
             .unwrap_err()
@@ -141,13 +127,6 @@ fn a_value_out_of_range_is_refused_by_name() {
 
 #[test]
 fn what_is_not_built_is_refused_by_name() {
-    let db = DbOptions {
-        wal_compression: CompressionType::Snappy,
-        ..DbOptions::default()
-    };
-    let err = db.validate().unwrap_err();
-    assert_eq!(err.kind(), ErrorKind::NotSupported);
-    assert!(err.to_string().contains("option wal_compression"), "{err}");
     let refused = [
         (
             "compression_opts",
@@ -164,7 +143,7 @@ fn what_is_not_built_is_refused_by_name() {
             "format_version",
             CfOptions {
                 table: TableOptions {
-                    format_version: 1,
+                    format_version: 8,
                     ..TableOptions::default()
                 },
                 ..CfOptions::default()
@@ -172,7 +151,7 @@ fn what_is_not_built_is_refused_by_name() {
         ),
     ];
     for (name, options) in refused {
-        let err = options.validate().unwrap_err();
+        let err = options.sanitized().validate().unwrap_err();
         assert_eq!(err.kind(), ErrorKind::NotSupported, "{name}");
         assert!(err.to_string().contains(&format!("option {name}")), "{err}");
     }
@@ -281,6 +260,10 @@ fn what_rocksdb_lets_change_can_change() {
         ("prefix_extractor", Some(true)),
         ("compression_per_level", Some(true)),
         ("max_successive_merges", Some(true)),
+        ("ttl", Some(true)),
+        ("periodic_compaction_seconds", Some(true)),
+        ("compaction_options_universal", Some(true)),
+        ("compaction_options_fifo", Some(true)),
         ("num_levels", Some(false)),
         ("memtable", Some(false)),
         ("inplace_update_support", Some(false)),
@@ -291,4 +274,64 @@ fn what_rocksdb_lets_change_can_change() {
         assert_eq!(CfOptions::changes_live(name), live, "{name}");
     }
     assert_eq!(TableOptions::changes_live("block_size"), Some(true));
+}
+
+#[test]
+fn a_protocol_blames_the_options_that_exclude_it_and_no_others() {
+    use CommitProtocol::{Grouped, Ordered, Pipelined, Unordered};
+    let text = |protocol, change: fn(&mut DbOptions)| {
+        let mut db = DbOptions {
+            commit_protocol: protocol,
+            ..DbOptions::default()
+        };
+        change(&mut db);
+        db.validate().map_err(|e| e.to_string())
+    };
+    let one_by_one = |o: &mut DbOptions| o.allow_concurrent_memtable_write = false;
+    let pipelined = |o: &mut DbOptions| o.enable_pipelined_write = true;
+    let both = |o: &mut DbOptions| {
+        o.allow_concurrent_memtable_write = false;
+        o.enable_pipelined_write = true;
+    };
+    let unordered = |o: &mut DbOptions| o.unordered_write = true;
+    let says = |what: &str| Err(format!("Invalid argument: {what}"));
+    assert_eq!(
+        text(Some(Ordered), one_by_one),
+        says("commit_protocol=ordered is incompatible with allow_concurrent_memtable_write=false")
+    );
+    assert_eq!(
+        text(Some(Ordered), both),
+        says(
+            "commit_protocol=ordered is incompatible with allow_concurrent_memtable_write=false \
+             and with enable_pipelined_write=true"
+        )
+    );
+    assert_eq!(
+        text(Some(Unordered), pipelined),
+        says("commit_protocol=unordered is incompatible with enable_pipelined_write=true")
+    );
+    assert_eq!(
+        text(Some(Pipelined), unordered),
+        says("commit_protocol=pipelined is incompatible with unordered_write=true")
+    );
+    assert_eq!(text(Some(Grouped), one_by_one), Ok(()));
+    assert_eq!(text(Some(Pipelined), both), Ok(()));
+    // Nor one that is not set at all.
+    assert_eq!(
+        text(Some(Pipelined), |o| o.atomic_flush = true),
+        says("atomic_flush is incompatible with commit_protocol=pipelined")
+    );
+    let db = DbOptions {
+        commit_protocol: Some(Unordered),
+        ..DbOptions::default()
+    };
+    let cf = CfOptions {
+        max_successive_merges: 1,
+        ..CfOptions::default()
+    };
+    assert_eq!(
+        db.check_family(&cf).unwrap_err().to_string(),
+        "Invalid argument: max_successive_merges > 0 is incompatible with \
+         commit_protocol=unordered"
+    );
 }

@@ -57,7 +57,35 @@ macro_rules! text_by_from_str {
         }
     )*};
 }
-text_by_from_str!(bool, i32, i64, u32, u64, usize, f64);
+text_by_from_str!(bool, f64);
+
+/// Whole numbers, in which RocksDB's suffixes stand for powers of 1024.
+macro_rules! text_of_number {
+    ($($ty:ty),*) => {$(
+        impl OptionText for $ty {
+            fn print(&self) -> String {
+                self.to_string()
+            }
+            fn parse(text: &str) -> Option<Self> {
+                <$ty>::try_from(whole_number(text)?).ok()
+            }
+        }
+    )*};
+}
+text_of_number!(i32, i64, u32, u64, usize);
+
+/// A whole number that may end in K, M, G or T, large or small.
+fn whole_number(text: &str) -> Option<i128> {
+    let shift = match text.as_bytes().last()?.to_ascii_lowercase() {
+        b'k' => 10,
+        b'm' => 20,
+        b'g' => 30,
+        b't' => 40,
+        _ => return text.parse().ok(),
+    };
+    let digits = text[..text.len() - 1].parse::<i128>().ok()?;
+    digits.checked_mul(1 << shift)
+}
 
 /// Enums by RocksDB's spelling of each variant.
 macro_rules! text_by_name {
@@ -318,6 +346,19 @@ mod tests {
             "Invalid argument: option max_total_wal_size cannot be \"many\""
         );
         assert!(parse::<bool>("b", "yes").is_err());
+        for bad in ["", "K", "1KB", "1.5G", "16E", "20000000T", "\u{212a}"] {
+            assert!(parse::<u64>("n", bad).is_err(), "{bad}");
+        }
+        for (text, number) in [
+            ("4k", 4096),
+            ("2M", 2 << 20),
+            ("3G", 3 << 30),
+            ("1t", 1 << 40),
+        ] {
+            assert_eq!(parse::<u64>("n", text), Ok(number));
+        }
+        assert_eq!(parse::<i32>("n", "-1K"), Ok(-1024));
+        assert!(parse::<i32>("n", "2G").is_err());
         assert!(parse::<Vec<CompressionType>>("c", "kZSTD:").is_err());
     }
 }

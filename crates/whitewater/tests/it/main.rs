@@ -9,6 +9,7 @@ mod blobs;
 mod budget;
 mod cache_limits;
 mod caches;
+mod changes;
 mod checkpoint;
 mod closed_tables;
 mod compaction_filter;

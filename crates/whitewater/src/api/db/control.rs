@@ -207,7 +207,10 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// Options of tables stand inside `block_based_table_factory`. Sizes of
     /// memtables hold for those begun later; a smaller `write_buffer_size` also
     /// for the active one. Flushes and compactions keep to the options that
-    /// they began with. Values are corrected as at open.
+    /// they began with. Values are corrected, taken as hints or refused as at open
+    /// ([`Options`](crate::Options) has the rule). K, M, G and T behind a number are
+    /// powers of 1024. Options that have parts (`compaction_options_fifo`,
+    /// `compression_opts`) take some of them in braces, or one behind a dot.
     ///
     /// ```
     /// # fn main() -> Result<(), whitewater::Error> {

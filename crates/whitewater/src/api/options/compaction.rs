@@ -81,7 +81,7 @@ impl FifoCompactOptions {
     }
 }
 
-/// Options of compaction. None can be changed while the database is open.
+/// Options of compaction.
 impl Options {
     /// How tables are organized. Default [`Level`](DBCompactionStyle::Level).
     ///
@@ -92,12 +92,12 @@ impl Options {
         self.cf.compaction_style = style.into();
     }
 
-    /// Options of universal compaction.
+    /// Options of universal compaction. Can be changed while the database is open.
     pub fn set_universal_compaction_options(&mut self, uco: &UniversalCompactOptions) {
         self.cf.compaction_options_universal = uco.options.clone();
     }
 
-    /// Options of FIFO compaction.
+    /// Options of FIFO compaction. Can be changed while the database is open.
     pub fn set_fifo_compaction_options(&mut self, fco: &FifoCompactOptions) {
         self.cf.compaction_options_fifo = fco.options.clone();
     }
@@ -132,7 +132,7 @@ impl Options {
     ///   -1, its default), or it is not opened: `NotSupported`, RocksDB's rule.
     ///
     /// 0 is never; by default 30 days. The time is that of
-    /// [`set_clock`](Self::set_clock).
+    /// [`set_clock`](Self::set_clock). Can be changed while the database is open.
     pub fn set_ttl(&mut self, ttl_secs: u64) {
         self.cf.ttl = ttl_secs;
     }
@@ -147,7 +147,8 @@ impl Options {
     ///   ([`open_with_ttl`](crate::DB::open_with_ttl)), so that everything meets
     ///   the filter; otherwise never.
     ///
-    /// Without effect with FIFO compaction, as in RocksDB.
+    /// Without effect with FIFO compaction, as in RocksDB. Can be changed while the
+    /// database is open.
     pub fn set_periodic_compaction_seconds(&mut self, secs: u64) {
         self.cf.periodic_compaction_seconds = secs;
     }

@@ -61,9 +61,9 @@ impl Options {
         self.db.allow_ingest_behind = val;
     }
 
-    /// Check more, and stop writes after a failed background job. Default
-    /// true, which is all there is: opening with false is refused as
-    /// `NotSupported`.
+    /// Hint: with false, RocksDB checks less, and goes on after failures that stop it
+    /// otherwise. Here, damage is never passed over in silence, and writes stop after a
+    /// failed background job in any case. Default true.
     pub fn set_paranoid_checks(&mut self, enabled: bool) {
         self.db.paranoid_checks = enabled;
     }
@@ -110,9 +110,9 @@ impl Options {
     /// How much of the processors' time background threads give up to others
     /// that want it: the niceness of threads that flush, and of those that
     /// compact, above that of the thread that opens the database, or later
-    /// raises `max_background_jobs`. 0 to 19, default 5 for both. Linux only: the
-    /// default is 0 elsewhere, and opening with another number is refused as
-    /// `NotSupported`. Cannot change while the database is open. Not in the `rocksdb` crate, where the methods of [`Env`]
+    /// raises `max_background_jobs`. 0 to 19, default 5 for both. Numbers
+    /// outside are moved inside. Without effect but on Linux, where others have no
+    /// such priorities. Cannot change while the database is open. Not in the `rocksdb` crate, where the methods of [`Env`]
     /// set 19, and 0 is the default.
     ///
     /// With 0, readers, writers and background threads share busy cores evenly:
@@ -163,14 +163,16 @@ impl Options {
     /// jobs' threads. With leveled compaction those out of level 0 and those
     /// that a caller asked for are cut, others are not; with universal
     /// compaction all that write to another level than 0. Default 1; 0 counts
-    /// as that. Cannot change while the database is open.
+    /// as that. Can be changed while the database is open, for compactions that begin
+    /// later.
     pub fn set_max_subcompactions(&mut self, num: u32) {
         self.db.max_subcompactions = num;
     }
 
     /// How much a compaction reads at a time from each table. Bytes, at most
     /// 1 GiB, default 2 MiB; with 0, reads grow from 16 KiB to 256 KiB as
-    /// blocks follow each other. Cannot change while the database is open.
+    /// blocks follow each other. Can be changed while the database is open, for
+    /// compactions that begin later.
     pub fn set_compaction_readahead_size(&mut self, compaction_readahead_size: usize) {
         self.db.compaction_readahead_size = compaction_readahead_size;
     }
@@ -258,8 +260,8 @@ impl Options {
     /// back while more is written, so that the sync at the end has less to do
     /// and does not disturb others as much. Up to 1 MiB at the end is left
     /// alone. A hint; without effect on tables written past the page cache.
-    /// Bytes; 0, the default, is never, or 1 MiB with a rate limiter. Cannot
-    /// change while the database is open.
+    /// Bytes; 0, the default, is never, or 1 MiB with a rate limiter. Can be changed
+    /// while the database is open, for tables that are begun later.
     pub fn set_bytes_per_sync(&mut self, nbytes: u64) {
         self.db.bytes_per_sync = nbytes;
     }
@@ -529,7 +531,7 @@ impl Options {
     }
 
     /// Compression of log records: `None`, the default, or `Zstd`. Others are
-    /// refused at open, as `NotSupported`. Cannot be changed while the database
+    /// corrected to `None`, as in RocksDB. Cannot be changed while the database
     /// is open; logs are read whatever they were written with. RocksDB reads
     /// compressed logs from version 7.2 on; before 8.0 it fails at records, its
     /// own among them, that are longer than two of the log's blocks (of 32 KiB)

@@ -1,8 +1,8 @@
 //! Options that tune how RocksDB works inside, and what becomes of them here.
 //!
-//! Each is a hint without effect, as its documentation says with the reason, or
-//! refused at open where it asks for something that is not built. All are kept,
-//! so that options files have them.
+//! Each is a hint without effect, as its documentation says with the reason. All are
+//! kept, so that options files have them; LOG names those that are set to something
+//! else than what happens.
 
 use super::Options;
 
@@ -20,8 +20,7 @@ impl Options {
         self.db.use_fsync
     }
 
-    /// Child processes do not inherit files. Default true, which is all there
-    /// is: opening with false is refused as `NotSupported`.
+    /// Hint: child processes do not inherit files in any case. Default true.
     pub fn set_is_fd_close_on_exec(&mut self, enabled: bool) {
         self.db.is_fd_close_on_exec = enabled;
     }
@@ -55,8 +54,8 @@ impl Options {
     /// Whether figures of the allocator jemalloc follow the statistics in LOG
     /// ([`set_stats_dump_period_sec`](Self::set_stats_dump_period_sec)). They say
     /// something in programs that allocate with it (`Jemalloc`). Without the cargo
-    /// feature `jemalloc`, opening with true is refused as `NotSupported`. Default
-    /// false. Cannot be changed while the database is open.
+    /// feature `jemalloc`, a line says that there are none, as RocksDB has none without
+    /// that allocator. Default false. Cannot be changed while the database is open.
     pub fn set_dump_malloc_stats(&mut self, enabled: bool) {
         self.db.dump_malloc_stats = enabled;
     }
@@ -94,15 +93,17 @@ impl Options {
         self.db.write_dbid_to_manifest
     }
 
-    /// Tables read through memory maps. Not built: opening with true is refused
-    /// as `NotSupported`. Default false.
+    /// Hint: tables are read by positioned reads, through the system's cache or past
+    /// it. With [`set_use_direct_reads`](Self::set_use_direct_reads), opening with true
+    /// fails as `NotSupported`, as in RocksDB. Default false.
     pub fn set_allow_mmap_reads(&mut self, is_enabled: bool) {
         self.db.allow_mmap_reads = is_enabled;
     }
 
-    /// Tables written through memory maps. Not built: opening with true is
-    /// refused as `NotSupported`; for logs there is
-    /// [`set_wal_access`](Self::set_wal_access). Default false.
+    /// Hint: tables are written by appending; for logs there is
+    /// [`set_wal_access`](Self::set_wal_access). With
+    /// [`set_use_direct_io_for_flush_and_compaction`](Self::set_use_direct_io_for_flush_and_compaction),
+    /// opening with true fails as `NotSupported`, as in RocksDB. Default false.
     pub fn set_allow_mmap_writes(&mut self, is_enabled: bool) {
         self.db.allow_mmap_writes = is_enabled;
     }
@@ -118,11 +119,14 @@ impl Options {
         self.db.stats_persist_period_sec = period;
     }
 
-    /// Whether files go through the operating system's cache. True is all there
-    /// is: opening with false is refused as `NotSupported`.
+    /// Whether tables are read and written through the operating system's cache: the
+    /// opposite of [`set_use_direct_reads`](Self::set_use_direct_reads) and
+    /// [`set_use_direct_io_for_flush_and_compaction`](Self::set_use_direct_io_for_flush_and_compaction),
+    /// which it sets. Default true.
     #[deprecated(note = "RocksDB replaced this with direct I/O options")]
     pub fn set_allow_os_buffer(&mut self, is_allow: bool) {
-        self.db.allow_os_buffer = is_allow;
+        self.set_use_direct_reads(!is_allow);
+        self.set_use_direct_io_for_flush_and_compaction(!is_allow);
     }
 
     /// Hint: the bits of one key stand in one cache line of a memtable's filter
@@ -131,10 +135,17 @@ impl Options {
         self.cf.bloom_locality = v;
     }
 
-    /// Times of flushes' and compactions' I/O in statistics. Not built: opening
-    /// with true is refused as `NotSupported`. Default false.
+    /// Hint: with [`enable_statistics`](Self::enable_statistics), histograms have the
+    /// times of flushes' and compactions' reads, writes and syncs in any case; nothing
+    /// else does. Default false; changes at run time.
     pub fn set_report_bg_io_stats(&mut self, enable: bool) {
         self.cf.report_bg_io_stats = enable;
+    }
+
+    /// Hint: memtables are flushed to tables, never purged in memory. Default 0; changes
+    /// at run time.
+    pub fn set_experimental_mempurge_threshold(&mut self, threshold: f64) {
+        self.cf.experimental_mempurge_threshold = threshold;
     }
 
     /// Hint: iterators step over versions of a key and do not seek anew.

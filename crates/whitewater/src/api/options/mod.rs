@@ -1,8 +1,8 @@
 //! The option builders of the public API.
 //!
 //! Setters return nothing, as those of the `rocksdb` crate do: a value that
-//! cannot be honoured is refused when the database is opened or the column
-//! family created, by an error that names the option. A setter for something
+//! cannot be honoured is corrected or refused when the database is opened or the
+//! column family created, by one rule ([`Options`]); the error names the option. A setter for something
 //! that is not built does not exist.
 //!
 //! * here: [`Options`], of a database and a column family;
@@ -51,6 +51,7 @@ pub use write_buffer_manager::WriteBufferManager;
 use super::c_str::CStrLike;
 use crate::options::assign::{May, TABLE_FACTORY, assign_db, assign_family, own_name};
 use crate::options::cache::BLOCK_CACHE;
+use crate::options::file::names::DB_ANYWAY;
 use crate::options::table::OptionTable;
 use crate::options::text::{parse, split_assignments};
 use crate::options::{CfOptions, DbOptions};
@@ -66,6 +67,16 @@ use whitewater_storage::{Error, Result};
 /// tables, triggers of compactions and stalls, compression and filters; those of
 /// the database by [`set_db_options`](crate::DBCommon::set_db_options): numbers of
 /// threads and open files, limits on logs, rates.
+///
+/// What becomes of a value that does not do as it is, at open and when it is set later:
+///
+/// * What RocksDB corrects is corrected to the same, and a number that nothing here can
+///   do to the nearest one that can be done; a size of 0 for tables, levels or blocks
+///   stands for the default. LOG has a line for each.
+/// * An option that measures, hints or lets RocksDB check less is taken, and its
+///   documentation says *hint* where it has no effect; so does LOG.
+/// * Everything else is refused by name: what RocksDB refuses, and what is not built
+///   and would change results, durability or what is on disk.
 ///
 /// ```
 /// use whitewater::{DB, DBCompressionType, Options};
@@ -187,7 +198,7 @@ impl Options {
             Ok(())
         } else if let Some(name) = in_table(name) {
             self.set_table_text(name, value)
-        } else if DbOptions::changes_live(own_name(name)).is_some() {
+        } else if is_of_db(name) {
             assign_db(&mut self.db, name, value, May::SetAll)
         } else {
             assign_family(&mut self.cf, name, value, May::SetAll)
@@ -218,6 +229,12 @@ impl Options {
             May::SetAll,
         )
     }
+}
+
+/// Whether RocksDB's option `name` is one of a database.
+fn is_of_db(name: &str) -> bool {
+    DbOptions::changes_live(own_name(name)).is_some()
+        || DB_ANYWAY.iter().any(|(known, _)| *known == name)
 }
 
 /// The name of an option of tables that stands behind a dot.
@@ -405,8 +422,6 @@ mod tests {
             ("allow_mmap_writes", "true", |o| {
                 o.set_allow_mmap_writes(true)
             }),
-            #[expect(deprecated, reason = "kept for users of the option")]
-            ("allow_os_buffer", "false", |o| o.set_allow_os_buffer(false)),
             ("delete_obsolete_files_period_micros", "3", |o| {
                 o.set_delete_obsolete_files_period_micros(3)
             }),
@@ -428,6 +443,9 @@ mod tests {
             ("bloom_locality", "3", |o| o.set_bloom_locality(3)),
             ("report_bg_io_stats", "true", |o| {
                 o.set_report_bg_io_stats(true)
+            }),
+            ("experimental_mempurge_threshold", "0.5", |o| {
+                o.set_experimental_mempurge_threshold(0.5)
             }),
             ("max_sequential_skip_in_iterations", "3", |o| {
                 o.set_max_sequential_skip_in_iterations(3)
@@ -681,12 +699,27 @@ mod tests {
             row.1 = (*value).to_owned();
             assert_eq!(text(&options), expected, "{name}");
         }
-        // Every option with a text form has a setter.
+        // Every option with a text form has a setter, but for those that the crate has
+        // none for, either: they are set as text.
         let unset = before
             .iter()
             .filter(|(n, _)| !setters.iter().any(|(name, _, _)| name == n))
             .map(|(n, _)| *n);
-        assert_eq!(unset.collect::<Vec<_>>(), [""; 0]);
+        assert_eq!(
+            unset.collect::<Vec<_>>(),
+            [
+                "memtable_max_range_deletions",
+                "paranoid_memory_checks",
+                "strict_max_successive_merges",
+                "ignore_max_compaction_bytes_for_input",
+                "bottommost_file_compaction_delay",
+                "last_level_temperature",
+                "block_protection_bytes_per_key",
+                "uncache_aggressiveness",
+                "sample_for_compression",
+                "prepopulate_blob_cache",
+            ]
+        );
     }
 
     #[test]
@@ -798,10 +831,10 @@ mod tests {
         assert!(err.to_string().contains("window_bits = 15"), "{err}");
 
         let mut opts = Options::default();
-        opts.set_max_background_jobs(1_000_000);
+        opts.set_keep_log_file_num(0);
         let err = opts.db_options().unwrap_err();
         assert_eq!(err.kind(), ErrorKind::InvalidArgument);
-        assert!(err.to_string().contains("max_background_jobs"), "{err}");
+        assert!(err.to_string().contains("keep_log_file_num"), "{err}");
 
         let mut opts = Options::default();
         opts.set_ratelimiter(1 << 20, 0, 10);

@@ -47,7 +47,7 @@ impl BlockBasedOptions {
 
     /// Adds a Bloom filter to each table: 10 bits per key let 1 look-up of a
     /// missing key in 100 through. Less than half a bit is no filter, more
-    /// than 100 bits count as 100, and more than 1000 are refused at open.
+    /// than 100 bits count as 100.
     /// Default none. `_block_based` chose a format that RocksDB has given up;
     /// it has no effect there either.
     ///
@@ -217,8 +217,8 @@ impl BlockBasedOptions {
         self.table.data_block_hash_table_util_ratio = ratio;
     }
 
-    /// Version of the table format, 2 to 7; others are refused at open as
-    /// `NotSupported`. Default 5, which RocksDB reads from 6.6 on; 6 needs
+    /// Version of the table format, 2 to 7; 0 and 1 are corrected to 2, as in RocksDB,
+    /// and others refused at open as `NotSupported`. Default 5, which RocksDB reads from 6.6 on; 6 needs
     /// RocksDB 8.6, and 7 one after 10.4. Tables of all these versions are
     /// read, whatever is set.
     pub fn set_format_version(&mut self, version: i32) {

@@ -98,6 +98,19 @@ fn periodic(version: &Version, options: &CfOptions, moment: &Moment, marks: &mut
     }
 }
 
+/// Whether `file` is as old as it must be for what only snapshots kept in it; notes
+/// when it will be.
+fn rested(file: &TableFile, options: &CfOptions, moment: &Moment, marks: &mut Marks) -> bool {
+    let delay = u64::from(options.bottommost_file_compaction_delay);
+    match age(written_at(file), delay, moment.now) {
+        Ok(old) => old || delay == 0,
+        Err(due) => {
+            marks.waits_until(due);
+            false
+        }
+    }
+}
+
 /// With levels of growing size.
 pub(super) fn leveled(
     version: &Version,
@@ -128,7 +141,7 @@ pub(super) fn leveled(
             continue;
         }
         if largest <= moment.oldest_snapshot {
-            if file.meta.number < moment.files_below {
+            if file.meta.number < moment.files_below && rested(file, options, moment, &mut marks) {
                 marks.bottommost.push(place);
             }
         } else {

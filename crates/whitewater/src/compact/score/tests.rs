@@ -125,3 +125,14 @@ fn what_snapshots_kept_is_due_in_the_last_place() {
     assert_eq!(marks.bottommost, [(0, 1)]);
     assert!(at("L0: 2:a-b 1:c-d\nL1: 3:d-e", 999).bottommost == [(1, 0)]);
 }
+
+#[test]
+fn what_snapshots_kept_waits_for_its_delay() {
+    let mut options = styled(CompactionStyle::Level);
+    let version = parse_version("L2: 4:b-d#100");
+    options.bottommost_file_compaction_delay = 50;
+    let at = |now| state_at(&version, &options, now, 10).marks;
+    assert!(at(150).is_empty());
+    assert_eq!(at(150).next_due, Some(151));
+    assert_eq!(at(151).bottommost, [(2, 0)]);
+}

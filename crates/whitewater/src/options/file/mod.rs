@@ -12,7 +12,7 @@
 //! * here: printing; [`read`]: parsing, and setting options from a file;
 //! * `names`: what RocksDB knows.
 
-mod names;
+pub(crate) mod names;
 pub(crate) mod read;
 
 #[cfg(test)]

@@ -4,10 +4,12 @@
 //!   could not read it.
 //! * Options without a row here that options files of RocksDB have, and the value
 //!   that says what happens here anyway, or several of them with bars between.
-//!   With any other value, what the option asks for is not built.
+//!   With any other value, what the option asks for is not built and would change
+//!   results, durability, or who can read what is on disk. What measures, hints or
+//!   checks takes any value.
 
-/// Any value does: the option tunes RocksDB's own working, or has an effect only
-/// together with one that is refused.
+/// Any value does: the option tunes RocksDB's own working, checks or measures it, or
+/// has an effect only together with one that is refused.
 pub(super) const ANY: &str = "*";
 
 /// As many ones as there are, with colons between.
@@ -106,20 +108,22 @@ pub(super) const TABLE_78: &[&str] = &[
 ];
 
 /// Options of a database without a row.
-pub(super) const DB_ANYWAY: &[(&str, &str)] = &[
+pub(crate) const DB_ANYWAY: &[(&str, &str)] = &[
     ("access_hint_on_compaction_start", ANY),
     ("allow_2pc", "false"),
     ("allow_data_in_errors", ANY),
     ("allow_fallocate", ANY),
+    ("allow_os_buffer", ANY),
     ("avoid_flush_during_recovery", ANY),
-    ("avoid_flush_during_shutdown", "false"),
+    // What was written without a log is flushed at the end in any case.
+    ("avoid_flush_during_shutdown", ANY),
     ("background_close_inactive_wals", ANY),
     ("best_efforts_recovery", "false"),
     ("compaction_verify_record_count", ANY),
     ("db_host_id", ANY),
     ("enable_thread_tracking", ANY),
     ("enforce_single_del_contracts", ANY),
-    ("enforce_write_buffer_manager_during_recovery", "true"),
+    ("enforce_write_buffer_manager_during_recovery", ANY),
     ("fail_if_options_file_error", ANY),
     ("flush_verify_memtable_count", ANY),
     ("follower_catchup_retry_count", ANY),
@@ -130,7 +134,7 @@ pub(super) const DB_ANYWAY: &[(&str, &str)] = &[
     ("max_manifest_space_amp_pct", ANY),
     ("metadata_write_temperature", ANY),
     ("open_files_async", ANY),
-    ("persist_stats_to_disk", "false"),
+    ("persist_stats_to_disk", ANY),
     ("prefix_seek_opt_in_only", ANY),
     ("random_access_max_buffer_size", ANY),
     ("skip_checking_sst_file_sizes_on_db_open", "false"),
@@ -142,14 +146,13 @@ pub(super) const DB_ANYWAY: &[(&str, &str)] = &[
     ("verify_sst_unique_id_in_manifest", ANY),
     ("wal_filter", "nullptr"),
     ("wal_write_temperature", ANY),
-    ("write_identity_file", "true"),
+    ("write_identity_file", ANY),
 ];
 
 /// Options of a column family without a row.
-pub(super) const FAMILY_ANYWAY: &[(&str, &str)] = &[
+pub(crate) const FAMILY_ANYWAY: &[(&str, &str)] = &[
     ("blob_file_starting_level", ANY),
-    ("block_protection_bytes_per_key", "0"),
-    ("bottommost_file_compaction_delay", ANY),
+    ("bottommost_temperature", ANY),
     ("cf_allow_ingest_behind", "false"),
     ("check_flush_compaction_key_order", ANY),
     ("compaction_filter", "nullptr"),
@@ -158,37 +161,29 @@ pub(super) const FAMILY_ANYWAY: &[(&str, &str)] = &[
     ("default_temperature", ANY),
     ("default_write_temperature", ANY),
     ("disallow_memtable_writes", "false"),
-    ("experimental_mempurge_threshold", ANY),
     ("force_consistency_checks", ANY),
-    ("ignore_max_compaction_bytes_for_input", ANY),
-    ("last_level_temperature", ANY),
     ("level_compaction_dynamic_file_size", ANY),
     ("max_write_buffer_number_to_maintain", ANY),
-    ("memtable_avg_op_scan_flush_trigger", "0"),
+    ("memtable_avg_op_scan_flush_trigger", ANY),
     ("memtable_batch_lookup_optimization", ANY),
     ("memtable_insert_with_hint_prefix_extractor", ANY),
-    ("memtable_max_range_deletions", "0"),
-    ("memtable_op_scan_flush_trigger", "0"),
-    ("memtable_veirfy_per_key_checksum_on_seek", "false"),
-    ("paranoid_memory_checks", "false"),
+    ("memtable_op_scan_flush_trigger", ANY),
+    ("memtable_veirfy_per_key_checksum_on_seek", ANY),
+    ("memtable_verify_per_key_checksum_on_seek", ANY),
     ("persist_user_defined_timestamps", "true"),
     ("preclude_last_level_data_seconds", "0"),
-    ("prepopulate_blob_cache", ANY),
     ("preserve_internal_time_seconds", "0"),
-    ("sample_for_compression", ANY),
     ("sst_partitioner_factory", "nullptr"),
-    ("strict_max_successive_merges", ANY),
-    ("target_file_size_is_upper_bound", "false"),
-    ("uncache_aggressiveness", ANY),
-    ("verify_output_flags", "0"),
+    ("target_file_size_is_upper_bound", ANY),
+    ("verify_output_flags", ANY),
 ];
 
 /// Options of tables without a row.
 pub(super) const TABLE_ANYWAY: &[(&str, &str)] = &[
-    ("block_align", "false"),
+    ("block_align", ANY),
     ("block_size_deviation", ANY),
     ("decouple_partitioned_filters", ANY),
-    ("detect_filter_construct_corruption", "false"),
+    ("detect_filter_construct_corruption", ANY),
     ("enable_index_compression", ANY),
     ("fail_if_no_udi_on_open", ANY),
     (
@@ -203,10 +198,30 @@ pub(super) const TABLE_ANYWAY: &[(&str, &str)] = &[
     ("num_file_reads_for_auto_readahead", ANY),
     ("read_amp_bytes_per_bit", ANY),
     ("separate_key_value_in_data_block", "false"),
-    ("super_block_alignment_size", "0"),
+    ("super_block_alignment_size", ANY),
     ("super_block_alignment_space_overhead_ratio", ANY),
     ("uniform_cv_threshold", ANY),
     ("use_delta_encoding", ANY),
     ("user_defined_index_factory", "nullptr"),
-    ("verify_compression", "false"),
+    ("verify_compression", ANY),
+];
+
+/// Options without a row that RocksDB changes while the database is open, and that take
+/// any value.
+pub(crate) const CHANGE_LIVE: &[&str] = &[
+    "avoid_flush_during_shutdown",
+    "blob_file_starting_level",
+    "bottommost_temperature",
+    "check_flush_compaction_key_order",
+    "default_write_temperature",
+    "max_manifest_space_amp_pct",
+    "memtable_avg_op_scan_flush_trigger",
+    "memtable_op_scan_flush_trigger",
+    "memtable_veirfy_per_key_checksum_on_seek",
+    "memtable_verify_per_key_checksum_on_seek",
+    "stats_history_buffer_size",
+    "strict_bytes_per_sync",
+    "target_file_size_is_upper_bound",
+    "verify_manifest_content_on_close",
+    "verify_output_flags",
 ];

@@ -225,6 +225,12 @@ fn set<T: OptionTable + Clone>(
     Err(not_built(name, value))
 }
 
+/// Whether `value` says what happens `anyway` to the option `name`.
+pub(crate) fn is_accepted_anyway(anyway: &[(&str, &str)], name: &str, value: &str) -> bool {
+    let known = anyway.iter().find(|(known, _)| *known == name);
+    known.is_some_and(|(_, accepted)| is_accepted(value, accepted))
+}
+
 fn is_accepted(value: &str, accepted: &str) -> bool {
     let same = |a: &str| match (a.parse::<f64>(), value.parse::<f64>()) {
         (Ok(a), Ok(v)) => a == v,

@@ -150,7 +150,7 @@ fn what_cannot_be_honoured_is_refused_by_name() {
         (db("no_such", "1"), "no_such"),
         (db("allow_2pc", "true"), "allow_2pc=true"),
         (db("atomic_flush", "maybe"), "atomic_flush"),
-        (db("max_open_files", "-5"), "max_open_files = -5"),
+        (db("keep_log_file_num", "0"), "keep_log_file_num = 0"),
         (cf("comparator", "mine"), "comparator=mine"),
         (cf("merge_operator", "mine"), "merge_operator=mine"),
         (cf("prefix_extractor", "mine"), "prefix_extractor=mine"),
@@ -169,7 +169,7 @@ fn what_cannot_be_honoured_is_refused_by_name() {
         (cf("ttl", "soon"), "ttl"),
         (table("filter_policy", "mine:10"), "filter_policy"),
         (table("index_type", "kMine"), "index_type"),
-        (table("format_version", "1"), "format_version"),
+        (table("format_version", "8"), "format_version"),
     ] {
         let e = outcome.unwrap_err();
         assert!(e.to_string().contains(what), "{what} in {e}");

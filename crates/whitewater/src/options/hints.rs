@@ -1,0 +1,38 @@
+//! Values of RocksDB's options that are taken and have no effect here. They are kept
+//! for options files, and so that a value that is none is refused.
+
+use super::text::{OptionText, text_by_name};
+
+/// How hot the data of files is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Temperature {
+    #[default]
+    Unknown,
+    Hot,
+    Warm,
+    Cool,
+    Cold,
+    Ice,
+}
+
+text_by_name!(Temperature {
+    Unknown = "kUnknown",
+    Hot = "kHot",
+    Warm = "kWarm",
+    Cool = "kCool",
+    Cold = "kCold",
+    Ice = "kIce",
+});
+
+/// Which values of blob files are put into their cache when they are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum PrepopulateBlobCache {
+    #[default]
+    Disable,
+    FlushOnly,
+}
+
+text_by_name!(PrepopulateBlobCache {
+    Disable = "kDisable",
+    FlushOnly = "kFlushOnly",
+});
