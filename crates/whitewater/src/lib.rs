@@ -91,6 +91,7 @@ pub mod perf;
 mod read;
 mod stats;
 mod trace;
+mod user_code;
 mod version;
 mod write;
 

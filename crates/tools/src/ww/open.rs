@@ -129,7 +129,7 @@ impl Loaded {
     /// # Errors
     /// There is no database, or its manifest or options file cannot be read.
     pub fn new(session: &Session<'_>, dir: &Path, merges: bool) -> Result<Self> {
-        if !dir.join("CURRENT").exists() {
+        if !exists(dir)? {
             return Err(Failure::Other(format!(
                 "there is no database in {}: no CURRENT",
                 dir.display()
@@ -285,6 +285,15 @@ pub fn to_read(session: &Session<'_>, dir: &Path, scope: Scope) -> Result<Opened
     Ok(Opened { db, family })
 }
 
+/// Whether there is a database in `dir`.
+///
+/// # Errors
+/// Nobody can tell: a permission is missing, say.
+fn exists(dir: &Path) -> Result<bool> {
+    let current = dir.join("CURRENT");
+    current.try_exists().map_err(|e| Failure::io(&current, &e))
+}
+
 /// Opens the database of `--db` to write to it; with `create`, makes it and the
 /// column family when there are none.
 ///
@@ -299,8 +308,7 @@ pub fn to_write(session: &Session<'_>, create: bool) -> Result<Opened> {
         ));
     }
     let family = session.global.column_family.clone();
-    let exists = dir.join("CURRENT").exists();
-    let mut loaded = match create && !exists {
+    let mut loaded = match create && !exists(dir)? {
         true => Loaded {
             options: Options::default(),
             families: vec![ColumnFamilyDescriptor::new("default", Options::default())],

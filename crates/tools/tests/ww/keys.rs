@@ -108,6 +108,16 @@ fn exit_codes_tell_what_happened() {
     assert!(fails(db, "--db {db} nonsense", 2).contains("nonsense"));
     assert!(fails(db, "--db {db} files {db}", 2).contains("named twice"));
     assert!(fails(db, "--db {db}/none scan", 3).contains("there is no database"));
+    // What cannot be looked at may be there. (A file in the way stands for a permission
+    // that is missing, which nothing is to who runs this as root.)
+    for line in [
+        "--db {db}/CURRENT/none scan",
+        "--db {db}/CURRENT/none put k v",
+    ] {
+        let message = fails(db, line, 3);
+        assert!(!message.contains("there is no database"), "{message}");
+        assert!(message.contains("Not a directory"), "{message}");
+    }
     let help = run(db, "--help");
     let text = String::from_utf8_lossy(&help.stdout);
     assert_eq!(help.status.code(), Some(0));

@@ -12,6 +12,7 @@ use super::Engine;
 use super::ingest::copy;
 use crate::stats::Ticker;
 use crate::version::Version;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use whitewater_storage::filename::{self, FileType};
@@ -36,7 +37,8 @@ impl Engine {
     /// flushed first if the logs have `log_size_for_flush` bytes or more.
     ///
     /// # Errors
-    /// `InvalidArgument` when `target` exists; those of the file system, and
+    /// `InvalidArgument` when `target` exists; `IOError` when its parent does not, as
+    /// in RocksDB; those of the file system, and
     /// then nothing is at `target`, unless the last sync failed.
     pub fn create_checkpoint(
         self: &Arc<Self>,
@@ -50,6 +52,7 @@ impl Engine {
             )));
         }
         let staging = staging_of(target)?;
+        self.check_parent(&staging)?;
         if self.log_bytes() >= log_size_for_flush {
             self.flush_all(true)?;
         }
@@ -64,6 +67,18 @@ impl Engine {
         self.log
             .write(&format!("Created checkpoint {}", target.display()));
         Ok(())
+    }
+
+    /// Refuses to make a directory in one that is not there.
+    fn check_parent(&self, path: &Path) -> Result<()> {
+        let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+        match parent {
+            Some(parent) if !self.fs.exists(parent)? => {
+                let missing = io::Error::new(io::ErrorKind::NotFound, "No such file or directory");
+                Err(Error::io("creating a directory", path, &missing))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn fill_checkpoint(&self, staging: &Path, target: &Path) -> Result<()> {

@@ -18,6 +18,7 @@ use crate::read::merging::{failed_iterator, merging_memtables};
 use crate::read::timed::{Activity, During};
 use crate::read::{estimate, level};
 use crate::stats::{Histogram, Ticker, counted_merge};
+use crate::user_code::caught;
 use bytes::Bytes;
 use std::any::Any;
 use std::sync::Arc;
@@ -56,7 +57,23 @@ impl Engine {
         found
     }
 
+    /// Looks `key` up in `view`. Panics of user code become errors.
     pub(super) fn get_in(
+        &self,
+        cf: &ColumnFamilyData,
+        view: &SuperVersion,
+        key: &[u8],
+        seq: SequenceNumber,
+        spec: &ReadSpec,
+    ) -> Result<Option<Bytes>> {
+        match view.options.runs_user_code() {
+            false => self.look_up_in(cf, view, key, seq, spec),
+            true => caught("a read", || self.look_up_in(cf, view, key, seq, spec)),
+        }
+    }
+
+    #[inline]
+    fn look_up_in(
         &self,
         cf: &ColumnFamilyData,
         view: &SuperVersion,
@@ -215,7 +232,7 @@ impl Engine {
     }
 
     /// Whether `key` may exist; with its value when a memtable has it. Asks
-    /// memtables and filters, and reads no data block.
+    /// memtables and filters, and reads no data block. When user code panics, it may.
     pub fn key_may_exist(
         &self,
         cf: &Arc<ColumnFamilyData>,
@@ -223,19 +240,33 @@ impl Engine {
         spec: &ReadSpec,
     ) -> (bool, Option<Bytes>) {
         let view = cf.pin();
-        if self.check_spec(cf, &view, spec).is_err() {
+        match view.options.runs_user_code() {
+            false => self.may_exist_in(cf, &view, key, spec),
+            true => caught("a read", || Ok(self.may_exist_in(cf, &view, key, spec)))
+                .unwrap_or((true, None)),
+        }
+    }
+
+    fn may_exist_in(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        view: &SuperVersion,
+        key: &[u8],
+        spec: &ReadSpec,
+    ) -> (bool, Option<Bytes>) {
+        if self.check_spec(cf, view, spec).is_err() {
             return (true, None);
         }
         if spec.timestamp.is_some() {
             let mut cached = spec.clone();
             cached.tier = ReadTier::BlockCache;
-            let seq = self.sequence_in(&view, spec);
-            return match self.get_in(cf, &view, key, seq, &cached) {
+            let seq = self.sequence_in(view, spec);
+            return match self.get_in(cf, view, key, seq, &cached) {
                 Ok(found) => (found.is_some(), found),
                 Err(_) => (true, None),
             };
         }
-        let seq = self.sequence_in(&view, spec);
+        let seq = self.sequence_in(view, spec);
         let mut ctx = GetContext::new(key, view.options.merge_operator.as_deref())
             .ignoring_tombstones(spec.ignore_range_deletions);
         for mem in std::iter::once(&view.mem).chain(&view.imm) {
@@ -262,17 +293,36 @@ impl Engine {
     pub fn iter(&self, cf: &Arc<ColumnFamilyData>, spec: &ReadSpec) -> DbIter {
         self.tick(Ticker::NoIteratorCreated, 1);
         let view = cf.pin_owned();
+        if !view.options.runs_user_code() {
+            return self.iter_over(cf, view, spec, Ok(()));
+        }
+        let made = caught("a read", || {
+            Ok(self.iter_over(cf, view.clone(), spec, Ok(())))
+        });
+        made.unwrap_or_else(|e| self.iter_over(cf, view, spec, Err(e)))
+    }
+
+    /// An iterator over `view`; one that has failed already, if `begun` has.
+    fn iter_over(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        view: Arc<SuperVersion>,
+        spec: &ReadSpec,
+        begun: Result<()>,
+    ) -> DbIter {
         let sequence = self.sequence_in(&view, spec);
         let options = &view.options;
         let prefix_mode = prefix_mode(options, spec);
         let mut sources = Vec::new();
         let mut tombstones = Vec::new();
-        let mut added = self.check_iteration(cf, &view, spec);
+        let memory = begun.is_ok().then_some(&view);
+        let mut added = begun.and_then(|()| self.check_iteration(cf, &view, spec));
         let imm = match planted(Bug::IteratorMissesMemtables) {
             false => &view.imm[..],
             true => &[],
         };
-        for mem in std::iter::once(&view.mem).chain(imm) {
+        let memory = memory.map(|view| std::iter::once(&view.mem).chain(imm));
+        for mem in memory.into_iter().flatten() {
             sources.push(match prefix_mode {
                 PrefixMode::Never => mem.iter(),
                 PrefixMode::AfterSeek | PrefixMode::Always => {

@@ -6,11 +6,12 @@ use super::failure::Source;
 use super::fold::Folding;
 use super::history::Stamped;
 use super::reads::no_timestamp;
-use crate::jobs::{Waiting, text_of};
+use crate::jobs::Waiting;
 use crate::memtable::{Inserter, Leftover, PreparedBatch, PreparedMany};
 use crate::options::read::{WriteSpec, has_checksums};
 use crate::perf::{Step, StepTimer};
 use crate::stats::{Histogram, Ticker};
+use crate::user_code::caught;
 use crate::write::generation::{Generation, Place};
 use crate::write::group::{self, Grouped, Leader};
 use crate::write::log::Link;
@@ -20,7 +21,6 @@ use crate::write::stall::Pressure;
 use crate::write::unordered::{self, Unordered};
 use crate::write::{Ahead, CommitEnv, CommitProtocol, ordered, record};
 use arc_swap::Guard;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use whitewater_concurrent::art::Foreseen;
@@ -30,7 +30,7 @@ use whitewater_storage::batch::{self, Batch, HEADER_SIZE, Op};
 use whitewater_storage::key::{SequenceNumber, ValueType};
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::wal::Packed;
-use whitewater_storage::{Error, ErrorKind, Result};
+use whitewater_storage::{Error, Result};
 
 /// Bytes that key and value together must stay below: tables take entries of
 /// less than 1 GiB, tag and lengths included.
@@ -523,7 +523,9 @@ impl CommitEnv for Engine {
     ) -> Result<Option<PreparedBatch>> {
         let _timer = self.step(Step::Prepare);
         let memtable_of = |cf| generation.memtables.get(cf);
-        caught(|| Ok(PreparedBatch::new(write.operations, foreseen, memtable_of)))
+        caught("an insert", || {
+            Ok(PreparedBatch::new(write.operations, foreseen, memtable_of))
+        })
     }
 
     fn apply(
@@ -533,7 +535,9 @@ impl CommitEnv for Engine {
         prepared: Option<Option<PreparedBatch>>,
         first: SequenceNumber,
     ) -> Result<Option<Leftover>> {
-        let inserted = caught(|| self.insert(generation, write, prepared.flatten(), first));
+        let inserted = caught("an insert", || {
+            self.insert(generation, write, prepared.flatten(), first)
+        });
         if inserted.is_ok() {
             self.reached(Point::Inserted, first);
         }
@@ -686,19 +690,6 @@ fn is_inserted(write: &Write<'_>, cf: u32) -> bool {
     first == Some(cf)
 }
 
-/// Runs `work`, in which a comparator or prefix extractor of the user may
-/// panic; the protocol must not see that.
-#[inline]
-fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let text = text_of(&*panic);
-        Err(Error::new(
-            ErrorKind::Aborted,
-            format_args!("a comparator or prefix extractor panicked during an insert: {text}"),
-        ))
-    })
-}
-
 /// Bytes of memory that a batch takes in memtables, at most.
 fn memory_of(bytes: u64, entries: u32) -> u64 {
     bytes + u64::from(entries) * ENTRY_OVERHEAD
@@ -719,6 +710,7 @@ fn check_size(bytes: u64, entries: u32) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use whitewater_storage::ErrorKind;
 
     /// Compressed logs are read up to that size.
     #[test]

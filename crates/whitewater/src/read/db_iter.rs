@@ -9,7 +9,8 @@
 //! * I1: the user keys shown ascend strictly forward and descend strictly
 //!   backward, whatever order a damaged source delivers; and a call seeks
 //!   inside one user key a bounded number of times. So every call ends.
-//! * I2: an iterator that failed shows nothing until it is positioned again.
+//! * I2: an iterator that failed shows nothing until it is positioned again; one in
+//!   which code of the user panicked shows nothing any more.
 //! * I3: nothing at or above the upper bound, and nothing below the lower
 //!   bound, is shown.
 //! * I4: an iterator that keeps to a prefix ([`prefix`]) shows nothing outside
@@ -33,6 +34,7 @@ use super::merge::{MergeOperator, Operands};
 use crate::options::prefix::PrefixExtractor;
 use crate::perf::{self, PerfMetric};
 use crate::stats::{Statistics, Ticker};
+use crate::user_code::caught;
 use prefix::PrefixLimit;
 use std::any::Any;
 use std::ops::Range;
@@ -116,6 +118,11 @@ pub(crate) struct DbIter {
     comparator: UserComparator,
     operator: Option<Arc<dyn MergeOperator>>,
     family: Arc<str>,
+    /// Whether keys are compared, or their prefixes found, by code of the user.
+    runs_user_code: bool,
+    /// What is left of a move in which that code panicked. The source may be anywhere,
+    /// so this ends all later ones, too.
+    panicked: Option<Error>,
     blobs: Arc<dyn Blobs>,
     sequence: SequenceNumber,
     /// Which versions are shown; set if keys have timestamps.
@@ -157,6 +164,9 @@ impl DbIter {
         DbIter {
             source: parts.source,
             cover: Cover::new(parts.tombstones, parts.comparator.clone(), parts.sequence),
+            runs_user_code: matches!(parts.comparator, UserComparator::Custom(_))
+                || matches!(parts.prefix_extractor, Some(PrefixExtractor::Custom(_))),
+            panicked: None,
             comparator: parts.comparator,
             operator: parts.merge_operator,
             family: parts.family,
@@ -314,8 +324,33 @@ impl DbIter {
         self.settle(found);
     }
 
+    /// Runs a move; when code of the user panics in it, the iterator has failed for good.
+    #[cold]
+    fn catching(&mut self, moves: impl FnOnce(&mut Self)) {
+        let outcome = match &self.panicked {
+            Some(e) => Err(e.clone()),
+            None => caught("a step of an iterator", || {
+                moves(self);
+                Ok(())
+            }),
+        };
+        if let Err(e) = outcome {
+            self.position = Position::Nowhere;
+            self.error = Some(e.clone());
+            self.panicked = Some(e);
+        }
+    }
+
     /// Moves forward; no effect when not valid.
     pub fn next(&mut self) {
+        if self.runs_user_code {
+            return self.catching(Self::next_counted);
+        }
+        self.next_counted();
+    }
+
+    #[inline(always)]
+    fn next_counted(&mut self) {
         if self.statistics.is_some() {
             let tickers = [Ticker::NumberDbNext, Ticker::NumberDbNextFound];
             return self.counted_step(tickers, Self::next_measured);
@@ -353,6 +388,14 @@ impl DbIter {
 
     /// Moves backward; no effect when not valid.
     pub fn prev(&mut self) {
+        if self.runs_user_code {
+            return self.catching(Self::prev_counted);
+        }
+        self.prev_counted();
+    }
+
+    #[inline(always)]
+    fn prev_counted(&mut self) {
         if self.statistics.is_some() {
             let tickers = [Ticker::NumberDbPrev, Ticker::NumberDbPrevFound];
             return self.counted_step(tickers, Self::prev_measured);

@@ -328,3 +328,42 @@ fn a_directory_of_logs_of_another_database_is_left_alone() {
     assert!(!fs.exists(Path::new(COPY)).unwrap());
     assert_eq!(content(&open_all(&o, Path::new(DIR)).unwrap()).len(), 2);
 }
+
+#[test]
+fn a_checkpoint_makes_no_parents() {
+    let (fs, o) = options(CommitProtocol::Ordered);
+    let db = open_all(&o, Path::new(DIR)).unwrap();
+    db.put("k", "v").unwrap();
+    let checkpoint = Checkpoint::new(&db).unwrap();
+    let e = checkpoint.create_checkpoint("/data/none/copy").unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::IOError, "{e}");
+    assert!(e.to_string().contains("No such file or directory"), "{e}");
+    assert!(e.to_string().contains("/data/none/copy"), "{e}");
+    assert!(!fs.exists(Path::new("/data/none")).unwrap());
+    fs.create_dir_all(Path::new("/data/none")).unwrap();
+    checkpoint.create_checkpoint("/data/none/copy").unwrap();
+}
+
+/// What cannot be asked is not missing.
+#[test]
+fn a_directory_that_cannot_be_read_is_not_one_without_a_database() {
+    let (fs, mut o) = options(CommitProtocol::Ordered);
+    drop(open_all(&o, Path::new(DIR)).unwrap());
+    for (op, call) in [
+        (FaultOp::Exists, "open"),
+        (FaultOp::Exists, "destroy"),
+        (FaultOp::List, "destroy"),
+    ] {
+        let faulty = FaultFs::new(Arc::new(fs.clone()));
+        o.set_fs(Arc::new(faulty.clone()));
+        o.create_if_missing(false);
+        faulty.add_rule(Rule::nth(OpSet::of(&[op]), 1));
+        let outcome = match call {
+            "open" => Db::open(&o, DIR).map(drop),
+            _ => Db::destroy(&o, DIR),
+        };
+        let e = outcome.unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::IOError, "{call}: {e}");
+        assert!(!e.to_string().contains("does not exist"), "{call}: {e}");
+    }
+}

@@ -60,6 +60,7 @@ mod subcompactions;
 mod tables;
 mod timestamps;
 mod ttl;
+mod user_code;
 mod versions;
 mod wait_for_compact;
 mod wal;

@@ -17,7 +17,10 @@ impl DbIter {
         let wanted = statistics.is_some_and(|s| s.wants(Histogram::DbSeek));
         let start = wanted.then(Instant::now);
         let activity = statistics.map(|_| Activity::Iterator.begin());
-        seek(self);
+        match self.runs_user_code {
+            false => seek(self),
+            true => self.catching(seek),
+        }
         drop(activity);
         if let Some(statistics) = &self.statistics {
             if let Some(start) = start {

@@ -1,0 +1,101 @@
+//! Code of the user that panics in a read: the call fails, the caller goes on.
+
+use crate::harness::tiny;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use whitewater::fs::mem::MemFs;
+use whitewater::{DB, Error, ErrorKind, Options, SliceTransform};
+
+fn panicked<T>(outcome: Result<T, Error>) {
+    let e = outcome.err().expect("an error");
+    assert_eq!(e.kind(), ErrorKind::Aborted, "{e}");
+    assert!(e.to_string().contains("planted panic"), "{e}");
+}
+
+/// Every way to read fails while `trap` is set, and none of them afterwards.
+fn reads_fail_while(db: &DB, trap: &AtomicBool) {
+    let mut kept = db.raw_iterator();
+    kept.seek_to_first();
+    trap.store(true, Ordering::Relaxed);
+    panicked(db.get("b"));
+    panicked(db.get_pinned("b"));
+    panicked(db.multi_get(["b"]).remove(0));
+    assert!(db.key_may_exist("b"), "nobody knows");
+    let mut fresh = db.raw_iterator();
+    fresh.seek("b");
+    assert!(!fresh.valid());
+    panicked(fresh.status());
+    trap.store(false, Ordering::Relaxed);
+    // Where its source stands, nobody knows: it has failed for good.
+    fresh.seek("b");
+    assert!(!fresh.valid());
+    panicked(fresh.status());
+    fresh.next();
+    panicked(fresh.status());
+    // One that was not asked meanwhile goes on, and so does everybody else.
+    kept.next();
+    assert_eq!(kept.key(), Some(&b"b"[..]));
+    for key in ["a", "b", "c"] {
+        assert_eq!(db.get(key).unwrap().as_deref(), Some(key.as_bytes()));
+    }
+    let mut again = db.raw_iterator();
+    again.seek_for_prev("b");
+    assert_eq!(again.key(), Some(&b"b"[..]));
+    db.put("d", "d").unwrap();
+    db.delete("d").unwrap();
+}
+
+fn in_memory_and_in_tables(options: &Options, trap: &AtomicBool) {
+    let db = DB::open(options, "/db").unwrap();
+    for key in ["a", "b", "c"] {
+        db.put(key, key).unwrap();
+    }
+    reads_fail_while(&db, trap);
+    db.flush().unwrap();
+    reads_fail_while(&db, trap);
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    reads_fail_while(&db, trap);
+}
+
+#[test]
+fn a_comparator_that_panics_fails_the_read_and_not_its_caller() {
+    let trap = Arc::new(AtomicBool::new(false));
+    let armed = trap.clone();
+    let mut options = tiny();
+    options.set_fs(Arc::new(MemFs::new()));
+    options.set_comparator(
+        "trapped",
+        Box::new(move |a, b| {
+            assert!(!armed.load(Ordering::Relaxed), "planted panic");
+            a.cmp(b)
+        }),
+    );
+    in_memory_and_in_tables(&options, &trap);
+}
+
+static PREFIX_TRAP: AtomicBool = AtomicBool::new(false);
+
+#[test]
+fn a_prefix_extractor_that_panics_fails_the_read_and_not_its_caller() {
+    fn prefix(key: &[u8]) -> &[u8] {
+        assert!(!PREFIX_TRAP.load(Ordering::Relaxed), "planted panic");
+        &key[..1]
+    }
+    let mut options = tiny();
+    options.set_fs(Arc::new(MemFs::new()));
+    options.set_prefix_extractor(SliceTransform::create("trapped", prefix, None));
+    options.set_memtable_prefix_bloom_ratio(0.1);
+    let db = DB::open(&options, "/db").unwrap();
+    db.put("b", "b").unwrap();
+    let mut iter = db.raw_iterator();
+    PREFIX_TRAP.store(true, Ordering::Relaxed);
+    let mut read = whitewater::ReadOptions::default();
+    read.set_prefix_same_as_start(true);
+    let mut within = db.raw_iterator_opt(read);
+    within.seek("b");
+    panicked(within.status());
+    PREFIX_TRAP.store(false, Ordering::Relaxed);
+    iter.seek("b");
+    assert_eq!(iter.key(), Some(&b"b"[..]));
+    assert_eq!(db.get("b").unwrap().as_deref(), Some(&b"b"[..]));
+}
