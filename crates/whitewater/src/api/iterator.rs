@@ -217,9 +217,10 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
         self.inner.0.value()
     }
 
-    /// The timestamp of the version, when valid and where keys have timestamps.
+    /// The timestamp of the version, when valid; empty where keys have none.
     pub fn timestamp(&self) -> Option<&[u8]> {
-        self.inner.0.timestamp()
+        let inner = &self.inner.0;
+        inner.timestamp().or_else(|| inner.valid().then_some(&[]))
     }
 
     /// Key and value, when valid.

@@ -3,6 +3,7 @@
 use super::cf::ColumnFamilyData;
 use super::events::job_stats;
 use super::failure::Source;
+use super::info_log::dump;
 use super::info_log::event::Event;
 use super::internal_stats::{JobStats, micros};
 use super::state::{CfState, DbState};
@@ -342,7 +343,11 @@ impl Engine {
         }
         self.options.inform(&mut options);
         options.validate()?;
-        self.create_cf_arc(name, Arc::new(options))
+        let options = Arc::new(options);
+        let before = self.lock_state().cfs.len();
+        let created = self.create_cf_arc(name, options.clone())?;
+        dump::family(&self.log, name, &options, before);
+        Ok(created)
     }
 
     /// [`create_cf`](Self::create_cf) of checked options.

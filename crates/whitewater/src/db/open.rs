@@ -6,7 +6,7 @@ use super::astray::{self, Logs, Places};
 use super::cf::ColumnFamilyData;
 use super::direct;
 use super::files::{Needed, remove_leftovers};
-use super::info_log::InfoLog;
+use super::info_log::{InfoLog, dump};
 use super::internal_stats::db_text::{DbStats, Figures};
 use super::pending::PendingOutputs;
 use super::reader::Role;
@@ -17,8 +17,6 @@ use super::state::{CfState, DbState};
 use crate::jobs::{self, BackgroundWork};
 use crate::memtable::budget::{Flusher, Tenant};
 use crate::memtable::{Home, Memtable};
-use crate::options::sanitize::hints_without_effect;
-use crate::options::table::OptionTable;
 use crate::options::{CfOptions, DbOptions};
 use crate::read::table_cache::TableCache;
 use crate::trace;
@@ -85,7 +83,7 @@ impl Engine {
         let exists = check_existence(&*fs, dir, &options)?;
         direct::check(&*fs, dir, &options)?;
         let log = InfoLog::create(&fs, dir, &options);
-        log_options(&log, &options, &wanted);
+        dump::opening(&log, &options, &wanted);
         let places = Places::find(&*fs, dir, &wal_dir)?;
         let db_id = load_or_make_identity(&*fs, dir)?;
         if !exists {
@@ -595,41 +593,6 @@ fn check_existence(fs: &dyn Fs, dir: &Path, options: &DbOptions) -> Result<bool>
         }
     }
     Ok(false)
-}
-
-/// Writes version and options to the info log, one per line: what is in force,
-/// where the options leave a choice to the database.
-pub(super) fn log_options(log: &InfoLog, options: &DbOptions, wanted: &Wanted) {
-    log.header(&format!(
-        "Whitewater version: {}",
-        env!("CARGO_PKG_VERSION")
-    ));
-    let dump = |text: String| {
-        for line in text.lines() {
-            if let Some((name, value)) = line.split_once('=') {
-                log.header(&format!("{:>40}: {value}", format!("Options.{name}")));
-            }
-        }
-    };
-    dump(options.in_force().to_string());
-    log_remarks(log, "", &options.corrections, options);
-    for (name, cf) in wanted {
-        log.header(&format!(
-            "--------------- Options for column family [{name}]:"
-        ));
-        dump(cf.in_force().to_string());
-        log_remarks(log, &format!("[{name}] "), &cf.corrections, &**cf);
-    }
-}
-
-/// Says which options do not hold as they were given.
-fn log_remarks(log: &InfoLog, family: &str, corrections: &[String], options: &impl OptionTable) {
-    for correction in corrections {
-        log.warn(&format!("{family}{correction}"));
-    }
-    for hint in hints_without_effect(options) {
-        log.write(&format!("{family}{hint}"));
-    }
 }
 
 fn load_or_make_identity(fs: &dyn Fs, dir: &Path) -> Result<String> {

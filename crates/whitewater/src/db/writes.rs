@@ -612,6 +612,14 @@ impl CommitEnv for Engine {
 }
 
 impl Engine {
+    /// Notes that a write of `bytes` is not in the log.
+    fn note_unlogged(&self, bytes: usize) {
+        self.stats.unlogged_bytes.add(0, bytes as u64);
+        if !self.unlogged.load(Ordering::Relaxed) {
+            self.unlogged.store(true, Ordering::Relaxed);
+        }
+    }
+
     fn insert(
         &self,
         generation: &Generation,
@@ -622,8 +630,8 @@ impl Engine {
         let _timer = self.step(Step::Insert);
         // It may have waited for long, and was logged meanwhile.
         write.operations.verify()?;
-        if write.terms.disable_wal && !self.unlogged.load(Ordering::Relaxed) {
-            self.unlogged.store(true, Ordering::Relaxed);
+        if write.terms.disable_wal {
+            self.note_unlogged(write.operations.size());
         }
         // A column family may have been dropped since the check: its entries
         // take their numbers and go nowhere, as at recovery.

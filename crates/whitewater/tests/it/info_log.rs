@@ -38,6 +38,67 @@ fn logs(dir: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
+fn options_are_in_rocksdbs_form_and_those_of_created_families_too() {
+    let dir = tempfile::tempdir().unwrap();
+    #[cfg_attr(
+        feature = "multi-threaded-cf",
+        expect(unused_mut, reason = "only the single-threaded form needs it")
+    )]
+    let mut db = DB::open(&options(), dir.path()).unwrap();
+    let log = || std::fs::read_to_string(dir.path().join("LOG")).unwrap();
+    let jemalloc = i32::from(cfg!(feature = "jemalloc"));
+    for line in [
+        "Options.create_if_missing: 1",
+        "Options.wal_recovery_mode: 2",
+        "Options.WAL_ttl_seconds: 0",
+        "Options.comparator: leveldb.BytewiseComparator",
+        "Options.merge_operator: None",
+        "Options.compaction_options_universal.size_ratio: 1",
+        "Options.compression_opts.window_bits: -14",
+        "Options.max_bytes_for_level_multiplier: 10.000000",
+        "Options.ttl: 2592000",
+        "  cache_index_and_filter_blocks: 0",
+        "  cache_index_and_filter_blocks_with_high_priority: 1",
+        "  pin_l0_filter_and_index_blocks_in_cache: 0",
+        "  format_version: 5",
+        "  index_block_restart_interval: 1",
+        "  data_block_index_type: 0",
+        "  data_block_hash_table_util_ratio: 0.750000",
+        "  no_block_cache: 0",
+        "    capacity : ",
+        &format!("Jemalloc supported: {jemalloc}\n"),
+    ] {
+        assert!(log().contains(line), "{line} in {}", log());
+    }
+    let mut other = Options::default();
+    other.set_ttl(86_400);
+    other.add_compact_on_deletion_collector_factory(5, 10, 0.5);
+    let mut tables = whitewater::BlockBasedOptions::default();
+    tables.set_format_version(4);
+    tables.set_cache_index_and_filter_blocks(true);
+    other.set_block_based_table_factory(&tables);
+    let known = log().len();
+    db.create_cf("other", &other).unwrap();
+    let new = &log()[known..];
+    for line in [
+        "--------------- Options for column family [other]:\n",
+        "Options.ttl: 86400\n",
+        "  cache_index_and_filter_blocks: 1\n",
+        "  format_version: 4\n",
+        "CompactOnDeletionCollector (Sliding window size = 5 Deletion trigger = 10 Deletion \
+         ratio = 0.5)",
+    ] {
+        assert!(new.contains(line), "{line} in {new}");
+    }
+    // As many as RocksDB writes, and no more.
+    for n in 0..10 {
+        db.create_cf(format!("cf{n}"), &other).unwrap();
+    }
+    assert_eq!(log().matches("Options.num_levels: 7").count(), 10);
+    assert!(log().contains("[cf9]: (skipping printing options"));
+}
+
+#[test]
 fn jobs_are_told_in_words_and_as_events() {
     let dir = tempfile::tempdir().unwrap();
     let db = DB::open(&options(), dir.path()).unwrap();

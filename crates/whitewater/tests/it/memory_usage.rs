@@ -67,3 +67,30 @@ fn memtables_tables_and_caches_add_up() {
     let of_b = int(&b, properties::ESTIMATE_TABLE_READERS_MEM);
     assert!(of_b > 0 && of_b < readers);
 }
+
+#[test]
+fn a_memtable_without_entries_counts_what_rocksdbs_does() {
+    let dir = tempfile::tempdir().unwrap();
+    #[cfg_attr(
+        feature = "multi-threaded-cf",
+        expect(unused_mut, reason = "only the single-threaded form needs it")
+    )]
+    let mut db = DB::open_default(dir.path()).unwrap();
+    let usage = |db: &DB| get_memory_usage_stats(Some(&[db]), None).unwrap();
+    let int = |db: &DB, name| db.property_int_value(name).unwrap().unwrap();
+    assert_eq!(usage(&db).mem_table_total, 2048);
+    assert_eq!(usage(&db).mem_table_unflushed, 2048);
+    for name in [
+        properties::CUR_SIZE_ACTIVE_MEM_TABLE,
+        properties::CUR_SIZE_ALL_MEM_TABLES,
+        properties::SIZE_ALL_MEM_TABLES,
+    ] {
+        assert_eq!(int(&db, name), 2048, "{name}");
+    }
+    db.create_cf("more", &Options::default()).unwrap();
+    assert_eq!(usage(&db).mem_table_total, 4096);
+    db.put(b"k", b"v").unwrap();
+    assert!(int(&db, properties::CUR_SIZE_ALL_MEM_TABLES) > 2048);
+    db.flush().unwrap();
+    assert_eq!(int(&db, properties::CUR_SIZE_ALL_MEM_TABLES), 2048);
+}

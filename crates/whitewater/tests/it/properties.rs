@@ -398,6 +398,28 @@ fn writes_show_in_the_databases_lines() {
 }
 
 #[test]
+fn what_comes_in_without_a_log_shows_without_statistics() {
+    let (_dir, db) = open(|_| {});
+    let mut unlogged = WriteOptions::default();
+    unlogged.disable_wal(true);
+    let ingested = || {
+        let map = db.property_map_value("rocksdb.dbstats").unwrap().unwrap();
+        map["db.user_bytes_written"].parse::<u64>().unwrap()
+    };
+    let before = ingested();
+    for _ in 0..10 {
+        db.put_opt(b"k", vec![7; 1 << 20], &unlogged).unwrap();
+    }
+    let bytes = ingested() - before;
+    assert!((10 << 20..11 << 20).contains(&bytes), "{bytes}");
+    let stats = text(&db, names::DBSTATS);
+    let line = stats.lines().find(|l| l.starts_with("Cumulative writes"));
+    assert!(line.unwrap().contains("ingest: 0.01 GB"), "{stats}");
+    db.put(b"k", vec![7; 1 << 20]).unwrap();
+    assert!(ingested() - before - bytes >= 1 << 20);
+}
+
+#[test]
 fn levels_and_files_are_listed() {
     let (_dir, db) = open(|_| {});
     db.put(b"a", b"1").unwrap();

@@ -323,3 +323,16 @@ fn files_go_with_the_iterator_that_kept_them() {
         }
     }
 }
+
+#[test]
+fn the_timestamp_of_a_key_without_one_is_empty() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = whitewater::DB::open_default(dir.path()).unwrap();
+    db.put("k", "v").unwrap();
+    let mut iter = db.raw_iterator();
+    assert_eq!(iter.timestamp(), None);
+    iter.seek_to_first();
+    assert_eq!(iter.timestamp(), Some(&[][..]));
+    iter.next();
+    assert_eq!(iter.timestamp(), None);
+}

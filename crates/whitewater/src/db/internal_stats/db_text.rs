@@ -6,7 +6,7 @@ use crate::stats::Ticker;
 use crate::write::stall::cause::counts_text;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
-use whitewater_concurrent::counter::Counter;
+use whitewater_concurrent::counter::{Counter, Sharded};
 use whitewater_concurrent::system::{self, Mutex};
 
 /// What is kept for the whole database.
@@ -15,6 +15,8 @@ pub(crate) struct DbStats {
     since: Instant,
     /// Syncs of the log.
     pub syncs: Counter,
+    /// Bytes of writes that are not in the log, which else tells what came in.
+    pub unlogged_bytes: Sharded<1>,
     /// What counts as nothing: what there was at open.
     opened: Figures,
     /// The figures that the last text showed; its interval ended there.
@@ -41,6 +43,7 @@ impl DbStats {
         DbStats {
             since: system::now(),
             syncs: Counter::new(),
+            unlogged_bytes: Sharded::new(),
             opened,
             shown: Mutex::default(),
         }
@@ -131,8 +134,8 @@ impl Engine {
         };
         now.take_from(self.statistics());
         if self.statistics().is_none() {
-            // About: what is logged is what came in.
-            now.bytes = now.log_bytes;
+            // About: what is logged is what came in, and what is not is counted.
+            now.bytes = now.log_bytes + self.stats.unlogged_bytes.get(0);
         }
         now.since(self.stats.opened)
     }

@@ -18,6 +18,9 @@ use std::fmt::Write;
 use std::sync::Arc;
 use tables::Aggregate;
 
+/// What a memtable without entries counts as: RocksDB's have a first block inside. Bytes.
+const EMPTY_MEMTABLE: u64 = 2048;
+
 impl Engine {
     /// A property by RocksDB's name; `None` for unknown names.
     pub fn property(&self, cf: &Arc<ColumnFamilyData>, name: &str) -> Option<String> {
@@ -226,8 +229,9 @@ fn split_level(name: &str) -> (&str, Option<usize>) {
     (base, name[base.len()..].parse().ok())
 }
 
+/// What a memtable counts as.
 fn usage(mem: &Memtable) -> u64 {
-    mem.memory_usage() as u64
+    EMPTY_MEMTABLE + mem.memory_usage() as u64
 }
 
 /// Bytes of the memtables that are not flushed.

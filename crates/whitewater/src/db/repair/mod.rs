@@ -51,8 +51,8 @@ mod tables;
 
 use super::Engine;
 use super::astray::{Places, move_to_lost};
-use super::info_log::InfoLog;
-use super::open::{DEFAULT_CF, check_dir, log_options, new_session_id};
+use super::info_log::{InfoLog, dump};
+use super::open::{DEFAULT_CF, check_dir, new_session_id};
 use super::read_only::identity;
 use crate::compact::output::{MAX_INDEX_SIZE, OutputContext, OutputSpec, write_verbatim};
 use crate::jobs::rate_limiter::Priority;
@@ -135,7 +135,7 @@ impl Engine {
         Places::find(&*fs, dir, &wal_dir)?.check(0)?;
         let log = InfoLog::create(&fs, dir, options);
         let wanted = BTreeMap::from([(DEFAULT_CF.to_owned(), Arc::new(cf_options.clone()))]);
-        log_options(&log, options, &wanted);
+        dump::opening(&log, options, &wanted);
         let mut repair = Repair {
             wal_dir,
             dir,

@@ -24,8 +24,8 @@ mod tail;
 
 use super::Engine;
 use super::astray::{Logs, Places};
-use super::info_log::InfoLog;
-use super::open::{Opening, Wanted, check_dir, check_wanted, log_options};
+use super::info_log::{InfoLog, dump};
+use super::open::{Opening, Wanted, check_dir, check_wanted};
 use super::read_only::{check_families, identity, open_tables};
 use super::reader::{ManifestStamp, PATIENCE, PAUSE, Role, empty_memtable};
 use crate::memtable::Memtable;
@@ -188,7 +188,7 @@ impl Engine {
         let wal_dir = options.wal_dir.clone().unwrap_or_else(|| dir.to_path_buf());
         fs.create_dir_all(own_dir)?;
         let log = InfoLog::create(&fs, own_dir, &options);
-        log_options(&log, &options, &wanted);
+        dump::opening(&log, &options, &wanted);
         let files = Files {
             fs: fs.clone(),
             dir: dir.to_path_buf(),
