@@ -9,6 +9,7 @@
 //! they do lives here, where tests can reach it.
 
 pub mod bench;
+pub mod interrupt;
 pub mod memtable_bench;
 pub mod page;
 pub mod stress;

@@ -1,6 +1,10 @@
 //! A few rounds of each of `stress`'s modes, as a user runs them.
 
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 fn stress(flags: &[&str]) -> Output {
     let program = env!("CARGO_BIN_EXE_stress");
@@ -82,4 +86,43 @@ fn what_is_there_is_left_alone() {
 fn what_is_no_command_line_is_refused() {
     let output = stress(&["--threads=0"]);
     assert_eq!(output.status.code(), Some(2));
+}
+
+/// A run of a minute in a temporary directory of its own, ended by Ctrl-C.
+fn interrupted(flags: &[&str]) -> (Output, usize) {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let child = Command::new(env!("CARGO_BIN_EXE_stress"))
+        .args(flags)
+        .arg("--seconds=100")
+        .env("TMPDIR", dir.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program runs");
+    let left = || std::fs::read_dir(dir.path()).expect("a directory").count();
+    // Its directory is there before it does anything else but listen for signals.
+    while left() == 0 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    let pid = Pid::from_raw(i32::try_from(child.id()).expect("a process number"));
+    kill(pid, Signal::SIGINT).expect("it is there");
+    let output = child.wait_with_output().expect("it ends");
+    (output, left())
+}
+
+#[test]
+fn after_ctrl_c_nothing_stays() {
+    let (output, left) = interrupted(&["--kill", "--life=300"]);
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{err}");
+    assert_eq!(left, 0, "{err}");
+}
+
+#[test]
+fn what_was_made_in_a_directory_of_the_user_is_removed() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let flag = format!("--dir={}", dir.path().display());
+    all_well(&["--kill", "--rounds=2", "--life=300", &flag]);
+    assert!(!dir.path().join("db").exists());
 }

@@ -13,6 +13,7 @@ use super::engine::{Failure, Result};
 use super::flags::{self, FlagSet, Flags, Kind};
 use super::known;
 use super::sources;
+use crate::interrupt;
 
 /// What a command line asks for.
 #[derive(Debug, PartialEq)]
@@ -69,7 +70,9 @@ where
             _ => {}
         }
         if passes_over::<F>(&name, &expanded.undefok) {
-            eprintln!("{program}: --{name} is passed over, as --undefok says");
+            interrupt::note(&format!(
+                "{program}: --{name} is passed over, as --undefok says\n"
+            ));
             continue;
         }
         let (target, negated) = resolve::<F>(&name)?;

@@ -15,6 +15,7 @@ use super::in_force::InForce;
 use super::plan::Step;
 use super::report::median;
 use super::runner::{Outcome, Runner};
+use crate::interrupt;
 
 /// Rounds of a comparison.
 pub const ROUNDS: usize = 5;
@@ -32,7 +33,11 @@ struct Column {
 }
 
 impl Column {
+    /// Adds a round; one that has stopped short counts for nothing.
     fn add(&mut self, outcomes: &[Outcome]) {
+        if interrupt::requested() {
+            return;
+        }
         self.names = outcomes.iter().map(|outcome| outcome.name).collect();
         let in_force = outcomes.iter().map(|outcome| outcome.in_force.clone());
         self.in_force = in_force.collect();
@@ -52,10 +57,6 @@ impl Column {
                 .map(|outcome| outcome.samples.median())
                 .collect(),
         );
-    }
-
-    fn median(&self, row: usize) -> f64 {
-        median(&self.row(row))
     }
 
     /// One number for each round.
@@ -121,6 +122,9 @@ pub fn run<Own: Engine, Peer: Engine>(
             )?);
             Result::Ok(())
         };
+        if interrupt::requested() {
+            break;
+        }
         if round % 2 == 1 {
             run_own(output)?;
             run_peer(output)?;
@@ -129,8 +133,9 @@ pub fn run<Own: Engine, Peer: Engine>(
             run_own(output)?;
         }
     }
-    print_table(&own, &peer, output)?;
-    Ok([own.document(Own::title()), peer.document(Peer::title())])
+    let columns = [own.document(Own::title()), peer.document(Peer::title())];
+    print_table(&columns, output)?;
+    Ok(columns)
 }
 
 fn run_round<E: Engine>(
@@ -161,20 +166,37 @@ pub fn remove<E: Engine>(directory: &Path, flags: &Flags) -> Result<()> {
     Ok(())
 }
 
-fn print_table(own: &Column, peer: &Column, output: &mut (dyn Write + Send)) -> Result<()> {
+fn print_table(columns: &[document::Column; 2], output: &mut (dyn Write + Send)) -> Result<()> {
+    let [own, peer] = columns;
+    let rounds = own.rows.first().map_or(0, |row| row.operations.len());
     writeln!(
         output,
-        "\nmedians of {ROUNDS} rounds, operations per second"
+        "\nmedians of {rounds} rounds, operations per second"
     )?;
     writeln!(
         output,
-        "{:<24}{:>14}{:>14}{:>8}",
-        "benchmark", "whitewater", "rocksdb", "ratio"
+        "{:<24}{:>14}  {:>24}{:>14}  {:>24}{:>8}",
+        "benchmark", "whitewater", "slowest .. fastest", "rocksdb", "slowest .. fastest", "ratio"
     )?;
-    for (row, name) in own.names.iter().enumerate() {
-        let (own, peer) = (own.median(row), peer.median(row));
-        let ratio = if peer > 0.0 { own / peer } else { 0.0 };
-        writeln!(output, "{name:<24}{own:>14.0}{peer:>14.0}{ratio:>8.2}")?;
+    for (own, peer) in own.rows.iter().zip(&peer.rows) {
+        let rates = (median(&own.operations), median(&peer.operations));
+        let ratio = if rates.1 > 0.0 {
+            rates.0 / rates.1
+        } else {
+            0.0
+        };
+        writeln!(
+            output,
+            "{:<24}{:>14.0}  {:>24}{:>14.0}  {:>24}{ratio:>8.2}",
+            own.name,
+            rates.0,
+            own.range(),
+            rates.1,
+            peer.range()
+        )?;
+    }
+    for line in document::disagreements("", columns) {
+        writeln!(output, "WARNING: {line}")?;
     }
     output.flush()?;
     Ok(())
@@ -202,6 +224,7 @@ mod tests {
         let table: Vec<_> = text
             .lines()
             .skip_while(|line| !line.starts_with("benchmark "))
+            .filter(|line| !line.starts_with("WARNING: "))
             .collect();
         assert_eq!(table.len(), 3, "{text}");
         assert!(

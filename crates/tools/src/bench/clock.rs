@@ -1,6 +1,19 @@
-//! Wall-clock time as text, in UTC.
+//! What reports begin with: wall-clock time as text, in UTC, and the build.
 
 use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The commit that the program is built from; empty if it is unknown.
+pub fn commit() -> &'static str {
+    env!("WHITEWATER_COMMIT")
+}
+
+/// Version and commit of the program.
+pub fn build() -> String {
+    match commit() {
+        "" => env!("CARGO_PKG_VERSION").to_owned(),
+        commit => format!("{} (commit {commit})", env!("CARGO_PKG_VERSION")),
+    }
+}
 
 /// Microseconds since 1970.
 pub fn micros() -> u64 {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::engine::{Engine, Result};
 use super::runner::Runner;
+use crate::interrupt;
 
 /// Consecutive readings without background work that count as rest.
 const QUIET_READINGS: u32 = 5;
@@ -73,7 +74,7 @@ impl<E: Engine> Runner<'_, E> {
 
     fn rest(&self) -> Result<()> {
         let mut quiet = 0;
-        while quiet < QUIET_READINGS {
+        while quiet < QUIET_READINGS && !interrupt::requested() {
             let engine = self.engine()?;
             let busy = BACKGROUND_WORK.iter().any(|name| {
                 engine

@@ -65,26 +65,37 @@ use engine::{Engine, Failure, Result};
 use flags::Flags;
 use runner::Runner;
 
+use crate::interrupt::{self, Output};
+use crate::page;
+
 /// Runs the program with the arguments that follow its name. Errors go to
 /// standard error and make the exit code 1.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    match execute(arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("db_bench: {failure}");
-            ExitCode::FAILURE
-        }
+    let result = execute(arguments);
+    if let Err(failure) = &result {
+        interrupt::note(&format!("db_bench: {failure}\n"));
+        return ExitCode::FAILURE;
     }
+    interrupt::exit_code().unwrap_or(ExitCode::SUCCESS)
 }
 
 fn execute(arguments: impl Iterator<Item = OsString>) -> Result<()> {
     match args::parse(utf8(arguments)?)? {
         Command::Help => print(&help::text()),
         Command::Version => print(concat!("db_bench ", env!("CARGO_PKG_VERSION"), "\n")),
-        Command::Tour => run_tour(),
-        Command::Run(flags) => run(&flags),
+        Command::Tour => {
+            interrupt::listen(HINT)?;
+            run_tour()
+        }
+        Command::Run(flags) => {
+            interrupt::listen(HINT)?;
+            run(&flags)
+        }
     }
 }
+
+/// Said after Ctrl-C.
+const HINT: &str = "db_bench: it ends with the report of what has run; again: at once, without it";
 
 /// Arguments as text.
 pub(crate) fn utf8(arguments: impl Iterator<Item = OsString>) -> Result<Vec<String>> {
@@ -98,19 +109,27 @@ pub(crate) fn utf8(arguments: impl Iterator<Item = OsString>) -> Result<Vec<Stri
 }
 
 fn print(text: &str) -> Result<()> {
-    Ok(std::io::stdout().write_all(text.as_bytes())?)
+    Ok(output().write_all(text.as_bytes())?)
+}
+
+/// Standard output, which may be closed before the run has ended.
+fn output() -> Output<std::io::Stdout> {
+    Output(std::io::stdout())
 }
 
 type Own = binding::own::Database;
 
 fn run_tour() -> Result<()> {
     let base = Base::temporary()?;
-    tour::run::<Own>(tour::Size::default(), &base.path, &mut std::io::stdout())
+    tour::run::<Own>(tour::Size::default(), &base.path, &mut output())
 }
 
 fn run(flags: &Flags) -> Result<()> {
     // Everything that can be wrong with the command line comes first.
     plan::parse(&flags.benchmarks)?;
+    for file in [&flags.json_file, &flags.html_file] {
+        page::try_file(file)?;
+    }
     if let Some(plan) = sweep::Plan::new(flags)? {
         for cell in &plan.cells {
             plan::parse(&cell.flags.benchmarks)?;
@@ -146,11 +165,11 @@ fn known_engine(flags: &Flags) -> Result<()> {
 
 fn run_sweep(flags: &Flags, plan: &sweep::Plan) -> Result<()> {
     let base = Base::new(flags)?;
-    eprint!("{}", header::environment(&Own::title()));
+    interrupt::note(&header::environment(&Own::title()));
     let seed = choose_seed(flags)?;
-    let document = Document::begin(flags, seed).over(&plan.flag);
+    let document = Document::begin(flags, seed, &base.path).over(&plan.flag);
     let rounds = usize::try_from(flags.rounds)?;
-    let output = &mut std::io::stdout();
+    let output = &mut output();
     let columns = plan.run(
         rounds,
         &base.path,
@@ -181,12 +200,12 @@ fn run_part<E: Engine>(
 
 fn run_one<E: Engine>(flags: &Flags) -> Result<()> {
     let base = Base::new(flags)?;
-    eprint!("{}", header::environment(&E::title()));
+    interrupt::note(&header::environment(&E::title()));
     let seed = choose_seed(flags)?;
-    let mut output = std::io::stdout();
+    let mut output = output();
     let mut runner = Runner::<E>::new(flags, &base.path, seed, &mut output)?;
     runner.print_header()?;
-    let document = Document::begin(flags, seed);
+    let document = Document::begin(flags, seed, &base.path);
     let outcomes = runner.run(&plan::parse(&flags.benchmarks)?)?;
     document.save(&[Column {
         engine: E::title(),
@@ -203,16 +222,13 @@ fn run_both<A: Engine, B: Engine>(flags: &Flags) -> Result<()> {
         ));
     }
     let base = Base::new(flags)?;
-    eprint!(
-        "{}{}",
-        header::environment(&A::title()),
-        header::environment(&B::title())
-    );
+    interrupt::note(&header::environment(&A::title()));
+    interrupt::note(&header::environment(&B::title()));
     let seed = choose_seed(flags)?;
     print(&header::summary(flags, &in_force::InForce::default())?)?;
     let steps = plan::parse(&flags.benchmarks)?;
-    let document = Document::begin(flags, seed);
-    let columns = both::run::<A, B>(flags, &steps, &base.path, seed, &mut std::io::stdout())?;
+    let document = Document::begin(flags, seed, &base.path);
+    let columns = both::run::<A, B>(flags, &steps, &base.path, seed, &mut output())?;
     document.save(&columns)
 }
 

@@ -3,8 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Counts a thread's operations against its limit; the clock, and the flag
-/// that another thread failed, are only looked at every so many operations.
+use crate::interrupt;
+
+/// Counts a thread's operations against its limit; the clock, and whether
+/// another thread failed or the run is to end, are only looked at every so many operations.
 #[derive(Debug)]
 pub struct Pace<'s> {
     operations: u64,
@@ -47,6 +49,7 @@ impl<'s> Pace<'s> {
         // Relaxed: the flag carries no data, the failure itself is handed over
         // by joining the thread.
         self.stop.load(Ordering::Relaxed)
+            || interrupt::requested()
             || self
                 .deadline
                 .is_some_and(|deadline| Instant::now() >= deadline)

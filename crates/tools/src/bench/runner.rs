@@ -31,6 +31,7 @@ use super::timeline::Timeline;
 use super::values::ValuePool;
 use super::worker::{Job, Shared, Worker};
 use super::workload;
+use crate::interrupt;
 
 /// The throughput of one step.
 #[derive(Clone, Debug)]
@@ -147,6 +148,9 @@ impl<'a, E: Engine> Runner<'a, E> {
     pub fn run(&mut self, steps: &[Step]) -> Result<Vec<Outcome>> {
         let mut outcomes = Vec::new();
         for step in steps {
+            if interrupt::requested() {
+                break;
+            }
             outcomes.extend(self.run_step(step)?);
         }
         if self.flags.statistics {
@@ -254,7 +258,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             Task::CompactLevel0 => self.compact_level0()?,
             Task::WaitForCompaction => self.wait_for_rest()?,
             Task::Property(names) => self.print_properties(names)?,
-            _ => return self.measure(step).map(Some),
+            _ => return self.measure(step),
         }
         Ok(None)
     }
@@ -272,7 +276,9 @@ impl<'a, E: Engine> Runner<'a, E> {
         }))
     }
 
-    fn measure(&mut self, step: &Step) -> Result<Outcome> {
+    /// Runs a benchmark as often as it is to be; `None` if the run is to end
+    /// before the first of them has.
+    fn measure(&mut self, step: &Step) -> Result<Option<Outcome>> {
         let name = step.benchmark.name;
         let mut job = Job::new(&self.flags, step.benchmark);
         job.cap = self.cap;
@@ -295,6 +301,10 @@ impl<'a, E: Engine> Runner<'a, E> {
         let mut timeline = Timeline::default();
         for _ in 0..step.repeat {
             let run = self.measure_once(&job)?;
+            if interrupt::requested() {
+                // It has stopped short.
+                break;
+            }
             samples.add(&run.stats);
             timeline = run.timeline;
             histogram::merge_all(&mut latencies, run.stats.latencies());
@@ -312,14 +322,17 @@ impl<'a, E: Engine> Runner<'a, E> {
             self.print(&line)?;
         }
         self.print(&samples.last(name))?;
-        Ok(Outcome {
+        if samples.operations().is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Outcome {
             name,
             in_force: InForce::of(self.engine()?),
             samples,
             contention,
             latencies,
             timeline,
-        })
+        }))
     }
 
     fn measure_once(&mut self, job: &Job) -> Result<Run> {
@@ -335,6 +348,14 @@ impl<'a, E: Engine> Runner<'a, E> {
             None => None,
         };
         let name = job.benchmark.name;
+        if interrupt::requested() {
+            self.print(&format!("{name:<12} : interrupted\n"))?;
+            return Ok(Run {
+                stats,
+                timeline,
+                contention,
+            });
+        }
         let mut text = report::result(name, &stats);
         if self.flags.perf_level > levels::NOTHING {
             text += &format!("PERF_CONTEXT:\n{}\n", stats.measured.report());

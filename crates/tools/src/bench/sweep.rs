@@ -6,10 +6,11 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::document::{Column, Row};
+use super::document::{Column, Row, disagreements};
 use super::engine::{Failure, Result};
 use super::flags::{FlagSet, Flags, TABLE};
 use super::runner::Outcome;
+use crate::interrupt;
 
 /// Flags that say how the whole run goes, so that no single part can have its
 /// own.
@@ -126,6 +127,9 @@ impl Plan {
                     0 => position,
                     _ => self.cells.len() - 1 - position,
                 };
+                if interrupt::requested() {
+                    break;
+                }
                 let cell = &self.cells[at];
                 let number = round * self.cells.len() + position + 1;
                 writeln!(output, "\n=== {number} of {all}: {}", self.title(cell))?;
@@ -232,8 +236,17 @@ fn configurations(compare: &str) -> Result<Vec<Configuration>> {
 /// configuration, and their ratios to the first one.
 fn print_tables(flag: &str, columns: &[Column], output: &mut (dyn Write + Send)) -> Result<()> {
     let table = super::document::Table::of(columns);
+    let all = columns.iter().flat_map(|column| &column.rows);
+    let rounds = all.map(|row| row.operations.len()).max().unwrap_or(0);
+    let repeated = rounds > 1;
     for (row, name) in table.benchmarks.iter().enumerate() {
-        writeln!(output, "\n{name}, operations per second")?;
+        match rounds {
+            1 => writeln!(output, "\n{name}, operations per second")?,
+            _ => writeln!(
+                output,
+                "\n{name}, operations per second, medians of {rounds} runs"
+            )?,
+        }
         write!(output, "{flag:<12}")?;
         for (at, configuration) in table.configurations.iter().enumerate() {
             let title = match configuration.as_str() {
@@ -241,6 +254,9 @@ fn print_tables(flag: &str, columns: &[Column], output: &mut (dyn Write + Send))
                 title => title,
             };
             write!(output, "  {title:>16}")?;
+            if repeated {
+                write!(output, "  {:>24}", "slowest .. fastest")?;
+            }
             if at > 0 {
                 write!(output, "{:>8}", "ratio")?;
             }
@@ -255,6 +271,10 @@ fn print_tables(flag: &str, columns: &[Column], output: &mut (dyn Write + Send))
                     Some(rate) => write!(output, "  {rate:>wide$.0}")?,
                     None => write!(output, "  {:>wide$}", "-")?,
                 }
+                if repeated {
+                    let range = table.row(row, at, line).map(Row::range);
+                    write!(output, "  {:>24}", range.as_deref().unwrap_or("-"))?;
+                }
                 let ratio = table
                     .rate(row, at, line)
                     .zip(first)
@@ -265,6 +285,9 @@ fn print_tables(flag: &str, columns: &[Column], output: &mut (dyn Write + Send))
             }
             writeln!(output)?;
         }
+    }
+    for line in disagreements(flag, columns) {
+        writeln!(output, "WARNING: {line}")?;
     }
     output.flush()?;
     Ok(())

@@ -74,8 +74,8 @@ pub fn run<E: Engine>(size: Size, directory: &Path, output: &mut (dyn Write + Se
         write!(output, "{:<48}", format!("{name:<12}{what}"))?;
         for column in &columns {
             let outcome = column.iter().find(|outcome| outcome.name == name);
-            let rate = outcome.map_or(0.0, |outcome| outcome.samples.median());
-            write!(output, "{:>14}", grouped(rate as u64))?;
+            let rate = outcome.map(|outcome| grouped(outcome.samples.median() as u64));
+            write!(output, "{:>14}", rate.as_deref().unwrap_or("-"))?;
         }
         writeln!(output)?;
     }

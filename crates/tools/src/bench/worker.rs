@@ -24,6 +24,7 @@ use super::plan::Benchmark;
 use super::progress::{IntervalLines, Progress};
 use super::stats::{Operation, Stats};
 use super::values::{ValuePool, Values};
+use crate::interrupt;
 
 /// Most operations of a thread between two additions to the shared progress.
 /// Slow operations are added one by one.
@@ -252,10 +253,10 @@ impl<'r, E: Engine> Worker<'r, E> {
         self.shared.pool.values(self.id, job.value_size, job.sizes)
     }
 
-    /// Whether another thread has failed.
+    /// Whether another thread has failed, or the run is to end.
     pub fn is_stopped(&self) -> bool {
         // Relaxed: carries no data.
-        self.shared.stop.load(Ordering::Relaxed)
+        self.shared.stop.load(Ordering::Relaxed) || interrupt::requested()
     }
 
     /// Waits until `count` more reads keep to their limit.
@@ -344,9 +345,9 @@ impl<'r, E: Engine> Worker<'r, E> {
         self.next_tick = self.stats.operations + self.step;
         if let Some(lines) = &mut self.lines {
             if let Some(line) = lines.line(self.id, &self.stats) {
-                eprintln!("{line}");
+                interrupt::note(&format!("{line}\n"));
                 if self.id == 0 && self.shared.flags.stats_per_interval > 0 {
-                    eprint!("{}", interval::text(self.engine, self.shared));
+                    interrupt::note(&interval::text(self.engine, self.shared));
                 }
             }
             self.next_tick = self.next_tick.min(lines.next());

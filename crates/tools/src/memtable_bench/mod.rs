@@ -19,6 +19,8 @@ use crate::bench::args::{self, Command};
 use crate::bench::engine::{Failure, Result};
 use crate::bench::help::{self, wrap};
 use crate::bench::progress::Progress;
+use crate::interrupt::{self, Output};
+use crate::page;
 
 pub mod flags;
 pub mod results;
@@ -29,13 +31,11 @@ use results::Results;
 /// Runs the program with the arguments that follow its name. Errors go to
 /// standard error and make the exit code 1.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    match execute(arguments, &mut std::io::stdout()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("memtablerep_bench: {failure}");
-            ExitCode::FAILURE
-        }
+    if let Err(failure) = execute(arguments, &mut Output(std::io::stdout())) {
+        interrupt::note(&format!("memtablerep_bench: {failure}\n"));
+        return ExitCode::FAILURE;
     }
+    interrupt::exit_code().unwrap_or(ExitCode::SUCCESS)
 }
 
 const MORE: &str = "\
@@ -71,6 +71,9 @@ fn tour() -> Flags {
 
 fn run(flags: &Flags, output: &mut dyn Write) -> Result<()> {
     let request = flags.request()?;
+    for file in [&flags.json_file, &flags.html_file] {
+        page::try_file(file)?;
+    }
     let machine = Machine::now();
     writeln!(output, "{}", machine.line())?;
     writeln!(

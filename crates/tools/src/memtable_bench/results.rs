@@ -68,6 +68,7 @@ impl<'a> Results<'a> {
         json!({
             "program": "memtablerep_bench",
             "version": env!("CARGO_PKG_VERSION"),
+            "commit": clock::commit(),
             "date": clock::timestamp(),
             "machine": {
                 "processor": self.machine.processor,
@@ -75,6 +76,7 @@ impl<'a> Results<'a> {
                 "load_before": self.machine.load,
                 "load_after": self.load_after,
                 "transparent_huge_pages": self.machine.huge_pages,
+                "kernel": self.machine.kernel,
             },
             "settings": settings,
             "rmw_counted": rmw::ENABLED,
@@ -94,10 +96,7 @@ impl<'a> Results<'a> {
         Page {
             title: "Memtables".to_owned(),
             facts: vec![
-                (
-                    "program",
-                    concat!("memtablerep_bench ", env!("CARGO_PKG_VERSION")).to_owned(),
-                ),
+                ("program", format!("memtablerep_bench {}", clock::build())),
                 ("date", format!("{} UTC", clock::timestamp())),
                 ("machine", self.machine.line()),
                 ("load average at the end", self.load_after.clone()),

@@ -160,6 +160,26 @@ fn escaped(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
+/// Sees whether the file a flag names can be written; nothing if it names none.
+/// A file that is there stays what it is.
+///
+/// # Errors
+/// Names the file that cannot be written.
+pub fn try_file(path: &str) -> Result<()> {
+    if path.is_empty() {
+        return Ok(());
+    }
+    let failure = |error: std::io::Error| Failure(format!("{path}: {error}"));
+    let existed = Path::new(path).exists();
+    let mut options = std::fs::OpenOptions::new();
+    let file = options.append(true).create(true).open(path);
+    file.map_err(failure)?;
+    if existed {
+        return Ok(());
+    }
+    std::fs::remove_file(path).map_err(failure)
+}
+
 /// Writes `text` to the file a flag names; nothing if it names none.
 ///
 /// # Errors

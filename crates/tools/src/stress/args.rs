@@ -92,7 +92,8 @@ pub struct Args {
     pub fingerprints: bool,
 
     /// A directory for the databases of --kill and the device of --shutdown, made if need be; there must be no
-    /// "db" in it. By default a temporary one, which stays after a failure.
+    /// "db" in it. By default a temporary one. What is made is removed in the end, after
+    /// Ctrl-C too, and stays after a failure.
     #[arg(long)]
     pub dir: Option<PathBuf>,
 

@@ -177,6 +177,18 @@ pub fn round(
     Ok(keeper.acked)
 }
 
+/// Removes the database of the last round from `dir`, if there is one.
+///
+/// # Errors
+/// Names what cannot be removed.
+pub fn remove(dir: &Path) -> Result<(), String> {
+    let db_dir = dir.join("db");
+    match std::fs::remove_dir_all(&db_dir) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(format!("{}: {e}", db_dir.display())),
+        _ => Ok(()),
+    }
+}
+
 /// What is known between two rounds.
 #[derive(Debug, Default)]
 pub struct Kept {

@@ -18,6 +18,7 @@ use whitewater::{CommitProtocol, DB, Options, WriteBufferManager, WriteOptions};
 
 use super::args::Args;
 use crate::bench::histogram::Latencies;
+use crate::interrupt;
 
 /// Bytes that memtables may take.
 const LIMIT: usize = 32 << 20;
@@ -55,6 +56,9 @@ pub fn run(args: &Args, dir: &Path) -> Result<(), String> {
         "memory"
     );
     for protocol in PROTOCOLS {
+        if interrupt::requested() {
+            break;
+        }
         let dir = dir.join(format!("load-{protocol:?}"));
         let outcome = one(args, &dir, protocol, time);
         outcome.map_err(|e| format!("{protocol:?}: {e}"))?;
@@ -96,7 +100,10 @@ fn one(args: &Args, dir: &Path, protocol: CommitProtocol, time: Duration) -> Res
         let (db, over) = (&db, &over);
         let start = |thread| scope.spawn(move || work(args, db, thread, over));
         let threads: Vec<_> = (0..args.threads).map(start).collect();
-        while begun.elapsed() < time && threads.iter().all(|t| !t.is_finished()) {
+        while begun.elapsed() < time
+            && !interrupt::requested()
+            && threads.iter().all(|t| !t.is_finished())
+        {
             most = most.max(memory.get_usage());
             thread::sleep(LOOK);
         }
@@ -113,6 +120,10 @@ fn one(args: &Args, dir: &Path, protocol: CommitProtocol, time: Duration) -> Res
     drop(db);
     let db = DB::open(&o, dir).map_err(|e| format!("reopening: {e}"))?;
     check(&db, &done)?;
+    if interrupt::requested() {
+        // Too short to say who starves.
+        return Ok(());
+    }
     report(protocol, &done, seconds, stalled, most)
 }
 

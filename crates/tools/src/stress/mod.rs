@@ -47,12 +47,14 @@ use device::Device;
 use kill::End;
 use watch::Watch;
 
+use crate::interrupt;
+
 /// Runs the command line `args`, whose first is the program's name. Fails with 1
 /// when something gave, with 2 when the command line is none.
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let args = Args::parse_from(args);
     match run(&args) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => interrupt::exit_code().unwrap_or(ExitCode::SUCCESS),
         Err(what) => {
             eprintln!("{what}");
             ExitCode::FAILURE
@@ -145,8 +147,12 @@ fn run(args: &Args) -> Result<(), String> {
     let dir = dir.unwrap_or_else(|| temporary.path().to_owned());
     std::fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
     if args.worker {
+        // The process that kills this one decides when it ends.
+        interrupt::ignore().map_err(|e| format!("signals: {e}"))?;
         return kill::work(args, &dir);
     }
+    let hint = "stress: it ends after this round; again: at once, and its files stay";
+    interrupt::listen(hint).map_err(|e| format!("signals: {e}"))?;
     if args.load {
         return load::run(args, &dir);
     }
@@ -159,9 +165,17 @@ fn run(args: &Args) -> Result<(), String> {
         .contains(&Mode::Shutdown)
         .then(|| Device::create(&dir));
     let device = device.transpose()?;
+    // There was no database before the first round that kills.
+    let mut made = false;
     let mut rounds = 0;
-    while rounds < args.rounds && begun.elapsed() < Duration::from_secs(args.seconds) {
+    while rounds < args.rounds
+        && !interrupt::requested()
+        && begun.elapsed() < Duration::from_secs(args.seconds)
+    {
         for (mode, counted) in modes.iter().zip(&mut counted) {
+            if interrupt::requested() {
+                break;
+            }
             let watch = Watch::over(args, &format!("{} round {rounds}", mode.name()));
             let round = match mode {
                 Mode::Kill => kill::round(args, End::Kill, &dir, rounds, &mut kept),
@@ -174,7 +188,10 @@ fn run(args: &Args) -> Result<(), String> {
             };
             drop(watch);
             match round {
-                Ok(count) => *counted += count,
+                Ok(count) => {
+                    *counted += count;
+                    made |= *mode == Mode::Kill;
+                }
                 Err(what) => {
                     temporary.disable_cleanup(mode.has_files());
                     let failure = match args.simulate {
@@ -186,6 +203,9 @@ fn run(args: &Args) -> Result<(), String> {
             }
         }
         rounds += 1;
+    }
+    if made {
+        kill::remove(&dir)?;
     }
     for (mode, counted) in modes.iter().zip(counted) {
         let (name, counts) = (mode.name(), mode.counts());

@@ -3,7 +3,7 @@
 
 use whitewater_memtable_bench::machine;
 
-use super::{Column, Document, PERCENTILES, Row, Table};
+use super::{Column, Document, PERCENTILES, Row, Table, disagreements};
 use crate::bench::clock;
 use crate::bench::report::median;
 use crate::bench::stats::Operation;
@@ -36,9 +36,12 @@ impl Document<'_> {
             title: "db_bench".to_owned(),
             facts: vec![
                 ("engine", engines.join("; ")),
+                ("program", format!("db_bench {}", clock::build())),
                 ("in force", in_force(columns)),
+                ("rounds", rounds(columns)),
                 ("date", format!("{} UTC", clock::timestamp())),
                 ("machine", self.machine.line()),
+                ("file system", self.file_system.clone()),
                 ("load average at the end", machine::load()),
                 (
                     "entries",
@@ -53,7 +56,7 @@ impl Document<'_> {
             ],
             sections,
             commands,
-            notes: vec!["Figures compare within one run only.".to_owned()],
+            notes: notes(&self.swept, columns),
         }
     }
 
@@ -208,6 +211,22 @@ impl Document<'_> {
     }
 }
 
+/// What a reader must know; first of all which figures say little.
+fn notes(swept: &str, columns: &[Column]) -> Vec<String> {
+    let warnings = disagreements(swept, columns).into_iter();
+    let mut notes: Vec<_> = warnings.map(|line| format!("Warning: {line}.")).collect();
+    notes.push("Figures compare within one run only.".to_owned());
+    notes
+}
+
+/// How many runs a figure is the median of.
+fn rounds(columns: &[Column]) -> String {
+    let rows = columns.iter().flat_map(|column| &column.rows);
+    let counts: std::collections::BTreeSet<_> = rows.map(|row| row.operations.len()).collect();
+    let counts: Vec<_> = counts.iter().map(usize::to_string).collect();
+    counts.join(" or ")
+}
+
 /// What was in force, once if that was the same everywhere.
 fn in_force(columns: &[Column]) -> String {
     let mut all: Vec<(String, String)> = Vec::new();
@@ -272,8 +291,14 @@ fn sweep(table: &Table<'_>, benchmark: usize, flag: &str) -> Section {
         lines.push(chart(&caption, "ratio", Some(1.0), &ratio));
     }
     let mut columns = vec![flag.to_owned()];
+    let row = |at, value| table.row(benchmark, at, value);
+    let repeated = (0..table.configurations.len())
+        .any(|at| row(at, 0).is_some_and(|row| row.spread().is_some()));
     for (at, label) in table.configurations.iter().enumerate() {
         columns.push(label.clone());
+        if repeated {
+            columns.push("slowest .. fastest".to_owned());
+        }
         if at > 0 {
             columns.push("ratio".to_owned());
         }
@@ -283,6 +308,9 @@ fn sweep(table: &Table<'_>, benchmark: usize, flag: &str) -> Section {
         for at in 0..table.configurations.len() {
             let figure = rate(at, value);
             fields.push(figure.map_or_else(|| "-".to_owned(), |rate| grouped(rate as u64)));
+            if repeated {
+                fields.push(row(at, value).map_or_else(|| "-".to_owned(), Row::range));
+            }
             if at > 0 {
                 let figure = ratio(at, value);
                 fields.push(figure.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}")));
@@ -350,9 +378,6 @@ fn bars(table: &Table<'_>) -> Section {
 }
 
 fn fields(row: &Row, label: &str) -> Vec<String> {
-    let rates = row.operations.iter().copied();
-    let slowest = rates.clone().fold(f64::INFINITY, f64::min);
-    let fastest = rates.fold(0.0, f64::max);
     vec![
         row.name.to_owned(),
         label.to_owned(),
@@ -361,7 +386,7 @@ fn fields(row: &Row, label: &str) -> Vec<String> {
             true => "-".to_owned(),
             false => format!("{:.1}", median(&row.megabytes)),
         },
-        format!("{} .. {}", grouped(slowest as u64), grouped(fastest as u64)),
+        row.range(),
         row.operations.len().to_string(),
     ]
 }

@@ -2,6 +2,8 @@
 
 mod charts;
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 use whitewater_memtable_bench::machine::{self, Machine};
 
@@ -15,6 +17,7 @@ use super::report::median;
 use super::runner::Outcome;
 use super::stats::Operation;
 use super::timeline::Timeline;
+use super::tour::grouped;
 use crate::page;
 
 /// What one engine did in one configuration.
@@ -49,6 +52,30 @@ impl Column {
     }
 }
 
+/// The fastest run may be this many times the slowest; beyond it, they disagree.
+const AGREE: f64 = 1.25;
+
+/// What is to be said of runs that disagree: a line for each row that has some.
+pub fn disagreements(swept: &str, columns: &[Column]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for column in columns {
+        for row in column.rows.iter().filter(|row| row.disagrees()) {
+            let at = match swept {
+                "" => String::new(),
+                flag => format!(", {flag}={}", column.at),
+            };
+            lines.push(format!(
+                "{}, {}{at}: {} runs of {} operations per second disagree; their median says little",
+                row.name,
+                column.label().split_whitespace().collect::<Vec<_>>().join(" "),
+                row.operations.len(),
+                row.range()
+            ));
+        }
+    }
+    lines
+}
+
 /// All measured runs of one benchmark.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
@@ -81,6 +108,32 @@ impl Row {
             latencies: outcome.latencies.clone(),
             timeline: outcome.timeline.clone(),
         }
+    }
+
+    /// The slowest and the fastest of several runs, in operations per second.
+    pub fn spread(&self) -> Option<(f64, f64)> {
+        let runs = || self.operations.iter().copied();
+        let spread = (
+            runs().fold(f64::INFINITY, f64::min),
+            runs().fold(0.0, f64::max),
+        );
+        (self.operations.len() > 1).then_some(spread)
+    }
+
+    /// Whether runs are so far apart that their median says little.
+    pub fn disagrees(&self) -> bool {
+        self.spread()
+            .is_some_and(|(slowest, fastest)| fastest > slowest * AGREE)
+    }
+
+    /// The slowest and the fastest run, for a table.
+    pub fn range(&self) -> String {
+        self.spread().map_or_else(
+            || "-".to_owned(),
+            |(slowest, fastest)| {
+                format!("{} .. {}", grouped(slowest as u64), grouped(fastest as u64))
+            },
+        )
     }
 
     fn add(&mut self, other: Self) {
@@ -162,16 +215,19 @@ pub struct Document<'a> {
     /// The flag that is swept; empty if none is.
     swept: String,
     machine: Machine,
+    /// The kind of file system that databases are on.
+    file_system: String,
 }
 
 impl<'a> Document<'a> {
-    /// For a run that begins now.
-    pub fn begin(flags: &'a Flags, seed: u64) -> Self {
+    /// For a run that begins now, on databases in `directory`.
+    pub fn begin(flags: &'a Flags, seed: u64, directory: &Path) -> Self {
         Document {
             flags,
             seed,
             swept: String::new(),
             machine: Machine::now(),
+            file_system: machine::file_system(directory),
         }
     }
 
@@ -214,6 +270,7 @@ impl<'a> Document<'a> {
         json!({
             "program": "db_bench",
             "version": env!("CARGO_PKG_VERSION"),
+            "commit": clock::commit(),
             "date": clock::timestamp(),
             "command": self.command(),
             "machine": {
@@ -222,6 +279,8 @@ impl<'a> Document<'a> {
                 "load_before": self.machine.load,
                 "load_after": machine::load(),
                 "transparent_huge_pages": self.machine.huge_pages,
+                "kernel": self.machine.kernel,
+                "file_system": self.file_system,
             },
             "seed": self.seed,
             "settings": settings,
@@ -248,6 +307,10 @@ impl<'a> Document<'a> {
             "megabytes_per_second":
                 (!row.megabytes.is_empty()).then(|| median(&row.megabytes)),
             "runs": row.operations,
+            "rounds": row.operations.len(),
+            "slowest": row.spread().map(|(slowest, _)| slowest),
+            "fastest": row.spread().map(|(_, fastest)| fastest),
+            "rounds_disagree": row.disagrees(),
             "latency_microseconds": latencies,
             "stalls": { "slowed_percent": slowed, "stopped_percent": stopped },
             "timeline": row.timeline.json(),

@@ -35,7 +35,7 @@ fn json_and_page_have_every_row() {
         ..Column::default()
     };
     let columns = [column("one", 1000.0), column("two", 500.0)];
-    let document = Document::begin(&flags, 42);
+    let document = Document::begin(&flags, 42, Path::new("/"));
     let json = document.json(&columns);
     assert_eq!(json["seed"], 42);
     assert_eq!(json["settings"]["threads"], "3");
@@ -77,7 +77,7 @@ fn a_sweep_has_throughput_ratios_and_latencies() {
     assert_eq!(table.rate(0, 1, 1), Some(900.0));
     assert_eq!(table.rate(0, 1, 2), None);
 
-    let document = Document::begin(&flags, 1).over("threads");
+    let document = Document::begin(&flags, 1, Path::new("/")).over("threads");
     let json = document.json(&columns);
     let last = &json["results"][3];
     assert_eq!(last["configuration"], "ordered");
@@ -92,12 +92,28 @@ fn a_sweep_has_throughput_ratios_and_latencies() {
     );
     assert!(write["p99.9"].is_number());
     assert_eq!(last["stalls"]["stopped_percent"], 0.0);
+    assert_eq!(
+        (&last["rounds"], &last["slowest"], &last["fastest"]),
+        (&3.into(), &450.0.into(), &1350.0.into())
+    );
+    assert_eq!(last["rounds_disagree"], true);
+    for known in ["kernel", "file_system", "load_before", "load_after"] {
+        assert!(
+            json["machine"][known]
+                .as_str()
+                .is_some_and(|text| !text.is_empty())
+        );
+    }
+    assert!(json["commit"].is_string());
 
     let html = document.page(&columns).html().expect("drawn");
     for part in [
         "fillrandom: throughput by threads",
         "Ratio to grouped",
-        "<td>2</td><td>300</td><td>900</td><td>3.00</td>",
+        "<td>2</td><td>300</td><td>150 .. 450</td><td>900</td><td>450 .. 1,350</td><td>3.00</td>",
+        "Warning: fillrandom, ordered, threads=2: 3 runs of 450 .. 1,350 operations",
+        "<dt>file system</dt>",
+        "<dt>rounds</dt><dd>3 or 6</dd>",
         "fillrandom: latencies",
         "Latency by percentile, threads=2",
         "--sweep=threads=1|2",
@@ -106,4 +122,25 @@ fn a_sweep_has_throughput_ratios_and_latencies() {
         assert!(html.contains(part), "{part} in {html}");
     }
     assert_eq!(html.matches("<svg").count(), 3);
+}
+
+#[test]
+fn runs_that_agree_are_not_warned_of() {
+    let close = Row {
+        operations: vec![100.0, 124.0, 110.0],
+        ..Row::default()
+    };
+    assert!(!close.disagrees());
+    assert_eq!(close.range(), "100 .. 124");
+    let far = Row {
+        operations: vec![243_000.0, 1_524_000.0],
+        ..Row::default()
+    };
+    assert!(far.disagrees());
+    let single = Row {
+        operations: vec![7.0],
+        ..Row::default()
+    };
+    assert!(!single.disagrees() && single.spread().is_none());
+    assert_eq!(single.range(), "-");
 }

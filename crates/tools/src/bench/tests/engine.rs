@@ -104,7 +104,7 @@ fn the_engines_calls_are_reported() {
     };
     let mut output = Vec::new();
     let steps = plan::parse(&flags.benchmarks).expect("list");
-    let document = Document::begin(&flags, 1);
+    let document = Document::begin(&flags, 1, std::path::Path::new("/"));
     let base = directory.path().join("db");
     let mut runner = Runner::<Own>::new(&flags, &base, 1, &mut output).expect("opens");
     let outcomes = runner.run(&steps).expect("runs");
