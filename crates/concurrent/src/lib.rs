@@ -18,12 +18,19 @@
 //! * [`counter`]: statistics that promise no ordering.
 //! * [`heap`]: a global allocator that benchmarks can ask to count.
 //! * [`waiter`]: spin, yield, then sleep, by what has paid off before.
-//! * [`sync`]: the atomics all of them use; loom's under `cfg(loom)`.
+//! * [`sync`]: the atomics all of them use; loom's under `cfg(loom)` and feature
+//!   `loom`.
 //! * [`system`]: locks, threads and time, the system's or a simulation's.
 //!
 //! No I/O and no engine types here. This is the one crate whose business is
 //! `unsafe`; each block states the invariant it relies on, each atomic who
 //! writes it, who reads it and what it publishes.
+
+#[cfg(any(
+    all(loom, not(feature = "loom")),
+    all(shuttle, not(feature = "shuttle"))
+))]
+compile_error!("models need the feature of their checker, too: --features loom or shuttle");
 
 pub mod append;
 pub mod arena;

@@ -69,7 +69,25 @@
 //!   (`DB::publish_metrics`, `Options::set_metrics_publish_period_sec`).
 //! * `tracing`: what databases do, for the current `tracing` subscriber.
 //! * `jemalloc`: the allocator `Jemalloc` to choose in programs, and its figures
-//!   in LOG ([`Options::set_dump_malloc_stats`]).
+//!   in LOG ([`Options::set_dump_malloc_stats`]). The `rocksdb` crate's feature
+//!   replaces the allocator by itself.
+//! * `serde1`: `Serialize` and `Deserialize` of [`DBCompressionType`],
+//!   [`DBCompactionStyle`], [`DBRecoveryMode`], [`ReadTier`],
+//!   [`BottommostLevelCompaction`] and [`UniversalCompactionStopStyle`], by the
+//!   names of their variants, as in the `rocksdb` crate.
+//!
+//! The other features of the `rocksdb` crate exist, so that dependencies which name
+//! them resolve:
+//! * `bindgen-runtime`, `bindgen-static`, `lto`, `mt_static`, `rtti` and `valgrind`
+//!   say how its C++ is built. None is built here: they change nothing.
+//! * `io-uring` links a library for [`ReadOptions::set_async_io`]. That option is a
+//!   hint here, and the feature changes nothing.
+//! * `raw-ptr` adds the trait `AsRawPtr`, which hands out pointers to C objects.
+//!   There are none here: the feature adds nothing, and use of the trait does not
+//!   compile.
+//!
+//! A dependency's own `rocksdb` is replaced by the crate in `crates/rocksdb`, which
+//! has that name and re-exports this one; its README says how.
 
 #![forbid(unsafe_code)]
 

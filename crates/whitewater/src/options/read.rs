@@ -47,6 +47,7 @@ pub(crate) struct ReadSpec {
 
 /// What a read may look at. RocksDB's numbers.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde1", derive(serde::Serialize, serde::Deserialize))]
 #[repr(i32)]
 pub enum ReadTier {
     /// Everything. The default.

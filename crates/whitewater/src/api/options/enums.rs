@@ -56,6 +56,7 @@ impl From<BlockBasedIndexType> for IndexType {
 /// both LZ4s, `zstd`); all are on by default. Without it, options that name the
 /// codec are refused at open as `NotSupported`, and so is reading what it wrote.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde1", derive(serde::Serialize, serde::Deserialize))]
 pub enum DBCompressionType {
     /// Not compressed.
     None = 0,
@@ -89,6 +90,7 @@ impl From<DBCompressionType> for CompressionType {
 
 /// How the tables of a column family are organized. RocksDB's numbers.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde1", derive(serde::Serialize, serde::Deserialize))]
 pub enum DBCompactionStyle {
     /// Levels of growing size: least space, cheapest reads. The default.
     Level = 0,
@@ -145,6 +147,7 @@ impl From<CompactionPri> for compaction::CompactionPri {
 /// What universal compaction compares the size of the next sorted run with.
 /// RocksDB's numbers.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde1", derive(serde::Serialize, serde::Deserialize))]
 pub enum UniversalCompactionStopStyle {
     /// The run picked last; neither may be much larger than the other.
     Similar = 0,
@@ -231,6 +234,7 @@ impl From<MemtableFactory> for MemtableKind {
 
 /// What recovery does about damaged logs. RocksDB's numbers.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde1", derive(serde::Serialize, serde::Deserialize))]
 pub enum DBRecoveryMode {
     /// An unfinished record at the end is dropped; other damage is an error.
     ///
@@ -291,6 +295,7 @@ impl From<DBRecoveryMode> for RecoveryMode {
 
 /// Whether a manual compaction rewrites the bottommost level.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde1", derive(serde::Serialize, serde::Deserialize))]
 #[repr(u8)]
 pub enum BottommostLevelCompaction {
     /// Never.
