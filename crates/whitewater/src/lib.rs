@@ -40,7 +40,8 @@
 //! * Nothing is a raw pointer. Traits that had raw pointers in their
 //!   signatures have opaque types there.
 //! * The function given to [`Options::set_comparator`] must be `Send + Sync`, a
-//!   factory given to [`Options::set_compaction_filter_factory`] `Send`.
+//!   factory given to [`Options::set_compaction_filter_factory`] `Send`: other
+//!   threads call them, and nothing but these bounds keeps that safe.
 //! * A batch made of damaged bytes is refused before anything is written.
 //! * [`ReadOptions`] keep the snapshot they were given alive.
 //! * Dropping a column family keeps its handle when it fails.

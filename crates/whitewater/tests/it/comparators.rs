@@ -270,3 +270,42 @@ fn filters_know_keys_by_their_bytes() {
         .collect();
     assert!(no_filter.contains(&None), "a filter that hashes bytes");
 }
+
+#[test]
+fn every_function_that_threads_may_share_is_taken_as_a_comparator() {
+    fn named(a: &[u8], b: &[u8]) -> Ordering {
+        b.cmp(a)
+    }
+    let pointer: Order = named;
+    let calls = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    let counting = move |a: &[u8], b: &[u8]| {
+        counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        b.cmp(a)
+    };
+    let boxed: Box<dyn Fn(&[u8], &[u8]) -> Ordering + Send + Sync> = Box::new(counting);
+    let given: [&dyn Fn(&mut Options); 3] = [
+        &|o| o.set_comparator("backwards", Box::new(named)),
+        &|o| o.set_comparator("backwards", Box::new(pointer)),
+        &|o| o.set_comparator("backwards", Box::new(|a, b| b.cmp(a))),
+    ];
+    let mut all: Vec<Options> = (0..4).map(|_| tiny()).collect();
+    for (o, give) in all.iter_mut().zip(given) {
+        give(o);
+    }
+    all[3].set_comparator("backwards", boxed);
+    for mut o in all {
+        o.set_fs(Arc::new(MemFs::new()));
+        let db = Db::open(&o, DIR).expect("opens");
+        for key in ["a", "c", "b"] {
+            db.put(key, key).expect("writes");
+        }
+        let keys = db.iterator(whitewater::IteratorMode::Start);
+        let keys: Vec<_> = keys.map(|item| item.expect("reads").0).collect();
+        assert_eq!(
+            keys,
+            [b"c"[..].into(), b"b"[..].into(), Box::from(&b"a"[..])]
+        );
+    }
+    assert_ne!(calls.load(std::sync::atomic::Ordering::Relaxed), 0);
+}

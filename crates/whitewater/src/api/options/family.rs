@@ -457,9 +457,43 @@ impl Options {
     /// The order of keys, by a name that is stored and checked at open. Every
     /// opening must use the same order.
     ///
-    /// The function must be `Send` and `Sync`, as it is called by many threads;
-    /// the `rocksdb` crate does not ask for that. It must not call the database:
-    /// it is called under locks that such a call would wait for.
+    /// The function must be `Send` and `Sync`, as it is called by many threads.
+    /// The `rocksdb` crate does not ask for that, and so lets safe code race (see
+    /// `docs/decisions/0013-comparators-are-shared.md`). Functions, and closures
+    /// that capture what threads may share, compile in the place where they are
+    /// boxed. A box that has forgotten it does not; its type has to say so:
+    ///
+    /// ```compile_fail,E0308
+    /// # use std::cmp::Ordering;
+    /// # let mut opts = whitewater::Options::default();
+    /// let order: Box<dyn Fn(&[u8], &[u8]) -> Ordering> = Box::new(|a, b| b.cmp(a));
+    /// opts.set_comparator("backwards", order);
+    /// ```
+    ///
+    /// ```
+    /// # use std::cmp::Ordering;
+    /// # let mut opts = whitewater::Options::default();
+    /// let order: Box<dyn Fn(&[u8], &[u8]) -> Ordering + Send + Sync> = Box::new(|a, b| b.cmp(a));
+    /// opts.set_comparator("backwards", order);
+    /// ```
+    ///
+    /// A closure that captures what threads may not share is refused by the name of
+    /// what it captures:
+    ///
+    /// ```compile_fail,E0277
+    /// # let mut opts = whitewater::Options::default();
+    /// let calls = std::rc::Rc::new(std::cell::Cell::new(0));
+    /// opts.set_comparator(
+    ///     "counting",
+    ///     Box::new(move |a, b| {
+    ///         calls.set(calls.get() + 1);
+    ///         a.cmp(b)
+    ///     }),
+    /// );
+    /// ```
+    ///
+    /// The function must not call the database: it is called under locks that such
+    /// a call would wait for.
     ///
     /// Keys that compare as equal are one key, whatever their bytes: it is shown
     /// as it was last written, or last merged into (with
