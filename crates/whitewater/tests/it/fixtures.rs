@@ -211,6 +211,33 @@ whole!(
     ribbon_firstkey_78,
 );
 
+/// Also what RocksDB has logged, flushed, ingested and dropped.
+#[test]
+fn a_repair_of_what_rocksdb_left_changes_no_value() {
+    for name in [
+        "default_options",
+        "default_11_1",
+        "nocomp_crc32c_fv5",
+        "multi_cf",
+        "wal_only",
+        "wal_zstd",
+        "rangedel_merge",
+        "filters_partitioned",
+        "compressions",
+        "ribbon_firstkey_78",
+    ] {
+        let Some(fixture) = Fixture::load(name) else {
+            return;
+        };
+        for times in ["once", "twice"] {
+            DB::repair(&Options::default(), fixture.dir.path()).expect("can be repaired");
+            let log = std::fs::read_to_string(fixture.dir.path().join("LOG")).expect("is there");
+            assert!(!log.contains("Repair: guess"), "{name}: {log}");
+            fixture.check(&fixture.open(), &format!("{name}, repaired {times}"));
+        }
+    }
+}
+
 /// Without its merge operator a family cannot be read; it must say so.
 #[test]
 fn a_missing_merge_operator_is_named() {
