@@ -4,7 +4,8 @@
 //! goes is settled before, by whoever hands out places: it starts where its
 //! predecessor ends, and [`Segment::end_of`] says where it ends, from its
 //! length alone. The bytes are those that a [`super::LogWriter`] would have
-//! written for the same records in the same order; nothing in the file tells
+//! written for the same records in the same order, but for long records of a
+//! [packed](Segment::packed) log, which are in more fragments; nothing in the file tells
 //! the two apart, but that a crash can leave holes in this one: records that
 //! had a place and were not, or not wholly, copied, with later ones behind
 //! them. [`super::LogReader`] ends or reports damage there.
@@ -48,6 +49,8 @@ thread_local! {
 pub struct Segment {
     file: Box<dyn SharedFile>,
     framing: Framing,
+    /// Whether its records are [`super::Packed`].
+    packed: bool,
     /// The first failure (I2). Written once, by whichever call failed first;
     /// read by all later ones. The cell publishes the error.
     failed: OnceLock<Error>,
@@ -80,6 +83,7 @@ impl Segment {
                 log_number,
                 recyclable,
             },
+            packed: false,
             failed: OnceLock::new(),
             ready: AtomicU64::new(0),
             lacks_room: AtomicBool::new(false),
@@ -87,8 +91,20 @@ impl Segment {
         }
     }
 
-    /// Begins a log whose records are [`super::Packed`]: says so in its first
-    /// bytes, and returns where the first record begins.
+    /// Its records are [`super::Packed`]; [`Segment::begin_packed`] comes before the
+    /// first one.
+    ///
+    /// Fragments of such records do not follow each other at the same offset of
+    /// their blocks, which RocksDB before 8.0 does not read: where one would fill a
+    /// block from its begin to its end and others follow, there are two.
+    #[must_use]
+    pub fn packed(mut self) -> Self {
+        self.packed = true;
+        self
+    }
+
+    /// Says in the first bytes of a log that its records are [`super::Packed`], and
+    /// returns where the first one begins.
     ///
     /// # Errors
     /// As [`Segment::put`].
@@ -101,29 +117,22 @@ impl Segment {
     }
 
     /// Where a record of `payload_len` bytes ends whose predecessor ended at
-    /// `at` (0 for the first one). That is where its successor's place begins.
+    /// `at` (0 for the first one), in a log that is not [packed](Segment::packed).
+    /// That is where its successor's place begins.
     ///
     /// The record takes at least 7 bytes (11 if `recyclable`) more than its
     /// payload, and at most those for each block it touches and one byte less
     /// than them in front. `at` is below 2^63.
     #[inline]
     pub const fn end_of(at: u64, payload_len: usize, recyclable: bool) -> u64 {
-        let header = header_size(recyclable) as u64;
-        let len = payload_len as u64;
-        let mut at = at;
-        let mut room = BLOCK - at % BLOCK;
-        if room < header {
-            at += room;
-            room = BLOCK;
-        }
-        if len <= room - header {
-            return at + header + len;
-        }
-        // At least one byte is left for the blocks after this one.
-        let left = len - (room - header);
-        let per_block = BLOCK - header;
-        let full = (left - 1) / per_block;
-        at + room + full * BLOCK + header + (left - full * per_block)
+        end_of(at, payload_len, recyclable, false)
+    }
+
+    /// The same for a record of this log. In a [packed](Segment::packed) one it may
+    /// take twice as many bytes more for each block that it fills.
+    #[inline]
+    pub const fn end_of_record(&self, at: u64, payload_len: usize) -> u64 {
+        end_of(at, payload_len, self.framing.recyclable, self.packed)
     }
 
     /// Writes the record made of `parts` (concatenated) to its place, which
@@ -177,7 +186,7 @@ impl Segment {
         mut source: Parts<'_>,
     ) -> Result<()> {
         // All or nothing, also where there are several pieces.
-        let end = Self::end_of(at, len, self.framing.recyclable);
+        let end = self.end_of_record(at, len);
         let allocated = self.file.allocated();
         if end > allocated {
             return Err(Error::invalid(format_args!(
@@ -187,8 +196,17 @@ impl Segment {
         }
         let mut left = len;
         let mut begin = true;
+        let header = self.framing.header_size();
         while begin || left > 0 {
-            let length = left.min(room - self.framing.header_size());
+            let mut length = left.min(room - header);
+            if self.packed && room == BLOCK_SIZE && left > length {
+                let half = (BLOCK_SIZE - 2 * header) / 2;
+                self.framing
+                    .put_fragment(buf, &mut source, half, begin, false);
+                left -= half;
+                begin = false;
+                length = BLOCK_SIZE - 2 * header - half;
+            }
             left -= length;
             self.framing
                 .put_fragment(buf, &mut source, length, begin, left == 0);
@@ -334,6 +352,30 @@ impl Segment {
     }
 }
 
+/// [`Segment::end_of_record`] of a log of that kind.
+#[inline]
+const fn end_of(at: u64, payload_len: usize, recyclable: bool, packed: bool) -> u64 {
+    let header = header_size(recyclable) as u64;
+    let mut left = payload_len as u64;
+    let mut at = at;
+    let mut room = BLOCK - at % BLOCK;
+    if room < header {
+        at += room;
+        room = BLOCK;
+    }
+    if left <= room - header {
+        return at + header + left;
+    }
+    if room < BLOCK || !packed {
+        at += room;
+        left -= room - header;
+    }
+    // Blocks that it fills, and one with the rest, which is a byte at least.
+    let (last, full) = (BLOCK - header, BLOCK - header * if packed { 2 } else { 1 });
+    let blocks = left.saturating_sub(last).div_ceil(full);
+    at + blocks * BLOCK + header + (left - blocks * full)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{LogReader, ReadOutcome};
@@ -458,6 +500,59 @@ mod tests {
             assert_eq!(reader.marked(), at);
         }
         assert!(at > 2 * BLOCK);
+    }
+
+    /// Offset in the block and length of each fragment of a log that is not
+    /// recyclable, from `at` on.
+    fn fragments(log: &[u8], mut at: usize) -> Vec<(usize, usize)> {
+        let mut found = Vec::new();
+        while at + HEADER_SIZE <= log.len() && log[at + 6] != 0 {
+            let len = usize::from(u16::from_le_bytes([log[at + 4], log[at + 5]]));
+            found.push((at % BLOCK_SIZE, len));
+            at += HEADER_SIZE + len;
+            if BLOCK_SIZE - at % BLOCK_SIZE < HEADER_SIZE {
+                at = at.next_multiple_of(BLOCK_SIZE);
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn fragments_of_packed_records_never_follow_each_other_at_the_same_offset() {
+        let most = BLOCK_SIZE - HEADER_SIZE;
+        let lengths = [0, 1, 100, most - 7, most - 1, most, most + 1, 2 * most - 7]
+            .into_iter()
+            .chain([
+                2 * most - 1,
+                2 * most,
+                2 * most + 1,
+                3 * most,
+                200_000,
+                2 << 20,
+            ]);
+        for start in [0, 4, 11, 100, most - 1, most, most + 1, BLOCK_SIZE - 1] {
+            for len in lengths.clone() {
+                let fs = MemFs::new();
+                let segment = segment(&fs).packed();
+                segment.extend(4 << 20).unwrap();
+                let record: Vec<u8> = (0..len).map(|n| (n % 251 + 1) as u8).collect();
+                segment.put(start as u64, &[&record]).unwrap();
+                let end = segment.end_of_record(start as u64, len);
+                segment.put(end, &[]).unwrap();
+                let file = fs.open_random(Path::new(PATH)).unwrap();
+                let log = file.read_at(0, 4 << 20).unwrap();
+                let first = match BLOCK_SIZE - start {
+                    room if room < HEADER_SIZE => BLOCK_SIZE,
+                    _ => start,
+                };
+                let mut found = fragments(&log, first);
+                assert_eq!(found.pop().map(|f| f.1), Some(0), "{start} {len}");
+                let total: usize = found.iter().map(|f| f.1).sum();
+                assert_eq!(total, len, "{start}");
+                let apart = |two: &[(usize, usize)]| two[0].0 != two[1].0;
+                assert!(found.windows(2).all(apart), "{start} {len}: {found:?}");
+            }
+        }
     }
 
     #[derive(Debug, Default)]

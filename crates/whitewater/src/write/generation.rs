@@ -121,14 +121,13 @@ impl Generation {
     #[inline]
     pub fn reserve(&self, count: u64, payload: Option<usize>) -> Result<Place, Refusal> {
         debug_assert!(count > 0);
-        let recyclable = self.log.is_recyclable();
         let mut tail = self.tail.load(Ordering::Relaxed);
         loop {
             if tail == CLOSED {
                 return Err(Refusal::Closed);
             }
             let (taken, at) = (tail & COUNT_MASK, tail >> COUNT_BITS);
-            let end = payload.map_or(at, |len| Segment::end_of(at, len, recyclable));
+            let end = payload.map_or(at, |len| self.log.end_of_record(at, len));
             if taken + count > COUNT_MASK || end >= MAX_OFFSET {
                 return Err(Refusal::Full);
             }

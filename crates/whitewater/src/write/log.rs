@@ -245,7 +245,10 @@ impl Wal {
         if self.options.manual_flush || planted(Bug::AckBeforeLog) {
             file = Box::new(WindowFile::new(file, path.to_path_buf()));
         }
-        let log = Segment::new(file, number, self.options.recycle_limit > 0);
+        let mut log = Segment::new(file, number, self.options.recycle_limit > 0);
+        if self.options.packed {
+            log = log.packed();
+        }
         log.initialize(self.initializes.load(Ordering::Relaxed));
         log.extend(self.options.step_from(0))?;
         Ok(Arc::new(log))
@@ -316,7 +319,7 @@ impl Wal {
                 record.len()
             }
         };
-        Ok(Segment::end_of(start, len, log.is_recyclable()))
+        Ok(log.end_of_record(start, len))
     }
 
     /// Whether records are compressed.

@@ -1,11 +1,10 @@
 //! Compressed logs, and what RocksDB before 8.0 makes of them.
 //!
-//! A record is compressed as a whole, and fragments of it fill blocks. The reader
-//! of RocksDB 7.4 to 7.10 tells a new fragment from the rest of the one before by
-//! its address in a buffer of one block: of two that follow each other at the same
-//! offset of their blocks it takes the second for a rest of nothing, and leaves it
-//! out (mended in 8.0, pull request 11198). So it reads no record that fills a
-//! block from its begin to its end and goes on in the next, whoever wrote it.
+//! The reader of RocksDB 7.4 to 7.10 tells a new fragment from the rest of the one
+//! before by its address in a buffer of one block: of two fragments of a record that
+//! follow each other at the same offset of their blocks it takes the second for a
+//! rest of nothing, and leaves it out (mended in 8.0, pull request 11198). RocksDB
+//! itself writes such records, rarely; this engine writes none.
 
 use super::written::compare;
 use super::{java, python, tools};
@@ -16,8 +15,6 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use whitewater::{DB, DBCompressionType, Options};
-
-const BLOCK: usize = 32 * 1024;
 
 /// Bytes that do not get smaller.
 fn noise(rng: &mut StdRng, len: usize) -> Vec<u8> {
@@ -92,60 +89,34 @@ fn ldb_does_not_read_all_compressed_records_of_its_own_rocksdb() {
     }
 }
 
-/// Whether two fragments of a record that follow each other begin at the same
-/// offset of their blocks.
-fn has_fragments_in_line(log: &[u8]) -> bool {
-    const LAST: [u8; 2] = [3, 4];
-    let (mut at, mut before) = (0, None);
-    while at + 7 <= log.len() && log[at + 6] != 0 {
-        let len = usize::from(u16::from_le_bytes([log[at + 4], log[at + 5]]));
-        let (ty, offset) = (log[at + 6], at % BLOCK);
-        if LAST.contains(&ty) && before == Some(offset) {
-            return true;
-        }
-        before = Some(offset);
-        at += 7 + len;
-        if BLOCK - at % BLOCK < 7 {
-            at = at.next_multiple_of(BLOCK);
-        }
-    }
-    false
-}
-
+/// Records of many lengths, at many places of their blocks.
 #[test]
-fn newer_rocksdb_reads_compressed_records_of_every_length() {
+fn every_rocksdb_reads_compressed_records_of_every_length() {
     if !tools::available() {
         return;
     }
     let mut rng = StdRng::seed_from_u64(2);
-    let mut in_line = Vec::new();
-    for len in [10_000, 32_000, 45_000, 64_000, 66_000, 150_000] {
+    for recycled in [0, 2] {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let mut options = Options::default();
         options.create_if_missing(true);
         options.set_wal_compression_type(DBCompressionType::Zstd);
+        options.set_recycle_log_file_num(recycled);
         let db = DB::open(&options, dir.path()).expect("opens");
         let mut pairs = Pairs::new();
-        for key in ["a", "b"] {
-            let value = noise(&mut rng, len);
-            db.put(key, &value).expect("writes");
-            pairs.insert(key.into(), value);
+        let lengths = [10_000, 32_000, 45_000, 64_000, 66_000, 150_000, 1_000_000];
+        for n in 0..5 * lengths.len() {
+            let key = format!("{n:03}").into_bytes();
+            let value = noise(&mut rng, lengths[n % lengths.len()]);
+            db.put(&key, &value).expect("writes");
+            pairs.insert(key, value);
         }
         drop(db);
         let wanted = Content::from([("default".to_owned(), pairs)]);
-        check_newer(dir.path(), &wanted, &format!("{len} bytes"));
-        let log = tools::files(dir.path(), "log").pop().expect("a log");
-        let log = std::fs::read(log).expect("readable");
-        let read = ldb_reads(dir.path());
-        assert_eq!(
-            read.is_err(),
-            has_fragments_in_line(&log),
-            "{len}: {read:?}"
-        );
-        if let Err(said) = read {
-            assert!(said.contains("WriteBatch"), "{len}: {said}");
-            in_line.push(len);
-        }
+        let what = format!("{recycled} recycled");
+        ldb_reads(dir.path()).unwrap_or_else(|e| panic!("{what}: {e}"));
+        compare(&tools::scan(dir.path()), &wanted, &what);
+        check_newer(dir.path(), &wanted, &what);
+        content::check(&content::open(dir.path()), &wanted, &what);
     }
-    assert_eq!(in_line, [64_000, 66_000, 150_000]);
 }
