@@ -283,7 +283,8 @@ fn every_function_that_threads_may_share_is_taken_as_a_comparator() {
         counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         b.cmp(a)
     };
-    let boxed: Box<dyn Fn(&[u8], &[u8]) -> Ordering + Send + Sync> = Box::new(counting);
+    type Shared = dyn Fn(&[u8], &[u8]) -> Ordering + Send + Sync;
+    let boxed: Box<Shared> = Box::new(counting);
     let given: [&dyn Fn(&mut Options); 3] = [
         &|o| o.set_comparator("backwards", Box::new(named)),
         &|o| o.set_comparator("backwards", Box::new(pointer)),
