@@ -613,6 +613,9 @@ impl RandomAccessFile for FaultRandom {
     fn prefetch(&self, offset: u64, len: usize) {
         self.inner.prefetch(offset, len);
     }
+    fn data_from(&self, offset: u64) -> u64 {
+        self.inner.data_from(offset)
+    }
     fn path(&self) -> &Path {
         self.inner.path()
     }
@@ -628,6 +631,9 @@ impl SequentialFile for FaultSequential {
     fn read(&mut self, buf: &mut [u8]) -> Result<usize> {
         self.fs.gate(FaultOp::SequentialRead, self.inner.path())?;
         self.inner.read(buf)
+    }
+    fn skip_hole(&mut self, unit: u64) -> Result<u64> {
+        self.inner.skip_hole(unit)
     }
     fn path(&self) -> &Path {
         self.inner.path()

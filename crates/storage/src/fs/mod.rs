@@ -217,6 +217,11 @@ pub trait RandomAccessFile: Debug + Send + Sync {
     }
     /// Tells the operating system that this range will be read soon. A hint.
     fn prefetch(&self, _offset: u64, _len: usize) {}
+    /// The first offset from `offset` on where something else than zeros may be,
+    /// or the file's end, as far as that is known without reading.
+    fn data_from(&self, offset: u64) -> u64 {
+        offset
+    }
     /// The path, for error messages.
     fn path(&self) -> &Path;
 }
@@ -225,6 +230,11 @@ pub trait RandomAccessFile: Debug + Send + Sync {
 pub trait SequentialFile: Debug + Send {
     /// Reads up to `buf.len()` bytes; 0 means end of file.
     fn read(&mut self, buf: &mut [u8]) -> Result<usize>;
+    /// Moves on over a multiple of `unit` bytes that read as zeros, if it is known
+    /// without reading that they do; returns over how many.
+    fn skip_hole(&mut self, _unit: u64) -> Result<u64> {
+        Ok(0)
+    }
     /// The path, for error messages.
     fn path(&self) -> &Path;
 }

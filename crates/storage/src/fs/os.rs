@@ -4,6 +4,10 @@
 //! only when the system takes less than it was given). Files are opened
 //! close-on-exec. Reads of whole files front to back are buffered.
 //!
+//! What is in the place of a file may be anything: opening never waits, as it would
+//! for the other end of a FIFO, and only files are read from, for a device may
+//! have no end.
+//!
 //! Locks are `fcntl` write locks over the whole lock file, the kind RocksDB
 //! takes, so both engines keep out of each other's databases. These locks
 //! belong to the process: they do not exclude a second opener inside it, and
@@ -12,8 +16,10 @@
 //! touched, and hence nobody else in the process may open a lock file.
 
 mod direct;
+mod opening;
 mod shared;
 
+use self::opening::{data_from, open_to_read, without_waiting};
 use self::shared::OsShared;
 use super::{
     FileLock, Fs, OpenDir, RandomAccessFile, SequentialFile, SharedFile, SharedOptions,
@@ -53,11 +59,8 @@ fn or_here(path: &Path) -> &Path {
 
 impl Fs for OsFs {
     fn create(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(path);
+        let file =
+            without_waiting(OpenOptions::new().write(true).create(true).truncate(true)).open(path);
         OsWritable::boxed(named("open a file for writing", path, file)?, path, 0)
     }
 
@@ -67,11 +70,9 @@ impl Fs for OsFs {
 
     fn open_append(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
         let open = || -> io::Result<(File, u64)> {
-            let mut file = OpenOptions::new()
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(path)?;
+            let mut options = OpenOptions::new();
+            options.write(true).create(true).truncate(false);
+            let mut file = without_waiting(&mut options).open(path)?;
             let end = file.seek(SeekFrom::End(0))?;
             Ok((file, end))
         };
@@ -99,7 +100,7 @@ impl Fs for OsFs {
 
     fn open_random(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
         let open = || -> io::Result<(File, u64)> {
-            let file = File::open(path)?;
+            let file = open_to_read(path)?;
             let len = file.metadata()?.len();
             Ok((file, len))
         };
@@ -116,7 +117,11 @@ impl Fs for OsFs {
     }
 
     fn open_sequential(&self, path: &Path) -> Result<Box<dyn SequentialFile>> {
-        let file = named("open a file for sequential reading", path, File::open(path))?;
+        let file = named(
+            "open a file for sequential reading",
+            path,
+            open_to_read(path),
+        )?;
         Ok(Box::new(OsSequential {
             file: BufReader::with_capacity(READ_BUFFER, file),
             path: path.to_path_buf(),
@@ -350,6 +355,10 @@ impl RandomAccessFile for OsRandom {
         }
     }
 
+    fn data_from(&self, offset: u64) -> u64 {
+        data_from(&self.file, offset)
+    }
+
     fn path(&self) -> &Path {
         &self.path
     }
@@ -370,6 +379,18 @@ impl SequentialFile for OsSequential {
                 other => return named("read from a file", &self.path, other),
             }
         }
+    }
+
+    fn skip_hole(&mut self, unit: u64) -> Result<u64> {
+        let mut skip = || -> io::Result<u64> {
+            let at = self.file.stream_position()?;
+            let whole = (data_from(self.file.get_ref(), at) - at) / unit * unit;
+            if whole > 0 {
+                self.file.seek(SeekFrom::Start(at + whole))?;
+            }
+            Ok(whole)
+        };
+        named("skip a hole in a file", &self.path, skip())
     }
 
     fn path(&self) -> &Path {

@@ -189,6 +189,16 @@ impl BlockReader {
         self.len < BLOCK_SIZE
     }
 
+    /// [`BlockReader::load_block`] where what is in this one does not matter any
+    /// more. Blocks of zeros behind one of zeros mean nothing, so that a hole, which
+    /// may be larger than any disk, is not read.
+    fn load_later_block(&mut self) -> Result<bool> {
+        if is_zero(&self.block[..self.len]) {
+            self.next_block_start += self.file.skip_hole(BLOCK_SIZE as u64)?;
+        }
+        self.load_block()
+    }
+
     /// Reads the next block; false when the file ends before it.
     fn load_block(&mut self) -> Result<bool> {
         self.block_start = self.next_block_start;
@@ -386,7 +396,7 @@ impl BlockReader {
     /// Moves on to the next block that holds something; false when there is
     /// none.
     fn skip_zero_blocks(&mut self) -> Result<bool> {
-        while !self.in_last_block() && self.load_block()? {
+        while !self.in_last_block() && self.load_later_block()? {
             if !is_zero(&self.block[..self.len]) {
                 return Ok(true);
             }
@@ -450,7 +460,7 @@ impl BlockReader {
 
     /// The same for valid records in the blocks behind this one.
     fn resume_in_later_block(&mut self) -> Result<bool> {
-        while !self.in_last_block() && self.load_block()? {
+        while !self.in_last_block() && self.load_later_block()? {
             if let Some(at) = self.find_record(0) {
                 self.pos = at;
                 return Ok(true);
@@ -500,7 +510,7 @@ impl BlockReader {
         }
         let mut blocks = 0;
         loop {
-            if self.in_last_block() || !self.load_block()? {
+            if self.in_last_block() || !self.load_later_block()? {
                 return Ok(Some(self.end()));
             }
             blocks += 1;

@@ -10,13 +10,14 @@
 
 use super::Engine;
 use super::ingest::copy;
+use super::options_file;
 use crate::stats::Ticker;
 use crate::version::Version;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use whitewater_storage::filename::{self, FileType};
-use whitewater_storage::fs::Fs;
+use whitewater_storage::fs::{Fs, read_file};
 use whitewater_storage::manifest::set_current;
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, Result};
@@ -130,9 +131,7 @@ impl Engine {
         if self.options.wal_dir.is_none() {
             return copy(fs, from, to);
         }
-        let text = fs
-            .open_random(from)?
-            .read_at(0, fs.file_size(from)? as usize)?;
+        let text = read_file(fs, from, options_file::MAX_BYTES)?;
         let lines = text.split_inclusive(|byte| *byte == b'\n');
         let is_own = |line: &&[u8]| !line.trim_ascii_start().starts_with(b"wal_dir=");
         let own = lines.filter(is_own).collect::<Vec<_>>().concat();

@@ -27,7 +27,7 @@ use whitewater_storage::fs::{Fs, read_file, write_file_atomically};
 use whitewater_storage::{Error, ErrorKind, Result};
 
 /// Far more than there is for thousands of column families.
-const MAX_BYTES: u64 = 256 << 20;
+pub(super) const MAX_BYTES: u64 = 256 << 20;
 
 /// Options files kept, the new one included.
 const KEPT: usize = 2;

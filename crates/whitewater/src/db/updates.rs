@@ -356,6 +356,13 @@ impl SequentialFile for Part {
         }
     }
 
+    fn skip_hole(&mut self, unit: u64) -> Result<u64> {
+        let data = self.file.data_from(self.at).min(self.end);
+        let whole = data.saturating_sub(self.at) / unit * unit;
+        self.at += whole;
+        Ok(whole)
+    }
+
     fn path(&self) -> &Path {
         self.file.path()
     }

@@ -1,7 +1,7 @@
 //! Directories whose files say what they should not, and what others may see
 //! of a database.
 
-use crate::harness::{DIR, open_all, tiny_on};
+use crate::harness::{DIR, open_all, tiny_on, watched};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
@@ -222,6 +222,109 @@ fn a_log_with_numbers_out_of_range_is_damaged() {
             }
             let db = opened.unwrap();
             assert_eq!(db.get(b"key").unwrap().is_some(), fits, "{sequence}");
+        }
+    }
+}
+
+/// A closed database on disk with a write in its log, and the names of its files.
+fn on_disk() -> (tempfile::TempDir, Vec<String>) {
+    let dir = tempfile::tempdir().unwrap();
+    let db = DB::open(&on_disk_options(), dir.path()).unwrap();
+    db.put(b"flushed", b"1").unwrap();
+    db.flush().unwrap();
+    db.put(b"logged", b"2").unwrap();
+    drop(db);
+    let entries = std::fs::read_dir(dir.path()).unwrap();
+    let name = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name();
+    let names = entries.map(|entry| name(entry).into_string().unwrap());
+    let names = names.collect();
+    (dir, names)
+}
+
+fn on_disk_options() -> Options {
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options
+}
+
+/// Opens the database in each way; the first error.
+fn open_in_all_ways(dir: &Path) -> Result<(), whitewater::Error> {
+    let second = dir.join("second");
+    for _ in 0..2 {
+        let options = on_disk_options();
+        let read_only = DB::open_for_read_only(&options, dir, false)?;
+        let secondary = DB::open_as_secondary(&options, dir, &second)?;
+        for db in [read_only, secondary, DB::open(&options, dir)?] {
+            assert_eq!(db.get(b"flushed")?.as_deref(), Some(&b"1"[..]));
+            assert_eq!(db.get(b"logged")?.as_deref(), Some(&b"2"[..]));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn what_is_no_file_in_the_place_of_one_is_named_and_not_waited_for() {
+    let (_dir, names) = on_disk();
+    for name in names
+        .iter()
+        .map(|name| name.split_once(['-', '.']).map_or(&**name, |n| n.0))
+    {
+        for device in [false, true] {
+            let (dir, names) = on_disk();
+            let name = names.iter().find(|n| n.starts_with(name)).unwrap();
+            let path = dir.path().join(name);
+            std::fs::remove_file(&path).unwrap();
+            match device {
+                true => std::os::unix::fs::symlink("/dev/zero", &path).unwrap(),
+                false => assert!(
+                    Command::new("mkfifo")
+                        .arg(&path)
+                        .status()
+                        .unwrap()
+                        .success()
+                ),
+            }
+            let what = format!("{name}, device: {device}");
+            let at = dir.path().to_path_buf();
+            let opened = watched(&what, 120, move || {
+                let opened = open_in_all_ways(&at);
+                // It may say anything, in time.
+                let _ = DB::repair(&on_disk_options(), &at);
+                opened
+            });
+            // The others are written anew, or only taken note of.
+            let needed = ["CURRENT", "MANIFEST"].iter().any(|n| name.starts_with(n))
+                || name.ends_with(".sst")
+                || name.ends_with(".log");
+            match opened {
+                Ok(()) => assert!(!needed, "{what}"),
+                Err(e) => assert_eq!(e.file(), Some(&*path), "{what}: {e}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_terabyte_of_nothing_behind_a_file_is_not_read() {
+    let (_dir, names) = on_disk();
+    for name in names {
+        let (dir, _) = on_disk();
+        let path = dir.path().join(&name);
+        let file = std::fs::OpenOptions::new().write(true).open(&path);
+        if file.unwrap().set_len(4 << 40).is_err() {
+            println!("skipped: no file of four terabytes");
+            return;
+        }
+        let at = dir.path().to_path_buf();
+        let opened = watched(&name, 120, move || open_in_all_ways(&at));
+        let refused = ["CURRENT", "IDENTITY"].contains(&&*name) || name.ends_with(".sst");
+        match opened {
+            Ok(()) => assert!(!refused, "{name}"),
+            Err(e) => {
+                assert!(refused, "{e}");
+                assert_eq!(e.kind(), ErrorKind::Corruption, "{e}");
+                assert_eq!(e.file(), Some(&*path), "{e}");
+            }
         }
     }
 }

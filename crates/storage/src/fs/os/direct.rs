@@ -6,6 +6,7 @@
 //! reads the blocks around what it was asked for.
 
 use super::named;
+use super::opening::{NONBLOCK, check_is_file};
 use crate::error::{Error, Result};
 use crate::fs::{RandomAccessFile, WritableFile};
 use bytes::Bytes;
@@ -25,7 +26,7 @@ const BUFFER: usize = 1 << 20;
 fn open(options: &mut OpenOptions, path: &Path) -> Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
-    match options.custom_flags(direct).open(path) {
+    match options.custom_flags(direct | NONBLOCK).open(path) {
         Err(e) if Errno::from_io_error(&e) == Some(Errno::INVAL) => Err(Error::not_supported(
             "the file system does not support direct I/O",
         )
@@ -167,6 +168,7 @@ struct DirectRandom {
 /// Opens `path` for positioned reads.
 pub(super) fn open_random(path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
     let file = open(OpenOptions::new().read(true), path)?;
+    named("open a file for direct I/O", path, check_is_file(&file))?;
     let meta = named("get the size of a file", path, file.metadata())?;
     Ok(Arc::new(DirectRandom {
         file,

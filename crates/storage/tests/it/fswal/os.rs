@@ -242,3 +242,57 @@ fn direct_files_hold_what_was_written_or_are_refused() {
         .unwrap_err();
     assert!(none.is_missing_file());
 }
+
+/// What is skipped without being read tells the same as zeros that are read.
+#[test]
+fn holes_in_logs_read_as_zeros() {
+    use std::os::unix::fs::FileExt;
+    use whitewater_storage::wal::{LogReader, LogWriter, ReadOutcome};
+
+    let dir = tempfile::tempdir().unwrap();
+    let (sparse, dense) = (dir.path().join("sparse"), dir.path().join("dense"));
+    // Behind a record, in the middle of one, at a block's end; and what comes then.
+    for (before, hole) in [
+        (100, 300_000),
+        (100, 262_144),
+        (32_761, 1 << 20),
+        (5, 70_000),
+    ] {
+        for behind in [0, 1, 40_000] {
+            for recycled in [false, true] {
+                let mut log = LogWriter::new(OsFs.create(&dense).unwrap(), 7, recycled);
+                log.add_record(&[&vec![1; before]]).unwrap();
+                let end = log.len();
+                let mut other = LogWriter::new(OsFs.create(&sparse).unwrap(), 7, recycled);
+                other.add_record(&[&vec![2; behind]]).unwrap();
+                let mut tail = std::fs::read(&sparse).unwrap();
+                tail.truncate(if behind == 0 { 0 } else { tail.len() });
+                let head = std::fs::read(&dense).unwrap();
+                let zeros = vec![0; hole];
+                std::fs::write(&dense, [&head[..], &zeros, &tail].concat()).unwrap();
+                let file = std::fs::File::create(&sparse).unwrap();
+                file.write_all_at(&head, 0).unwrap();
+                file.set_len(end + hole as u64).unwrap();
+                file.write_all_at(&tail, end + hole as u64).unwrap();
+                let read = |path: &Path| {
+                    let mut reader = LogReader::new(OsFs.open_sequential(path).unwrap(), 7);
+                    let (mut record, mut seen) = (Vec::new(), Vec::new());
+                    loop {
+                        let outcome = reader.read_record(&mut record).unwrap();
+                        let what = match &outcome {
+                            ReadOutcome::Corrupt(e) => format!("{:?}", e.offset()),
+                            other => format!("{other:?}"),
+                        };
+                        seen.push((what, record.len(), reader.record_offset(), reader.is_hole()));
+                        if matches!(outcome, ReadOutcome::Eof | ReadOutcome::TornTail { .. }) {
+                            return seen;
+                        }
+                        record.clear();
+                    }
+                };
+                let what = format!("{before}, {hole}, {behind}, {recycled}");
+                assert_eq!(read(&sparse), read(&dense), "{what}");
+            }
+        }
+    }
+}
