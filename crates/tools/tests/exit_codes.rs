@@ -249,9 +249,9 @@ fn options_of_tables_and_levels_are_taken_or_refused() {
             "--seed=1",
             "--benchmarks=fillseq",
             "--num=10",
-            "--noparanoid_checks",
+            "--format_version=8",
         ],
-        "paranoid_checks",
+        "format_version",
     );
 }
 

@@ -189,8 +189,8 @@ pub enum MemtableFactory {
     /// [`total_order_seek`](crate::ReadOptions::set_total_order_seek) is set;
     /// those over all keys sort a copy.
     ///
-    /// Refused at open without a
-    /// [prefix extractor](crate::Options::set_prefix_extractor).
+    /// Becomes `SkipList` without a
+    /// [prefix extractor](crate::Options::set_prefix_extractor), as in RocksDB.
     HashSkipList {
         /// Buckets, 1 to 2^30, of 8 bytes each. RocksDB has 1 000 000.
         bucket_count: usize,
