@@ -30,6 +30,16 @@ use whitewater_storage::key::{SequenceNumber, seek_key};
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, Result};
 
+/// What an iterator is made from.
+struct Sources {
+    /// Memtables, the newest first, and tables.
+    all: Vec<BoxedIterator>,
+    /// How many of them are memtables.
+    memtables: usize,
+    /// Their range tombstones, if they count.
+    tombstones: Vec<HeldTombstones>,
+}
+
 impl Engine {
     /// The newest value of `key` visible to `spec`.
     pub fn get(
@@ -312,63 +322,22 @@ impl Engine {
     ) -> DbIter {
         let sequence = self.sequence_in(&view, spec);
         let options = &view.options;
-        let prefix_mode = prefix_mode(options, spec);
-        let mut sources = Vec::new();
-        let mut tombstones = Vec::new();
-        let memory = begun.is_ok().then_some(&view);
-        let mut added = begun.and_then(|()| self.check_iteration(cf, &view, spec));
-        let imm = match planted(Bug::IteratorMissesMemtables) {
-            false => &view.imm[..],
-            true => &[],
-        };
-        let memory = memory.map(|view| std::iter::once(&view.mem).chain(imm));
-        for mem in memory.into_iter().flatten() {
-            sources.push(match prefix_mode {
-                PrefixMode::Never => mem.iter(),
-                PrefixMode::AfterSeek | PrefixMode::Always => {
-                    mem.prefix_iter(options.prefix_extractor.as_ref())
-                }
-            });
-            added = added.and_then(|()| {
-                if !spec.ignore_range_deletions
-                    && let Some(fragments) = mem.tombstones()?
-                {
-                    let place = sources.len() - 1;
-                    tombstones.push(HeldTombstones::of_memtable(place, fragments));
-                }
-                Ok(())
-            });
-        }
-        let memtables = sources.len();
-        let added = added.and_then(|()| {
-            if spec.tier == ReadTier::Memtable {
-                return Ok(());
-            }
-            let (lower, upper) = (spec.lower_bound.as_deref(), spec.upper_bound.as_deref());
-            let bounds = Bounds::of(lower, upper, &cf.comparator.user);
-            level::add_iterators(
-                &view.version,
-                &self.tables,
-                &cf.comparator,
-                spec.table(),
-                bounds.as_ref(),
-                &mut sources,
-                (!spec.ignore_range_deletions).then_some(&mut tombstones),
-            )
+        let gathered = begun.and_then(|()| {
+            self.check_iteration(cf, &view, spec)?;
+            self.gather(cf, &view, spec)
         });
-        if !tables_know_prefixes(&view) {
-            let all = |source: BoxedIterator| -> BoxedIterator { Box::new(AllPrefixes(source)) };
-            let tables = sources.split_off(memtables);
-            sources.extend(tables.into_iter().map(all));
-        }
-        let only_memtable = sources.len() == 1;
-        let source = match added {
-            Ok(()) => merging_memtables(cf.comparator.clone(), sources, memtables),
-            Err(e) => failed_iterator(e),
+        let only_memtable = matches!(&gathered, Ok(sources) if sources.all.len() == 1);
+        let (source, tombstones) = match gathered {
+            Ok(Sources {
+                all,
+                memtables,
+                tombstones,
+            }) => {
+                let comparator = cf.comparator.clone();
+                (merging_memtables(comparator, all, memtables), tombstones)
+            }
+            Err(e) => (failed_iterator(e), Vec::new()),
         };
-        let merge_operator = options.merge_operator.clone();
-        let family = view.mem.family_owned();
-        let prefix_extractor = options.prefix_extractor.clone();
         let versions = spec.timestamp.clone().map(|upto| VersionRange {
             upto,
             from: spec.iter_start_ts.clone(),
@@ -379,7 +348,7 @@ impl Engine {
             tables: self.tables.clone(),
             limits: spec.limits(),
         };
-        let mut pins: Vec<Arc<dyn Any + Send + Sync>> = vec![view];
+        let mut pins: Vec<Arc<dyn Any + Send + Sync>> = vec![view.clone()];
         if let Some(snapshot) = &spec.snapshot {
             pins.push(snapshot.clone());
         }
@@ -388,15 +357,15 @@ impl Engine {
             only_memtable,
             tombstones,
             comparator: cf.comparator.user.clone(),
-            merge_operator,
-            family,
+            merge_operator: options.merge_operator.clone(),
+            family: view.mem.family_owned(),
             blobs: Arc::new(blobs),
             sequence,
             versions,
             lower_bound: spec.lower_bound.clone(),
             upper_bound: spec.upper_bound.clone(),
-            prefix_extractor,
-            prefix_mode,
+            prefix_extractor: options.prefix_extractor.clone(),
+            prefix_mode: prefix_mode(options, spec),
             max_skippable_internal_keys: spec.max_skippable_internal_keys,
             limits: spec.limits(),
             statistics: self.options.statistics.clone(),
@@ -406,6 +375,60 @@ impl Engine {
             iter.hide_suffix(TIMESTAMP);
         }
         iter
+    }
+
+    /// What an iterator over `view` is made from.
+    fn gather(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        view: &SuperVersion,
+        spec: &ReadSpec,
+    ) -> Result<Sources> {
+        let options = &view.options;
+        let prefix_mode = prefix_mode(options, spec);
+        let (mut all, mut tombstones) = (Vec::new(), Vec::new());
+        let imm = match planted(Bug::IteratorMissesMemtables) {
+            false => &view.imm[..],
+            true => &[],
+        };
+        for mem in std::iter::once(&view.mem).chain(imm) {
+            all.push(match prefix_mode {
+                PrefixMode::Never => mem.iter(),
+                PrefixMode::AfterSeek | PrefixMode::Always => {
+                    mem.prefix_iter(options.prefix_extractor.as_ref())
+                }
+            });
+            if !spec.ignore_range_deletions
+                && let Some(fragments) = mem.tombstones()?
+            {
+                let place = all.len() - 1;
+                tombstones.push(HeldTombstones::of_memtable(place, fragments));
+            }
+        }
+        let memtables = all.len();
+        if spec.tier != ReadTier::Memtable {
+            let (lower, upper) = (spec.lower_bound.as_deref(), spec.upper_bound.as_deref());
+            let bounds = Bounds::of(lower, upper, &cf.comparator.user);
+            level::add_iterators(
+                &view.version,
+                &self.tables,
+                &cf.comparator,
+                spec.table(),
+                bounds.as_ref(),
+                &mut all,
+                (!spec.ignore_range_deletions).then_some(&mut tombstones),
+            )?;
+        }
+        if !tables_know_prefixes(view) {
+            let passes = |source: BoxedIterator| -> BoxedIterator { Box::new(AllPrefixes(source)) };
+            let tables = all.split_off(memtables);
+            all.extend(tables.into_iter().map(passes));
+        }
+        Ok(Sources {
+            all,
+            memtables,
+            tombstones,
+        })
     }
 
     /// The number to read `view` at, which was pinned before.
