@@ -36,10 +36,6 @@ fn wrong_command_lines_exit_with_1_and_say_why() {
     );
     assert_refused(&["--benchmarks=verify"], "this build does not run it yet");
     assert_refused(
-        &["--benchmarks=verifychecksum"],
-        "the API has no call that verifies checksums",
-    );
-    assert_refused(
         &[
             "--keyrange_num=10",
             "--num=5",
