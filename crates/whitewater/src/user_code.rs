@@ -1,5 +1,5 @@
-//! Comparators and prefix extractors of the user, which may panic: an insert, a look-up
-//! or a step of an iterator then ends with an error. Merge operators, filters and
+//! Comparators and prefix extractors of the user, which may panic: an insert, a look-up,
+//! a step of an iterator or an addition to a table outside ends with an error then. Merge operators, filters and
 //! listeners are caught where they are called.
 
 use crate::jobs::text_of;

@@ -6,6 +6,7 @@
 use crate::db::new_session_id;
 use crate::options::CfOptions;
 use crate::stats::{Statistics, table_events};
+use crate::user_code::caught;
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use whitewater_storage::fs::Fs;
 use whitewater_storage::key::{InternalComparator, UserComparator, ValueType, internal_key};
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::sst::{TableBuilder, TableBuilderOptions};
-use whitewater_storage::{Error, Result};
+use whitewater_storage::{Error, ErrorKind, Result};
 
 use crate::compact::output::unix_seconds;
 use crate::db::writes::check_lengths;
@@ -116,6 +117,25 @@ impl ExternalTable {
     }
 
     fn add_entry(&mut self, ty: ValueType, key: &[u8], value: &[u8]) -> Result<()> {
+        self.catching(|table| table.try_add_entry(ty, key, value))
+    }
+
+    /// Runs an addition; when code of the user panics in it, the table is given up, as
+    /// nobody knows what it holds then.
+    fn catching(&mut self, adds: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let added = caught("an addition to a table", || adds(self));
+        if added
+            .as_ref()
+            .is_err_and(|e| e.kind() == ErrorKind::Aborted)
+        {
+            self.builder = None;
+            // The error that matters is known.
+            let _ = self.fs.remove(&self.path);
+        }
+        added
+    }
+
+    fn try_add_entry(&mut self, ty: ValueType, key: &[u8], value: &[u8]) -> Result<()> {
         let builder = self.builder.as_mut().ok_or_else(not_open)?;
         let ascends = |last: &Vec<u8>| self.comparator.compare(last, key) == Ordering::Less;
         if !self.last.as_ref().is_none_or(ascends) {
@@ -139,6 +159,10 @@ impl ExternalTable {
     /// # Errors
     /// `InvalidArgument` when `end` is before `begin`.
     pub fn delete_range(&mut self, begin: &[u8], end: &[u8]) -> Result<()> {
+        self.catching(|table| table.try_delete_range(begin, end))
+    }
+
+    fn try_delete_range(&mut self, begin: &[u8], end: &[u8]) -> Result<()> {
         if self.comparator.timestamp_size() > 0 {
             return Err(Error::not_supported("range deletions with timestamps"));
         }

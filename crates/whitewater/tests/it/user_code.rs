@@ -4,7 +4,7 @@ use crate::harness::tiny;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use whitewater::fs::mem::MemFs;
-use whitewater::{DB, Error, ErrorKind, Options, SliceTransform};
+use whitewater::{DB, Error, ErrorKind, Options, SliceTransform, SstFileWriter};
 
 fn panicked<T>(outcome: Result<T, Error>) {
     let e = outcome.err().expect("an error");
@@ -98,4 +98,32 @@ fn a_prefix_extractor_that_panics_fails_the_read_and_not_its_caller() {
     iter.seek("b");
     assert_eq!(iter.key(), Some(&b"b"[..]));
     assert_eq!(db.get("b").unwrap().as_deref(), Some(&b"b"[..]));
+}
+
+#[test]
+fn a_comparator_that_panics_ends_the_table_that_is_made_outside() {
+    let trap = Arc::new(AtomicBool::new(false));
+    let armed = trap.clone();
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = Options::default();
+    options.set_comparator(
+        "trapped",
+        Box::new(move |a, b| {
+            assert!(!armed.load(Ordering::Relaxed), "planted panic");
+            a.cmp(b)
+        }),
+    );
+    let path = dir.path().join("made.sst");
+    let mut writer = SstFileWriter::create(&options);
+    writer.open(&path).unwrap();
+    writer.put("a", "1").unwrap();
+    trap.store(true, Ordering::Relaxed);
+    panicked(writer.put("b", "2"));
+    trap.store(false, Ordering::Relaxed);
+    // What it holds, nobody knows.
+    assert!(writer.put("c", "3").is_err() && writer.finish().is_err());
+    assert!(!path.exists());
+    writer.open(&path).unwrap();
+    writer.put("a", "1").unwrap();
+    writer.finish().unwrap();
 }
