@@ -13,6 +13,7 @@
 //!   that has failed, and syncs those that it holds wherever they are by then.
 //!
 //! * [`window::WindowFile`]: keeps what is written to a shared file in memory.
+//! * [`part::Part`]: a part of a file, read front to back.
 //!
 //! Files are written by one owner front to back ([`WritableFile`]), or by many
 //! threads at once ([`shared::SharedFile`]).
@@ -26,9 +27,11 @@ mod map;
 pub mod mem;
 pub mod names;
 pub mod os;
+pub mod part;
 pub mod shared;
 pub mod window;
 
+pub use self::part::Part;
 pub use self::shared::{SharedAccess, SharedFile, SharedOptions};
 
 use crate::error::{Error, Result};

@@ -49,10 +49,27 @@ impl ManifestReader {
     )]
     pub fn next(&mut self) -> Result<Option<Vec<VersionEdit>>> {
         let result = self.next_group();
-        if !matches!(result, Ok(Some(_))) {
-            self.done = true;
+        match result {
+            Ok(Some(_)) => self.log.mark(),
+            _ => self.done = true,
         }
         result
+    }
+
+    /// Goes on behind the last edits that [`ManifestReader::next`] gave, in the same
+    /// manifest, which may have grown. `file` begins at
+    /// [`ManifestReader::resume_from`].
+    ///
+    /// # Errors
+    /// Those of the file; `Corruption` when it ends before.
+    pub fn resume(&mut self, file: Box<dyn SequentialFile>) -> Result<()> {
+        self.done = false;
+        self.log.resume(file)
+    }
+
+    /// Where the file given to [`ManifestReader::resume`] begins.
+    pub fn resume_from(&self) -> u64 {
+        self.log.resume_from()
     }
 
     /// The offset right behind the last edit read.

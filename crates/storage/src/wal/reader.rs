@@ -8,7 +8,9 @@
 //! it was written.
 
 use super::block::{BlockReader, Physical};
-use super::format::{Place, Purpose, ZSTD};
+use super::format::{
+    BLOCK_SIZE, HEADER_SIZE, Header, Place, Purpose, RECYCLABLE_HEADER_SIZE, ZSTD, is_recyclable,
+};
 use super::unpack;
 use crate::coding::{get_fixed16, get_fixed32, get_fixed64};
 use crate::error::{Error, Result};
@@ -273,8 +275,30 @@ impl LogReader {
     /// Where the block begins that the mark is in.
     pub fn resume_from(&self) -> u64 {
         let mark = self.marked();
-        mark - mark % super::format::BLOCK_SIZE as u64
+        mark - mark % BLOCK_SIZE as u64
     }
+
+    /// Where the next block begins, to which a record that does not fit goes.
+    pub fn next_block(&self) -> u64 {
+        self.resume_from().saturating_add(BLOCK_SIZE as u64)
+    }
+
+    /// Whether no record of log `log_number` begins with the bytes `head`, at most
+    /// [`LogReader::HEAD`] of them: it ends there, they are zero, or of the log that
+    /// the file was before. That is how most logs look behind what was written.
+    pub fn is_unwritten(head: &[u8], log_number: u64) -> bool {
+        let is_zero = |bytes: &[u8]| bytes.iter().all(|&b| b == 0);
+        if is_zero(&head[..head.len().min(HEADER_SIZE)]) {
+            return true;
+        }
+        let ours = (log_number as u32).to_le_bytes();
+        let number = head.get(HEADER_SIZE..RECYCLABLE_HEADER_SIZE);
+        let recyclable = Header::parse(head).is_some_and(|header| is_recyclable(header.ty));
+        recyclable && number.is_some_and(|number| number != ours)
+    }
+
+    /// Bytes that [`LogReader::is_unwritten`] wants to see.
+    pub const HEAD: usize = RECYCLABLE_HEADER_SIZE;
 
     /// The offset at which the last record read starts.
     pub fn record_offset(&self) -> u64 {

@@ -23,11 +23,10 @@ use super::{Engine, archive};
 use crate::stats::Ticker;
 use crate::write::generation::Generation;
 use crate::write::log::Link;
-use std::path::Path;
 use std::sync::Arc;
 use whitewater_storage::batch::{self, Batch};
 use whitewater_storage::filename;
-use whitewater_storage::fs::{RandomAccessFile, SequentialFile};
+use whitewater_storage::fs::{Part, RandomAccessFile};
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::{LogReader, ReadOutcome};
 use whitewater_storage::{Error, ErrorKind, Result};
@@ -314,56 +313,5 @@ impl Updates {
             return Ok(false);
         }
         Err(gap())
-    }
-}
-
-/// A part of a file, read front to back.
-#[derive(Debug)]
-pub(super) struct Part {
-    file: Arc<dyn RandomAccessFile>,
-    at: u64,
-    end: u64,
-}
-
-impl Part {
-    /// The bytes from `at` to `end`.
-    pub fn new(file: &Arc<dyn RandomAccessFile>, at: u64, end: u64) -> Self {
-        Part {
-            file: file.clone(),
-            at,
-            end,
-        }
-    }
-}
-
-impl SequentialFile for Part {
-    fn read(&mut self, buf: &mut [u8]) -> Result<usize> {
-        loop {
-            let n = self.end.saturating_sub(self.at).min(buf.len() as u64) as usize;
-            if n == 0 {
-                return Ok(0);
-            }
-            match self.file.read_at(self.at, n) {
-                Ok(bytes) => {
-                    buf[..n].copy_from_slice(&bytes);
-                    self.at += n as u64;
-                    return Ok(n);
-                }
-                // Cut at its end meanwhile.
-                Err(_) if self.file.len()? < self.end => self.end = self.file.len()?,
-                Err(e) => return Err(e),
-            }
-        }
-    }
-
-    fn skip_hole(&mut self, unit: u64) -> Result<u64> {
-        let data = self.file.data_from(self.at).min(self.end);
-        let whole = data.saturating_sub(self.at) / unit * unit;
-        self.at += whole;
-        Ok(whole)
-    }
-
-    fn path(&self) -> &Path {
-        self.file.path()
     }
 }

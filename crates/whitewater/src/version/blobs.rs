@@ -108,12 +108,12 @@ impl BlobFiles {
 }
 
 /// Collects what edits say of blob files, on top of those of a version.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct BlobBuilder {
     files: BTreeMap<u64, Pending>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Pending {
     meta: BlobFileMetaData,
     /// The file of the base version.

@@ -22,7 +22,7 @@ use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, Result};
 
 /// Collects edits on top of a base version.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct VersionBuilder {
     base: Option<Arc<Version>>,
     /// The level of every file there is now.

@@ -1,16 +1,17 @@
 //! Reading the manifest back: edits, from the first to the last, add up to the
 //! column families and their files.
 //!
-//! Nothing is created here but values; [`super::set`] turns them into versions.
+//! Nothing is created here but values; [`super::set`] turns them into versions. One
+//! who follows a database keeps a [`ManifestTail`], and replays what comes.
 
 use super::builder::VersionBuilder;
 use super::tracked::TrackedLogs;
 use crate::options::CfOptions;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use whitewater_storage::filename::{self, FileType};
-use whitewater_storage::fs::Fs;
+use whitewater_storage::fs::{Fs, Part};
 use whitewater_storage::key::{MAX_SEQUENCE_AT_OPEN, SequenceNumber};
 use whitewater_storage::manifest::{ManifestReader, VersionEdit, read_current};
 use whitewater_storage::{Error, Result};
@@ -19,7 +20,7 @@ use whitewater_storage::{Error, Result};
 pub(super) const DEFAULT_COLUMN_FAMILY: &str = "default";
 
 /// A column family as the edits so far describe it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct ReplayedFamily {
     pub name: String,
     /// The comparator's name, when the manifest gives it.
@@ -40,7 +41,7 @@ impl ReplayedFamily {
 }
 
 /// What the edits so far add up to.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Replay {
     pub families: BTreeMap<u32, ReplayedFamily>,
     pub manifest_number: u64,
@@ -61,18 +62,13 @@ impl Replay {
     /// # Errors
     /// `Corruption` and `NotSupported` naming file and offset.
     pub fn read(fs: &dyn Fs, dir: &Path) -> Result<Replay> {
-        let path = read_current(fs, dir)?;
-        let mut reader =
-            ManifestReader::open(fs, &path).map_err(|e| match e.is_missing_file() {
-                true => {
-                    let text = format!("CURRENT names {}, which is missing", path.display());
-                    Error::corruption_in(&filename::current(dir), 0, text)
-                }
-                false => e,
-            })?;
-        let mut replay = Replay {
+        ManifestTail::read(fs, dir).map(|tail| tail.replay)
+    }
+
+    fn empty(manifest_number: u64) -> Self {
+        Replay {
             families: BTreeMap::from([(0, ReplayedFamily::new(DEFAULT_COLUMN_FAMILY))]),
-            manifest_number: number_of(&path),
+            manifest_number,
             db_id: None,
             min_log_number_to_keep: 0,
             max_column_family: 0,
@@ -81,17 +77,7 @@ impl Replay {
             last_sequence: None,
             any_log_number: false,
             largest_number: 0,
-        };
-        while let Some(edits) = reader.next()? {
-            for edit in &edits {
-                let applied = replay.apply(edit);
-                applied.map_err(|e| e.in_file(&path, Some(reader.offset())))?;
-            }
         }
-        replay
-            .check_complete()
-            .map_err(|e| e.in_file(&path, None))?;
-        Ok(replay)
     }
 
     /// The first file number not used yet, as far as the manifest knows.
@@ -192,6 +178,66 @@ impl Replay {
             )));
         }
         Ok(())
+    }
+}
+
+/// A manifest that was replayed, and may grow.
+#[derive(Debug)]
+pub(crate) struct ManifestTail {
+    path: PathBuf,
+    reader: ManifestReader,
+    pub(super) replay: Replay,
+}
+
+impl ManifestTail {
+    /// Replays the manifest that `CURRENT` names.
+    ///
+    /// # Errors
+    /// `Corruption` and `NotSupported` naming file and offset.
+    pub fn read(fs: &dyn Fs, dir: &Path) -> Result<Self> {
+        let path = read_current(fs, dir)?;
+        let reader = ManifestReader::open(fs, &path).map_err(|e| match e.is_missing_file() {
+            true => {
+                let text = format!("CURRENT names {}, which is missing", path.display());
+                Error::corruption_in(&filename::current(dir), 0, text)
+            }
+            false => e,
+        })?;
+        let mut tail = ManifestTail {
+            replay: Replay::empty(number_of(&path)),
+            path,
+            reader,
+        };
+        tail.replay()?;
+        Ok(tail)
+    }
+
+    /// The manifest.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Replays what the manifest has got since it was read last. After an error it
+    /// has to be read anew.
+    ///
+    /// # Errors
+    /// As [`ManifestTail::read`].
+    pub fn go_on(&mut self, fs: &dyn Fs) -> Result<()> {
+        let file = fs.open_random(&self.path)?;
+        let (from, to) = (self.reader.resume_from(), file.len()?);
+        self.reader.resume(Box::new(Part::new(&file, from, to)))?;
+        self.replay()
+    }
+
+    fn replay(&mut self) -> Result<()> {
+        while let Some(edits) = self.reader.next()? {
+            for edit in &edits {
+                let applied = self.replay.apply(edit);
+                applied.map_err(|e| e.in_file(&self.path, Some(self.reader.offset())))?;
+            }
+        }
+        let complete = self.replay.check_complete();
+        complete.map_err(|e| e.in_file(&self.path, None))
     }
 }
 

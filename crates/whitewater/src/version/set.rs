@@ -31,7 +31,7 @@ use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::wal::LogWriter;
 use whitewater_storage::{Error, Result, filename};
 
-pub(crate) use super::replay::list_column_families;
+pub(crate) use super::replay::{ManifestTail, list_column_families};
 
 /// One column family as the manifest knows it.
 #[derive(Clone, Debug)]
@@ -164,7 +164,16 @@ impl VersionSet {
         options_of: &dyn Fn(&str) -> Option<Arc<CfOptions>>,
     ) -> Result<(VersionSet, Recovered)> {
         let size = max_manifest_file_size;
-        Self::read(fs, dir, size, obsolete, Unlisted::Refuse, options_of)
+        let replay = Replay::read(&*fs, &dir)?;
+        Self::replayed(
+            replay,
+            fs,
+            dir,
+            size,
+            obsolete,
+            Unlisted::Refuse,
+            options_of,
+        )
     }
 
     /// [`VersionSet::recover`] for one who only reads: column families that were
@@ -178,10 +187,27 @@ impl VersionSet {
         obsolete: Arc<ObsoleteFiles>,
         options_of: &dyn Fn(&str) -> Option<Arc<CfOptions>>,
     ) -> Result<(VersionSet, Recovered)> {
-        Self::read(fs, dir, u64::MAX, obsolete, Unlisted::Skip, options_of)
+        let tail = ManifestTail::read(&*fs, &dir)?;
+        Self::at(&tail, fs, dir, obsolete, options_of)
     }
 
-    fn read(
+    /// [`VersionSet::recover_to_read`] from what was replayed.
+    ///
+    /// # Errors
+    /// As [`VersionSet::recover`].
+    pub fn at(
+        tail: &ManifestTail,
+        fs: Arc<dyn Fs>,
+        dir: PathBuf,
+        obsolete: Arc<ObsoleteFiles>,
+        options_of: &dyn Fn(&str) -> Option<Arc<CfOptions>>,
+    ) -> Result<(VersionSet, Recovered)> {
+        let (replay, size) = (tail.replay.clone(), u64::MAX);
+        Self::replayed(replay, fs, dir, size, obsolete, Unlisted::Skip, options_of)
+    }
+
+    fn replayed(
+        replay: Replay,
         fs: Arc<dyn Fs>,
         dir: PathBuf,
         max_manifest_file_size: u64,
@@ -189,7 +215,6 @@ impl VersionSet {
         unlisted: Unlisted,
         options_of: &dyn Fn(&str) -> Option<Arc<CfOptions>>,
     ) -> Result<(VersionSet, Recovered)> {
-        let replay = Replay::read(&*fs, &dir)?;
         let options = replay::check_options(&replay.families, unlisted, options_of)?;
         let next_file = replay.next_file_number();
         let last_sequence = replay.last_sequence();

@@ -1,5 +1,6 @@
 //! Secondary instances: databases that follow another one as it is written.
 
+use crate::harness::counting::CountingFs;
 use crate::harness::{DIR, Db, open_all, open_named, tiny_on};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -367,5 +368,65 @@ fn a_batch_is_in_one_memtable() {
         secondary.try_catch_up_with_primary().unwrap();
         assert_eq!(count("rocksdb.num-entries-active-mem-table"), Some(1000));
         assert_eq!(count("rocksdb.num-immutable-mem-table"), Some(batches - 1));
+    }
+}
+
+/// Neither the manifest nor the empty end of the log is read again, but for what
+/// came to them.
+#[test]
+fn a_catch_up_goes_on_where_the_last_one_stopped() {
+    let fs = MemFs::new();
+    let mut o = tiny_on(fs.clone());
+    // A log gets space for about so much beforehand.
+    o.set_write_buffer_size(4 << 20);
+    o.set_disable_auto_compactions(true);
+    let primary = Db::open_cf_descriptors(&o, DIR, families(&o)).unwrap();
+    for round in 0..300 {
+        // The manifest has the bounds of tables.
+        primary.put(format!("k{round:0500}"), "v").unwrap();
+        primary.flush().unwrap();
+    }
+    primary.put("log", "v").unwrap();
+    let sizes = |suffix: &str, prefix: &str| -> u64 {
+        let names = fs.list(Path::new(DIR)).unwrap();
+        let found = names
+            .iter()
+            .filter(|n| n.ends_with(suffix) && n.starts_with(prefix));
+        let size = |name: &String| fs.file_size(&Path::new(DIR).join(name)).unwrap();
+        found.map(size).sum()
+    };
+    let logs = sizes(".log", "");
+    assert!(logs > 200 << 10, "{logs}");
+    let manifest = sizes("", "MANIFEST");
+    assert!(manifest > 256 << 10, "{manifest}");
+
+    let counting = CountingFs::new(fs.clone());
+    let mut own = o.clone();
+    own.set_fs(std::sync::Arc::new(counting.clone()));
+    let secondary = follow(&own, OWN);
+    let read = |when: &str| {
+        let (bytes, _) = counting.during(|| secondary.try_catch_up_with_primary().unwrap());
+        assert_same(&primary, &secondary, when);
+        bytes
+    };
+    for _ in 0..3 {
+        let idle = read("with nothing new");
+        assert!(idle < 200, "{idle} bytes read for nothing");
+    }
+    for i in 0..20 {
+        primary
+            .put(format!("new{i}"), "x".repeat(i * 5000))
+            .unwrap();
+        let one = read("after a write");
+        assert!(one < 400 << 10, "{one} bytes read for one write");
+        let idle = read("with nothing new again");
+        assert!(idle < 200, "{idle} bytes read for nothing");
+    }
+    for _ in 0..5 {
+        primary.flush().unwrap();
+        primary.put("log", "again").unwrap();
+        let one = read("after a flush");
+        // Of the manifest and of each log a block or two; a new table.
+        assert!(one < 200 << 10, "{one} bytes read after a flush");
     }
 }

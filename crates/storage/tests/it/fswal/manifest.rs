@@ -477,3 +477,28 @@ fn a_group_that_lost_a_sector_was_never_there() {
         assert_eq!(read(&flipped), Err(ErrorKind::Corruption), "{sector}");
     }
 }
+
+/// Wherever the manifest ended when it was read first, in a group or a record, too.
+#[test]
+fn a_reader_goes_on_with_what_has_come() {
+    let (edits, data) = sample();
+    for cut in 0..data.len() {
+        let fs = fs_with(p("MANIFEST-000001"), &data[..cut]);
+        let open = |fs: &MemFs| fs.open_sequential(p("MANIFEST-000001")).unwrap();
+        let mut reader = ManifestReader::new(open(&fs));
+        let mut all = Vec::new();
+        while let Some(group) = reader.next().unwrap() {
+            all.push(group);
+        }
+        // Nothing has come.
+        reader.resume(open(&fs)).unwrap();
+        assert_eq!(reader.next().unwrap(), None, "cut at {cut}");
+        let fs = fs_with(p("MANIFEST-000001"), &data);
+        assert_eq!(reader.resume_from(), 0, "all is in one block");
+        reader.resume(open(&fs)).unwrap();
+        while let Some(group) = reader.next().unwrap() {
+            all.push(group);
+        }
+        assert_eq!(all, edits, "cut at {cut}");
+    }
+}

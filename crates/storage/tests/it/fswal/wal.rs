@@ -520,3 +520,22 @@ fn ldb_reads_a_log_written_here() {
         assert!(text.contains("99,2,"), "last batch's sequence: {text}");
     }
 }
+
+#[test]
+fn what_is_not_written_yet_is_told_by_its_first_bytes() {
+    let head = |bytes: &[u8]| bytes[..bytes.len().min(LogReader::HEAD)].to_vec();
+    for recyclable in [false, true] {
+        let data = log_of(&records(&[100]), 7, recyclable);
+        let number = recyclable.then_some(7);
+        assert!(!LogReader::is_unwritten(&head(&data), 7), "{number:?}");
+        // Another log's is what the file was before, if that can be told.
+        assert_eq!(LogReader::is_unwritten(&head(&data), 8), recyclable);
+        // Not all of it is there.
+        assert!(!LogReader::is_unwritten(&data[..3], 7));
+    }
+    for len in 0..=LogReader::HEAD {
+        assert!(LogReader::is_unwritten(&vec![0; len], 7), "{len}");
+    }
+    let first_bytes_missing = [0, 0, 0, 0, 0, 0, 5];
+    assert!(!LogReader::is_unwritten(&first_bytes_missing, 7));
+}

@@ -4,8 +4,8 @@
 //! from there when it is asked to catch up. Of the primary's files it changes
 //! none (R1 of `reader`); its LOG is in a directory of its own.
 //!
-//! A catch-up reads the manifest anew if that has grown or was replaced, goes on
-//! in the logs ([`tail`]), and then shows the outcome at once:
+//! A catch-up goes on in the manifest if that has grown, or reads the one that has
+//! replaced it, goes on in the logs ([`tail`]), and then shows the outcome at once:
 //!
 //! * N1: entries are inserted before the number that makes them visible is
 //!   published, and that before the views that need it. Whoever pinned a view
@@ -16,6 +16,8 @@
 //! * N3: each memtable is of one log, so a column family's memtables that became
 //!   tables go by the log number that its manifest has.
 //! * N4: tables that were open stay open, for versions share them by number.
+//! * N5: a manifest only grows, by whole edits or groups of them, until another one
+//!   takes its place. So what was read of it stays good, and is not read again.
 //!
 //! There are no snapshots: a compaction of the primary takes away what none of
 //! its own snapshots needs.
@@ -30,7 +32,7 @@ use super::read_only::{check_families, identity, open_tables};
 use super::reader::{ManifestStamp, PATIENCE, PAUSE, Role, empty_memtable};
 use crate::memtable::Memtable;
 use crate::options::{CfOptions, DbOptions};
-use crate::version::set::{Recovered, VersionSet};
+use crate::version::set::{ManifestTail, Recovered, VersionSet};
 use crate::version::{ObsoleteFiles, TableFile, Version};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -39,6 +41,7 @@ use tail::{Families, Tail};
 use whitewater_concurrent::system::{self, Mutex, RwLockReadGuard};
 use whitewater_storage::fs::Fs;
 use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::manifest::read_current;
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, ErrorKind, Result};
 
@@ -54,6 +57,8 @@ struct Progress {
     files: Files,
     /// The manifest that `recovered` was read from.
     stamp: ManifestStamp,
+    /// How far; `None` when it has to be read anew.
+    manifest: Option<ManifestTail>,
     recovered: Recovered,
     tail: Tail,
 }
@@ -69,9 +74,21 @@ struct Files {
 }
 
 impl Files {
-    /// Reads the manifest; tables that `before` has open stay so (N4).
-    fn read_manifest(&self, before: Option<&Recovered>) -> Result<(VersionSet, Recovered)> {
-        let (versions, mut recovered) = VersionSet::recover_to_read(
+    /// Reads the manifest, or goes on in it where `tail` has stopped (N5); tables that
+    /// `before` has open stay so (N4).
+    fn read_manifest(
+        &self,
+        tail: &mut Option<ManifestTail>,
+        before: Option<&Recovered>,
+    ) -> Result<(VersionSet, Recovered)> {
+        let (fs, present) = (&*self.fs, read_current(&*self.fs, &self.dir)?);
+        let known = match tail.take().filter(|tail| tail.path() == present) {
+            Some(mut known) => known.go_on(fs).map(|()| known),
+            None => ManifestTail::read(fs, &self.dir),
+        };
+        let tail = tail.insert(known?);
+        let (versions, mut recovered) = VersionSet::at(
+            tail,
             self.fs.clone(),
             self.dir.clone(),
             Arc::new(ObsoleteFiles::default()),
@@ -143,7 +160,8 @@ impl Progress {
         } = &self.files;
         let stamp = ManifestStamp::take(&**fs, dir)?;
         if stamp != self.stamp && !planted(Bug::SecondaryKeepsManifest) {
-            let (_, recovered) = self.files.read_manifest(Some(&self.recovered))?;
+            let before = Some(&self.recovered);
+            let (_, recovered) = self.files.read_manifest(&mut self.manifest, before)?;
             (self.recovered, self.stamp) = (recovered, stamp.clone());
         }
         let families = Families::new(&self.recovered, &self.files.wanted);
@@ -197,8 +215,9 @@ impl Engine {
             wanted: wanted.clone(),
         };
         let mut stamp = ManifestStamp::take(&*fs, dir)?;
+        let mut manifest = None;
         let (versions, recovered) = loop {
-            let read = files.read_manifest(None);
+            let read = files.read_manifest(&mut manifest, None);
             let now = ManifestStamp::take(&*fs, dir)?;
             match read {
                 Err(_) if now != stamp => stamp = now,
@@ -210,6 +229,7 @@ impl Engine {
         let mut progress = Progress {
             files,
             stamp,
+            manifest,
             recovered,
             tail: Tail::default(),
         };

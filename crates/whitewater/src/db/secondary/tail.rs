@@ -11,7 +11,6 @@
 //!   begins another write in the log before.
 
 use crate::db::open::Wanted;
-use crate::db::updates::Part;
 use crate::memtable::{Home, Inserter, Memtable};
 use crate::options::CfOptions;
 use crate::version::set::{CfVersion, Recovered};
@@ -22,7 +21,7 @@ use std::sync::Arc;
 use whitewater_storage::Result;
 use whitewater_storage::batch::{self, Op};
 use whitewater_storage::filename::{self, FileType};
-use whitewater_storage::fs::{Fs, RandomAccessFile};
+use whitewater_storage::fs::{Fs, Part, RandomAccessFile};
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::{LogReader, ReadOutcome};
 
@@ -69,28 +68,94 @@ pub(super) struct Tail {
 /// A log that is read.
 #[derive(Debug)]
 struct OpenLog {
+    number: u64,
     file: Arc<dyn RandomAccessFile>,
     reader: LogReader,
+    /// Its first record, once that was read.
+    first: Option<First>,
 }
+
+/// What the first record of a log says of it.
+#[derive(Debug, Clone, Copy)]
+struct First {
+    sequence: SequenceNumber,
+    link: Option<Link>,
+}
+
+/// Bytes behind the block at hand that are read at first. More only if a record is
+/// larger: most of what lies behind may not be written yet.
+const WINDOW: u64 = 32 << 10;
 
 impl OpenLog {
     fn open(fs: &dyn Fs, wal_dir: &Path, number: u64) -> Result<OpenLog> {
         let file = fs.open_random(&filename::wal(wal_dir, number))?;
-        Ok(OpenLog {
+        Ok(Self::over(file, number))
+    }
+
+    fn over(file: Arc<dyn RandomAccessFile>, number: u64) -> OpenLog {
+        OpenLog {
+            number,
             reader: LogReader::new(Box::new(Part::new(&file, 0, 0)), number),
             file,
-        })
+            first: None,
+        }
     }
 
-    /// Gives the reader the bytes that are there now.
-    fn refresh(&mut self) -> Result<()> {
-        let (from, to) = (self.reader.resume_from(), self.file.len()?);
-        let part = Part::new(&self.file, from, to);
-        self.reader.resume(Box::new(part))
+    /// Whether nothing is written where the next record would begin (G3), which is
+    /// here or in the next block.
+    fn is_at_end(&self) -> Result<bool> {
+        let len = self.file.len()?;
+        let unwritten = |at: u64| {
+            let head = len.saturating_sub(at).min(LogReader::HEAD as u64);
+            let head = self.file.read_at(at, head as usize);
+            // Cut meanwhile: whoever reads it sees.
+            head.is_ok_and(|head| LogReader::is_unwritten(&head, self.number))
+        };
+        let (here, next) = (self.reader.marked(), self.reader.next_block().min(len));
+        // One that is shorter than what was read of it is another one by now.
+        Ok(here <= len && unwritten(here) && unwritten(next))
     }
 
-    /// The next batch (true), or why there is none (false: the log ends here,
-    /// or it is not whole).
+    /// Reads what is there now, one batch after the other while `apply` wants them, up
+    /// to the first that is not whole (G1); or, if not `wholly`, to where nothing is
+    /// written (G3). Says why it stopped.
+    fn read(
+        &mut self,
+        wholly: bool,
+        record: &mut Vec<u8>,
+        apply: &mut dyn FnMut(&[u8]) -> Result<Goes>,
+    ) -> Result<Next> {
+        let mut window = if wholly { u64::MAX } else { WINDOW };
+        loop {
+            if !wholly && self.is_at_end()? {
+                return Ok(Next::Unfinished);
+            }
+            let (from, len) = (self.reader.resume_from(), self.file.len()?);
+            let to = self.reader.next_block().saturating_add(window).min(len);
+            let part = Part::new(&self.file, from, to);
+            self.reader.resume(Box::new(part))?;
+            let before = self.reader.marked();
+            loop {
+                match self.next(record)? {
+                    Next::Batch => {}
+                    why if to == len => return Ok(why), // G1
+                    _ => break,
+                }
+                let goes = apply(record);
+                let goes = goes
+                    .map_err(|e| e.in_file(self.file.path(), Some(self.reader.record_offset())))?;
+                self.reader.mark();
+                if goes == Goes::No {
+                    return Ok(Next::Batch);
+                }
+            }
+            if self.reader.marked() == before {
+                window = window.saturating_mul(4);
+            }
+        }
+    }
+
+    /// Reads the next batch, or says why there is none.
     fn next(&mut self, record: &mut Vec<u8>) -> Result<Next> {
         match self.reader.read_record(record)? {
             ReadOutcome::Record if batch::check_logged(record).is_ok() => Ok(Next::Batch),
@@ -99,17 +164,29 @@ impl OpenLog {
         }
     }
 
-    /// The first record, read beside the others.
-    fn first(&self, number: u64) -> Result<Option<Vec<u8>>> {
-        let mut peek = OpenLog {
-            file: self.file.clone(),
-            reader: LogReader::new(Box::new(Part::new(&self.file, 0, 0)), number),
-        };
-        peek.refresh()?;
-        let mut record = Vec::new();
-        let next = peek.next(&mut record)?;
-        Ok((next == Next::Batch).then_some(record))
+    /// What the first record says, read beside the others. `None` if there is none.
+    fn first(&mut self) -> Result<Option<First>> {
+        if self.first.is_none() {
+            let mut beside = OpenLog::over(self.file.clone(), self.number);
+            let mut first = None;
+            beside.read(false, &mut Vec::new(), &mut |record| {
+                first = Some(First {
+                    sequence: batch::sequence(record),
+                    link: Link::decode(record),
+                });
+                Ok(Goes::No)
+            })?;
+            self.first = first;
+        }
+        Ok(self.first)
     }
+}
+
+/// Whether a reader of batches wants the next one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Goes {
+    On,
+    No,
 }
 
 /// What comes next in a log.
@@ -170,10 +247,16 @@ impl Tail {
             return Ok(false);
         }
         for (i, number) in numbers.iter().enumerate() {
+            let followed = match numbers.get(i + 1) {
+                Some(next) => self.first(*next)?.is_some(),
+                None => false,
+            };
             let Some(mut log) = self.logs.remove(number) else {
                 continue;
             };
-            let ended = self.read_log(&mut log, *number, families, &mut record);
+            let ended = log.read(followed, &mut record, &mut |record| {
+                self.apply(record, *number, families).map(|()| Goes::On)
+            });
             let read_to = log.reader.marked();
             self.logs.insert(*number, log);
             let ended = ended? == Next::End;
@@ -192,50 +275,31 @@ impl Tail {
         Ok(true)
     }
 
-    /// Whether log `next` names one that is needed, comes after log `before` and
-    /// was not listed: a listing is no snapshot of a directory.
-    fn misses(&self, next: u64, before: u64) -> Result<bool> {
-        let first = self.logs.get(&next).map(|log| log.first(next));
-        let link = first.transpose()?.flatten();
-        let link = link.and_then(|record| Link::decode(&record));
-        Ok(link.is_some_and(|link| link.log_number > before && link.log_number >= self.first))
+    /// What the first record of log `number` says, if that is open and has one.
+    fn first(&mut self, number: u64) -> Result<Option<First>> {
+        let first = self.logs.get_mut(&number).map(OpenLog::first);
+        Ok(first.transpose()?.flatten())
     }
 
-    fn read_log(
-        &mut self,
-        log: &mut OpenLog,
-        number: u64,
-        families: &Families<'_>,
-        record: &mut Vec<u8>,
-    ) -> Result<Next> {
-        log.refresh()?;
-        loop {
-            match log.next(record)? {
-                Next::Batch => {}
-                why => return Ok(why), // G1
-            }
-            let applied = self.apply(record, number, families);
-            applied.map_err(|e| e.in_file(log.file.path(), Some(log.reader.record_offset())))?;
-            log.reader.mark();
-        }
+    /// Whether log `next` names one that is needed, comes after log `before` and
+    /// was not listed: a listing is no snapshot of a directory.
+    fn misses(&mut self, next: u64, before: u64) -> Result<bool> {
+        let link = self.first(next)?.and_then(|first| first.link);
+        Ok(link.is_some_and(|link| link.log_number > before && link.log_number >= self.first))
     }
 
     /// Whether nothing is missing between what was read of log `before`, up to
     /// an offset, and log `next` (G2).
-    fn goes_on(&self, next: u64, before: (u64, u64), ended: bool) -> Result<bool> {
-        let Some(first) = self.logs.get(&next).map(|log| log.first(next)) else {
-            return Ok(false);
-        };
-        let Some(first) = first? else {
+    fn goes_on(&mut self, next: u64, before: (u64, u64), ended: bool) -> Result<bool> {
+        let Some(First { sequence, link }) = self.first(next)? else {
             return Ok(false); // nothing in it yet, or not seen yet
         };
-        if let Some(link) = Link::decode(&first) {
+        if let Some(link) = link {
             // Logs between them were empty, or not needed.
             return Ok(link.log_number != before.0 || link.size <= before.1);
         }
-        let number = batch::sequence(&first);
-        let repeats = self.repeats && number == self.read_to;
-        Ok(ended || repeats || number == self.read_to + 1)
+        let repeats = self.repeats && sequence == self.read_to;
+        Ok(ended || repeats || sequence == self.read_to + 1)
     }
 
     fn apply(&mut self, record: &[u8], number: u64, families: &Families<'_>) -> Result<()> {
