@@ -8,6 +8,7 @@ impl DbIter {
     /// Has the sources that are older than a range tombstone over the key at hand
     /// pass all that it covers. The source stands on that key, about which the cover
     /// was asked last. Returns whether it moved.
+    #[cold]
     pub(super) fn jump(&mut self, forward: bool) -> bool {
         let Some(newest) = self.cover.newest_source() else {
             return false;
