@@ -67,6 +67,12 @@ impl Cover {
         }
     }
 
+    /// Whether there are none, as far as is known without opening a table.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.sources.is_empty()
+    }
+
     /// The newest tombstone over `user_key`, or 0: older entries are deleted.
     ///
     /// # Errors

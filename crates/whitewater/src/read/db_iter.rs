@@ -180,7 +180,7 @@ impl DbIter {
             skips: SkipLimit {
                 limit: parts.max_skippable_internal_keys,
                 seen: 0,
-                looks: 0,
+                covered: 0,
                 time: parts.limits,
             },
             position: Position::Nowhere,
@@ -368,7 +368,7 @@ impl DbIter {
 
     #[inline(always)]
     fn step_forward(&mut self) {
-        self.skips.seen = 0;
+        self.skips.begin();
         match self.position {
             Position::Nowhere => return,
             Position::OnEntry => match self.source.by_key() {
@@ -413,7 +413,7 @@ impl DbIter {
 
     #[inline(always)]
     fn step_backward(&mut self) {
-        self.skips.seen = 0;
+        self.skips.begin();
         let found = match self.position {
             Position::Nowhere => return,
             Position::BeforeKey => self.find_prev(),
@@ -473,7 +473,7 @@ impl DbIter {
     fn restart(&mut self) {
         self.position = Position::Nowhere;
         self.error = None;
-        self.skips.seen = 0;
+        self.skips.begin();
         if self.prefix.possible() {
             self.prefix.clear();
             self.source.keep_to_prefix(false);
@@ -571,10 +571,10 @@ fn out_of_order() -> Error {
 struct SkipLimit {
     /// 0 is no limit.
     limit: u64,
-    /// Those that count, so far.
+    /// All of them, so far.
     seen: u64,
-    /// All of them, whatever call looked at them.
-    looks: u64,
+    /// Those of them that do not count, as range tombstones delete them.
+    covered: u64,
     /// How long it may take.
     time: ReadLimits,
 }
@@ -586,23 +586,35 @@ impl SkipLimit {
     /// Counts one more.
     #[inline]
     fn count(&mut self) -> Result<()> {
-        if self.limit > 0 && self.seen > self.limit {
+        if self.limit > 0 && self.seen - self.covered > self.limit {
             return Err(Error::new(
                 ErrorKind::Incomplete,
                 "Too many internal keys skipped.",
             ));
         }
         self.seen += 1;
-        self.pass()
+        self.look_at_clock()
     }
 
     /// Passes one that a range tombstone deletes. As in RocksDB, it does not count.
     #[inline]
     fn pass(&mut self) -> Result<()> {
-        self.looks += 1;
-        if self.looks.is_multiple_of(KEYS_PER_CLOCK) {
+        self.seen += 1;
+        self.covered += 1;
+        self.look_at_clock()
+    }
+
+    #[inline]
+    fn look_at_clock(&self) -> Result<()> {
+        if self.seen.is_multiple_of(KEYS_PER_CLOCK) {
             self.time.check_deadline()?;
         }
         Ok(())
+    }
+
+    /// Another call begins.
+    #[inline]
+    fn begin(&mut self) {
+        (self.seen, self.covered) = (0, 0);
     }
 }

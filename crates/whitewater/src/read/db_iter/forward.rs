@@ -39,6 +39,13 @@ impl DbIter {
         let mut passed = 0;
         let mut sought = false;
         while self.source.valid() {
+            let covered_below = match self.cover.is_empty() {
+                true => 0,
+                false => match self.look_at_cover()? {
+                    Some(covered_below) => covered_below,
+                    None => continue,
+                },
+            };
             let entry = parse_internal_key(self.source.key())?;
             if is_past(
                 &self.comparator,
@@ -50,16 +57,7 @@ impl DbIter {
             if self.prefix.excludes(entry.user_key) {
                 return Ok(Position::Nowhere);
             }
-            let covered_below = self.cover.at(entry.user_key)?;
             let covered = entry.seq < covered_below;
-            let entry = if covered {
-                if self.jump(true) {
-                    continue;
-                }
-                parse_internal_key(self.source.key())?
-            } else {
-                entry
-            };
             match covered {
                 true => self.skips.pass()?,
                 false => self.skips.count()?,

@@ -2,13 +2,29 @@
 
 use super::{DbIter, is_past, set_target};
 use std::ops::Bound;
-use whitewater_storage::key::{MAX_SEQUENCE, SEEK_TYPE};
+use whitewater_storage::Result;
+use whitewater_storage::key::{MAX_SEQUENCE, SEEK_TYPE, SequenceNumber, parse_internal_key};
 
 impl DbIter {
+    /// The newest range tombstone over the user key that the source stands on, or 0;
+    /// `None` if the source has jumped over what that deletes. Outside of what the
+    /// iterator shows, no table is asked.
+    #[inline(never)]
+    pub(super) fn look_at_cover(&mut self) -> Result<Option<SequenceNumber>> {
+        let entry = parse_internal_key(self.source.key())?;
+        let upper = self.upper_bound.as_deref();
+        let outside = is_past(&self.comparator, upper, entry.user_key);
+        if outside || self.prefix.excludes(entry.user_key) {
+            return Ok(Some(0));
+        }
+        let covered_below = self.cover.at(entry.user_key)?;
+        let covered = entry.seq < covered_below;
+        Ok((!covered || !self.jump(true)).then_some(covered_below))
+    }
+
     /// Has the sources that are older than a range tombstone over the key at hand
     /// pass all that it covers. The source stands on that key, about which the cover
     /// was asked last. Returns whether it moved.
-    #[cold]
     pub(super) fn jump(&mut self, forward: bool) -> bool {
         let Some(newest) = self.cover.newest_source() else {
             return false;
