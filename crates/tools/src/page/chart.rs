@@ -2,8 +2,11 @@
 
 use plotters::prelude::*;
 
-use super::style::{BELOW, LEFT, LETTERS, LINES, SIZE, colour, legend, short};
+use super::style::{BELOW, LEFT, LETTERS, LINES, SIZE, colour, legend, step, tick};
 use crate::bench::engine::{Failure, Result};
+
+/// Pixels that a letter of a label takes, about.
+const LETTER: f64 = 7.5;
 
 /// Bars in groups: one group for each label, one bar in it for each series.
 #[derive(Clone, Debug, Default)]
@@ -52,10 +55,16 @@ impl Chart {
     ) -> std::result::Result<(), String> {
         let top = self.values().fold(0.0, f64::max) * 1.08;
         let width = self.groups.len() as f64;
+        let step = step(0.0..top, 6);
+        // Labels that would run into each other take turns on two lines.
+        let longest = self.groups.iter().map(|group| group.chars().count()).max();
+        let room = f64::from(SIZE.0 as i32 - LEFT) / width.max(1.0);
+        let crowded = longest.unwrap_or(0) as f64 * LETTER > room;
+        let second_line = if crowded { LETTERS.1 + 2 } else { 0 };
         let mut chart = ChartBuilder::on(root)
             .margin(8)
             .set_label_area_size(LabelAreaPosition::Left, LEFT)
-            .set_label_area_size(LabelAreaPosition::Bottom, BELOW)
+            .set_label_area_size(LabelAreaPosition::Bottom, BELOW + second_line)
             .build_cartesian_2d(0.0..width, 0.0..top)
             .map_err(|error| error.to_string())?;
         chart
@@ -64,7 +73,7 @@ impl Chart {
             .x_labels(0)
             .y_labels(6)
             .y_desc(self.unit)
-            .y_label_formatter(&|value| short(*value))
+            .y_label_formatter(&|value| tick(*value, step))
             .axis_style(LINES)
             .bold_line_style(LINES.mix(0.4))
             .light_line_style(TRANSPARENT)
@@ -78,7 +87,8 @@ impl Chart {
                 plotters::style::text_anchor::VPos::Top,
             );
             let style = LETTERS.into_text_style(root).pos(centre);
-            EmptyElement::at((at as f64 + 0.5, 0.0)) + Text::new(label.clone(), (0, 6), style)
+            let down = 6 + second_line * (at as i32 % 2);
+            EmptyElement::at((at as f64 + 0.5, 0.0)) + Text::new(label.clone(), (0, down), style)
         });
         chart
             .draw_series(labels)

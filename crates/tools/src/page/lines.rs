@@ -5,7 +5,7 @@ use std::ops::Range;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::style::{BELOW, LEFT, LETTERS, LINES, SIZE, colour, legend, short};
+use super::style::{BELOW, LEFT, LETTERS, LINES, SIZE, colour, legend, short, step, tick};
 use crate::bench::engine::{Failure, Result};
 
 /// What lies along the bottom.
@@ -112,6 +112,11 @@ impl Lines {
         let (width, heights) = (self.width(), self.heights());
         let floor = heights.start;
         let decades = (heights.end - heights.start) as usize + 1;
+        let (across, up) = match self.axis {
+            Axis::Labels(_) => (0, if self.logarithmic { decades } else { 6 }),
+            Axis::Numbers => (10, if self.logarithmic { decades } else { 6 }),
+        };
+        let steps = (step(width.clone(), across), step(heights.clone(), up));
         let mut chart = ChartBuilder::on(root)
             .margin(8)
             .margin_right(24)
@@ -119,10 +124,6 @@ impl Lines {
             .set_label_area_size(LabelAreaPosition::Bottom, BELOW + NAME)
             .build_cartesian_2d(width.clone(), heights)
             .map_err(|error| error.to_string())?;
-        let (across, up) = match self.axis {
-            Axis::Labels(_) => (0, if self.logarithmic { decades } else { 6 }),
-            Axis::Numbers => (10, if self.logarithmic { decades } else { 6 }),
-        };
         chart
             .configure_mesh()
             .disable_x_mesh()
@@ -130,10 +131,10 @@ impl Lines {
             .y_labels(up)
             .x_desc(self.across.as_str())
             .y_desc(self.unit)
-            .x_label_formatter(&|x| short(*x))
+            .x_label_formatter(&|x| tick(*x, steps.0))
             .y_label_formatter(&|y| match self.logarithmic {
                 true => short(10_f64.powf(*y)),
-                false => short(*y),
+                false => tick(*y, steps.1),
             })
             .axis_style(LINES)
             .bold_line_style(LINES.mix(0.4))

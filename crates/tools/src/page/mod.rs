@@ -58,7 +58,8 @@ dd { margin: 0; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .2rem .8rem; border-bottom: 1px solid var(--line); text-align: right; white-space: pre; }
-th:first-child, td:first-child { text-align: left; }
+th { white-space: normal; overflow-wrap: anywhere; vertical-align: bottom; }
+th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--back); }
 svg { width: 100%; height: auto; }
 figure { margin: 1rem 0; }
 figcaption { font-weight: 600; }

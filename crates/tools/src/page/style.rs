@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use plotters::coord::ranged1d::{BoldPoints, Ranged};
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
 use super::escaped;
@@ -31,9 +33,52 @@ const COLOURS: [RGBColor; 10] = [
     RGBColor(0x84, 0xa1, 0x0f),
 ];
 
-/// The colour of a series.
+/// The colour of a series. When all have been used they come again, darker, and
+/// then lighter.
 pub fn colour(series: usize) -> RGBColor {
-    COLOURS[series % COLOURS.len()]
+    let RGBColor(r, g, b) = COLOURS[series % COLOURS.len()];
+    let shade = |part: u8| match series / COLOURS.len() % 3 {
+        0 => part,
+        1 => part / 5 * 3,
+        _ => 255 - (255 - part) / 5 * 3,
+    };
+    RGBColor(shade(r), shade(g), shade(b))
+}
+
+/// A number of an axis whose ticks are `step` apart, with as many places as tell
+/// one tick from the next.
+pub fn tick(value: f64, step: f64) -> String {
+    if value == 0.0 || step <= 0.0 {
+        return format!("{value:.0}");
+    }
+    if value.abs() >= 1e3 || step >= 1.0 {
+        let (unit, letter) = match value.abs() {
+            value if value >= 1e9 => (1e9, " G"),
+            value if value >= 1e6 => (1e6, " M"),
+            value if value >= 1e3 => (1e3, " k"),
+            _ => (1.0, ""),
+        };
+        return format!("{:.*}{letter}", places(step / unit), value / unit);
+    }
+    format!("{value:.*}", places(step))
+}
+
+/// How far apart the ticks of an axis with about `count` of them are.
+pub fn step(axis: std::ops::Range<f64>, count: usize) -> f64 {
+    let ticks = RangedCoordf64::from(axis).key_points(BoldPoints(count));
+    match ticks[..] {
+        [first, second, ..] => second - first,
+        _ => 0.0,
+    }
+}
+
+/// Decimal places that a step needs, at most 6.
+fn places(step: f64) -> usize {
+    let needed = |places: &usize| {
+        let scaled = step * 10_f64.powi(*places as i32);
+        (scaled - scaled.round()).abs() < 1e-6 * scaled.abs().max(1.0) && scaled >= 0.999
+    };
+    (0..6).find(needed).unwrap_or(6)
 }
 
 /// Names and colours of series, as HTML.
@@ -66,6 +111,38 @@ pub fn short(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn neighbouring_ticks_have_different_labels() {
+        for (step, least, text) in [
+            (0.005, 0.005, "0.005"),
+            (0.2, 1.4, "1.4"),
+            (1.0, 3.0, "3"),
+            (250.0, 1_250.0, "1.25 k"),
+            (50_000.0, 150_000.0, "150 k"),
+            (500_000.0, 1_500_000.0, "1.5 M"),
+            (250_000.0, 1_750_000.0, "1.75 M"),
+            (0.0, 7.0, "7"),
+            (0.005, 0.0, "0"),
+        ] {
+            assert_eq!(tick(least, step), text, "{step}");
+            if step > 0.0 {
+                let labels: Vec<_> = (0..8).map(|n| tick(f64::from(n) * step, step)).collect();
+                let apart = labels.iter().collect::<std::collections::BTreeSet<_>>();
+                assert_eq!(apart.len(), labels.len(), "{labels:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_two_of_thirty_series_have_the_same_colour() {
+        let all: Vec<_> = (0..30)
+            .map(colour)
+            .map(|RGBColor(r, g, b)| (r, g, b))
+            .collect();
+        let apart = all.iter().collect::<std::collections::BTreeSet<_>>();
+        assert_eq!(apart.len(), all.len(), "{all:?}");
+    }
 
     #[test]
     fn figures_are_short() {

@@ -141,10 +141,15 @@ impl Mode {
 }
 
 fn run(args: &Args) -> Result<(), String> {
-    let temporary = tempfile::Builder::new().prefix("stress.").tempdir();
-    let mut temporary = temporary.map_err(|e| format!("a temporary directory: {e}"))?;
-    let dir = args.dir.clone();
-    let dir = dir.unwrap_or_else(|| temporary.path().to_owned());
+    // A process that is killed has one given: nobody would remove its own.
+    let (dir, mut temporary) = match &args.dir {
+        Some(dir) => (dir.clone(), None),
+        None => {
+            let made = tempfile::Builder::new().prefix("stress.").tempdir();
+            let made = made.map_err(|e| format!("a temporary directory: {e}"))?;
+            (made.path().to_owned(), Some(made))
+        }
+    };
     std::fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
     if args.worker {
         // The process that kills this one decides when it ends.
@@ -193,7 +198,9 @@ fn run(args: &Args) -> Result<(), String> {
                     made |= *mode == Mode::Kill;
                 }
                 Err(what) => {
-                    temporary.disable_cleanup(mode.has_files());
+                    if let Some(temporary) = &mut temporary {
+                        temporary.disable_cleanup(mode.has_files());
+                    }
                     let failure = match args.simulate {
                         true => smallest(args, *mode, rounds, what),
                         false => failure(args, *mode, rounds, &dir, &what),

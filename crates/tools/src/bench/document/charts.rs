@@ -133,20 +133,22 @@ impl Document<'_> {
         let last = table.values.len().checked_sub(1)?;
         let lines = |figure: fn(&Point) -> f64| -> Vec<(String, Vec<(f64, f64)>)> {
             let labels = table.configurations.iter().enumerate();
-            let series = labels.filter_map(|(configuration, label)| {
-                let row = table.row(benchmark, configuration, last)?;
-                let points = row.timeline.points(POINTS);
+            // One without points keeps its place, and the others their colours.
+            let series = labels.map(|(configuration, label)| {
+                let row = table.row(benchmark, configuration, last);
+                let points = row.map(|row| row.timeline.points(POINTS));
+                let points = points.unwrap_or_default();
                 let middle = |point: &Point| f64::midpoint(point.from, point.to);
                 let points: Vec<_> = points
                     .iter()
                     .map(|point| (middle(point), figure(point)))
                     .collect();
-                (!points.is_empty()).then(|| (label.clone(), points))
+                (label.clone(), points)
             });
             series.collect()
         };
         let throughput = lines(Point::rate);
-        if throughput.is_empty() {
+        if throughput.iter().all(|(_, points)| points.is_empty()) {
             return None;
         }
         let value = &table.values[last];
@@ -296,9 +298,6 @@ fn sweep(table: &Table<'_>, benchmark: usize, flag: &str) -> Section {
         .any(|at| row(at, 0).is_some_and(|row| row.spread().is_some()));
     for (at, label) in table.configurations.iter().enumerate() {
         columns.push(label.clone());
-        if repeated {
-            columns.push("slowest .. fastest".to_owned());
-        }
         if at > 0 {
             columns.push("ratio".to_owned());
         }
@@ -307,10 +306,12 @@ fn sweep(table: &Table<'_>, benchmark: usize, flag: &str) -> Section {
         let mut fields = vec![text.clone()];
         for at in 0..table.configurations.len() {
             let figure = rate(at, value);
-            fields.push(figure.map_or_else(|| "-".to_owned(), |rate| grouped(rate as u64)));
+            let mut field = figure.map_or_else(|| "-".to_owned(), |rate| grouped(rate as u64));
             if repeated {
-                fields.push(row(at, value).map_or_else(|| "-".to_owned(), Row::range));
+                let range = row(at, value).map(Row::range);
+                field += &range.map_or_else(String::new, |range| format!("\n{range}"));
             }
+            fields.push(field);
             if at > 0 {
                 let figure = ratio(at, value);
                 fields.push(figure.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}")));
@@ -320,7 +321,10 @@ fn sweep(table: &Table<'_>, benchmark: usize, flag: &str) -> Section {
     });
     Section {
         title: format!("{}: throughput by {flag}", table.benchmarks[benchmark]),
-        about: "all threads together; medians".to_owned(),
+        about: match repeated {
+            true => "all threads together; medians, below them slowest and fastest run".to_owned(),
+            false => "all threads together".to_owned(),
+        },
         lines,
         columns,
         rows: rows.collect(),
