@@ -58,7 +58,7 @@ dd { margin: 0; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .2rem .8rem; border-bottom: 1px solid var(--line); text-align: right; white-space: pre; }
-th { white-space: normal; overflow-wrap: anywhere; vertical-align: bottom; }
+th { white-space: normal; vertical-align: bottom; }
 th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--back); }
 svg { width: 100%; height: auto; }
 figure { margin: 1rem 0; }
@@ -148,7 +148,12 @@ impl Section {
 fn append_row(html: &mut String, tag: &str, fields: &[String]) {
     *html += "<tr>";
     for field in fields {
-        let _ = write!(html, "<{tag}>{}</{tag}>", escaped(field));
+        let mut text = escaped(field);
+        if tag == "th" {
+            // Where a heading may go on in another line.
+            text = text.replace('=', "=<wbr>");
+        }
+        let _ = write!(html, "<{tag}>{text}</{tag}>");
     }
     *html += "</tr>\n";
 }
