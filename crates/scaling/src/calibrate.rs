@@ -33,55 +33,97 @@ const VALUE: [u8; 100] = [7; 100];
 pub type Failure = Box<dyn std::error::Error>;
 
 /// Measures what can be measured, syncs in `directory`, which is on the disk
-/// that logs are on; returns figures in the units of [`FIGURES`].
+/// that logs are on; returns figures in the units of [`FIGURES`]. `tell` is
+/// called with the name of each before it is measured.
 ///
 /// # Errors
 /// The system refuses to place a thread or to write a file.
-pub fn measure(directory: &Path) -> Result<Vec<(&'static str, f64)>, Failure> {
-    let mut figures = Vec::new();
-    let mut add = |name, value: f64| figures.push((name, value.max(0.0)));
+pub fn measure(
+    directory: &Path,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Vec<(&'static str, f64)>, Failure> {
+    let mut figures = Figures {
+        list: Vec::new(),
+        tell,
+    };
     // Before this thread is bound to one of them.
     let cpus = thread::available_parallelism().map_or(1, |n| n.get());
     pin(0)?;
-    let word = AtomicU64::new(0);
-    add("hit", chain(64));
-    add(
-        "atomic",
-        each(5_000_000, || word.fetch_add(1, Ordering::SeqCst)),
-    );
-    add("clock", each(2_000_000, Instant::now));
-    add("yield_call", each(200_000, thread::yield_now));
-    add("copy_kib", copy());
-    add("first_touch", first_touch());
-    add("memory", chain(4 << 20));
-    if cpus > 1 {
-        add("near", median(|| ping_pong(200_000, 1))?);
+    memory(cpus, &mut figures)?;
+    futexes(cpus, &mut figures)?;
+    let mut file = tempfile::tempfile_in(directory)?;
+    figures.add("write_call", || write_call(&mut file))?;
+    figures.add("sync", || sync(&mut file))?;
+    figures.add("skip_list_link", || {
+        Ok(middle((0..3).map(|_| skip_list()).collect()))
+    })?;
+    (figures.tell)("art_prepare, art_link");
+    let art = (0..3).map(|_| art()).collect::<Vec<_>>();
+    figures.push("art_prepare", middle(art.iter().map(|a| a.0).collect()));
+    figures.push("art_link", middle(art.iter().map(|a| a.1).collect()));
+    Ok(figures.list)
+}
+
+/// What has been measured, and whom to tell of what is next.
+struct Figures<'t> {
+    list: Vec<(&'static str, f64)>,
+    tell: &'t mut dyn FnMut(&str),
+}
+
+impl Figures<'_> {
+    fn add(
+        &mut self,
+        name: &'static str,
+        measure: impl FnOnce() -> Result<f64, Failure>,
+    ) -> Result<f64, Failure> {
+        (self.tell)(name);
+        let value = measure()?;
+        self.push(name, value);
+        Ok(value)
     }
+
+    fn push(&mut self, name: &'static str, value: f64) {
+        self.list.push((name, value.max(0.0)));
+    }
+}
+
+/// Loads, atomics, calls, copies and lines.
+fn memory(cpus: usize, figures: &mut Figures<'_>) -> Result<(), Failure> {
+    let word = AtomicU64::new(0);
+    figures.add("hit", || Ok(chain(64)))?;
+    figures.add("atomic", || {
+        Ok(each(5_000_000, || word.fetch_add(1, Ordering::SeqCst)))
+    })?;
+    figures.add("clock", || Ok(each(2_000_000, Instant::now)))?;
+    figures.add("yield_call", || Ok(each(200_000, thread::yield_now)))?;
+    figures.add("copy_kib", || Ok(copy()))?;
+    figures.add("first_touch", || Ok(first_touch()))?;
+    figures.add("memory", || Ok(chain(4 << 20)))?;
+    if cpus > 1 {
+        figures.add("near", || median(|| ping_pong(200_000, 1)))?;
+    }
+    Ok(())
+}
+
+/// Sleeping and waking.
+fn futexes(cpus: usize, figures: &mut Figures<'_>) -> Result<(), Failure> {
     let futex = AtomicU32::new(0);
-    let wait_call = each(200_000, || wait(&futex, 1));
-    let wake_call = each(200_000, || wake_one(&futex));
-    let wake_each = median(|| wake_many(wake_call, cpus - 1))?;
-    let there_and_back = median(|| futex_ping_pong(20_000, 0))?;
+    let wait_call = figures.add("wait_call", || Ok(each(200_000, || wait(&futex, 1))))?;
+    let wake_call = figures.add("wake_call", || Ok(each(200_000, || wake_one(&futex))))?;
+    let wake_each = figures.add("wake_each", || median(|| wake_many(wake_call, cpus - 1)))?;
     // To wake somebody on the own core takes no interrupt, so all of the rest
     // is the switch.
-    let switch = there_and_back - wait_call - wake_call;
-    add("wait_call", wait_call);
-    add("wake_call", wake_call);
-    add("wake_each", wake_each);
-    add("context_switch", switch);
+    let switch = figures.add("context_switch", || {
+        let there_and_back = median(|| futex_ping_pong(20_000, 0))?;
+        Ok(there_and_back - wait_call - wake_call)
+    })?;
     if cpus > 1 {
-        let across = median(|| futex_ping_pong(20_000, 1))?;
-        add("wake_idle", across - wake_call - wake_each - switch);
+        figures.add("wake_idle", || {
+            let across = median(|| futex_ping_pong(20_000, 1))?;
+            Ok(across - wake_call - wake_each - switch)
+        })?;
     }
-    let mut file = tempfile::tempfile_in(directory)?;
-    add("write_call", write_call(&mut file)?);
-    add("sync", sync(&mut file)?);
-    let list = (0..3).map(|_| skip_list()).collect();
-    add("skip_list_link", middle(list));
-    let art = (0..3).map(|_| art()).collect::<Vec<_>>();
-    add("art_prepare", middle(art.iter().map(|a| a.0).collect()));
-    add("art_link", middle(art.iter().map(|a| a.1).collect()));
-    Ok(figures)
+    Ok(())
 }
 
 /// The measured figures as a machine's file: those of `like` with what was

@@ -57,6 +57,9 @@ pub struct Case {
     pub what: String,
     /// Who says so.
     pub source: String,
+    /// Whether a figure of the machine was chosen to meet it, so that it says
+    /// nothing of the model.
+    pub fitted: bool,
     /// The published or measured value.
     pub value: f64,
     /// Of what.
@@ -208,6 +211,10 @@ impl Data {
             id: self.text(value, "id")?.to_owned(),
             what: self.text(value, "what")?.to_owned(),
             source: self.text(value, "source")?.to_owned(),
+            fitted: value
+                .get("fitted")
+                .and_then(Value::as_bool)
+                .unwrap_or(false),
             value: self.number(value, "value")?,
             unit: unit.ok_or_else(|| self.error("unit", value))?,
             of: plan("of")?.ok_or_else(|| self.error("of", value))?,

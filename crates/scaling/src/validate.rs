@@ -40,6 +40,8 @@ pub struct Check {
     pub what: String,
     /// Of what.
     pub unit: Unit,
+    /// Whether a figure of the machine was chosen to meet it.
+    pub fitted: bool,
     /// The published or measured value.
     pub known: f64,
     /// The model's.
@@ -97,6 +99,7 @@ pub fn against_published() -> Result<Vec<Check>, CaseError> {
             id: case.id,
             what: case.what,
             unit: case.unit,
+            fitted: case.fitted,
             known: case.value,
         }
     };
@@ -144,6 +147,7 @@ impl Compared {
             id: format!("T={}", plan.threads),
             what: self.curve(),
             unit,
+            fitted: false,
             known,
             modelled,
         }
@@ -183,6 +187,7 @@ mod tests {
             id: String::new(),
             what: String::new(),
             unit: Unit::Rate,
+            fitted: false,
             known,
             modelled,
         }

@@ -1,10 +1,11 @@
 //! The scaling model: see the library, and `docs/scaling.md`.
 
 use clap::{Parser, Subcommand};
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use whitewater_scaling::calibrate::{self, Failure};
-use whitewater_scaling::parameters::Parameters;
+use whitewater_scaling::parameters::{FIGURES, Parameters, shipped};
 use whitewater_scaling::plot::number;
 use whitewater_scaling::protocols::world::Memtable;
 use whitewater_scaling::protocols::{Dialect, Protocol};
@@ -90,25 +91,30 @@ struct RunArguments {
 
 impl RunArguments {
     fn plans(&self) -> Result<Vec<Plan>, Failure> {
-        let mut parameters = Parameters::load(&self.machine)?;
+        let mut parameters = load(&self.machine)?;
         for setting in &self.set {
             let (name, value) = setting.split_once('=').ok_or("--set takes name=value")?;
             if !parameters.figures.contains_key(name) {
-                return Err(format!("there is no figure {name:?}").into());
+                let names = FIGURES.iter().map(|(name, ..)| *name);
+                return Err(unknown("figure", name, names));
             }
             parameters = parameters.with(name, value.parse()?);
         }
-        let protocol = Protocol::from_name(&self.protocol).ok_or("no such protocol")?;
+        let protocol = Protocol::from_name(&self.protocol)
+            .ok_or_else(|| unknown("protocol", &self.protocol, Protocol::names()))?;
         let dialect = match self.dialect.as_str() {
             "own" => Dialect::Own,
             "rocksdb" => Dialect::RocksDb,
             "rocksdb-serial" => Dialect::RocksDbSerial,
-            _ => return Err("no such dialect".into()),
+            other => {
+                let names = ["own", "rocksdb", "rocksdb-serial"];
+                return Err(unknown("dialect", other, names.into_iter()));
+            }
         };
         let memtable = match self.memtable.as_str() {
             "skip_list" => Memtable::SkipList,
             "art" => Memtable::Art,
-            _ => return Err("no such memtable".into()),
+            other => return Err(unknown("memtable", other, ["skip_list", "art"].into_iter())),
         };
         let plan = |&threads: &usize| {
             let mut plan = Plan::new(&parameters, protocol, threads);
@@ -123,6 +129,30 @@ impl RunArguments {
         };
         Ok(self.threads.iter().map(plan).collect())
     }
+}
+
+/// What to say of a name that is none, with those that there are. Names with
+/// commas are in quotes.
+fn unknown<'n>(what: &str, name: &str, names: impl Iterator<Item = &'n str>) -> Failure {
+    let quoted = names.map(|name| match name.contains(',') {
+        true => format!("'{name}'"),
+        false => name.to_owned(),
+    });
+    let names: Vec<_> = quoted.collect();
+    format!(
+        "there is no {what} {name:?}; there are {}",
+        names.join(", ")
+    )
+    .into()
+}
+
+/// A machine that comes with the program, or a file.
+fn load(machine: &str) -> Result<Parameters, Failure> {
+    if !shipped().any(|name| name == machine) && !Path::new(machine).exists() {
+        let names = shipped().chain(["files of the same form"]);
+        return Err(unknown("machine", machine, names));
+    }
+    Ok(Parameters::load(machine)?)
 }
 
 fn print_check(check: &Check) {
@@ -185,8 +215,11 @@ fn work(command: Command) -> Result<(), Failure> {
             out,
             about,
         } => {
-            let base = Parameters::load(&like)?;
-            let measured = calibrate::measure(&directory)?;
+            let base = load(&like)?;
+            let measured = calibrate::measure(&directory, &mut |figure| {
+                // Nobody may be left to tell.
+                let _ = writeln!(std::io::stderr(), "measuring {figure}");
+            })?;
             print!("{}", calibrate::table(&base, &measured));
             if let Some(out) = out {
                 let file = calibrate::file("a machine", &like, &about, &base, &measured);
@@ -218,4 +251,35 @@ fn work(command: Command) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(arguments: &[&str]) -> String {
+        let line = ["scaling", "run"].iter().chain(arguments);
+        match Arguments::parse_from(line).command {
+            Command::Run(arguments) => arguments.plans().unwrap_err().to_string(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_unknown_is_answered_with_what_there_is() {
+        for (arguments, name, known) in [
+            (["--set", "nigh=3"], "figure \"nigh\"", "near"),
+            (["--protocol", "order"], "protocol \"order\"", "ordered"),
+            (["--protocol", "order"], "protocol", "'pipelined, serial'"),
+            (["--dialect", "x"], "dialect \"x\"", "rocksdb-serial"),
+            (["--memtable", "tree"], "memtable \"tree\"", "skip_list"),
+            (["--machine", "nowhere"], "machine \"nowhere\"", "cores64"),
+        ] {
+            let message = refused(&arguments);
+            assert!(
+                message.contains(name) && message.contains(known),
+                "{message}"
+            );
+        }
+    }
 }

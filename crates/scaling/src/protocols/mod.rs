@@ -106,12 +106,20 @@ impl Protocol {
     /// The protocol of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
+        Self::every().find(|protocol| protocol.name() == name)
+    }
+
+    /// All names.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Self::every().map(Protocol::name)
+    }
+
+    fn every() -> impl Iterator<Item = Self> {
         let more = [
             Protocol::Pipelined(WakeUp::Serial),
             Protocol::Pipelined(WakeUp::Parallel),
         ];
-        let all = Self::ALL.into_iter().chain(more);
-        all.into_iter().find(|protocol| protocol.name() == name)
+        Self::ALL.into_iter().chain(more)
     }
 }
 

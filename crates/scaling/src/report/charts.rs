@@ -4,8 +4,8 @@ use crate::calibrate::Failure;
 use crate::cases;
 use crate::plot::{Chart, Curve};
 use crate::predict::{MACHINES, Prediction};
-use crate::protocols::Protocol;
 use crate::protocols::world::Memtable;
+use crate::protocols::{Protocol, WakeUp};
 use crate::run::run_all;
 use crate::validate::Compared;
 
@@ -63,6 +63,14 @@ pub(super) fn own(compared: &[Compared]) -> Vec<Chart> {
     kinds.map(chart).into()
 }
 
+/// The protocols that this tree has. Others are in the tables alone.
+const DRAWN: [Protocol; 4] = [
+    Protocol::Grouped(WakeUp::SquareRoot),
+    Protocol::Pipelined(WakeUp::SquareRoot),
+    Protocol::Unordered,
+    Protocol::Ordered,
+];
+
 /// Rates by protocol on each machine.
 pub(super) fn predictions(predictions: &[Prediction]) -> Vec<Chart> {
     let mut charts = Vec::new();
@@ -92,7 +100,7 @@ pub(super) fn predictions(predictions: &[Prediction]) -> Vec<Chart> {
                 ),
                 unit: "entries/s".to_owned(),
                 logarithmic: true,
-                curves: Protocol::ALL.into_iter().enumerate().map(curve).collect(),
+                curves: DRAWN.into_iter().enumerate().map(curve).collect(),
             });
         }
     }

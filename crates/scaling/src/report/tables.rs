@@ -71,11 +71,22 @@ pub(super) fn machines() -> Result<Section, Failure> {
     })
 }
 
+/// What checks come to, without those that were fitted.
 fn summary(checks: &[Check]) -> String {
+    let free = checks.iter().filter(|check| !check.fitted).cloned();
+    let free: Vec<Check> = free.collect();
+    let lead = match checks.len() - free.len() {
+        0 => "Median".to_owned(),
+        fitted => format!(
+            "{fitted} of {} were fitted and prove nothing. Of the others: median",
+            checks.len()
+        ),
+    };
+    let checks = &free;
     let (median, worst) = errors(checks);
     let within = checks.iter().filter(|c| c.factor() <= 2.0).count();
     format!(
-        "Median error {:.0}%, worst factor {worst:.2}; {within} of {} within a factor of two.\n",
+        "{lead} error {:.0}%, worst factor {worst:.2}; {within} of {} within a factor of two.\n",
         median * 100.0,
         checks.len()
     )
@@ -91,7 +102,10 @@ pub(super) fn published(checks: &[Check]) -> Section {
             number(check.known),
             number(check.modelled),
             check.unit.name().into(),
-            percent(check.error()),
+            match check.fitted {
+                true => format!("{}, fitted", percent(check.error())),
+                false => percent(check.error()),
+            },
         ]);
     }
     Section {
@@ -375,5 +389,29 @@ pub(super) fn proposals(proposals: &[Proposal]) -> Section {
     Section {
         name: "proposals",
         text: table.text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::Unit;
+
+    #[test]
+    fn what_was_fitted_is_not_counted_among_what_agrees() {
+        let check = |modelled, fitted| Check {
+            id: String::new(),
+            what: String::new(),
+            unit: Unit::Rate,
+            fitted,
+            known: 100.0,
+            modelled,
+        };
+        let checks = [check(100.0, true), check(120.0, false), check(300.0, false)];
+        let text = published(&checks).text;
+        assert!(text.contains("| +0%, fitted |"), "{text}");
+        let summary = "1 of 3 were fitted and prove nothing. Of the others: median error 110%, \
+                       worst factor 3.00; 1 of 2 within a factor of two.";
+        assert!(text.contains(summary), "{text}");
     }
 }
