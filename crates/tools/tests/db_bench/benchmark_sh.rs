@@ -176,7 +176,8 @@ fn its_manual_compactions_run() {
         "{ALL} {style} --max_background_flushes=4 --max_write_buffer_number=4 \
          --level0_file_num_compaction_trigger=8 --level0_slowdown_writes_trigger=16 \
          --level0_stop_writes_trigger=20 --threads=2 --subcompactions=4 \
-         --max_background_compactions=8 --disable_auto_compactions=0 --sync=0"
+         --max_background_compactions=8 --disable_auto_compactions=0 --sync=0 \
+         --compaction_measure_io_stats=1"
     );
     let text = bench.run(&format!(
         "{flags} --use_existing_db=0 --memtablerep=vector --disable_wal=1 \
