@@ -698,3 +698,15 @@ fn the_newest_options_file_opens_the_database_whenever_the_process_dies() {
     }
     assert!(seen.iter().all(|n| *n > 0), "{seen:?}");
 }
+
+#[test]
+fn a_nul_in_an_options_string_is_told_as_such_and_not_as_a_wrong_value() {
+    let text = "use_fsync=false\0";
+    let error = Options::default().get_options_from_string(text);
+    let error = error.map(|_| ()).unwrap_err().to_string();
+    assert!(
+        error.contains("options string must not contain NUL"),
+        "{error}"
+    );
+    assert!(error.contains("byte 15"), "{error}");
+}

@@ -183,6 +183,11 @@ impl Options {
         &mut self,
         opts_str: S,
     ) -> Result<Options, Error> {
+        if let Some(at) = opts_str.as_ref().find('\0') {
+            return Err(Error::invalid(format_args!(
+                "options string must not contain NUL: there is one at byte {at}"
+            )));
+        }
         let mut options = self.clone();
         for (name, value) in split_assignments(opts_str.as_ref())? {
             options.set_text(name, value)?;
