@@ -1,7 +1,9 @@
 //! A concurrent bump allocator.
 //!
 //! Memory comes from the system in blocks and is handed out in pieces; all of
-//! it goes back at once when the arena is dropped. Nothing is freed singly and
+//! it goes back at once when the arena is dropped. The first block has a few KiB,
+//! each further one as much as all before it, up to the usual size: an arena of
+//! little use takes little, and never much more than twice what it has handed out. Nothing is freed singly and
 //! no destructor of what was put into a piece is run.
 //!
 //! One main block serves everybody under one lock. A thread that once finds
@@ -73,23 +75,23 @@ pub struct ConcurrentArena {
     block_size: usize,
     /// Bytes a shard takes at a time, a multiple of [`ALIGN`].
     shard_region: usize,
-    /// What all regular blocks but the first are made of.
+    /// What regular blocks of the usual size are made of.
     pages: HugePages,
 }
 
 /// How an arena takes memory.
 #[derive(Clone, Copy, Debug)]
 pub struct ArenaOptions {
-    /// Bytes it grows by: rounded up to 8, at least 4 KiB, at most 1 GiB; with
-    /// huge pages, rounded up to whole ones.
+    /// Bytes it grows by once it has as many: rounded up to 8, at least 4 KiB, at
+    /// most 1 GiB; with huge pages, rounded up to whole ones.
     pub block_size: usize,
-    /// What all blocks but the first are made of: what holds little shall not
-    /// take a huge page.
+    /// What blocks of that size are made of. Smaller ones have plain pages: what
+    /// holds little shall not take a huge one.
     pub pages: HugePages,
 }
 
 impl ArenaOptions {
-    /// The bytes that an arena grows by once it has its first block.
+    /// The bytes that an arena grows by once it has as many.
     pub fn growth(&self) -> usize {
         let block_size = self.block_size.clamp(MIN_BLOCK, MAX_BLOCK);
         block_size.next_multiple_of(self.pages.grain().unwrap_or(ALIGN))
@@ -212,21 +214,24 @@ impl ConcurrentArena {
         let piece = match bump.take(size) {
             Some(piece) => piece,
             None => {
-                *bump = self.refill();
-                bump.take(size)
-                    .expect("a region holds two of the largest piece")
+                *bump = self.refill(size);
+                bump.take(size).expect("a region holds two such pieces")
             }
         };
         shard.tally.count(&bump, size);
         piece
     }
 
-    /// A fresh region for a shard. What the main block has left is taken whole
-    /// when it is near the usual size, so that little is wasted.
-    fn refill(&self) -> Bump {
+    /// A fresh region for a shard that needs `piece` bytes. What the main block has
+    /// left is taken whole when it is near the usual size, so that little is wasted.
+    fn refill(&self, piece: usize) -> Bump {
         let mut main = self.main.part.lock();
         let left = main.bump.left;
-        let usual = self.shard_region;
+        // Less in a small arena. No piece exceeds a quarter of the largest region.
+        let usual = (self.allocated_bytes() / 8)
+            .next_multiple_of(ALIGN)
+            .max(2 * piece)
+            .min(self.shard_region);
         let size = if (usual / 2..usual * 2).contains(&left) {
             left
         } else {
@@ -244,11 +249,7 @@ impl ConcurrentArena {
         if let Some(piece) = main.bump.take(size) {
             return piece;
         }
-        let pages = match main.current {
-            None => HugePages::Off,
-            Some(_) => self.pages,
-        };
-        let block = Block::regular(self.block_size, pages);
+        let block = self.next_block(size);
         main.settle();
         main.bump = Bump {
             next: Some(block.start()),
@@ -259,6 +260,17 @@ impl ConcurrentArena {
         main.bump
             .take(size)
             .expect("regular pieces fit a quarter block")
+    }
+
+    /// A block for pieces of up to `size` bytes, which is an eighth of the usual
+    /// block at most.
+    fn next_block(&self, size: usize) -> Block {
+        let taken = self.allocated_bytes();
+        if taken >= self.block_size {
+            return Block::regular(self.block_size, self.pages);
+        }
+        let bytes = taken.max(2 * size).max(MIN_BLOCK).next_power_of_two();
+        Block::regular(bytes.min(self.block_size), HugePages::Off)
     }
 
     fn keep(&self, main: &mut Main, block: Block) {

@@ -1,27 +1,49 @@
 //! Stretches of address space for memtables, and the pool of those given back.
 //!
 //! A region is reserved at once and becomes real memory page by page, as it is
-//! touched. The first touch of a page costs microseconds, so a region that a
-//! tree or an arena has used is kept for the next one, up to [`pool_limit`]
-//! bytes in the whole process. Its old contents are garbage to the next owner.
+//! touched. The first touch of a page costs microseconds, so memory that a tree
+//! or an arena has used is kept for the next one (`pool`). Its old contents are
+//! garbage to the next owner.
+//!
+//! *Whole regions* are what an arena's blocks and small trees use: all of one is
+//! taken from the pool, and goes back to it.
+//!
+//! *Regions that grow* are what larger trees use: much address space, of which
+//! only a beginning is ever touched. The pool keeps such memory in pieces of
+//! [`PIECE`] bytes, and the region gets one whenever its owner reaches the next
+//! border between pieces, so a tree never has more memory than it uses but for
+//! the last piece. The first piece has plain pages until the owner has reached
+//! its middle: a family with few keys takes some KiB, and no more than half of
+//! what is taken is unused later on.
 //!
 //! # Invariants
 //! * R1: a `Region` owns `bytes` bytes from `start` on, readable and
 //!   writable, and aligned to a page or at least to 64 bytes, until dropped.
-//!
-//! # Locks
-//! The pool's is a leaf: nothing is locked and no system call is made while it
-//! is held. It may be taken under any other.
+//! * R2: memory of a growing region is only replaced where its owner has not
+//!   handed anything out yet.
+
+mod pool;
+#[cfg(all(unix, not(any(loom, shuttle, miri))))]
+mod system;
+#[cfg(all(test, unix, not(any(loom, shuttle, miri))))]
+mod tests;
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use parking_lot::Mutex;
+pub use self::pool::{Claim, pool_bytes, pool_limit, set_pool_limit};
 
 /// The size of a transparent huge page on x86-64 and, with 4 KiB pages, on
 /// AArch64.
 pub const TRANSPARENT: usize = 2 << 20;
+
+/// Bytes by which a region grows that does: a huge page. The processor's tables
+/// of such a stretch move with it at once, so no page is copied or faulted in.
+pub(crate) const PIECE: usize = TRANSPARENT;
+
+/// Bytes of a growing region that have plain pages, until its owner goes beyond.
+pub(crate) const PLAIN: usize = PIECE / 2;
 
 /// Which pages a memtable's memory is to have. Fewer, larger pages make the
 /// processor's address cache reach further, which random access over many
@@ -54,45 +76,6 @@ impl HugePages {
 /// Alignment of regions that come from the heap.
 const HEAP_ALIGN: usize = 64;
 
-/// Bytes of touched memory the pool keeps unless told otherwise.
-const DEFAULT_POOL_LIMIT: usize = 256 << 20;
-
-/// Regions given back, the oldest first.
-static POOL: Mutex<Vec<Region>> = Mutex::new(Vec::new());
-
-/// The most touched bytes the pool keeps. Written by: [`set_pool_limit`].
-/// Read by: whoever gives a region back. Publishes nothing.
-static POOL_LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_POOL_LIMIT);
-
-/// The most bytes of touched memory that the process keeps for later
-/// memtables.
-pub fn pool_limit() -> usize {
-    POOL_LIMIT.load(Ordering::Relaxed)
-}
-
-/// Sets [`pool_limit`] (default: 256 MiB) and gives the system what is over
-/// it. Zero turns the pool off.
-pub fn set_pool_limit(bytes: usize) {
-    POOL_LIMIT.store(bytes, Ordering::Relaxed);
-    let mut over = Vec::new();
-    let mut pool = POOL.lock();
-    while pooled(&pool) > bytes {
-        over.push(pool.remove(0));
-    }
-    // The system calls happen after the lock is gone.
-    drop(pool);
-    drop(over);
-}
-
-/// Bytes of touched memory in the pool now.
-pub fn pool_bytes() -> usize {
-    pooled(&POOL.lock())
-}
-
-fn pooled(pool: &[Region]) -> usize {
-    pool.iter().map(|region| region.touched).sum()
-}
-
 /// An exclusively owned stretch of memory (R1).
 #[derive(Debug)]
 pub(crate) struct Region {
@@ -111,6 +94,12 @@ enum Source {
     /// Mapped: costs nothing until touched.
     #[cfg(all(unix, not(any(loom, shuttle, miri))))]
     Map,
+    /// The same, of a region that grows.
+    #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
+    Growing {
+        /// Whether its first piece has plain pages at first.
+        plain_first: bool,
+    },
     /// The allocator's.
     Heap,
 }
@@ -123,31 +112,24 @@ unsafe impl Sync for Region {}
 
 impl Region {
     /// A region of exactly `bytes` bytes (more than 0), from the pool or the
-    /// system; `None` when the system has none.
+    /// system; `None` when the system has none, when there are not enough
+    /// reserved pages, or `bytes` is no multiple of their size.
     pub(crate) fn take(bytes: usize, huge: HugePages) -> Option<Region> {
-        let region = Self::take_strictly(bytes, huge);
-        match huge {
-            HugePages::Reserved(_) if region.is_none() => {
-                Self::take_strictly(bytes, HugePages::Transparent)
-            }
-            _ => region,
-        }
+        pool::take(bytes, huge).or_else(|| Self::map(bytes, huge))
     }
 
-    /// As [`Region::take`], but `None` when there are not enough reserved
-    /// pages, or `bytes` is no multiple of their size.
-    pub(crate) fn take_strictly(bytes: usize, huge: HugePages) -> Option<Region> {
-        let mut pool = POOL.lock();
-        let fitting = (0..pool.len()).filter(|&i| {
-            let region = &pool[i];
-            region.bytes == bytes && region.huge == huge
-        });
-        // The one with most pages already there.
-        if let Some(best) = fitting.max_by_key(|&i| pool[i].touched) {
-            return Some(pool.remove(best));
+    /// As [`Region::take`], for an owner that uses it from the front and
+    /// [says](Region::furnish) how far it has come. With transparent huge pages
+    /// where there are not enough reserved ones. `plain_first`: it may come to
+    /// use very little.
+    pub(crate) fn reserve(bytes: usize, huge: HugePages, plain_first: bool) -> Option<Region> {
+        match huge {
+            // They are set apart for the region as soon as it is mapped.
+            HugePages::Reserved(_) => Self::take(bytes, huge)
+                .or_else(|| Self::reserve(bytes, HugePages::Transparent, plain_first)),
+            _ if bytes <= PIECE => Self::take(bytes, huge),
+            _ => Self::map_growing(bytes, huge, plain_first),
         }
-        drop(pool);
-        Self::map(bytes, huge)
     }
 
     /// A region from the allocator.
@@ -190,6 +172,23 @@ impl Region {
         None
     }
 
+    #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
+    fn map_growing(bytes: usize, huge: HugePages, plain_first: bool) -> Option<Region> {
+        let start = system::map_growing(bytes, huge != HugePages::Off, plain_first)?;
+        Some(Region {
+            start,
+            bytes,
+            touched: 0,
+            huge,
+            source: Source::Growing { plain_first },
+        })
+    }
+
+    #[cfg(not(all(target_os = "linux", not(any(loom, shuttle, miri)))))]
+    fn map_growing(bytes: usize, huge: HugePages, _plain_first: bool) -> Option<Region> {
+        Self::take(bytes, huge)
+    }
+
     /// The first byte.
     #[inline(always)]
     pub(crate) fn start(&self) -> NonNull<u8> {
@@ -201,32 +200,94 @@ impl Region {
         self.bytes
     }
 
+    /// What its pages are.
+    pub(crate) fn huge(&self) -> HugePages {
+        self.huge
+    }
+
+    /// Whether its first pages are plain, and it gets larger ones as it grows.
+    pub(crate) fn starts_plain(&self) -> bool {
+        #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
+        if let Source::Growing { plain_first } = self.source {
+            return plain_first;
+        }
+        false
+    }
+
+    /// To be called before an owner hands out the bytes of `part`, the next ones
+    /// after all that it has handed out, and by one thread at a time: gets memory
+    /// that was kept, and huge pages if they are wanted.
+    pub(crate) fn furnish(&self, part: Range<usize>) {
+        #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
+        if let Source::Growing { plain_first } = self.source {
+            if plain_first && part.start <= PLAIN && PLAIN < part.end {
+                // SAFETY: the first piece is inside, as such regions are longer.
+                unsafe { system::enlarge_pages(self.start, self.huge != HugePages::Off) };
+            }
+            let mut at = part.start.next_multiple_of(PIECE);
+            if at == 0 && plain_first {
+                at = PIECE;
+            }
+            while at < part.end && at + PIECE <= self.bytes {
+                let Some(piece) = pool::take(PIECE, self.huge) else {
+                    return;
+                };
+                let piece = std::mem::ManuallyDrop::new(piece);
+                // SAFETY: the piece is owned and whole; the place is inside this
+                // region, as was checked, and nobody knows it yet (R2).
+                unsafe { system::move_to(piece.start, self.start.add(at), PIECE) };
+                at += PIECE;
+            }
+        }
+        #[cfg(not(all(target_os = "linux", not(any(loom, shuttle, miri)))))]
+        let _ = part;
+    }
+
     /// Gives the region back, of which the first `touched` bytes may have been
     /// written: to the pool if it has room, else to the system.
     pub(crate) fn release(mut self, touched: usize) {
-        if self.source == Source::Heap {
-            return;
+        match self.source {
+            Source::Heap => {}
+            #[cfg(all(unix, not(any(loom, shuttle, miri))))]
+            Source::Map => {
+                // A former owner may have gone further.
+                self.touched = self.touched.max(touched);
+                if self.touched > 0 {
+                    pool::give(vec![self]);
+                }
+            }
+            #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
+            Source::Growing { plain_first } => {
+                // Of a first piece that is plain, there is too little to keep.
+                let little = plain_first && touched <= PLAIN;
+                let pieces = if little { 0 } else { touched.div_ceil(PIECE) };
+                pool::give(self.cut(pieces));
+            }
         }
-        // A former owner may have gone further.
-        self.touched = self.touched.max(touched);
-        let (touched, limit) = (self.touched, pool_limit());
-        if touched == 0 || touched > limit {
-            return;
+    }
+
+    /// The first pieces of this region, at most as many as that; the rest goes
+    /// back to the system.
+    #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
+    fn cut(self, pieces: usize) -> Vec<Region> {
+        let pieces = pieces.min(self.bytes / PIECE).min(pool::room() / PIECE);
+        let region = std::mem::ManuallyDrop::new(self);
+        let kept = pieces * PIECE;
+        if kept < region.bytes {
+            // SAFETY: inside the region or at its end.
+            let rest = unsafe { region.start.add(kept) };
+            // SAFETY: whole pages of this region, whose owner is done with them.
+            unsafe { system::unmap(rest.as_ptr(), region.bytes - kept) };
         }
-        let mut pool = POOL.lock();
-        // The oldest make room: they are the least likely to fit anybody.
-        let mut kept = pooled(&pool) + touched;
-        let over = pool.iter().take_while(|region| {
-            let too_much = kept > limit;
-            kept -= if too_much { region.touched } else { 0 };
-            too_much
+        let each = (0..pieces).map(|i| Region {
+            // SAFETY: inside the region.
+            start: unsafe { region.start.add(i * PIECE) },
+            bytes: PIECE,
+            touched: PIECE,
+            huge: region.huge,
+            source: Source::Map,
         });
-        let over = over.count();
-        let over: Vec<_> = pool.drain(..over).collect();
-        pool.push(self);
-        // The system calls happen after the lock is gone.
-        drop(pool);
-        drop(over);
+        each.collect()
     }
 }
 
@@ -235,8 +296,13 @@ impl Drop for Region {
         match self.source {
             #[cfg(all(unix, not(any(loom, shuttle, miri))))]
             Source::Map => {
-                // SAFETY: mapped with this length by `map`, and used by
-                // nobody but the owner, who drops it now.
+                // SAFETY: mapped with this length by `map`, or a piece that was
+                // cut; used by nobody but the owner, who drops it now.
+                unsafe { system::unmap(self.start.as_ptr(), self.bytes) };
+            }
+            #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
+            Source::Growing { .. } => {
+                // SAFETY: as above; by `map_growing`.
                 unsafe { system::unmap(self.start.as_ptr(), self.bytes) };
             }
             Source::Heap => {
@@ -251,149 +317,4 @@ impl Drop for Region {
 
 fn heap_layout(bytes: usize) -> Layout {
     Layout::from_size_align(bytes, HEAP_ALIGN).expect("regions are far below the limit")
-}
-
-/// Mappings of anonymous, private memory.
-#[cfg(all(unix, not(any(loom, shuttle, miri))))]
-mod system {
-    use std::ptr::NonNull;
-
-    use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
-
-    use super::TRANSPARENT;
-
-    /// A mapping of plain pages; `None` when the system refuses.
-    pub(super) fn map(bytes: usize) -> Option<NonNull<u8>> {
-        #[cfg(any(target_os = "linux", target_os = "android"))]
-        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-        #[cfg(not(any(target_os = "linux", target_os = "android")))]
-        let flags = MapFlags::PRIVATE;
-        map_with(bytes, flags)
-    }
-
-    fn map_with(bytes: usize, flags: MapFlags) -> Option<NonNull<u8>> {
-        let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new private mapping at an address the system chooses
-        // overlaps nothing that anybody uses.
-        let start = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, access, flags) };
-        NonNull::new(start.ok()?.cast::<u8>())
-    }
-
-    /// A mapping that begins at a huge page's border and, where the system
-    /// has them, has transparent huge pages.
-    pub(super) fn map_transparent(bytes: usize) -> Option<NonNull<u8>> {
-        if bytes < TRANSPARENT {
-            return map(bytes);
-        }
-        let start = map_aligned(bytes)?;
-        #[cfg(any(target_os = "linux", target_os = "android"))]
-        {
-            use rustix::mm::{Advice, madvise};
-            // SAFETY: the mapping was made above, of that length; the advice
-            // changes no contents. That it may fail is of no consequence.
-            let _ = unsafe { madvise(start.as_ptr().cast(), bytes, Advice::LinuxHugepage) };
-        }
-        Some(start)
-    }
-
-    /// A mapping from a multiple of [`TRANSPARENT`] on: more is mapped, and
-    /// what is too much on both sides goes back.
-    fn map_aligned(bytes: usize) -> Option<NonNull<u8>> {
-        let more = bytes.checked_add(TRANSPARENT)?;
-        let start = map(more)?;
-        let before = start.as_ptr().align_offset(TRANSPARENT);
-        // SAFETY: an offset below `TRANSPARENT` is inside the mapping.
-        let aligned = unsafe { start.add(before) };
-        // SAFETY: `bytes` more are inside, or the mapping's end.
-        let end = unsafe { aligned.add(bytes) };
-        if before > 0 {
-            // SAFETY: of the mapping made above; nobody knows of it yet. The
-            // end of the part is a page's border, as `TRANSPARENT` is.
-            unsafe { unmap(start.as_ptr(), before) };
-        }
-        if before < TRANSPARENT {
-            // SAFETY: as above; regions are whole pages.
-            unsafe { unmap(end.as_ptr(), TRANSPARENT - before) };
-        }
-        Some(aligned)
-    }
-
-    /// A mapping of reserved huge pages of `size` bytes; `None` when there are
-    /// not enough, or `bytes` is no multiple of that.
-    pub(super) fn map_reserved(bytes: usize, size: usize) -> Option<NonNull<u8>> {
-        #[cfg(any(target_os = "linux", target_os = "android"))]
-        {
-            /// Where the logarithm of the page's size is in the flags.
-            const SIZE_SHIFT: u32 = 26;
-            // Of part of a page, the system would map all, and unmap none.
-            if !size.is_power_of_two() || !bytes.is_multiple_of(size) {
-                return None;
-            }
-            let size = MapFlags::from_bits_retain(size.trailing_zeros() << SIZE_SHIFT);
-            // With a reservation: else the first touch could fail.
-            map_with(bytes, MapFlags::PRIVATE | MapFlags::HUGETLB | size)
-        }
-        #[cfg(not(any(target_os = "linux", target_os = "android")))]
-        {
-            let _ = (bytes, size);
-            None
-        }
-    }
-
-    /// # Safety
-    /// The bytes must be whole pages of mappings made here that nobody uses
-    /// any more.
-    pub(super) unsafe fn unmap(start: *mut u8, bytes: usize) {
-        // SAFETY: the caller's promise. An error would mean that nothing was
-        // unmapped; there is nothing to do about it.
-        let _ = unsafe { munmap(start.cast(), bytes) };
-    }
-}
-
-#[cfg(all(test, unix, not(any(loom, shuttle, miri))))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn regions_for_huge_pages_begin_at_their_border() {
-        for bytes in [TRANSPARENT, 3 * TRANSPARENT, TRANSPARENT + 4096] {
-            let region = Region::take(bytes, HugePages::Transparent).expect("memory");
-            assert!(region.start().addr().get().is_multiple_of(TRANSPARENT));
-            for offset in [0, bytes / 2, bytes - 1] {
-                let at = region.start().as_ptr().wrapping_add(offset);
-                // SAFETY: inside the region.
-                unsafe { at.write(7) };
-                // SAFETY: just written.
-                assert_eq!(unsafe { at.read() }, 7);
-            }
-        }
-    }
-
-    #[test]
-    fn reserved_pages_that_are_not_there_are_done_without() {
-        // No system has pages of this size.
-        let odd = HugePages::Reserved(8 << 10);
-        let region = Region::take(2 * TRANSPARENT, odd).expect("memory");
-        // SAFETY: inside the region.
-        unsafe { region.start().write(7) };
-        assert_eq!(region.bytes(), 2 * TRANSPARENT);
-        assert!(Region::take_strictly(2 * TRANSPARENT, odd).is_none());
-    }
-
-    /// A page stays touched, however little of the region its next owner uses.
-    #[test]
-    fn the_pool_remembers_what_was_ever_touched() {
-        // No other test has regions of this size.
-        const BYTES: usize = 3 << 20;
-        let pooled = || {
-            let pool = POOL.lock();
-            let own = pool.iter().filter(|region| region.bytes == BYTES);
-            own.map(|region| region.touched).collect::<Vec<_>>()
-        };
-        for touched in [2 << 20, 4096, 0, 1 << 20] {
-            let region = Region::take(BYTES, HugePages::Off).expect("3 MiB of address space");
-            region.release(touched);
-            assert_eq!(pooled(), [2 << 20]);
-        }
-    }
 }

@@ -45,7 +45,7 @@ impl Block {
             return Self::from_heap(size);
         }
         let bytes = size.next_multiple_of(pages.grain().unwrap_or(PAGE));
-        if let Some(region) = Region::take_strictly(bytes, pages) {
+        if let Some(region) = Region::take(bytes, pages) {
             return Block {
                 bytes,
                 untouched: 0,

@@ -14,7 +14,9 @@
 //! not lengthen a chain of loads.
 //!
 //! Threads take pieces from *shards*: one word each that holds the rest of a
-//! small range, moved by compare-and-swap. Nothing is freed singly, but a piece
+//! small range, moved by compare-and-swap. Ranges are a page while the tree is
+//! small, and grow with it, so that what is taken is near to what is used: a tree
+//! of few keys takes some KiB of its region. Nothing is freed singly, but a piece
 //! that nobody else has got to know can go back, as long as no other was taken.
 //!
 //! # Invariants
@@ -33,7 +35,7 @@ use parking_lot::Mutex;
 
 use crate::cores::cores;
 use crate::prefetch;
-use crate::region::{HugePages, Region};
+use crate::region::{HugePages, PLAIN, Region};
 use crate::sync::MODELLED;
 // These order nothing that readers rely on, so models need not branch on them.
 use crate::sync::unmodelled::{AtomicU64, AtomicUsize};
@@ -65,8 +67,11 @@ const MAX_MAIN: u64 = if cfg!(target_pointer_width = "64") {
 /// Region 0 and its successors: more cannot be needed below [`MAX_UNITS`].
 const REGIONS: usize = 24;
 
-/// Units a shard takes at a time: 64 KiB, less in small trees.
+/// Units a shard takes at a time, at most: 64 KiB, less in small trees.
 const MAX_RANGE: u32 = 8 << 10;
+
+/// Units it takes at a time at first, if not fewer: a page.
+const FIRST_RANGE: u64 = (4 << 10) / UNIT as u64;
 
 /// Bytes of the largest piece that is taken for what may turn out in vain.
 const MAX_ON_TRIAL: usize = 512;
@@ -89,10 +94,14 @@ pub(super) struct Memory {
     base: NonNull<u8>,
     /// Units of region 0, a power of two.
     main_units: u32,
-    /// Units a shard takes at a time.
+    /// Units a shard takes at a time once the tree is large.
     range: u32,
     /// Whether to ask for huge pages.
     huge: HugePages,
+    /// Bytes of region 0's pages, less one, and the bytes up to which they are
+    /// not what counts, as there are smaller ones.
+    page_mask: usize,
+    plain: usize,
     /// Where pieces come from; a power of two of them.
     shards: Box<[CachePadded<Shard>]>,
     regions: [OnceLock<Region>; REGIONS],
@@ -145,7 +154,7 @@ impl Memory {
         let mut units = units.clamp(MIN_MAIN, MAX_MAIN).next_power_of_two();
         let main = loop {
             let bytes = units as usize * UNIT;
-            match Region::take(bytes, huge) {
+            match Region::reserve(bytes, huge, true) {
                 Some(region) => break region,
                 None if units > MIN_MAIN => units /= 2,
                 None => break Region::from_heap(bytes),
@@ -157,6 +166,11 @@ impl Memory {
             .collect::<Box<[_]>>();
         let range = (units / 128).clamp(64, u64::from(MAX_RANGE)) as u32;
         let base = main.start();
+        let (page_mask, plain) = match main.huge().grain() {
+            Some(page) if main.starts_plain() => (page - 1, PLAIN),
+            Some(page) => (page - 1, 0),
+            None => (0, 0),
+        };
         let regions = [const { OnceLock::new() }; REGIONS];
         let first = regions[0].set(main);
         debug_assert!(first.is_ok(), "nothing was set before");
@@ -165,6 +179,8 @@ impl Memory {
             main_units: units as u32,
             range,
             huge,
+            page_mask,
+            plain,
             shards,
             regions,
             supply: CachePadded::new(Supply {
@@ -277,8 +293,12 @@ impl Memory {
         if let Some(piece) = shard.take(units) {
             return piece;
         }
-        let start = self.carve_off(&mut carve, u64::from(self.range));
-        let end = start + u64::from(self.range);
+        let range = self.range_at(carve.next);
+        if units > range / 4 {
+            return self.carve_off(&mut carve, units) as u32;
+        }
+        let start = self.carve_off(&mut carve, range);
+        let end = start + range;
         let mut old = shard.rest.load(Ordering::Relaxed);
         loop {
             let (old_end, old_next) = (old >> 32, old & LOW);
@@ -305,6 +325,14 @@ impl Memory {
         }
     }
 
+    /// Units that a shard takes at a time when so many have been carved off.
+    fn range_at(&self, carved: u64) -> u64 {
+        let most = u64::from(self.range);
+        (carved / 128)
+            .next_power_of_two()
+            .clamp(most.min(FIRST_RANGE), most)
+    }
+
     /// Cuts units off the current region, taking the next one if needed.
     fn carve_off(&self, carve: &mut Carve, units: u64) -> u64 {
         if carve.next + units > carve.end {
@@ -317,16 +345,33 @@ impl Memory {
             let index = 1 + (start / u64::from(self.main_units)).ilog2() as usize;
             let bytes = start as usize * UNIT;
             self.regions[index].get_or_init(|| {
-                Region::take(bytes, self.huge).unwrap_or_else(|| Region::from_heap(bytes))
+                Region::reserve(bytes, self.huge, false).unwrap_or_else(|| Region::from_heap(bytes))
             });
             (carve.next, carve.end) = (start, start * 2);
         }
         let start = carve.next;
         carve.next += units;
+        self.furnish(start, carve.next);
         self.supply
             .carved
             .fetch_add(units as usize, Ordering::Relaxed);
         start
+    }
+
+    /// Has the region make ready for units that are about to be handed out for the
+    /// first time, all of one region.
+    fn furnish(&self, from: u64, to: u64) {
+        let (region, start) = match from / u64::from(self.main_units) {
+            0 => (0, 0),
+            times => (
+                1 + times.ilog2() as usize,
+                u64::from(self.main_units) << times.ilog2(),
+            ),
+        };
+        if let Some(region) = self.regions[region].get() {
+            let bytes = |unit: u64| (unit - start) as usize * UNIT;
+            region.furnish(bytes(from)..bytes(to));
+        }
     }
 
     /// Whether a region other than 0 begins at a unit of a range.
@@ -367,9 +412,14 @@ impl Memory {
         carved.saturating_sub(unused) * UNIT
     }
 
-    /// Bytes taken: pieces, and what lies ready for further ones.
+    /// Bytes taken: pieces, and what lies ready for further ones, in whole pages
+    /// where these are huge.
     pub(super) fn allocated_bytes(&self) -> usize {
-        self.supply.carved.load(Ordering::Relaxed) * UNIT
+        let carved = self.supply.carved.load(Ordering::Relaxed) * UNIT;
+        if carved <= self.plain {
+            return carved;
+        }
+        (carved + self.page_mask) & !self.page_mask
     }
 }
 

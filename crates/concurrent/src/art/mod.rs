@@ -70,7 +70,7 @@ pub use self::foresee::Foreseen;
 pub use self::iter::Iter;
 pub use self::prepare::{Prepared, Wayless};
 pub use self::sweep::Sweep;
-pub use crate::region::{pool_bytes, pool_limit, set_pool_limit};
+pub use crate::region::{Claim, pool_bytes, pool_limit, set_pool_limit};
 
 /// How a tree takes memory.
 #[derive(Clone, Copy, Debug)]
@@ -205,8 +205,9 @@ impl Art {
         self.memory.used_bytes()
     }
 
-    /// Bytes taken, including what lies ready for further entries. The rest
-    /// of the reserved range is only address space.
+    /// Bytes taken, including what lies ready for further entries: some KiB of
+    /// a tree with few, and whole pages of a larger one that has huge pages. The
+    /// rest of the reserved range is only address space.
     pub fn allocated_bytes(&self) -> usize {
         self.memory.allocated_bytes()
     }

@@ -5,7 +5,7 @@ use std::thread;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use whitewater_concurrent::arena::{ALIGN, ArenaOptions, ConcurrentArena};
-use whitewater_concurrent::region::HugePages;
+use whitewater_concurrent::region::{Claim, HugePages};
 
 /// A piece filled with a pattern of its own.
 struct Piece {
@@ -199,16 +199,38 @@ fn accounting_is_exact_on_huge_pages() {
 fn little_takes_no_huge_page() {
     let arena = arena(1 << 20, HugePages::Transparent);
     arena.allocate(8);
-    assert_eq!(arena.allocated_bytes(), 1 << 20);
-    for _ in 0..(1 << 20) / 4096 {
-        arena.allocate(4096);
+    assert_eq!(arena.allocated_bytes(), 4 << 10);
+    while arena.used_bytes() < (1 << 20) - (64 << 10) {
+        arena.allocate(1024);
+        let taken = arena.allocated_bytes();
+        assert!(taken <= 4 * arena.used_bytes().max(4 << 10), "{taken}");
+        assert!(taken <= 1 << 20, "{taken}");
     }
-    assert_eq!(arena.allocated_bytes(), 3 << 20);
+    while arena.used_bytes() < 5 << 20 {
+        arena.allocate(1024);
+    }
+    let huge = arena.allocated_bytes() - (1 << 20);
+    assert!((4 << 20..=6 << 20).contains(&huge), "{huge}");
+    assert!(huge.is_multiple_of(2 << 20), "{huge}");
+}
+
+/// What is lost at the ends of blocks that grow stays small, whatever comes.
+#[test]
+fn a_small_arena_takes_little_more_than_it_hands_out() {
+    for len in [8, 100, 1_000, 3_000, 10_000, 60_000] {
+        let arena = arena(1 << 20, HugePages::Off);
+        for _ in 0..200 {
+            arena.allocate(len);
+            let (taken, used) = (arena.allocated_bytes(), arena.used_bytes());
+            assert!(taken <= (4 << 10) + 4 * used, "{taken} for {used} by {len}");
+        }
+    }
 }
 
 /// Blocks of an arena that is gone are used again, whatever is in them.
 #[test]
 fn blocks_are_used_again() {
+    let _claim = Claim::new(64 << 20);
     for pages in [HugePages::Off, HugePages::Transparent] {
         for round in 0..3 {
             let arena = arena(512 << 10, pages);

@@ -249,6 +249,7 @@ fn a_tree_outgrows_its_range() {
 /// What a tree leaves behind serves the next one, and never shows in it.
 #[test]
 fn memory_is_used_again() {
+    let _claim = art::Claim::new(64 << 20);
     for round in 0..4u64 {
         let tree = small();
         let mut oracle = Oracle::new();

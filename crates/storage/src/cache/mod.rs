@@ -29,6 +29,7 @@
 
 mod options;
 mod shard;
+pub(crate) mod spare;
 #[cfg(test)]
 mod tests;
 
@@ -39,12 +40,13 @@ use crate::planted::{Bug, planted};
 use bytes::Bytes;
 use parking_lot::{Mutex, RwLock};
 use quick_cache::DefaultHashBuilder;
-use shard::{BlockKey, ENTRY_OVERHEAD, Evicted, Shard};
+use shard::{BlockKey, ENTRY_OVERHEAD, Entry, Evicted, Shard};
+use spare::Store;
 use std::collections::VecDeque;
 use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Block size assumed when the tables of the cache are laid out.
 const TYPICAL_BLOCK: usize = 4096;
@@ -52,6 +54,10 @@ const TYPICAL_BLOCK: usize = 4096;
 /// Blocks of typical size that a shard should hold at least, where the number of
 /// shards is not given.
 const MIN_BLOCKS_PER_SHARD: usize = 32;
+
+/// The part of the capacity that memory of evicted blocks may have besides: one in
+/// so many bytes.
+const SPARE_PART: usize = 64;
 
 /// How much a block is worth to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -74,6 +80,10 @@ struct Shared {
     /// Held while shards are changed one after the other, so that the last change
     /// is the one that holds. Outside of the shards' locks.
     room: Mutex<Room>,
+    /// Memory of evicted blocks, and how many bytes may lie there. Written by: whoever sets the capacity.
+    /// Read by: whoever caches a block. Publishes nothing.
+    store: Store,
+    spare: AtomicUsize,
     /// Files whose blocks were cached before anybody opened them, and their
     /// numbers, oldest first.
     expected: Mutex<VecDeque<(FileIdentity, u64)>>,
@@ -122,6 +132,8 @@ impl BlockCache {
                 options,
                 charged: 0,
             }),
+            store: Store::default(),
+            spare: AtomicUsize::new(options.capacity / SPARE_PART),
             expected: Mutex::default(),
         }))
     }
@@ -186,11 +198,15 @@ impl BlockCache {
     /// `Aborted`, with [`Error::is_memory_limit`], if the capacity is a strict limit
     /// and blocks in use and charges leave no room. Nothing is cached then.
     pub fn insert(&self, id: u64, offset: u64, block: Bytes, priority: Priority) -> Result<Bytes> {
-        let (key, shard) = self.find(id, offset);
-        // Dropped after the lock is.
+        let ((key, shard), len) = (self.find(id, offset), block.len());
+        // Dealt with after the lock is gone.
         let mut evicted = Evicted::default();
         let high = priority == Priority::High;
         let inserted = shard.write().insert(key, block, high, &mut evicted);
+        let evicted = evicted.into_iter().filter_map(Entry::into_block);
+        self.0
+            .store
+            .recycle(evicted, len, self.0.spare.load(Ordering::Relaxed));
         inserted.ok_or_else(|| Error::memory_limit("Insert failed due to LRU cache being full."))
     }
 
@@ -263,6 +279,7 @@ impl BlockCache {
     pub fn set_capacity(&self, capacity: usize) {
         let mut room = self.0.room.lock();
         room.options.capacity = capacity;
+        self.0.spare.store(capacity / SPARE_PART, Ordering::Relaxed);
         self.each(|shard, at, of| shard.set_capacity(share(capacity as u64, of, at)));
     }
 

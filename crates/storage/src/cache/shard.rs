@@ -15,17 +15,22 @@
 //!   capacity shrank afterwards.
 
 use super::options::CacheOptions;
+use super::spare::class;
 use bytes::Bytes;
 use quick_cache::unsync::Cache;
 use quick_cache::{Lifecycle, OptionsBuilder, Weighter};
+use smallvec::SmallVec;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use whitewater_concurrent::prefetch;
 
-/// Bytes an entry is charged besides its block: its key, its place in the
-/// table and in the eviction queue, the block's header and the allocator's.
-pub(super) const ENTRY_OVERHEAD: usize = 96;
+/// Bytes an entry is charged besides its block. A slot of the table has 80, and
+/// there are twice as many or three times: half as many as there are blocks remember
+/// what was evicted, and the table grows by doubling. The index to it has 15 for
+/// each block, and what shares the block among its readers 32. The allocator has 8
+/// for each piece.
+pub(super) const ENTRY_OVERHEAD: usize = 240;
 
 /// Where a block stands, and the hash of that.
 #[derive(Debug, Clone, Copy)]
@@ -100,6 +105,14 @@ impl Entry {
         }
     }
 
+    /// The block, if it is one.
+    pub(super) fn into_block(self) -> Option<Bytes> {
+        match self {
+            Entry::Block { bytes, .. } => Some(bytes),
+            Entry::Charge(_) => None,
+        }
+    }
+
     /// Whether somebody besides the cache holds the block.
     fn is_in_use(&self) -> bool {
         match self {
@@ -112,7 +125,7 @@ impl Entry {
 
 /// What the cache is charged for a block.
 pub(super) fn weight(block: &Bytes) -> u64 {
-    (block.len() + ENTRY_OVERHEAD) as u64
+    (class(block.len()) + ENTRY_OVERHEAD) as u64
 }
 
 struct ByBytes;
@@ -160,8 +173,9 @@ impl Policy {
 
 struct Keeper(Arc<Policy>);
 
-/// The first entries that one call evicts, to be dropped without the lock.
-pub(super) type Evicted = [Option<Entry>; 2];
+/// The entries that one call evicts, to be dealt with without the lock: mostly none
+/// or some.
+pub(super) type Evicted = SmallVec<[Entry; 8]>;
 
 impl Lifecycle<BlockKey, Entry> for Keeper {
     type RequestState = Evicted;
@@ -176,9 +190,7 @@ impl Lifecycle<BlockKey, Entry> for Keeper {
 
     fn on_evict(&self, evicted: &mut Evicted, _key: BlockKey, entry: Entry) {
         self.0.shrink(&entry);
-        if let Some(free) = evicted.iter_mut().find(|slot| slot.is_none()) {
-            *free = Some(entry);
-        }
+        evicted.push(entry);
     }
 }
 

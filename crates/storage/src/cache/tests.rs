@@ -29,8 +29,8 @@ fn cached(cache: &BlockCache, id: u64, offsets: std::ops::Range<u64>) -> usize {
     offsets.filter(|&at| cache.get(id, at).is_some()).count()
 }
 
-/// What a block of 1000 bytes is charged.
-const CHARGED: usize = 1000 + ENTRY_OVERHEAD;
+/// What a block of 1000 bytes is charged: the memory it stands in, too.
+const CHARGED: usize = 1024 + ENTRY_OVERHEAD;
 
 #[test]
 fn clones_share_blocks_and_ids() {
@@ -91,12 +91,12 @@ fn blocks_in_use_are_pinned() {
     assert_eq!(c.pinned_usage(), 0);
     let (a, b) = (c.get(id, 3), c.get(id, 7));
     let part = a.map(|block| block.slice(10..20));
-    assert_eq!(c.pinned_usage(), 2 * (1000 + ENTRY_OVERHEAD));
+    assert_eq!(c.pinned_usage(), 2 * CHARGED);
     drop(b);
-    assert_eq!(c.pinned_usage(), 1000 + ENTRY_OVERHEAD);
+    assert_eq!(c.pinned_usage(), CHARGED);
     drop(part);
     assert_eq!(c.pinned_usage(), 0);
-    assert_eq!(c.usage(), 10 * (1000 + ENTRY_OVERHEAD));
+    assert_eq!(c.usage(), 10 * CHARGED);
 }
 
 #[test]
@@ -311,8 +311,8 @@ fn a_strict_cache_gives_up_its_pool_before_it_refuses() {
 
 #[test]
 fn blocks_larger_than_a_strict_cache_are_refused() {
-    let c = one_shard(10 * CHARGED, true, 0.5);
-    let whole = 10 * CHARGED - ENTRY_OVERHEAD;
+    let whole = 10 << 10;
+    let c = one_shard(whole + ENTRY_OVERHEAD, true, 0.5);
     assert!(c.insert(1, 0, block(whole + 1), Priority::Low).is_err());
     let held = c.insert(1, 0, block(whole), Priority::High).expect("fits");
     assert_eq!(c.usage(), c.capacity());

@@ -8,6 +8,7 @@ use super::events::{BlockStep, TableEvents, timed};
 use super::footer::Footer;
 use super::handle::{BlockHandle, TRAILER_LEN};
 use super::scratch;
+use crate::cache::spare;
 use crate::checksum::{ChecksumType, block_checksum, context};
 use crate::error::{Error, Result};
 use crate::fs::RandomAccessFile;
@@ -72,7 +73,7 @@ impl BlockFile {
                 return scratch::with(len + TRAILER_LEN, |whole| {
                     self.counting(whole.len(), || self.file.read_into(handle.offset, whole))?;
                     match self.check(handle, verify, whole)? {
-                        0 => Ok(Bytes::copy_from_slice(&whole[..len])),
+                        0 => Ok(spare::copy(&whole[..len])),
                         ty => self.decompress(handle, ty, &whole[..len], dictionary),
                     }
                 });
@@ -80,9 +81,7 @@ impl BlockFile {
             None => self.read_at(handle.offset, len + TRAILER_LEN)?,
         };
         match self.check(handle, verify, &whole)? {
-            0 if detach && window.is_wider_than(handle) => {
-                Ok(Bytes::copy_from_slice(&whole[..len]))
-            }
+            0 if detach && window.is_wider_than(handle) => Ok(spare::copy(&whole[..len])),
             0 => Ok(whole.slice(..len)),
             ty => self.decompress(handle, ty, &whole[..len], dictionary),
         }

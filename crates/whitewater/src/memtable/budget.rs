@@ -2,8 +2,10 @@
 //! databases share: RocksDB's write buffer manager.
 //!
 //! A [`Budget`] has [`Tenant`]s, one for each database, and these have
-//! [`Charge`]s, one for each memtable. A charge grows in coarse steps as the
-//! memtable takes memory, so that writers do not meet at the counters; it is
+//! [`Charge`]s, one for each memtable. A charge grows in steps as the memtable
+//! takes memory, so that writers do not meet at the counters: of 4 KiB at first, so
+//! that it is little for a memtable of few entries, and of a sixteenth of what is
+//! charged later on, up to 256 KiB. It is
 //! *active* until the memtable is sealed (gets no more entries), and ends when
 //! the memtable is freed, which may be long after its flush if a reader holds
 //! it. Memtables without entries are not charged.
@@ -15,10 +17,10 @@
 //! memtable is flushed whenever what is on its way out is not enough to let
 //! them go on.
 //!
-//! What is outside the budget: the regions of memory that the radix tree keeps
-//! for later trees (`art::pool_bytes`, at most `art::pool_limit` in the whole
-//! process). They belong to no database, and are charged again as soon as a
-//! memtable takes one.
+//! What is outside the budget: the memory that is kept for later memtables
+//! (`art::pool_bytes`), for seconds, no more than the write buffers of live ones
+//! may grow to and than `art::pool_limit`. It belongs to no database, and is
+//! charged again when a memtable takes it.
 //!
 //! Invariants:
 //! * B1: `used` is the sum of all charges, `active` that of the active ones;
@@ -42,6 +44,9 @@ use whitewater_storage::cache::BlockCache;
 use whitewater_storage::{Error, ErrorKind, Result};
 
 use crossbeam_utils::CachePadded;
+
+/// Bytes by which a charge grows at first: a page.
+const FIRST_STEP: usize = 4 << 10;
 
 /// Steps in which a cache is charged. RocksDB's size of a dummy entry.
 const CACHE_STEP: usize = 256 << 10;
@@ -313,7 +318,7 @@ impl fmt::Debug for Tenant {
 #[derive(Debug)]
 pub(super) struct Charge {
     tenant: Arc<Tenant>,
-    /// Bytes by which it grows.
+    /// Bytes by which it grows at most.
     step: usize,
     /// Written by: writers, once per step (relaxed). Read by: writers, and
     /// whoever seals or frees the memtable, when there are no writers any
@@ -329,7 +334,9 @@ impl Charge {
     pub fn new(tenant: Arc<Tenant>, size: usize) -> Self {
         Charge {
             tenant,
-            step: (size / 256).clamp(4 << 10, 256 << 10),
+            step: (size / 256)
+                .next_power_of_two()
+                .clamp(FIRST_STEP, 256 << 10),
             bytes: AtomicUsize::new(0),
             sealed: Mutex::new(false),
         }
@@ -344,12 +351,14 @@ impl Charge {
     #[inline]
     pub fn cover(&self, bytes: usize) {
         if bytes > self.bytes() {
-            self.grow(bytes.next_multiple_of(self.step));
+            self.grow(bytes);
         }
     }
 
     #[cold]
-    fn grow(&self, wanted: usize) {
+    fn grow(&self, bytes: usize) {
+        let step = (bytes / 16).next_power_of_two();
+        let wanted = bytes.next_multiple_of(step.clamp(FIRST_STEP, self.step));
         let sealed = self.sealed.lock();
         let before = self.bytes.fetch_max(wanted, Ordering::Relaxed);
         let more = wanted.saturating_sub(before);
@@ -433,6 +442,23 @@ mod tests {
         assert_eq!((budget.used(), budget.active()), (8 * KIB, 8 * KIB));
         drop(a);
         assert_eq!((budget.used(), budget.active()), (0, 0));
+    }
+
+    #[test]
+    fn a_memtable_of_few_entries_is_charged_little_whatever_its_size_may_become() {
+        let budget = Budget::new(0, false, None);
+        let (tenant, _) = tenant(&budget);
+        let charge = Charge::new(tenant.clone(), 64 << 20);
+        for (taken, charged) in [
+            (1, 4 * KIB),
+            (5 * KIB, 8 * KIB),
+            (150 * KIB, 160 * KIB),
+            (10 << 20, 10 << 20),
+            ((10 << 20) + 1, (10 << 20) + 256 * KIB),
+        ] {
+            charge.cover(taken);
+            assert_eq!((charge.bytes(), budget.used()), (charged, charged));
+        }
     }
 
     #[test]

@@ -54,7 +54,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use whitewater_concurrent::arena::ArenaOptions;
 use whitewater_concurrent::art::{Foreseen, Prepared, Wayless};
 use whitewater_concurrent::counter::Sharded;
-use whitewater_concurrent::region::{HugePages, TRANSPARENT};
+use whitewater_concurrent::region::{Claim, HugePages, TRANSPARENT};
 use whitewater_concurrent::system::Mutex;
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::{
@@ -95,6 +95,8 @@ pub(crate) struct Memtable {
     /// Its part of a budget of memory, given back after the memory itself:
     /// fields are dropped in their order.
     charge: Option<Charge>,
+    /// So much may be kept in memory for the memtables after it.
+    _claim: Claim,
     /// Bytes taken beyond which it should be switched out.
     /// Written by: changes of options, and the switch that installs it. Read
     /// by: writers. Publishes nothing: relaxed.
@@ -195,6 +197,7 @@ impl Memtable {
             charge: home
                 .tenant
                 .map(|tenant| Charge::new(tenant.clone(), options.write_buffer_size)),
+            _claim: Claim::new(options.write_buffer_size),
             comparator: options.comparator.clone(),
             limit: AtomicUsize::new(options.write_buffer_size + slack),
             slack,

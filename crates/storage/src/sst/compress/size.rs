@@ -2,6 +2,13 @@
 //! for it.
 
 use super::MAX_BLOCK;
+#[cfg(any(
+    feature = "snappy",
+    feature = "lz4",
+    feature = "zlib",
+    feature = "zstd"
+))]
+use crate::cache::spare;
 use crate::error::{Error, Result};
 
 /// Refuses a size that so many bytes cannot hold.
@@ -18,9 +25,25 @@ pub(super) fn check_len(claimed: usize, reachable: usize) -> Result<()> {
 #[cfg(any(feature = "snappy", feature = "lz4", feature = "zlib"))]
 pub(super) fn zeroed(len: usize, reachable: usize) -> Result<Vec<u8>> {
     check_len(len, reachable)?;
-    let mut out = Vec::new();
-    reserve(&mut out, len)?;
+    let mut out = for_block(len)?;
     out.resize(len, 0);
+    Ok(out)
+}
+
+/// Empty memory for a block of `len` bytes, which are known to be no more than it
+/// can hold.
+#[cfg(any(
+    feature = "snappy",
+    feature = "lz4",
+    feature = "zlib",
+    feature = "zstd"
+))]
+pub(super) fn for_block(len: usize) -> Result<Vec<u8>> {
+    if let Some(spare) = spare::take(len) {
+        return Ok(spare);
+    }
+    let mut out = Vec::new();
+    reserve(&mut out, spare::class(len))?;
     Ok(out)
 }
 

@@ -1,7 +1,7 @@
 //! Zstandard: one frame.
 
 use super::dictionary::Dictionary;
-use super::size::{check_len, expect_len, reserve};
+use super::size::{check_len, expect_len, for_block};
 use super::{CompressionOptions, Encode, Reason};
 use crate::error::{Error, Result};
 use bytes::Bytes;
@@ -55,8 +55,7 @@ pub(super) fn decode(src: &[u8], len: usize, dictionary: Option<&Dictionary>) ->
     // A run of up to 128 KiB takes 4 bytes.
     check_len(len, (src.len() / 4).saturating_mul(128 << 10))?;
     let dictionary = dictionary.map(Dictionary::zstd).transpose()?;
-    let mut out = Vec::new();
-    reserve(&mut out, len)?;
+    let mut out = for_block(len)?;
     let mut context = spare::take(&CONTEXT).unwrap_or_else(DCtx::create);
     let n = match dictionary {
         None => context.decompress(&mut out, src),

@@ -1,0 +1,136 @@
+use super::*;
+use std::time::{Duration, Instant};
+
+/// One at a time: all of them look at the same pool.
+static TURN: parking_lot::Mutex<()> = parking_lot::Mutex::new(());
+
+fn write(region: &Region, offset: usize, what: u8) {
+    assert!(offset < region.bytes());
+    // SAFETY: inside the region, as was checked.
+    unsafe { region.start().as_ptr().wrapping_add(offset).write(what) };
+}
+
+fn read(region: &Region, offset: usize) -> u8 {
+    assert!(offset < region.bytes());
+    // SAFETY: inside the region, as was checked; mapped memory is initialized.
+    unsafe { region.start().as_ptr().wrapping_add(offset).read() }
+}
+
+#[test]
+fn regions_for_huge_pages_begin_at_their_border() {
+    for bytes in [TRANSPARENT, 3 * TRANSPARENT, TRANSPARENT + 4096] {
+        let region = Region::take(bytes, HugePages::Transparent).expect("memory");
+        assert!(region.start().addr().get().is_multiple_of(TRANSPARENT));
+        for offset in [0, bytes / 2, bytes - 1] {
+            write(&region, offset, 7);
+            assert_eq!(read(&region, offset), 7);
+        }
+    }
+}
+
+#[test]
+fn reserved_pages_that_are_not_there_are_done_without() {
+    // No system has pages of this size.
+    let odd = HugePages::Reserved(8 << 10);
+    let region = Region::reserve(2 * TRANSPARENT, odd, true).expect("memory");
+    write(&region, 0, 7);
+    assert_eq!(region.bytes(), 2 * TRANSPARENT);
+    assert!(Region::take(2 * TRANSPARENT, odd).is_none());
+}
+
+/// A page stays touched, however little of the region its next owner uses.
+#[test]
+fn the_pool_remembers_what_was_ever_touched() {
+    // No other test has regions of this size.
+    const BYTES: usize = 3 << 20;
+    let _turn = TURN.lock();
+    let _claim = Claim::new(64 << 20);
+    for touched in [2 << 20, 4096, 0, 1 << 20] {
+        let region = Region::take(BYTES, HugePages::Off).expect("3 MiB of address space");
+        region.release(touched);
+        assert_eq!(pool::touched(BYTES), [2 << 20]);
+    }
+}
+
+#[test]
+fn what_no_live_memtable_may_grow_to_is_not_kept() {
+    // No other test has regions of this size.
+    const BYTES: usize = 5 << 20;
+    let _turn = TURN.lock();
+    let release = || {
+        let region = Region::take(BYTES, HugePages::Off).expect("5 MiB of address space");
+        region.release(BYTES);
+        pool::touched(BYTES).len()
+    };
+    let (small, large) = (Claim::new(BYTES - 1), Claim::new(BYTES));
+    assert_eq!(release(), 1);
+    drop(large);
+    assert_eq!(pool::touched(BYTES), [0; 0], "too much for what is left");
+    assert_eq!(release(), 0);
+    drop(small);
+}
+
+#[test]
+fn what_nobody_takes_goes_back_to_the_system() {
+    // No other test has regions of this size.
+    const BYTES: usize = 7 << 20;
+    let _turn = TURN.lock();
+    let _claim = Claim::new(64 << 20);
+    // Twice: the thread that sees to it has ended in between, perhaps.
+    for _ in 0..2 {
+        let region = Region::take(BYTES, HugePages::Off).expect("7 MiB of address space");
+        region.release(BYTES);
+        assert_eq!(pool::touched(BYTES), [BYTES]);
+        let start = Instant::now();
+        while !pool::touched(BYTES).is_empty() {
+            assert!(start.elapsed() < Duration::from_secs(120), "it never goes");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+/// What a region that grows has been used for goes to the next one piece by piece,
+/// beyond what that has handed out, and never changes what stands there.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_region_that_grows_gets_kept_memory_where_it_has_none() {
+    const BYTES: usize = 8 * PIECE;
+    let _turn = TURN.lock();
+    let _claim = Claim::new(64 * PIECE);
+    for huge in [HugePages::Off, HugePages::Transparent] {
+        let first = Region::reserve(BYTES, huge, true).expect("address space");
+        for at in 0..5 {
+            first.furnish(at * PIECE..(at + 1) * PIECE);
+            write(&first, at * PIECE + 5, at as u8 + 1);
+        }
+        let before = pool::touched(PIECE).len();
+        first.release(4 * PIECE + 6);
+        assert_eq!(pool::touched(PIECE).len(), before + 5, "whole pieces");
+        let second = Region::reserve(BYTES, huge, true).expect("address space");
+        for at in (0..BYTES).step_by(4096) {
+            second.furnish(at..at + 4096);
+            write(&second, at, (at >> 12) as u8);
+        }
+        assert!(pool::touched(PIECE).len() <= before, "all are used again");
+        for at in (0..BYTES).step_by(4096) {
+            assert_eq!(read(&second, at), (at >> 12) as u8);
+        }
+        let old = (0..8).filter(|at| read(&second, at * PIECE + 5) > 0);
+        assert_eq!(old.count(), 5, "the former owner's, moved");
+        second.release(BYTES);
+    }
+}
+
+/// Little of a region is kept neither in the pool nor in memory.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_region_of_little_use_leaves_nothing_behind() {
+    let _turn = TURN.lock();
+    let _claim = Claim::new(64 << 20);
+    let region = Region::reserve(8 * PIECE, HugePages::Transparent, true).expect("memory");
+    region.furnish(0..4096);
+    write(&region, 0, 1);
+    let before = pool::touched(PIECE).len();
+    region.release(4096);
+    assert_eq!(pool::touched(PIECE).len(), before);
+}

@@ -1,0 +1,202 @@
+//! Memory of blocks that were evicted, for the blocks that the same thread reads
+//! next.
+//!
+//! A full cache evicts about as much as it takes in. If what a thread evicts went
+//! to the allocator, and that which it takes in came from there, then allocators
+//! with parts for single threads (glibc's has) would let the part of one grow while
+//! that of another is full of holes, and the cache might take twice its capacity
+//! or more. So a thread fills again what it has evicted, and what it has too much of
+//! is there for others.
+//!
+//! Memory comes in *classes*, sixteen to a power of two, so that it fits the next
+//! block of about that size.
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use whitewater_concurrent::spare;
+
+/// Bytes that a thread keeps, at most. Evictions come in bursts.
+const MOST: usize = 64 << 10;
+
+/// What a thread keeps, the oldest first.
+#[derive(Default)]
+struct Kept {
+    pieces: Vec<Vec<u8>>,
+    /// Bytes of all of them.
+    bytes: usize,
+}
+
+thread_local! {
+    static KEPT: Cell<Kept> = const {
+        Cell::new(Kept {
+            pieces: Vec::new(),
+            bytes: 0,
+        })
+    };
+}
+
+impl Kept {
+    fn push(&mut self, piece: Vec<u8>) {
+        self.bytes += piece.capacity();
+        self.pieces.push(piece);
+    }
+
+    fn remove(&mut self, at: usize) -> Vec<u8> {
+        let piece = self.pieces.remove(at);
+        self.bytes -= piece.capacity();
+        piece
+    }
+
+    /// Where there is one of this class.
+    fn find(&self, class: usize) -> Option<usize> {
+        self.pieces
+            .iter()
+            .rposition(|piece| piece.capacity() == class)
+    }
+}
+
+/// The bytes taken for a block of `len` bytes: a thirty-second more on average.
+pub(crate) fn class(len: usize) -> usize {
+    let step = (len.max(1).next_power_of_two() / 32).max(16);
+    len.next_multiple_of(step)
+}
+
+/// Empty memory for a block of `len` bytes: what is there of this class, or nothing.
+pub(crate) fn take(len: usize) -> Option<Vec<u8>> {
+    if len > MOST {
+        return None;
+    }
+    let mut kept = spare::take(&KEPT);
+    let found = kept.find(class(len)).map(|at| kept.remove(at));
+    spare::keep(&KEPT, kept);
+    found
+}
+
+/// A block that stands in memory of its own.
+pub(crate) fn copy(block: &[u8]) -> Bytes {
+    let memory = take(block.len());
+    let mut memory = memory.unwrap_or_else(|| Vec::with_capacity(class(block.len())));
+    memory.extend_from_slice(block);
+    memory.into()
+}
+
+/// What threads had too much of, by class; a part of the cache.
+#[derive(Default)]
+pub(super) struct Store(Mutex<Stored>);
+
+#[derive(Default)]
+struct Stored {
+    pieces: BTreeMap<usize, Vec<Vec<u8>>>,
+    bytes: usize,
+}
+
+impl Store {
+    /// Keeps the memory of evicted blocks, `most` bytes in the store, and sees to it
+    /// that this thread has some for the next block like the one of `len` bytes that
+    /// it has cached.
+    pub fn recycle(&self, evicted: impl Iterator<Item = Bytes>, len: usize, most: usize) {
+        let mut kept = spare::take(&KEPT);
+        evicted.filter_map(memory_of).for_each(|m| kept.push(m));
+        let (wanted, lacks) = (class(len), |kept: &Kept| kept.find(class(len)).is_none());
+        if kept.bytes > MOST || (len <= MOST && lacks(&kept)) {
+            let mut stored = self.0.lock();
+            while kept.bytes > MOST {
+                stored.put(kept.remove(0), most);
+            }
+            if lacks(&kept)
+                && let Some(piece) = stored.take(wanted)
+            {
+                kept.push(piece);
+            }
+        }
+        spare::keep(&KEPT, kept);
+    }
+}
+
+impl Stored {
+    fn put(&mut self, piece: Vec<u8>, most: usize) {
+        if self.bytes + piece.capacity() <= most {
+            self.bytes += piece.capacity();
+            self.pieces.entry(piece.capacity()).or_default().push(piece);
+        }
+    }
+
+    fn take(&mut self, wanted: usize) -> Option<Vec<u8>> {
+        let piece = self.pieces.get_mut(&wanted)?.pop()?;
+        self.bytes -= piece.capacity();
+        Some(piece)
+    }
+}
+
+/// The memory of a block, empty, if nobody else uses it and it has the size of its
+/// class.
+fn memory_of(block: Bytes) -> Option<Vec<u8>> {
+    if block.len() > MOST || block.is_empty() || !block.is_unique() {
+        return None;
+    }
+    let mut memory = Vec::from(block);
+    memory.clear();
+    let capacity = memory.capacity();
+    (capacity <= MOST && capacity == class(capacity)).then_some(memory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_of_a_class_fits_its_blocks_and_is_little_more() {
+        for len in (0..10_000).chain([65_535, 65_536, 1 << 20]) {
+            let class = class(len);
+            assert!(
+                class >= len && class <= len + len / 16 + 16,
+                "{len}: {class}"
+            );
+            assert_eq!(super::class(class), class);
+        }
+    }
+
+    /// What one thread evicts serves its next blocks, and then others'.
+    #[test]
+    fn memory_of_evicted_blocks_is_used_again() {
+        let store = Store::default();
+        let blocks: Vec<Bytes> = (0..40).map(|i| copy(&[i; 4_090])).collect();
+        let places: Vec<_> = blocks.iter().map(|block| block.as_ptr()).collect();
+        store.recycle(blocks.into_iter(), 4_090, 1 << 20);
+        let again = |n: u8| -> Vec<Bytes> {
+            let next = (0..n).map(|i| {
+                let block = copy(&[i; 4_090]);
+                store.recycle(std::iter::empty(), block.len(), 1 << 20);
+                block
+            });
+            next.collect()
+        };
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| again(24));
+            let own = again(16);
+            let other = other.join().unwrap();
+            let used = own.iter().chain(&other);
+            let used = used.filter(|block| places.contains(&block.as_ptr()));
+            // The other thread finds the first of the store behind its first block.
+            assert!(used.count() >= 38);
+            assert!(own.iter().zip(0..).all(|(b, i)| b[..] == [i; 4_090]));
+        });
+        assert_eq!(store.0.lock().bytes, 0);
+    }
+
+    #[test]
+    fn the_store_takes_no_more_than_it_may_and_nothing_that_is_in_use() {
+        let store = Store::default();
+        let blocks = (0..200).map(|_| copy(&[1; 4_096]));
+        store.recycle(blocks, 10, 100 << 10);
+        assert_eq!(store.0.lock().bytes, 100 << 10);
+        let shared = copy(&[1; 4_096]);
+        assert!(memory_of(shared.clone()).is_none());
+        assert_eq!(shared[..], [1; 4_096]);
+        assert!(memory_of(shared).is_some());
+        assert!(memory_of(Bytes::from(vec![1; 4_100])).is_none(), "no class");
+        assert!(memory_of(copy(&[1; 1 << 20])).is_none(), "too large");
+    }
+}
