@@ -27,7 +27,7 @@ mod unix {
     use rand::seq::SliceRandom;
     use rand::{Rng, SeedableRng};
     use whitewater_concurrent::arena::ArenaOptions;
-    use whitewater_concurrent::region::{HugePages, set_pool_limit};
+    use whitewater_concurrent::region::{Claim, HugePages, set_pool_limit};
     use whitewater_concurrent::skiplist::{Bytewise, Indirect, Inline, Layout, SkipList, Splice};
 
     type Key = [u8; 16];
@@ -175,6 +175,8 @@ mod unix {
             ("huge, kept", HugePages::Transparent, 1 << 30),
         ];
         let mut all = [const { Vec::new() }; 4];
+        // As live memtables of a database would.
+        let _claim = Claim::new(1 << 30);
         for round in 0..=rounds {
             for ((_, pages, limit), figures) in kinds.iter().zip(&mut all) {
                 set_pool_limit(*limit);

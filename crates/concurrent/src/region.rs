@@ -233,9 +233,11 @@ impl Region {
                     return;
                 };
                 let piece = std::mem::ManuallyDrop::new(piece);
-                // SAFETY: the piece is owned and whole; the place is inside this
-                // region, as was checked, and nobody knows it yet (R2).
-                unsafe { system::move_to(piece.start, self.start.add(at), PIECE) };
+                // SAFETY: inside this region, as was checked.
+                let place = unsafe { self.start.add(at) };
+                // SAFETY: the piece is owned and whole, as is its place, which
+                // nobody knows yet (R2).
+                unsafe { system::move_to(piece.start, place, PIECE) };
                 at += PIECE;
             }
         }

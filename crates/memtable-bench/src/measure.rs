@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicUsize;
 use std::thread;
 
 use whitewater_concurrent::heap;
+use whitewater_concurrent::region::Claim;
 use whitewater_concurrent::sync::rmw;
 
 use crate::input::{Input, Order};
@@ -187,6 +188,8 @@ impl Plan {
     /// # Errors
     /// A structure that did not find what it should have.
     pub fn run(&self, input: &Input, watch: &mut dyn FnMut(&str)) -> Result<Vec<Cell>, String> {
+        // Memory is kept from one run to the next, as live memtables have it kept.
+        let _claim = Claim::new(1 << 30);
         let mut runs = Runs {
             plan: self,
             input,

@@ -115,6 +115,10 @@ pub(super) fn map_growing(bytes: usize, huge: bool, plain_first: bool) -> Option
     Some(start)
 }
 
+/// Linux's `MADV_COLLAPSE`; not every C library has a name for it yet.
+#[cfg(target_os = "linux")]
+const COLLAPSE: libc::c_int = 25;
+
 /// Takes back what [`map_growing`] has said of the first piece; with `huge`, what is
 /// there already is put together to a huge page, where the system can do that
 /// (Linux 6.1), or sees to it later.
@@ -127,7 +131,7 @@ pub(super) unsafe fn enlarge_pages(start: NonNull<u8>, huge: bool) {
         // SAFETY: the caller's promise; such mappings are longer than a piece.
         unsafe { advise(start, PIECE, libc::MADV_HUGEPAGE) };
         // SAFETY: as above. Changes no contents, whoever reads or writes them.
-        unsafe { advise(start, PIECE, libc::MADV_COLLAPSE) };
+        unsafe { advise(start, PIECE, COLLAPSE) };
     }
 }
 

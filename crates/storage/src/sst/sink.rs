@@ -4,10 +4,10 @@ use super::compress::CompressionType;
 use super::events::{BlockKind, BlockStep, TableEvents, timed};
 use super::handle::{BlockHandle, TRAILER_LEN};
 use super::warm::Warmer;
+use crate::cache::spare;
 use crate::checksum::{ChecksumType, block_checksum, context};
 use crate::error::Result;
 use crate::fs::{BufferedWriter, WritableFile};
-use bytes::Bytes;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl BlockSink {
     /// cached.
     pub(crate) fn warm(&self, kind: BlockKind, handle: BlockHandle, raw: &[u8]) {
         if let Some(warmer) = &self.warmer {
-            warmer.put(kind, handle, Bytes::copy_from_slice(raw));
+            warmer.put(kind, handle, spare::copy(raw));
         }
     }
 

@@ -61,7 +61,8 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// A cache of `capacity` bytes.
+    /// A cache of `capacity` bytes: of blocks, with what the allocator gives more
+    /// than it is asked for, and of what the cache itself takes for each.
     pub fn new_lru_cache(capacity: usize) -> Cache {
         Cache {
             inner: BlockCache::new(capacity),

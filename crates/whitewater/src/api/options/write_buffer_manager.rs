@@ -10,7 +10,8 @@ use std::sync::Arc;
 /// counts. Clones share it.
 ///
 /// What counts is the memory that memtables have taken (Bloom filters and room
-/// that lies ready included, in steps of 4 to 256 KiB), from their first entry
+/// that lies ready included; 4 KiB for a few small entries, and in steps of a
+/// sixteenth of that, 256 KiB at most, for more), from their first entry
 /// until they are freed: after the flush, and after the last iterator or
 /// snapshot read that uses them. A memtable is flushed when those that still
 /// get entries hold more than 7/8 of the limit, or when all hold the limit and
@@ -18,8 +19,10 @@ use std::sync::Arc;
 /// family with the oldest entries. RocksDB flushes in the database that writes
 /// only; here one that is idle gives its memory back too.
 ///
-/// Outside the limit: memory of freed radix trees that the process keeps for
-/// later ones, at most 256 MiB.
+/// Outside the limit: memory of freed memtables that the process keeps for later
+/// ones. It is no more than the write buffers of the open databases may grow to, nor
+/// than 256 MiB, and what nobody has taken for two or three seconds goes back to the
+/// system.
 ///
 /// ```
 /// use whitewater::{DB, Options, WriteBufferManager};
