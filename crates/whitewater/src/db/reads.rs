@@ -78,8 +78,22 @@ impl Engine {
     ) -> Result<Option<Bytes>> {
         match view.options.runs_user_code() {
             false => self.look_up_in(cf, view, key, seq, spec),
-            true => caught("a read", || self.look_up_in(cf, view, key, seq, spec)),
+            true => self.look_up_beside_user_code(cf, view, key, seq, spec),
         }
+    }
+
+    /// [`look_up_in`](Self::look_up_in) where a comparator or a prefix extractor may
+    /// panic. Apart, so that the usual look-up has no second copy.
+    #[cold]
+    fn look_up_beside_user_code(
+        &self,
+        cf: &ColumnFamilyData,
+        view: &SuperVersion,
+        key: &[u8],
+        seq: SequenceNumber,
+        spec: &ReadSpec,
+    ) -> Result<Option<Bytes>> {
+        caught("a read", || self.look_up_in(cf, view, key, seq, spec))
     }
 
     #[inline]

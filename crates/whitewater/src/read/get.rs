@@ -40,6 +40,7 @@ enum Base {
 
 impl<'a> GetContext<'a> {
     /// A look-up of `user_key`.
+    #[inline]
     pub fn new(user_key: &'a [u8], operator: Option<&'a dyn MergeOperator>) -> Self {
         GetContext {
             user_key,
@@ -57,6 +58,7 @@ impl<'a> GetContext<'a> {
     }
 
     /// The same look-up, whose errors name the column family.
+    #[inline]
     pub fn of_family(mut self, family: &'a str) -> Self {
         self.merger.family = family;
         self
@@ -78,6 +80,7 @@ impl<'a> GetContext<'a> {
     }
 
     /// The same look-up, to which range tombstones mean nothing if `ignored`.
+    #[inline]
     pub fn ignoring_tombstones(mut self, ignored: bool) -> Self {
         self.ignores_tombstones = ignored;
         self
