@@ -273,6 +273,7 @@ impl Engine {
             }
             if ty == ValueType::Merge {
                 if !takes_merges(&generation, cf) {
+                    self.check_writer()?;
                     return Err(merge_in_batch());
                 }
                 folds |= generation.memtables.folds(cf);
@@ -293,13 +294,17 @@ impl Engine {
     /// RocksDB's, `NotSupported`; with a time to live, where a merge is a batch, that
     /// of a batch.
     fn check_merge(&self, generation: &Generation, cf: u32) -> Result<()> {
-        match takes_merges(generation, cf) {
-            true => Ok(()),
-            false if self.options.stamps_values => Err(merge_in_batch()),
-            false => Err(Error::not_supported(
-                "Provide a merge_operator when opening DB",
-            )),
+        if takes_merges(generation, cf) {
+            return Ok(());
         }
+        // A database that takes no writes at all says that instead.
+        self.check_writer()?;
+        if self.options.stamps_values {
+            return Err(merge_in_batch());
+        }
+        Err(Error::not_supported(
+            "Provide a merge_operator when opening DB",
+        ))
     }
 
     /// Hands the log to the operating system, or makes it durable: all writes
