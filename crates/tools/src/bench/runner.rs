@@ -55,6 +55,8 @@ struct Run {
     stats: Stats,
     timeline: Timeline,
     contention: Option<Contention>,
+    /// It was asked to end, so its figures are of a part.
+    stopped_short: bool,
 }
 
 /// One engine, one database, and the flags.
@@ -301,8 +303,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         let mut timeline = Timeline::default();
         for _ in 0..step.repeat {
             let run = self.measure_once(&job)?;
-            if interrupt::requested() {
-                // It has stopped short.
+            if run.stopped_short {
                 break;
             }
             samples.add(&run.stats);
@@ -354,6 +355,7 @@ impl<'a, E: Engine> Runner<'a, E> {
                 stats,
                 timeline,
                 contention,
+                stopped_short: true,
             });
         }
         let mut text = report::result(name, &stats);
@@ -371,6 +373,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             stats,
             timeline,
             contention,
+            stopped_short: false,
         })
     }
 
