@@ -45,8 +45,10 @@ fn fill(
 }
 
 fn within_5_percent(says: usize, takes: usize, what: &str) {
-    assert!(says <= takes, "{what}: says {says}, takes {takes}");
-    let off = (takes - says) as f64 / takes as f64;
+    // An arena's first blocks are the heap's, of which some was there before.
+    let heap = 256 << 10;
+    assert!(says <= takes + heap, "{what}: says {says}, takes {takes}");
+    let off = takes.abs_diff(says) as f64 / takes as f64;
     assert!(
         off < 0.05,
         "{what}: says {says}, takes {takes}: {off:.3} off"

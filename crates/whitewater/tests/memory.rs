@@ -188,7 +188,7 @@ const CACHE: usize = 16 << 20;
 const BUFFERS: usize = 8 << 20;
 /// What a process has besides: its code's own, threads, what compactions and flushes
 /// work on.
-const BESIDES: u64 = 12 * MIB;
+const BESIDES: u64 = 24 * MIB;
 
 /// Loads several times what the limits allow, and reads it at random, by more
 /// threads than there are processors.
