@@ -15,6 +15,8 @@
 //!   under it.
 //! * P5: a pool without members ends for good, and another one takes its place, so
 //!   that whoever waits for its threads does not wait for those of others.
+//! * P6: whoever queues a database wakes one thread. If that one ends instead, since
+//!   there are too many, it wakes another.
 
 use super::pools::Pools;
 use crate::db::Engine;
@@ -294,8 +296,17 @@ impl Pool {
         };
         drop(gone);
         self.end_if_empty();
+        self.end_surplus();
         if wait {
             self.join();
+        }
+    }
+
+    /// Has threads end that nobody wants since a member has left.
+    fn end_surplus(&self) {
+        let state = self.state.lock();
+        if state.threads > state.limit() {
+            self.wake.notify_all();
         }
     }
 
@@ -361,6 +372,10 @@ impl Pool {
         loop {
             if state.ended || state.threads > state.limit() {
                 state.threads -= 1;
+                // It may have been woken for a database (P6).
+                if !state.queue.is_empty() {
+                    self.wake.notify_one();
+                }
                 return None;
             }
             state.enqueue_due();
@@ -403,6 +418,7 @@ impl Pool {
         if gone.is_some() {
             drop(gone);
             self.end_if_empty();
+            self.end_surplus();
         }
     }
 }

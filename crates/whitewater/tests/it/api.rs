@@ -688,22 +688,19 @@ fn options_are_refused_at_open_by_name<T: Mode>() {
         ErrorKind::NotSupported,
         "option compression_opts: window_bits = 15",
     );
-    let mut jobs = creating();
-    jobs.set_max_background_jobs(5000);
+    let mut both = creating();
+    both.set_unordered_write(true);
+    both.set_enable_pipelined_write(true);
     fails(
-        Db::<T>::open(&jobs, dir.path()),
+        Db::<T>::open(&both, dir.path()),
         ErrorKind::InvalidArgument,
-        "option max_background_jobs = 5000",
+        "unordered_write is incompatible with enable_pipelined_write",
     );
-    let mut format = BlockBasedOptions::default();
-    format.set_format_version(1);
-    let mut opts = Options::default();
-    opts.set_block_based_table_factory(&format);
     let mut db = open::<T>(dir.path());
     fails(
-        T::create(&mut db, "a", &opts),
+        T::create(&mut db, "a", &zlib),
         ErrorKind::NotSupported,
-        "option format_version = 1",
+        "option compression_opts: window_bits = 15",
     );
     assert!(T::cf(&db, "a").is_none());
 }

@@ -77,6 +77,29 @@ fn environments_of_the_process_are_one() {
     assert!(Arc::ptr_eq(&own.pools, &own.clone().pools));
 }
 
+/// It slept when it became one too many, and the flush that woke it was nobody's.
+#[test]
+fn a_thread_that_is_one_too_many_passes_on_what_it_was_woken_for() {
+    within_a_minute(|| {
+        let env = Env::mem_env().unwrap();
+        let few = DB::open(&options(&env), "/few").unwrap();
+        for round in 0..20 {
+            let mut many = options(&env);
+            many.set_max_background_jobs(64);
+            let many = DB::open(&many, format!("/many{round}")).unwrap();
+            assert!(env.pools.threads(Priority::High) > 10);
+            drop(many);
+            write_tables(&few);
+        }
+        wait(&few);
+        // All that were too many have ended, without being woken for work.
+        while ALL.map(|priority| env.pools.threads(priority)) != [1; 3] {
+            thread::yield_now();
+        }
+        drop(few);
+    });
+}
+
 /// How many flushes run at a time, which end when they are let go.
 #[derive(Default)]
 struct Held {
