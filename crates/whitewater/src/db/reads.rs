@@ -506,7 +506,8 @@ impl Engine {
             Some(time) => {
                 check_timestamp(&cf.name, user.timestamp_size(), time.len())?;
                 let low = &view.version.history_low;
-                if !low.is_empty() && user.compare_timestamps(time, low).is_lt() {
+                let is_older = || Ok(user.compare_timestamps(time, low).is_lt());
+                if !low.is_empty() && caught("a read", is_older)? {
                     return Err(Error::invalid(format_args!(
                         "Read timestamp: {time:02x?} is smaller than full_history_ts_low: {low:02x?}"
                     )));

@@ -281,6 +281,7 @@ impl DbIter {
     /// the prefix that `before` kept to, if it did.
     pub fn go_on_after(&mut self, key: &[u8], before: &mut DbIter) {
         let limit = std::mem::take(&mut before.prefix);
+        let mut is_there = false;
         self.measured(|it| {
             it.restart();
             if it.prefix.go_on_as(limit) {
@@ -289,8 +290,9 @@ impl DbIter {
             let upto = upto(&it.versions);
             set_target(&mut it.target, key, upto, it.sequence, SEEK_TYPE);
             it.go_to_target();
+            is_there = it.valid() && it.comparator.compare_to_bound(&it.key, key).is_eq();
         });
-        if self.valid() && self.comparator.compare_to_bound(&self.key, key).is_eq() {
+        if is_there {
             self.next();
         }
     }

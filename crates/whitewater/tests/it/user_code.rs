@@ -2,9 +2,9 @@
 
 use crate::harness::tiny;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use whitewater::fs::mem::MemFs;
-use whitewater::{DB, Error, ErrorKind, Options, SliceTransform, SstFileWriter};
+use whitewater::{DB, Error, ErrorKind, Options, ReadOptions, SliceTransform, SstFileWriter};
 
 fn panicked<T>(outcome: Result<T, Error>) {
     let e = outcome.err().expect("an error");
@@ -89,7 +89,7 @@ fn a_prefix_extractor_that_panics_fails_the_read_and_not_its_caller() {
     db.put("b", "b").unwrap();
     let mut iter = db.raw_iterator();
     PREFIX_TRAP.store(true, Ordering::Relaxed);
-    let mut read = whitewater::ReadOptions::default();
+    let mut read = ReadOptions::default();
     read.set_prefix_same_as_start(true);
     let mut within = db.raw_iterator_opt(read);
     within.seek("b");
@@ -126,4 +126,79 @@ fn a_comparator_that_panics_ends_the_table_that_is_made_outside() {
     writer.open(&path).unwrap();
     writer.put("a", "1").unwrap();
     writer.finish().unwrap();
+}
+
+/// Each of the comparisons that a step makes.
+#[test]
+fn a_comparator_that_panics_fails_a_tailing_iterator_wherever_it_is() {
+    let left = Arc::new(AtomicUsize::new(usize::MAX));
+    let armed = left.clone();
+    let mut options = tiny();
+    options.set_fs(Arc::new(MemFs::new()));
+    options.set_comparator(
+        "trapped",
+        Box::new(move |a, b| {
+            let left = armed.load(Ordering::Relaxed);
+            assert!(left > 0, "planted panic");
+            armed.store(left - 1, Ordering::Relaxed);
+            a.cmp(b)
+        }),
+    );
+    let db = DB::open(&options, "/db").unwrap();
+    db.put("a", "a").unwrap();
+    let mut met = 0;
+    for comparisons in 0..100 {
+        left.store(usize::MAX, Ordering::Relaxed);
+        let mut read = ReadOptions::default();
+        read.set_tailing(true);
+        let mut it = db.raw_iterator_opt(read);
+        it.seek("a");
+        left.store(comparisons, Ordering::Relaxed);
+        it.next();
+        assert!(!it.valid());
+        match it.status() {
+            Ok(()) => break,
+            failed => panicked(failed),
+        }
+        met += 1;
+    }
+    assert!((2..100).contains(&met), "{met}");
+    left.store(usize::MAX, Ordering::Relaxed);
+}
+
+#[test]
+fn an_order_of_timestamps_that_panics_fails_the_read_and_not_its_caller() {
+    let trap = Arc::new(AtomicBool::new(false));
+    let armed = trap.clone();
+    let split = |key: &[u8]| key.len() - 1;
+    let mut options = tiny();
+    options.set_fs(Arc::new(MemFs::new()));
+    options.set_comparator_with_ts(
+        "trapped",
+        1,
+        Box::new(move |a, b| {
+            let ((a, a_time), (b, b_time)) = (a.split_at(split(a)), b.split_at(split(b)));
+            a.cmp(b).then(b_time.cmp(a_time))
+        }),
+        Box::new(move |a, b| {
+            assert!(!armed.load(Ordering::Relaxed), "planted panic");
+            a.cmp(b)
+        }),
+        Box::new(move |a, a_has, b, b_has| {
+            let end = |key: &[u8], has| if has { split(key) } else { key.len() };
+            a[..end(a, a_has)].cmp(&b[..end(b, b_has)])
+        }),
+    );
+    let db = crate::harness::open_all(&options, std::path::Path::new("/db")).unwrap();
+    let cf = db.cf_handle("default").unwrap();
+    db.put_with_ts("a", [3], "a").unwrap();
+    db.increase_full_history_ts_low(&cf, [2]).unwrap();
+    let mut read = ReadOptions::default();
+    read.set_timestamp([4]);
+    assert_eq!(db.get_opt("a", &read).unwrap().as_deref(), Some(&b"a"[..]));
+    trap.store(true, Ordering::Relaxed);
+    panicked(db.get_opt("a", &read));
+    panicked(db.multi_get_opt(["a"], &read).remove(0));
+    trap.store(false, Ordering::Relaxed);
+    assert_eq!(db.get_opt("a", &read).unwrap().as_deref(), Some(&b"a"[..]));
 }
