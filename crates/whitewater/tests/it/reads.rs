@@ -203,6 +203,33 @@ fn a_walk_over_deleted_keys_ends_at_the_deadline() {
 }
 
 #[test]
+fn a_walk_over_range_deletions_ends_at_the_deadline() {
+    let db = Db::open(&options(&MemFs::new()), DIR).expect("opens");
+    for i in 0..200 {
+        db.put(format!("k{i:03}"), "").expect("writes");
+    }
+    db.flush().expect("flushes");
+    for i in 0..200 {
+        // They do not lie side by side: each is jumped over for itself.
+        delete_range(&db, &format!("k{i:03}"), &format!("k{i:03}\0"));
+    }
+    for forward in [true, false] {
+        let ends = |o| {
+            let mut it = db.raw_iterator_opt(o);
+            match forward {
+                true => it.seek_to_first(),
+                false => it.seek_to_last(),
+            }
+            assert!(!it.valid());
+            it.status().map_err(|e| e.kind())
+        };
+        assert_eq!(ends(ReadOptions::default()), Ok(()));
+        let past = with(|o| o.set_deadline(1));
+        assert_eq!(ends(past), Err(ErrorKind::TimedOut), "{forward}");
+    }
+}
+
+#[test]
 fn tailing_iterators_see_what_is_written_later() {
     for memtable in MEMTABLES {
         let mut o = options(&MemFs::new());

@@ -41,7 +41,7 @@ impl DbIter {
         while self.source.valid() {
             let covered_below = match self.cover.is_empty() {
                 true => 0,
-                false => match self.look_at_cover()? {
+                false => match self.look_at_cover(run != Run::None)? {
                     Some(covered_below) => covered_below,
                     None => continue,
                 },

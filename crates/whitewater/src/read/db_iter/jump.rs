@@ -1,6 +1,6 @@
 //! Past what range tombstones delete.
 
-use super::{DbIter, is_past, set_target};
+use super::{DbIter, is_past, out_of_order, set_target};
 use std::ops::Bound;
 use whitewater_storage::Result;
 use whitewater_storage::key::{MAX_SEQUENCE, SEEK_TYPE, SequenceNumber, parse_internal_key};
@@ -8,9 +8,9 @@ use whitewater_storage::key::{MAX_SEQUENCE, SEEK_TYPE, SequenceNumber, parse_int
 impl DbIter {
     /// The newest range tombstone over the user key that the source stands on, or 0;
     /// `None` if the source has jumped over what that deletes. Outside of what the
-    /// iterator shows, no table is asked.
+    /// iterator shows, no table is asked. `passing`: the walk has come past `self.key`.
     #[inline(never)]
-    pub(super) fn look_at_cover(&mut self) -> Result<Option<SequenceNumber>> {
+    pub(super) fn look_at_cover(&mut self, passing: bool) -> Result<Option<SequenceNumber>> {
         let entry = parse_internal_key(self.source.key())?;
         let upper = self.upper_bound.as_deref();
         let outside = is_past(&self.comparator, upper, entry.user_key);
@@ -18,8 +18,18 @@ impl DbIter {
             return Ok(Some(0));
         }
         let covered_below = self.cover.at(entry.user_key)?;
-        let covered = entry.seq < covered_below;
-        Ok((!covered || !self.jump(true)).then_some(covered_below))
+        if entry.seq >= covered_below {
+            return Ok(Some(covered_below));
+        }
+        // A jump seeks, and may seek back to where the walk was: upholds I1.
+        if passing && self.order(entry.user_key, &self.key).is_lt() {
+            return Err(out_of_order());
+        }
+        if !self.jump(true) {
+            return Ok(Some(covered_below));
+        }
+        self.skips.pass()?;
+        Ok(None)
     }
 
     /// Has the sources that are older than a range tombstone over the key at hand

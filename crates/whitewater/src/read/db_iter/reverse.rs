@@ -52,6 +52,7 @@ impl DbIter {
             let seq = entry.seq;
             let covered_below = self.cover.at(&self.key)?;
             if seq < covered_below && self.jump(false) {
+                self.skips.pass()?;
                 continue;
             }
             // Leaves the source before the key: upholds I1.

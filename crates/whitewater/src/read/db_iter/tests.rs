@@ -581,3 +581,79 @@ fn keys_under_a_newer_range_tombstone_are_not_looked_at_one_by_one() {
         }
     }
 }
+
+/// A source with entries out of order, whose seeks scan one of its blocks, and look at
+/// no key of the next one, as those of tables do.
+struct Damaged {
+    blocks: Vec<Vec<Vec<u8>>>,
+    at: (usize, usize),
+}
+
+impl whitewater_storage::iter::InternalIterator for Damaged {
+    fn valid(&self) -> bool {
+        self.at.0 < self.blocks.len()
+    }
+    fn seek_to_first(&mut self) {
+        self.at = (0, 0);
+    }
+    fn seek_to_last(&mut self) {
+        unimplemented!("a walk forward")
+    }
+    fn seek(&mut self, target: &[u8]) {
+        let c = InternalComparator::default();
+        let found = self.blocks[0]
+            .iter()
+            .position(|k| c.compare(k, target).is_ge());
+        self.at = found.map_or((1, 0), |i| (0, i));
+    }
+    fn seek_for_prev(&mut self, _: &[u8]) {
+        unimplemented!("a walk forward")
+    }
+    fn next(&mut self) {
+        self.at.1 += 1;
+        if self.at.1 == self.blocks[self.at.0].len() {
+            self.at = (self.at.0 + 1, 0);
+        }
+    }
+    fn prev(&mut self) {
+        unimplemented!("a walk forward")
+    }
+    fn key(&self) -> &[u8] {
+        &self.blocks[self.at.0][self.at.1]
+    }
+    fn value(&self) -> &[u8] {
+        b"v"
+    }
+    fn status(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_walk_that_jumps_in_a_damaged_source_ends() {
+    let key = |user: &[u8]| internal_key(user, 5, ValueType::Value);
+    let damaged = Damaged {
+        blocks: vec![vec![key(b"z")], vec![key(b"c"); 10]],
+        at: (2, 0),
+    };
+    let c = InternalComparator::default();
+    let sources = vec![source(&[]), Box::new(damaged)];
+    let tombstone = RangeTombstone {
+        start: b"b".to_vec(),
+        end: b"m".to_vec(),
+        seq: 50,
+    };
+    let fragments = Arc::new(FragmentedTombstones::new(&[tombstone], &c.user));
+    let mut it = DbIter::new(DbIterParts {
+        tombstones: vec![HeldTombstones::of_memtable(0, fragments)],
+        ..parts(
+            merging_iterator(c, sources),
+            FragmentedTombstones::default(),
+        )
+    });
+    it.seek_to_first();
+    assert_eq!(it.key(), Some(&b"z"[..]));
+    it.next();
+    assert!(!it.valid());
+    assert_eq!(it.status().unwrap_err().kind(), ErrorKind::Corruption);
+}
