@@ -76,7 +76,7 @@ impl Engine {
         seq: SequenceNumber,
         spec: &ReadSpec,
     ) -> Result<Option<Bytes>> {
-        match view.options.runs_user_code() {
+        match runs_user_code(view) {
             false => self.look_up_in(cf, view, key, seq, spec),
             true => self.look_up_beside_user_code(cf, view, key, seq, spec),
         }
@@ -264,7 +264,7 @@ impl Engine {
         spec: &ReadSpec,
     ) -> (bool, Option<Bytes>) {
         let view = cf.pin();
-        match view.options.runs_user_code() {
+        match runs_user_code(&view) {
             false => self.may_exist_in(cf, &view, key, spec),
             true => caught("a read", || Ok(self.may_exist_in(cf, &view, key, spec)))
                 .unwrap_or((true, None)),
@@ -317,7 +317,7 @@ impl Engine {
     pub fn iter(&self, cf: &Arc<ColumnFamilyData>, spec: &ReadSpec) -> DbIter {
         self.tick(Ticker::NoIteratorCreated, 1);
         let view = cf.pin_owned();
-        if !view.options.runs_user_code() {
+        if !runs_user_code(&view) {
             return self.iter_over(cf, view, spec, Ok(()));
         }
         let made = caught("a read", || {
@@ -559,6 +559,12 @@ impl Engine {
             .map_or(0, |d| d.as_secs());
         self.snapshots.take(now, || self.latest_sequence_number())
     }
+}
+
+/// Whether a read of `view` runs code of the user.
+#[inline]
+fn runs_user_code(view: &SuperVersion) -> bool {
+    view.options.runs_user_code() || view.version.open_with.runs_user_code
 }
 
 /// Whether the tables of `view` are opened with the prefix extractor that holds

@@ -109,6 +109,9 @@ pub(crate) struct OpenWith {
     metadata: [MetadataPlacement; 2],
     /// Bytes that the largest table has which counts as flushed.
     max_flushed: u64,
+    /// As [`CfOptions::runs_user_code`] when the database was opened: memtables and
+    /// tables keep that prefix extractor, whatever becomes of the option.
+    pub runs_user_code: bool,
 }
 
 impl OpenWith {
@@ -120,6 +123,7 @@ impl OpenWith {
             num_levels: options.num_levels,
             metadata: [true, false].map(|flushed| options.table.metadata_placement(flushed)),
             max_flushed: (options.write_buffer_size as u64 / 2).saturating_mul(3),
+            runs_user_code: options.runs_user_code(),
         }
     }
 

@@ -4,7 +4,9 @@ use crate::harness::tiny;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use whitewater::fs::mem::MemFs;
-use whitewater::{DB, Error, ErrorKind, Options, ReadOptions, SliceTransform, SstFileWriter};
+use whitewater::{
+    BlockBasedOptions, DB, Error, ErrorKind, Options, ReadOptions, SliceTransform, SstFileWriter,
+};
 
 fn panicked<T>(outcome: Result<T, Error>) {
     let e = outcome.err().expect("an error");
@@ -201,4 +203,41 @@ fn an_order_of_timestamps_that_panics_fails_the_read_and_not_its_caller() {
     panicked(db.multi_get_opt(["a"], &read).remove(0));
     trap.store(false, Ordering::Relaxed);
     assert_eq!(db.get_opt("a", &read).unwrap().as_deref(), Some(&b"a"[..]));
+}
+
+static OLD_PREFIX_TRAP: AtomicBool = AtomicBool::new(false);
+
+/// Memtables and tables keep the one that they were made with.
+#[test]
+fn a_prefix_extractor_that_is_no_longer_set_may_panic_too() {
+    fn prefix(key: &[u8]) -> &[u8] {
+        assert!(!OLD_PREFIX_TRAP.load(Ordering::Relaxed), "planted panic");
+        &key[..1]
+    }
+    let mut options = tiny();
+    options.set_fs(Arc::new(MemFs::new()));
+    options.set_prefix_extractor(SliceTransform::create("trapped", prefix, None));
+    options.set_memtable_whole_key_filtering(false);
+    options.set_memtable_prefix_bloom_ratio(0.1);
+    let mut table = BlockBasedOptions::default();
+    table.set_bloom_filter(10.0, false);
+    table.set_whole_key_filtering(false);
+    options.set_block_based_table_factory(&table);
+    for (place, flushed) in [("memtable", false), ("table", true)] {
+        let db = DB::open(&options, format!("/{place}")).unwrap();
+        db.put("a", "a").unwrap();
+        if flushed {
+            db.flush().unwrap();
+        }
+        db.set_options(&[("prefix_extractor", "nullptr")]).unwrap();
+        OLD_PREFIX_TRAP.store(true, Ordering::Relaxed);
+        panicked(db.get("a"));
+        panicked(db.multi_get(["a"]).remove(0));
+        assert!(db.key_may_exist("a"), "{place}");
+        let mut it = db.raw_iterator();
+        it.seek("a");
+        assert_eq!(it.key(), Some(&b"a"[..]), "{place}: {:?}", it.status());
+        OLD_PREFIX_TRAP.store(false, Ordering::Relaxed);
+        assert_eq!(db.get("a").unwrap().as_deref(), Some(&b"a"[..]), "{place}");
+    }
 }
