@@ -118,6 +118,12 @@ impl Cover {
         (self.known && self.seq > 0).then(|| self.sources[self.newest].place)
     }
 
+    /// The end of the keys for which the answer is that for the key asked about last,
+    /// on the way `forward` or back.
+    pub fn end(&self, forward: bool) -> Bound<&[u8]> {
+        as_slice(if forward { &self.end } else { &self.start })
+    }
+
     /// The end of the covered keys of [`Cover::newest_source`] around the key asked
     /// about last, on the way `forward` or back.
     pub fn stretch(&self, forward: bool) -> Bound<&[u8]> {

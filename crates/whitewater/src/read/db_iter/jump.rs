@@ -45,13 +45,17 @@ impl DbIter {
         if merged.source() <= newest {
             return false;
         }
-        let end = self.cover.stretch(forward);
-        let (Bound::Included(end_key) | Bound::Excluded(end_key)) = end else {
+        let shown = |end| match end {
+            Bound::Included(key) | Bound::Excluded(key) if !self.prefix.hides(key) => {
+                Some((key, end))
+            }
+            _ => None,
+        };
+        // A part of it, rather than have the whole stretch looked at for each of its keys.
+        let end = shown(self.cover.stretch(forward));
+        let Some((end_key, end)) = end.or_else(|| shown(self.cover.end(forward))) else {
             return false;
         };
-        if self.prefix.hides(end_key) {
-            return false;
-        }
         let (upper, lower) = (self.upper_bound.as_deref(), self.lower_bound.as_deref());
         let before_start = (MAX_SEQUENCE, SEEK_TYPE);
         let (key, (seq, ty)) = match forward {
@@ -64,6 +68,7 @@ impl DbIter {
                 Some(lower) if self.comparator.compare(end_key, lower).is_lt() => {
                     (lower, before_start)
                 }
+                _ if matches!(end, Bound::Excluded(_)) => (end_key, (0, 0)),
                 _ => (end_key, before_start),
             },
         };

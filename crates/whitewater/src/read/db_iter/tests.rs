@@ -582,6 +582,48 @@ fn keys_under_a_newer_range_tombstone_are_not_looked_at_one_by_one() {
     }
 }
 
+/// Though sources that keep to a prefix cannot be sent to its end.
+#[test]
+fn a_stretch_that_ends_without_a_prefix_is_jumped_over_in_parts() {
+    let c = InternalComparator::default();
+    let key = |n: u32| format!("aa{n:04}").into_bytes();
+    let old = (0..1000).map(|n| (internal_key(&key(n), 5, ValueType::Value), key(n)));
+    let sources = vec![
+        source(&[]),
+        Box::new(VecIterator::new(c.clone(), old.collect())),
+    ];
+    let parts_of = |n: u32| match n {
+        0 => (b"a".to_vec(), key(10)),
+        99 => (key(990), b"b".to_vec()),
+        _ => (key(10 * n), key(10 * n + 10)),
+    };
+    let tombstones: Vec<_> = (0..100)
+        .map(parts_of)
+        .map(|(start, end)| RangeTombstone {
+            start,
+            end,
+            seq: 40,
+        })
+        .collect();
+    let fragments = Arc::new(FragmentedTombstones::new(&tombstones, &c.user));
+    let mut it = DbIter::new(DbIterParts {
+        tombstones: vec![HeldTombstones::of_memtable(0, fragments)],
+        prefix_extractor: Some(PrefixExtractor::Fixed(2)),
+        prefix_mode: PrefixMode::Always,
+        ..parts(
+            merging_iterator(c, sources),
+            FragmentedTombstones::default(),
+        )
+    });
+    for seek in [DbIter::seek, DbIter::seek_for_prev] {
+        seek(&mut it, b"aa0500");
+        assert!(!it.valid());
+        assert_eq!(it.status(), Ok(()));
+        let seen = it.skips.seen;
+        assert!((40..70).contains(&seen), "{seen}");
+    }
+}
+
 /// A source with entries out of order, whose seeks scan one of its blocks, and look at
 /// no key of the next one, as those of tables do.
 struct Damaged {
