@@ -10,7 +10,7 @@
 //!
 //! *Regions that grow* are what larger trees use: much address space, of which
 //! only a beginning is ever touched. The pool keeps such memory in pieces of
-//! [`PIECE`] bytes, and the region gets one whenever its owner reaches the next
+//! `PIECE` bytes, and the region gets one whenever its owner reaches the next
 //! border between pieces, so a tree never has more memory than it uses but for
 //! the last piece. The first piece has plain pages until the owner has reached
 //! its middle: a family with few keys takes some KiB, and no more than half of
