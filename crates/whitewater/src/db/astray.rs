@@ -10,9 +10,12 @@
 //!   that is not in the present directory.
 //! * L2: one that finds no log at all where the manifest needs some goes on, for
 //!   a copy may have come without. It records their numbers as missed (T1 of
-//!   `version::tracked`) and leaves the numbers that say which logs are needed.
-//! * L3: old logs in a directory that was not the one of the last opening are not
-//!   deleted. They go to its directory `lost`.
+//!   `version::tracked`) and leaves the numbers that say which logs are needed. It
+//!   does so before it begins a log, and in one step with the tables of what it
+//!   replays, so that no crash leaves half of that.
+//! * L3: old logs in a directory that was not the one of the last opening, or that
+//!   has none of those that are needed, are not deleted unless this opening has
+//!   replayed them. They go to its directory `lost`.
 //!
 //! A checkpoint has no IDENTITY at first, and its options file may name the
 //! directory of the original, whose logs are not its own: that is not looked at.

@@ -353,6 +353,8 @@ pub(crate) struct Needed<'a> {
     pub min_log: u64,
     /// Whether such logs may have been passed over (L3 of `astray`).
     pub moved: bool,
+    /// Logs that this opening has replayed, which were not passed over.
+    pub replayed: &'a [u64],
     /// Whether such logs go to the archive.
     pub archive: bool,
     /// Logs of which recovery dropped what comes after an offset.
@@ -388,7 +390,8 @@ pub(crate) fn remove_leftovers(
                 continue;
             }
             let path = place.join(&name);
-            if let Some(number) = log.filter(|_| needed.moved)
+            let passed_over = |n: &u64| needed.moved && !needed.replayed.contains(n);
+            if let Some(number) = log.filter(passed_over)
                 && has_writes(fs, &path, number).unwrap_or(true)
             {
                 if let Ok(to) = move_to_lost(fs, &path) {

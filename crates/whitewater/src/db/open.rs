@@ -22,6 +22,7 @@ use crate::read::table_cache::TableCache;
 use crate::trace;
 use crate::version::ObsoleteFiles;
 use crate::version::set::{CfVersion, Recovered, VersionSet};
+use crate::version::tracked::TrackedLogs;
 use crate::write::generation::{End, Generation};
 use crate::write::log::{Wal, WalOptions};
 use crate::write::stall::StallGate;
@@ -110,7 +111,7 @@ impl Engine {
             true => places.check(recovered.first_log())?,
             false => Logs::Found,
         };
-        let moved = places.have_changed();
+        let moved = places.have_changed() || logs == Logs::Missed;
         let missing = missing_families(&options, &wanted, &recovered)?;
         // The manifest's id is the authority; IDENTITY is a copy for people.
         let db_id = recovered.db_id.clone().unwrap_or(db_id);
@@ -214,7 +215,7 @@ pub(super) struct Opening<'a> {
     pub obsolete: Arc<ObsoleteFiles>,
     pub tenant: Option<Arc<Tenant>>,
     pub logs: Logs,
-    /// Whether the last opening may have had its logs elsewhere.
+    /// Whether the last opening may have had its logs elsewhere, or has them no more.
     pub moved: bool,
 }
 
@@ -274,13 +275,22 @@ impl Opening<'_> {
             self.versions.mark_file_number_used(next + astray::MARGIN);
         }
         let wal_number = self.versions.new_file_number();
+        let record = || self.record_recovery(&recovered, &replayed, wal_number);
+        // Before there is a log, which the next opening would find (L2 of `astray`).
+        let early = match self.logs {
+            Logs::Missed => Some(record()?),
+            Logs::Found => None,
+        };
         let log = wal.create(wal_number)?;
         let mut end = End {
             last: replayed.last_sequence,
             offset: 0,
         };
         end.offset = wal.install(&log, end)?;
-        let current = self.record_recovery(&recovered, &replayed, wal_number)?;
+        let current = match early {
+            Some(current) => current,
+            None => record()?,
+        };
 
         let mut state = DbState {
             stalls: DbStall::new(self.options.delayed_write_rate),
@@ -314,7 +324,7 @@ impl Opening<'_> {
             Logs::Found => wal_number,
             Logs::Missed => recovered.first_log(),
         };
-        self.clean_up(&state, min_log, &replayed.cut_logs);
+        self.clean_up(&state, min_log, &replayed);
         let default_cf =
             state.cfs.get(&0).map(|cf| cf.data.clone()).ok_or_else(|| {
                 Error::corruption("the manifest dropped the default column family")
@@ -339,8 +349,9 @@ impl Opening<'_> {
     }
 
     /// Records what replay wrote: from here on the replayed logs are obsolete.
-    /// Where there were none although some are needed, records that (L2 of
-    /// `astray`).
+    /// Where there are none of those that are needed, records that, too (L2 of
+    /// `astray`). All in one step: a log that is not missed any more is one whose
+    /// tables are there.
     fn record_recovery(
         &self,
         recovered: &Recovered,
@@ -348,10 +359,58 @@ impl Opening<'_> {
         wal_number: u64,
     ) -> Result<BTreeMap<u32, CfVersion>> {
         let last = replayed.last_sequence;
-        let say = |edit| {
-            self.versions
-                .log_and_apply(vec![edit], last, None, &mut |_| ())
+        let (tracked, mut edits) = self.record_missed(recovered, &replayed.logs, wal_number);
+        // Logs that were missed can still be replayed for those that have nothing
+        // newer in tables.
+        let waits = |cf: &&CfVersion| {
+            !replayed.tables.contains_key(&cf.id) && tracked.has_missed_from(cf.log_number)
         };
+        let families = recovered.column_families.values();
+        let none_waits = !families.clone().any(|cf| waits(&cf));
+        edits.extend(families.filter(|cf| !waits(cf)).map(|cf| VersionEdit {
+            column_family: cf.id,
+            log_number: Some(wal_number),
+            min_log_number_to_keep: (cf.id == 0 && none_waits).then_some(wal_number),
+            new_files: replayed.tables.get(&cf.id).map_or_else(Vec::new, |files| {
+                files.iter().map(|f| (0, f.clone())).collect()
+            }),
+            ..VersionEdit::default()
+        }));
+        if !replayed.tables.is_empty() {
+            self.fs.sync_dir(self.dir)?;
+        }
+        let mut current = recovered.column_families.clone();
+        self.versions
+            .log_and_apply(edits, last, None, &mut |changed| {
+                for cf in changed {
+                    current.insert(cf.id, cf.clone());
+                }
+            })?;
+        if !recovered.tracked.is_empty() && self.logs == Logs::Found {
+            // Before they go.
+            let deleted = VersionEdit {
+                wal_deletion: Some(wal_number),
+                ..VersionEdit::default()
+            };
+            self.versions
+                .log_and_apply(vec![deleted], last, None, &mut |_| ())?;
+        }
+        Ok(current)
+    }
+
+    /// Which logs count as missed once `replayed` were replayed, and the edit that
+    /// says so, if that is not what the manifest says.
+    fn record_missed(
+        &self,
+        recovered: &Recovered,
+        replayed: &[u64],
+        wal_number: u64,
+    ) -> (TrackedLogs, Vec<VersionEdit>) {
+        let mut tracked = recovered.tracked.clone();
+        let mut edit = tracked.without(replayed);
+        if let Some(edit) = &edit {
+            tracked.apply(edit);
+        }
         if self.logs == Logs::Missed {
             let first = recovered.first_log();
             self.log.warn(&format!(
@@ -360,52 +419,12 @@ impl Opening<'_> {
                  with the right wal_dir.",
                 self.wal_dir.display()
             ));
-            say(recovered.tracked.with_missed(first, wal_number))?;
-            return Ok(recovered.column_families.clone());
+            tracked.apply(edit.insert(tracked.with_missed(first, wal_number)));
         }
-        let mut tracked = recovered.tracked.clone();
-        if let Some(edit) = tracked.without(&replayed.logs) {
-            // First: without this, they would seem to be passed over.
-            tracked.apply(&edit);
-            say(edit)?;
-        }
-        // Logs that were missed can still be replayed for those that have nothing
-        // newer in tables.
-        let waits = |cf: &&CfVersion| {
-            !replayed.tables.contains_key(&cf.id) && tracked.missed(cf.log_number).is_some()
-        };
-        let families = recovered.column_families.values();
-        let none_waits = !families.clone().any(|cf| waits(&cf));
-        let edits = families.map(|cf| VersionEdit {
-            column_family: cf.id,
-            log_number: (!waits(&cf)).then_some(wal_number),
-            min_log_number_to_keep: (cf.id == 0 && none_waits).then_some(wal_number),
-            new_files: replayed.tables.get(&cf.id).map_or_else(Vec::new, |files| {
-                files.iter().map(|f| (0, f.clone())).collect()
-            }),
-            ..VersionEdit::default()
-        });
-        if !replayed.tables.is_empty() {
-            self.fs.sync_dir(self.dir)?;
-        }
-        let mut current = recovered.column_families.clone();
-        self.versions
-            .log_and_apply(edits.collect(), last, None, &mut |changed| {
-                for cf in changed {
-                    current.insert(cf.id, cf.clone());
-                }
-            })?;
-        if !recovered.tracked.is_empty() {
-            // Before they go.
-            say(VersionEdit {
-                wal_deletion: Some(wal_number),
-                ..VersionEdit::default()
-            })?;
-        }
-        Ok(current)
+        (tracked, edit.into_iter().collect())
     }
 
-    fn clean_up(&self, state: &DbState, min_log: u64, cut: &BTreeMap<u64, u64>) {
+    fn clean_up(&self, state: &DbState, min_log: u64, replayed: &Replayed) {
         let versions = || state.cfs.values().map(|cf| &cf.version);
         let tables = versions().flat_map(|v| v.levels.iter().flatten());
         let blobs = versions().flat_map(|v| v.blobs.iter());
@@ -421,8 +440,9 @@ impl Opening<'_> {
                 manifest: self.versions.manifest_number(),
                 min_log,
                 moved: self.moved,
+                replayed: &replayed.logs,
                 archive: self.options.archives_logs(),
-                cut,
+                cut: &replayed.cut_logs,
             },
         );
         if !removed.is_empty() {

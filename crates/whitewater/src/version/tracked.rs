@@ -59,6 +59,11 @@ impl TrackedLogs {
         has.map(|(_, end)| *end).max()
     }
 
+    /// Whether a log with number `first` or a larger one was missed.
+    pub fn has_missed_from(&self, first: u64) -> bool {
+        self.missed.iter().any(|(_, end)| first < *end)
+    }
+
     /// The edit after which logs `first` to `end` count as missed, too.
     pub fn with_missed(&self, first: u64, end: u64) -> VersionEdit {
         let overlaps = |range: &(u64, u64)| range.0 <= end && first <= range.1;

@@ -5,6 +5,8 @@
 
 use crate::harness::{DIR, Db, open_all, tiny_on};
 use std::path::Path;
+use std::sync::Arc;
+use whitewater::fs::fault::{FaultFs, FaultOp, OpSet, Rule};
 use whitewater::fs::mem::MemFs;
 use whitewater::fs::{Fs, read_file};
 use whitewater::{DB, ErrorKind, Options};
@@ -105,6 +107,10 @@ fn logs_that_were_moved_to_another_wal_dir_are_replayed_there() {
     }
     let db = open(&fs, Some(OTHER)).expect("opens");
     assert!(has(&db, "flushed") && has(&db, "logged"));
+    assert!(
+        logs_in(&fs, "/data/other/lost").is_empty(),
+        "nothing was passed over"
+    );
 }
 
 #[test]
@@ -202,4 +208,153 @@ fn logs_in_two_directories_are_told_apart() {
         fs.remove(&Path::new(DIR).join(name)).expect("removed");
     }
     assert!(has(&open(&fs, Some(LOGS)).expect("opens"), "logged"));
+}
+
+/// A database with a second column family that has all its writes in a log in `wal_dir`.
+fn two_families(wal_dir: Option<&str>) -> MemFs {
+    let fs = MemFs::new();
+    let db = open(&fs, wal_dir).expect("opens");
+    db.create_cf("two", &options(&fs, wal_dir))
+        .expect("created");
+    put(&db, "flushed");
+    db.flush().expect("flushes");
+    let two = db.cf_handle("two").expect("there");
+    db.put_cf(&two, "logged", "logged").expect("writes");
+    drop(two);
+    drop(db);
+    fs
+}
+
+fn has_logged(db: &Db) -> bool {
+    let two = db.cf_handle("two").expect("there");
+    let found = db.get_cf(&two, "logged").expect("readable");
+    found.as_deref() == Some(&b"logged"[..])
+}
+
+/// Moves all logs of `from` to `to`, as where another file system is mounted.
+fn move_logs(fs: &MemFs, from: &str, to: &str) {
+    fs.create_dir_all(Path::new(to)).expect("created");
+    for name in logs_in(fs, from) {
+        let (from, to) = (Path::new(from).join(&name), Path::new(to).join(&name));
+        fs.rename(&from, &to).expect("moved");
+    }
+}
+
+const MOUNTED: &str = "/data/mounted";
+const HIDDEN: &str = "/data/hidden";
+
+/// What one family needs of them, another one's flush does not make obsolete.
+#[test]
+fn missed_logs_are_replayed_for_a_family_while_another_one_was_flushed() {
+    let fs = two_families(Some(LOGS));
+    move_logs(&fs, LOGS, MOUNTED);
+    let db = open(&fs, Some(LOGS)).expect("opens");
+    assert!(!has_logged(&db));
+    put(&db, "between");
+    db.flush().expect("flushes");
+    drop(db);
+    move_logs(&fs, LOGS, HIDDEN);
+    move_logs(&fs, MOUNTED, LOGS);
+    let db = open(&fs, Some(LOGS)).expect("opens");
+    assert!(has_logged(&db), "{:?}", logs_in(&fs, "/data/logs/lost"));
+    assert!(has(&db, "between") && has(&db, "flushed"));
+    drop(db);
+    let db = open(&fs, Some(LOGS)).expect("opens");
+    assert!(has_logged(&db) && has(&db, "between"));
+}
+
+/// The family's number in the manifest is from before the logs that were missed, since
+/// it had nothing to flush.
+#[test]
+fn missed_logs_are_replayed_for_a_family_that_was_never_flushed() {
+    let fs = MemFs::new();
+    let db = open(&fs, Some(LOGS)).expect("opens");
+    db.create_cf("two", &options(&fs, None)).expect("created");
+    for n in 0..3 {
+        put(&db, &n.to_string());
+        db.flush().expect("flushes");
+    }
+    let two = db.cf_handle("two").expect("there");
+    db.put_cf(&two, "logged", "logged").expect("writes");
+    drop(two);
+    drop(db);
+    move_logs(&fs, LOGS, MOUNTED);
+    for _ in 0..2 {
+        let db = open(&fs, Some(LOGS)).expect("opens");
+        assert!(!has_logged(&db));
+    }
+    move_logs(&fs, LOGS, HIDDEN);
+    move_logs(&fs, MOUNTED, LOGS);
+    let db = open(&fs, Some(LOGS)).expect("opens");
+    assert!(has_logged(&db));
+}
+
+/// The directory has the same name all the time, and other files.
+#[test]
+fn writes_beneath_a_mounted_file_system_are_not_deleted_either() {
+    let fs = database(Some(LOGS));
+    move_logs(&fs, LOGS, MOUNTED);
+    let db = open(&fs, Some(LOGS)).expect("opens");
+    put(&db, "between");
+    drop(db);
+    let between = logs_in(&fs, LOGS);
+    move_logs(&fs, LOGS, HIDDEN);
+    move_logs(&fs, MOUNTED, LOGS);
+    assert!(has(&open(&fs, Some(LOGS)).expect("opens"), "logged"));
+    move_logs(&fs, LOGS, MOUNTED);
+    move_logs(&fs, HIDDEN, LOGS);
+    drop(open(&fs, Some(LOGS)).expect("opens"));
+    assert_eq!(logs_in(&fs, "/data/logs/lost"), between);
+}
+
+/// With any of the steps of an opening the last one that is on disk.
+#[test]
+fn missed_logs_come_back_wherever_openings_were_cut_off() {
+    // An opening that finds no logs.
+    cut_off(|fs| {
+        move_logs(fs, LOGS, MOUNTED);
+    });
+    // One that finds what was missed, after a flush of another family.
+    cut_off(|fs| {
+        move_logs(fs, LOGS, MOUNTED);
+        let db = open(fs, Some(LOGS)).expect("opens");
+        put(&db, "between");
+        db.flush().expect("flushes");
+        drop(db);
+        move_logs(fs, LOGS, HIDDEN);
+        move_logs(fs, MOUNTED, LOGS);
+    });
+}
+
+fn cut_off(prepare: impl Fn(&MemFs)) {
+    for step in 1.. {
+        let fs = two_families(Some(LOGS));
+        prepare(&fs);
+        let faults = FaultFs::new(Arc::new(fs.clone()));
+        let steps = [
+            FaultOp::Create,
+            FaultOp::Sync,
+            FaultOp::SyncDir,
+            FaultOp::Rename,
+            FaultOp::Remove,
+        ];
+        let mut rule = Rule::nth(OpSet::of(&steps), step);
+        rule.sticky = true;
+        faults.add_rule(rule);
+        let mut o = tiny_on(faults.clone());
+        o.set_wal_dir(LOGS);
+        drop(open_all(&o, Path::new(DIR)));
+        // Once more, as a restart does, and whatever that one did is there.
+        drop(open(&fs, Some(LOGS)).expect("opens"));
+        if !logs_in(&fs, MOUNTED).is_empty() {
+            move_logs(&fs, LOGS, HIDDEN);
+            move_logs(&fs, MOUNTED, LOGS);
+        }
+        let db = open(&fs, Some(LOGS)).expect("opens");
+        assert!(has_logged(&db), "cut off at step {step}");
+        if faults.injected().is_empty() {
+            assert!(step > 10);
+            return;
+        }
+    }
 }
