@@ -92,6 +92,14 @@ impl TrackedLogs {
         })
     }
 
+    /// The edit that says which are missed, if any are.
+    pub fn missed_edit(&self) -> Option<VersionEdit> {
+        (!self.missed.is_empty()).then(|| VersionEdit {
+            logs_missed: Some(self.missed.clone()),
+            ..VersionEdit::default()
+        })
+    }
+
     /// For a copy of the database that has all its logs with it.
     pub fn forget_missed(&mut self) {
         self.missed.clear();

@@ -263,6 +263,38 @@ fn missed_logs_are_replayed_for_a_family_while_another_one_was_flushed() {
     assert!(has_logged(&db) && has(&db, "between"));
 }
 
+#[test]
+fn a_repair_knows_which_logs_were_missed() {
+    let fs = two_families(Some(LOGS));
+    move_logs(&fs, LOGS, MOUNTED);
+    let db = open(&fs, Some(LOGS)).expect("opens");
+    put(&db, "between");
+    db.flush().expect("flushes");
+    drop(db);
+    move_logs(&fs, LOGS, HIDDEN);
+    let beneath = fs.after_kill();
+    move_logs(&fs, MOUNTED, LOGS);
+    DB::repair(&options(&fs, Some(LOGS)), DIR).expect("repaired");
+    let db = open(&fs, Some(LOGS)).expect("opens");
+    assert!(has_logged(&db) && has(&db, "between") && has(&db, "flushed"));
+
+    // A repair without these logs does not make them obsolete.
+    let fs = beneath;
+    DB::repair(&options(&fs, Some(LOGS)), DIR).expect("repaired");
+    drop(open(&fs, Some(LOGS)).expect("opens"));
+    move_logs(&fs, LOGS, HIDDEN);
+    move_logs(&fs, MOUNTED, LOGS);
+    let logs = logs_in(&fs, LOGS);
+    for repairs in [true, false] {
+        let e = match repairs {
+            true => DB::repair(&options(&fs, Some(LOGS)), DIR).err().unwrap(),
+            false => open(&fs, Some(LOGS)).err().unwrap(),
+        };
+        assert!(e.to_string().contains("move the log away"), "{e}");
+        assert_eq!(logs_in(&fs, LOGS), logs);
+    }
+}
+
 /// The family's number in the manifest is from before the logs that were missed, since
 /// it had nothing to flush.
 #[test]

@@ -176,7 +176,7 @@ impl Repair<'_> {
             else {
                 continue;
             };
-            if self.is_to_count(id, seq, conversion) {
+            if self.is_to_count(id, seq, conversion)? {
                 let family = self.family(id, &unknown_name(id)).name.clone();
                 let home = Home {
                     family: &family,
@@ -206,21 +206,29 @@ impl Repair<'_> {
 
     /// Whether a logged write of family `id` counts; notes why not, and where that
     /// is a guess.
-    fn is_to_count(&self, id: u32, seq: SequenceNumber, conversion: &mut Conversion) -> bool {
+    ///
+    /// # Errors
+    /// Those of [`OldManifest::needs`](super::OldManifest::needs).
+    fn is_to_count(
+        &self,
+        id: u32,
+        seq: SequenceNumber,
+        conversion: &mut Conversion,
+    ) -> Result<bool> {
         let has_tables = self.in_tables.contains_key(&id);
         if self.old.has_dropped(id) || (self.old.knows_no_more(id) && !has_tables) {
             *conversion.dropped.entry(id).or_default() += 1;
-            return false;
+            return Ok(false);
         }
         // With all tables, the manifest is right about what is in them.
-        if self.complete && conversion.log < self.old.first_log(id) {
+        if self.complete && !self.old.needs(id, conversion.log)? {
             *conversion.flushed.entry(id).or_default() += 1;
-            return false;
+            return Ok(false);
         }
         if self.in_tables.get(&id).is_some_and(|newest| seq <= *newest) {
             *conversion.doubtful.entry(id).or_default() += 1;
         }
-        true
+        Ok(true)
     }
 
     fn flush(&mut self, id: u32, memtable: &Memtable) -> Result<()> {

@@ -189,8 +189,8 @@ impl Repair<'_> {
         self.last_sequence = self.old.last_sequence;
         self.scan_tables(&tables, &logs)?;
         self.note_what_is_in_tables()?;
-        for number in logs {
-            self.convert_log(number)?;
+        for number in &logs {
+            self.convert_log(*number)?;
         }
         let mut replaced = Vec::new();
         let mut families = std::mem::take(&mut self.families);
@@ -198,7 +198,7 @@ impl Repair<'_> {
             self.arrange(*id, family, &mut replaced)?;
         }
         self.fs.sync_dir(self.dir)?;
-        self.write_manifest(&families)?;
+        self.write_manifest(&families, &logs)?;
         self.lost.extend(replaced);
         self.move_lost()?;
         let tables: usize = families.values().map(|family| family.tables.len()).sum();
@@ -399,7 +399,9 @@ impl Repair<'_> {
         files.into_iter().map(open).collect()
     }
 
-    fn write_manifest(&self, families: &BTreeMap<u32, FoundFamily>) -> Result<()> {
+    /// Puts a manifest in force that names the tables of `families`; `logs` are in
+    /// them.
+    fn write_manifest(&self, families: &BTreeMap<u32, FoundFamily>, logs: &[u64]) -> Result<()> {
         let number = self.numbers.new_file_number();
         let path = filename::manifest(self.dir, number);
         let largest_family = families.keys().max().copied().unwrap_or(0);
@@ -410,6 +412,7 @@ impl Repair<'_> {
             last_sequence: Some(self.last_sequence),
             ..VersionEdit::default()
         }];
+        edits.extend(self.old.missed_but(logs));
         for (id, family) in families {
             edits.push(VersionEdit {
                 comparator: Some(self.comparator.user.name().to_owned()),

@@ -2,12 +2,13 @@
 
 use super::FoundFamily;
 use crate::db::info_log::InfoLog;
+use crate::version::tracked::TrackedLogs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use whitewater_storage::Result;
 use whitewater_storage::fs::Fs;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::manifest::{FileMetaData, ManifestReader, VersionEdit};
+use whitewater_storage::{Error, Result};
 
 /// What a manifest says of a table that is not in the table itself if that was
 /// made outside of the database.
@@ -37,6 +38,8 @@ pub(super) struct OldManifest {
     flushed_below: BTreeMap<u32, u64>,
     /// Logs below this hold nothing that any table lacks.
     min_log_to_keep: u64,
+    /// Logs that it says were missed.
+    tracked: TrackedLogs,
     /// Of each family, the newest entry of any table that it names.
     newest: BTreeMap<u32, SequenceNumber>,
     edits: usize,
@@ -92,6 +95,7 @@ impl OldManifest {
             let below = self.flushed_below.entry(id).or_default();
             *below = log.max(*below);
         }
+        self.tracked.apply(edit);
         let keep = edit.min_log_number_to_keep.unwrap_or(0);
         self.min_log_to_keep = self.min_log_to_keep.max(keep);
         for (_, number) in &edit.deleted_files {
@@ -161,10 +165,30 @@ impl OldManifest {
         live.filter(|number| !is_there(number)).collect()
     }
 
-    /// The first log that may hold something of family `id` that its tables lack.
-    pub fn first_log(&self, id: u32) -> u64 {
+    /// Whether log `log` may hold something of family `id` that its tables lack.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where that was missed, and the tables hold newer writes.
+    pub fn needs(&self, id: u32, log: u64) -> Result<bool> {
         let below = self.flushed_below.get(&id).copied().unwrap_or(0);
-        below.max(self.min_log_to_keep)
+        match self.tracked.missed(log) {
+            Some(end) if below >= end => Err(Error::invalid(format_args!(
+                "log {log:06} has writes to column family {id} that were never replayed: the \
+                 database was opened without this log, with another wal_dir perhaps, and has been \
+                 flushed since; to go on without these writes, move the log away"
+            ))),
+            Some(_) => Ok(log >= below),
+            None => Ok(log >= below.max(self.min_log_to_keep)),
+        }
+    }
+
+    /// The edit that names the logs that are still missed once `logs` are in tables.
+    pub fn missed_but(&self, logs: &[u64]) -> Option<VersionEdit> {
+        let mut tracked = self.tracked.clone();
+        if let Some(edit) = tracked.without(logs) {
+            tracked.apply(&edit);
+        }
+        tracked.missed_edit()
     }
 
     /// The newest entry of family `id` in any table that it names.

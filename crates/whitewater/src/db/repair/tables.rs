@@ -148,10 +148,10 @@ impl Repair<'_> {
         }
         let newest = self.old.newest(family);
         self.read_numbers(logs)?;
-        let first_log = self.old.first_log(family);
         let logged = |seq: u64| {
             let spans = self.logged.iter().flatten();
-            let mut spans = spans.filter(|span| span.log >= first_log);
+            let is_needed = |log| self.old.needs(family, log).unwrap_or(true);
+            let mut spans = spans.filter(|span| is_needed(span.log));
             spans.any(|span| (span.first..=span.last).contains(&seq))
         };
         let held = |seq: u64| newest.is_some_and(|newest| seq <= newest) || logged(seq);
