@@ -274,6 +274,7 @@ impl Repair<'_> {
         for number in numbers.iter().rev() {
             let path = filename::manifest(self.dir, *number);
             let mut manifest = OldManifest::read(&*self.fs, &path, &self.log)?;
+            manifest.number = *number;
             manifest.in_force = current.as_ref() == Some(&path);
             all.push(manifest);
             self.lost.push(path);

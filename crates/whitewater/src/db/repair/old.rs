@@ -43,6 +43,12 @@ pub(super) struct OldManifest {
     /// Of each family, the newest entry of any table that it names.
     newest: BTreeMap<u32, SequenceNumber>,
     edits: usize,
+    /// Its own number.
+    pub number: u64,
+    /// Whether something that cannot be read is behind its last edit.
+    is_cut: bool,
+    /// Whether an edit comes behind the tables that it begins with.
+    goes_on: bool,
     /// Whether it was read to its end.
     pub whole: bool,
     /// Whether it is the one that opening the database would read.
@@ -57,11 +63,16 @@ impl OldManifest {
     pub fn read(fs: &dyn Fs, path: &Path, log: &InfoLog) -> Result<Self> {
         let mut old = OldManifest::default();
         let mut reader = ManifestReader::open(fs, path)?;
+        let mut end = 0;
         loop {
             match reader.next() {
-                Ok(Some(edits)) => edits.iter().for_each(|edit| old.apply(edit)),
+                Ok(Some(edits)) => {
+                    edits.iter().for_each(|edit| old.apply(edit));
+                    end = reader.offset();
+                }
                 Ok(None) => {
                     old.whole = true;
+                    old.is_cut = end < fs.file_size(path)?;
                     return Ok(old);
                 }
                 Err(e) if super::is_damage(e.kind()) => {
@@ -75,6 +86,7 @@ impl OldManifest {
 
     fn apply(&mut self, edit: &VersionEdit) {
         self.edits += 1;
+        self.goes_on |= edit.next_file_number.is_some();
         let id = edit.column_family;
         if edit.db_id.is_some() {
             self.db_id.clone_from(&edit.db_id);
@@ -144,9 +156,17 @@ impl OldManifest {
         self.dropped.contains(&id)
     }
 
-    /// Whether table `number` was replaced by others.
-    pub fn has_given_up(&self, number: u64) -> bool {
+    /// Whether it says that table `number` was replaced by others.
+    pub fn says_it_gave_up(&self, number: u64) -> bool {
         self.given_up.contains(&number)
+    }
+
+    /// Whether table `number`, which it does not name, was replaced by others, if it
+    /// is in force. It begins with the tables of that moment: older ones that it
+    /// does not name were replaced before.
+    pub fn has_given_up(&self, number: u64) -> bool {
+        let begins_later = number < self.number && self.goes_on;
+        self.says_it_gave_up(number) || (self.whole && !self.is_cut && begins_later)
     }
 
     /// Whether table `number` is one of those that make up the database.

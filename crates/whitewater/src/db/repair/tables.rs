@@ -138,13 +138,13 @@ impl Repair<'_> {
         if !self.complete || self.old.is_live(number) {
             return Ok(true);
         }
-        if self.old.has_given_up(number) {
-            return Ok(false);
-        }
         // Which of several manifests is in force is a guess itself.
         let alone = self.older.iter().all(|m| !m.is_known());
         if !self.old.in_force && !alone {
-            return Ok(true);
+            return Ok(!self.old.says_it_gave_up(number));
+        }
+        if self.old.has_given_up(number) {
+            return Ok(false);
         }
         let newest = self.old.newest(family);
         self.read_numbers(logs)?;

@@ -8,7 +8,7 @@ use rand::{Rng, SeedableRng};
 use std::path::Path;
 use whitewater::fs::Fs;
 use whitewater::fs::mem::MemFs;
-use whitewater::{BottommostLevelCompaction, CompactOptions, Options, WriteOptions};
+use whitewater::{BottommostLevelCompaction, CompactOptions, IteratorMode, Options, WriteOptions};
 
 /// Options of a database whose flushes and compactions are those asked for.
 fn calm(fs: &MemFs) -> Options {
@@ -136,6 +136,36 @@ fn tables_of_a_flush_or_compaction_that_did_not_end_do_not_count() {
     assert_eq!(add_tables(&fs, &before_compaction), 1);
     check_whole(&before_compaction);
     assert_eq!(found(&before_compaction), content(&db, &names()));
+}
+
+/// The manifest in force does not say that they were given up: it begins with the
+/// tables that there were when it was begun.
+#[test]
+fn tables_that_were_given_up_before_the_manifest_was_begun_do_not_count() {
+    let fs = MemFs::new();
+    let mut o = calm(&fs);
+    o.set_max_manifest_file_size(1);
+    let db = open_named(&o, Path::new(DIR), &names()).unwrap();
+    db.merge("k", "a").unwrap();
+    db.put("gone", "v").unwrap();
+    db.flush().unwrap();
+    db.merge("k", "b").unwrap();
+    db.delete("gone").unwrap();
+    db.flush().unwrap();
+    // Keeps the files.
+    let iter = db.iterator(IteratorMode::Start);
+    compact(&db);
+    db.put("later", "v").unwrap();
+    let other = db.cf_handle("other").unwrap();
+    db.put_cf(&other, "k", "v").unwrap();
+    db.flush_cf(&other).unwrap();
+    let died = fs.crash_clone(1.0, 0);
+    drop(iter);
+    check_whole(&died);
+    assert_eq!(found(&died)["default"][&b"k"[..]], b"a,b");
+    died.remove(&Path::new(DIR).join("CURRENT")).unwrap();
+    let (content, log) = repaired(&died);
+    assert_eq!(content, self::content(&db, &names()), "{log}");
 }
 
 /// A manifest that has lost its end, as nobody can see, does not cost what was
