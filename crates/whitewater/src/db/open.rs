@@ -86,7 +86,9 @@ impl Engine {
         let log = InfoLog::create(&fs, dir, &options);
         dump::opening(&log, &options, &wanted);
         let places = Places::find(&*fs, dir, &wal_dir)?;
-        let db_id = load_or_make_identity(&*fs, dir)?;
+        let identity = load_identity(&*fs, dir)?;
+        let has_identity = identity.is_some();
+        let db_id = identity.unwrap_or_else(|| new_uuid().to_string());
         if !exists {
             VersionSet::create_database(&fs, dir, &db_id)?;
             log.write("Created a new database");
@@ -123,7 +125,7 @@ impl Engine {
             wal_dir,
             options,
             wanted,
-            db_id,
+            db_id: db_id.clone(),
             log,
             versions: versions.counting(statistics.as_ref()),
             obsolete,
@@ -132,7 +134,13 @@ impl Engine {
             moved,
         };
         let engine = opening.finish(recovered, lock)?;
-        if let Err(e) = engine.start(missing) {
+        // Last: an opening that failed has not made a copy a database of its own
+        // (`astray`).
+        let started = match has_identity {
+            true => Ok(()),
+            false => write_identity(&*engine.fs, dir, &db_id),
+        };
+        if let Err(e) = started.and_then(|()| engine.start(missing)) {
             // Threads may be running and hold the engine, and so the lock.
             engine.close();
             return Err(e);
@@ -615,18 +623,20 @@ fn check_existence(fs: &dyn Fs, dir: &Path, options: &DbOptions) -> Result<bool>
     Ok(false)
 }
 
-fn load_or_make_identity(fs: &dyn Fs, dir: &Path) -> Result<String> {
+/// The id in the IDENTITY file, if there is one.
+fn load_identity(fs: &dyn Fs, dir: &Path) -> Result<Option<String>> {
     let path = filename::identity(dir);
-    if fs.exists(&path)? {
-        let text = read_file(fs, &path, 4096)?;
-        let id = String::from_utf8_lossy(&text).trim().to_owned();
-        if !id.is_empty() {
-            return Ok(id);
-        }
+    if !fs.exists(&path)? {
+        return Ok(None);
     }
-    let id = new_uuid().to_string();
-    write_file_atomically(fs, &filename::temp(dir, 0), &path, id.as_bytes())?;
-    Ok(id)
+    let text = read_file(fs, &path, 4096)?;
+    let id = String::from_utf8_lossy(&text).trim().to_owned();
+    Ok(Some(id).filter(|id| !id.is_empty()))
+}
+
+fn write_identity(fs: &dyn Fs, dir: &Path, id: &str) -> Result<()> {
+    let (temporary, path) = (filename::temp(dir, 0), filename::identity(dir));
+    write_file_atomically(fs, &temporary, &path, id.as_bytes())
 }
 
 /// Random bits; a simulation's are the same each time.

@@ -295,6 +295,29 @@ fn a_repair_knows_which_logs_were_missed() {
     }
 }
 
+/// As RocksDB's checkpoints are: the options file names the directory of the original's
+/// logs, and there is no IDENTITY yet.
+#[test]
+fn an_opening_of_a_copy_that_fails_does_not_make_it_the_original() {
+    let fs = two_families(Some(LOGS));
+    let copy = Path::new("/data/copy");
+    fs.create_dir_all(copy).expect("created");
+    for name in fs.list(Path::new(DIR)).expect("listed") {
+        if !matches!(name.as_str(), "IDENTITY" | "LOCK" | "LOG") {
+            fs.link(&Path::new(DIR).join(&name), &copy.join(&name))
+                .expect("linked");
+        }
+    }
+    let o = options(&fs, None);
+    let unlisted = DB::open(&o, copy).err().unwrap();
+    assert!(unlisted.to_string().contains("two"), "{unlisted}");
+    let db = open_all(&o, copy).expect("opens");
+    assert!(has(&db, "flushed") && !has_logged(&db));
+    drop(db);
+    let db = open(&fs, Some(LOGS)).expect("opens");
+    assert!(has_logged(&db), "the original's logs are the original's");
+}
+
 /// The family's number in the manifest is from before the logs that were missed, since
 /// it had nothing to flush.
 #[test]
