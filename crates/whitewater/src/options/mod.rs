@@ -212,7 +212,7 @@ option_struct! {
         /// is never.
         scrub_period_sec: u32 = 0;
         /// How fast they are read at most. Bytes per second.
-        scrub_bytes_per_second: u64 = 8 << 20, into 1..=1 << 40;
+        scrub_bytes_per_second: u64 = 8 << 20, in 1..=1 << 40;
         /// How often statistics are written to the info log. Seconds; 0 is never.
         stats_dump_period_sec: u32 = 600, changes live;
         /// Hint without effect: statistics are not kept over time. Seconds.
