@@ -186,7 +186,7 @@ fn a_sweep_over_threads_and_protocols_is_one_page() {
     for part in [
         "=== 1 of 8: commit_protocol=grouped threads=1\n",
         "=== 5 of 8: commit_protocol=ordered threads=3\n",
-        "\nreadrandom, operations per second\nthreads       commit_protocol=grouped",
+        "\nreadrandom, operations per second, medians of 2 runs\nthreads       commit_protocol=grouped",
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }
