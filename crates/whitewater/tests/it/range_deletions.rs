@@ -87,7 +87,8 @@ fn assert_jumps(db: &Db, fs: &CountingFs, when: &str) {
         });
         assert!(passed(&context) < 20, "{when}: {}", passed(&context));
     });
-    assert!(bytes < 128 << 10, "{when}: {bytes} bytes read");
+    // Of more than two million: some tables' metadata, and a block of each.
+    assert!(bytes < 256 << 10, "{when}: {bytes} bytes read");
     assert!(opens < 16, "{when}: {opens} tables opened");
 }
 
