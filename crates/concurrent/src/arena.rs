@@ -3,8 +3,8 @@
 //! Memory comes from the system in blocks and is handed out in pieces; all of
 //! it goes back at once when the arena is dropped. The first block has a few KiB,
 //! each further one as much as all before it, up to the usual size: an arena of
-//! little use takes little, and never much more than twice what it has handed out. Nothing is freed singly and
-//! no destructor of what was put into a piece is run.
+//! little use takes little, and never much more than twice what it has handed out.
+//! Nothing is freed singly and no destructor of what was put into a piece is run.
 //!
 //! One main block serves everybody under one lock. A thread that once finds
 //! that lock taken moves to a *shard*, a small bump region of its own that is

@@ -36,11 +36,12 @@ static POOL: Mutex<Pool> = Mutex::new(Pool {
 });
 
 /// The most touched bytes the pool keeps. Written by: [`set_pool_limit`].
-/// Read by: whoever gives a region back. Publishes nothing.
+/// Read by: threads that give a region back. Publishes nothing (relaxed).
 static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_LIMIT);
 
-/// The sum of all claims. Written by: who makes or ends one. Read by: whoever
-/// gives a region back. Publishes nothing: who ends one looks at the pool after.
+/// The sum of all claims. Written by: threads that make or end a claim. Read by:
+/// threads that give a region back. Publishes nothing (relaxed): a thread that ends
+/// a claim trims the pool afterwards.
 static CLAIMED: AtomicUsize = AtomicUsize::new(0);
 
 struct Pool {
@@ -103,7 +104,7 @@ pub(super) fn room() -> usize {
     pool_limit().min(CLAIMED.load(Ordering::Relaxed))
 }
 
-/// Gives the system what the pool may not keep any more.
+/// Returns to the system what exceeds the pool's limits.
 fn trim() {
     let mut over = Vec::new();
     // The system calls happen after the lock is gone.

@@ -80,9 +80,10 @@ struct Shared {
     /// Held while shards are changed one after the other, so that the last change
     /// is the one that holds. Outside of the shards' locks.
     room: Mutex<Room>,
-    /// Memory of evicted blocks, and how many bytes may lie there. Written by: whoever sets the capacity.
-    /// Read by: whoever caches a block. Publishes nothing.
+    /// Memory of evicted blocks.
     store: Store,
+    /// How many bytes the store may hold. Written by: threads that set the
+    /// capacity. Read by: threads that cache a block. Publishes nothing (relaxed).
     spare: AtomicUsize,
     /// Files whose blocks were cached before anybody opened them, and their
     /// numbers, oldest first.

@@ -101,12 +101,17 @@ impl Store {
         evicted.filter_map(memory_of).for_each(|m| kept.push(m));
         let (wanted, lacks) = (class(len), |kept: &Kept| kept.find(class(len)).is_none());
         if kept.bytes > MOST || (len <= MOST && lacks(&kept)) {
-            let mut stored = self.0.lock();
+            // Nobody waits here: memory that finds the store in use goes to the
+            // allocator.
+            let mut stored = self.0.try_lock();
             while kept.bytes > MOST {
-                stored.put(kept.remove(0), most);
+                let piece = kept.remove(0);
+                if let Some(stored) = &mut stored {
+                    stored.put(piece, most);
+                }
             }
             if lacks(&kept)
-                && let Some(piece) = stored.take(wanted)
+                && let Some(piece) = stored.and_then(|mut stored| stored.take(wanted))
             {
                 kept.push(piece);
             }
