@@ -101,17 +101,12 @@ impl Store {
         evicted.filter_map(memory_of).for_each(|m| kept.push(m));
         let (wanted, lacks) = (class(len), |kept: &Kept| kept.find(class(len)).is_none());
         if kept.bytes > MOST || (len <= MOST && lacks(&kept)) {
-            // Nobody waits here: memory that finds the store in use goes to the
-            // allocator.
-            let mut stored = self.0.try_lock();
+            let mut stored = self.0.lock();
             while kept.bytes > MOST {
-                let piece = kept.remove(0);
-                if let Some(stored) = &mut stored {
-                    stored.put(piece, most);
-                }
+                stored.put(kept.remove(0), most);
             }
             if lacks(&kept)
-                && let Some(piece) = stored.and_then(|mut stored| stored.take(wanted))
+                && let Some(piece) = stored.take(wanted)
             {
                 kept.push(piece);
             }
