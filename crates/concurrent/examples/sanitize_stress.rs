@@ -20,13 +20,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::thread;
 
-use whitewater_concurrent::append::AppendList;
+use whitewater_concurrent::append_list::AppendList;
 use whitewater_concurrent::arena::ConcurrentArena;
-use whitewater_concurrent::hash_list::{
+use whitewater_concurrent::hash_buckets::{
     HashLinkList, HashSkipList, LinkListOptions, SkipListOptions,
 };
 use whitewater_concurrent::skiplist::SkipList;
-use whitewater_concurrent::sorted::SortedIter;
+use whitewater_concurrent::sorted_snapshot::SortedIter;
 
 #[path = "../tests/support/mod.rs"]
 mod support;

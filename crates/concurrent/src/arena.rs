@@ -155,7 +155,7 @@ impl ConcurrentArena {
     }
 
     /// Number of pieces handed out. Exact whenever no allocation is in flight.
-    pub fn pieces(&self) -> usize {
+    pub fn allocations(&self) -> usize {
         self.sum(|tally| &tally.pieces)
     }
 

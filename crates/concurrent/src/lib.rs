@@ -2,18 +2,18 @@
 //!
 //! * [`arena`]: a bump allocator for memtables, sharded when it sees contention.
 //! * [`art`]: an adaptive radix tree of keys and their versions.
-//! * [`relay`]: work that one thread does for all who wait for it.
+//! * [`single_flight`]: work that one thread does for all who wait for it.
 //! * [`skiplist`]: the inline skip list, concurrent inserts beside lock-free
 //!   readers (seed: RocksDB's `InlineSkipList`).
-//! * [`pending`]: work under way that somebody may have to wait out.
+//! * [`wait_group`]: work under way that somebody may have to wait out.
 //! * [`prefetch`]: asking the processor for memory before it is needed.
 //! * [`publish`]: a number that moves over a finished prefix, without a leader.
 //! * [`region`]: the memory of memtables, huge pages, and what is kept of it.
-//! * [`append`]: entries without order, sorted when read.
-//! * [`hash_list`]: hash tables of linked lists and skip lists.
-//! * [`sorted`]: snapshots of entries, sorted after the fact.
+//! * [`append_list`]: entries without order, sorted when read.
+//! * [`hash_buckets`]: hash tables of linked lists and skip lists.
+//! * [`sorted_snapshot`]: snapshots of entries, sorted after the fact.
 //! * [`group`]: leader and followers, the mechanism of grouped commits.
-//! * [`spare`]: what a thread keeps for its next call.
+//! * [`scratch`]: what a thread keeps for its next call.
 //! * [`dynamic_bloom`]: a Bloom filter that is added to while it is asked.
 //! * [`counter`]: statistics that promise no ordering.
 //! * [`heap`]: a global allocator that benchmarks can ask to count.
@@ -32,24 +32,24 @@
 ))]
 compile_error!("models need the feature of their checker, too: --features loom or shuttle");
 
-pub mod append;
+pub mod append_list;
 pub mod arena;
 pub mod art;
 mod cores;
 pub mod counter;
 pub mod dynamic_bloom;
 pub mod group;
-pub mod hash_list;
+pub mod hash_buckets;
 pub mod heap;
 mod once;
-pub mod pending;
 pub mod prefetch;
 pub mod publish;
 pub mod region;
-pub mod relay;
+pub mod scratch;
+pub mod single_flight;
 pub mod skiplist;
-pub mod sorted;
-pub mod spare;
+pub mod sorted_snapshot;
 pub mod sync;
 pub mod system;
+pub mod wait_group;
 pub mod waiter;

@@ -15,7 +15,7 @@
 //! A range may be *held*: finished, but not to be seen before something slow
 //! is settled (a sync). Nobody moves over a held range but its owner, who does
 //! so when it has become the first in line, and then settles for all finished
-//! ranges that follow, held or not, in one go ([`finish_held`]).
+//! ranges that follow, held or not, in one go ([`finish_awaiting_sync`]).
 //!
 //! Invariants:
 //! * P1: `visible = v` only if every range up to `v` is finished, and only
@@ -25,7 +25,7 @@
 //!   between the two steps on either side, so one of them sees the other.
 //! * P3: no lost wake-up. A sleeper says where it is going to sleep, then looks
 //!   at `visible`; a mover raises `visible`, then looks who sleeps; fences as
-//!   in P2 (`beds`).
+//!   in P2 (`wait_buckets`).
 //! * P4: a slot is marked for a number below `visible + slots` only, so that
 //!   two live marks never share one. Old marks need no clearing: they end at
 //!   or below `visible + 1`.
@@ -40,19 +40,19 @@
 //! number moves over a finished prefix is Pebble's and RocksDB issue 14627's.
 //!
 //! [`finish`]: Publication::finish
-//! [`finish_held`]: Publication::finish_held
+//! [`finish_awaiting_sync`]: Publication::finish_awaiting_sync
 //! [`visible`]: Publication::visible
 //! [`wait`]: Publication::wait
 
-mod beds;
-mod gathering;
+mod group_commit_delay;
+mod wait_buckets;
 
 use crate::sync::{AtomicU64, MODELLED, Mutex, Ordering, fence};
 use crate::waiter::{self, CallSite, YieldPolicy};
-use beds::Beds;
 use crossbeam_utils::CachePadded;
-use gathering::Gathering;
+use group_commit_delay::GroupCommitDelay;
 use std::time::Instant;
+use wait_buckets::WaitBuckets;
 
 /// Slots of the ring. Numbers in flight beyond this make their writers wait
 /// before they mark; a power of two.
@@ -79,7 +79,7 @@ pub struct Publication {
     /// Publishes: what was done for the range.
     slots: Box<[AtomicU64]>,
     /// Where waiters sleep.
-    beds: Beds,
+    beds: WaitBuckets,
     /// The first number of the lowest range that failed; the maximum while
     /// none has.
     /// Written by: whoever fails (AcqRel). Read by: waiters (Acquire), before
@@ -93,7 +93,7 @@ pub struct Publication {
     /// The ranges that restarts gave up, ascending, both ends inclusive (P7).
     given_up: Mutex<Vec<(u64, u64)>>,
     /// For whoever settles for held ranges.
-    gathering: CachePadded<Gathering>,
+    gathering: CachePadded<GroupCommitDelay>,
     policy: YieldPolicy,
     site: CallSite,
 }
@@ -105,11 +105,11 @@ impl Publication {
         Publication {
             visible: CachePadded::new(AtomicU64::new(last)),
             slots: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(),
-            beds: Beds::new(),
+            beds: WaitBuckets::new(),
             failed_at: CachePadded::new(AtomicU64::new(u64::MAX)),
             given_up_to: AtomicU64::new(0),
             given_up: Mutex::new(Vec::new()),
-            gathering: CachePadded::new(Gathering::new()),
+            gathering: CachePadded::new(GroupCommitDelay::new()),
             policy,
             site: CallSite::new(),
         }
@@ -150,7 +150,7 @@ impl Publication {
     /// # Errors
     /// A range below it failed. The inner one: that of `settle`; the caller
     /// then owes a [`Publication::fail`].
-    pub fn finish_held<E>(
+    pub fn finish_awaiting_sync<E>(
         &self,
         first: u64,
         last: u64,
@@ -214,7 +214,7 @@ impl Publication {
     /// What follows each raise: the wake-ups, and another raise if a range was
     /// marked meanwhile whose owner did not see this one.
     fn after_raise(&self, from: u64, to: u64) {
-        fence(Ordering::SeqCst); // P2 with the one in `finish`, P3 with that of `Beds::sleep`
+        fence(Ordering::SeqCst); // P2 with the one in `finish`, P3 with that of `WaitBuckets::sleep`
         self.beds.wake(from, to);
         if self.marked_after(to).is_some() {
             self.claim(to);

@@ -255,7 +255,7 @@ fn pieces_are_disjoint_and_counted() {
             assert!(pair[0].0 + pair[0].1 <= pair[1].0, "overlap");
         }
         assert_eq!(arena.used_bytes(), 16 + 40 + 24 + 104);
-        assert_eq!(arena.pieces(), 4);
+        assert_eq!(arena.allocations(), 4);
     });
 }
 
@@ -504,12 +504,12 @@ mod pending {
     use super::model;
     use loom::sync::Arc;
     use loom::thread;
-    use whitewater_concurrent::pending::{Failed, Pending};
     use whitewater_concurrent::sync::PublishedMark;
+    use whitewater_concurrent::wait_group::{Failed, WaitGroup};
 
     fn work(fails: bool) {
         model(move || {
-            let shared = Arc::new((Pending::new(), [(); 2].map(|()| PublishedMark::new())));
+            let shared = Arc::new((WaitGroup::new(), [(); 2].map(|()| PublishedMark::new())));
             shared.0.begin(2);
             let workers = [0, 1].map(|n: usize| {
                 let shared = shared.clone();
@@ -545,7 +545,7 @@ mod pending {
     #[test]
     fn who_finds_nothing_under_way_sees_what_was_done() {
         model(|| {
-            let shared = Arc::new((Pending::new(), PublishedMark::new()));
+            let shared = Arc::new((WaitGroup::new(), PublishedMark::new()));
             shared.0.begin(1);
             let worker = {
                 let shared = shared.clone();

@@ -340,8 +340,8 @@ fn versions_on_top_without_a_look() {
     fn write(tree: &Art, tags: &AtomicU64) {
         let prepared = tree.prepare(b"k", b"v");
         let tag = tags.fetch_add(1, loom::sync::atomic::Ordering::AcqRel);
-        match tree.publish_on_top(prepared, tag) {
-            Ok(wayless) => tree.add_way(wayless),
+        match tree.publish_newest(prepared, tag) {
+            Ok(wayless) => tree.link_skip_pointer(wayless),
             Err(prepared) => assert!(tree.publish(prepared, tag)),
         }
         assert!(all(tree).contains(&tag), "published");
@@ -383,9 +383,9 @@ fn a_way_that_follows_beside_a_reader() {
         let tree = tree(&[]);
         assert!(tree.insert(b"k", 1, &[1]));
         let prepared = tree.prepare(b"k", &[9]);
-        let wayless = tree.publish_on_top(prepared, 9).unwrap();
+        let wayless = tree.publish_newest(prepared, 9).unwrap();
         let other = tree.clone();
-        let writer = thread::spawn(move || other.add_way(wayless));
+        let writer = thread::spawn(move || other.link_skip_pointer(wayless));
         let other = tree.clone();
         let reader = thread::spawn(move || {
             let mut found = 0;
@@ -573,7 +573,7 @@ fn a_sweep(before: &'static [(&'static str, u64)], new: (&'static str, u64)) {
         }
         let other = tree.clone();
         let reader = thread::spawn(move || {
-            let mut sweep = other.sweep();
+            let mut sweep = other.flush_iter();
             sweep.seek_to_first();
             let mut seen: Vec<(String, u64)> = Vec::new();
             while sweep.valid() {
@@ -737,8 +737,8 @@ fn a_foreseen_entry_beside(before: &'static [&'static str], key: &'static str, n
         let tree = tree(before);
         let other = tree.clone();
         let writer = thread::spawn(move || assert!(insert(&other, new)));
-        let foreseen = tree.foresee(key.as_bytes());
-        let prepared = tree.prepare_foreseen(foreseen, key.as_bytes());
+        let foreseen = tree.locate(key.as_bytes());
+        let prepared = tree.prepare_with_hint(foreseen, key.as_bytes());
         assert!(tree.publish(prepared, if key == new { 2 } else { 1 }));
         writer.join().unwrap();
         if key == new {

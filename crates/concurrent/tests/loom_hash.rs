@@ -5,12 +5,12 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use loom::thread;
-use whitewater_concurrent::append::AppendList;
-use whitewater_concurrent::hash_list::{
+use whitewater_concurrent::append_list::AppendList;
+use whitewater_concurrent::hash_buckets::{
     HashLinkList, HashSkipList, LinkListOptions, SkipListOptions,
 };
 use whitewater_concurrent::skiplist::KeyOrder;
-use whitewater_concurrent::sorted::{SortedIter, Visit};
+use whitewater_concurrent::sorted_snapshot::{SortedIter, Visit};
 
 struct Bytewise;
 

@@ -9,7 +9,7 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 use std::sync::Arc;
 use whitewater_concurrent::publish::{Failed, Publication};
-use whitewater_concurrent::relay::Relay;
+use whitewater_concurrent::single_flight::SingleFlight;
 use whitewater_concurrent::waiter::YieldPolicy;
 
 fn model(preemptions: usize, check: impl Fn() + Sync + Send + 'static) {
@@ -242,7 +242,9 @@ fn held_ranges_are_settled_before_they_are_seen() {
                 settled.fetch_max(upto, Ordering::Relaxed);
                 Ok::<_, ()>(())
             };
-            let held = store.publication.finish_held(number, number, settle);
+            let held = store
+                .publication
+                .finish_awaiting_sync(number, number, settle);
             held.unwrap().unwrap();
             assert!(store.publication.visible() >= number);
             assert!(settled.load(Ordering::Relaxed) >= number, "P6");
@@ -265,10 +267,10 @@ fn held_ranges_are_settled_before_they_are_seen() {
 #[test]
 fn a_relay_serves_who_sleeps_and_who_comes_later() {
     model(5, || {
-        let relay = Arc::new((Relay::new(0), AtomicU64::new(0), AtomicU64::new(0)));
-        let run = |(relay, written, durable): &(Relay, AtomicU64, AtomicU64)| {
+        let relay = Arc::new((SingleFlight::new(0), AtomicU64::new(0), AtomicU64::new(0)));
+        let run = |(relay, written, durable): &(SingleFlight, AtomicU64, AtomicU64)| {
             let goal = written.fetch_add(1, Ordering::AcqRel) + 1;
-            let worked = relay.reach(goal, || {
+            let worked = relay.run_until(goal, || {
                 let upto = written.load(Ordering::Acquire);
                 // Workers follow one another, so this never goes back.
                 assert!(durable.load(Ordering::Relaxed) <= upto, "R1");
@@ -289,12 +291,12 @@ fn a_relay_serves_who_sleeps_and_who_comes_later() {
 #[test]
 fn a_relay_outlives_a_failure() {
     model(5, || {
-        let relay = Arc::new(Relay::new(0));
+        let relay = Arc::new(SingleFlight::new(0));
         let other = relay.clone();
         let caller = thread::spawn(move || {
-            assert_eq!(other.reach(1, || Ok::<_, ()>(1)), Ok(()));
+            assert_eq!(other.run_until(1, || Ok::<_, ()>(1)), Ok(()));
         });
-        let outcome = relay.reach(1, || Err(()));
+        let outcome = relay.run_until(1, || Err(()));
         assert!(outcome.is_err() || relay.done() == 1);
         caller.join().unwrap();
         assert_eq!(relay.done(), 1);

@@ -73,7 +73,7 @@ fn arena_pieces_are_disjoint_and_counted() {
         }
         let rounded = pieces.iter().map(|(_, size)| size.next_multiple_of(8));
         assert_eq!(arena.used_bytes(), rounded.sum());
-        assert_eq!(arena.pieces(), pieces.len());
+        assert_eq!(arena.allocations(), pieces.len());
     });
 }
 

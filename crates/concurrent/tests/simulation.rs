@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use whitewater_concurrent::publish::Publication;
-use whitewater_concurrent::relay::Relay;
+use whitewater_concurrent::single_flight::SingleFlight;
 use whitewater_concurrent::system::simulation::{self, Report, note, point, run};
 use whitewater_concurrent::system::{self, Condvar, Mutex, RwLock};
 use whitewater_concurrent::waiter::YieldPolicy;
@@ -120,7 +120,7 @@ fn publications_and_relays_come_to_an_end() {
     for seed in 0..100 {
         let (_, report) = run(seed, || {
             let publication = Publication::new(0, YieldPolicy::default());
-            let relay = Relay::new(0);
+            let relay = SingleFlight::new(0);
             let next = Mutex::new(1..=40_u64);
             spawn_all(4, |_| {
                 while let Some(number) = { next.lock().next() } {
@@ -128,7 +128,7 @@ fn publications_and_relays_come_to_an_end() {
                     publication.finish(number, number).expect("nothing fails");
                     publication.wait(number).expect("nothing fails");
                     relay
-                        .reach(number, || {
+                        .run_until(number, || {
                             point();
                             Ok::<_, ()>(publication.visible())
                         })

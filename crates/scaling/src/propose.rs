@@ -40,7 +40,7 @@ fn candidates() -> Vec<Proposal> {
     const TAIL: &str = "write/generation.rs, Generation::reserve";
     const MARKS: &str = "concurrent/publish.rs, Publication::slots";
     const COUNTERS: &str = "concurrent/counter.rs, SHARDS";
-    const BEDS: &str = "concurrent/publish/beds.rs";
+    const BEDS: &str = "concurrent/publish/wait_buckets.rs";
     const DEAL: &str = "concurrent/group/deal.rs, FAN_OUT";
     let code = Layout::default();
     let with = |what, place, protocol, layout| Proposal {
@@ -84,7 +84,7 @@ fn candidates() -> Vec<Proposal> {
         ),
         ordered(
             "who syncs waits for nobody (as it was)",
-            "concurrent/publish/gathering.rs",
+            "concurrent/publish/group_commit_delay.rs",
             Layout {
                 gather: false,
                 ..code

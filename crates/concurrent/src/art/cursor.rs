@@ -1,6 +1,6 @@
 //! Walking a tree in order.
 //!
-//! *Forward* is the order of entries: keys rise, or fall if `FALLING`, and
+//! *Forward* is the order of entries: keys rise, or fall if `REVERSED`, and
 //! within a key tags fall. *Up* is towards greater keys.
 //!
 //! A cursor remembers the nodes from the root to its leaf. Of a small node it
@@ -20,17 +20,17 @@ use super::frame::{Frame, Start};
 use super::leaf::{Leaf, Link};
 use super::node::Ref;
 use super::versions::Versions;
-use crate::spare;
+use crate::scratch;
 
 thread_local! {
     /// The frames of a cursor of this thread that is gone: most cursors seek
     /// once, and would spend as long in the allocator as in the tree.
-    static SPARE: Cell<Vec<Frame>> = const { Cell::new(Vec::new()) };
+    static SCRATCH: Cell<Vec<Frame>> = const { Cell::new(Vec::new()) };
 }
 
 /// A place in a tree, or nowhere. All calls must name the same tree.
 #[derive(Clone)]
-pub(super) struct Cursor<const FALLING: bool> {
+pub(super) struct Cursor<const REVERSED: bool> {
     /// The nodes on the way: the first `depth` of these. The rest are kept
     /// for their memory.
     frames: Vec<Frame>,
@@ -41,14 +41,14 @@ pub(super) struct Cursor<const FALLING: bool> {
     at: Link,
 }
 
-impl<const FALLING: bool> Drop for Cursor<FALLING> {
+impl<const REVERSED: bool> Drop for Cursor<REVERSED> {
     fn drop(&mut self) {
         let frames = std::mem::take(&mut self.frames);
         // A thread that ends has no spare any more.
-        let _ = SPARE.try_with(|spare| {
-            let last = spare.take();
+        let _ = SCRATCH.try_with(|scratch| {
+            let last = scratch.take();
             let larger = frames.capacity() > last.capacity();
-            spare.set(if larger { frames } else { last });
+            scratch.set(if larger { frames } else { last });
         });
     }
 }
@@ -72,7 +72,7 @@ impl Landing {
     }
 }
 
-impl<const FALLING: bool> Default for Cursor<FALLING> {
+impl<const REVERSED: bool> Default for Cursor<REVERSED> {
     fn default() -> Self {
         Cursor {
             frames: Vec::new(),
@@ -83,7 +83,7 @@ impl<const FALLING: bool> Default for Cursor<FALLING> {
     }
 }
 
-impl<const FALLING: bool> Cursor<FALLING> {
+impl<const REVERSED: bool> Cursor<REVERSED> {
     /// Whether it is somewhere.
     #[inline(always)]
     pub(super) fn valid(&self) -> bool {
@@ -196,7 +196,7 @@ impl<const FALLING: bool> Cursor<FALLING> {
         if root.is_leaf() {
             self.land(tree, root, Landing::of(forward));
         } else {
-            self.push(tree, root, start(up::<FALLING>(forward)));
+            self.push(tree, root, start(up::<REVERSED>(forward)));
             self.walk(tree, forward, Landing::of(forward));
         }
     }
@@ -220,7 +220,7 @@ impl<const FALLING: bool> Cursor<FALLING> {
         forward: bool,
         choose: impl Fn(Versions<'_>) -> Link,
     ) {
-        let up = up::<FALLING>(forward);
+        let up = up::<REVERSED>(forward);
         let landing = Landing::of(forward);
         self.depth = 0;
         self.leaf = Ref::NONE;
@@ -289,7 +289,7 @@ impl<const FALLING: bool> Cursor<FALLING> {
     /// To the nearest key with versions from the place the frames say.
     #[inline(always)]
     fn walk(&mut self, tree: &Art, forward: bool, landing: Landing) {
-        let up = up::<FALLING>(forward);
+        let up = up::<REVERSED>(forward);
         // Most steps lead to a leaf next to the last one.
         if let Some(frame) = self.frames[..self.depth].last_mut()
             && let leaf = frame.next_leaf(tree, up, true)
@@ -304,7 +304,7 @@ impl<const FALLING: bool> Cursor<FALLING> {
     /// As [`Cursor::walk`], through any nodes.
     #[inline(never)]
     fn walk_on(&mut self, tree: &Art, forward: bool, landing: Landing) {
-        let up = up::<FALLING>(forward);
+        let up = up::<REVERSED>(forward);
         loop {
             let leaf = self.leaf_after(tree, up, true);
             if leaf.is_none() {
@@ -344,7 +344,7 @@ impl<const FALLING: bool> Cursor<FALLING> {
     /// is read for that. The place of the cursor means nothing from then on.
     #[inline(always)]
     pub(super) fn scout(&mut self, tree: &Art) -> Ref {
-        let up = up::<FALLING>(true);
+        let up = up::<REVERSED>(true);
         if let Some(frame) = self.frames[..self.depth].last_mut() {
             let leaf = frame.next_leaf(tree, up, false);
             if !leaf.is_none() {
@@ -404,7 +404,7 @@ impl<const FALLING: bool> Cursor<FALLING> {
     fn push(&mut self, tree: &Art, node: Ref, start: Start) {
         if self.depth == self.frames.len() {
             if self.frames.capacity() == 0 {
-                self.frames = spare::take(&SPARE);
+                self.frames = scratch::take(&SCRATCH);
             }
             if self.depth == self.frames.len() {
                 self.frames.push(Frame::empty());
@@ -417,8 +417,8 @@ impl<const FALLING: bool> Cursor<FALLING> {
 
 /// Whether this way leads to greater keys.
 #[inline(always)]
-fn up<const FALLING: bool>(forward: bool) -> bool {
-    forward != FALLING
+fn up<const REVERSED: bool>(forward: bool) -> bool {
+    forward != REVERSED
 }
 
 /// Where a walk through all of a node begins.

@@ -10,17 +10,17 @@ use super::cursor::Cursor;
 /// with a `seek`; entries inserted meanwhile may or may not appear. Stands
 /// nowhere at first.
 ///
-/// Keys rise, or fall if `FALLING`: bytewise order or its reverse. Within a
+/// Keys rise, or fall if `REVERSED`: bytewise order or its reverse. Within a
 /// key, tags fall in both.
-pub struct Iter<const FALLING: bool = false> {
+pub struct Iter<const REVERSED: bool = false> {
     pub(super) tree: Arc<Art>,
-    pub(super) cursor: Cursor<FALLING>,
+    pub(super) cursor: Cursor<REVERSED>,
     /// User key and tag of the current entry, if they do not lie side by side
     /// in the tree.
     key: Vec<u8>,
 }
 
-impl<const FALLING: bool> Iter<FALLING> {
+impl<const REVERSED: bool> Iter<REVERSED> {
     pub(super) fn new(tree: Arc<Art>) -> Self {
         Iter {
             tree,
@@ -151,7 +151,7 @@ impl<const FALLING: bool> Iter<FALLING> {
     }
 }
 
-impl<const FALLING: bool> fmt::Debug for Iter<FALLING> {
+impl<const REVERSED: bool> fmt::Debug for Iter<REVERSED> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Iter")
             .field("tree", &self.tree)

@@ -42,17 +42,17 @@ mod bytes;
 mod check;
 mod children;
 mod cursor;
-mod foresee;
+mod flush_iter;
 mod frame;
 mod insert;
 mod iter;
 mod leaf;
+mod locate;
 mod lock;
 mod memory;
 mod node;
 mod prepare;
 mod search;
-mod sweep;
 mod versions;
 
 use std::fmt;
@@ -66,10 +66,10 @@ use self::versions::Versions;
 use crate::region::HugePages;
 use crate::sync::{AtomicU32, Ordering};
 
-pub use self::foresee::Foreseen;
+pub use self::flush_iter::FlushIter;
 pub use self::iter::Iter;
-pub use self::prepare::{Prepared, Wayless};
-pub use self::sweep::Sweep;
+pub use self::locate::LeafHint;
+pub use self::prepare::{PendingSkipPointer, Prepared};
 pub use crate::region::{Claim, pool_bytes, pool_limit, set_pool_limit};
 
 /// How a tree takes memory.
@@ -185,19 +185,19 @@ impl Art {
 
     /// As [`Art::iter`], with keys in reverse bytewise order: the greatest key
     /// comes first, and of a key the highest tag.
-    pub fn iter_falling(self: &Arc<Self>) -> Iter<true> {
+    pub fn iter_reversed(self: &Arc<Self>) -> Iter<true> {
         Iter::new(Arc::clone(self))
     }
 
     /// As [`Art::iter`], for one walk forward over many entries that reads all
     /// of each.
-    pub fn sweep(self: &Arc<Self>) -> Sweep {
-        Sweep::new(self.iter())
+    pub fn flush_iter(self: &Arc<Self>) -> FlushIter {
+        FlushIter::new(self.iter())
     }
 
-    /// As [`Art::sweep`], in the order of [`Art::iter_falling`].
-    pub fn sweep_falling(self: &Arc<Self>) -> Sweep<true> {
-        Sweep::new(self.iter_falling())
+    /// As [`Art::flush_iter`], in the order of [`Art::iter_reversed`].
+    pub fn flush_iter_reversed(self: &Arc<Self>) -> FlushIter<true> {
+        FlushIter::new(self.iter_reversed())
     }
 
     /// Bytes handed out: entries, nodes, and what has become garbage.

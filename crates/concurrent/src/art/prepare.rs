@@ -23,11 +23,11 @@ pub struct Prepared {
 }
 
 /// An entry that was published on top of others of its key, with no way yet that
-/// leads past them. Goes to [`Art::add_way`]: without that, reads that look for older
+/// leads past them. Goes to [`Art::link_skip_pointer`]: without that, reads that look for older
 /// entries of the key take a step for this one.
 #[derive(Debug)]
 #[must_use = "searches are slower without its way"]
-pub struct Wayless(Prepared);
+pub struct PendingSkipPointer(Prepared);
 
 impl Art {
     /// Does everything for an entry but making it visible: creates the way to
@@ -135,26 +135,30 @@ impl Art {
     /// # Panics
     /// As for [`Art::publish`].
     #[inline]
-    pub fn publish_on_top(&self, prepared: Prepared, tag: u64) -> Result<Wayless, Prepared> {
+    pub fn publish_newest(
+        &self,
+        prepared: Prepared,
+        tag: u64,
+    ) -> Result<PendingSkipPointer, Prepared> {
         let versions = self.versions_of(&prepared);
         let Some(version) = self.version_of(&prepared) else {
             return Err(prepared);
         };
         // SAFETY: what is prepared owns the version, and is used up if this succeeds.
         match unsafe { versions.link_on_top(version, tag) } {
-            true => Ok(Wayless(prepared)),
+            true => Ok(PendingSkipPointer(prepared)),
             false => Err(prepared),
         }
     }
 
-    /// Completes what was published [on top](Art::publish_on_top).
+    /// Completes what was published [on top](Art::publish_newest).
     ///
     /// # Panics
     /// If that was in another tree.
     #[inline]
-    pub fn add_way(&self, wayless: Wayless) {
-        let versions = self.versions_of(&wayless.0);
-        if let Some(version) = self.version_of(&wayless.0) {
+    pub fn link_skip_pointer(&self, pending: PendingSkipPointer) {
+        let versions = self.versions_of(&pending.0);
+        if let Some(version) = self.version_of(&pending.0) {
             // SAFETY: linked in this tree by whoever had prepared it, whose token is
             // used up here.
             unsafe { versions.add_way(version) };

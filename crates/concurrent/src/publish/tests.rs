@@ -1,7 +1,7 @@
 //! Publication under threads: order, wake-ups, failure, more in flight than
 //! there are slots.
 
-use super::beds::BED;
+use super::wait_buckets::BED;
 use super::*;
 use std::sync::atomic::AtomicU64 as Number;
 use std::sync::atomic::Ordering::SeqCst;
@@ -169,7 +169,7 @@ fn held_ranges_are_settled_once_for_many() {
                         rounds.fetch_add(1, SeqCst);
                         Ok::<_, ()>(())
                     };
-                    let held = run.publication.finish_held(first, last, settle);
+                    let held = run.publication.finish_awaiting_sync(first, last, settle);
                     assert_eq!(held, Ok(Ok(())));
                     assert!(run.publication.visible() >= last);
                     assert!(settled.load(SeqCst) >= last, "P6");
@@ -185,11 +185,14 @@ fn held_ranges_are_settled_once_for_many() {
 fn a_range_that_cannot_be_settled_is_never_seen() {
     let p = publication();
     p.finish(2, 2).unwrap();
-    assert_eq!(p.finish_held(1, 1, Err), Ok(Err(2)));
+    assert_eq!(p.finish_awaiting_sync(1, 1, Err), Ok(Err(2)));
     assert_eq!(p.visible(), 0);
     p.fail(1);
     assert_eq!(p.wait(2), Err(Failed));
-    assert_eq!(p.finish_held(3, 3, |_| Ok::<_, ()>(())), Err(Failed));
+    assert_eq!(
+        p.finish_awaiting_sync(3, 3, |_| Ok::<_, ()>(())),
+        Err(Failed)
+    );
 }
 
 /// The scheme of the sleeping path, whatever the luck of spinning: with no

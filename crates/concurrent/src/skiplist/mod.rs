@@ -226,7 +226,7 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
 
     /// As [`SkipList::iter`], for one walk forward over many entries that
     /// reads all of each.
-    pub fn sweep(self: &Arc<Self>) -> Iter<O, L> {
+    pub fn flush_iter(self: &Arc<Self>) -> Iter<O, L> {
         Iter::new(Arc::clone(self), true)
     }
 
@@ -236,7 +236,7 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
         // The head is a piece of the arena, too. Relaxed: a count orders
         // nothing; saturating, since the two loads are not one snapshot.
         let abandoned = self.abandoned.load(sync::Ordering::Relaxed);
-        self.arena.pieces().saturating_sub(1 + abandoned)
+        self.arena.allocations().saturating_sub(1 + abandoned)
     }
 
     /// Whether there are no entries.

@@ -77,7 +77,7 @@ proptest! {
             pieces.push(Piece::take(&arena, len, i as u8));
             used += rounded(len);
             prop_assert_eq!(arena.used_bytes(), used);
-            prop_assert_eq!(arena.pieces(), pieces.len());
+            prop_assert_eq!(arena.allocations(), pieces.len());
             prop_assert!(arena.allocated_bytes() >= used);
         }
         assert_disjoint(&pieces);
@@ -136,7 +136,7 @@ fn threads_get_disjoint_pieces() {
     assert!(pieces.iter().all(Piece::is_intact));
     let used: usize = pieces.iter().map(|piece| rounded(piece.len)).sum();
     assert_eq!(arena.used_bytes(), used);
-    assert_eq!(arena.pieces(), THREADS * PIECES);
+    assert_eq!(arena.allocations(), THREADS * PIECES);
     // Slack: one region per shard, and what blocks lose at their ends.
     assert!(arena.allocated_bytes() < used + used / 4 + (1 << 20));
 }
@@ -172,7 +172,7 @@ fn assert_accounting(pages: HugePages) {
     let used: usize = totals.iter().map(|(bytes, _)| bytes).sum();
     assert_eq!(arena.used_bytes(), used);
     assert_eq!(
-        arena.pieces(),
+        arena.allocations(),
         totals.iter().map(|(_, pieces)| pieces).sum::<usize>()
     );
     let allocated = arena.allocated_bytes();

@@ -9,7 +9,7 @@ use std::thread;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
-use whitewater_concurrent::art::{self, Art, Iter, Options, Sweep};
+use whitewater_concurrent::art::{self, Art, FlushIter, Iter, Options};
 
 use crate::support::keys::{adversarial, probes, value};
 use crate::{OnDrop, order};
@@ -38,7 +38,7 @@ fn entry(iter: &Iter) -> Option<Entry> {
     })
 }
 
-fn swept<const FALLING: bool>(sweep: &Sweep<FALLING>) -> Option<Entry> {
+fn swept<const REVERSED: bool>(sweep: &FlushIter<REVERSED>) -> Option<Entry> {
     sweep.valid().then(|| {
         let (key, tag) = split(sweep.key());
         (key, tag, sweep.value().to_vec())
@@ -110,7 +110,7 @@ fn assert_same(tree: &Arc<Art>, oracle: &Oracle, probes: &[(Vec<u8>, u64)]) {
 
 /// Sweeps: over everything, and begun or interrupted anywhere.
 fn assert_sweeps(tree: &Arc<Art>, oracle: &Oracle, probes: &[(Vec<u8>, u64)]) {
-    let mut sweep = tree.sweep();
+    let mut sweep = tree.flush_iter();
     assert!(!sweep.valid());
     sweep.next();
     assert!(!sweep.valid());
@@ -152,7 +152,7 @@ fn assert_sweeps(tree: &Arc<Art>, oracle: &Oracle, probes: &[(Vec<u8>, u64)]) {
     }
     let mut falling: Vec<_> = oracle.iter().collect();
     falling.sort_by_key(|((key, tag), _)| (Reverse(key), tag));
-    let mut sweep = tree.sweep_falling();
+    let mut sweep = tree.flush_iter_reversed();
     sweep.seek_to_first();
     for expected in falling {
         assert_eq!(swept(&sweep), owned(Some(expected)));
@@ -337,7 +337,7 @@ fn a_million_versions_are_searched_quickly() {
 /// entry twice, all values right, and at least what was there before.
 fn read_until(tree: &Arc<Art>, done: &AtomicBool, published: &AtomicUsize) {
     let mut iter = tree.iter();
-    let mut sweep = tree.sweep();
+    let mut sweep = tree.flush_iter();
     loop {
         let last = done.load(Ordering::Acquire);
         for up in [true, false] {

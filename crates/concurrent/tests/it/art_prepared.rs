@@ -54,7 +54,7 @@ fn versions_are_in_order_however_late_they_are_linked() {
             iter.next();
         }
         walk(tags, "iter");
-        let mut sweep = tree.sweep();
+        let mut sweep = tree.flush_iter();
         sweep.seek_to_first();
         let mut tags = Vec::new();
         while sweep.valid() {
@@ -100,7 +100,7 @@ fn ways_may_follow_late_or_never() {
                         let value = (t << 32 | i).to_le_bytes();
                         let prepared = tree.prepare(b"hot", &value);
                         let tag = next.fetch_add(1, SeqCst) * 2;
-                        match tree.publish_on_top(prepared, tag) {
+                        match tree.publish_newest(prepared, tag) {
                             Ok(wayless) => {
                                 on_top.fetch_add(1, SeqCst);
                                 left.push(wayless);
@@ -118,7 +118,7 @@ fn ways_may_follow_late_or_never() {
                         for (nth, wayless) in some.into_iter().enumerate() {
                             // Some never.
                             if !(i as usize + nth).is_multiple_of(50) {
-                                tree.add_way(wayless);
+                                tree.link_skip_pointer(wayless);
                             }
                         }
                     }
@@ -157,7 +157,7 @@ fn memory_taken_on_trial_goes_back() {
                 // Each key twice, in different orders.
                 let key = format!("{:05}", i.wrapping_mul(7_919) % 10_007);
                 let prepared = match ahead {
-                    true => tree.prepare_foreseen(tree.foresee(key.as_bytes()), &value),
+                    true => tree.prepare_with_hint(tree.locate(key.as_bytes()), &value),
                     false => tree.prepare(key.as_bytes(), &value),
                 };
                 assert!(tree.publish(prepared, i.into()));
@@ -174,15 +174,15 @@ fn what_is_not_the_newest_does_not_go_on_top() {
     let tree = Art::new(Options::default());
     // The first of its key.
     let first = tree.prepare(b"key", b"1");
-    let first = tree.publish_on_top(first, 1).unwrap_err();
+    let first = tree.publish_newest(first, 1).unwrap_err();
     assert!(tree.publish(first, 1));
     // Something got on top meanwhile.
     let stale = tree.prepare(b"key", b"2");
     let newest = tree.prepare(b"key", b"3");
-    let wayless = tree.publish_on_top(newest, 3).unwrap();
-    let stale = tree.publish_on_top(stale, 2).unwrap_err();
+    let wayless = tree.publish_newest(newest, 3).unwrap();
+    let stale = tree.publish_newest(stale, 2).unwrap_err();
     assert!(tree.publish(stale, 2));
-    tree.add_way(wayless);
+    tree.link_skip_pointer(wayless);
     let mut found = Vec::new();
     tree.get(b"key", u64::MAX, &mut |tag, value| {
         found.push((tag, value.to_vec()));
@@ -202,10 +202,10 @@ fn what_was_foreseen_may_be_out_of_date() {
         let tree = Art::new(Options::default());
         let keys: Vec<Vec<u8>> = (0..6000).map(key).collect();
         for (round, chunk) in keys.chunks(ahead).enumerate() {
-            let places: Vec<_> = chunk.iter().map(|key| tree.foresee(key)).collect();
+            let places: Vec<_> = chunk.iter().map(|key| tree.locate(key)).collect();
             for (i, place) in places.into_iter().enumerate() {
                 let tag = (round * ahead + i + 1) as u64;
-                let prepared = tree.prepare_foreseen(place, &tag.to_le_bytes());
+                let prepared = tree.prepare_with_hint(place, &tag.to_le_bytes());
                 assert!(tree.publish(prepared, tag));
             }
         }
@@ -228,7 +228,7 @@ fn what_another_tree_foresaw_is_of_no_use() {
     for key in [b"ab", b"ac", b"bc"] {
         assert!(other.insert(key, 1, b"other"));
     }
-    let prepared = tree.prepare_foreseen(other.foresee(b"ab"), b"value");
+    let prepared = tree.prepare_with_hint(other.locate(b"ab"), b"value");
     assert!(tree.publish(prepared, 1));
     assert_eq!((tree.check(), other.check()), (Ok(1), Ok(3)));
     tree.get(b"ab", 1, &mut |tag, value| {

@@ -405,7 +405,7 @@ fn long_walks_meet_everything() {
             let value = vec![7; value_len(i)];
             assert!(list.insert_with_height(shape(i), &i.to_be_bytes(), 1, &value));
         }
-        for mut cursor in [list.iter(), list.sweep()] {
+        for mut cursor in [list.iter(), list.flush_iter()] {
             for start in [0, 1, 2, 3, 1_000, ENTRIES - 40] {
                 cursor.seek(&u32::to_be_bytes(start), 1);
                 for i in start..ENTRIES {
@@ -433,7 +433,11 @@ fn a_long_walk_meets_what_is_inserted_before_it() {
         for i in (0..ENTRIES).map(|i| i * 7 % ENTRIES) {
             assert!(list.insert(&(2 * i).to_be_bytes(), 1, &[7; 100]));
         }
-        let mut cursor = if sweeps { list.sweep() } else { list.iter() };
+        let mut cursor = if sweeps {
+            list.flush_iter()
+        } else {
+            list.iter()
+        };
         cursor.seek_to_first();
         for i in 0..ENTRIES {
             assert_eq!(cursor.key()[..4], (2 * i).to_be_bytes());

@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use whitewater_concurrent::append::AppendList;
-use whitewater_concurrent::hash_list::{
+use whitewater_concurrent::append_list::AppendList;
+use whitewater_concurrent::hash_buckets::{
     BucketIter, HashLinkList, HashSkipList, LinkIter, LinkListOptions, SkipListOptions,
 };
-use whitewater_concurrent::sorted::{SortedIter, Visit};
+use whitewater_concurrent::sorted_snapshot::{SortedIter, Visit};
 
 type Oracle = BTreeMap<Key, Vec<u8>>;
 

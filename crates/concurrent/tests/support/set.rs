@@ -151,7 +151,7 @@ impl<U: UserOrder> Set for SkipList<By<U>> {
 }
 
 /// A tree in one of its orders.
-pub struct Tree<const FALLING: bool>(Arc<Art>);
+pub struct Tree<const REVERSED: bool>(Arc<Art>);
 
 macro_rules! tree {
     ($tree:ty, $order:ty, $cursor:ty, $iter:ident) => {
@@ -199,4 +199,4 @@ macro_rules! tree {
 }
 
 tree!(Tree<false>, Bytewise, art::Iter<false>, iter);
-tree!(Tree<true>, ReverseBytewise, art::Iter<true>, iter_falling);
+tree!(Tree<true>, ReverseBytewise, art::Iter<true>, iter_reversed);

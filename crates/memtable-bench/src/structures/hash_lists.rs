@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use whitewater_concurrent::arena::ArenaOptions;
-use whitewater_concurrent::hash_list::{
+use whitewater_concurrent::hash_buckets::{
     HashLinkList, HashSkipList, LinkListOptions, SkipListOptions,
 };
 use whitewater_concurrent::skiplist::Bytewise;

@@ -1,6 +1,6 @@
 //! This project's vector: appended to, sorted for a scan.
 
-use whitewater_concurrent::append::AppendList;
+use whitewater_concurrent::append_list::AppendList;
 use whitewater_concurrent::skiplist::Bytewise;
 
 use crate::structure::{Direction, Entry, Handle, Operation, Shape, Structure};

@@ -1,5 +1,5 @@
 //! How long whoever settles waits for others. As
-//! `concurrent::publish::gathering`.
+//! `concurrent::publish::group_commit_delay`.
 
 use crate::sim::{NS, Time};
 use std::cell::Cell;

@@ -8,7 +8,7 @@
 //! | [`waiter`] | `concurrent::waiter` |
 //! | [`publication`] | `concurrent::publish` |
 //! | [`steps`] | `whitewater::write::{steps, generation}`, `db::writes`, `storage::wal::segment`, the memtables' counters |
-//! | [`ordered`] | `write::ordered`; with `sync`, `finish_held` and `concurrent::relay` |
+//! | [`ordered`] | `write::ordered`; with `sync`, `finish_awaiting_sync` and `concurrent::single_flight` |
 //! | [`group`] | `concurrent::group`, `write::group`: grouped and pipelined |
 //! | [`unordered`] | `write::unordered`, `concurrent::pending` |
 //! | [`prepared`] | RocksDB's WRITE_PREPARED over `unordered_write`; there is none in this tree |

@@ -22,7 +22,7 @@ pub async fn commit(world: &World, thread: &Thread, write: Write) {
         let settle = async |upto| steps::make_durable(world, thread, upto).await;
         world
             .publication
-            .finish_held(thread, first, last, settle)
+            .finish_awaiting_sync(thread, first, last, settle)
             .await;
     } else {
         world.publication.finish(thread, first, last).await;

@@ -115,7 +115,7 @@ impl Publication {
 
     /// The same for a range that is to be made durable by `settle` before
     /// anybody sees it.
-    pub async fn finish_held<S: AsyncFnOnce(u64)>(
+    pub async fn finish_awaiting_sync<S: AsyncFnOnce(u64)>(
         &self,
         thread: &Thread,
         first: u64,

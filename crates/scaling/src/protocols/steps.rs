@@ -142,7 +142,7 @@ pub async fn acknowledge(world: &World, thread: &Thread, first: u64, last: u64) 
     world.note_acknowledged(first, last);
 }
 
-/// Makes the log durable up to `last`. As `concurrent::relay`.
+/// Makes the log durable up to `last`. As `concurrent::single_flight`.
 pub async fn make_durable(world: &World, thread: &Thread, last: u64) {
     loop {
         if thread.load(&world.durable).await >= last {

@@ -84,7 +84,7 @@ pub enum Wakes {
     ByCores,
 }
 
-/// As `concurrent::publish::beds`.
+/// As `concurrent::publish::wait_buckets`.
 const MANY_CORES: usize = 8;
 
 impl Default for Layout {

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use whitewater_concurrent::spare;
+use whitewater_concurrent::scratch;
 
 /// Bytes that a thread keeps, at most. Evictions come in bursts.
 const MOST: usize = 64 << 10;
@@ -68,9 +68,9 @@ pub(crate) fn take(len: usize) -> Option<Vec<u8>> {
     if len > MOST {
         return None;
     }
-    let mut kept = spare::take(&KEPT);
+    let mut kept = scratch::take(&KEPT);
     let found = kept.find(class(len)).map(|at| kept.remove(at));
-    spare::keep(&KEPT, kept);
+    scratch::keep(&KEPT, kept);
     found
 }
 
@@ -97,7 +97,7 @@ impl Store {
     /// that this thread has some for the next block like the one of `len` bytes that
     /// it has cached.
     pub fn recycle(&self, evicted: impl Iterator<Item = Bytes>, len: usize, most: usize) {
-        let mut kept = spare::take(&KEPT);
+        let mut kept = scratch::take(&KEPT);
         evicted.filter_map(memory_of).for_each(|m| kept.push(m));
         let (wanted, lacks) = (class(len), |kept: &Kept| kept.find(class(len)).is_none());
         if kept.bytes > MOST || (len <= MOST && lacks(&kept)) {
@@ -111,7 +111,7 @@ impl Store {
                 kept.push(piece);
             }
         }
-        spare::keep(&KEPT, kept);
+        scratch::keep(&KEPT, kept);
     }
 }
 

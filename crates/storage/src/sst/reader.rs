@@ -37,7 +37,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use whitewater_concurrent::spare;
+use whitewater_concurrent::scratch;
 
 /// What opening a table needs to know.
 #[derive(Debug, Clone, Default)]
@@ -190,7 +190,7 @@ impl Table {
         if answer == Answer::No {
             return Ok(());
         }
-        let [index_buf, key_buf] = spare::take(&BUFFERS);
+        let [index_buf, key_buf] = scratch::take(&BUFFERS);
         let mut index = IndexCursor::new(self, how, index_buf);
         let mut cursor = Cursor::with_buffer(Layout::Values, TAG_SIZE, key_buf);
         let mut found = false;
@@ -206,7 +206,7 @@ impl Table {
         }
         let buffers = [index.into_buffer(), cursor.into_buffer()];
         if buffers.iter().all(|b| b.capacity() <= MAX_KEPT_BUFFER) {
-            spare::keep(&BUFFERS, buffers);
+            scratch::keep(&BUFFERS, buffers);
         }
         result
     }

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::hint::black_box;
-use whitewater_concurrent::spare;
+use whitewater_concurrent::scratch;
 
 /// Most bytes that a thread keeps to read into.
 pub(super) const MOST: usize = 64 << 10;
@@ -22,12 +22,12 @@ thread_local! {
 /// Has `read` use `len` bytes of at most [`MOST`], whatever they hold.
 pub(super) fn with<T>(len: usize, read: impl FnOnce(&mut [u8]) -> T) -> T {
     // Taken, for a file system may read tables itself.
-    let mut scratch = spare::take(&READ_INTO);
+    let mut scratch = scratch::take(&READ_INTO);
     if scratch.len() < len {
         scratch.resize(len.next_power_of_two(), 0);
     }
     let result = read(&mut scratch[..len]);
-    spare::keep(&READ_INTO, scratch);
+    scratch::keep(&READ_INTO, scratch);
     result
 }
 

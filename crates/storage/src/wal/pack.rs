@@ -17,7 +17,7 @@
 use super::unpack::MAX_UNPACKED;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "zstd")]
-use {std::cell::Cell, whitewater_concurrent::spare, zstd::bulk::Compressor};
+use {std::cell::Cell, whitewater_concurrent::scratch, zstd::bulk::Compressor};
 
 /// Bytes of a record that are not compressed: a batch's header.
 pub const PACKED_HEADER: usize = 12;
@@ -91,12 +91,12 @@ impl Packed {
 #[cfg(feature = "zstd")]
 fn compress(rest: &[u8]) -> Result<Vec<u8>> {
     let mut frame = Vec::with_capacity(zstd::zstd_safe::compress_bound(rest.len()));
-    let mut compressor = match spare::take(&COMPRESSOR) {
+    let mut compressor = match scratch::take(&COMPRESSOR) {
         Some(compressor) => compressor,
         None => compressor().map_err(failed)?,
     };
     let done = compressor.compress_to_buffer(rest, &mut frame);
-    spare::keep(&COMPRESSOR, Some(compressor));
+    scratch::keep(&COMPRESSOR, Some(compressor));
     done.map_err(failed)?;
     Ok(frame)
 }

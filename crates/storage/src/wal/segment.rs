@@ -27,7 +27,7 @@ use crate::fs::SharedFile;
 use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use whitewater_concurrent::spare;
+use whitewater_concurrent::scratch;
 
 const BLOCK: u64 = BLOCK_SIZE as u64;
 
@@ -148,11 +148,11 @@ impl Segment {
         self.check_not_failed()?;
         let len = parts.iter().map(|p| p.len()).sum();
         // Gone only while the thread ends; then this record has its own.
-        let mut buf = spare::take(&BUFFER);
+        let mut buf = scratch::take(&BUFFER);
         buf.clear();
         let result = self.put_with(&mut buf, at, len, parts);
         if buf.capacity() <= KEEP_BUFFER {
-            spare::keep(&BUFFER, buf);
+            scratch::keep(&BUFFER, buf);
         }
         self.remember(result)
     }

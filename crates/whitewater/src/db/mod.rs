@@ -93,7 +93,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 use switch::Unsettled;
 use whitewater_concurrent::publish::Publication;
-use whitewater_concurrent::relay::Relay;
+use whitewater_concurrent::single_flight::SingleFlight;
 use whitewater_concurrent::system::{self, Condvar, JoinHandle, Mutex, MutexGuard, RwLock};
 use whitewater_storage::fs::{FileLock, Fs};
 use whitewater_storage::{Error, ErrorKind, Result};
@@ -216,7 +216,7 @@ pub(crate) struct Engine {
     /// What is visible (C2, C3).
     pub(crate) publication: Publication,
     /// The number up to which the logs are durable.
-    pub(crate) durable: Relay,
+    pub(crate) durable: SingleFlight,
 
     /// Whether writes bypassed the log, so that close must flush.
     /// Written by: writers (relaxed, and only the first of them), and a

@@ -34,7 +34,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use whitewater_concurrent::group::GroupQueue;
 use whitewater_concurrent::publish::Publication;
-use whitewater_concurrent::relay::Relay;
+use whitewater_concurrent::single_flight::SingleFlight;
 use whitewater_concurrent::system::{self, Condvar, Mutex, RwLock};
 use whitewater_concurrent::waiter::YieldPolicy;
 use whitewater_storage::filename::{self, FileType};
@@ -501,7 +501,7 @@ impl Opening<'_> {
             turns: Mutex::new(()),
             large: Mutex::new(()),
             publication: Publication::new(end.last, policy),
-            durable: Relay::new(end.last),
+            durable: SingleFlight::new(end.last),
             protocol: self.options.protocol(),
             queue: GroupQueue::new(policy),
             gate: StallGate::new(),

@@ -40,8 +40,8 @@ use crate::write::log::Wal;
 use crate::write::points::Point;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use whitewater_concurrent::pending::Pending;
 use whitewater_concurrent::system::RwLockWriteGuard;
+use whitewater_concurrent::wait_group::WaitGroup;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::wal::Segment;
@@ -58,7 +58,7 @@ pub(crate) struct Unsettled {
     base: SequenceNumber,
     /// The last number handed out in it.
     last: SequenceNumber,
-    pending: Arc<Pending>,
+    pending: Arc<WaitGroup>,
 }
 
 impl Unsettled {

@@ -23,7 +23,7 @@ use crate::write::{Ahead, CommitEnv, CommitProtocol, ordered, record};
 use arc_swap::Guard;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use whitewater_concurrent::art::Foreseen;
+use whitewater_concurrent::art::LeafHint;
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::system::Mutex;
 use whitewater_storage::batch::{self, Batch, HEADER_SIZE, Op};
@@ -524,7 +524,7 @@ impl CommitEnv for Engine {
         &self,
         generation: &Generation,
         write: &Write<'_>,
-        foreseen: Option<Foreseen<'_>>,
+        foreseen: Option<LeafHint<'_>>,
     ) -> Result<Option<PreparedBatch>> {
         let _timer = self.step(Step::Prepare);
         let memtable_of = |cf| generation.memtables.get(cf);
@@ -581,7 +581,7 @@ impl CommitEnv for Engine {
 
     fn make_durable(&self, last: SequenceNumber) -> Result<()> {
         let _step = self.step(Step::SyncWait);
-        self.durable.reach(last, || {
+        self.durable.run_until(last, || {
             // Whatever is visible is in the log (C4).
             let upto = self.publication.visible().max(last);
             self.reached(Point::Syncing, upto);

@@ -4,7 +4,9 @@
 use super::rep::{Entry, MemtableRep, Visit, cursor_as_iterator};
 use std::fmt;
 use std::sync::Arc;
-use whitewater_concurrent::art::{Art, Foreseen, Iter, Options, Prepared, Sweep, Wayless};
+use whitewater_concurrent::art::{
+    Art, FlushIter, Iter, LeafHint, Options, PendingSkipPointer, Prepared,
+};
 use whitewater_concurrent::region::HugePages;
 use whitewater_storage::iter::{BoxedIterator, KeyCursor};
 use whitewater_storage::key::UserComparator;
@@ -63,28 +65,28 @@ impl MemtableRep for ArtRep {
             entries => self.tree.prepare_batch(entries.iter().copied(), take),
         }
     }
-    fn foresee<'k>(&self, user_key: &'k [u8]) -> Option<Foreseen<'k>> {
-        Some(self.tree.foresee(user_key))
+    fn foresee<'k>(&self, user_key: &'k [u8]) -> Option<LeafHint<'k>> {
+        Some(self.tree.locate(user_key))
     }
     fn prepare_one(
         &self,
-        foreseen: Option<Foreseen<'_>>,
+        foreseen: Option<LeafHint<'_>>,
         user_key: &[u8],
         value: &[u8],
     ) -> Prepared {
         match foreseen {
-            Some(foreseen) => self.tree.prepare_foreseen(foreseen, value),
+            Some(foreseen) => self.tree.prepare_with_hint(foreseen, value),
             None => self.tree.prepare(user_key, value),
         }
     }
     fn link(&self, entry: Prepared, tag: u64) -> bool {
         self.tree.publish(entry, tag)
     }
-    fn link_on_top(&self, entry: Prepared, tag: u64) -> Result<Wayless, Prepared> {
-        self.tree.publish_on_top(entry, tag)
+    fn link_on_top(&self, entry: Prepared, tag: u64) -> Result<PendingSkipPointer, Prepared> {
+        self.tree.publish_newest(entry, tag)
     }
-    fn add_way(&self, wayless: Wayless) {
-        self.tree.add_way(wayless);
+    fn add_way(&self, wayless: PendingSkipPointer) {
+        self.tree.link_skip_pointer(wayless);
     }
     #[cfg(test)]
     fn version_steps(&self, user_key: &[u8], tag: u64) -> Option<usize> {
@@ -95,16 +97,16 @@ impl MemtableRep for ArtRep {
     }
     fn iter(self: Arc<Self>) -> BoxedIterator {
         if self.falling {
-            Box::new(Falling(self.tree.iter_falling()))
+            Box::new(Reversed(self.tree.iter_reversed()))
         } else {
-            Box::new(Rising(self.tree.iter()))
+            Box::new(Bytewise(self.tree.iter()))
         }
     }
     fn sweep(self: Arc<Self>) -> BoxedIterator {
         if self.falling {
-            Box::new(SweepFalling(self.tree.sweep_falling()))
+            Box::new(FlushReversed(self.tree.flush_iter_reversed()))
         } else {
-            Box::new(SweepRising(self.tree.sweep()))
+            Box::new(FlushBytewise(self.tree.flush_iter()))
         }
     }
     fn used_bytes(&self) -> usize {
@@ -131,20 +133,20 @@ macro_rules! key_cursor {
     };
 }
 
-struct Rising(Iter);
+struct Bytewise(Iter);
 
-cursor_as_iterator!(Rising, by_key);
-key_cursor!(Rising);
+cursor_as_iterator!(Bytewise, by_key);
+key_cursor!(Bytewise);
 
-struct Falling(Iter<true>);
+struct Reversed(Iter<true>);
 
-cursor_as_iterator!(Falling, by_key);
-key_cursor!(Falling);
+cursor_as_iterator!(Reversed, by_key);
+key_cursor!(Reversed);
 
-struct SweepRising(Sweep);
+struct FlushBytewise(FlushIter);
 
-cursor_as_iterator!(SweepRising);
+cursor_as_iterator!(FlushBytewise);
 
-struct SweepFalling(Sweep<true>);
+struct FlushReversed(FlushIter<true>);
 
-cursor_as_iterator!(SweepFalling);
+cursor_as_iterator!(FlushReversed);

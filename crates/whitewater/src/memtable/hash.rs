@@ -13,7 +13,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use twox_hash::XxHash3_64;
 use whitewater_concurrent::skiplist::KeyOrder;
-use whitewater_concurrent::sorted::{self, SortedIter};
+use whitewater_concurrent::sorted_snapshot::{self, SortedIter};
 use whitewater_storage::Result;
 use whitewater_storage::iter::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{tag, user_key};
@@ -22,7 +22,13 @@ use whitewater_storage::key::{tag, user_key};
 pub(super) trait Buckets: Debug + Send + Sync + 'static {
     type Cursor: BucketCursor;
     fn insert(&self, hash: u64, entry: Entry<'_>) -> bool;
-    fn scan_from(&self, hash: u64, user_key: &[u8], tag: u64, visit: &mut sorted::Visit<'_>);
+    fn scan_from(
+        &self,
+        hash: u64,
+        user_key: &[u8],
+        tag: u64,
+        visit: &mut sorted_snapshot::Visit<'_>,
+    );
     fn cursor(self: &Arc<Self>) -> Self::Cursor;
     fn sorted(&self) -> SortedIter<UserOrder>;
     fn seal(&self);
@@ -50,7 +56,13 @@ macro_rules! impl_buckets {
             fn insert(&self, hash: u64, entry: Entry<'_>) -> bool {
                 $table::insert(self, hash, entry.user_key, entry.tag, entry.value)
             }
-            fn scan_from(&self, hash: u64, key: &[u8], tag: u64, visit: &mut sorted::Visit<'_>) {
+            fn scan_from(
+                &self,
+                hash: u64,
+                key: &[u8],
+                tag: u64,
+                visit: &mut sorted_snapshot::Visit<'_>,
+            ) {
                 $table::scan_from(self, hash, key, tag, visit);
             }
             fn cursor(self: &Arc<Self>) -> Self::Cursor {

@@ -7,8 +7,8 @@ use super::rep::{Entry, MemtableRep};
 use crate::options::prefix::PrefixExtractor;
 use std::sync::Arc;
 use whitewater_concurrent::arena::ArenaOptions;
-use whitewater_concurrent::hash_list::{HashLinkList, LinkIter, LinkListOptions};
-use whitewater_concurrent::sorted::{self, SortedIter};
+use whitewater_concurrent::hash_buckets::{HashLinkList, LinkIter, LinkListOptions};
+use whitewater_concurrent::sorted_snapshot::{self, SortedIter};
 use whitewater_storage::key::UserComparator;
 
 /// Entries beyond which a bucket becomes a skip list: RocksDB's default.

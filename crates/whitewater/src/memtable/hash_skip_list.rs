@@ -6,8 +6,8 @@ use super::order::UserOrder;
 use super::rep::{Entry, MemtableRep};
 use crate::options::prefix::PrefixExtractor;
 use std::sync::Arc;
-use whitewater_concurrent::hash_list::{BucketIter, HashSkipList, SkipListOptions};
-use whitewater_concurrent::sorted::{self, SortedIter};
+use whitewater_concurrent::hash_buckets::{BucketIter, HashSkipList, SkipListOptions};
+use whitewater_concurrent::sorted_snapshot::{self, SortedIter};
 use whitewater_storage::key::UserComparator;
 
 /// An empty table.

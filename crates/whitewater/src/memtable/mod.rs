@@ -52,7 +52,7 @@ use rep::{RepOptions, new_rep};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use whitewater_concurrent::arena::ArenaOptions;
-use whitewater_concurrent::art::{Foreseen, Prepared, Wayless};
+use whitewater_concurrent::art::{LeafHint, PendingSkipPointer, Prepared};
 use whitewater_concurrent::counter::Sharded;
 use whitewater_concurrent::region::{Claim, HugePages, TRANSPARENT};
 use whitewater_concurrent::system::Mutex;
@@ -293,7 +293,7 @@ impl Memtable {
     /// Goes to where an entry of type `ty` is going to be prepared, so that the
     /// processor fetches what that will wait for.
     #[inline]
-    pub fn foresee<'k>(&self, ty: ValueType, user_key: &'k [u8]) -> Option<Foreseen<'k>> {
+    pub fn foresee<'k>(&self, ty: ValueType, user_key: &'k [u8]) -> Option<LeafHint<'k>> {
         self.prepares(ty)
             .then(|| self.rep.foresee(user_key))
             .flatten()
@@ -303,7 +303,7 @@ impl Memtable {
     #[inline]
     fn prepare_one(
         &self,
-        foreseen: Option<Foreseen<'_>>,
+        foreseen: Option<LeafHint<'_>>,
         user_key: &[u8],
         value: &[u8],
     ) -> Prepared {
@@ -340,7 +340,7 @@ impl Memtable {
         ty: ValueType,
         entry: Prepared,
         seq: SequenceNumber,
-    ) -> Result<Option<Wayless>> {
+    ) -> Result<Option<PendingSkipPointer>> {
         match self.rep.link_on_top(entry, pack_tag(seq, ty as u8)) {
             Ok(wayless) => Ok(Some(wayless)),
             Err(entry) => self.link(ty, entry, seq).map(|()| None),
@@ -355,7 +355,7 @@ impl Memtable {
 
     /// Completes an entry that was linked on top.
     #[inline]
-    fn add_way(&self, wayless: Wayless) {
+    fn add_way(&self, wayless: PendingSkipPointer) {
         self.rep.add_way(wayless);
     }
 

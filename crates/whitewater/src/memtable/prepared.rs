@@ -12,7 +12,7 @@ use super::{Inserter, Memtable};
 use crate::write::request::{One, Operations};
 use smallvec::SmallVec;
 use std::sync::Arc;
-use whitewater_concurrent::art::{Foreseen, Prepared, Wayless};
+use whitewater_concurrent::art::{LeafHint, PendingSkipPointer, Prepared};
 use whitewater_storage::Result;
 use whitewater_storage::batch::{Batch, Op};
 use whitewater_storage::key::{SequenceNumber, ValueType};
@@ -42,7 +42,7 @@ pub(crate) struct PreparedOne {
 #[derive(Debug)]
 pub(crate) struct Leftover {
     cf: u32,
-    wayless: Wayless,
+    wayless: PendingSkipPointer,
 }
 
 /// See [`PreparedBatch`].
@@ -72,7 +72,7 @@ impl PreparedBatch {
     #[inline]
     pub fn new<'m>(
         operations: Operations<'_>,
-        foreseen: Option<Foreseen<'_>>,
+        foreseen: Option<LeafHint<'_>>,
         memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
     ) -> Option<Self> {
         let batch = match operations {
@@ -103,7 +103,7 @@ impl PreparedOne {
     #[inline]
     fn new<'m>(
         one: One<'_>,
-        foreseen: Option<Foreseen<'_>>,
+        foreseen: Option<LeafHint<'_>>,
         memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
     ) -> Option<Self> {
         let One { cf, ty, key, value } = one;

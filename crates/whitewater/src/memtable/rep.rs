@@ -5,8 +5,8 @@ use crate::options::prefix::PrefixExtractor;
 use std::fmt::Debug;
 use std::sync::Arc;
 use whitewater_concurrent::arena::ArenaOptions;
-use whitewater_concurrent::art::{Foreseen, Prepared, Wayless};
-use whitewater_concurrent::hash_list::SkipListOptions;
+use whitewater_concurrent::art::{LeafHint, PendingSkipPointer, Prepared};
+use whitewater_concurrent::hash_buckets::SkipListOptions;
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::UserComparator;
 
@@ -104,11 +104,11 @@ pub(crate) trait MemtableRep: Debug + Send + Sync {
     }
     /// Goes to where [`prepare_one`](Self::prepare_one) is going to begin, if that is
     /// known.
-    fn foresee<'k>(&self, _user_key: &'k [u8]) -> Option<Foreseen<'k>> {
+    fn foresee<'k>(&self, _user_key: &'k [u8]) -> Option<LeafHint<'k>> {
         None
     }
     /// [`prepare`](Self::prepare) for one entry, whose key may have been foreseen.
-    fn prepare_one(&self, _: Option<Foreseen<'_>>, _user_key: &[u8], _value: &[u8]) -> Prepared {
+    fn prepare_one(&self, _: Option<LeafHint<'_>>, _user_key: &[u8], _value: &[u8]) -> Prepared {
         unreachable!("a representation that prepares says how");
     }
     /// Adds a prepared entry; `false` if key and tag are already there.
@@ -116,11 +116,11 @@ pub(crate) trait MemtableRep: Debug + Send + Sync {
         unreachable!("a representation that prepares says how");
     }
     /// Adds a prepared entry without a look at the newest one of its key, if that is
-    /// still what it was, or gives it back; `tag` is as [`Art::publish_on_top`] wants
+    /// still what it was, or gives it back; `tag` is as [`Art::publish_newest`] wants
     /// it. What is left to do then goes to [`add_way`](Self::add_way).
     ///
-    /// [`Art::publish_on_top`]: whitewater_concurrent::art::Art::publish_on_top
-    fn link_on_top(&self, entry: Prepared, _tag: u64) -> Result<Wayless, Prepared> {
+    /// [`Art::publish_newest`]: whitewater_concurrent::art::Art::publish_newest
+    fn link_on_top(&self, entry: Prepared, _tag: u64) -> Result<PendingSkipPointer, Prepared> {
         Err(entry)
     }
     /// Steps of a search for the version of a key at `tag`, if it can tell.
@@ -129,7 +129,7 @@ pub(crate) trait MemtableRep: Debug + Send + Sync {
         None
     }
     /// Completes what was added on top.
-    fn add_way(&self, _: Wayless) {
+    fn add_way(&self, _: PendingSkipPointer) {
         unreachable!("a representation that adds on top says how");
     }
     /// Visits the entries of `user_key` at or below `tag`, newest first, until

@@ -48,7 +48,7 @@ impl<O: KeyOrder + Debug> MemtableRep for SkipListRep<O> {
         Box::new(SkipListIter(self.list.iter()))
     }
     fn sweep(self: Arc<Self>) -> BoxedIterator {
-        Box::new(SkipListIter(self.list.sweep()))
+        Box::new(SkipListIter(self.list.flush_iter()))
     }
     fn used_bytes(&self) -> usize {
         self.list.used_bytes()

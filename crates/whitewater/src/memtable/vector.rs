@@ -9,9 +9,9 @@
 use super::order::UserOrder;
 use super::rep::{Entry, MemtableRep, Visit};
 use std::sync::Arc;
-use whitewater_concurrent::append::AppendList;
+use whitewater_concurrent::append_list::AppendList;
 use whitewater_concurrent::arena::ArenaOptions;
-use whitewater_concurrent::sorted::SortedIter;
+use whitewater_concurrent::sorted_snapshot::SortedIter;
 use whitewater_storage::Result;
 use whitewater_storage::iter::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{UserComparator, tag, user_key};

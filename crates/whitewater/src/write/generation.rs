@@ -24,7 +24,7 @@ use super::MemtableMap;
 use crossbeam_utils::CachePadded;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use whitewater_concurrent::pending::Pending;
+use whitewater_concurrent::wait_group::WaitGroup;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::Segment;
 
@@ -83,7 +83,7 @@ pub(crate) struct Generation {
     /// Inserts of published writes (`unordered`); zero for good once the
     /// generation is closed, its end visible, and they are made. Held by who
     /// may have to wait for them when the generation itself is gone.
-    pub pending: Arc<Pending>,
+    pub pending: Arc<WaitGroup>,
     /// The last sequence number handed out before it.
     base: SequenceNumber,
     /// Where the log begins to hold writes.

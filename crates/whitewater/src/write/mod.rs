@@ -69,7 +69,7 @@ use points::Point;
 use request::Write;
 use std::fmt;
 use std::sync::Arc;
-use whitewater_concurrent::art::Foreseen;
+use whitewater_concurrent::art::LeafHint;
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::system::Mutex;
 use whitewater_storage::key::SequenceNumber;
@@ -229,7 +229,7 @@ pub(crate) struct Ahead<'k> {
     /// anybody, as that of [`CommitEnv::enter`].
     pub generation: Guard<Arc<Generation>>,
     /// Where the entry's key led in its memtable.
-    pub foreseen: Option<Foreseen<'k>>,
+    pub foreseen: Option<LeafHint<'k>>,
 }
 
 /// What the steps need of a database.
@@ -282,7 +282,7 @@ pub(crate) trait CommitEnv: Sync {
         &self,
         generation: &Generation,
         write: &Write<'_>,
-        foreseen: Option<Foreseen<'_>>,
+        foreseen: Option<LeafHint<'_>>,
     ) -> Result<Self::Prepared>;
     /// Inserts operations of which the first gets `first`; `prepared`, if there is
     /// something, was made for them and the same generation, before `first` was given

@@ -5,7 +5,7 @@ use super::generation::{Generation, Place};
 use super::request::{One, Operations, Write};
 use super::steps::header;
 use std::cell::Cell;
-use whitewater_concurrent::spare;
+use whitewater_concurrent::scratch;
 use whitewater_storage::Result;
 use whitewater_storage::batch::{Batch, HEADER_SIZE};
 use whitewater_storage::wal::Packed;
@@ -21,7 +21,7 @@ thread_local! {
 /// An empty batch, in memory that this thread may have [kept](keep_batch).
 #[inline]
 pub(crate) fn spare_batch() -> Batch {
-    spare::take(&SPARE).unwrap_or_default()
+    scratch::take(&SPARE).unwrap_or_default()
 }
 
 /// Keeps the memory of a batch for the next one of this thread.
@@ -30,7 +30,7 @@ pub(crate) fn keep_batch(mut batch: Batch) {
     if batch.bytes().len() <= SPARE_LIMIT {
         batch.clear();
         batch.unprotect();
-        spare::keep(&SPARE, Some(batch));
+        scratch::keep(&SPARE, Some(batch));
     }
 }
 

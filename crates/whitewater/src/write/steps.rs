@@ -150,7 +150,7 @@ impl<'a, E: CommitEnv> Window<'a, E> {
         let finished = if sync {
             // What is finished is in the log: C4.
             let durable = |upto| self.env.make_durable(upto);
-            publication.finish_held(first, last, durable)
+            publication.finish_awaiting_sync(first, last, durable)
         } else {
             publication.finish(first, last).map(Ok)
         };

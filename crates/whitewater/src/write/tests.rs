@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use whitewater_concurrent::group::GroupQueue;
-use whitewater_concurrent::relay::Relay;
+use whitewater_concurrent::single_flight::SingleFlight;
 use whitewater_concurrent::system::{Condvar, Mutex, RwLock};
 use whitewater_concurrent::waiter::YieldPolicy;
 use whitewater_storage::batch::{self, Batch, Op};
@@ -68,7 +68,7 @@ struct FakeEnv {
     turns: Mutex<()>,
     extending: Mutex<()>,
     publication: Publication,
-    durable: Relay,
+    durable: SingleFlight,
     /// Generation to its entries, by sequence number.
     inserted: Mutex<BTreeMap<SequenceNumber, Vec<u8>>>,
     failure: Mutex<Option<Error>>,
@@ -140,7 +140,7 @@ impl FakeEnv {
             turns: Mutex::new(()),
             extending: Mutex::new(()),
             publication: Publication::new(0, YieldPolicy::default()),
-            durable: Relay::new(0),
+            durable: SingleFlight::new(0),
             inserted: Mutex::default(),
             failure: Mutex::default(),
             log_writes: AtomicU64::new(0),
@@ -258,7 +258,7 @@ impl CommitEnv for FakeEnv {
         &self,
         generation: &Generation,
         _: &Write<'_>,
-        _: Option<Foreseen<'_>>,
+        _: Option<LeafHint<'_>>,
     ) -> Result<SequenceNumber> {
         self.prepared.fetch_add(1, SeqCst);
         Ok(generation.base())
@@ -343,7 +343,7 @@ impl CommitEnv for FakeEnv {
         &self.publication
     }
     fn make_durable(&self, last: SequenceNumber) -> Result<()> {
-        self.durable.reach(last, || {
+        self.durable.run_until(last, || {
             if self.syncs.fetch_add(1, SeqCst) + 1 == self.plan.sync {
                 let e = Error::invalid("planted sync failure");
                 self.failure.lock().get_or_insert(e.clone());

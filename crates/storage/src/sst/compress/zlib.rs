@@ -6,7 +6,7 @@ use super::{CompressionOptions, Encode, Reason};
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use std::cell::Cell;
-use whitewater_concurrent::spare;
+use whitewater_concurrent::scratch;
 use zlib_rs::{Deflate, DeflateConfig, DeflateFlush, Inflate, InflateFlush, Status, Strategy};
 
 /// RocksDB's.
@@ -69,9 +69,9 @@ thread_local! {
 pub(super) fn decode(src: &[u8], len: usize, dictionary: Option<&Dictionary>) -> Result<Vec<u8>> {
     // A match of 258 bytes takes 2 bits.
     let mut out = zeroed(len, src.len().saturating_mul(1032))?;
-    let mut inflate = spare::take(&INFLATE).unwrap_or_else(|| Inflate::new(false, WINDOW_BITS));
+    let mut inflate = scratch::take(&INFLATE).unwrap_or_else(|| Inflate::new(false, WINDOW_BITS));
     let done = decode_into(&mut out, src, dictionary, &mut inflate);
-    spare::keep(&INFLATE, Some(inflate));
+    scratch::keep(&INFLATE, Some(inflate));
     done?;
     Ok(out)
 }

@@ -6,7 +6,7 @@ use super::{CompressionOptions, Encode, Reason};
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use std::cell::Cell;
-use whitewater_concurrent::spare;
+use whitewater_concurrent::scratch;
 use zstd::zstd_safe::{self, DCtx};
 
 /// The level RocksDB uses when none is asked for.
@@ -56,12 +56,12 @@ pub(super) fn decode(src: &[u8], len: usize, dictionary: Option<&Dictionary>) ->
     check_len(len, (src.len() / 4).saturating_mul(128 << 10))?;
     let dictionary = dictionary.map(Dictionary::zstd).transpose()?;
     let mut out = for_block(len)?;
-    let mut context = spare::take(&CONTEXT).unwrap_or_else(DCtx::create);
+    let mut context = scratch::take(&CONTEXT).unwrap_or_else(DCtx::create);
     let n = match dictionary {
         None => context.decompress(&mut out, src),
         Some(d) => context.decompress_using_ddict(&mut out, src, d),
     };
-    spare::keep(&CONTEXT, Some(context));
+    scratch::keep(&CONTEXT, Some(context));
     let n = n.map_err(|code| {
         let name = zstd_safe::get_error_name(code);
         Error::corruption(format_args!("bad Zstandard block: {name}"))

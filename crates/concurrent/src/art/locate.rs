@@ -12,10 +12,10 @@ use super::insert::{Owner, Place};
 use super::node::Ref;
 use super::prepare::Prepared;
 
-/// How far the way to a key has led. Goes to [`Art::prepare_foreseen`].
+/// How far the way to a key has led. Goes to [`Art::prepare_with_hint`].
 #[derive(Clone, Copy, Debug)]
 #[must_use = "without use it was for nothing"]
-pub struct Foreseen<'k> {
+pub struct LeafHint<'k> {
     /// The tree it belongs to.
     tree: u64,
     key: &'k [u8],
@@ -27,7 +27,7 @@ pub struct Foreseen<'k> {
 
 impl Art {
     /// Goes down to `user_key`, and asks the processor for the leaf that is there.
-    pub fn foresee<'k>(&self, user_key: &'k [u8]) -> Foreseen<'k> {
+    pub fn locate<'k>(&self, user_key: &'k [u8]) -> LeafHint<'k> {
         let (mut place, mut node) = (self.top(), Ref::NONE);
         while let Some(farther) = self.step(place, user_key) {
             node = place.at;
@@ -37,7 +37,7 @@ impl Art {
         if at.is_leaf() {
             self.prefetch_leaf(at, user_key);
         }
-        Foreseen {
+        LeafHint {
             tree: self.id,
             key: user_key,
             owner: match owner {
@@ -54,8 +54,8 @@ impl Art {
     ///
     /// # Panics
     /// As for [`Art::insert`].
-    pub fn prepare_foreseen(&self, foreseen: Foreseen<'_>, value: &[u8]) -> Prepared {
-        let Foreseen {
+    pub fn prepare_with_hint(&self, foreseen: LeafHint<'_>, value: &[u8]) -> Prepared {
+        let LeafHint {
             tree,
             key,
             owner,

@@ -23,7 +23,7 @@ use crate::sync::{AtomicU32, AtomicU64, MODELLED, Ordering, fence};
 use crate::waiter::Turnstile;
 use crossbeam_utils::CachePadded;
 
-/// Beds: the bits of a word.
+/// WaitBuckets: the bits of a word.
 const BEDS: u64 = if MODELLED { 2 } else { 64 };
 
 /// Neighbouring numbers that share a bed. They are mostly passed together; who
@@ -45,7 +45,7 @@ struct Bed {
 
 /// See the [module](self).
 #[derive(Debug)]
-pub(super) struct Beds {
+pub(super) struct WaitBuckets {
     /// The beds that somebody may sleep in, a bit for each.
     /// Written by: sleepers (setting, relaxed; B1's fence orders it) and movers
     /// (clearing, relaxed). Read by: movers, after B1's fence. Publishes
@@ -56,11 +56,11 @@ pub(super) struct Beds {
     /// relaxed). Read by: sleepers (relaxed; ordered by B2). Publishes nothing.
     owed: CachePadded<AtomicU64>,
     beds: Box<[CachePadded<Bed>]>,
-    /// Beds that one thread wakes, if those who sleep there can wake the rest.
+    /// WaitBuckets that one thread wakes, if those who sleep there can wake the rest.
     fan_out: u32,
 }
 
-impl Beds {
+impl WaitBuckets {
     /// Nobody sleeps.
     pub fn new() -> Self {
         // Tests are to see it on any machine.
@@ -77,7 +77,7 @@ impl Beds {
             turnstile: Turnstile::new(),
             sleepers: AtomicU32::new(0),
         };
-        Beds {
+        WaitBuckets {
             occupied: CachePadded::new(AtomicU64::new(0)),
             owed: CachePadded::new(AtomicU64::new(0)),
             beds: (0..BEDS).map(|_| CachePadded::new(bed())).collect(),
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn all_beds_are_woken_by_those_who_slept() {
         const SLEEPERS: u32 = 40;
-        let beds = Beds::with_fan_out(1);
+        let beds = WaitBuckets::with_fan_out(1);
         for _ in 0..50 {
             let passed = AtomicBool::new(false);
             let reached = || passed.load(Ordering::Acquire).then_some(());

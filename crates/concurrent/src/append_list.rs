@@ -23,7 +23,7 @@ use crate::cores::cores;
 use crate::counter::thread_number;
 use crate::skiplist::node::Node;
 use crate::skiplist::{KeyOrder, check_sizes};
-use crate::sorted::{Seal, Sorted, SortedIter};
+use crate::sorted_snapshot::{Seal, Sorted, SortedIter};
 use crate::sync::{AtomicPtr, Ordering};
 
 /// The newest entry of a shard.
@@ -179,7 +179,7 @@ impl<O: KeyOrder> AppendList<O> {
 
     /// Number of entries; inserts in flight may be counted early.
     pub fn len(&self) -> usize {
-        self.arena.pieces()
+        self.arena.allocations()
     }
 
     /// Whether there are no entries.

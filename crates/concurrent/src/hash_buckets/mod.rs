@@ -2,7 +2,7 @@
 //! makes of some part of the key (its *prefix*), sorted inside each bucket.
 //!
 //! Fast where all work stays inside one bucket; a walk over everything sorts
-//! a snapshot ([`crate::sorted`]). Two kinds of bucket:
+//! a snapshot ([`crate::sorted_snapshot`]). Two kinds of bucket:
 //! * [`HashSkipList`]: an inline skip list each;
 //! * [`HashLinkList`]: a linked list each, which takes less memory while it is
 //!   short and turns into a skip list when it is not.

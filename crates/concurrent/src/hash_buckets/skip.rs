@@ -8,7 +8,7 @@ use super::{MAX_HEIGHT, Towers, bucket_of};
 use crate::arena::{ArenaOptions, ConcurrentArena};
 use crate::counter::Counter;
 use crate::skiplist::{Iter, KeyOrder, SkipList};
-use crate::sorted::{Seal, Sorted, SortedIter, Visit};
+use crate::sorted_snapshot::{Seal, Sorted, SortedIter, Visit};
 
 /// What a [`HashSkipList`] is made with.
 #[derive(Debug, Clone, Copy)]
@@ -89,7 +89,7 @@ impl<O: KeyOrder> HashSkipList<O> {
     /// table is sealed.
     pub fn sorted(&self) -> SortedIter<O> {
         SortedIter::new(self.seal.sorted(|| {
-            let mut nodes = Vec::with_capacity(self.arena.pieces());
+            let mut nodes = Vec::with_capacity(self.arena.allocations());
             for slot in 0..self.buckets.len() {
                 if let Some(bucket) = self.buckets.get(slot) {
                     bucket.collect_nodes(&mut nodes);

@@ -37,16 +37,16 @@ const OLDER: usize = 5;
 
 /// A cursor as [`Iter`] that is made for one walk forward over many entries
 /// that reads all of each. It may do everything else, too, but not fast.
-pub struct Sweep<const FALLING: bool = false> {
+pub struct FlushIter<const REVERSED: bool = false> {
     /// Where the walk is. While there is a belt, its frames are not.
-    iter: Iter<FALLING>,
+    iter: Iter<REVERSED>,
     /// From the first step on; gone when the cursor is moved otherwise.
-    belt: Option<Box<Belt<FALLING>>>,
+    belt: Option<Box<Belt<REVERSED>>>,
 }
 
 /// What comes after the walk.
-struct Belt<const FALLING: bool> {
-    scout: Cursor<FALLING>,
+struct Belt<const REVERSED: bool> {
+    scout: Cursor<REVERSED>,
     /// A ring; [`Ref::NONE`] where the scout has found nothing more.
     leaves: [Ref; BELT],
     /// The last version known of each; [`Link::END`] if none.
@@ -55,9 +55,9 @@ struct Belt<const FALLING: bool> {
     next: usize,
 }
 
-impl<const FALLING: bool> Belt<FALLING> {
+impl<const REVERSED: bool> Belt<REVERSED> {
     /// What comes after a cursor.
-    fn after(tree: &Art, cursor: &Cursor<FALLING>) -> Self {
+    fn after(tree: &Art, cursor: &Cursor<REVERSED>) -> Self {
         let mut belt = Belt {
             scout: cursor.clone(),
             leaves: [Ref::NONE; BELT],
@@ -137,9 +137,9 @@ impl<const FALLING: bool> Belt<FALLING> {
     }
 }
 
-impl<const FALLING: bool> Sweep<FALLING> {
-    pub(super) fn new(iter: Iter<FALLING>) -> Self {
-        Sweep { iter, belt: None }
+impl<const REVERSED: bool> FlushIter<REVERSED> {
+    pub(super) fn new(iter: Iter<REVERSED>) -> Self {
+        FlushIter { iter, belt: None }
     }
 
     /// As [`Iter::valid`].
@@ -222,9 +222,9 @@ impl<const FALLING: bool> Sweep<FALLING> {
     }
 }
 
-impl<const FALLING: bool> fmt::Debug for Sweep<FALLING> {
+impl<const REVERSED: bool> fmt::Debug for FlushIter<REVERSED> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sweep")
+        f.debug_struct("FlushIter")
             .field("iter", &self.iter)
             .finish_non_exhaustive()
     }

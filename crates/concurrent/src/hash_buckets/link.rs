@@ -32,7 +32,7 @@ use crate::arena::{ALIGN, ArenaOptions, ConcurrentArena};
 use crate::counter::Counter;
 use crate::skiplist::node::{Key, Node};
 use crate::skiplist::{KeyOrder, SkipList, check_sizes};
-use crate::sorted::{Seal, Sorted, SortedIter, Visit};
+use crate::sorted_snapshot::{Seal, Sorted, SortedIter, Visit};
 use crate::sync::{AtomicPtr, Mutex, Ordering};
 
 /// Marks a head as a skip list's.
@@ -262,7 +262,7 @@ impl<O: KeyOrder> HashLinkList<O> {
     /// table is sealed.
     pub fn sorted(&self) -> SortedIter<O> {
         SortedIter::new(self.seal.sorted(|| {
-            let mut nodes = Vec::with_capacity(self.arena.pieces());
+            let mut nodes = Vec::with_capacity(self.arena.allocations());
             for bucket in 0..self.buckets.len() {
                 match self.content(bucket) {
                     Content::Skip(skip) => skip.collect_nodes(&mut nodes),

@@ -42,7 +42,7 @@ const LONGEST_PAUSE: u32 = 64;
 /// nothing (relaxed); they are written by whoever settles, one at a time, and
 /// read by the next.
 #[derive(Debug)]
-pub(super) struct Gathering {
+pub(super) struct GroupCommitDelay {
     /// Ranges that were settled for, and those that were waiting behind them
     /// when that was done.
     expected: AtomicU64,
@@ -55,9 +55,9 @@ pub(super) struct Gathering {
     next_pause: AtomicU32,
 }
 
-impl Gathering {
+impl GroupCommitDelay {
     pub fn new() -> Self {
-        Gathering {
+        GroupCommitDelay {
             expected: AtomicU64::new(0),
             takes: AtomicU64::new(0),
             pause: AtomicU32::new(0),
@@ -140,8 +140,8 @@ mod tests {
     use super::*;
 
     /// A gathering that expects `count`, and has an hour.
-    fn expecting(count: u64) -> Gathering {
-        let gathering = Gathering::new();
+    fn expecting(count: u64) -> GroupCommitDelay {
+        let gathering = GroupCommitDelay::new();
         gathering.settled(WORTH_WAITING, count);
         let hour = Duration::from_secs(3600).as_nanos() as u64;
         gathering.takes.store(hour, Ordering::Relaxed);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     /// How often somebody looked, when `joins(n)` are there at the n-th look.
-    fn looks(gathering: &Gathering, joins: impl Fn(u64) -> u64) -> u64 {
+    fn looks(gathering: &GroupCommitDelay, joins: impl Fn(u64) -> u64) -> u64 {
         let mut looks = 0;
         gathering.wait(|| {
             looks += 1;
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn nobody_is_waited_for_who_is_not_expected() {
-        let gathering = Gathering::new();
+        let gathering = GroupCommitDelay::new();
         assert_eq!(looks(&gathering, |_| 1), 1, "nothing is known yet");
         assert_eq!(looks(&expecting(1), |_| 1), 1, "alone before");
         assert_eq!(looks(&expecting(3), |_| 3), 1, "all are there");
@@ -176,10 +176,10 @@ mod tests {
 
     #[test]
     fn waiting_ends_where_it_would_not_pay() {
-        let gathering = Gathering::new();
+        let gathering = GroupCommitDelay::new();
         gathering.settled(WORTH_WAITING / 2, 5);
         assert_eq!(looks(&gathering, |_| 1), 1, "settling costs nothing");
-        let gathering = Gathering::new();
+        let gathering = GroupCommitDelay::new();
         gathering.settled(WORTH_WAITING * 2, 5);
         assert!(looks(&gathering, |_| 1) >= 2, "nobody comes, and it ends");
     }
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn waiting_for_nothing_is_tried_again_later_and_later() {
-        let gathering = Gathering::new();
+        let gathering = GroupCommitDelay::new();
         gathering.settled(WORTH_WAITING, 5);
         let mut delayed = vec![];
         for settlement in 0..200 {
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn what_a_settlement_takes_falls_fast_and_rises_slowly() {
-        let gathering = Gathering::new();
+        let gathering = GroupCommitDelay::new();
         let takes = |took| {
             gathering.settled(Duration::from_nanos(took), 1);
             gathering.takes.load(Ordering::Relaxed)
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(takes(1_000_000), 8100 + 1012 + 1);
         assert_eq!(takes(113), 4613);
         assert_eq!(takes(0), 2306);
-        let gathering = Gathering::new();
+        let gathering = GroupCommitDelay::new();
         gathering.settled(Duration::MAX, 1);
         let most = LONGEST_TAKEN.as_nanos() as u64;
         assert_eq!(gathering.takes.load(Ordering::Relaxed), most);

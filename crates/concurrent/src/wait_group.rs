@@ -23,7 +23,7 @@ pub struct Failed;
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Pending {
+pub struct WaitGroup {
     /// Pieces of work under way, and perhaps [`AWAITED`].
     /// Written by: who begins work (relaxed), who ends it (Release) and who
     /// waits (Acquire), all by read-modify-writes. Read by: the same. Zero
@@ -35,16 +35,16 @@ pub struct Pending {
     turnstile: Turnstile,
 }
 
-impl Default for Pending {
+impl Default for WaitGroup {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Pending {
+impl WaitGroup {
     /// Nothing is under way.
     pub fn new() -> Self {
-        Pending {
+        WaitGroup {
             count: CachePadded::new(AtomicU64::new(0)),
             failed: AtomicBool::new(false),
             turnstile: Turnstile::new(),
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn waiters_see_all_that_was_done() {
         for threads in [1, 2, 16] {
-            let (pending, done) = (Pending::new(), Number::new(0));
+            let (pending, done) = (WaitGroup::new(), Number::new(0));
             pending.begin(threads * 100);
             assert!(!pending.is_settled());
             std::thread::scope(|scope| {
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_failure_is_told_for_good() {
-        let pending = Pending::new();
+        let pending = WaitGroup::new();
         assert_eq!(pending.wait(), Ok(()));
         pending.begin(3);
         pending.end(1);

@@ -1,7 +1,7 @@
 //! Work that one thread does for all who wait for it.
 //!
 //! A sync of a log makes everything durable that was written before it, so of
-//! the writers that want one, only one need call it. [`Relay::reach`] lets the
+//! the writers that want one, only one need call it. [`SingleFlight::run_until`] lets the
 //! first caller work; those who come meanwhile sleep, and when the work is
 //! done, whoever it was not enough for takes the role in turn. There is no
 //! queue and no thread for it: a caller knows by a number whether its part is
@@ -19,7 +19,7 @@ use crossbeam_utils::CachePadded;
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Relay {
+pub struct SingleFlight {
     /// How far the work has come.
     /// Written by: the worker (Release). Read by: callers (Acquire).
     /// Publishes: the work up to it.
@@ -37,7 +37,7 @@ pub struct Relay {
 }
 
 /// Gives the role up, however the work ends.
-struct Role<'a>(&'a Relay);
+struct Role<'a>(&'a SingleFlight);
 
 impl Drop for Role<'_> {
     fn drop(&mut self) {
@@ -51,10 +51,10 @@ impl Drop for Role<'_> {
     }
 }
 
-impl Relay {
+impl SingleFlight {
     /// Work that is done up to `done`.
     pub fn new(done: u64) -> Self {
-        Relay {
+        SingleFlight {
             done: CachePadded::new(AtomicU64::new(done)),
             busy: AtomicBool::new(false),
             sleepers: AtomicU32::new(0),
@@ -72,7 +72,7 @@ impl Relay {
     ///
     /// # Errors
     /// Those of the caller's own `work`. Others then try themselves.
-    pub fn reach<E>(&self, goal: u64, work: impl FnOnce() -> Result<u64, E>) -> Result<(), E> {
+    pub fn run_until<E>(&self, goal: u64, work: impl FnOnce() -> Result<u64, E>) -> Result<(), E> {
         loop {
             if self.done() >= goal {
                 return Ok(());
@@ -121,15 +121,15 @@ mod tests {
 
     #[test]
     fn everybody_gets_what_was_asked_for_and_one_works_at_a_time() {
-        let (relay, written) = (Relay::new(0), Number::new(0));
+        let (flight, written) = (SingleFlight::new(0), Number::new(0));
         let (rounds, working) = (Number::new(0), Number::new(0));
         std::thread::scope(|scope| {
             for _ in 0..16 {
                 scope.spawn(|| {
                     for _ in 0..500 {
                         let goal = written.fetch_add(1, SeqCst) + 1;
-                        relay
-                            .reach(goal, || {
+                        flight
+                            .run_until(goal, || {
                                 assert_eq!(working.fetch_add(1, SeqCst), 0, "R1");
                                 let upto = written.load(SeqCst);
                                 std::thread::yield_now();
@@ -138,22 +138,22 @@ mod tests {
                                 Ok::<_, Infallible>(upto)
                             })
                             .unwrap();
-                        assert!(relay.done() >= goal);
+                        assert!(flight.done() >= goal);
                     }
                 });
             }
         });
-        assert_eq!(relay.done(), 16 * 500);
+        assert_eq!(flight.done(), 16 * 500);
         assert!(rounds.load(SeqCst) <= 16 * 500);
-        assert_eq!(relay.sleepers.load(SeqCst), 0);
+        assert_eq!(flight.sleepers.load(SeqCst), 0);
     }
 
     #[test]
     fn a_failure_is_the_workers_own_and_the_next_one_tries() {
-        let relay = Relay::new(0);
-        assert_eq!(relay.reach(1, || Err("no")), Err("no"));
-        assert_eq!(relay.done(), 0);
-        assert_eq!(relay.reach(1, || Ok::<_, ()>(3)), Ok(()));
-        assert_eq!(relay.reach(3, || Err("not called")), Ok(()));
+        let flight = SingleFlight::new(0);
+        assert_eq!(flight.run_until(1, || Err("no")), Err("no"));
+        assert_eq!(flight.done(), 0);
+        assert_eq!(flight.run_until(1, || Ok::<_, ()>(3)), Ok(()));
+        assert_eq!(flight.run_until(3, || Err("not called")), Ok(()));
     }
 }

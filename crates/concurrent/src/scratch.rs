@@ -24,7 +24,7 @@ mod tests {
     use std::sync::mpsc::{Sender, channel};
 
     thread_local! {
-        static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+        static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
         static LAST: Cell<Option<AtExit>> = const { Cell::new(None) };
     }
 
@@ -33,9 +33,9 @@ mod tests {
 
     impl Drop for AtExit {
         fn drop(&mut self) {
-            let spare = take(&SPARE);
-            self.0.send(spare.len()).unwrap();
-            keep(&SPARE, vec![2]);
+            let scratch = take(&SCRATCH);
+            self.0.send(scratch.len()).unwrap();
+            keep(&SCRATCH, vec![2]);
         }
     }
 
@@ -44,9 +44,9 @@ mod tests {
         let (send, receive) = channel();
         let thread = std::thread::spawn(move || {
             LAST.set(Some(AtExit(send)));
-            keep(&SPARE, vec![1; 3]);
-            let len = take(&SPARE).len();
-            keep(&SPARE, vec![1; 3]);
+            keep(&SCRATCH, vec![1; 3]);
+            let len = take(&SCRATCH).len();
+            keep(&SCRATCH, vec![1; 3]);
             len
         });
         assert_eq!(thread.join().unwrap(), 3, "no panic either");
