@@ -19,14 +19,14 @@ use whitewater::fs::Fs;
 use whitewater::fs::mem::MemFs;
 
 use super::args::Args;
-use super::chronicle::{Chronicle, Record, check_prefix};
-use super::draw::{self, Drawn};
+use super::history::{History, Record, check_prefix};
+use super::key_model::{Shape, Slot, Version};
 use super::model::Expected;
-use super::passing::Passing;
+use super::random_options::{self, RandomOptions};
 use super::simulate;
-use super::slot::{Shape, Slot, Version};
-use super::store::{self, Db, Trouble};
-use super::worker::{Log, Site, Stop, Worker, together};
+use super::store::{self, Db, ReadFailure};
+use super::transient_families::TransientFamilies;
+use super::worker::{Context, Log, Stop, Worker, run_threads};
 
 /// Damaged copies of each database.
 const COPIES: u64 = 40;
@@ -40,15 +40,15 @@ const SHARE: u64 = 4;
 pub fn round(args: &Args, round: u64) -> Result<u64, String> {
     let seed = args.seed.wrapping_add(round);
     let mut rng = StdRng::seed_from_u64(seed ^ 0x0062_6974_7300);
-    let shape = draw::shape(seed, args.threads);
-    let drawn = Drawn::new(rng.random());
-    let fail = |what| format!("{what}\nwith {drawn}");
-    let filled = Filled::new(args, &drawn, shape, &mut rng).map_err(fail)?;
+    let shape = random_options::shape(seed, args.threads);
+    let options = RandomOptions::new(rng.random());
+    let fail = |what| format!("{what}\nwith {options}");
+    let filled = Filled::new(args, &options, shape, &mut rng).map_err(fail)?;
     for _ in 0..COPIES {
         let memory = filled.memory.after_kill();
-        let damage = Damage::draw(&memory, drawn.places_blocks(), &mut rng)
+        let damage = Damage::draw(&memory, options.places_blocks(), &mut rng)
             .map_err(|e| fail(e.to_string()))?;
-        let look = || filled.look(&memory, &damage, &drawn, shape);
+        let look = || filled.look(&memory, &damage, &options, shape);
         let looked = catch_unwind(AssertUnwindSafe(look));
         let looked = looked.unwrap_or_else(|_| Err("a panic".to_owned()));
         looked.map_err(|what| fail(format!("{damage}: {what}")))?;
@@ -64,19 +64,24 @@ struct Filled {
 }
 
 impl Filled {
-    fn new(args: &Args, drawn: &Drawn, shape: Shape, rng: &mut StdRng) -> Result<Filled, String> {
+    fn new(
+        args: &Args,
+        options: &RandomOptions,
+        shape: Shape,
+        rng: &mut StdRng,
+    ) -> Result<Filled, String> {
         let memory = MemFs::new();
-        let db = open(&memory, drawn, shape)?;
-        let chronicle = Chronicle::new(shape);
-        let passing = Passing::new(shape, &BTreeMap::new(), 0);
-        let site = Site {
+        let db = open(&memory, options, shape)?;
+        let history = History::new(shape);
+        let transient = TransientFamilies::new(shape, &BTreeMap::new(), 0);
+        let context = Context {
             db: &db,
             dir: Path::new(store::DIR),
             fs: Arc::new(memory.clone()),
-            drawn,
+            options,
             shape,
-            passing: &passing,
-            journal: &chronicle,
+            transient: &transient,
+            journal: &history,
             faulty: false,
             // A log that loses its end keeps what they are younger than.
             ingests: false,
@@ -85,16 +90,16 @@ impl Filled {
         };
         let seed = rng.random();
         let work = |thread| -> Result<(), Stop> {
-            let mut worker = Worker::new(&site, thread, seed, Expected::default(), 0)?;
+            let mut worker = Worker::new(&context, thread, seed, Expected::default(), 0)?;
             (0..simulate::ops(args) / SHARE).try_for_each(|_| worker.step())
         };
-        together(shape.threads, work, || ())?;
-        let content = store::check(&db, shape, &chronicle.outcome())?;
+        run_threads(shape.threads, work, || ())?;
+        let content = store::check(&db, shape, &history.outcome())?;
         drop(db);
         Ok(Filled {
             memory,
             content,
-            records: chronicle.records(),
+            records: history.records(),
         })
     }
 
@@ -103,11 +108,11 @@ impl Filled {
         &self,
         memory: &MemFs,
         damage: &Damage,
-        drawn: &Drawn,
+        options: &RandomOptions,
         shape: Shape,
     ) -> Result<(), String> {
         // What does not open shows nothing wrong.
-        let Ok(db) = open(memory, drawn, shape) else {
+        let Ok(db) = open(memory, options, shape) else {
             return Ok(());
         };
         let expected = Expected::exactly(&self.content);
@@ -120,8 +125,8 @@ impl Filled {
         }
         match scanned {
             Ok(content) => store::agrees(&content, shape, &expected)?,
-            Err(Trouble::Told(_)) => {}
-            Err(Trouble::Wrong(what)) => return Err(what),
+            Err(ReadFailure::Reported(_)) => {}
+            Err(ReadFailure::Wrong(what)) => return Err(what),
         }
         self.get_all(&db, shape)
     }
@@ -148,11 +153,11 @@ impl Filled {
     }
 }
 
-fn open(memory: &MemFs, drawn: &Drawn, shape: Shape) -> Result<Db, String> {
+fn open(memory: &MemFs, options: &RandomOptions, shape: Shape) -> Result<Db, String> {
     let db = store::open(
         Path::new(store::DIR),
         Arc::new(memory.clone()),
-        drawn,
+        options,
         shape,
     );
     db.map_err(|e| format!("opening: {e}"))

@@ -18,15 +18,15 @@ use whitewater::fs::mem::MemFs;
 use whitewater_concurrent::system;
 
 use super::args::Args;
-use super::draw::Drawn;
-use super::journal::Nobody;
+use super::journal::NullJournal;
+use super::key_model::{Shape, Slot, Version};
 use super::model::Expected;
-use super::passing::Passing;
+use super::random_options::RandomOptions;
 use super::script;
 use super::simulate;
-use super::slot::{Shape, Slot, Version};
 use super::store::{self, Db};
-use super::worker::{Legacy, Log, Site, Stop, Worker, together};
+use super::transient_families::TransientFamilies;
+use super::worker::{Context, Log, Stop, Worker, WorkerResult, run_threads};
 
 /// Lives of one database.
 const LIVES: u64 = 4;
@@ -48,11 +48,11 @@ pub fn round(args: &Args, round: u64) -> Result<u64, String> {
     };
     let mut injected = 0;
     for _ in 0..LIVES {
-        let drawn = Drawn::new(rng.random());
+        let options = RandomOptions::new(rng.random());
         let rules = rules(&mut rng);
-        let said = format!("{rules:?}, {drawn}");
-        script::tell(|| format!("opening with {said}"));
-        let lived = life.live(args, &drawn, rules, &mut rng);
+        let said = format!("{rules:?}, {options}");
+        script::log(|| format!("opening with {said}"));
+        let lived = life.live(args, &options, rules, &mut rng);
         injected += lived.map_err(|what| format!("{what}\nwith {said}"))?;
     }
     Ok(injected)
@@ -70,74 +70,75 @@ impl Life {
     fn live(
         &mut self,
         args: &Args,
-        drawn: &Drawn,
+        options: &RandomOptions,
         rules: Vec<Rule>,
         rng: &mut StdRng,
     ) -> Result<u64, String> {
         let faults = FaultFs::new(Arc::new(self.memory.clone()));
         let slow = Slow::draw(rng);
-        simulate::watch(&faults, move |op| slow.wait(op));
+        simulate::observe(&faults, move |op| slow.wait(op));
         let from_the_start = rng.random_bool(0.3);
         if from_the_start {
             add(&faults, &rules);
         }
-        let db = self.open(&faults, drawn)?;
+        let db = self.open(&faults, options)?;
         if !from_the_start {
             add(&faults, &rules);
         }
         let seed = rng.random();
-        let passing = Passing::new(self.shape, &self.content, self.next);
+        let transient = TransientFamilies::new(self.shape, &self.content, self.next);
         let log = match rng.random_bool(0.3) {
             true => Log::Mostly,
             false => Log::Always,
         };
-        let site = |faulty| Site {
+        let context = |faulty| Context {
             db: &db,
             dir: Path::new(store::DIR),
             fs: Arc::new(faults.clone()),
-            drawn,
+            options,
             shape: self.shape,
-            passing: &passing,
-            journal: &Nobody,
+            transient: &transient,
+            journal: &NullJournal,
             faulty,
             ingests: true,
             log,
             without: &args.without,
         };
-        let left = self.work(args, &site(true), &site(false), &faults, seed)?;
+        let left = self.work(args, &context(true), &context(false), &faults, seed)?;
         let injected = faults.injected().len() as u64;
         // The process dies; with it what only it had.
         self.memory = self.memory.after_kill();
         drop(db);
-        let (mut expected, highest) = passing.outcome();
+        let (mut expected, highest) = transient.outcome();
         self.next = self.next.max(highest);
-        for (thread, legacy) in (0..).zip(&left) {
+        for (thread, result) in (0..).zip(&left) {
             let shape = self.shape;
-            expected.merge(&legacy.kept, |slot| shape.is_of(thread, slot));
-            self.next = self.next.max(legacy.next);
+            expected.merge(&result.kept, |slot| shape.is_of(thread, slot));
+            self.next = self.next.max(result.next);
         }
         let db = store::open(
             Path::new(store::DIR),
-            simulate::watched(&self.memory),
-            drawn,
+            simulate::observed(&self.memory),
+            options,
             self.shape,
         );
         let db = db.map_err(|e| format!("opening after failures: {e}"))?;
         let after = |e| format!("after failures: {e}");
         self.content = store::check(&db, self.shape, &expected).map_err(after)?;
-        let mut torn = left.iter().flat_map(|legacy| &legacy.torn);
-        torn.try_for_each(|torn| torn.check(&self.content))
+        let mut uncertain = left.iter().flat_map(|result| &result.uncertain);
+        uncertain
+            .try_for_each(|uncertain| uncertain.check(&self.content))
             .map_err(after)?;
         Ok(injected)
     }
 
     /// The database, opened as often as it takes.
-    fn open(&self, faults: &FaultFs, drawn: &Drawn) -> Result<Db, String> {
+    fn open(&self, faults: &FaultFs, options: &RandomOptions) -> Result<Db, String> {
         let open = || {
             store::open(
                 Path::new(store::DIR),
                 Arc::new(faults.clone()),
-                drawn,
+                options,
                 self.shape,
             )
         };
@@ -154,18 +155,18 @@ impl Life {
     fn work(
         &self,
         args: &Args,
-        failing: &Site<'_>,
-        sound: &Site<'_>,
+        failing: &Context<'_>,
+        sound: &Context<'_>,
         faults: &FaultFs,
         seed: u64,
-    ) -> Result<Vec<Legacy>, String> {
+    ) -> Result<Vec<WorkerResult>, String> {
         let work = |thread| -> Result<Worker<'_>, Stop> {
             let mine = Expected::exactly(&self.content);
             let mut worker = Worker::new(failing, thread, seed, mine, self.next)?;
             (0..simulate::ops(args)).try_for_each(|_| worker.step())?;
             Ok(worker)
         };
-        let (workers, ()) = together(args.threads, work, || ())?;
+        let (workers, ()) = run_threads(args.threads, work, || ())?;
         faults.clear_rules();
         let ended = workers.into_iter().map(|worker| {
             let mut worker = worker.move_to(sound);

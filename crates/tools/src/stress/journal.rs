@@ -133,9 +133,9 @@ impl Journal for Pipe {
 /// Takes everything, and keeps nothing: for threads that come to their ends, and
 /// know it all themselves.
 #[derive(Debug, Default)]
-pub struct Nobody;
+pub struct NullJournal;
 
-impl Journal for Nobody {
+impl Journal for NullJournal {
     fn put(&self, _entry: Entry) -> io::Result<()> {
         Ok(())
     }
@@ -143,7 +143,7 @@ impl Journal for Nobody {
 
 #[cfg(test)]
 mod tests {
-    use super::super::slot::Slot;
+    use super::super::key_model::Slot;
     use super::*;
 
     #[test]

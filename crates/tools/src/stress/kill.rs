@@ -29,13 +29,13 @@ use whitewater::fs::os::OsFs;
 
 use super::args::Args;
 use super::device::Device;
-use super::draw::{self, Drawn};
 use super::journal::{Entry, Journal, Outcome, Pipe};
-use super::model::{Change, Expected, Torn};
-use super::passing::Passing;
-use super::slot::{Shape, Slot, Version};
+use super::key_model::{Shape, Slot, Version};
+use super::model::{Change, Expected, UncertainWrite};
+use super::random_options::{self, RandomOptions};
 use super::store;
-use super::worker::{Log, Site, Stop, Worker};
+use super::transient_families::TransientFamilies;
+use super::worker::{Context, Log, Stop, Worker};
 
 /// Rounds that one database lives.
 const ROUNDS: u64 = 12;
@@ -53,7 +53,7 @@ pub enum End<'a> {
 
 /// What this process knows of the database.
 #[derive(Debug)]
-struct Keeper {
+struct Monitor {
     shape: Shape,
     /// What is there while the process lives.
     living: Expected,
@@ -66,7 +66,7 @@ struct Keeper {
     wrong: Option<String>,
 }
 
-impl Keeper {
+impl Monitor {
     fn take(&mut self, entry: Entry) {
         match entry {
             Entry::Begin(thread, changes) => self.begin(thread, changes, true),
@@ -86,8 +86,8 @@ impl Keeper {
         let (changes, _) = self.pending.remove(&thread).unwrap_or_default();
         match outcome {
             Outcome::Failed => {
-                self.living.doubt(&changes);
-                self.expected.doubt(&changes);
+                self.living.maybe_apply(&changes);
+                self.expected.maybe_apply(&changes);
             }
             Outcome::Refused => {}
             Outcome::Acked | Outcome::Synced => {
@@ -97,7 +97,7 @@ impl Keeper {
             }
             Outcome::Unlogged => {
                 self.living.apply(&changes);
-                self.expected.doubt(&changes);
+                self.expected.maybe_apply(&changes);
                 self.acked += 1;
             }
             Outcome::Flushed(number) => {
@@ -111,15 +111,15 @@ impl Keeper {
 
     /// What may be found: the writes that nobody heard of again may be there, each
     /// as a whole.
-    fn at_death(&mut self) -> Vec<Torn> {
+    fn at_death(&mut self) -> Vec<UncertainWrite> {
         let pending = std::mem::take(&mut self.pending);
         let before = self.expected.clone();
         for (changes, _) in pending.values() {
-            self.expected.doubt(changes);
+            self.expected.maybe_apply(changes);
         }
         let logged = pending.into_values().filter(|(_, is_logged)| *is_logged);
         logged
-            .map(|(changes, _)| Torn::new(&before, &changes))
+            .map(|(changes, _)| UncertainWrite::new(&before, &changes))
             .collect()
     }
 }
@@ -137,7 +137,7 @@ pub fn round(
     kept: &mut Kept,
 ) -> Result<u64, String> {
     let life = round / ROUNDS;
-    let shape = draw::shape(args.seed.wrapping_add(life), args.threads);
+    let shape = random_options::shape(args.seed.wrapping_add(life), args.threads);
     let db_dir = dir.join("db");
     if round.is_multiple_of(ROUNDS) {
         *kept = Kept::default();
@@ -148,7 +148,7 @@ pub fn round(
             std::fs::remove_dir_all(&db_dir).map_err(|e| format!("{}: {e}", db_dir.display()))?;
         }
     }
-    let mut keeper = Keeper {
+    let mut monitor = Monitor {
         shape,
         living: Expected::exactly(&kept.content),
         expected: Expected::exactly(&kept.content),
@@ -159,28 +159,29 @@ pub fn round(
     };
     let mut rng = StdRng::seed_from_u64(args.seed.wrapping_add(round) ^ 0x6b69_6c6c);
     let time = Duration::from_micros(rng.random_range(0..args.life * 1000));
-    live(args, end, dir, round, time, &mut keeper)?;
-    if let Some(what) = keeper.wrong {
+    live(args, end, dir, round, time, &mut monitor)?;
+    if let Some(what) = monitor.wrong {
         return Err(what);
     }
     if let End::Cut(device) = end {
         device.restore()?;
     }
-    let torn = keeper.at_death();
+    let uncertain = monitor.at_death();
     // With other options than those of the dead.
-    let drawn = Drawn::new(seed(args, round) ^ 0x7665_7269);
-    let fail = |e| format!("after {time:?}, opened with {drawn}: {e}");
-    let db = store::open(&db_dir, Arc::new(OsFs), &drawn, shape);
+    let options = RandomOptions::new(seed(args, round) ^ 0x7665_7269);
+    let fail = |e| format!("after {time:?}, opened with {options}: {e}");
+    let db = store::open(&db_dir, Arc::new(OsFs), &options, shape);
     let db = db.map_err(|e| fail(e.to_string()))?;
-    let content = store::check(&db, shape, &keeper.expected).map_err(fail)?;
-    torn.iter()
+    let content = store::check(&db, shape, &monitor.expected).map_err(fail)?;
+    uncertain
+        .iter()
         .try_for_each(|t| t.check(&content))
         .map_err(fail)?;
     *kept = Kept {
         content,
-        next: keeper.next,
+        next: monitor.next,
     };
-    Ok(keeper.acked)
+    Ok(monitor.acked)
 }
 
 /// Removes the database of the last round from `dir`, if there is one.
@@ -213,7 +214,7 @@ fn live(
     dir: &Path,
     round: u64,
     time: Duration,
-    keeper: &mut Keeper,
+    monitor: &mut Monitor,
 ) -> Result<(), String> {
     let cannot = |what: &str, e: io::Error| format!("{what}: {e}");
     let program = std::env::current_exe().map_err(|e| cannot("this program", e))?;
@@ -238,12 +239,12 @@ fn live(
         .spawn()
         .map_err(|e| cannot("a process", e))?;
     let (input, output) = pipes(&mut child);
-    tell(input, keeper).map_err(|e| cannot("telling a process what it has", e))?;
+    tell(input, monitor).map_err(|e| cannot("telling a process what it has", e))?;
     // Written here, before the power is cut; read by the listener for each line, so
     // that it takes what was sent after the cut for sent after it (Release, Acquire).
     let is_cut = AtomicBool::new(false);
     let heard = thread::scope(|scope| {
-        let listener = scope.spawn(|| listen(output, keeper, &is_cut));
+        let listener = scope.spawn(|| listen(output, monitor, &is_cut));
         thread::sleep(time);
         let early = match end {
             End::Kill => None,
@@ -271,7 +272,7 @@ fn live(
     })?;
     match heard {
         // It does not end by itself, but to say what is wrong.
-        Some(status) if keeper.wrong.is_none() => {
+        Some(status) if monitor.wrong.is_none() => {
             Err(format!("the process ended by itself: {status}"))
         }
         _ => Ok(()),
@@ -288,10 +289,10 @@ fn pipes(child: &mut Child) -> (ChildStdin, ChildStdout) {
     (input, child.stdout.take().expect("it was piped"))
 }
 
-fn tell(input: ChildStdin, keeper: &Keeper) -> io::Result<()> {
+fn tell(input: ChildStdin, monitor: &Monitor) -> io::Result<()> {
     let mut input = BufWriter::new(input);
-    writeln!(input, "{}", keeper.next)?;
-    for change in keeper.expected.changes() {
+    writeln!(input, "{}", monitor.next)?;
+    for change in monitor.expected.changes() {
         writeln!(input, "{change}")?;
     }
     input.flush()
@@ -299,7 +300,7 @@ fn tell(input: ChildStdin, keeper: &Keeper) -> io::Result<()> {
 
 /// Takes all that a process says until it ends. A line that it did not finish was
 /// not said; an acknowledgement that comes when the power `is_cut` is none.
-fn listen(output: ChildStdout, keeper: &mut Keeper, is_cut: &AtomicBool) -> Result<(), String> {
+fn listen(output: ChildStdout, monitor: &mut Monitor, is_cut: &AtomicBool) -> Result<(), String> {
     let mut output = BufReader::new(output);
     let mut line = String::new();
     loop {
@@ -310,7 +311,7 @@ fn listen(output: ChildStdout, keeper: &mut Keeper, is_cut: &AtomicBool) -> Resu
         match line.strip_suffix('\n') {
             Some(whole) => {
                 let entry = whole.parse()?;
-                keeper.take(if is_cut.load(Ordering::Acquire) {
+                monitor.take(if is_cut.load(Ordering::Acquire) {
                     without_power(entry)
                 } else {
                     entry
@@ -367,26 +368,26 @@ fn begin(args: &Args, dir: &Path, round: u64) -> Result<(), String> {
     let content = changes.iter().filter_map(|c| Some((c.slot, c.held?)));
     let content = content.collect();
 
-    let shape: Shape = draw::shape(args.seed.wrapping_add(round / ROUNDS), args.threads);
-    let drawn = Drawn::new(seed(args, round));
+    let shape: Shape = random_options::shape(args.seed.wrapping_add(round / ROUNDS), args.threads);
+    let options = RandomOptions::new(seed(args, round));
     let db_dir = dir.join("db");
-    let db = match store::open(&db_dir, Arc::new(OsFs), &drawn, shape) {
+    let db = match store::open(&db_dir, Arc::new(OsFs), &options, shape) {
         Ok(db) => db,
         // Wrong only if the device was there, which the other process knows.
         Err(e) if args.shutdown => {
-            eprintln!("opening with {drawn}: {e}");
+            eprintln!("opening with {options}: {e}");
             std::process::exit(1);
         }
-        Err(e) => return Err(format!("opening with {drawn}: {e}")),
+        Err(e) => return Err(format!("opening with {options}: {e}")),
     };
-    let passing = Passing::new(shape, &content, next);
-    let site = Site {
+    let transient = TransientFamilies::new(shape, &content, next);
+    let context = Context {
         db: &db,
         dir: &db_dir,
         fs: Arc::new(OsFs),
-        drawn: &drawn,
+        options: &options,
         shape,
-        passing: &passing,
+        transient: &transient,
         journal: &Pipe,
         faulty: args.shutdown,
         ingests: true,
@@ -399,23 +400,23 @@ fn begin(args: &Args, dir: &Path, round: u64) -> Result<(), String> {
     };
     thread::scope(|scope| {
         for thread in 0..args.threads {
-            let (site, known) = (&site, known.clone());
+            let (context, known) = (&context, known.clone());
             scope.spawn(move || {
                 let seed = seed(args, round) ^ 0x776f_726b;
                 let run = || -> Result<(), Stop> {
-                    let mut worker = Worker::new(site, thread, seed, known, next)?;
+                    let mut worker = Worker::new(context, thread, seed, known, next)?;
                     loop {
                         worker.step()?;
                     }
                 };
                 let ran = catch_unwind(AssertUnwindSafe(run));
                 let what = match ran {
-                    Ok(Ok(()) | Err(Stop::Alone)) => return,
+                    Ok(Ok(()) | Err(Stop::NoListener)) => return,
                     Ok(Err(Stop::Wrong(what))) => what,
                     Err(_) => "a panic".to_owned(),
                 };
                 // The others would go on.
-                let what = format!("thread {thread}, {}: {what}", site.drawn);
+                let what = format!("thread {thread}, {}: {what}", context.options);
                 let _ = Pipe.put(Entry::Wrong(what));
                 std::process::exit(1);
             });

@@ -2,37 +2,37 @@
 //!
 //! * [`kill`]: processes that are killed, and what they leave, also on a [`device`]
 //!   that loses its power
-//! * [`cut`]: machines that lose their power
+//! * [`power_cut`]: machines that lose their power
 //! * [`faults`]: file systems that fail
 //! * [`corrupt`]: files that change at rest
 //! * [`load`]: many more threads than cores
 //! * [`simulate`]: the second and third with threads that a seed schedules
 //!
-//! Beneath them: [`args`] (the command line), [`draw`] (options by chance), [`slot`]
-//! (keys and values), [`order`] (of keys), [`model`] (what is known of them), [`passing`] (column families
-//! that come and go), [`worker`] (what a thread does), [`journal`] (who is told of it), [`chronicle`] (prefixes of it), [`store`]
+//! Beneath them: [`args`] (the command line), [`random_options`] (options by chance), [`key_model`]
+//! (keys and values), [`order`] (of keys), [`model`] (what is known of them), [`transient_families`] (column families
+//! that come and go), [`worker`] (what a thread does), [`journal`] (who is told of it), [`history`] (prefixes of it), [`store`]
 //! (opening, and reading everything), [`script`] and [`shrink`] (what is told of a
-//! failure), [`watch`] (hangs).
+//! failure), [`watchdog`] (hangs).
 
 pub mod args;
-pub mod chronicle;
 pub mod corrupt;
-pub mod cut;
 pub mod device;
-pub mod draw;
 pub mod faults;
+pub mod history;
 pub mod journal;
+pub mod key_model;
 pub mod kill;
 pub mod load;
 pub mod model;
 pub mod order;
-pub mod passing;
+pub mod power_cut;
+pub mod random_options;
 pub mod script;
 pub mod shrink;
 pub mod simulate;
-pub mod slot;
 pub mod store;
-pub mod watch;
+pub mod transient_families;
+pub mod watchdog;
 pub mod worker;
 
 use std::ffi::OsString;
@@ -45,7 +45,7 @@ use clap::Parser;
 use args::Args;
 use device::Device;
 use kill::End;
-use watch::Watch;
+use watchdog::Watchdog;
 
 use crate::interrupt;
 
@@ -69,7 +69,7 @@ pub enum Mode {
     Kill,
     /// [`kill`], with a [`device`]
     Shutdown,
-    /// [`cut`]
+    /// [`power_cut`]
     PowerCut,
     /// [`faults`]
     Faults,
@@ -123,7 +123,7 @@ impl Mode {
             Mode::Kill | Mode::Shutdown => {
                 unreachable!("its rounds go on where the last one ended")
             }
-            Mode::PowerCut => simulate::round(args, round, cut::round),
+            Mode::PowerCut => simulate::round(args, round, power_cut::round),
             Mode::Faults => simulate::round(args, round, faults::round),
             Mode::Corrupt => corrupt::round(args, round),
         }
@@ -181,7 +181,7 @@ fn run(args: &Args) -> Result<(), String> {
             if interrupt::requested() {
                 break;
             }
-            let watch = Watch::over(args, &format!("{} round {rounds}", mode.name()));
+            let watch = Watchdog::over(args, &format!("{} round {rounds}", mode.name()));
             let round = match mode {
                 Mode::Kill => kill::round(args, End::Kill, &dir, rounds, &mut kept),
                 Mode::Shutdown => {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use super::slot::{Held, Slot, Version};
+use super::key_model::{Held, Slot, Version};
 
 /// What a slot is to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Expected {
     }
 
     /// `changes` may have come to pass, each for itself.
-    pub fn doubt(&mut self, changes: &[Change]) {
+    pub fn maybe_apply(&mut self, changes: &[Change]) {
         for change in changes {
             let may_be = self.0.entry(change.slot).or_insert_with(|| vec![None]);
             if !may_be.contains(&change.held) {
@@ -114,20 +114,20 @@ impl Expected {
 
 /// A write of which nobody knows whether it came to pass.
 #[derive(Debug, Clone)]
-pub struct Torn {
+pub struct UncertainWrite {
     /// What each slot held before, and is to hold.
     slots: Vec<(Slot, Held, Held)>,
 }
 
-impl Torn {
+impl UncertainWrite {
     /// `changes` to what was there `before`.
-    pub fn new(before: &Expected, changes: &[Change]) -> Torn {
+    pub fn new(before: &Expected, changes: &[Change]) -> UncertainWrite {
         // A change that changes nothing cannot be told from none.
         let slots = changes.iter().filter_map(|&Change { slot, held }| {
             let old = before.known(slot)?;
             (old != held).then_some((slot, old, held))
         });
-        Torn {
+        UncertainWrite {
             slots: slots.collect(),
         }
     }
@@ -178,29 +178,29 @@ mod tests {
             slot,
             held: Some(5),
         });
-        let mut torn = Torn::new(&Expected::default(), &changes);
+        let mut uncertain = UncertainWrite::new(&Expected::default(), &changes);
         let with = |n: usize| slots[..n].iter().map(|&slot| (slot, 5)).collect();
-        assert_eq!(torn.check(&with(0)), Ok(()));
-        assert_eq!(torn.check(&with(3)), Ok(()));
-        assert!(torn.check(&with(2)).is_err());
-        torn.forget(&changes[2..]);
-        assert_eq!(torn.check(&with(2)), Ok(()));
-        assert!(torn.check(&with(1)).is_err());
+        assert_eq!(uncertain.check(&with(0)), Ok(()));
+        assert_eq!(uncertain.check(&with(3)), Ok(()));
+        assert!(uncertain.check(&with(2)).is_err());
+        uncertain.forget(&changes[2..]);
+        assert_eq!(uncertain.check(&with(2)), Ok(()));
+        assert!(uncertain.check(&with(1)).is_err());
     }
 
     #[test]
     fn what_went_with_its_family_is_no_half() {
-        let (stays, goes) = (0, Slot::presence(0).passing(3));
+        let (stays, goes) = (0, Slot::presence(0).transient_family(3));
         let slots = [stays, goes].map(|family| Slot { family, key: 1 });
         let changes = slots.map(|slot| Change {
             slot,
             held: Some(5),
         });
-        let torn = Torn::new(&Expected::default(), &changes);
+        let uncertain = UncertainWrite::new(&Expected::default(), &changes);
         let half = BTreeMap::from([(slots[0], 5)]);
-        assert_eq!(torn.check(&half), Ok(()));
+        assert_eq!(uncertain.check(&half), Ok(()));
         let there = half.into_iter().chain([(Slot::presence(0), 3)]);
-        assert!(torn.check(&there.collect()).is_err());
+        assert!(uncertain.check(&there.collect()).is_err());
     }
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
             }]
         };
         let mut expected = Expected::default();
-        expected.doubt(&put(1));
+        expected.maybe_apply(&put(1));
         assert!(expected.allows(slot, None) && expected.allows(slot, Some(1)));
         assert_eq!(expected.known(slot), None);
         expected.apply(&put(2));

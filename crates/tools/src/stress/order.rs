@@ -6,7 +6,7 @@
 
 use whitewater::{Options, ReadOptions};
 
-use super::slot::Version;
+use super::key_model::Version;
 
 /// Digits of a key.
 const DIGITS: usize = 7;

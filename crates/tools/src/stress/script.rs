@@ -16,7 +16,7 @@ pub fn begin() {
 }
 
 /// Adds a line, if they are wanted.
-pub fn tell(line: impl FnOnce() -> String) {
+pub fn log(line: impl FnOnce() -> String) {
     if let Some(lines) = &mut *lines() {
         lines.push(line());
     }

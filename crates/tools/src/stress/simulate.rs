@@ -10,8 +10,8 @@ use whitewater::fs::fault::{FaultFs, FaultOp};
 use whitewater::fs::mem::MemFs;
 
 use super::args::Args;
-use super::draw;
-use super::slot::Shape;
+use super::key_model::Shape;
+use super::random_options;
 
 /// Whether `args` asks for what there is.
 ///
@@ -32,7 +32,7 @@ pub fn check(args: &Args) -> Result<(), String> {
 
 /// The size of a round's database.
 pub fn shape(args: &Args, seed: u64) -> Shape {
-    let shape = draw::shape(seed, args.threads);
+    let shape = random_options::shape(seed, args.threads);
     match args.simulate {
         false => shape,
         true => Shape {
@@ -45,7 +45,7 @@ pub fn shape(args: &Args, seed: u64) -> Shape {
 }
 
 #[cfg(not(feature = "simulation"))]
-pub use real::{is_on, round, watch, watched};
+pub use real::{is_on, observe, observed, round};
 /// Operations of each thread of a round of `--faults`.
 pub fn ops(args: &Args) -> u64 {
     match (args.ops, args.simulate) {
@@ -56,7 +56,7 @@ pub fn ops(args: &Args) -> u64 {
 }
 
 #[cfg(feature = "simulation")]
-pub use simulated::{is_on, round, watch, watched};
+pub use simulated::{is_on, observe, observed, round};
 
 #[cfg(feature = "simulation")]
 mod simulated {
@@ -101,7 +101,7 @@ mod simulated {
     }
 
     /// Has threads meet at the operations of `fs`, and do something `before`.
-    pub fn watch(fs: &FaultFs, before: impl Fn(FaultOp) + Send + Sync + 'static) {
+    pub fn observe(fs: &FaultFs, before: impl Fn(FaultOp) + Send + Sync + 'static) {
         if !is_on() {
             fs.set_observer(Arc::new(move |op, _| before(op)));
         } else {
@@ -116,12 +116,12 @@ mod simulated {
     }
 
     /// A view of `memory` at whose operations threads meet.
-    pub fn watched(memory: &MemFs) -> Arc<dyn Fs> {
+    pub fn observed(memory: &MemFs) -> Arc<dyn Fs> {
         if !is_on() {
             return Arc::new(memory.clone());
         }
         let fs = FaultFs::new(Arc::new(memory.clone()));
-        watch(&fs, |_| ());
+        observe(&fs, |_| ());
         Arc::new(fs)
     }
 }
@@ -148,12 +148,12 @@ mod real {
     }
 
     /// Has threads do something `before` the operations of `fs`.
-    pub fn watch(fs: &FaultFs, before: impl Fn(FaultOp) + Send + Sync + 'static) {
+    pub fn observe(fs: &FaultFs, before: impl Fn(FaultOp) + Send + Sync + 'static) {
         fs.set_observer(Arc::new(move |op, _| before(op)));
     }
 
     /// A view of `memory` at whose operations threads meet.
-    pub fn watched(memory: &MemFs) -> Arc<dyn Fs> {
+    pub fn observed(memory: &MemFs) -> Arc<dyn Fs> {
         Arc::new(memory.clone())
     }
 }

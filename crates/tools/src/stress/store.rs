@@ -11,9 +11,9 @@ use whitewater::{
     ReadOptions,
 };
 
-use super::draw::Drawn;
+use super::key_model::{Shape, Slot, Version};
 use super::model::Expected;
-use super::slot::{Shape, Slot, Version};
+use super::random_options::RandomOptions;
 
 /// Where databases in memory are.
 pub const DIR: &str = "/stress/db";
@@ -23,24 +23,24 @@ pub type Db = DBWithThreadMode<MultiThreaded>;
 
 /// Why something was not read.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum ReadFailure {
     /// The database says so.
-    Told(Error),
+    Reported(Error),
     /// It has said something that is not so.
     Wrong(String),
 }
 
-impl From<String> for Trouble {
-    fn from(what: String) -> Trouble {
-        Trouble::Wrong(what)
+impl From<String> for ReadFailure {
+    fn from(what: String) -> ReadFailure {
+        ReadFailure::Wrong(what)
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for ReadFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Trouble::Told(e) => write!(f, "reading: {e}"),
-            Trouble::Wrong(what) => f.write_str(what),
+            ReadFailure::Reported(e) => write!(f, "reading: {e}"),
+            ReadFailure::Wrong(what) => f.write_str(what),
         }
     }
 }
@@ -49,13 +49,18 @@ impl fmt::Display for Trouble {
 ///
 /// # Errors
 /// Those of opening.
-pub fn open(dir: &Path, fs: Arc<dyn Fs>, drawn: &Drawn, shape: Shape) -> Result<Db, Error> {
-    let o = drawn.options(Arc::clone(&fs), shape, 0)?;
+pub fn open(
+    dir: &Path,
+    fs: Arc<dyn Fs>,
+    options: &RandomOptions,
+    shape: Shape,
+) -> Result<Db, Error> {
+    let o = options.build(Arc::clone(&fs), shape, 0)?;
     let mut numbers: Vec<_> = (0..shape.families).collect();
     if fs.exists(&dir.join("CURRENT"))? {
-        numbers.extend(passing(&Db::list_cf(&o, dir)?, shape));
+        numbers.extend(transient_family(&Db::list_cf(&o, dir)?, shape));
     }
-    let families = with_options(numbers, &fs, drawn, shape)?;
+    let families = with_options(numbers, &fs, options, shape)?;
     Db::open_cf_with_opts(&o, dir, families)
 }
 
@@ -63,11 +68,16 @@ pub fn open(dir: &Path, fs: Arc<dyn Fs>, drawn: &Drawn, shape: Shape) -> Result<
 ///
 /// # Errors
 /// Those of opening.
-pub fn open_to_read(dir: &Path, fs: Arc<dyn Fs>, drawn: &Drawn, shape: Shape) -> Result<Db, Error> {
-    let o = drawn.options(Arc::clone(&fs), shape, 0)?;
+pub fn open_to_read(
+    dir: &Path,
+    fs: Arc<dyn Fs>,
+    options: &RandomOptions,
+    shape: Shape,
+) -> Result<Db, Error> {
+    let o = options.build(Arc::clone(&fs), shape, 0)?;
     let mut numbers: Vec<_> = (0..shape.families).collect();
-    numbers.extend(passing(&Db::list_cf(&o, dir)?, shape));
-    let families = with_options(numbers, &fs, drawn, shape)?;
+    numbers.extend(transient_family(&Db::list_cf(&o, dir)?, shape));
+    let families = with_options(numbers, &fs, options, shape)?;
     Db::open_cf_with_opts_for_read_only(&o, dir, families, false)
 }
 
@@ -77,16 +87,16 @@ pub fn open_to_read(dir: &Path, fs: Arc<dyn Fs>, drawn: &Drawn, shape: Shape) ->
 ///
 /// # Errors
 /// Those of opening.
-pub fn open_beside(
+pub fn open_second_instance(
     dir: &Path,
     own: Option<&Path>,
     fs: &Arc<dyn Fs>,
-    drawn: &Drawn,
+    options: &RandomOptions,
     shape: Shape,
 ) -> Result<Db, Error> {
-    let mut o = drawn.options(Arc::clone(fs), shape, 0)?;
+    let mut o = options.build(Arc::clone(fs), shape, 0)?;
     o.set_max_open_files(-1);
-    let families = with_options((0..shape.families).collect(), fs, drawn, shape)?;
+    let families = with_options((0..shape.families).collect(), fs, options, shape)?;
     match own {
         None => Db::open_cf_with_opts_for_read_only(&o, dir, families, false),
         Some(own) => {
@@ -99,23 +109,23 @@ pub fn open_beside(
 
 /// Of the column families with these names, those that come and go: a number for
 /// each name.
-fn passing(names: &[String], shape: Shape) -> Vec<u32> {
+fn transient_family(names: &[String], shape: Shape) -> Vec<u32> {
     let there = shape
-        .passing_names()
+        .transient_names()
         .filter(|(_, name)| names.contains(name));
     there
-        .map(|(name, _)| Slot::presence(name).passing(0))
+        .map(|(name, _)| Slot::presence(name).transient_family(0))
         .collect()
 }
 
 fn with_options(
     numbers: Vec<u32>,
     fs: &Arc<dyn Fs>,
-    drawn: &Drawn,
+    options: &RandomOptions,
     shape: Shape,
 ) -> Result<Vec<(String, Options)>, Error> {
     let with = |number| {
-        let o = drawn.options(Arc::clone(fs), shape, number)?;
+        let o = options.build(Arc::clone(fs), shape, number)?;
         Ok((Shape::family_name(number), o))
     };
     numbers.into_iter().map(with).collect()
@@ -134,7 +144,7 @@ pub struct Family<'a> {
 ///
 /// # Errors
 /// One is missing.
-pub fn lasting(db: &Db, shape: Shape) -> Result<Vec<Family<'_>>, String> {
+pub fn permanent(db: &Db, shape: Shape) -> Result<Vec<Family<'_>>, String> {
     let numbers = 0..shape.families;
     numbers.map(|number| family(db, number)).collect()
 }
@@ -158,9 +168,9 @@ pub fn present(
     db: &Db,
     shape: Shape,
     expected: &Expected,
-) -> Result<BTreeMap<Slot, Version>, Trouble> {
+) -> Result<BTreeMap<Slot, Version>, ReadFailure> {
     let mut there = BTreeMap::new();
-    for (name, text) in shape.passing_names() {
+    for (name, text) in shape.transient_names() {
         let presence = Slot::presence(name);
         let may_be = expected.of(presence);
         let Some(handle) = db.cf_handle(&text) else {
@@ -175,12 +185,14 @@ pub fn present(
             [count] => count,
             _ => {
                 let mut read = total();
-                shape.order(presence.passing(0)).read_at(&mut read, None);
+                shape
+                    .order(presence.transient_family(0))
+                    .read_at(&mut read, None);
                 let mut it = db.raw_iterator_cf_opt(&handle, read);
                 it.seek_to_first();
                 let number = it.value().and_then(Shape::family_of);
-                it.status().map_err(Trouble::Told)?;
-                let named = |count: &&Version| number == Some(presence.passing(**count));
+                it.status().map_err(ReadFailure::Reported)?;
+                let named = |count: &&Version| number == Some(presence.transient_family(**count));
                 let found = counts.iter().find(named).or(counts.iter().max());
                 *found.unwrap_or(&0)
             }
@@ -199,9 +211,9 @@ pub fn families<'a>(
     shape: Shape,
     present: &BTreeMap<Slot, Version>,
 ) -> Result<Vec<Family<'a>>, String> {
-    let mut all = lasting(db, shape)?;
+    let mut all = permanent(db, shape)?;
     for (slot, count) in present.iter().filter(|(slot, _)| slot.is_presence()) {
-        all.push(family(db, slot.passing(*count))?);
+        all.push(family(db, slot.transient_family(*count))?);
     }
     Ok(all)
 }
@@ -225,7 +237,7 @@ pub fn content(
     families: &[Family<'_>],
     read: &dyn Fn() -> ReadOptions,
     counts: &dyn Fn(Slot) -> bool,
-) -> Result<BTreeMap<Slot, Version>, Trouble> {
+) -> Result<BTreeMap<Slot, Version>, ReadFailure> {
     let mut all = BTreeMap::new();
     for family in families {
         let mut forward = scan(db, shape, family, read(), true)?;
@@ -236,7 +248,7 @@ pub fn content(
         }
         if forward != backward {
             let differs = forward.iter().zip(&backward).find(|(a, b)| a != b);
-            return Err(Trouble::Wrong(format!(
+            return Err(ReadFailure::Wrong(format!(
                 "family {}: {} entries forward, {} backward, first difference {differs:?}",
                 family.number,
                 forward.len(),
@@ -255,7 +267,7 @@ fn scan(
     family: &Family<'_>,
     mut read: ReadOptions,
     forward: bool,
-) -> Result<Vec<(Slot, Version)>, Trouble> {
+) -> Result<Vec<(Slot, Version)>, ReadFailure> {
     shape.order(family.number).read_at(&mut read, None);
     let mut found: Vec<(Slot, Version)> = Vec::new();
     let mut it = db.raw_iterator_cf_opt(&family.handle, read);
@@ -269,7 +281,7 @@ fn scan(
         if let Some((last, _)) = found.last()
             && (*last < slot) != forward
         {
-            return Err(Trouble::Wrong(format!("{slot} comes after {last}")));
+            return Err(ReadFailure::Wrong(format!("{slot} comes after {last}")));
         }
         found.push((slot, version));
         match forward {
@@ -277,7 +289,7 @@ fn scan(
             false => it.prev(),
         }
     }
-    it.status().map_err(Trouble::Told)?;
+    it.status().map_err(ReadFailure::Reported)?;
     Ok(found)
 }
 
@@ -328,7 +340,7 @@ pub fn everything(
     db: &Db,
     shape: Shape,
     expected: &Expected,
-) -> Result<BTreeMap<Slot, Version>, Trouble> {
+) -> Result<BTreeMap<Slot, Version>, ReadFailure> {
     let mut all = present(db, shape, expected)?;
     let families = families(db, shape, &all)?;
     all.extend(content(db, shape, &families, &total, &|_| true)?);
@@ -344,9 +356,9 @@ pub fn agrees(
     shape: Shape,
     expected: &Expected,
 ) -> Result<(), String> {
-    let passing = content.iter().filter(|(slot, _)| slot.is_presence());
-    let passing = passing.map(|(slot, count)| slot.passing(*count));
-    let slots = (0..shape.families).chain(passing);
+    let transient = content.iter().filter(|(slot, _)| slot.is_presence());
+    let transient = transient.map(|(slot, count)| slot.transient_family(*count));
+    let slots = (0..shape.families).chain(transient);
     let slots = slots.flat_map(|family| shape.slots(family));
     let wrong = slots.filter_map(|slot| {
         let held = content.get(&slot).copied();

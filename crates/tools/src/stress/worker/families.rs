@@ -16,26 +16,26 @@ const LOOKS: usize = 5;
 impl<'a> Worker<'a> {
     /// Finds out which families are there. What those held that are gone can still
     /// be read by their handles.
-    pub(super) fn look_around(&mut self) -> Result<(), String> {
-        let shape = self.site.shape;
-        let lasting = shape.families as usize;
-        let passing = self.site.passing;
-        for family in self.families.split_off(lasting) {
-            match passing.is_there(family.number) {
+    pub(super) fn refresh_families(&mut self) -> Result<(), String> {
+        let shape = self.context.shape;
+        let permanent = shape.families as usize;
+        let transient = self.context.transient;
+        for family in self.families.split_off(permanent) {
+            match transient.is_there(family.number) {
                 true => self.families.push(family),
-                false => self.look_back(&family)?,
+                false => self.read_dropped_family(&family)?,
             }
         }
-        for (name, _) in shape.passing_names() {
-            let Some(number) = passing.current(name) else {
+        for (name, _) in shape.transient_names() {
+            let Some(number) = transient.current(name) else {
                 continue;
             };
             if self.families.iter().any(|family| family.number == number) {
                 continue;
             }
             // Found while it was there: not the next one of that name.
-            let found = store::family(self.site.db, number);
-            if passing.is_there(number) {
+            let found = store::family(self.context.db, number);
+            if transient.is_there(number) {
                 self.families.push(found?);
             }
         }
@@ -43,7 +43,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Looks at some slots of a family that is gone.
-    fn look_back(&mut self, family: &Family<'a>) -> Result<(), String> {
+    fn read_dropped_family(&mut self, family: &Family<'a>) -> Result<(), String> {
         for _ in 0..LOOKS {
             let slot = self.slot_of(family.number);
             // The last write was acknowledged, and may still have gone nowhere.
@@ -60,23 +60,23 @@ impl<'a> Worker<'a> {
 
     /// Whether `e` says that the family is gone, and it is.
     pub(super) fn is_gone(&self, number: u32, e: &Error) -> bool {
-        let lasts = number < self.site.shape.families;
+        let lasts = number < self.context.shape.families;
         let says_so = matches!(
             e.kind(),
             ErrorKind::InvalidArgument | ErrorKind::ColumnFamilyDropped
         );
-        says_so && !lasts && !self.site.passing.is_there(number)
+        says_so && !lasts && !self.context.transient.is_there(number)
     }
 
     /// Drops a family, or creates another.
     pub(super) fn change_family(&mut self) -> Result<(), Stop> {
-        let site = self.site;
-        let (db, passing) = (site.db, site.passing);
-        if site.shape.passing == 0 {
+        let context = self.context;
+        let (db, transient) = (context.db, context.transient);
+        if context.shape.transient == 0 {
             return Ok(());
         }
-        let name = self.rng.random_range(0..site.shape.passing);
-        let Some(mut turn) = passing.turn(name) else {
+        let name = self.rng.random_range(0..context.shape.transient);
+        let Some(mut turn) = transient.turn(name) else {
             return Ok(());
         };
         let goes = match turn.known() {
@@ -88,25 +88,27 @@ impl<'a> Worker<'a> {
             false => turn.arrival(),
         };
         // Told by a thread of the name's own: many may have the turn.
-        let thread = site.shape.threads + name;
+        let thread = context.shape.threads + name;
         let put = |entry: Entry| {
-            script::tell(|| entry.to_string());
-            site.journal.put(entry).map_err(|_| Stop::Alone)
+            script::log(|| entry.to_string());
+            context.journal.put(entry).map_err(|_| Stop::NoListener)
         };
         put(Entry::Begin(thread, vec![change]))?;
-        passing.hide(name);
-        let text = format!("passing{name}");
-        let number = change.slot.passing(change.held.unwrap_or(0));
+        transient.hide(name);
+        let text = format!("transient{name}");
+        let number = change.slot.transient_family(change.held.unwrap_or(0));
         let made = match goes {
             true => db.drop_cf(&text),
             false => {
-                let options = site.drawn.options(Arc::clone(&site.fs), site.shape, number);
+                let options = context
+                    .options
+                    .build(Arc::clone(&context.fs), context.shape, number);
                 options.and_then(|o| db.create_cf(&text, &o))
             }
         };
         turn.settle(change, made.is_ok());
         if made.is_ok() {
-            passing.show(name, change);
+            transient.show(name, change);
         }
         put(Entry::End(
             thread,

@@ -11,11 +11,11 @@
 //! * `families`: column families that come and go
 //! * `history`: reads of what was, where keys have timestamps
 
-mod beside;
 mod families;
-mod history;
 mod operation;
 mod reads;
+mod second_readers;
+mod timestamps;
 mod writes;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -31,13 +31,13 @@ use whitewater::fs::Fs;
 use whitewater::{BoundColumnFamily, Error, SnapshotWithThreadMode};
 use whitewater_concurrent::system;
 
-use super::draw::Drawn;
 use super::journal::Journal;
-use super::model::{Change, Expected, Torn};
-use super::passing::Passing;
+use super::key_model::{Shape, Slot, Version};
+use super::model::{Change, Expected, UncertainWrite};
+use super::random_options::RandomOptions;
 use super::script;
-use super::slot::{Shape, Slot, Version};
-use super::store::{self, Db, Family, Trouble, total};
+use super::store::{self, Db, Family, ReadFailure, total};
+use super::transient_families::TransientFamilies;
 
 pub use operation::Operation;
 
@@ -45,7 +45,7 @@ pub use operation::Operation;
 #[derive(Debug)]
 pub enum Stop {
     /// Nobody listens any more.
-    Alone,
+    NoListener,
     /// Something that must never happen.
     Wrong(String),
 }
@@ -56,14 +56,14 @@ impl From<String> for Stop {
     }
 }
 
-/// Runs `work` in so many threads, and `beside` in this one meanwhile.
+/// Runs `work` in so many threads, and `meanwhile` in this one.
 ///
 /// # Errors
 /// Why one of the threads stopped.
-pub fn together<T: Send, R>(
+pub fn run_threads<T: Send, R>(
     threads: u32,
     work: impl Fn(u32) -> Result<T, Stop> + Sync,
-    beside: impl FnOnce() -> R,
+    meanwhile: impl FnOnce() -> R,
 ) -> Result<(Vec<T>, R), String> {
     thread::scope(|scope| {
         let work = &work;
@@ -74,11 +74,11 @@ pub fn together<T: Send, R>(
             })
             .collect::<Result<_, _>>()
             .map_err(|e| format!("starting a thread: {e}"))?;
-        let done = beside();
+        let done = meanwhile();
         let ended = threads.into_iter().map(|thread| match thread.join() {
             Ok(Ok(result)) => Ok(result),
             Ok(Err(Stop::Wrong(what))) => Err(what),
-            Ok(Err(Stop::Alone)) => Err("nobody listens".to_owned()),
+            Ok(Err(Stop::NoListener)) => Err("nobody listens".to_owned()),
             Err(_) => Err("a thread panicked".to_owned()),
         });
         let ended: Vec<_> = ended.collect();
@@ -100,7 +100,7 @@ pub enum Log {
 }
 
 /// What all threads work with.
-pub struct Site<'a> {
+pub struct Context<'a> {
     /// The database.
     pub db: &'a Db,
     /// Where it is, and all else goes beside it.
@@ -108,11 +108,11 @@ pub struct Site<'a> {
     /// Its file system.
     pub fs: Arc<dyn Fs>,
     /// Its options.
-    pub drawn: &'a Drawn,
+    pub options: &'a RandomOptions,
     /// Its size.
     pub shape: Shape,
     /// Its column families that come and go.
-    pub passing: &'a Passing,
+    pub transient: &'a TransientFamilies,
     /// Who is told.
     pub journal: &'a dyn Journal,
     /// Whether operations may fail: the file system injects errors.
@@ -127,7 +127,7 @@ pub struct Site<'a> {
 
 /// A thread that works.
 pub struct Worker<'a> {
-    site: &'a Site<'a>,
+    context: &'a Context<'a>,
     thread: u32,
     rng: StdRng,
     /// Its keys of even column families, and of odd ones.
@@ -139,28 +139,28 @@ pub struct Worker<'a> {
     /// doubt until a flush.
     kept: Expected,
     next: Version,
-    snapshots: VecDeque<Moment<'a>>,
+    snapshots: VecDeque<CheckedSnapshot<'a>>,
     /// A secondary instance, if there is one.
     follower: Option<Db>,
-    torn: Vec<Torn>,
+    uncertain: Vec<UncertainWrite>,
     /// The last write.
     last: Vec<Change>,
-    history: history::History,
+    past: timestamps::PastValues,
 }
 
 /// A snapshot, and what held when it was taken.
-struct Moment<'a> {
+struct CheckedSnapshot<'a> {
     snapshot: SnapshotWithThreadMode<'a, Db>,
     mine: Expected,
     families: Vec<Family<'a>>,
 }
 
 /// What a thread leaves behind.
-pub struct Legacy {
+pub struct WorkerResult {
     /// What its slots may hold when the process has died.
     pub kept: Expected,
     /// Its writes that failed.
-    pub torn: Vec<Torn>,
+    pub uncertain: Vec<UncertainWrite>,
     /// The last version it has given.
     pub next: Version,
 }
@@ -172,13 +172,13 @@ impl<'a> Worker<'a> {
     /// # Errors
     /// A column family is missing.
     pub fn new(
-        site: &'a Site<'a>,
+        context: &'a Context<'a>,
         thread: u32,
         seed: u64,
         mine: Expected,
         next: Version,
     ) -> Result<Self, String> {
-        let shape = site.shape;
+        let shape = context.shape;
         let keys = |family| {
             let slots = shape.slots(family);
             slots
@@ -190,16 +190,16 @@ impl<'a> Worker<'a> {
             thread,
             rng: StdRng::seed_from_u64(seed ^ u64::from(thread) << 48),
             keys: [keys(0), keys(1)],
-            families: store::lasting(site.db, shape)?,
+            families: store::permanent(context.db, shape)?,
             kept: mine.clone(),
             mine,
             next,
             snapshots: VecDeque::new(),
             follower: None,
-            torn: Vec::new(),
+            uncertain: Vec::new(),
             last: Vec::new(),
-            history: history::History::new(next),
-            site,
+            past: timestamps::PastValues::new(next),
+            context,
         })
     }
 
@@ -209,18 +209,18 @@ impl<'a> Worker<'a> {
     /// What ends the thread.
     pub fn step(&mut self) -> Result<(), Stop> {
         let operation = Operation::draw(&mut self.rng);
-        let site = self.site;
-        let drawn = match operation {
-            Operation::Ingest if !site.ingests => Operation::Write,
-            Operation::Resume if !site.faulty => Operation::Write,
+        let context = self.context;
+        let options = match operation {
+            Operation::Ingest if !context.ingests => Operation::Write,
+            Operation::Resume if !context.faulty => Operation::Write,
             other => other,
         };
-        if site.without.contains(&drawn) {
+        if context.without.contains(&options) {
             return Ok(());
         }
-        script::tell(|| format!("thread {}: {}", self.thread, drawn.name()));
-        self.look_around()?;
-        match drawn {
+        script::log(|| format!("thread {}: {}", self.thread, options.name()));
+        self.refresh_families()?;
+        match options {
             Operation::Write => self.write_one(),
             Operation::Batch => self.write_batch(),
             Operation::DeleteRange => self.delete_range(),
@@ -237,10 +237,10 @@ impl<'a> Worker<'a> {
             Operation::Compact => self.maintain("compaction", Self::compact),
             Operation::SyncLog => self.sync_log(),
             Operation::SetOptions => self.maintain("change of options", Self::set_options),
-            Operation::Resume => self.maintain("resumption", |w, _| w.site.db.resume()),
+            Operation::Resume => self.maintain("resumption", |w, _| w.context.db.resume()),
             Operation::Family => self.change_family(),
-            Operation::Forget => self.forget(),
-            Operation::Beside => Ok(self.read_beside()?),
+            Operation::TrimHistory => self.trim_history(),
+            Operation::SecondReader => Ok(self.read_through_second_instance()?),
             Operation::Checkpoint => Ok(self.checkpoint()?),
         }
     }
@@ -253,24 +253,24 @@ impl<'a> Worker<'a> {
         while !self.snapshots.is_empty() {
             self.check_snapshot()?;
         }
-        self.look_around()?;
-        let shape = self.site.shape;
+        self.refresh_families()?;
+        let shape = self.context.shape;
         let is_mine = |slot| shape.is_of(self.thread, slot);
-        let content = store::content(self.site.db, shape, &self.families, &total, &is_mine);
+        let content = store::content(self.context.db, shape, &self.families, &total, &is_mine);
         self.compare(content, &self.families, "in the end")
     }
 
     /// The same on another site, which is the same database.
     #[must_use]
-    pub fn move_to(self, site: &'a Site<'a>) -> Worker<'a> {
-        Worker { site, ..self }
+    pub fn move_to(self, context: &'a Context<'a>) -> Worker<'a> {
+        Worker { context, ..self }
     }
 
     /// Ends the thread's work.
-    pub fn retire(self) -> Legacy {
-        Legacy {
+    pub fn retire(self) -> WorkerResult {
+        WorkerResult {
             kept: self.kept,
-            torn: self.torn,
+            uncertain: self.uncertain,
             next: self.next,
         }
     }
@@ -300,14 +300,14 @@ impl<'a> Worker<'a> {
     /// What was found in `families`, if that could be read, is what the thread knows.
     fn compare(
         &self,
-        found: Result<BTreeMap<Slot, Version>, Trouble>,
+        found: Result<BTreeMap<Slot, Version>, ReadFailure>,
         families: &[Family<'_>],
         what: &str,
     ) -> Result<(), String> {
         let found = match found {
             Ok(found) => found,
-            Err(Trouble::Told(e)) => return self.failed(what, &e),
-            Err(Trouble::Wrong(e)) => return Err(format!("{what}: {e}")),
+            Err(ReadFailure::Reported(e)) => return self.failed(what, &e),
+            Err(ReadFailure::Wrong(e)) => return Err(format!("{what}: {e}")),
         };
         for family in families.iter().map(|family| family.number) {
             for &key in &self.keys[family as usize % 2] {
@@ -324,7 +324,7 @@ impl<'a> Worker<'a> {
 
     /// An error of the database: right only where errors are injected.
     fn failed(&self, what: &str, e: &Error) -> Result<(), String> {
-        match self.site.faulty {
+        match self.context.faulty {
             true => Ok(()),
             false => Err(format!("{what}: {e}")),
         }
@@ -344,22 +344,22 @@ impl<'a> Worker<'a> {
     }
 
     fn compact(&mut self, family: &Family<'a>) -> Result<(), Error> {
-        let shape = self.site.shape;
+        let shape = self.context.shape;
         let (a, b) = (self.slot_of(family.number), self.slot_of(family.number));
         let o = whitewater::CompactOptions::default();
         let (from, to) = (shape.key(a.min(b)), shape.key(a.max(b)));
-        (self.site.db).try_compact_range_cf_opt(&family.handle, Some(from), Some(to), &o)
+        (self.context.db).try_compact_range_cf_opt(&family.handle, Some(from), Some(to), &o)
     }
 
     fn set_options(&mut self, family: &Family<'a>) -> Result<(), Error> {
         match self.rng.random_bool(0.3) {
             true => {
-                let change = Drawn::database_change(&mut self.rng);
-                self.site.db.set_db_options(&[change])
+                let change = RandomOptions::database_change(&mut self.rng);
+                self.context.db.set_db_options(&[change])
             }
             false => {
-                let change = Drawn::change(&mut self.rng);
-                self.site.db.set_options_cf(&family.handle, &[change])
+                let change = RandomOptions::change(&mut self.rng);
+                self.context.db.set_options_cf(&family.handle, &[change])
             }
         }
     }
@@ -367,12 +367,17 @@ impl<'a> Worker<'a> {
     /// A checkpoint holds what was acknowledged before it.
     fn checkpoint(&mut self) -> Result<(), String> {
         let name = format!("checkpoint-{}", self.thread);
-        let dir = self.site.dir.with_file_name(name);
-        let fs = &self.site.fs;
+        let dir = self.context.dir.with_file_name(name);
+        let fs = &self.context.fs;
         let made = (|| {
             clear(&**fs, &dir)?;
-            Checkpoint::new(self.site.db)?.create_checkpoint(&dir)?;
-            store::open_to_read(&dir, Arc::clone(fs), self.site.drawn, self.site.shape)
+            Checkpoint::new(self.context.db)?.create_checkpoint(&dir)?;
+            store::open_to_read(
+                &dir,
+                Arc::clone(fs),
+                self.context.options,
+                self.context.shape,
+            )
         })();
         let copy = match made {
             Ok(copy) => copy,
@@ -380,12 +385,13 @@ impl<'a> Worker<'a> {
         };
         // Of those that come and go, what was there all the while.
         let was_there = |family: &&Family<'_>| {
-            family.number < self.site.shape.families || self.site.passing.is_there(family.number)
+            family.number < self.context.shape.families
+                || self.context.transient.is_there(family.number)
         };
         let families = self.families.iter().filter(was_there);
         let families = families.map(|family| store::family(&copy, family.number));
         let families = families.collect::<Result<Vec<_>, _>>()?;
-        let content = store::content(&copy, self.site.shape, &families, &total, &|_| true);
+        let content = store::content(&copy, self.context.shape, &families, &total, &|_| true);
         self.compare(content, &families, "checkpoint")
     }
 }

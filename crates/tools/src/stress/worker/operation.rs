@@ -39,9 +39,9 @@ pub enum Operation {
     /// Creates a column family, or drops it.
     Family,
     /// Looks at the database through an instance that only reads.
-    Beside,
+    SecondReader,
     /// Shortens the history of one whose keys have timestamps.
-    Forget,
+    TrimHistory,
 }
 
 /// How often each is done, of a thousand times.
@@ -62,8 +62,8 @@ const SHARES: [(Operation, u32); 18] = [
     (Operation::Resume, 1),
     (Operation::Checkpoint, 1),
     (Operation::Family, 5),
-    (Operation::Beside, 2),
-    (Operation::Forget, 3),
+    (Operation::SecondReader, 2),
+    (Operation::TrimHistory, 3),
 ];
 
 impl Operation {
@@ -76,7 +76,7 @@ impl Operation {
                 Some(less) => rest = less,
             }
         }
-        unreachable!("the shares are 1000 together")
+        unreachable!("the shares are 1000 run_threads")
     }
 
     /// All of them.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use rand::Rng;
 use whitewater::{BoundColumnFamily, DBPinnableSlice, Error, ReadOptions};
 
-use super::super::slot::{Slot, Version};
+use super::super::key_model::{Slot, Version};
 use super::super::store::{self, total};
-use super::{Moment, Worker};
+use super::{CheckedSnapshot, Worker};
 
 /// Most snapshots that a thread holds.
 const SNAPSHOTS: usize = 3;
@@ -26,9 +26,9 @@ impl Worker<'_> {
         time: Option<Version>,
         how: &str,
     ) -> Result<(), String> {
-        let shape = self.site.shape;
+        let shape = self.context.shape;
         let held = read.map(|bytes| shape.version(slot, bytes)).transpose()?;
-        let then = time.and_then(|time| self.history.at(slot, time));
+        let then = time.and_then(|time| self.past.at(slot, time));
         let may = then.unwrap_or_else(|| self.mine.of(slot));
         if shape.is_of(self.thread, slot) && !may.contains(&held) {
             return Err(format!(
@@ -45,10 +45,12 @@ impl Worker<'_> {
         slot: Slot,
         time: Option<Version>,
     ) -> Result<Option<DBPinnableSlice<'_>>, Error> {
-        let shape = self.site.shape;
+        let shape = self.context.shape;
         let mut read = ReadOptions::default();
         shape.order(slot.family).read_at(&mut read, time);
-        self.site.db.get_pinned_cf_opt(cf, shape.key(slot), &read)
+        self.context
+            .db
+            .get_pinned_cf_opt(cf, shape.key(slot), &read)
     }
 
     pub(super) fn get(&mut self) -> Result<(), String> {
@@ -56,7 +58,7 @@ impl Worker<'_> {
             true => self.slot(),
             false => Slot {
                 family: self.family().number,
-                key: self.rng.random_range(0..self.site.shape.keys),
+                key: self.rng.random_range(0..self.context.shape.keys),
             },
         };
         let time = self.time(slot);
@@ -69,7 +71,7 @@ impl Worker<'_> {
 
     /// Some slots at once: those of families with timestamps, or the others.
     pub(super) fn get_many(&mut self) -> Result<(), String> {
-        let shape = self.site.shape;
+        let shape = self.context.shape;
         let order = shape.order(self.family().number);
         let slots: Vec<_> = (0..self.rng.random_range(1..20))
             .map(|_| self.slot())
@@ -78,7 +80,7 @@ impl Worker<'_> {
         let keys = slots.iter().map(|&slot| (self.of(slot), shape.key(slot)));
         let mut read = ReadOptions::default();
         order.read_at(&mut read, None);
-        let found = self.site.db.multi_get_cf_opt(keys, &read);
+        let found = self.context.db.multi_get_cf_opt(keys, &read);
         for (slot, found) in slots.into_iter().zip(found) {
             match found {
                 Ok(found) => self.judge(slot, found.as_deref(), "get of many")?,
@@ -93,7 +95,7 @@ impl Worker<'_> {
         let from = self.slot();
         let forward = self.rng.random();
         let mut left = self.rng.random_range(1..30);
-        let shape = self.site.shape;
+        let shape = self.context.shape;
         let mut read = total();
         // Where it ends, if nothing is found any more.
         let end = match (self.rng.random_bool(0.3), self.rng.random_range(0..40)) {
@@ -112,7 +114,7 @@ impl Worker<'_> {
         };
         let time = self.time(from);
         shape.order(from.family).read_at(&mut read, time);
-        let mut it = self.site.db.raw_iterator_cf_opt(self.of(from), read);
+        let mut it = self.context.db.raw_iterator_cf_opt(self.of(from), read);
         match forward {
             true => it.seek(shape.key(from)),
             false => it.seek_for_prev(shape.key(from)),
@@ -155,8 +157,8 @@ impl Worker<'_> {
 
     pub(super) fn take_snapshot(&mut self) {
         if self.snapshots.len() < SNAPSHOTS {
-            self.snapshots.push_back(Moment {
-                snapshot: self.site.db.snapshot(),
+            self.snapshots.push_back(CheckedSnapshot {
+                snapshot: self.context.db.snapshot(),
                 mine: self.mine.clone(),
                 families: self.families.clone(),
             });
@@ -165,23 +167,23 @@ impl Worker<'_> {
 
     /// The oldest snapshot shows what held when it was taken.
     pub(super) fn check_snapshot(&mut self) -> Result<(), String> {
-        let Some(moment) = self.snapshots.pop_front() else {
+        let Some(taken) = self.snapshots.pop_front() else {
             return Ok(());
         };
-        let Moment {
+        let CheckedSnapshot {
             snapshot,
             mine,
             families,
-        } = moment;
+        } = taken;
         let read = || -> ReadOptions {
             let mut o = total();
             o.set_snapshot(&snapshot);
             o
         };
         // Others' writes may still come to it where the protocol says so.
-        let (shape, strict) = (self.site.shape, self.site.drawn.is_strict());
+        let (shape, strict) = (self.context.shape, self.context.options.is_strict());
         let counts = |slot| strict || shape.is_of(self.thread, slot);
-        let content = store::content(self.site.db, shape, &families, &read, &counts);
+        let content = store::content(self.context.db, shape, &families, &read, &counts);
         let now = std::mem::replace(&mut self.mine, mine);
         let compared = self.compare(content, &families, "snapshot");
         self.mine = now;

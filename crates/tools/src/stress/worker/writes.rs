@@ -10,10 +10,10 @@ use whitewater::{
 };
 
 use super::super::journal::{Entry, Outcome};
-use super::super::model::{Change, Torn};
+use super::super::key_model::{Slot, Version};
+use super::super::model::{Change, UncertainWrite};
 use super::super::order::stamp;
 use super::super::script;
-use super::super::slot::{Slot, Version};
 use super::{Log, Stop, Worker};
 
 /// Most changes of one write.
@@ -48,7 +48,7 @@ impl Worker<'_> {
     /// Whether keys have timestamps in the family of `slot`: merges, single deletions
     /// and range deletions do not go with them.
     pub(super) fn is_stamped(&self, slot: Slot) -> bool {
-        self.site.shape.order(slot.family).is_stamped()
+        self.context.shape.order(slot.family).is_stamped()
     }
 
     fn version(&mut self) -> Version {
@@ -66,7 +66,7 @@ impl Worker<'_> {
 
     /// How a write of `changes` is to last.
     fn durability(&mut self, changes: &[Change]) -> Durability {
-        let is_unlogged = match self.site.log {
+        let is_unlogged = match self.context.log {
             Log::Synced => return Durability::Synced,
             Log::Always => false,
             Log::Never => true,
@@ -104,35 +104,37 @@ impl Worker<'_> {
             true => Durability::Synced,
             false => Durability::Logged,
         };
-        self.record(Vec::new(), how, |w, _| w.site.db.flush_wal(sync))
+        self.record(Vec::new(), how, |w, _| w.context.db.flush_wal(sync))
     }
 
     /// Flushes a column family; where unlogged batches are to stay whole, all of them.
     pub(super) fn flush(&mut self) -> Result<(), Stop> {
-        if matches!(self.site.log, Log::Always | Log::Synced) {
-            return self.maintain("flush", |w, family| w.site.db.flush_cf(&family.handle));
+        if matches!(self.context.log, Log::Always | Log::Synced) {
+            return self.maintain("flush", |w, family| w.context.db.flush_cf(&family.handle));
         }
-        let (all, passing) = (self.site.drawn.is_atomic(), self.site.passing);
+        let (all, transient) = (self.context.options.is_atomic(), self.context.transient);
         // "All" are those at hand: so none comes meanwhile, to which others may write.
         let turns: Option<Vec<_>> = match all {
             false => Some(Vec::new()),
-            true => (0..self.site.shape.passing)
-                .map(|name| passing.turn(name))
+            true => (0..self.context.shape.transient)
+                .map(|name| transient.turn(name))
                 .collect(),
         };
         let Some(_turns) = turns else { return Ok(()) };
-        self.look_around()?;
+        self.refresh_families()?;
         let family = self.family();
         self.put(Entry::Begin(self.thread, Vec::new()))?;
         let flushed = match all {
-            false => self.site.db.flush_cf(&family.handle),
+            false => self.context.db.flush_cf(&family.handle),
             true => {
                 let all: Vec<_> = self.families.iter().map(|family| &family.handle).collect();
-                self.site.db.flush_cfs_opt(&all, &FlushOptions::default())
+                self.context
+                    .db
+                    .flush_cfs_opt(&all, &FlushOptions::default())
             }
         };
         let number = (!all).then_some(family.number);
-        let shape = self.site.shape;
+        let shape = self.context.shape;
         let outcome = match &flushed {
             Ok(()) => {
                 let is_flushed = |slot: Slot| {
@@ -155,8 +157,11 @@ impl Worker<'_> {
 
     /// Tells of something.
     fn put(&self, entry: Entry) -> Result<(), Stop> {
-        script::tell(|| entry.to_string());
-        self.site.journal.put(entry).map_err(|_| Stop::Alone)
+        script::log(|| entry.to_string());
+        self.context
+            .journal
+            .put(entry)
+            .map_err(|_| Stop::NoListener)
     }
 
     /// Tells of `changes`, makes them, and tells how that went.
@@ -170,19 +175,19 @@ impl Worker<'_> {
             Durability::Unlogged => Entry::Loose(self.thread, changes.clone()),
             _ => Entry::Begin(self.thread, changes.clone()),
         })?;
-        for torn in &mut self.torn {
-            torn.forget(&changes);
+        for uncertain in &mut self.uncertain {
+            uncertain.forget(&changes);
         }
-        self.begin_history(&changes);
+        self.begin_past(&changes);
         let made = make(self, &changes);
         let is_gone = |e| changes.iter().any(|c| self.is_gone(c.slot.family, e));
         let outcome = match (&made, how) {
             (Ok(()), Durability::Synced) => Outcome::Synced,
             (Ok(()), Durability::Logged) => Outcome::Acked,
             (Ok(()), Durability::Unlogged) => Outcome::Unlogged,
-            (Err(e), _) if !self.site.faulty && is_gone(e) => Outcome::Refused,
+            (Err(e), _) if !self.context.faulty && is_gone(e) => Outcome::Refused,
             (Err(e), _) if is_overlap(e) => Outcome::Refused,
-            (Err(_), _) if self.site.faulty => Outcome::Failed,
+            (Err(_), _) if self.context.faulty => Outcome::Failed,
             (Err(e), _) => return Err(Stop::Wrong(format!("write of {changes:?}: {e}"))),
         };
         match how {
@@ -191,23 +196,24 @@ impl Worker<'_> {
                 // What is not visible may still come back with the next opening;
                 // only a log keeps it whole.
                 if how != Durability::Unlogged {
-                    self.torn.push(Torn::new(&self.kept, &changes));
+                    self.uncertain
+                        .push(UncertainWrite::new(&self.kept, &changes));
                 }
-                self.mine.doubt(&changes);
-                self.kept.doubt(&changes);
+                self.mine.maybe_apply(&changes);
+                self.kept.maybe_apply(&changes);
             }
             Durability::Unlogged => {
                 self.mine.apply(&changes);
-                self.kept.doubt(&changes);
+                self.kept.maybe_apply(&changes);
             }
             Durability::Logged | Durability::Synced => {
                 self.mine.apply(&changes);
                 self.kept.apply(&changes);
             }
         }
-        self.go_on_with_history(&changes);
+        self.extend_past(&changes);
         self.last = changes;
-        script::tell(|| format!("{how:?}"));
+        script::log(|| format!("{how:?}"));
         self.put(Entry::End(self.thread, outcome))
     }
 
@@ -239,7 +245,7 @@ impl Worker<'_> {
             return Ok(());
         };
         self.commit(vec![change], |w, _, how_long| {
-            let (db, shape, o) = (w.site.db, w.site.shape, w.write_options(how_long));
+            let (db, shape, o) = (w.context.db, w.context.shape, w.write_options(how_long));
             let (cf, key) = (w.of(slot), shape.key(slot));
             let value = change
                 .held
@@ -263,7 +269,7 @@ impl Worker<'_> {
     }
 
     pub(super) fn write_batch(&mut self) -> Result<(), Stop> {
-        let shape = self.site.shape;
+        let shape = self.context.shape;
         let (mut batch, mut changes) = (WriteBatch::default(), Vec::<Change>::new());
         for _ in 0..self.rng.random_range(2..=MOST) {
             let slot = self.slot();
@@ -291,7 +297,7 @@ impl Worker<'_> {
             changes.push(change);
         }
         self.commit(changes, |w, _, how_long| {
-            w.site.db.write_opt(batch, &w.write_options(how_long))
+            w.context.db.write_opt(batch, &w.write_options(how_long))
         })
     }
 
@@ -301,7 +307,7 @@ impl Worker<'_> {
         if from.family.is_multiple_of(2) {
             return Vec::new();
         }
-        let shape = self.site.shape;
+        let shape = self.context.shape;
         let to = from.key + self.rng.random_range(1..=MOST as u32);
         let keys = from.key..to.min(shape.keys);
         let row = keys.map(|key| Slot { key, ..from });
@@ -322,8 +328,8 @@ impl Worker<'_> {
             };
             let o = w.write_options(how_long);
             let cf = w.of(from);
-            let (from, to) = (w.site.shape.key(from), w.site.shape.key(to));
-            w.site.db.delete_range_cf_opt(cf, from, to, &o)
+            let (from, to) = (w.context.shape.key(from), w.context.shape.key(to));
+            w.context.db.delete_range_cf_opt(cf, from, to, &o)
         })
     }
 
@@ -340,15 +346,15 @@ impl Worker<'_> {
             return Ok(());
         }
         let name = format!("ingest-{}.sst", self.thread);
-        let file = self.site.dir.with_file_name(name);
+        let file = self.context.dir.with_file_name(name);
         self.record(changes, Durability::Synced, |w, changes| {
-            let (shape, family) = (w.site.shape, changes[0].slot.family);
+            let (shape, family) = (w.context.shape, changes[0].slot.family);
             let options = w
-                .site
-                .drawn
-                .options(Arc::clone(&w.site.fs), shape, family)?;
-            if w.site.fs.exists(&file)? {
-                w.site.fs.remove(&file)?;
+                .context
+                .options
+                .build(Arc::clone(&w.context.fs), shape, family)?;
+            if w.context.fs.exists(&file)? {
+                w.context.fs.remove(&file)?;
             }
             let mut table = SstFileWriter::create(&options);
             table.open(&file)?;
@@ -365,7 +371,9 @@ impl Worker<'_> {
             let mut o = IngestExternalFileOptions::default();
             o.set_move_files(w.rng.random());
             let cf = Arc::clone(w.of(changes[0].slot));
-            w.site.db.ingest_external_file_cf_opts(&cf, &o, vec![&file])
+            w.context
+                .db
+                .ingest_external_file_cf_opts(&cf, &o, vec![&file])
         })
     }
 }

@@ -24,13 +24,13 @@ pub type Held = Option<Version>;
 const VALUE_HEADER: usize = 12;
 
 /// Where the numbers of column families that come and go begin.
-const PASSING: u32 = 16;
+const FIRST_TRANSIENT: u32 = 16;
 
 /// Most names of such.
-pub const NAMES: u32 = 2;
+pub const TRANSIENT_NAMES: u32 = 2;
 
 /// Most column families that stay.
-pub const LASTING: u32 = 4;
+pub const PERMANENT_FAMILIES: u32 = 4;
 
 /// The column family of slots that say which of those is there.
 const PRESENCE: u32 = u32::MAX;
@@ -41,9 +41,9 @@ pub struct Shape {
     /// Column families that stay, the default one included.
     pub families: u32,
     /// Names of column families that come and go.
-    pub passing: u32,
+    pub transient: u32,
     /// The orders of the former, then of the latter.
-    pub orders: [Order; (LASTING + NAMES) as usize],
+    pub orders: [Order; (PERMANENT_FAMILIES + TRANSIENT_NAMES) as usize],
     /// Keys of each.
     pub keys: u32,
     /// Threads that write.
@@ -76,15 +76,17 @@ impl Shape {
     }
 
     /// The names of column families that come and go: their numbers, and themselves.
-    pub fn passing_names(&self) -> impl Iterator<Item = (u32, String)> + use<> {
-        (0..self.passing).map(|name| (name, format!("passing{name}")))
+    pub fn transient_names(&self) -> impl Iterator<Item = (u32, String)> + use<> {
+        (0..self.transient).map(|name| (name, format!("transient{name}")))
     }
 
     /// The name of a column family.
     pub fn family_name(family: u32) -> String {
         match family {
             0 => whitewater::DEFAULT_COLUMN_FAMILY_NAME.to_owned(),
-            PASSING.. => format!("passing{}", (family - PASSING) % NAMES),
+            FIRST_TRANSIENT.. => {
+                format!("transient{}", (family - FIRST_TRANSIENT) % TRANSIENT_NAMES)
+            }
             n => format!("family{n}"),
         }
     }
@@ -98,7 +100,7 @@ impl Shape {
     /// How a column family orders its keys.
     pub fn order(&self, family: u32) -> Order {
         let at = match family {
-            PASSING.. => LASTING + (family - PASSING) % NAMES,
+            FIRST_TRANSIENT.. => PERMANENT_FAMILIES + (family - FIRST_TRANSIENT) % TRANSIENT_NAMES,
             n => n,
         };
         self.orders[at as usize]
@@ -189,16 +191,19 @@ impl Slot {
 
     /// The number of a column family that is there when the slot of its presence,
     /// which this is, holds `count`.
-    pub fn passing(self, count: u32) -> u32 {
-        PASSING + count * NAMES + self.key
+    pub fn transient_family(self, count: u32) -> u32 {
+        FIRST_TRANSIENT + count * TRANSIENT_NAMES + self.key
     }
 
     /// Whether the slot's column family is there in a database that holds `content`.
     pub fn is_in(self, content: &BTreeMap<Slot, Version>) -> bool {
         match self.family {
             PRESENCE => false,
-            family @ PASSING.. => {
-                let (name, count) = ((family - PASSING) % NAMES, (family - PASSING) / NAMES);
+            family @ FIRST_TRANSIENT.. => {
+                let (name, count) = (
+                    (family - FIRST_TRANSIENT) % TRANSIENT_NAMES,
+                    (family - FIRST_TRANSIENT) / TRANSIENT_NAMES,
+                );
                 content.get(&Slot::presence(name)) == Some(&count)
             }
             _ => true,
@@ -218,7 +223,7 @@ mod tests {
 
     const SHAPE: Shape = Shape {
         families: 3,
-        passing: 2,
+        transient: 2,
         orders: [Order::Reverse; 6],
         keys: 10,
         threads: 3,
@@ -252,11 +257,11 @@ mod tests {
     fn families_that_go_and_come_back_are_others() {
         let content = BTreeMap::from([(Slot::presence(1), 7)]);
         let slot = |family| Slot { family, key: 0 };
-        let [old, now] = [6, 7].map(|count| Slot::presence(1).passing(count));
+        let [old, now] = [6, 7].map(|count| Slot::presence(1).transient_family(count));
         assert_eq!(Shape::family_name(old), Shape::family_name(now));
         assert!(
             SHAPE
-                .passing_names()
+                .transient_names()
                 .any(|(name, text)| { name == 1 && text == Shape::family_name(now) })
         );
         assert!(slot(now).is_in(&content) && slot(2).is_in(&content));

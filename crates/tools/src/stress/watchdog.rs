@@ -10,13 +10,13 @@ use super::args::Args;
 const HANGS: i32 = 70;
 
 /// Ends the program when it lives for too long.
-pub struct Watch {
+pub struct Watchdog {
     _over: Sender<()>,
 }
 
-impl Watch {
+impl Watchdog {
     /// Watches over `what`, as long as `args` says.
-    pub fn over(args: &Args, what: &str) -> Watch {
+    pub fn over(args: &Args, what: &str) -> Watchdog {
         let (over, is_over) = channel();
         let time = match args.patience {
             0 => Duration::MAX,
@@ -29,6 +29,6 @@ impl Watch {
                 std::process::exit(HANGS);
             }
         });
-        Watch { _over: over }
+        Watchdog { _over: over }
     }
 }

@@ -19,16 +19,16 @@ use whitewater::fs::mem::MemFs;
 use whitewater_concurrent::system;
 
 use super::args::Args;
-use super::chronicle::{Chronicle, Record, check_prefix, of_family, passing_after};
-use super::draw::Drawn;
+use super::history::{History, Record, check_prefix, of_family, transient_after};
 use super::journal::Outcome;
+use super::key_model::{Shape, Slot, Version};
 use super::model::Expected;
-use super::passing::Passing;
+use super::random_options::RandomOptions;
 use super::script;
 use super::simulate;
-use super::slot::{Shape, Slot, Version};
 use super::store;
-use super::worker::{Log, Site, Stop, Worker, together};
+use super::transient_families::TransientFamilies;
+use super::worker::{Context, Log, Stop, Worker, run_threads};
 
 /// Lives of one database.
 const LIVES: u64 = 3;
@@ -49,10 +49,10 @@ pub fn round(args: &Args, round: u64) -> Result<u64, String> {
     };
     let mut next = 0;
     for _ in 0..LIVES {
-        let drawn = Drawn::new(rng.random());
-        script::tell(|| format!("opening with {drawn}"));
-        let lived = live(args, &drawn, shape, &left, &mut next, &mut rng);
-        left = lived.map_err(|what| format!("{what}\nwith {drawn}"))?;
+        let options = RandomOptions::new(rng.random());
+        script::log(|| format!("opening with {options}"));
+        let lived = live(args, &options, shape, &left, &mut next, &mut rng);
+        left = lived.map_err(|what| format!("{what}\nwith {options}"))?;
     }
     Ok(LIVES * CUTS)
 }
@@ -66,37 +66,37 @@ struct Left {
 /// Goes on from what the last cut left, until the next. Returns that.
 fn live(
     args: &Args,
-    drawn: &Drawn,
+    options: &RandomOptions,
     shape: Shape,
     from: &Left,
     next: &mut Version,
     rng: &mut StdRng,
 ) -> Result<Left, String> {
     let dir = Path::new(store::DIR);
-    let fs = simulate::watched(&from.memory);
-    let db = store::open(dir, Arc::clone(&fs), drawn, shape);
+    let fs = simulate::observed(&from.memory);
+    let db = store::open(dir, Arc::clone(&fs), options, shape);
     let db = db.map_err(|e| format!("opening: {e}"))?;
-    let chronicle = Chronicle::new(shape);
+    let history = History::new(shape);
     let log = match rng.random_bool(0.3) {
         true => Log::Never,
         false => Log::Always,
     };
-    let wholes = match (log, drawn.is_atomic()) {
-        (Log::Never, false) => Wholes::Families,
-        (Log::Never, true) => Wholes::Flushes,
-        _ => Wholes::Log,
+    let scope = match (log, options.is_atomic()) {
+        (Log::Never, false) => PrefixScope::Families,
+        (Log::Never, true) => PrefixScope::Flushes,
+        _ => PrefixScope::Log,
     };
-    let passing = Passing::new(shape, &from.content, *next);
+    let transient = TransientFamilies::new(shape, &from.content, *next);
     // Set when threads are to end; they get to see it in time.
     let over = AtomicBool::new(false);
-    let site = Site {
+    let context = Context {
         db: &db,
         dir,
         fs,
-        drawn,
+        options,
         shape,
-        passing: &passing,
-        journal: &chronicle,
+        transient: &transient,
+        journal: &history,
         faulty: false,
         // They are durable at once, and not so the writes before them.
         ingests: false,
@@ -108,7 +108,7 @@ fn live(
     let longest = if simulate::is_on() { 3_000 } else { 60_000 };
     let work = |thread| -> Result<Version, Stop> {
         let mine = Expected::exactly(&from.content);
-        let mut worker = Worker::new(&site, thread, seed, mine, first)?;
+        let mut worker = Worker::new(&context, thread, seed, mine, first)?;
         let mut steps = 0;
         while !over.load(Relaxed) {
             match args.ops {
@@ -125,16 +125,16 @@ fn live(
     let cut = || -> Result<Vec<_>, String> {
         let cuts = (0..CUTS).map(|_| {
             system::sleep(Duration::from_micros(rng.random_range(0..longest)));
-            let cut = Cut::make(&from.memory, &chronicle, rng);
-            script::tell(|| format!("cut that keeps {}", cut.keep));
-            cut.look(shape, from, wholes, rng)
+            let cut = Cut::make(&from.memory, &history, rng);
+            script::log(|| format!("cut that keeps {}", cut.keep));
+            cut.look(shape, from, scope, rng)
         });
         let cuts = cuts.collect();
         over.store(true, Relaxed);
         cuts
     };
-    let (versions, cuts) = together(shape.threads, work, cut)?;
-    let (_, highest) = passing.outcome();
+    let (versions, cuts) = run_threads(shape.threads, work, cut)?;
+    let (_, highest) = transient.outcome();
     *next = versions.into_iter().fold(highest, Version::max);
     Ok(cuts?.pop().expect("there are cuts"))
 }
@@ -149,15 +149,15 @@ struct Cut {
 }
 
 impl Cut {
-    fn make(memory: &MemFs, chronicle: &Chronicle, rng: &mut StdRng) -> Cut {
+    fn make(memory: &MemFs, history: &History, rng: &mut StdRng) -> Cut {
         let keep = *[0.0, 0.3, 0.9, 1.0].choose(rng).expect("some");
-        let before = chronicle.now();
+        let before = history.now();
         let memory = memory.crash_clone(keep, rng.random());
         Cut {
             memory,
             keep,
             before,
-            records: chronicle.records(),
+            records: history.records(),
         }
     }
 
@@ -166,17 +166,17 @@ impl Cut {
         self,
         shape: Shape,
         from: &Left,
-        wholes: Wholes,
+        scope: PrefixScope,
         rng: &mut StdRng,
     ) -> Result<Left, String> {
-        let drawn = Drawn::new(rng.random());
-        let fail = |e| format!("cut that kept {}, opened with {drawn}: {e}", self.keep);
-        let fs = simulate::watched(&self.memory);
-        let db = store::open(Path::new(store::DIR), fs, &drawn, shape);
+        let options = RandomOptions::new(rng.random());
+        let fail = |e| format!("cut that kept {}, opened with {options}: {e}", self.keep);
+        let fs = simulate::observed(&self.memory);
+        let db = store::open(Path::new(store::DIR), fs, &options, shape);
         let db = db.map_err(|e| fail(e.to_string()))?;
-        let expected = passing_after(&self.records, shape, &from.content, self.before);
+        let expected = transient_after(&self.records, shape, &from.content, self.before);
         let content = store::everything(&db, shape, &expected).map_err(|e| fail(e.to_string()))?;
-        self.check(shape, &from.content, &content, wholes)
+        self.check(shape, &from.content, &content, scope)
             .map_err(fail)?;
         drop(db);
         Ok(Left {
@@ -190,22 +190,24 @@ impl Cut {
         shape: Shape,
         first: &BTreeMap<Slot, Version>,
         last: &BTreeMap<Slot, Version>,
-        wholes: Wholes,
+        scope: PrefixScope,
     ) -> Result<(), String> {
         let of = |records: &[_], first: &_, last: &_, survives: &dyn Fn(Outcome) -> bool| {
             check_prefix(records, shape, first, last, self.before, survives)
         };
-        match wholes {
+        match scope {
             // Only the process has died.
-            Wholes::Log if self.keep == 1.0 => of(&self.records, first, last, &|o| {
+            PrefixScope::Log if self.keep == 1.0 => of(&self.records, first, last, &|o| {
                 matches!(o, Outcome::Acked | Outcome::Synced)
             }),
-            Wholes::Log => of(&self.records, first, last, &|o| o == Outcome::Synced),
-            Wholes::Flushes => of(&self.records, first, last, &|o| o == Outcome::Flushed(None)),
-            Wholes::Families => {
-                let passing = last.iter().filter(|(slot, _)| slot.is_presence());
-                let passing = passing.map(|(slot, count)| slot.passing(*count));
-                let mut all = (0..shape.families).chain(passing);
+            PrefixScope::Log => of(&self.records, first, last, &|o| o == Outcome::Synced),
+            PrefixScope::Flushes => {
+                of(&self.records, first, last, &|o| o == Outcome::Flushed(None))
+            }
+            PrefixScope::Families => {
+                let transient = last.iter().filter(|(slot, _)| slot.is_presence());
+                let transient = transient.map(|(slot, count)| slot.transient_family(*count));
+                let mut all = (0..shape.families).chain(transient);
                 all.try_for_each(|number| {
                     let part = |all: &BTreeMap<Slot, Version>| {
                         let mut part = all.clone();
@@ -225,7 +227,7 @@ impl Cut {
 
 /// Of what a cut leaves a prefix.
 #[derive(Debug, Clone, Copy)]
-enum Wholes {
+enum PrefixScope {
     /// Of all that was written: it was logged.
     Log,
     /// The same without a log, up to a flush of all column families.

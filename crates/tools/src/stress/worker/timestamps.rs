@@ -6,23 +6,23 @@ use std::sync::Arc;
 use rand::Rng;
 use whitewater::{BoundColumnFamily, Error, ErrorKind};
 
+use super::super::key_model::{Held, Slot, Version};
 use super::super::model::Change;
 use super::super::order::stamp;
-use super::super::slot::{Held, Slot, Version};
 use super::{Stop, Worker};
 
 /// What slots may have held from each time on, since the thread began.
-pub(super) struct History {
+pub(super) struct PastValues {
     /// No time before that is looked at.
     since: Version,
     /// Of slots that were written: from when on, and what.
     held: BTreeMap<Slot, Vec<(Version, Vec<Held>)>>,
 }
 
-impl History {
+impl PastValues {
     /// Begins when `next` was the last version.
-    pub(super) fn new(next: Version) -> History {
-        History {
+    pub(super) fn new(next: Version) -> PastValues {
+        PastValues {
             since: next,
             held: BTreeMap::new(),
         }
@@ -45,22 +45,22 @@ impl History {
 
 impl Worker<'_> {
     /// Before `changes` are made.
-    pub(super) fn begin_history(&mut self, changes: &[Change]) {
+    pub(super) fn begin_past(&mut self, changes: &[Change]) {
         for slot in changes.iter().map(|change| change.slot) {
             if self.is_stamped(slot) {
-                self.history.begin(slot, self.mine.of(slot));
+                self.past.begin(slot, self.mine.of(slot));
             }
         }
     }
 
     /// After `changes` were made, or were not.
-    pub(super) fn go_on_with_history(&mut self, changes: &[Change]) {
+    pub(super) fn extend_past(&mut self, changes: &[Change]) {
         // Deletions have the timestamp of the value before them.
         let first = changes.iter().filter_map(|c| c.held).min();
         let mut time = first.map_or(self.next, |version| version - 1);
         for change in changes {
             time = change.held.unwrap_or(time);
-            if let Some(all) = self.history.held.get_mut(&change.slot) {
+            if let Some(all) = self.past.held.get_mut(&change.slot) {
                 all.push((time, self.mine.of(change.slot).to_vec()));
             }
         }
@@ -73,7 +73,7 @@ impl Worker<'_> {
     }
 
     fn any_time(&mut self) -> Version {
-        let times = self.history.since..=self.next;
+        let times = self.past.since..=self.next;
         self.rng.random_range(times)
     }
 
@@ -94,20 +94,20 @@ impl Worker<'_> {
 
     /// Whether `e` says that nobody knows any more what was at `time`, and that is so.
     fn is_forgotten(&self, cf: &Arc<BoundColumnFamily<'_>>, time: Version, e: &Error) -> bool {
-        let low = self.site.db.get_full_history_ts_low(cf).ok();
+        let low = self.context.db.get_full_history_ts_low(cf).ok();
         let low = low.and_then(|low| low.first_chunk().map(|low| u64::from_le_bytes(*low)));
         e.kind() == ErrorKind::InvalidArgument && low.is_some_and(|low| low > u64::from(time))
     }
 
     /// Has a family forget what was before some time.
-    pub(super) fn forget(&mut self) -> Result<(), Stop> {
+    pub(super) fn trim_history(&mut self) -> Result<(), Stop> {
         let family = self.family();
-        if !self.site.shape.order(family.number).is_stamped() {
+        if !self.context.shape.order(family.number).is_stamped() {
             return Ok(());
         }
         let time = self.any_time();
         let raised = self
-            .site
+            .context
             .db
             .increase_full_history_ts_low(&family.handle, stamp(time));
         match raised {

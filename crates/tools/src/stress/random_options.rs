@@ -13,8 +13,8 @@ use rand::{Rng, SeedableRng};
 use whitewater::fs::Fs;
 use whitewater::{CommitProtocol, Error, MemtableFactory, Options};
 
+use super::key_model::{PERMANENT_FAMILIES, Shape, TRANSIENT_NAMES};
 use super::order::Order;
-use super::slot::{LASTING, NAMES, Shape};
 
 /// A name, and values to choose from, first the one that is not spoken of. What is
 /// first in [`FAMILY`] and is not the default either is in [`SMALL`].
@@ -202,16 +202,16 @@ const DATABASE_CHANGES: &[(&str, &str)] = &[
 
 /// The options of a database and of its column families.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Drawn {
+pub struct RandomOptions {
     protocol: CommitProtocol,
     database: String,
     /// Those of column families, which take turns with them.
-    families: [DrawnFamily; 2],
+    families: [FamilyOptions; 2],
 }
 
 /// The options of a column family.
 #[derive(Debug, Clone, PartialEq)]
-struct DrawnFamily {
+struct FamilyOptions {
     memtable: &'static str,
     /// What only orders have that keep prefixes together.
     prefix: &'static str,
@@ -220,9 +220,9 @@ struct DrawnFamily {
     cache: usize,
 }
 
-impl Drawn {
+impl RandomOptions {
     /// Those of `seed`.
-    pub fn new(seed: u64) -> Drawn {
+    pub fn new(seed: u64) -> RandomOptions {
         let mut rng = StdRng::seed_from_u64(seed);
         let protocol = *PROTOCOLS.choose(&mut rng).expect("there are some");
         let mut database = pick(&mut rng, DATABASE);
@@ -230,10 +230,10 @@ impl Drawn {
         if protocol == CommitProtocol::Pipelined {
             database.retain(|(name, _)| *name != "atomic_flush");
         }
-        Drawn {
+        RandomOptions {
             protocol,
             database: text(&database),
-            families: std::array::from_fn(|_| DrawnFamily::new(protocol, &mut rng)),
+            families: std::array::from_fn(|_| FamilyOptions::new(protocol, &mut rng)),
         }
     }
 
@@ -242,7 +242,7 @@ impl Drawn {
     ///
     /// # Errors
     /// Text that this engine does not take.
-    pub fn options(&self, fs: Arc<dyn Fs>, shape: Shape, number: u32) -> Result<Options, Error> {
+    pub fn build(&self, fs: Arc<dyn Fs>, shape: Shape, number: u32) -> Result<Options, Error> {
         let family = &self.families[number as usize % self.families.len()];
         let mut o = family.options(&self.database, shape.order(number))?;
         o.create_if_missing(true);
@@ -274,7 +274,7 @@ impl Drawn {
 
     /// Whether blocks of tables know where they are.
     pub fn places_blocks(&self) -> bool {
-        let knows = |f: &DrawnFamily| {
+        let knows = |f: &FamilyOptions| {
             let version = f.text.split_once("format_version=").map(|(_, rest)| rest);
             // Version 6 is not spoken of.
             version.is_none_or(|v| v.starts_with('7'))
@@ -283,8 +283,8 @@ impl Drawn {
     }
 }
 
-impl DrawnFamily {
-    fn new(protocol: CommitProtocol, rng: &mut StdRng) -> DrawnFamily {
+impl FamilyOptions {
+    fn new(protocol: CommitProtocol, rng: &mut StdRng) -> FamilyOptions {
         let memtables = [
             "art",
             "skip_list",
@@ -310,7 +310,7 @@ impl DrawnFamily {
             _ => "capped:7",
         };
         let (family, table) = (text(&family), text(&table));
-        DrawnFamily {
+        FamilyOptions {
             memtable,
             prefix,
             text: format!("{family};block_based_table_factory={{{table}}}"),
@@ -355,9 +355,9 @@ impl DrawnFamily {
     }
 }
 
-impl fmt::Display for DrawnFamily {
+impl fmt::Display for FamilyOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let DrawnFamily {
+        let FamilyOptions {
             memtable,
             prefix,
             text,
@@ -367,7 +367,7 @@ impl fmt::Display for DrawnFamily {
     }
 }
 
-impl fmt::Display for Drawn {
+impl fmt::Display for RandomOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}; {}", self.protocol, self.database)?;
         self.families
@@ -384,8 +384,8 @@ pub fn shape(seed: u64, threads: u32) -> Shape {
         false => *Order::ALL.choose(rng).expect("there are some"),
     };
     Shape {
-        families: rng.random_range(1..=LASTING),
-        passing: rng.random_range(0..=NAMES),
+        families: rng.random_range(1..=PERMANENT_FAMILIES),
+        transient: rng.random_range(0..=TRANSIENT_NAMES),
         orders: std::array::from_fn(|_| order(&mut rng)),
         keys: *[200, 1000, 4000].choose(&mut rng).expect("some"),
         threads,
@@ -395,16 +395,16 @@ pub fn shape(seed: u64, threads: u32) -> Shape {
 
 /// A value of each, those that are not the default.
 fn pick(rng: &mut StdRng, choices: &[Choice]) -> Vec<(&'static str, &'static str)> {
-    let drawn = choices.iter().map(|(name, values)| {
+    let options = choices.iter().map(|(name, values)| {
         let value = values.choose(rng).expect("each has some");
         (*name, *value, values[0])
     });
-    let others = drawn.filter(|(_, value, default)| value != default);
+    let others = options.filter(|(_, value, default)| value != default);
     others.map(|(name, value, _)| (name, value)).collect()
 }
 
-fn text(drawn: &[(&str, &str)]) -> String {
-    let parts: Vec<_> = drawn
+fn text(options: &[(&str, &str)]) -> String {
+    let parts: Vec<_> = options
         .iter()
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
@@ -422,12 +422,12 @@ mod tests {
     fn whatever_is_drawn_opens() {
         let mut seen = std::collections::BTreeSet::new();
         for seed in 0..300 {
-            let (drawn, shape) = (Drawn::new(seed), shape(seed, 1));
-            assert_eq!(drawn, Drawn::new(seed));
-            let memtables = drawn.families.iter().map(|f| f.memtable);
-            seen.extend(memtables.map(|m| (format!("{:?}", drawn.protocol), m)));
-            store::open(Path::new("/db"), Arc::new(MemFs::new()), &drawn, shape)
-                .unwrap_or_else(|e| panic!("{drawn}: {e}"));
+            let (options, shape) = (RandomOptions::new(seed), shape(seed, 1));
+            assert_eq!(options, RandomOptions::new(seed));
+            let memtables = options.families.iter().map(|f| f.memtable);
+            seen.extend(memtables.map(|m| (format!("{:?}", options.protocol), m)));
+            store::open(Path::new("/db"), Arc::new(MemFs::new()), &options, shape)
+                .unwrap_or_else(|e| panic!("{options}: {e}"));
         }
         assert_eq!(seen.len(), 20);
     }

@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
+use super::key_model::{Held, Shape, Slot, Version};
 use super::model::{Change, Expected};
-use super::slot::{Held, Shape, Slot, Version};
 
 /// All names.
-pub struct Passing(Vec<Name>);
+pub struct TransientFamilies(Vec<Name>);
 
 struct Name {
     /// The family that is there; 0 when none is, or one is about to come or go.
@@ -33,11 +33,15 @@ pub struct Turn {
     known: Expected,
 }
 
-impl Passing {
+impl TransientFamilies {
     /// The names of `shape`, in a database that holds `content`. No family has had
     /// a number above that for `next`.
-    pub fn new(shape: Shape, content: &BTreeMap<Slot, Version>, next: Version) -> Passing {
-        let names = shape.passing_names().map(|(name, _)| {
+    pub fn new(
+        shape: Shape,
+        content: &BTreeMap<Slot, Version>,
+        next: Version,
+    ) -> TransientFamilies {
+        let names = shape.transient_names().map(|(name, _)| {
             let presence = Slot::presence(name);
             let held = content.get(&presence).copied();
             let mut known = Expected::default();
@@ -46,7 +50,7 @@ impl Passing {
                 held,
             }]);
             Name {
-                current: AtomicU32::new(held.map_or(0, |count| presence.passing(count))),
+                current: AtomicU32::new(held.map_or(0, |count| presence.transient_family(count))),
                 turn: Mutex::new(Turn {
                     presence,
                     count: next.max(held.unwrap_or(0)),
@@ -54,7 +58,7 @@ impl Passing {
                 }),
             }
         });
-        Passing(names.collect())
+        TransientFamilies(names.collect())
     }
 
     /// The family that is there under a name.
@@ -97,7 +101,9 @@ impl Passing {
 
     /// All find the family that `change` of `turn` has made.
     pub fn show(&self, name: u32, change: Change) {
-        let number = change.held.map_or(0, |count| change.slot.passing(count));
+        let number = change
+            .held
+            .map_or(0, |count| change.slot.transient_family(count));
         self.0[name as usize].current.store(number, SeqCst);
     }
 }
@@ -129,7 +135,7 @@ impl Turn {
     pub fn settle(&mut self, change: Change, is_sure: bool) {
         match is_sure {
             true => self.known.apply(&[change]),
-            false => self.known.doubt(&[change]),
+            false => self.known.maybe_apply(&[change]),
         }
     }
 }

@@ -12,11 +12,11 @@ use super::Worker;
 impl Worker<'_> {
     /// Opens the database once more, and compares; or has the one that follows catch
     /// up.
-    pub(super) fn read_beside(&mut self) -> Result<(), String> {
+    pub(super) fn read_through_second_instance(&mut self) -> Result<(), String> {
         let follows = self.rng.random_bool(0.7);
         let other = match follows {
             true => self.catch_up(),
-            false => self.open_beside(false),
+            false => self.open_second_instance(false),
         };
         let other = match other {
             Ok(other) => other,
@@ -24,8 +24,8 @@ impl Worker<'_> {
             Err(e) if e.kind() == ErrorKind::TryAgain => return Ok(()),
             Err(e) => return self.failed("opening beside", &e),
         };
-        let shape = self.site.shape;
-        let families = store::lasting(&other, shape)?;
+        let shape = self.context.shape;
+        let families = store::permanent(&other, shape)?;
         let content = store::content(&other, shape, &families, &total, &|_| true);
         let mine = std::mem::replace(&mut self.mine, self.kept.clone());
         let what = match follows {
@@ -43,7 +43,7 @@ impl Worker<'_> {
 
     fn catch_up(&mut self) -> Result<Db, Error> {
         match self.follower.take() {
-            None => self.open_beside(true),
+            None => self.open_second_instance(true),
             Some(follower) => {
                 follower.try_catch_up_with_primary()?;
                 Ok(follower)
@@ -51,12 +51,18 @@ impl Worker<'_> {
         }
     }
 
-    fn open_beside(&self, follows: bool) -> Result<Db, Error> {
-        let site = self.site;
-        let own = site
+    fn open_second_instance(&self, follows: bool) -> Result<Db, Error> {
+        let context = self.context;
+        let own = context
             .dir
             .with_file_name(format!("secondary-{}", self.thread));
         let own = follows.then_some(own.as_path());
-        store::open_beside(site.dir, own, &Arc::clone(&site.fs), site.drawn, site.shape)
+        store::open_second_instance(
+            context.dir,
+            own,
+            &Arc::clone(&context.fs),
+            context.options,
+            context.shape,
+        )
     }
 }

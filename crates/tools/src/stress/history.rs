@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Mutex, PoisonError};
 
 use super::journal::{Entry, Journal, Outcome};
+use super::key_model::{Held, Shape, Slot, Version};
 use super::model::{Change, Expected};
-use super::slot::{Held, Shape, Slot, Version};
 
 /// A write, and when it was.
 #[derive(Debug, Clone)]
@@ -23,18 +23,18 @@ pub struct Record {
 }
 
 /// Who keeps what all threads wrote, and when.
-pub struct Chronicle {
+pub struct History {
     /// Numbers moments in an order that all threads agree on. Written by: whoever
     /// begins or ends something. Publishes nothing.
     clock: AtomicU64,
     threads: Vec<Mutex<Vec<Record>>>,
 }
 
-impl Chronicle {
+impl History {
     /// One of the threads of `shape`, and of the column families that come and go.
     pub fn new(shape: Shape) -> Self {
-        let threads = 0..shape.threads + shape.passing;
-        Chronicle {
+        let threads = 0..shape.threads + shape.transient;
+        History {
             clock: AtomicU64::new(0),
             threads: threads.map(|_| Mutex::default()).collect(),
         }
@@ -50,7 +50,7 @@ impl Chronicle {
         let mut expected = Expected::default();
         for record in self.records().iter().flatten() {
             match record.ended {
-                Some((_, Outcome::Failed)) | None => expected.doubt(&record.changes),
+                Some((_, Outcome::Failed)) | None => expected.maybe_apply(&record.changes),
                 Some((_, Outcome::Refused)) => {}
                 Some(_) => expected.apply(&record.changes),
             }
@@ -66,7 +66,7 @@ impl Chronicle {
     }
 }
 
-impl Journal for Chronicle {
+impl Journal for History {
     fn put(&self, entry: Entry) -> io::Result<()> {
         let records = |thread: u32| {
             let records = self.threads[thread as usize].lock();
@@ -106,7 +106,7 @@ pub fn of_family(records: &[Vec<Record>], number: u32) -> Vec<Vec<Record>> {
 
 /// Which column families that come and go may be there where there was `first`, at
 /// some moment after `before`.
-pub fn passing_after(
+pub fn transient_after(
     records: &[Vec<Record>],
     shape: Shape,
     first: &BTreeMap<Slot, Version>,
@@ -116,7 +116,7 @@ pub fn passing_after(
     for record in records[shape.threads as usize..].iter().flatten() {
         match record.ended {
             Some((at, Outcome::Acked)) if at < before => expected.apply(&record.changes),
-            _ => expected.doubt(&record.changes),
+            _ => expected.maybe_apply(&record.changes),
         }
     }
     expected
