@@ -2,6 +2,10 @@
 //! binary of its own: nothing else may allocate meanwhile.
 #![cfg(all(target_os = "linux", not(any(loom, shuttle))))]
 
+#[path = "common/skip.rs"]
+mod skip;
+
+use skip::skip;
 use std::cmp::Ordering;
 use std::fs;
 use std::thread;
@@ -67,13 +71,13 @@ fn resident() -> usize {
 #[test]
 fn counters_agree_with_what_is_taken() {
     if fs::read_to_string("/proc/self/smaps_rollup").is_err() {
-        eprintln!("skipped: this system does not tell what is resident");
+        skip("the system does not tell what is resident");
         return;
     }
     if fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled")
         .is_ok_and(|modes| modes.contains("[always]"))
     {
-        eprintln!("skipped: this system gives huge pages unasked, so nobody can be exact");
+        skip("the system gives huge pages unasked, so that no figure is exact");
         return;
     }
     const VALUES: [usize; 4] = [0, 16, 100, 3_000];

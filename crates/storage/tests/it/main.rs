@@ -2,4 +2,6 @@
 
 mod fswal;
 mod fuzz;
+#[path = "../../../concurrent/tests/common/skip.rs"]
+mod skip;
 mod sst;

@@ -3,6 +3,8 @@
 mod keys;
 mod parts;
 mod peers;
+#[path = "../../../concurrent/tests/common/skip.rs"]
+mod skip;
 mod whole;
 
 use std::io::Write;

@@ -1,33 +1,19 @@
 //! Databases of RocksDB, and RocksDB's own tool beside this one.
 //!
-//! Fixtures are looked for in the directory that `WHITEWATER_FIXTURES` names, else
-//! beside the repository; `ldb` where systems have it. Without them the tests say
-//! so and pass, unless `WHITEWATER_REQUIRE_FIXTURES` is 1.
+//! The databases are those in `testdata/rocksdb`. Without `/usr/bin/ldb` the
+//! comparison with it is skipped, with a line on standard error.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
+use super::skip::skip;
 use super::{made, output, prints, run_with};
-
-fn fixtures() -> Option<PathBuf> {
-    let dir = match std::env::var_os("WHITEWATER_FIXTURES") {
-        Some(dir) => PathBuf::from(dir),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),
-    };
-    if dir.is_dir() {
-        return Some(dir);
-    }
-    let required = std::env::var_os("WHITEWATER_REQUIRE_FIXTURES").is_some_and(|v| v == "1");
-    assert!(!required, "no fixtures in {}", dir.display());
-    println!("no fixtures in {}: skipped", dir.display());
-    None
-}
 
 #[test]
 fn databases_of_rocksdb_are_shown_exactly() {
-    let Some(fixtures) = fixtures() else { return };
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/rocksdb");
     for name in [
         "default_options",
         "default_11_1",
@@ -68,7 +54,7 @@ fn databases_of_rocksdb_are_shown_exactly() {
 fn ldb(db: &Path, line: &str) -> Option<String> {
     let ldb = Path::new("/usr/bin/ldb");
     if !ldb.exists() {
-        println!("no ldb: skipped");
+        skip("no /usr/bin/ldb");
         return None;
     }
     let output = Command::new(ldb)

@@ -11,7 +11,7 @@ use whitewater::{CompactionDecision, DB, ErrorKind, IteratorMode, Options, ReadO
 /// The family with blobs: every other value is one.
 const FAMILY: &str = "blob";
 
-fn load() -> Option<Fixture> {
+fn load() -> Fixture {
     Fixture::load("wide_blob_ingest")
 }
 
@@ -56,7 +56,7 @@ fn check_tools(fixture: &Fixture) {
 
 #[test]
 fn the_blob_file_goes_with_its_last_blob() {
-    let Some(fixture) = load() else { return };
+    let fixture = load();
     let path = blob_file(&fixture);
     let mut pairs = fixture.families[FAMILY].pairs.clone();
     let db = fixture.open();
@@ -114,7 +114,7 @@ fn fixture_reopened(fixture: &Fixture) -> DB {
 
 #[test]
 fn merges_and_filters_get_the_values_of_blobs() {
-    let Some(fixture) = load() else { return };
+    let fixture = load();
     let mut pairs = fixture.families[FAMILY].pairs.clone();
     let db = open(&fixture, |options| {
         options.set_merge_operator_associative("StringAppendOperator", append);
@@ -155,7 +155,7 @@ fn merges_and_filters_get_the_values_of_blobs() {
 /// They are in no cache.
 #[test]
 fn blobs_are_read_within_the_limits_of_reads() {
-    let Some(fixture) = load() else { return };
+    let fixture = load();
     let db = fixture.open();
     let cf = content::cf(&db, FAMILY);
     let pairs = &fixture.families[FAMILY].pairs;
@@ -193,7 +193,7 @@ fn blobs_are_read_within_the_limits_of_reads() {
 
 #[test]
 fn garbage_collection_moves_values_into_tables() {
-    let Some(fixture) = load() else { return };
+    let fixture = load();
     let path = blob_file(&fixture);
     let pairs = &fixture.families[FAMILY].pairs;
     let db = open(&fixture, |options| {
@@ -215,7 +215,7 @@ fn garbage_collection_moves_values_into_tables() {
 
 #[test]
 fn checkpoints_have_blob_files() {
-    let Some(fixture) = load() else { return };
+    let fixture = load();
     let target = tempfile::tempdir().expect("a temporary directory");
     let target = target.path().join("checkpoint");
     let db = fixture.open();
@@ -231,7 +231,7 @@ fn checkpoints_have_blob_files() {
 
 #[test]
 fn damaged_and_missing_blobs_are_named() {
-    let Some(fixture) = load() else { return };
+    let fixture = load();
     let path = blob_file(&fixture);
     let good = std::fs::read(&path).expect("can be read");
     let pairs = &fixture.families[FAMILY].pairs;

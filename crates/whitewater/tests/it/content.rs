@@ -201,8 +201,3 @@ pub fn unhex(digits: &str) -> Vec<u8> {
     let byte = |i| u8::from_str_radix(&digits[i..i + 2], 16).expect("hexadecimal");
     (0..digits.len()).step_by(2).map(byte).collect()
 }
-
-/// Whether the environment says that missing material is a failure.
-pub fn required(variable: &str) -> bool {
-    std::env::var_os(variable).is_some_and(|v| v == "1")
-}

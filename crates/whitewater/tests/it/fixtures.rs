@@ -1,9 +1,7 @@
 //! Databases that RocksDB wrote, with their exact content: read, compacted
 //! and reopened here.
 //!
-//! The fixtures are looked for in the directory that `WHITEWATER_FIXTURES`
-//! names, else beside the repository. Without them the tests say so and pass,
-//! unless `WHITEWATER_REQUIRE_FIXTURES` is 1.
+//! They are in `testdata/rocksdb`, with a description of each.
 
 use super::content::{self, Pairs, check_family, open_with, unhex};
 use super::interop::tools;
@@ -27,24 +25,15 @@ pub struct Family {
     absent: Vec<Vec<u8>>,
 }
 
-pub fn directory() -> Option<PathBuf> {
-    let dir = match std::env::var_os("WHITEWATER_FIXTURES") {
-        Some(dir) => PathBuf::from(dir),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),
-    };
-    if dir.is_dir() {
-        return Some(dir);
-    }
-    let note = format!("no fixtures in {}", dir.display());
-    assert!(!content::required("WHITEWATER_REQUIRE_FIXTURES"), "{note}");
-    println!("{note}: skipped");
-    None
+/// The directory of the fixtures.
+pub fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/rocksdb")
 }
 
 impl Fixture {
-    /// Copies the fixture; `None` when there are no fixtures here.
-    pub fn load(name: &str) -> Option<Fixture> {
-        let source = directory()?;
+    /// Copies the fixture.
+    pub fn load(name: &str) -> Fixture {
+        let source = directory();
         let text = std::fs::read(source.join(format!("{name}.json"))).expect("can be read");
         let json: Value = serde_json::from_slice(&text).expect("valid JSON");
         let families = json["column_families"].as_object().expect("an object");
@@ -54,12 +43,12 @@ impl Fixture {
             .collect();
         let dir = tempfile::tempdir().expect("a temporary directory");
         content::copy_dir(&source.join(name), dir.path());
-        Some(Fixture {
+        Fixture {
             families,
             last_sequence: json["last_sequence"].as_u64(),
             dropped: list(&json["dropped"]).iter().map(text_of).collect(),
             dir,
-        })
+        }
     }
 
     pub fn open(&self) -> DB {
@@ -191,8 +180,7 @@ pub fn add(_key: &[u8], existing: Option<&[u8]>, operands: &MergeOperands<'_>) -
 macro_rules! whole {
     ($($name:ident),* $(,)?) => {
         $(#[test] fn $name() {
-            let Some(fixture) = Fixture::load(stringify!($name)) else { return };
-            fixture.check_life();
+            Fixture::load(stringify!($name)).check_life();
         })*
     };
 }
@@ -226,9 +214,7 @@ fn a_repair_of_what_rocksdb_left_changes_no_value() {
         "compressions",
         "ribbon_firstkey_78",
     ] {
-        let Some(fixture) = Fixture::load(name) else {
-            return;
-        };
+        let fixture = Fixture::load(name);
         for times in ["once", "twice"] {
             DB::repair(&Options::default(), fixture.dir.path()).expect("can be repaired");
             let log = std::fs::read_to_string(fixture.dir.path().join("LOG")).expect("is there");
@@ -241,9 +227,7 @@ fn a_repair_of_what_rocksdb_left_changes_no_value() {
 /// Without its merge operator a family cannot be read; it must say so.
 #[test]
 fn a_missing_merge_operator_is_named() {
-    let Some(fixture) = Fixture::load("rangedel_merge") else {
-        return;
-    };
+    let fixture = Fixture::load("rangedel_merge");
     let db = open_with(fixture.dir.path(), |_| Options::default()).expect("opens");
     let cf = content::cf(&db, "append");
     let merged = unhex("6b6579303030303030");

@@ -1,6 +1,7 @@
 //! Directories whose files say what they should not, and what others may see
 //! of a database.
 
+use super::skip::skip;
 use crate::harness::{DIR, open_all, tiny_on, watched};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -312,7 +313,7 @@ fn a_terabyte_of_nothing_behind_a_file_is_not_read() {
         let path = dir.path().join(&name);
         let file = std::fs::OpenOptions::new().write(true).open(&path);
         if file.unwrap().set_len(4 << 40).is_err() {
-            println!("skipped: no file of four terabytes");
+            skip("the file system takes no file of four terabytes");
             return;
         }
         let at = dir.path().to_path_buf();

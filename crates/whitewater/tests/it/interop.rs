@@ -2,7 +2,8 @@
 //!
 //! RocksDB comes as Debian's package rocksdb-tools (ldb, sst_dump, db_bench),
 //! as the Python package rocksdict and as the Java package rocksdbjni, the
-//! newest. Where they are missing, the tests say so and pass, unless `WHITEWATER_REQUIRE_TOOLS` is 1.
+//! newest. Where they are missing, the tests are skipped with a line on standard
+//! error; they fail if `WHITEWATER_NO_SKIP` is 1.
 
 mod alternate;
 mod codecs;

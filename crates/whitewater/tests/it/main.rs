@@ -54,6 +54,8 @@ mod repair;
 mod resume;
 mod secondary;
 mod simulated;
+#[path = "../../../concurrent/tests/common/skip.rs"]
+mod skip;
 mod statistics;
 mod styles;
 mod subcompactions;

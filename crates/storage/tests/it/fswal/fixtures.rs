@@ -9,16 +9,10 @@ use whitewater_storage::fs::Fs;
 use whitewater_storage::fs::os::OsFs;
 use whitewater_storage::manifest::{FileMetaData, ManifestReader, VersionEdit, read_current};
 
-/// The fixtures' directories; empty, with a note, when they are not there.
+/// The fixtures' directories.
 fn fixtures() -> Vec<PathBuf> {
-    let root = std::env::var_os("WHITEWATER_FIXTURES").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),
-        PathBuf::from,
-    );
-    let Ok(entries) = std::fs::read_dir(&root) else {
-        println!("skipped: no fixtures at {}", root.display());
-        return Vec::new();
-    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/rocksdb");
+    let entries = std::fs::read_dir(&root).expect("the fixtures");
     let mut dirs: Vec<PathBuf> = entries
         .map(|e| e.unwrap().path())
         .filter(|p| p.is_dir())
@@ -105,10 +99,7 @@ fn manifests_give_the_live_files() {
             assert!(families.values().any(|f| f == name), "{dir:?}: {name}");
         }
     }
-    assert!(
-        saw_group || fixtures().is_empty(),
-        "multi_cf has an atomic group"
-    );
+    assert!(saw_group, "multi_cf has an atomic group");
 }
 
 #[test]
@@ -156,5 +147,5 @@ fn logs_hold_whole_batches_in_sequence() {
             }
         }
     }
-    assert!(batches > 100 || fixtures().is_empty(), "{batches}");
+    assert!(batches > 100, "{batches}");
 }

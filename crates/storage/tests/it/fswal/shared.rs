@@ -1,6 +1,7 @@
 //! Files that many threads write at once: one contract, three kinds of file.
 
 use super::{content, p};
+use crate::skip::skip;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -67,7 +68,7 @@ fn kinds() -> Vec<Kind> {
         }
         Err(e) => {
             assert_eq!(e.kind(), ErrorKind::NotSupported);
-            println!("skipped: mapped files ({e})");
+            skip(&format!("no mapped files here ({e})"));
         }
     }
     kinds
@@ -351,7 +352,7 @@ impl Drop for SmallDisk {
 #[test]
 fn a_full_disk_is_an_error_of_extend() {
     let Some(disk) = SmallDisk::mount() else {
-        println!("skipped: mounting a small file system needs privileges");
+        skip("no right to mount a small file system");
         return;
     };
     for kind in kinds().iter().filter(|k| k.name != "memory") {
@@ -511,7 +512,7 @@ fn a_power_cut_keeps_what_was_synced_and_any_of_the_rest() {
 fn auto_maps_where_it_is_safe_to() {
     let shm = Path::new("/dev/shm");
     let (Ok(dir), true) = (tempfile::tempdir_in(shm), cfg!(target_os = "linux")) else {
-        println!("skipped: no memory file system at {}", shm.display());
+        skip(&format!("no memory file system at {}", shm.display()));
         return;
     };
     for (access, mapped) in [

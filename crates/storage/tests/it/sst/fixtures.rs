@@ -9,17 +9,9 @@ use whitewater_storage::key::{
 use whitewater_storage::sst::{Table, TableReadOptions};
 use whitewater_storage::{ErrorKind, Result};
 
-/// The directory of the fixtures, when this machine has them.
-pub fn directory() -> Option<PathBuf> {
-    let dir = match std::env::var_os("WHITEWATER_FIXTURES") {
-        Some(dir) => PathBuf::from(dir),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),
-    };
-    if dir.is_dir() {
-        return Some(dir);
-    }
-    println!("no fixtures in {}: skipped", dir.display());
-    None
+/// The directory of the fixtures.
+pub fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/rocksdb")
 }
 
 /// Every table of every fixture.
@@ -57,7 +49,7 @@ pub fn open_file(path: &Path) -> Result<Arc<Table>> {
 
 #[test]
 fn all_fixture_tables_open_and_verify() {
-    let Some(dir) = directory() else { return };
+    let dir = directory();
     let mut checked = 0;
     for path in tables(&dir) {
         let verified = open_file(&path).and_then(|t| t.verify());
@@ -69,7 +61,7 @@ fn all_fixture_tables_open_and_verify() {
 
 #[test]
 fn all_fixture_entries_are_found_all_ways() {
-    let Some(dir) = directory() else { return };
+    let dir = directory();
     for path in tables(&dir) {
         let Ok(table) = open_file(&path) else {
             continue;
@@ -92,7 +84,7 @@ fn all_fixture_entries_are_found_all_ways() {
 
 #[test]
 fn filters_of_all_kinds_exclude_absent_keys() {
-    let Some(dir) = directory() else { return };
+    let dir = directory();
     let mut with_filter = 0;
     for path in tables(&dir) {
         let Ok(table) = open_file(&path) else {
@@ -117,7 +109,7 @@ fn filters_of_all_kinds_exclude_absent_keys() {
 
 #[test]
 fn ingested_tables_take_the_sequence_number_of_the_manifest() {
-    let Some(dir) = directory() else { return };
+    let dir = directory();
     let mut ingested = 0;
     for path in tables(&dir) {
         let mut bytes = std::fs::read(&path).expect("readable");

@@ -5,15 +5,14 @@
 
 use super::python::printed;
 use super::tools;
-use crate::content::{self, Content};
+use crate::content::Content;
+use crate::skip::skip;
 use std::path::Path;
 
 pub fn jar() -> Option<String> {
     let jar = std::env::var("WHITEWATER_ROCKSDBJNI").ok();
     if jar.is_none() {
-        let note = "WHITEWATER_ROCKSDBJNI is not set";
-        assert!(!content::required("WHITEWATER_REQUIRE_TOOLS"), "{note}");
-        println!("{note}: skipped");
+        skip("WHITEWATER_ROCKSDBJNI is not set");
     }
     jar
 }

@@ -6,6 +6,7 @@ use super::tools;
 use super::workload::Workload;
 use super::written::compare;
 use crate::content::{self, Content, unhex};
+use crate::skip::skip;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -16,9 +17,7 @@ const FAMILIES: [&str; 2] = ["default", "one"];
 pub fn python() -> Option<String> {
     let python = std::env::var("WHITEWATER_PYTHON").ok();
     if python.is_none() {
-        let note = "WHITEWATER_PYTHON is not set";
-        assert!(!content::required("WHITEWATER_REQUIRE_TOOLS"), "{note}");
-        println!("{note}: skipped");
+        skip("WHITEWATER_PYTHON is not set");
     }
     python
 }
