@@ -5,7 +5,7 @@
 //! last the new generation for writers. In between, writers that come wait;
 //! those that have their place already go on in the old generation, and nobody
 //! waits for them: a flush starts when what is visible passes the end that
-//! [`Memtable::retire`] notes [I12].
+//! [`Memtable::retire`] notes (C6).
 //!
 //! With unordered writes what is visible may not be inserted yet, so closed
 //! generations are kept account of until their pending inserts are made

@@ -26,22 +26,22 @@
 //! fails, it fails. A leader inserts for a group that has such a batch itself,
 //! in the group's order.
 //!
-//! Invariants (numbers of the design memo in brackets):
-//! * C1 [I1]: sequence order is log order is publication order.
-//! * C2 [I2]: `visible = v` only if every entry with a number up to `v` is in
+//! Invariants:
+//! * C1: sequence order is log order is publication order.
+//! * C2: `visible = v` only if every entry with a number up to `v` is in
 //!   its memtable; not so in [`unordered`], which publishes before it inserts.
-//! * C3 [I4]: `visible` only takes values at ends of batches.
-//! * C4 [I8, I9]: a write is acknowledged only when its record and all before
+//! * C3: `visible` only takes values at ends of batches.
+//! * C4: a write is acknowledged only when its record and all before
 //!   it were handed to the operating system, with `sync` only after a
 //!   successful sync of its log and all logs before it. (With
 //!   `manual_wal_flush` records wait in the process: what dies with it is a
 //!   suffix of the order.)
-//! * C5 [I15]: the first failed log write or insert stops all later writes.
+//! * C5: the first failed log write or insert stops all later writes.
 //!   The failed write and those after it never become visible, and their
 //!   numbers are not used again, not after a resumption either. (An insert in
 //!   [`unordered`] is visible when it fails; those under way beside it end as
 //!   they may.)
-//! * C6 [I12]: a batch goes wholly to the generation that it has its place in.
+//! * C6: a batch goes wholly to the generation that it has its place in.
 //! * C7: an insert that is `in_order` begins when everything before it is in the
 //!   memtables; there is none in [`unordered`].
 //!
