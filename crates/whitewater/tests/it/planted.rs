@@ -5,7 +5,7 @@
 //! the bug named in the environment. What fails with a bug passes without it, as
 //! the rest of the suite shows.
 //!
-//! The table in `docs/reliability.md` is written by
+//! The table in `docs/testing.md` is written by
 //! `WHITEWATER_BLESS=1 cargo test -p whitewater --test it planted::`.
 
 use parking_lot::Mutex;
@@ -491,7 +491,7 @@ const END: &str = "<!-- planted:end -->";
 
 fn document() -> PathBuf {
     let crate_dir = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    crate_dir.join("../../docs/reliability.md")
+    crate_dir.join("../../docs/testing.md")
 }
 
 /// The document up to the table, the table, and what comes after.

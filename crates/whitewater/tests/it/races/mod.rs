@@ -1,6 +1,6 @@
 //! The races of the write path, one file for each kind: writers that are held
 //! up in the middle of a write, switches, failures, holes in the log, power
-//! cuts, stalls, more threads than cores. `docs/design/proof.md` has the list.
+//! cuts, stalls, more threads than cores. `docs/testing.md` has the list.
 //!
 //! All run with every commit protocol, but where one of them promises less (an
 //! unordered write is visible before it is inserted). What cannot happen with
