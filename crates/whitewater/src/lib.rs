@@ -154,3 +154,8 @@ pub use write::points::Point;
 /// File systems a database can live in; see [`Options::set_fs`].
 pub use whitewater_storage::fs;
 pub use whitewater_storage::{Error, ErrorKind, Severity};
+
+/// The examples of the README, compiled with the documentation's own.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
