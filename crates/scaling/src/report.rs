@@ -1,6 +1,6 @@
-//! The report: tables between the markers of `docs/scaling.md`, and charts
-//! beside it. What is between the markers is the program's, what is around
-//! them is written by hand.
+//! The report: tables between the markers of `docs/scaling.md` and
+//! `docs/scaling/tables.md`, and charts beside them. What is between the markers is
+//! the program's, what is around them is written by hand.
 
 mod charts;
 mod tables;
@@ -12,7 +12,10 @@ use crate::sensitivity;
 use crate::{propose, validate};
 use std::path::Path;
 
-/// A part of the document.
+/// The pages that have markers, in the folder of the documents.
+const PAGES: [&str; 2] = ["scaling.md", "scaling/tables.md"];
+
+/// A part of a page.
 #[derive(Debug, Clone)]
 pub struct Section {
     /// What its markers say.
@@ -98,18 +101,26 @@ impl Report {
             .collect()
     }
 
-    /// Puts the sections into `scaling.md` of `docs`, and charts and
-    /// predictions into its folder `scaling`.
+    /// Puts the sections into `scaling.md` and `scaling/tables.md` of `docs`, each
+    /// where its markers are, and charts and predictions into the folder `scaling`.
     ///
     /// # Errors
     /// The files cannot be read or written, or a marker is missing.
     pub fn write(&self, docs: &Path) -> Result<(), Failure> {
-        let page = docs.join("scaling.md");
-        let mut text =
-            std::fs::read_to_string(&page).map_err(|e| format!("{}: {e}", page.display()))?;
+        let mut pages = Vec::new();
+        for name in PAGES {
+            let path = docs.join(name);
+            let text =
+                std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+            pages.push((path, text));
+        }
         for section in &self.sections {
-            text = replace(&text, section)
-                .ok_or_else(|| format!("{}: no markers {}", page.display(), section.name))?;
+            let place = |(_, text): &mut (_, String)| {
+                let replaced = replace(text, section);
+                replaced.map(|replaced| *text = replaced)
+            };
+            let placed = pages.iter_mut().find_map(place);
+            placed.ok_or_else(|| format!("no page of {PAGES:?} has markers {}", section.name))?;
         }
         let folder = docs.join("scaling");
         std::fs::create_dir_all(&folder)?;
@@ -117,7 +128,9 @@ impl Report {
             chart.draw(&folder).map_err(|e| e.to_string())?;
         }
         std::fs::write(folder.join("predictions.csv"), &self.csv)?;
-        std::fs::write(page, text)?;
+        for (path, text) in pages {
+            std::fs::write(path, text)?;
+        }
         Ok(())
     }
 }
