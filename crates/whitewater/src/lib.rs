@@ -149,7 +149,7 @@ pub use malloc::Jemalloc;
 pub use perf::{PerfContext, PerfMetric, PerfStatsLevel};
 pub use write::CommitProtocol;
 #[cfg(feature = "failpoints")]
-pub use write::points::Point;
+pub use write::sync_points::Point;
 
 /// File systems a database can live in; see [`Options::set_fs`].
 pub use whitewater_storage::fs;

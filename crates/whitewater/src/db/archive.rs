@@ -13,7 +13,7 @@
 //! here.
 
 use super::Engine;
-use crate::write::log::Link;
+use crate::write::wal::Link;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read;

@@ -21,7 +21,7 @@
 //! directory of the original, whose logs are not its own: that is not looked at.
 
 use super::options_file;
-use crate::write::log::Link;
+use crate::write::wal::Link;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use whitewater_storage::fs::Fs;

@@ -162,7 +162,7 @@ impl Engine {
         let (manifest, versions) = self.versions.write_copy(staging, min)?;
         let mut logs = self.wal.older();
         if !planted(Bug::CheckpointWithoutLog) {
-            logs.push((generation.log.log_number(), end.offset));
+            logs.push((generation.wal.log_number(), end.offset));
         }
         logs.retain(|(number, _)| *number >= min);
         drop(generation);

@@ -132,7 +132,7 @@ impl Engine {
             statistics.add(Ticker::NumberKeysWritten, keys);
             statistics.add(Ticker::BytesWritten, bytes);
             statistics.record(Histogram::BytesPerWrite, bytes);
-            if !write.terms.disable_wal {
+            if !write.flags.disable_wal {
                 statistics.add(Ticker::WriteWithWal, 1);
             }
         }

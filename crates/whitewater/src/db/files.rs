@@ -11,7 +11,7 @@ use crate::jobs::Waiting;
 use crate::stats::Ticker;
 use crate::version::range::KeyRange;
 use crate::version::set::CfVersion;
-use crate::write::log::Synced;
+use crate::write::wal::Synced;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

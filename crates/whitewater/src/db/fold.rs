@@ -9,7 +9,7 @@
 //! and the operand is stored as it is; so it is when the merge fails.
 //!
 //! Invariant: when a fold begins, everything before its batch is in the
-//! memtables (`Terms::in_order`). The view pinned after that has the
+//! memtables (`WriteFlags::reads_own_prefix`). The view pinned after that has the
 //! memtable written to, since it is not flushed before its writes are visible,
 //! and so everything below the number.
 

@@ -158,7 +158,7 @@ impl Engine {
         };
         let before = self.generation.load_full();
         let mut log = match mem.is_empty() {
-            true => NextLog::Same(before.log.clone()),
+            true => NextLog::Same(before.wal.clone()),
             false => self.next_log(&before)?,
         };
         // The one that goes with the tables, and one for readers while older ones
@@ -221,7 +221,7 @@ impl Engine {
         self.weigh(&mut state, [cf.id]);
         drop(state);
         if let NextLog::New(_) = log {
-            self.trim(&before.log, end.offset);
+            self.trim(&before.wal, end.offset);
         }
         drop(switching);
         levels

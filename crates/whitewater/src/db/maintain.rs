@@ -399,7 +399,7 @@ impl Engine {
     /// caller has the right to switch.
     fn record_cf(&self, name: &str, options: &Arc<CfOptions>) -> Result<()> {
         Self::check_healthy(&self.lock_state())?;
-        let wal_number = self.generation.load().log.log_number();
+        let wal_number = self.generation.load().wal.log_number();
         let edit = VersionEdit {
             comparator: Some(options.comparator.name().to_owned()),
             log_number: Some(wal_number),

@@ -190,7 +190,7 @@ mod tests {
             "whitewater_block_cache_hit"
         );
         assert_eq!(
-            name_of(Histogram::WriteLogNanos.name()),
+            name_of(Histogram::WriteAppendNanos.name()),
             "whitewater_write_log_nanos"
         );
         let tickers = Ticker::iter().map(|t| t.name());

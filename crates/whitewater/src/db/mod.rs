@@ -71,8 +71,8 @@ use crate::version::set::VersionSet;
 use crate::write::CommitProtocol;
 use crate::write::generation::Generation;
 use crate::write::group::WriteQueue;
-use crate::write::log::Wal;
 use crate::write::stall::StallGate;
+use crate::write::wal::Wal;
 use arc_swap::ArcSwap;
 use archive::LastPurge;
 use files::Deletions;
@@ -203,8 +203,8 @@ pub(crate) struct Engine {
     /// Held by a switch of generations (exclusively), and by writers who wait
     /// for one to end.
     pub(crate) switching: RwLock<()>,
-    /// See [`CommitEnv::turns`](crate::write::CommitEnv::turns).
-    turns: Mutex<()>,
+    /// See [`CommitEnv::prefix_turn`](crate::write::CommitEnv::prefix_turn).
+    prefix_turn: Mutex<()>,
     /// Held by a large write while it prepares and inserts (`writes`), so that
     /// not more of them are in a memtable than it has room for.
     large: Mutex<()>,

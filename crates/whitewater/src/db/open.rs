@@ -24,8 +24,8 @@ use crate::version::ObsoleteFiles;
 use crate::version::set::{CfVersion, Recovered, VersionSet};
 use crate::version::tracked::TrackedLogs;
 use crate::write::generation::{End, Generation};
-use crate::write::log::{Wal, WalOptions};
 use crate::write::stall::StallGate;
+use crate::write::wal::{Wal, WalOptions};
 use arc_swap::ArcSwap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -498,7 +498,7 @@ impl Opening<'_> {
             )),
             unsettled: Mutex::default(),
             switching: RwLock::new(()),
-            turns: Mutex::new(()),
+            prefix_turn: Mutex::new(()),
             large: Mutex::new(()),
             publication: Publication::new(end.last, policy),
             durable: SingleFlight::new(end.last),

@@ -24,7 +24,7 @@ use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
 use crate::version::set::{CfVersion, Recovered};
 use crate::write::generation::End;
-use crate::write::log::{Wal, WalOptions};
+use crate::write::wal::{Wal, WalOptions};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

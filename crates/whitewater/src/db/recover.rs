@@ -19,7 +19,7 @@ use crate::memtable::{Home, Inserter, Memtable};
 use crate::options::{CfOptions, DbOptions};
 use crate::version::Version;
 use crate::version::set::{Recovered, VersionSet};
-use crate::write::log::Link;
+use crate::write::wal::Link;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;

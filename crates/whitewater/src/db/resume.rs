@@ -180,7 +180,7 @@ impl Engine {
         });
         let stand_in = Generation::new(
             before.memtables.clone(),
-            before.log.clone(),
+            before.wal.clone(),
             before.start(),
             end,
         );

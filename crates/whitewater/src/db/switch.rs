@@ -36,8 +36,8 @@ use crate::jobs::Waiting;
 use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
 use crate::write::generation::{End, Generation};
-use crate::write::log::Wal;
-use crate::write::points::Point;
+use crate::write::sync_points::Point;
+use crate::write::wal::Wal;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use whitewater_concurrent::system::RwLockWriteGuard;
@@ -276,7 +276,7 @@ impl Engine {
         self.work.notify_all();
         self.tell_stalls();
         if let NextLog::New(_) = log {
-            self.trim(&before.log, end.offset);
+            self.trim(&before.wal, end.offset);
         }
         Ok(())
     }
@@ -295,7 +295,7 @@ impl Engine {
         self.install(&state, log.segment(), start, end);
         gap.end();
         drop(state);
-        self.trim(&before.log, end.offset);
+        self.trim(&before.wal, end.offset);
         Ok(())
     }
 
@@ -327,7 +327,7 @@ impl Engine {
 
     pub(super) fn next_log(&self, before: &Generation) -> Result<NextLog> {
         if before.log_is_empty() {
-            return Ok(NextLog::Same(before.log.clone()));
+            return Ok(NextLog::Same(before.wal.clone()));
         }
         self.new_log()
     }
@@ -384,7 +384,7 @@ impl Engine {
     /// is written to them is seen by whoever sees its number. Numbers go on
     /// where the last one ended (T3).
     pub(super) fn install(&self, state: &DbState, log: &Arc<Segment>, start: u64, end: End) {
-        let same_log = self.generation.load().log.log_number() == log.log_number();
+        let same_log = self.generation.load().wal.log_number() == log.log_number();
         let offset = if same_log { end.offset } else { start };
         let next = Generation::new(
             state.memtable_map(),
@@ -401,7 +401,7 @@ impl Engine {
         let mut retired = self.retired.lock();
         retired.retain(|generation| generation.strong_count() > 0);
         retired.push(Arc::downgrade(&before));
-        self.options.hook.reached(Point::Switched, end.last);
+        self.options.hook.hit(Point::Switched, end.last);
     }
 
     /// Puts another generation in the place of the current one, for the
@@ -411,7 +411,7 @@ impl Engine {
         let state = self.lock_state();
         let before = self.generation.load_full();
         let end = gap.begin(&before)?;
-        self.install(&state, &before.log, before.start(), end);
+        self.install(&state, &before.wal, before.start(), end);
         gap.end();
         Ok(end)
     }
@@ -433,7 +433,7 @@ impl Engine {
     pub(crate) fn settle_empty_memtables(&self) {
         let state = self.lock_state();
         let now = self.generation.load();
-        self.settle_empty(&state, now.base(), now.log.log_number());
+        self.settle_empty(&state, now.base(), now.wal.log_number());
     }
 
     /// Whether everything up to `last` is in the memtables; a generation ends
@@ -455,12 +455,12 @@ impl Engine {
         generation: &Generation,
         closed: &mut bool,
     ) -> Result<End> {
-        self.options.hook.reached(Point::Closing, generation.base());
+        self.options.hook.hit(Point::Closing, generation.base());
         // Closed without a successor: a switch failed, or the database was
         // closed.
         let end = generation.close().ok_or_else(Engine::shutdown_error)?;
         *closed = true;
-        self.options.hook.reached(Point::Closed, end.last);
+        self.options.hook.hit(Point::Closed, end.last);
         let visible = self.publication.visible();
         let mut unsettled = self.unsettled.lock();
         // Once all of a generation is visible, no more inserts come to pend. A

@@ -22,7 +22,7 @@
 use super::{Engine, archive};
 use crate::stats::Ticker;
 use crate::write::generation::Generation;
-use crate::write::log::Link;
+use crate::write::wal::Link;
 use std::sync::Arc;
 use whitewater_storage::batch::{self, Batch};
 use whitewater_storage::filename;
@@ -103,7 +103,7 @@ impl Engine {
     /// Numbers of the logs after `after`, archived ones too, ascending, up to
     /// the current one.
     fn readable_logs(&self, after: u64) -> Result<Vec<u64>> {
-        let current = self.generation.load().log.log_number();
+        let current = self.generation.load().wal.log_number();
         // Live ones first: one that is moved meanwhile is found twice.
         let mut logs = archive::logs_in(&*self.fs, self.wal_dir())?;
         let archive = filename::archive(self.wal_dir());
@@ -175,7 +175,7 @@ impl OpenLog {
         let seen = engine.publication.visible();
         let end = self.end_in(&generation);
         self.seen = seen;
-        self.closed = self.number < generation.log.log_number();
+        self.closed = self.number < generation.wal.log_number();
         let (to, last) = match end {
             // The pair was taken after the visible number: all that is visible
             // is before it.
@@ -196,7 +196,7 @@ impl OpenLog {
     /// Where the log ends, and the last number in it, if it is current.
     fn end_in(&self, generation: &Generation) -> Option<(u64, SequenceNumber)> {
         let end = generation.end()?;
-        (generation.log.log_number() == self.number).then_some((end.offset, end.last))
+        (generation.wal.log_number() == self.number).then_some((end.offset, end.last))
     }
 
     /// Checks that a record is a batch.

@@ -7,19 +7,19 @@ use super::fold::Folding;
 use super::history::Stamped;
 use super::reads::no_timestamp;
 use crate::jobs::Waiting;
-use crate::memtable::{Inserter, Leftover, PreparedBatch, PreparedMany};
+use crate::memtable::{DeferredWork, Inserter, LocatedBatch, LocatedEntries};
 use crate::options::read::{WriteSpec, has_checksums};
 use crate::perf::{Step, StepTimer};
 use crate::stats::{Histogram, Ticker};
 use crate::user_code::caught;
-use crate::write::generation::{Generation, Place};
+use crate::write::generation::{Generation, Reservation};
 use crate::write::group::{self, Grouped, Leader};
-use crate::write::log::Link;
-use crate::write::points::Point;
-use crate::write::request::{One, Operations, Terms, Write, WriteRequest};
+use crate::write::request::{Operations, SingleOp, Write, WriteFlags, WriteRequest};
 use crate::write::stall::Pressure;
+use crate::write::sync_points::Point;
 use crate::write::unordered::{self, Unordered};
-use crate::write::{Ahead, CommitEnv, CommitProtocol, ordered, record};
+use crate::write::wal::Link;
+use crate::write::{CommitEnv, CommitProtocol, Prefetched, ordered, record};
 use arc_swap::Guard;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -70,24 +70,24 @@ impl Engine {
                 check_family(&generation, cf)?;
             }
         }
-        let in_order = ty == ValueType::Merge && {
+        let reads_own_prefix = ty == ValueType::Merge && {
             let generation = self.generation.load();
             self.check_merge(&generation, cf)?;
             generation.memtables.folds(cf)
         };
-        let terms = terms(spec, in_order);
-        let ahead = self.look_ahead(cf, ty, key, in_order);
+        let flags = flags(spec, reads_own_prefix);
+        let prefetched = self.prefetch(cf, ty, key, reads_own_prefix);
         if self.protocol == CommitProtocol::Ordered
             && !has_checksums(spec.protection_bytes_per_key)?
         {
-            let operations = Operations::One(One::new(cf, ty, key, value));
-            return self.commit_ordered(&Write { operations, terms }, ahead, spec);
+            let operations = Operations::Single(SingleOp::new(cf, ty, key, value));
+            return self.commit_ordered(&Write { operations, flags }, prefetched, spec);
         }
         let mut batch = record::spare_batch();
         protect(&mut batch, spec)?;
         batch.push(cf, ty, key, value);
-        let request = WriteRequest { batch, terms };
-        let outcome = self.commit(&request, ahead, spec);
+        let request = WriteRequest { batch, flags };
+        let outcome = self.commit(&request, prefetched, spec);
         record::keep_batch(request.batch);
         outcome
     }
@@ -101,28 +101,29 @@ impl Engine {
     pub fn write(&self, mut batch: Batch, stamped: &Stamped, spec: &WriteSpec) -> Result<()> {
         protect(&mut batch, spec)?;
         let batch = self.stamp_batch(batch)?;
-        let in_order = self.check_batch(&batch, stamped, spec.ignore_missing_column_families)?;
-        let terms = terms(spec, in_order);
-        self.commit(&WriteRequest { batch, terms }, None, spec)
+        let reads_own_prefix =
+            self.check_batch(&batch, stamped, spec.ignore_missing_column_families)?;
+        let flags = flags(spec, reads_own_prefix);
+        self.commit(&WriteRequest { batch, flags }, None, spec)
     }
 
     /// Asks for the memory that the insert of one entry is going to wait for, before
     /// all that can be done without it.
     #[inline]
-    fn look_ahead<'k>(
+    fn prefetch<'k>(
         &self,
         cf: u32,
         ty: ValueType,
         key: &'k [u8],
-        in_order: bool,
-    ) -> Option<Ahead<'k>> {
+        reads_own_prefix: bool,
+    ) -> Option<Prefetched<'k>> {
         // Who is in order waits for a turn, and a leader inserts for others.
-        if in_order || self.protocol != CommitProtocol::Ordered {
+        if reads_own_prefix || self.protocol != CommitProtocol::Ordered {
             return None;
         }
         let generation = self.generation.load();
         let foreseen = generation.memtables.get(cf)?.foresee(ty, key);
-        Some(Ahead {
+        Some(Prefetched {
             generation,
             foreseen,
         })
@@ -132,7 +133,7 @@ impl Engine {
     fn commit(
         &self,
         request: &WriteRequest,
-        ahead: Option<Ahead<'_>>,
+        prefetched: Option<Prefetched<'_>>,
         spec: &WriteSpec,
     ) -> Result<()> {
         let write = request.write();
@@ -141,7 +142,7 @@ impl Engine {
             max_group_bytes: self.options.max_write_batch_group_size_bytes,
         };
         match self.protocol {
-            CommitProtocol::Ordered => self.commit_ordered(&write, ahead, spec),
+            CommitProtocol::Ordered => self.commit_ordered(&write, prefetched, spec),
             CommitProtocol::Grouped | CommitProtocol::Pipelined => {
                 let steps = Grouped {
                     leader: leader(),
@@ -165,11 +166,11 @@ impl Engine {
     fn commit_ordered(
         &self,
         write: &Write<'_>,
-        ahead: Option<Ahead<'_>>,
+        prefetched: Option<Prefetched<'_>>,
         spec: &WriteSpec,
     ) -> Result<()> {
-        self.once_admitted(write, ahead, spec, |ahead| {
-            ordered::commit(self, write, ahead)
+        self.once_admitted(write, prefetched, spec, |prefetched| {
+            ordered::commit(self, write, prefetched)
         })
     }
 
@@ -179,26 +180,26 @@ impl Engine {
     fn once_admitted<'k>(
         &self,
         write: &Write<'_>,
-        mut ahead: Option<Ahead<'k>>,
+        mut prefetched: Option<Prefetched<'k>>,
         spec: &WriteSpec,
-        commit: impl FnOnce(Option<Ahead<'k>>) -> Result<()>,
+        commit: impl FnOnce(Option<Prefetched<'k>>) -> Result<()>,
     ) -> Result<()> {
-        let Write { operations, terms } = write;
-        if terms.sync && terms.disable_wal {
+        let Write { operations, flags } = write;
+        if flags.sync && flags.disable_wal {
             return Err(Error::invalid("Sync writes has to enable WAL."));
         }
         let _timer = self.time(Histogram::DbWrite);
         if is_empty(operations) {
             self.check_writer()?;
             // Nothing to write, but perhaps something to make durable.
-            return if terms.sync {
+            return if flags.sync {
                 self.flush_wal(true)
             } else {
                 Ok(())
             };
         }
         if self.may_have_to_wait(spec) {
-            ahead = None;
+            prefetched = None;
             self.admit(operations.size(), spec)?;
         }
         // Nothing was done yet, and nothing waits for it.
@@ -206,10 +207,10 @@ impl Engine {
         // After stalls, so that nobody waits for one behind another. Until it is
         // inserted: the next one finds out whether the memtable is full then.
         let _turn = is_large(operations).then(|| {
-            ahead = None;
+            prefetched = None;
             self.large.lock()
         });
-        commit(ahead)
+        commit(prefetched)
     }
 
     /// Whether there is anything that a write has to [`admit`](Self::admit) for.
@@ -345,12 +346,12 @@ pub(crate) fn check_lengths(key: &[u8], value: &[u8]) -> Result<()> {
 
 /// What `spec` asks for.
 #[inline]
-fn terms(spec: &WriteSpec, in_order: bool) -> Terms {
-    Terms {
+fn flags(spec: &WriteSpec, reads_own_prefix: bool) -> WriteFlags {
+    WriteFlags {
         sync: spec.sync,
         disable_wal: spec.disable_wal,
         insert_hint: spec.insert_hint,
-        in_order,
+        reads_own_prefix,
     }
 }
 
@@ -425,8 +426,8 @@ fn is_writable(ty: ValueType) -> bool {
 }
 
 impl CommitEnv for Engine {
-    type Prepared = Option<PreparedBatch>;
-    type Leftover = Option<Leftover>;
+    type Prepared = Option<LocatedBatch>;
+    type DeferredWork = Option<DeferredWork>;
 
     #[inline]
     fn enter(&self) -> Result<Guard<Arc<Generation>>> {
@@ -442,7 +443,7 @@ impl CommitEnv for Engine {
     }
 
     #[inline]
-    fn may_stay(&self) -> bool {
+    fn is_current(&self) -> bool {
         !self.attention.load(Ordering::Relaxed) && self.tenant.is_none()
     }
 
@@ -456,14 +457,14 @@ impl CommitEnv for Engine {
     }
 
     #[cold]
-    fn make_room(&self, generation: &Generation, upto: u64) -> Result<()> {
+    fn extend_wal(&self, generation: &Generation, upto: u64) -> Result<()> {
         self.tick(Ticker::WalExtendCalls, 1);
-        self.wal.make_room(&generation.log, upto)
+        self.wal.make_room(&generation.wal, upto)
     }
 
     #[inline]
-    fn keep_ahead(&self, generation: &Generation, end: u64) {
-        if self.wal.keep_ahead(&generation.log, end) {
+    fn extend_wal_ahead(&self, generation: &Generation, end: u64) {
+        if self.wal.keep_ahead(&generation.wal, end) {
             self.tick(Ticker::WalExtendCalls, 1);
         }
     }
@@ -479,7 +480,7 @@ impl CommitEnv for Engine {
     }
 
     #[cold]
-    fn renew(&self, full: Guard<Arc<Generation>>) -> Result<()> {
+    fn replace_full(&self, full: Guard<Arc<Generation>>) -> Result<()> {
         let base = full.base();
         // Whoever holds a generation must not wait for a switch (S6 of
         // `db::switch`).
@@ -499,16 +500,21 @@ impl CommitEnv for Engine {
     }
 
     #[inline]
-    fn log(&self, generation: &Generation, place: &Place, parts: &[&[u8]]) -> Result<()> {
-        let timer = self.step(Step::Log);
-        let put = generation.log.put(place.at, parts);
+    fn log(
+        &self,
+        generation: &Generation,
+        reservation: &Reservation,
+        parts: &[&[u8]],
+    ) -> Result<()> {
+        let timer = self.step(Step::Append);
+        let put = generation.wal.put(reservation.at, parts);
         if !planted(Bug::LogFailureIgnored) {
             put?;
         }
         drop(timer);
-        self.reached(Point::Logged, place.first);
+        self.hit(Point::Appended, reservation.first);
         let limit = self.log_limit.load(Ordering::Relaxed);
-        if self.wal.older_bytes() + place.end > limit {
+        if self.wal.older_bytes() + reservation.end > limit {
             self.ask_for_attention();
         }
         self.tick(Ticker::WalWriteCalls, 1);
@@ -525,11 +531,11 @@ impl CommitEnv for Engine {
         generation: &Generation,
         write: &Write<'_>,
         foreseen: Option<LeafHint<'_>>,
-    ) -> Result<Option<PreparedBatch>> {
-        let _timer = self.step(Step::Prepare);
+    ) -> Result<Option<LocatedBatch>> {
+        let _timer = self.step(Step::Locate);
         let memtable_of = |cf| generation.memtables.get(cf);
         caught("an insert", || {
-            Ok(PreparedBatch::new(write.operations, foreseen, memtable_of))
+            Ok(LocatedBatch::new(write.operations, foreseen, memtable_of))
         })
     }
 
@@ -537,27 +543,27 @@ impl CommitEnv for Engine {
         &self,
         generation: &Generation,
         write: &Write<'_>,
-        prepared: Option<Option<PreparedBatch>>,
+        prepared: Option<Option<LocatedBatch>>,
         first: SequenceNumber,
-    ) -> Result<Option<Leftover>> {
+    ) -> Result<Option<DeferredWork>> {
         let inserted = caught("an insert", || {
             self.insert(generation, write, prepared.flatten(), first)
         });
         if inserted.is_ok() {
-            self.reached(Point::Inserted, first);
+            self.hit(Point::Inserted, first);
         }
         inserted
     }
 
     #[inline]
-    fn clear_up(&self, generation: &Generation, leftover: Option<Leftover>) {
-        if let Some(leftover) = leftover {
-            leftover.clear_up(|cf| generation.memtables.get(cf));
+    fn run_deferred(&self, generation: &Generation, deferred: Option<DeferredWork>) {
+        if let Some(deferred) = deferred {
+            deferred.run_deferred(|cf| generation.memtables.get(cf));
         }
     }
 
-    fn turns(&self) -> &Mutex<()> {
-        &self.turns
+    fn prefix_turn(&self) -> &Mutex<()> {
+        &self.prefix_turn
     }
 
     fn grouped(&self, writes: usize) {
@@ -571,8 +577,8 @@ impl CommitEnv for Engine {
     }
 
     #[inline]
-    fn reached(&self, point: Point, number: SequenceNumber) {
-        self.options.hook.reached(point, number);
+    fn hit(&self, point: Point, number: SequenceNumber) {
+        self.options.hook.hit(point, number);
     }
 
     fn publication(&self) -> &Publication {
@@ -584,7 +590,7 @@ impl CommitEnv for Engine {
         self.durable.run_until(last, || {
             // Whatever is visible is in the log (C4).
             let upto = self.publication.visible().max(last);
-            self.reached(Point::Syncing, upto);
+            self.hit(Point::Syncing, upto);
             let timer = self.time(Histogram::WalFileSyncMicros);
             let mut synced = self.wal.sync(upto);
             if planted(Bug::SyncFailureIgnored) {
@@ -618,7 +624,7 @@ impl CommitEnv for Engine {
 
 impl Engine {
     /// Notes that a write of `bytes` is not in the log.
-    fn note_unlogged(&self, bytes: usize) {
+    fn record_unlogged(&self, bytes: usize) {
         self.stats.unlogged_bytes.add(0, bytes as u64);
         if !self.unlogged.load(Ordering::Relaxed) {
             self.unlogged.store(true, Ordering::Relaxed);
@@ -629,14 +635,14 @@ impl Engine {
         &self,
         generation: &Generation,
         write: &Write<'_>,
-        prepared: Option<PreparedBatch>,
+        prepared: Option<LocatedBatch>,
         first: SequenceNumber,
-    ) -> Result<Option<Leftover>> {
+    ) -> Result<Option<DeferredWork>> {
         let _timer = self.step(Step::Insert);
         // It may have waited for long, and was logged meanwhile.
         write.operations.verify()?;
-        if write.terms.disable_wal {
-            self.note_unlogged(write.operations.size());
+        if write.flags.disable_wal {
+            self.record_unlogged(write.operations.size());
         }
         // A column family may have been dropped since the check: its entries
         // take their numbers and go nowhere, as at recovery.
@@ -647,27 +653,27 @@ impl Engine {
                 .filter(|_| is_inserted(write, cf))
         };
         let prepared = match prepared {
-            Some(PreparedBatch::One(one)) => {
-                let (full, leftover) = one.link(first, memtable_of)?;
+            Some(LocatedBatch::Single(one)) => {
+                let (full, deferred) = one.link(first, memtable_of)?;
                 if full {
                     self.ask_for_attention();
                 }
                 self.count_write(write, 1);
-                return Ok(leftover);
+                return Ok(deferred);
             }
-            Some(PreparedBatch::Many(many)) => many,
-            None => PreparedMany::default(),
+            Some(LocatedBatch::Many(many)) => many,
+            None => LocatedEntries::default(),
         };
         let folding = Folding::new(self, &generation.memtables);
-        let mut inserter = Inserter::new(write.terms.insert_hint);
-        if write.terms.in_order {
+        let mut inserter = Inserter::new(write.flags.insert_hint);
+        if write.flags.reads_own_prefix {
             inserter.fold_by(&folding);
         }
         let next = match &write.operations {
             Operations::Batch(batch) => {
                 prepared.insert(batch, first, memtable_of, &mut inserter)?
             }
-            Operations::One(one) => {
+            Operations::Single(one) => {
                 if let Some(memtable) = memtable_of(one.cf) {
                     inserter.add(memtable, one.ty, one.key, one.value, first)?;
                 }

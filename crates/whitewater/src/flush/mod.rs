@@ -27,8 +27,8 @@ use crate::options::text::OptionText;
 use crate::read::merging::merging_iterator;
 use crate::stats::{Histogram, Ticker};
 use crate::trace;
-use crate::write::points::Point;
 use crate::write::stall::Pressure;
+use crate::write::sync_points::Point;
 use below::Below;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -165,7 +165,7 @@ pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
     }
     let last = memtables.iter().map(|m| m.last_number()).max();
     let hook = &engine.options.hook;
-    hook.reached(Point::Flushing, last.unwrap_or(0));
+    hook.hit(Point::Flushing, last.unwrap_or(0));
     let snapshots = engine.snapshots.sequences();
     let _pending = engine.expect_outputs();
     let mut flushed = Vec::with_capacity(jobs.len());

@@ -6,7 +6,7 @@
 //! the value it comes to; reads end there. The log keeps the merge.
 //!
 //! Whoever inserts such a batch has waited until everything before it is
-//! inserted (`Terms::in_order`), so what is counted and read does not
+//! inserted (`WriteFlags::reads_own_prefix`), so what is counted and read does not
 //! depend on who runs when. Replay of a log does not fold: what it makes is
 //! written to tables at once.
 

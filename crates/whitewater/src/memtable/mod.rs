@@ -24,8 +24,8 @@ mod hash_link_list;
 mod hash_skip_list;
 mod in_place;
 mod inserter;
+mod located;
 mod order;
-mod prepared;
 mod protection;
 mod rep;
 mod skip_list;
@@ -36,7 +36,7 @@ mod vector;
 pub(crate) use art::MAX_CAPACITY as MAX_TREE_CAPACITY;
 pub(crate) use fold::Fold;
 pub(crate) use inserter::Inserter;
-pub(crate) use prepared::{Leftover, PreparedBatch, PreparedMany};
+pub(crate) use located::{DeferredWork, LocatedBatch, LocatedEntries};
 pub(crate) use rep::{MemtableKind, MemtableRep};
 
 use crate::options::CfOptions;

@@ -55,7 +55,7 @@ use crate::memtable::MemtableKind;
 use crate::memtable::budget::Budget;
 use crate::read::merge::MergeOperator;
 use crate::write::CommitProtocol;
-use crate::write::points::Hook;
+use crate::write::sync_points::SyncPointHook;
 use cache::BLOCK_CACHE;
 use compaction::{CompactionPri, CompactionStyle, DeletionTrigger, FifoOptions, UniversalOptions};
 use file_checksum::FileChecksum;
@@ -236,7 +236,7 @@ option_struct! {
         /// Values end with the time at which they were written.
         stamps_values: bool = false;
         /// Called at points of a write's way, in tests.
-        hook: Hook = Hook::default();
+        hook: SyncPointHook = SyncPointHook::default();
         /// Collect tickers and histograms.
         statistics: Option<Arc<crate::stats::Statistics>> = None;
         /// How statistics are handed to the `metrics` facade.

@@ -14,11 +14,11 @@ use whitewater_storage::perf;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     /// What is done for inserting before the numbers are known.
-    Prepare,
+    Locate,
     /// Taking sequence numbers and a place in the log.
     Reserve,
     /// Writing the log, syncs left out.
-    Log,
+    Append,
     /// Inserting into memtables.
     Insert,
     /// Waiting for earlier writes before one's own is visible.
@@ -32,8 +32,8 @@ impl Step {
     #[inline]
     const fn metric(self) -> PerfMetric {
         match self {
-            Step::Log => PerfMetric::WriteWalTime,
-            Step::Prepare | Step::Insert => PerfMetric::WriteMemtableTime,
+            Step::Append => PerfMetric::WriteWalTime,
+            Step::Locate | Step::Insert => PerfMetric::WriteMemtableTime,
             Step::SyncWait => PerfMetric::WriteWalTime,
             Step::Reserve | Step::PublishWait => PerfMetric::WritePreAndPostProcessTime,
         }
@@ -42,9 +42,9 @@ impl Step {
     #[inline]
     const fn histogram(self) -> Histogram {
         match self {
-            Step::Prepare => Histogram::WritePrepareNanos,
+            Step::Locate => Histogram::WriteLocateNanos,
             Step::Reserve => Histogram::WriteReserveNanos,
-            Step::Log => Histogram::WriteLogNanos,
+            Step::Append => Histogram::WriteAppendNanos,
             Step::Insert => Histogram::WriteInsertNanos,
             Step::PublishWait => Histogram::WritePublishWaitNanos,
             Step::SyncWait => Histogram::WriteSyncWaitNanos,
@@ -96,7 +96,7 @@ mod tests {
 
     const ALL: [Step; 5] = [
         Step::Reserve,
-        Step::Log,
+        Step::Append,
         Step::Insert,
         Step::PublishWait,
         Step::SyncWait,

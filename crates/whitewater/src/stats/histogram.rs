@@ -75,9 +75,9 @@ named_enum! {
         AsyncPrefetchAbortMicros = "rocksdb.async.prefetch.abort.micros",
         TableOpenPrefetchTailReadBytes = "rocksdb.table.open.prefetch.tail.read.bytes",
         // Only this engine's.
-        WritePrepareNanos = "whitewater.write.prepare.nanos",
+        WriteLocateNanos = "whitewater.write.locate.nanos",
         WriteReserveNanos = "whitewater.write.reserve.nanos",
-        WriteLogNanos = "whitewater.write.log.nanos",
+        WriteAppendNanos = "whitewater.write.append.nanos",
         WriteInsertNanos = "whitewater.write.insert.nanos",
         WritePublishWaitNanos = "whitewater.write.publish.wait.nanos",
         WriteSyncWaitNanos = "whitewater.write.sync.wait.nanos",
@@ -134,9 +134,9 @@ impl Histogram {
             | Histogram::FileWriteDbOpenMicros => Some(Kind::Micros),
             Histogram::CompressionTimesNanos
             | Histogram::DecompressionTimesNanos
-            | Histogram::WritePrepareNanos
+            | Histogram::WriteLocateNanos
             | Histogram::WriteReserveNanos
-            | Histogram::WriteLogNanos
+            | Histogram::WriteAppendNanos
             | Histogram::WriteInsertNanos
             | Histogram::WritePublishWaitNanos
             | Histogram::WriteSyncWaitNanos => Some(Kind::Nanos),

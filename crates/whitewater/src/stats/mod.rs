@@ -191,7 +191,7 @@ mod tests {
         let histograms = [
             Histogram::BytesPerRead,
             Histogram::DbGet,
-            Histogram::WriteLogNanos,
+            Histogram::WriteAppendNanos,
         ];
         let [size, call, step] = histograms.map(|h| {
             s.record(h, 1);
@@ -215,6 +215,6 @@ mod tests {
         assert_eq!(collected(All), [true; 4]);
         let untouched = Statistics::default();
         assert!(untouched.wants(Histogram::DbGet));
-        assert!(!untouched.wants(Histogram::WriteLogNanos));
+        assert!(!untouched.wants(Histogram::WriteAppendNanos));
     }
 }

@@ -42,17 +42,17 @@ mod tests {
     fn a_stopwatch_records_in_the_histograms_unit() {
         let statistics = Statistics::default();
         drop(time(None, Histogram::DbGet));
-        drop(time(Some(&statistics), Histogram::WriteLogNanos));
-        assert_eq!(statistics.histogram(Histogram::WriteLogNanos).count(), 0);
+        drop(time(Some(&statistics), Histogram::WriteAppendNanos));
+        assert_eq!(statistics.histogram(Histogram::WriteAppendNanos).count(), 0);
         statistics.set_level(StatsLevel::All);
-        for histogram in [Histogram::DbGet, Histogram::WriteLogNanos] {
+        for histogram in [Histogram::DbGet, Histogram::WriteAppendNanos] {
             let running = time(Some(&statistics), histogram);
             std::thread::sleep(Duration::from_millis(2));
             drop(running);
         }
         let micros = statistics.histogram(Histogram::DbGet);
         assert!(micros.count() == 1 && micros.sum() >= 2_000);
-        let nanos = statistics.histogram(Histogram::WriteLogNanos);
+        let nanos = statistics.histogram(Histogram::WriteAppendNanos);
         assert!(nanos.count() == 1 && nanos.sum() >= 2_000_000);
     }
 }

@@ -44,7 +44,7 @@ const CLOSED: u64 = u64::MAX;
 
 /// Where a write goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Reservation {
     /// The first of its sequence numbers.
     pub first: SequenceNumber,
     /// The last of them.
@@ -79,7 +79,7 @@ pub(crate) struct End {
 #[derive(Debug)]
 pub(crate) struct Generation {
     pub memtables: MemtableMap,
-    pub log: Arc<Segment>,
+    pub wal: Arc<Segment>,
     /// Inserts of published writes (`unordered`); zero for good once the
     /// generation is closed, its end visible, and they are made. Held by who
     /// may have to wait for them when the generation itself is gone.
@@ -103,11 +103,11 @@ pub(crate) struct Generation {
 impl Generation {
     /// Hands out numbers from `end.last + 1`, and the log from `end.offset`;
     /// `start` is where the log's first write begins.
-    pub fn new(memtables: MemtableMap, log: Arc<Segment>, start: u64, end: End) -> Self {
+    pub fn new(memtables: MemtableMap, wal: Arc<Segment>, start: u64, end: End) -> Self {
         debug_assert!(end.offset < MAX_OFFSET);
         Generation {
             memtables,
-            log,
+            wal,
             pending: Arc::default(),
             base: end.last,
             start,
@@ -119,7 +119,7 @@ impl Generation {
     /// Takes `count` numbers (at least 1) and, for a record of `payload`
     /// bytes, a place in the log.
     #[inline]
-    pub fn reserve(&self, count: u64, payload: Option<usize>) -> Result<Place, Refusal> {
+    pub fn reserve(&self, count: u64, payload: Option<usize>) -> Result<Reservation, Refusal> {
         debug_assert!(count > 0);
         let mut tail = self.tail.load(Ordering::Relaxed);
         loop {
@@ -127,12 +127,12 @@ impl Generation {
                 return Err(Refusal::Closed);
             }
             let (taken, at) = (tail & COUNT_MASK, tail >> COUNT_BITS);
-            let end = payload.map_or(at, |len| self.log.end_of_record(at, len));
+            let end = payload.map_or(at, |len| self.wal.end_of_record(at, len));
             if taken + count > COUNT_MASK || end >= MAX_OFFSET {
                 return Err(Refusal::Full);
             }
             // Upholds T2.
-            if end > self.log.allocated() {
+            if end > self.wal.allocated() {
                 return Err(Refusal::NoRoom { upto: end });
             }
             // Upholds T1.
@@ -143,7 +143,7 @@ impl Generation {
             {
                 Ok(_) => {
                     let first = self.base + taken + 1;
-                    return Ok(Place {
+                    return Ok(Reservation {
                         first,
                         last: first + count - 1,
                         at,
@@ -244,7 +244,7 @@ mod tests {
         );
         assert_eq!(g.reserve(1, Some(93)).unwrap().end, 100);
         assert!(g.reserve(1, None).is_ok(), "needs no room");
-        g.log.extend(1 << 20).unwrap();
+        g.wal.extend(1 << 20).unwrap();
         assert_eq!(g.reserve(1, Some(94)).unwrap().at, 100);
     }
 
@@ -261,7 +261,7 @@ mod tests {
     fn many_threads_share_out_numbers_and_bytes_without_gap() {
         const SIZES: [usize; 4] = [1, 90, 5000, 40_000];
         let g = generation(0, 64 << 20);
-        let places: Vec<Place> = std::thread::scope(|scope| {
+        let places: Vec<Reservation> = std::thread::scope(|scope| {
             let writers: Vec<_> = (0..16)
                 .map(|t| {
                     let g = &g;
@@ -308,7 +308,7 @@ mod tests {
                 let payload = (places.len() % 5 != 0).then_some(1 + t * 50);
                 let g = current.load_full();
                 match g.reserve(1 + (t as u64) % 3, payload) {
-                    Ok(place) => places.push((g.base(), place)),
+                    Ok(reservation) => places.push((g.base(), reservation)),
                     Err(Refusal::Closed) => std::thread::yield_now(),
                     Err(e) => panic!("{e:?}"),
                 }
@@ -347,9 +347,9 @@ mod tests {
         for (base, end) in ends {
             // What was reserved in a generation fills it to its end.
             let (mut last, mut offset) = (base, 0);
-            while let Some(place) = ordered.next_if(|place| place.4 == base) {
-                assert_eq!((place.0, place.2), (last + 1, offset));
-                (last, offset) = (place.1, place.3);
+            while let Some(reservation) = ordered.next_if(|reservation| reservation.4 == base) {
+                assert_eq!((reservation.0, reservation.2), (last + 1, offset));
+                (last, offset) = (reservation.1, reservation.3);
             }
             assert_eq!(End { last, offset }, end);
         }

@@ -12,16 +12,16 @@
 //! be inserted before one in front of it: members wait for their own number.
 //!
 //! In a group with a member whose insert reads what is before it
-//! (`Terms::in_order`), the leader inserts for all, in their order, when
+//! (`WriteFlags::reads_own_prefix`), the leader inserts for all, in their order, when
 //! the groups before are done.
 //!
 //! The mechanism is `concurrent::group`.
 
 use super::CommitEnv;
-use super::generation::{Generation, MAX_COUNT, Place};
-use super::points::Point;
+use super::generation::{Generation, MAX_COUNT, Reservation};
 use super::request::WriteRequest;
-use super::steps::{acknowledge, await_before, header, reserve};
+use super::steps::{acknowledge, await_prefix, header, reserve};
+use super::sync_points::Point;
 use arc_swap::Guard;
 use std::sync::Arc;
 use whitewater_concurrent::group::{GroupQueue, Members, Prepare, Steps};
@@ -50,9 +50,9 @@ const _: () = assert!(((MAX_GROUP_BYTES / MIN_ENTRY) as u64) < MAX_COUNT);
 #[derive(Clone)]
 pub(crate) struct WriteGroup {
     pub(super) generation: Arc<Generation>,
-    pub(super) place: Place,
+    pub(super) reservation: Reservation,
     /// A member's insert reads what is before it.
-    in_order: bool,
+    reads_own_prefix: bool,
 }
 
 /// The queue of a database's writers. All of them follow one protocol.
@@ -98,7 +98,7 @@ struct Sum {
     bytes: usize,
     sync: bool,
     disable_wal: bool,
-    in_order: bool,
+    reads_own_prefix: bool,
 }
 
 impl<E: CommitEnv> Leader<'_, E> {
@@ -116,9 +116,9 @@ impl<E: CommitEnv> Leader<'_, E> {
         }
         // A synced write in an unsynced group would be acknowledged too early
         // (C4), one without a log in a logged group would be logged.
-        (candidate.terms.disable_wal == leader.terms.disable_wal
+        (candidate.flags.disable_wal == leader.flags.disable_wal
             || planted(Bug::UnloggedJoinsLogged))
-            && (leader.terms.sync || !candidate.terms.sync)
+            && (leader.flags.sync || !candidate.flags.sync)
             && bytes.saturating_add(candidate.batch.bytes().len()) <= limit
     }
 
@@ -129,27 +129,27 @@ impl<E: CommitEnv> Leader<'_, E> {
             *ticket = sum.entries;
             sum.entries += u64::from(request.batch.count());
             sum.bytes += request.batch.body().len();
-            sum.sync |= request.terms.sync;
-            sum.disable_wal |= request.terms.disable_wal;
-            sum.in_order |= request.terms.in_order;
+            sum.sync |= request.flags.sync;
+            sum.disable_wal |= request.flags.disable_wal;
+            sum.reads_own_prefix |= request.flags.reads_own_prefix;
         });
         let packed = self.pack(&sum, members)?;
         let size = packed.as_ref().map_or(HEADER_SIZE + sum.bytes, Packed::len);
         let payload = (!sum.disable_wal).then_some(size);
-        let (generation, place) = reserve(self.env, sum.entries.max(1), payload)?;
-        self.env.reached(Point::Reserved, place.first);
+        let (generation, reservation) = reserve(self.env, sum.entries.max(1), payload)?;
+        self.env.hit(Point::Reserved, reservation.first);
         self.env.grouped(members.len());
         // The next leader waits for this one anyhow.
-        self.env.keep_ahead(&generation, place.end);
-        members.for_each(|_, ticket| *ticket += place.first);
-        if let Err(e) = self.log(&generation, &place, &sum, packed.as_ref(), members) {
-            self.env.fail(place.first, &e);
+        self.env.extend_wal_ahead(&generation, reservation.end);
+        members.for_each(|_, ticket| *ticket += reservation.first);
+        if let Err(e) = self.log(&generation, &reservation, &sum, packed.as_ref(), members) {
+            self.env.fail(reservation.first, &e);
             return Err(e);
         }
         Ok(WriteGroup {
             generation: Guard::into_inner(generation),
-            place,
-            in_order: sum.in_order,
+            reservation,
+            reads_own_prefix: sum.reads_own_prefix,
         })
     }
 
@@ -167,7 +167,7 @@ impl<E: CommitEnv> Leader<'_, E> {
     fn log(
         &self,
         generation: &Generation,
-        place: &Place,
+        reservation: &Reservation,
         sum: &Sum,
         packed: Option<&Packed>,
         members: &mut Members<'_, WriteRequest>,
@@ -175,20 +175,20 @@ impl<E: CommitEnv> Leader<'_, E> {
         if sum.disable_wal {
             return Ok(());
         }
-        let header = header(place.first, sum.entries as u32);
+        let header = header(reservation.first, sum.entries as u32);
         if let Some(packed) = packed {
             let parts = packed.with_header(&header);
-            self.env.log(generation, place, &parts)?;
+            self.env.log(generation, reservation, &parts)?;
         } else {
             let mut parts: Vec<&[u8]> = Vec::with_capacity(members.len() + 1);
             parts.push(&header);
             members.for_each(|request, _| parts.push(request.batch.body()));
-            self.env.log(generation, place, &parts)?;
+            self.env.log(generation, reservation, &parts)?;
         }
         if sum.sync {
             // Groups log one after the other (G1), so all before it is in the
             // log: upholds C4.
-            self.env.make_durable(place.last)?;
+            self.env.make_durable(reservation.last)?;
         }
         Ok(())
     }
@@ -218,7 +218,7 @@ impl<E: CommitEnv> Steps for Grouped<'_, E> {
     }
 
     fn parallel(&self, group: &WriteGroup) -> bool {
-        self.concurrent_inserts && !group.in_order // C7
+        self.concurrent_inserts && !group.reads_own_prefix // C7
     }
 
     fn apply(&self, group: &WriteGroup, request: &WriteRequest, ticket: u64) -> Result<()> {
@@ -226,10 +226,10 @@ impl<E: CommitEnv> Steps for Grouped<'_, E> {
         if self.pipelined && !self.parallel(group) {
             // One insert at a time, over all groups: the leader applies for
             // all of its own, when the groups before are done.
-            await_before(env, group.place.first)?;
+            await_prefix(env, group.reservation.first)?;
         }
         let applied = env.apply(&group.generation, &request.write(), None, ticket);
-        let applied = applied.map(|leftover| env.clear_up(&group.generation, leftover));
+        let applied = applied.map(|deferred| env.run_deferred(&group.generation, deferred));
         match planted(Bug::FollowerErrorSwallowed) {
             true => Ok(()),
             false => applied,
@@ -238,7 +238,7 @@ impl<E: CommitEnv> Steps for Grouped<'_, E> {
 
     /// Once all members have inserted: upholds C2 and C3.
     fn publish(&self, group: &WriteGroup, failure: Option<&Error>) {
-        let Place { first, last, .. } = group.place;
+        let Reservation { first, last, .. } = group.reservation;
         match failure {
             Some(e) => self.leader.env.fail(first, e),
             // An error means that a group before it failed; its members learn

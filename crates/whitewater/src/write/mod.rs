@@ -19,7 +19,7 @@
 //! who does a step and who waits: [`ordered`] lets every writer do all of its
 //! own, [`group`] has leaders, and [`unordered`] leaders for the log alone.
 //!
-//! A batch whose insert reads the state before it (`Terms::in_order`:
+//! A batch whose insert reads the state before it (`WriteFlags::reads_own_prefix`:
 //! merges under `max_successive_merges`) waits between *log* and *insert* until
 //! all before it is finished. It waits for lower numbers only, and nobody waits
 //! for higher ones, so nothing goes round in a circle; when one before it
@@ -42,7 +42,7 @@
 //!   [`unordered`] is visible when it fails; those under way beside it end as
 //!   they may.)
 //! * C6: a batch goes wholly to the generation that it has its place in.
-//! * C7: an insert that is `in_order` begins when everything before it is in the
+//! * C7: an insert that is `reads_own_prefix` begins when everything before it is in the
 //!   memtables; there is none in [`unordered`].
 //!
 //! Why they hold, what shows it, and the invariants of the parts that they are
@@ -50,25 +50,25 @@
 
 pub(crate) mod generation;
 pub(crate) mod group;
-pub(crate) mod log;
 pub(crate) mod ordered;
-pub(crate) mod points;
 pub(crate) mod record;
 pub(crate) mod request;
 pub(crate) mod stall;
 pub(crate) mod steps;
+pub(crate) mod sync_points;
 pub(crate) mod unordered;
+pub(crate) mod wal;
 
 use crate::db::cf::ColumnFamilyData;
 use crate::db::reads::no_timestamp;
 use crate::memtable::Memtable;
 use crate::perf::{Step, StepTimer};
 use arc_swap::Guard;
-use generation::{Generation, Place};
-use points::Point;
+use generation::{Generation, Reservation};
 use request::Write;
 use std::fmt;
 use std::sync::Arc;
+use sync_points::Point;
 use whitewater_concurrent::art::LeafHint;
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::system::Mutex;
@@ -224,7 +224,7 @@ impl MemtableMap {
 
 /// What a write of one entry has looked at before anything else, so that
 /// the processor fetches meanwhile what its insert is going to wait for.
-pub(crate) struct Ahead<'k> {
+pub(crate) struct Prefetched<'k> {
     /// The generation that writes went to. Not to be held while waiting for
     /// anybody, as that of [`CommitEnv::enter`].
     pub generation: Guard<Arc<Generation>>,
@@ -237,7 +237,7 @@ pub(crate) trait CommitEnv: Sync {
     /// What a write has ready for a generation before it has a place in it.
     type Prepared;
     /// What an insert has left to be done after its write.
-    type Leftover;
+    type DeferredWork;
     /// The generation that writes go to. Does first what must be done before a
     /// write takes numbers: refuses when writes have failed before, switches
     /// full memtables.
@@ -248,16 +248,16 @@ pub(crate) trait CommitEnv: Sync {
     /// Whether [`enter`](Self::enter) would do nothing first, so that the generation
     /// of a moment ago is as good as the one it returns: if another has come, this
     /// one is closed.
-    fn may_stay(&self) -> bool;
+    fn is_current(&self) -> bool;
     /// A generation was found closed: returns when the next one is there, or
     /// writes have failed.
     fn await_switch(&self);
     /// Extends the log of `generation` to `upto` at least.
-    fn make_room(&self, generation: &Generation, upto: u64) -> Result<()>;
+    fn extend_wal(&self, generation: &Generation, upto: u64) -> Result<()>;
     /// Extends the log ahead of need, if `end` is near the end of what is
     /// allocated. By a writer that has no place, or by a leader, whom others
     /// wait for anyhow.
-    fn keep_ahead(&self, generation: &Generation, end: u64);
+    fn extend_wal_ahead(&self, generation: &Generation, end: u64);
     /// Whether records are compressed.
     fn packs(&self) -> bool {
         false
@@ -273,9 +273,14 @@ pub(crate) trait CommitEnv: Sync {
     }
     /// Puts another generation in the place of one that is full, which it lets
     /// go of first.
-    fn renew(&self, full: Guard<Arc<Generation>>) -> Result<()>;
+    fn replace_full(&self, full: Guard<Arc<Generation>>) -> Result<()>;
     /// Puts one record, the concatenation of `parts`, to its place.
-    fn log(&self, generation: &Generation, place: &Place, parts: &[&[u8]]) -> Result<()>;
+    fn log(
+        &self,
+        generation: &Generation,
+        reservation: &Reservation,
+        parts: &[&[u8]],
+    ) -> Result<()>;
     /// Does all that can be done for an insert before its numbers are known;
     /// `foreseen` is the key of its only entry.
     fn prepare(
@@ -287,28 +292,28 @@ pub(crate) trait CommitEnv: Sync {
     /// Inserts operations of which the first gets `first`; `prepared`, if there is
     /// something, was made for them and the same generation, before `first` was given
     /// out (V5 of `concurrent::art::versions`). If the write is
-    /// `in_order`, everything before `first` is in the memtables.
+    /// `reads_own_prefix`, everything before `first` is in the memtables.
     fn apply(
         &self,
         generation: &Generation,
         write: &Write<'_>,
         prepared: Option<Self::Prepared>,
         first: SequenceNumber,
-    ) -> Result<Self::Leftover>;
+    ) -> Result<Self::DeferredWork>;
     /// Does what an insert into `generation` has left. By its writer, whom nobody waits
     /// for any more, or only for the disk. (Nothing is left of what was not prepared.)
     /// If it never comes to that, reads are slower, and not wrong.
-    fn clear_up(&self, generation: &Generation, leftover: Self::Leftover);
-    /// Whose turn it is among the writes that are `in_order`, where no leader
+    fn run_deferred(&self, generation: &Generation, deferred: Self::DeferredWork);
+    /// Whose turn it is among the writes that are `reads_own_prefix`, where no leader
     /// says so. Nothing is guarded by it: C7 holds without.
-    fn turns(&self) -> &Mutex<()>;
+    fn prefix_turn(&self) -> &Mutex<()>;
     /// Told how many writes are committed together, for statistics.
     fn grouped(&self, writes: usize);
     /// Measures a step until what it returns is dropped.
     fn step(&self, step: Step) -> StepTimer<'_>;
     /// Told that a write has reached a point of its way.
     #[inline]
-    fn reached(&self, _: Point, _: SequenceNumber) {}
+    fn hit(&self, _: Point, _: SequenceNumber) {}
     /// What is visible.
     fn publication(&self) -> &Publication;
     /// Returns when all writes up to `last` are durable. They are in the log.

@@ -11,16 +11,16 @@
 //! nobody sees it before. The first of those that are held syncs for all that
 //! are finished behind it.
 //!
-//! Writes that are *in order* (`Terms::in_order`) wait, in the middle, for
+//! Writes that are *in order* (`WriteFlags::reads_own_prefix`) wait, in the middle, for
 //! those before them. They could not go side by side anyhow, so they take turns
 //! before they have a place: whoever has a core does several in a row, and no
 //! two threads wake each other for every write.
 
-use super::points::Point;
 use super::record::Record;
 use super::request::Write;
-use super::steps::{Window, acknowledge, carry_out, reserve_prepared};
-use super::{Ahead, CommitEnv};
+use super::steps::{CommitGuard, acknowledge, append_and_insert, reserve_prepared};
+use super::sync_points::Point;
+use super::{CommitEnv, Prefetched};
 use whitewater_storage::Result;
 
 /// Commits `write`; `ahead` is what was looked at before anything else, if
@@ -32,35 +32,45 @@ use whitewater_storage::Result;
 pub(crate) fn commit<E: CommitEnv>(
     env: &E,
     write: &Write<'_>,
-    ahead: Option<Ahead<'_>>,
+    prefetched: Option<Prefetched<'_>>,
 ) -> Result<()> {
     let record = Record::prepare(env, write)?;
     let payload = record.as_ref().map(Record::len);
     // Held by who has no place yet, so it comes before all other locks.
-    let turn = write.terms.in_order.then(|| env.turns().lock());
-    let ((generation, place), prepared) = reserve_prepared(env, write, ahead, payload)?;
-    let window = Window::open(env, place);
-    env.reached(Point::Reserved, place.first);
+    let turn = write
+        .flags
+        .reads_own_prefix
+        .then(|| env.prefix_turn().lock());
+    let ((generation, reservation), prepared) = reserve_prepared(env, write, prefetched, payload)?;
+    let guard = CommitGuard::new(env, reservation);
+    env.hit(Point::Reserved, reservation.first);
     env.grouped(1);
-    let carried = carry_out(env, &generation, &place, write, record.as_ref(), prepared);
-    let mut leftover = match carried {
-        Ok(leftover) => Some(leftover),
+    let carried = append_and_insert(
+        env,
+        &generation,
+        &reservation,
+        write,
+        record.as_ref(),
+        prepared,
+    );
+    let mut deferred = match carried {
+        Ok(deferred) => Some(deferred),
         Err(e) => {
-            window.fail(&e);
+            guard.fail(&e);
             return Err(e);
         }
     };
     // Whoever waits for a synced write waits for the disk, and not for this, which is not
     // to be put off for as long as that takes.
-    if let Some(leftover) = leftover.take_if(|_| write.terms.sync) {
-        env.clear_up(&generation, leftover);
+    if let Some(deferred) = deferred.take_if(|_| write.flags.sync) {
+        env.run_deferred(&generation, deferred);
     }
-    window.finish(write.terms.sync)?;
+    guard.publish(write.flags.sync)?;
     drop(turn);
-    acknowledge(env, place.last)?;
-    if let Some(leftover) = leftover {
-        env.clear_up(&generation, leftover);
+    acknowledge(env, reservation.last)?;
+    if let Some(deferred) = deferred {
+        env.run_deferred(&generation, deferred);
     }
-    env.keep_ahead(&generation, place.end);
+    env.extend_wal_ahead(&generation, reservation.end);
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! What a write puts into the log, but for the header, which has its number.
 
 use super::CommitEnv;
-use super::generation::{Generation, Place};
-use super::request::{One, Operations, Write};
+use super::generation::{Generation, Reservation};
+use super::request::{Operations, SingleOp, Write};
 use super::steps::header;
 use std::cell::Cell;
 use whitewater_concurrent::scratch;
@@ -35,14 +35,14 @@ pub(crate) fn keep_batch(mut batch: Batch) {
 }
 
 /// The batch of one operation, until it is dropped.
-pub(super) struct MadeUp(Option<Batch>);
+pub(super) struct SingleOpBatch(Option<Batch>);
 
-impl MadeUp {
+impl SingleOpBatch {
     #[inline]
-    fn new(one: One<'_>) -> Self {
+    fn new(one: SingleOp<'_>) -> Self {
         let mut batch = spare_batch();
         batch.push(one.cf, one.ty, one.key, one.value);
-        MadeUp(Some(batch))
+        SingleOpBatch(Some(batch))
     }
 
     #[inline]
@@ -51,7 +51,7 @@ impl MadeUp {
     }
 }
 
-impl Drop for MadeUp {
+impl Drop for SingleOpBatch {
     #[inline]
     fn drop(&mut self) {
         if let Some(batch) = self.0.take() {
@@ -63,7 +63,7 @@ impl Drop for MadeUp {
 /// A record for the log but for its header, of one write.
 pub(super) enum Record<'a> {
     Plain(&'a [u8]),
-    MadeUp(MadeUp),
+    SingleOpBatch(SingleOpBatch),
     Packed(Packed),
 }
 
@@ -74,12 +74,12 @@ impl<'a> Record<'a> {
     /// Those of [`CommitEnv::pack`].
     #[inline]
     pub fn prepare<E: CommitEnv>(env: &E, write: &Write<'a>) -> Result<Option<Self>> {
-        if write.terms.disable_wal {
+        if write.flags.disable_wal {
             return Ok(None);
         }
         let record = match write.operations {
             Operations::Batch(batch) => Record::Plain(batch.body()),
-            Operations::One(one) => Record::MadeUp(MadeUp::new(one)),
+            Operations::Single(one) => Record::SingleOpBatch(SingleOpBatch::new(one)),
         };
         let packed = env.pack(&[record.body()])?;
         Ok(Some(packed.map_or(record, Record::Packed)))
@@ -89,7 +89,7 @@ impl<'a> Record<'a> {
     fn body(&self) -> &[u8] {
         match self {
             Record::Plain(body) => body,
-            Record::MadeUp(batch) => batch.body(),
+            Record::SingleOpBatch(batch) => batch.body(),
             Record::Packed(_) => &[],
         }
     }
@@ -109,13 +109,15 @@ impl<'a> Record<'a> {
         &self,
         env: &E,
         generation: &Generation,
-        place: &Place,
+        reservation: &Reservation,
         count: u32,
     ) -> Result<()> {
-        let header = header(place.first, count);
+        let header = header(reservation.first, count);
         match self {
-            Record::Packed(packed) => env.log(generation, place, &packed.with_header(&header)),
-            record => env.log(generation, place, &[&header, record.body()]),
+            Record::Packed(packed) => {
+                env.log(generation, reservation, &packed.with_header(&header))
+            }
+            record => env.log(generation, reservation, &[&header, record.body()]),
         }
     }
 }

@@ -14,14 +14,14 @@ use whitewater_storage::key::ValueType;
 
 /// What is asked for beside the operations.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Terms {
+pub(crate) struct WriteFlags {
     pub sync: bool,
     pub disable_wal: bool,
     /// See [`WriteSpec`](crate::options::read::WriteSpec).
     pub insert_hint: bool,
     /// The insert reads what is before it (`db::fold`): it begins only when
     /// all of that is in the memtables.
-    pub in_order: bool,
+    pub reads_own_prefix: bool,
 }
 
 /// A batch to commit. Operations on column families that are not there take
@@ -29,7 +29,7 @@ pub(crate) struct Terms {
 #[derive(Debug)]
 pub(crate) struct WriteRequest {
     pub batch: Batch,
-    pub terms: Terms,
+    pub flags: WriteFlags,
 }
 
 impl WriteRequest {
@@ -38,7 +38,7 @@ impl WriteRequest {
     pub fn write(&self) -> Write<'_> {
         Write {
             operations: Operations::Batch(&self.batch),
-            terms: self.terms,
+            flags: self.flags,
         }
     }
 }
@@ -47,31 +47,31 @@ impl WriteRequest {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Write<'a> {
     pub operations: Operations<'a>,
-    pub terms: Terms,
+    pub flags: WriteFlags,
 }
 
 /// See [`Write`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Operations<'a> {
     Batch(&'a Batch),
-    One(One<'a>),
+    Single(SingleOp<'a>),
 }
 
 /// The only operation of a write, which takes a number and has no checksum.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct One<'a> {
+pub(crate) struct SingleOp<'a> {
     pub cf: u32,
     pub ty: ValueType,
     pub key: &'a [u8],
     pub value: &'a [u8],
 }
 
-impl<'a> One<'a> {
+impl<'a> SingleOp<'a> {
     /// `value` is ignored for deletions of a key, as in a batch.
     #[inline]
     pub fn new(cf: u32, ty: ValueType, key: &'a [u8], value: &'a [u8]) -> Self {
         let value = if batch::has_value(ty) { value } else { &[] };
-        One { cf, ty, key, value }
+        SingleOp { cf, ty, key, value }
     }
 }
 
@@ -81,7 +81,7 @@ impl Operations<'_> {
     pub fn count(&self) -> u32 {
         match self {
             Operations::Batch(batch) => batch.count(),
-            Operations::One(_) => 1,
+            Operations::Single(_) => 1,
         }
     }
 
@@ -98,7 +98,7 @@ impl Operations<'_> {
     pub fn size(&self) -> usize {
         match self {
             Operations::Batch(batch) => batch.bytes().len(),
-            Operations::One(one) => {
+            Operations::Single(one) => {
                 HEADER_SIZE + batch::entry_size(one.cf, one.ty, one.key, one.value)
             }
         }
@@ -112,7 +112,7 @@ impl Operations<'_> {
     pub fn verify(&self) -> Result<()> {
         match self {
             Operations::Batch(batch) => batch.verify(),
-            Operations::One(_) => Ok(()),
+            Operations::Single(_) => Ok(()),
         }
     }
 }
@@ -138,7 +138,7 @@ mod tests {
             ] {
                 let mut batch = Batch::default();
                 batch.push(cf, ty, key, value);
-                let one = Operations::One(One::new(cf, ty, key, value));
+                let one = Operations::Single(SingleOp::new(cf, ty, key, value));
                 assert_eq!(
                     one.size(),
                     Operations::Batch(&batch).size(),

@@ -1,10 +1,10 @@
-//! The steps that all protocols share: [`reserve`], [`Window`], [`acknowledge`].
+//! The steps that all protocols share: [`reserve`], [`CommitGuard`], [`acknowledge`].
 
-use super::generation::{Generation, Place, Refusal};
-use super::points::Point;
+use super::generation::{Generation, Refusal, Reservation};
 use super::record::Record;
 use super::request::Write;
-use super::{Ahead, CommitEnv};
+use super::sync_points::Point;
+use super::{CommitEnv, Prefetched};
 use crate::perf::Step;
 use arc_swap::Guard;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use whitewater_storage::{Error, ErrorKind, Result};
 
 /// A place, and the generation it is in: held until the write is done, which
 /// is all that C6 takes.
-type Reserved = (Guard<Arc<Generation>>, Place);
+type Reserved = (Guard<Arc<Generation>>, Reservation);
 
 /// Takes `count` sequence numbers and, for a record of `payload` bytes, a
 /// place in the log.
@@ -32,8 +32,8 @@ pub(super) fn reserve<E: CommitEnv>(
     loop {
         let generation = env.enter()?;
         match generation.reserve(count, payload) {
-            Ok(place) => return Ok((generation, place)),
-            Err(refusal) => overcome(env, generation, refusal)?,
+            Ok(reservation) => return Ok((generation, reservation)),
+            Err(refusal) => recover_from(env, generation, refusal)?,
         }
     }
 }
@@ -44,17 +44,17 @@ pub(super) fn reserve<E: CommitEnv>(
 pub(super) fn reserve_prepared<E: CommitEnv>(
     env: &E,
     write: &Write<'_>,
-    ahead: Option<Ahead<'_>>,
+    prefetched: Option<Prefetched<'_>>,
     payload: Option<usize>,
 ) -> Result<(Reserved, Option<E::Prepared>)> {
-    let (generation, foreseen) = match ahead {
-        Some(ahead) if env.may_stay() => (ahead.generation, ahead.foreseen),
-        ahead => {
-            drop(ahead);
+    let (generation, foreseen) = match prefetched {
+        Some(prefetched) if env.is_current() => (prefetched.generation, prefetched.foreseen),
+        prefetched => {
+            drop(prefetched);
             (env.enter()?, None)
         }
     };
-    if payload.is_some() && generation.log.lacks_room() {
+    if payload.is_some() && generation.wal.lacks_room() {
         // It may well be refused, and what is prepared takes memory.
         drop(generation);
         let reserved = reserve(env, write.operations.numbers(), payload)?;
@@ -64,12 +64,12 @@ pub(super) fn reserve_prepared<E: CommitEnv>(
     loop {
         let _timer = env.step(Step::Reserve);
         match generation.reserve(write.operations.numbers(), payload) {
-            Ok(place) => return Ok(((generation, place), Some(prepared))),
+            Ok(reservation) => return Ok(((generation, reservation), Some(prepared))),
             // A long record does not fit in what is allocated. What was prepared is
             // as good as before, in the same memtables.
-            Err(Refusal::NoRoom { upto }) => env.make_room(&generation, upto)?,
+            Err(Refusal::NoRoom { upto }) => env.extend_wal(&generation, upto)?,
             Err(refusal) => {
-                overcome(env, generation, refusal)?;
+                recover_from(env, generation, refusal)?;
                 break;
             }
         }
@@ -82,7 +82,7 @@ pub(super) fn reserve_prepared<E: CommitEnv>(
 
 /// Sees to it that there may be a place next time.
 #[cold]
-fn overcome<E: CommitEnv>(
+fn recover_from<E: CommitEnv>(
     env: &E,
     generation: Guard<Arc<Generation>>,
     refusal: Refusal,
@@ -94,10 +94,10 @@ fn overcome<E: CommitEnv>(
             env.await_switch();
             Ok(())
         }
-        Refusal::NoRoom { upto } => env.make_room(&generation, upto),
+        Refusal::NoRoom { upto } => env.extend_wal(&generation, upto),
         Refusal::Full => {
-            let log = generation.log.clone();
-            let renewed = env.renew(generation);
+            let log = generation.wal.clone();
+            let renewed = env.replace_full(generation);
             renewed.inspect_err(|_| log.note_no_successor())
         }
     }
@@ -112,25 +112,27 @@ pub(super) fn header(first: SequenceNumber, count: u32) -> [u8; HEADER_SIZE] {
 }
 
 /// The time between taking a place and being finished with it. Whoever leaves
-/// it in any way but [`Window::finish`] or [`Window::fail`] has panicked: the
+/// it in any way but [`CommitGuard::publish`] or [`CommitGuard::fail`] has panicked: the
 /// place is lost, and with it every later write (C5).
-pub(super) struct Window<'a, E: CommitEnv> {
+pub(super) struct CommitGuard<'a, E: CommitEnv> {
     env: &'a E,
-    place: Place,
+    reservation: Reservation,
     open: bool,
 }
 
-impl<'a, E: CommitEnv> Window<'a, E> {
+impl<'a, E: CommitEnv> CommitGuard<'a, E> {
     /// For a place that was taken just now.
     #[inline]
-    pub fn open(env: &'a E, mut place: Place) -> Self {
-        if planted(Bug::BatchPublishedInHalves) && place.first < place.last {
-            let _ = env.publication().finish(place.first, place.first);
-            place.first += 1;
+    pub fn new(env: &'a E, mut reservation: Reservation) -> Self {
+        if planted(Bug::BatchPublishedInHalves) && reservation.first < reservation.last {
+            let _ = env
+                .publication()
+                .finish(reservation.first, reservation.first);
+            reservation.first += 1;
         }
-        Window {
+        CommitGuard {
             env,
-            place,
+            reservation,
             open: true,
         }
     }
@@ -138,10 +140,10 @@ impl<'a, E: CommitEnv> Window<'a, E> {
     /// All of it is in the log and in the memtables. With `sync`, returns when
     /// it is durable, and so visible.
     #[inline]
-    pub fn finish(mut self, sync: bool) -> Result<()> {
-        let Place {
+    pub fn publish(mut self, sync: bool) -> Result<()> {
+        let Reservation {
             mut first, last, ..
-        } = self.place;
+        } = self.reservation;
         let publication = self.env.publication();
         if planted(Bug::PublishByMaximum) {
             first = first.min(publication.visible() + 1);
@@ -172,18 +174,18 @@ impl<'a, E: CommitEnv> Window<'a, E> {
     #[cold]
     pub fn fail(mut self, error: &Error) {
         self.open = false;
-        self.env.fail(self.place.first, error);
+        self.env.fail(self.reservation.first, error);
     }
 }
 
-impl<E: CommitEnv> Drop for Window<'_, E> {
+impl<E: CommitEnv> Drop for CommitGuard<'_, E> {
     fn drop(&mut self) {
         if self.open {
             let e = Error::new(
                 ErrorKind::Aborted,
                 "a writer panicked in the middle of a write",
             );
-            self.env.fail(self.place.first, &e);
+            self.env.fail(self.reservation.first, &e);
         }
     }
 }
@@ -196,13 +198,13 @@ impl<E: CommitEnv> Drop for Window<'_, E> {
 #[inline]
 pub(super) fn acknowledge<E: CommitEnv>(env: &E, last: SequenceNumber) -> Result<()> {
     let _timer = env.step(Step::PublishWait);
-    env.reached(Point::Finished, last);
+    env.hit(Point::Published, last);
     if env.publication().visible() < last {
-        env.reached(Point::Waiting, last);
+        env.hit(Point::Waiting, last);
         let visible = env.publication().wait(last);
         visible.map_err(|_| env.failure())?;
     }
-    env.reached(Point::Visible, last);
+    env.hit(Point::Visible, last);
     Ok(())
 }
 
@@ -212,31 +214,31 @@ pub(super) fn acknowledge<E: CommitEnv>(env: &E, last: SequenceNumber) -> Result
 /// # Errors
 /// One of the writes before failed.
 #[cold]
-pub(super) fn await_before<E: CommitEnv>(env: &E, first: SequenceNumber) -> Result<()> {
+pub(super) fn await_prefix<E: CommitEnv>(env: &E, first: SequenceNumber) -> Result<()> {
     let before = first - 1;
     let publication = env.publication();
     if publication.visible() < before && !planted(Bug::InOrderIgnored) {
         let _timer = env.step(Step::PublishWait);
-        env.reached(Point::Waiting, before);
+        env.hit(Point::Waiting, before);
         publication.wait(before).map_err(|_| env.failure())?;
     }
     Ok(())
 }
 
 /// Logs and inserts one batch at its place, in one generation (C6).
-pub(super) fn carry_out<E: CommitEnv>(
+pub(super) fn append_and_insert<E: CommitEnv>(
     env: &E,
     generation: &Generation,
-    place: &Place,
+    reservation: &Reservation,
     write: &Write<'_>,
     record: Option<&Record<'_>>,
     prepared: Option<E::Prepared>,
-) -> Result<E::Leftover> {
+) -> Result<E::DeferredWork> {
     if let Some(record) = record {
-        record.log(env, generation, place, write.operations.count())?;
+        record.log(env, generation, reservation, write.operations.count())?;
     }
-    if write.terms.in_order {
-        await_before(env, place.first)?; // upholds C7
+    if write.flags.reads_own_prefix {
+        await_prefix(env, reservation.first)?; // upholds C7
     }
-    env.apply(generation, write, prepared, place.first)
+    env.apply(generation, write, prepared, reservation.first)
 }

@@ -4,7 +4,7 @@
 
 use super::generation::{End, MAX_OFFSET};
 use super::group::{self, Grouped, Leader, WriteQueue};
-use super::request::{One, Operations, Terms, WriteRequest};
+use super::request::{Operations, SingleOp, WriteFlags, WriteRequest};
 use super::unordered::{self, Unordered};
 use super::*;
 use crate::perf;
@@ -65,7 +65,7 @@ struct FakeEnv {
     fs: FaultFs,
     generation: ArcSwap<Generation>,
     switching: RwLock<()>,
-    turns: Mutex<()>,
+    prefix_turn: Mutex<()>,
     extending: Mutex<()>,
     publication: Publication,
     durable: SingleFlight,
@@ -137,7 +137,7 @@ impl FakeEnv {
             fs,
             generation: ArcSwap::from_pointee(first),
             switching: RwLock::new(()),
-            turns: Mutex::new(()),
+            prefix_turn: Mutex::new(()),
             extending: Mutex::new(()),
             publication: Publication::new(0, YieldPolicy::default()),
             durable: SingleFlight::new(0),
@@ -222,12 +222,12 @@ fn keys_of(batch: &Batch) -> Result<Vec<Vec<u8>>> {
 
 impl FakeEnv {
     fn insert(&self, write: &Write<'_>, first: SequenceNumber) -> Result<()> {
-        if write.terms.in_order {
+        if write.flags.reads_own_prefix {
             let before = self.inserted.lock().range(..first).count() as u64;
             assert_eq!(before, first - 1, "C7: all before it is inserted");
         }
         let keys: Vec<Vec<u8>> = match write.operations {
-            Operations::One(one) => vec![one.key.to_vec()],
+            Operations::Single(one) => vec![one.key.to_vec()],
             Operations::Batch(batch) => keys_of(batch)?,
         };
         for (i, key) in keys.into_iter().enumerate() {
@@ -252,7 +252,7 @@ impl CommitEnv for FakeEnv {
     /// The generation it was prepared for, by its base.
     type Prepared = SequenceNumber;
     /// Its first number, if it was prepared, and whether it is synced.
-    type Leftover = Option<(SequenceNumber, bool)>;
+    type DeferredWork = Option<(SequenceNumber, bool)>;
 
     fn prepare(
         &self,
@@ -280,32 +280,37 @@ impl CommitEnv for FakeEnv {
         }
         Ok(self.generation.load())
     }
-    fn may_stay(&self) -> bool {
+    fn is_current(&self) -> bool {
         self.failure.lock().is_none()
     }
     fn await_switch(&self) {
         drop(self.switching.read());
     }
-    fn make_room(&self, generation: &Generation, upto: u64) -> Result<()> {
+    fn extend_wal(&self, generation: &Generation, upto: u64) -> Result<()> {
         let _one_at_a_time = self.extending.lock();
-        generation.log.extend(upto + self.plan.step)
+        generation.wal.extend(upto + self.plan.step)
     }
-    fn keep_ahead(&self, generation: &Generation, end: u64) {
-        if end + self.plan.step / 2 > generation.log.allocated()
+    fn extend_wal_ahead(&self, generation: &Generation, end: u64) {
+        if end + self.plan.step / 2 > generation.wal.allocated()
             && let Some(_one_at_a_time) = self.extending.try_lock()
         {
-            generation.log.extend(end + self.plan.step).unwrap();
+            generation.wal.extend(end + self.plan.step).unwrap();
         }
     }
-    fn renew(&self, full: Guard<Arc<Generation>>) -> Result<()> {
+    fn replace_full(&self, full: Guard<Arc<Generation>>) -> Result<()> {
         drop(full);
         self.switch()
     }
-    fn log(&self, generation: &Generation, place: &Place, parts: &[&[u8]]) -> Result<()> {
+    fn log(
+        &self,
+        generation: &Generation,
+        reservation: &Reservation,
+        parts: &[&[u8]],
+    ) -> Result<()> {
         if self.log_writes.fetch_add(1, SeqCst) + 1 == self.plan.log {
             return Err(Error::invalid("planted log failure"));
         }
-        generation.log.put(place.at, parts)
+        generation.wal.put(reservation.at, parts)
     }
     fn apply(
         &self,
@@ -321,16 +326,16 @@ impl CommitEnv for FakeEnv {
         self.most_inserting.fetch_max(inserting, SeqCst);
         let inserted = self.insert(write, first);
         self.inserting.fetch_sub(1, SeqCst);
-        inserted.map(|()| prepared.map(|_| (first, write.terms.sync)))
+        inserted.map(|()| prepared.map(|_| (first, write.flags.sync)))
     }
-    fn clear_up(&self, _: &Generation, leftover: Option<(SequenceNumber, bool)>) {
-        if let Some((first, synced)) = leftover {
+    fn run_deferred(&self, _: &Generation, deferred: Option<(SequenceNumber, bool)>) {
+        if let Some((first, synced)) = deferred {
             assert_eq!(self.publication.visible() < first, synced, "who may wait?");
             self.cleared.fetch_add(1, SeqCst);
         }
     }
-    fn turns(&self) -> &Mutex<()> {
-        &self.turns
+    fn prefix_turn(&self) -> &Mutex<()> {
+        &self.prefix_turn
     }
     fn grouped(&self, writes: usize) {
         assert!(writes > 0);
@@ -389,7 +394,7 @@ impl Db {
             CommitProtocol::Ordered => {
                 // Every second write has looked at the generation some time ago.
                 let looks = self.env.prepared.load(SeqCst).is_multiple_of(2);
-                let ahead = looks.then(|| Ahead {
+                let prefetched = looks.then(|| Prefetched {
                     generation: self.env.generation.load(),
                     foreseen: None,
                 });
@@ -400,9 +405,10 @@ impl Db {
                 if let [key] = &keys[..]
                     && looks
                 {
-                    write.operations = Operations::One(One::new(0, ValueType::Value, key, b"v"));
+                    write.operations =
+                        Operations::Single(SingleOp::new(0, ValueType::Value, key, b"v"));
                 }
-                ordered::commit(&self.env, &write, ahead)
+                ordered::commit(&self.env, &write, prefetched)
             }
             CommitProtocol::Grouped | CommitProtocol::Pipelined => {
                 let steps = Grouped {
@@ -425,11 +431,11 @@ impl Db {
         }
         self.commit(&WriteRequest {
             batch,
-            terms: Terms {
+            flags: WriteFlags {
                 sync,
                 disable_wal,
                 // Some of them read what is before.
-                in_order: keys.len() == 2 && !self.env.unordered,
+                reads_own_prefix: keys.len() == 2 && !self.env.unordered,
                 insert_hint: false,
             },
         })
@@ -579,7 +585,7 @@ fn groups_have_a_bound_of_their_own() {
         batch.push(0, ValueType::Value, b"k", &vec![0; bytes]);
         WriteRequest {
             batch,
-            terms: Terms::default(),
+            flags: WriteFlags::default(),
         }
     };
     let (large, small) = (of_bytes(1 << 20), of_bytes(10));
@@ -723,7 +729,7 @@ fn a_write_that_extends_the_log_inserts_what_it_has_prepared() {
 #[test]
 fn writes_that_no_log_can_be_made_for_are_prepared_once() {
     let db = Db::new(CommitProtocol::Ordered, Plan::default());
-    let first = db.env.generation.load().log.clone();
+    let first = db.env.generation.load().wal.clone();
     let end = End {
         last: 0,
         offset: MAX_OFFSET - 1,
@@ -760,9 +766,9 @@ fn a_batch_of_log_data_alone_keeps_its_place_in_the_log() {
         batch.push_log_data(b"for readers of the log");
         let request = WriteRequest {
             batch,
-            terms: Terms {
+            flags: WriteFlags {
                 sync: true,
-                ..Terms::default()
+                ..WriteFlags::default()
             },
         };
         db.commit(&request).unwrap();

@@ -58,7 +58,7 @@ pub(crate) fn commit<E: CommitEnv>(
     };
     let inserted = env.apply(&group.generation, &request.write(), None, first);
     late.end(inserted.as_ref().err());
-    inserted.map(|leftover| env.clear_up(&group.generation, leftover))
+    inserted.map(|deferred| env.run_deferred(&group.generation, deferred))
 }
 
 impl<E: CommitEnv> Prepare for Unordered<'_, E> {
@@ -76,14 +76,14 @@ impl<E: CommitEnv> Prepare for Unordered<'_, E> {
 
     fn prepare(&self, members: &mut Members<'_, WriteRequest>) -> Result<WriteGroup> {
         let group = self.leader.prepare(members)?;
-        let (pending, place) = (&group.generation.pending, group.place);
+        let (pending, reservation) = (&group.generation.pending, group.reservation);
         let inserts = members.len() as u64;
         // Before they are published: whoever sees the number finds them
         // counted (S3, S4 of `db::switch`).
         pending.begin(inserts);
         let publication = self.leader.env.publication();
-        let published = publication.finish(place.first, place.last);
-        if published.is_err() || publication.visible() < place.last {
+        let published = publication.finish(reservation.first, reservation.last);
+        if published.is_err() || publication.visible() < reservation.last {
             // A write before it failed: nothing is published after it.
             pending.fail(inserts);
             return Err(self.leader.env.failure());

@@ -141,13 +141,13 @@ fn steps_of_writes_are_for_the_detailed_level() {
     let (_dir, db, opts) = open(|_| {});
     db.put(b"a", b"1").unwrap();
     assert_eq!(
-        counts(&opts, [DbWrite, WriteLogNanos, WriteInsertNanos]),
+        counts(&opts, [DbWrite, WriteAppendNanos, WriteInsertNanos]),
         [1, 0, 0]
     );
     opts.set_statistics_level(StatsLevel::ExceptTimeForMutex);
     db.put(b"a", b"1").unwrap();
     assert_eq!(
-        counts(&opts, [DbWrite, WriteLogNanos, WriteInsertNanos]),
+        counts(&opts, [DbWrite, WriteAppendNanos, WriteInsertNanos]),
         [2, 1, 1]
     );
     opts.set_statistics_level(StatsLevel::DisableAll);

@@ -242,7 +242,7 @@ impl Options {
     /// tests: the hook may block whoever is there, or panic.
     #[cfg(feature = "failpoints")]
     pub fn set_failpoints(&mut self, hook: impl Fn(crate::Point, u64) + Send + Sync + 'static) {
-        self.db.hook = crate::write::points::Hook::new(Arc::new(hook));
+        self.db.hook = crate::write::sync_points::SyncPointHook::new(Arc::new(hook));
     }
 
     /// How long a waiting writer yields at most. Microseconds, default 100.

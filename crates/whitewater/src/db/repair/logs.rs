@@ -3,7 +3,7 @@
 use super::tables::unknown_name;
 use super::{Repair, is_damage};
 use crate::memtable::{Home, Inserter, Memtable};
-use crate::write::log::Link;
+use crate::write::wal::Link;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use whitewater_storage::batch::{self, Op};

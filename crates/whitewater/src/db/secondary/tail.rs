@@ -14,7 +14,7 @@ use crate::db::open::Wanted;
 use crate::memtable::{Home, Inserter, Memtable};
 use crate::options::CfOptions;
 use crate::version::set::{CfVersion, Recovered};
-use crate::write::log::Link;
+use crate::write::wal::Link;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use super::threads::within_a_minute;
 use crate::jobs::Priority;
-use crate::write::points::Point;
+use crate::write::sync_points::Point;
 use crate::{CompactionDecision, DB, Env, FlushOptions, Options, WaitForCompactOptions};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

@@ -3,7 +3,7 @@
 use crate::db::history::Stamped;
 use crate::options::read::WriteSpec;
 use crate::write::CommitEnv;
-use crate::write::request::{Terms, WriteRequest};
+use crate::write::request::{WriteFlags, WriteRequest};
 use crate::{CommitProtocol, DB, IteratorMode, Options};
 use std::sync::Arc;
 use whitewater_storage::ErrorKind;
@@ -88,7 +88,7 @@ fn a_batch_that_changed_late_is_not_inserted() {
     *damaged.bytes_mut().last_mut().unwrap() ^= 1;
     let request = WriteRequest {
         batch: damaged,
-        terms: Terms::default(),
+        flags: WriteFlags::default(),
     };
     let engine = db.engine();
     let generation = engine.generation.load();

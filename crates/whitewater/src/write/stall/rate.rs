@@ -51,8 +51,8 @@ impl DelayRate {
         }
     }
 
-    /// Has the user's rate be `max`, 0 for the default. Delayed writes go on at
-    /// it, until the next column family is weighed.
+    /// Sets the user's rate, 0 for the default. Delayed writes get it
+    /// until the stall state is next recomputed.
     pub fn set_max(&mut self, max: u64) {
         let low_pri = self.low_pri;
         *self = DelayRate {

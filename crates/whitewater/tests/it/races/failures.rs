@@ -111,7 +111,7 @@ fn fail(protocol: CommitProtocol, seed: u64, op: FaultOp, fault: Fault) {
 #[test]
 fn a_flush_waits_for_a_writer_and_fails_with_it() {
     for protocol in protocols().into_iter().filter(|p| logs_side_by_side(*p)) {
-        for point in [Point::Reserved, Point::Logged, Point::Inserted] {
+        for point in [Point::Reserved, Point::Appended, Point::Inserted] {
             watched("a flush behind a panic", 60, move || {
                 panic_at(protocol, point)
             });

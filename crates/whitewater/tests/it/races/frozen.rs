@@ -25,7 +25,7 @@ const IDLE: u64 = 15;
 #[test]
 fn writers_sleep_while_one_is_held_up_and_readers_go_on() {
     for protocol in strict_protocols() {
-        for point in [Point::Reserved, Point::Logged, Point::Inserted] {
+        for point in [Point::Reserved, Point::Appended, Point::Inserted] {
             if point == Point::Inserted && protocol == CommitProtocol::Unordered {
                 continue; // visible before that, and nobody waits for it
             }

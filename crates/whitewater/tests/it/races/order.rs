@@ -37,7 +37,7 @@ fn get(db: &Db, key: &str) -> Option<String> {
 #[test]
 fn nothing_is_seen_of_what_is_not_finished() {
     for protocol in strict_protocols() {
-        for point in [Point::Reserved, Point::Logged, Point::Inserted] {
+        for point in [Point::Reserved, Point::Appended, Point::Inserted] {
             watched("held up", 60, move || held_up(protocol, point));
         }
     }
@@ -116,7 +116,7 @@ fn a_merge_in_order_waits_for_what_is_before_it() {
             let trap = Trap::set(&mut options);
             let db = &open(&options);
             db.merge("k", "old").expect("writes");
-            trap.arm(Point::Logged);
+            trap.arm(Point::Appended);
             thread::scope(|scope| {
                 scope.spawn(|| db.put("k", "new").expect("writes"));
                 trap.wait();

@@ -28,7 +28,7 @@ fn flush_all(db: &Db, wait: bool) {
 #[test]
 fn a_writer_may_be_held_up_over_switches() {
     for protocol in strict_protocols() {
-        for point in [Point::Reserved, Point::Logged, Point::Inserted] {
+        for point in [Point::Reserved, Point::Appended, Point::Inserted] {
             if point == Point::Inserted && protocol == CommitProtocol::Unordered {
                 continue; // visible before that, and nobody waits for it
             }

@@ -1,7 +1,7 @@
 //! Named points of a write's way, where tests can stop it.
 //!
 //! With the cargo feature `failpoints`, which this crate's own tests turn on, a
-//! database calls the hook of its options ([`Hook`]) at each [`Point`]. The
+//! database calls the hook of its options ([`SyncPointHook`]) at each [`Point`]. The
 //! hook may block, yield or panic; it holds up whoever reached the point, with
 //! whatever that one has at the time. Without the feature there is no hook,
 //! and reaching a point is no code at all.
@@ -18,14 +18,14 @@ pub enum Point {
     /// leader of a group, for all of it.
     Reserved,
     /// Its record is in the log. Not reached by writes without one.
-    Logged,
+    Appended,
     /// Its entries are in the memtables. By each writer of a group.
     Inserted,
     /// About to make a log durable. The number is that of the writes before.
     Syncing,
     /// It counts as finished, and may be visible. The number is its last one,
     /// as for the next two.
-    Finished,
+    Published,
     /// One before it is not finished, so it will wait, at last asleep. One that
     /// waits before it inserts gives the last number of those before it.
     Waiting,
@@ -48,21 +48,21 @@ type Call = std::sync::Arc<dyn Fn(Point, SequenceNumber) + Send + Sync>;
 
 /// What a database calls at its points.
 #[derive(Clone, Default)]
-pub(crate) struct Hook {
+pub(crate) struct SyncPointHook {
     #[cfg(feature = "failpoints")]
     call: Option<Call>,
 }
 
-impl Hook {
+impl SyncPointHook {
     /// Calls `call` at each point.
     #[cfg(feature = "failpoints")]
     pub fn new(call: Call) -> Self {
-        Hook { call: Some(call) }
+        SyncPointHook { call: Some(call) }
     }
 
-    /// Says that `point` was reached.
+    /// Says that `point` was hit.
     #[cfg(feature = "failpoints")]
-    pub fn reached(&self, point: Point, number: SequenceNumber) {
+    pub fn hit(&self, point: Point, number: SequenceNumber) {
         if let Some(call) = &self.call {
             call(point, number);
         }
@@ -71,5 +71,5 @@ impl Hook {
     /// Says nothing to nobody.
     #[cfg(not(feature = "failpoints"))]
     #[inline(always)]
-    pub fn reached(&self, _: Point, _: SequenceNumber) {}
+    pub fn hit(&self, _: Point, _: SequenceNumber) {}
 }

@@ -9,7 +9,7 @@
 
 use super::inserter::is_delete;
 use super::{Inserter, Memtable};
-use crate::write::request::{One, Operations};
+use crate::write::request::{Operations, SingleOp};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use whitewater_concurrent::art::{LeafHint, PendingSkipPointer, Prepared};
@@ -23,15 +23,15 @@ const MOST: u32 = 1024;
 
 /// The entries of a batch, as far as their memtables could prepare them.
 #[derive(Debug)]
-pub(crate) enum PreparedBatch {
+pub(crate) enum LocatedBatch {
     /// The only one, which goes its way without the machinery for many.
-    One(PreparedOne),
-    Many(PreparedMany),
+    Single(LocatedEntry),
+    Many(LocatedEntries),
 }
 
 /// An entry that was prepared.
 #[derive(Debug)]
-pub(crate) struct PreparedOne {
+pub(crate) struct LocatedEntry {
     cf: u32,
     ty: ValueType,
     entry: Prepared,
@@ -40,14 +40,14 @@ pub(crate) struct PreparedOne {
 /// What is left to do for an entry that was linked: nobody waits for it, and its
 /// writer, who would have to wait for memory, has time when the write is acknowledged.
 #[derive(Debug)]
-pub(crate) struct Leftover {
+pub(crate) struct DeferredWork {
     cf: u32,
     wayless: PendingSkipPointer,
 }
 
-/// See [`PreparedBatch`].
+/// See [`LocatedBatch`].
 #[derive(Debug, Default)]
-pub(crate) struct PreparedMany {
+pub(crate) struct LocatedEntries {
     /// By the batch's operations, those that take no number left out.
     entries: Vec<Slot>,
     /// Some have to be inserted from the batch.
@@ -65,7 +65,7 @@ struct Slot {
 /// Entries that follow each other and go to one memtable.
 type Run<'b> = SmallVec<[(&'b [u8], &'b [u8]); 1]>;
 
-impl PreparedBatch {
+impl LocatedBatch {
     /// Prepares `operations` for the memtables that `memtable_of` finds by column
     /// family; `foreseen` is the key of the only one. `None` when there is nothing to
     /// gain.
@@ -76,40 +76,39 @@ impl PreparedBatch {
         memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
     ) -> Option<Self> {
         let batch = match operations {
-            Operations::One(one) => {
-                return PreparedOne::new(one, foreseen, memtable_of).map(PreparedBatch::One);
+            Operations::Single(one) => {
+                return LocatedEntry::new(one, foreseen, memtable_of).map(LocatedBatch::Single);
             }
             Operations::Batch(batch) => batch,
         };
         match batch.count() {
-            1 => {
-                PreparedOne::new(only_entry(batch)?, foreseen, memtable_of).map(PreparedBatch::One)
-            }
-            n if n <= MOST => PreparedMany::new(batch, memtable_of).map(PreparedBatch::Many),
+            1 => LocatedEntry::new(only_entry(batch)?, foreseen, memtable_of)
+                .map(LocatedBatch::Single),
+            n if n <= MOST => LocatedEntries::new(batch, memtable_of).map(LocatedBatch::Many),
             _ => None,
         }
     }
 }
 
 /// The only operation of `batch` that takes a number.
-fn only_entry(batch: &Batch) -> Option<One<'_>> {
+fn only_entry(batch: &Batch) -> Option<SingleOp<'_>> {
     batch.ops().find_map(|op| match op {
-        Ok(Op::Entry { cf, ty, key, value }) => Some(One { cf, ty, key, value }),
+        Ok(Op::Entry { cf, ty, key, value }) => Some(SingleOp { cf, ty, key, value }),
         _ => None,
     })
 }
 
-impl PreparedOne {
+impl LocatedEntry {
     #[inline]
     fn new<'m>(
-        one: One<'_>,
+        one: SingleOp<'_>,
         foreseen: Option<LeafHint<'_>>,
         memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
     ) -> Option<Self> {
-        let One { cf, ty, key, value } = one;
+        let SingleOp { cf, ty, key, value } = one;
         let memtable = memtable_of(cf).filter(|m| m.prepares(ty))?;
         let entry = memtable.prepare_one(foreseen, key, value);
-        Some(PreparedOne { cf, ty, entry })
+        Some(LocatedEntry { cf, ty, entry })
     }
 
     /// Links it under `seq`, which was given out since, and counts it; the memtables
@@ -123,33 +122,33 @@ impl PreparedOne {
         self,
         seq: SequenceNumber,
         memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
-    ) -> Result<(bool, Option<Leftover>)> {
-        let PreparedOne { cf, ty, entry } = self;
+    ) -> Result<(bool, Option<DeferredWork>)> {
+        let LocatedEntry { cf, ty, entry } = self;
         let Some(memtable) = memtable_of(cf) else {
             return Ok((false, None));
         };
         let wayless = memtable.link_on_top(ty, entry, seq)?;
         let full = memtable.count(1, u64::from(is_delete(ty)));
-        Ok((full, wayless.map(|wayless| Leftover { cf, wayless })))
+        Ok((full, wayless.map(|wayless| DeferredWork { cf, wayless })))
     }
 }
 
-impl Leftover {
+impl DeferredWork {
     /// Does it, in the memtable that the entry was linked in.
     #[inline]
-    pub fn clear_up<'m>(self, memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>) {
+    pub fn run_deferred<'m>(self, memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>) {
         if let Some(memtable) = memtable_of(self.cf) {
             memtable.add_way(self.wayless);
         }
     }
 }
 
-impl PreparedMany {
+impl LocatedEntries {
     fn new<'m>(
         batch: &Batch,
         memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
     ) -> Option<Self> {
-        let mut prepared = PreparedMany::default();
+        let mut prepared = LocatedEntries::default();
         let mut run = Run::new();
         let mut run_of: Option<&Memtable> = None;
         for op in batch.ops() {
@@ -219,7 +218,7 @@ impl PreparedMany {
         Ok(seq)
     }
 
-    /// [`PreparedMany::insert`] where some are not prepared.
+    /// [`LocatedEntries::insert`] where some are not prepared.
     fn insert_mixed<'m, 'b>(
         self,
         batch: &'b Batch,

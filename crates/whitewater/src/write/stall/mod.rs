@@ -1,42 +1,41 @@
-//! Admission: slowing writers down, and stopping them, while background work
-//! is behind.
+//! Write stalls: delaying or stopping writers while background work is behind.
 //!
-//! A writer passes here before it joins any queue or takes a sequence number,
-//! so one that sleeps never holds up another that need not, nor a switch, nor
+//! A writer passes the gate before it joins a queue or takes a sequence number,
+//! so a sleeping writer never holds up a writer that need not sleep, a switch, or
 //! the visible number. While nothing is behind, passing is one relaxed load.
 //!
-//! [`cause`] says what is too much, [`rate`] what delayed writers get, and
-//! [`line`] in which order they go. There are two lines: writes of low
-//! priority pass one of their own first, at a rate of theirs, while compaction
-//! is behind.
+//! [`cause`] decides what counts as too much, [`rate`] how much delayed writers
+//! may write, and [`fifo_queue`] which of them goes first. There are two queues:
+//! low-priority writes first pass one of their own, at a rate of their own, while
+//! compaction is behind.
 
 pub(crate) mod cause;
-mod line;
+mod fifo_queue;
 pub(crate) mod rate;
 
 pub(crate) use cause::Pressure;
 
-use line::{Line, Terms};
+use fifo_queue::{FifoQueue, StallState};
 use rate::DelayRate;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 use whitewater_storage::{Error, ErrorKind, Result};
 
-/// Sleeps that are shorter cost more than they delay; the debt stays on the
-/// books and a later writer pays it. RocksDB's interval.
+/// The shortest sleep: a shorter one costs more than it delays. The debt remains and
+/// a later writer sleeps for it. RocksDB's interval.
 const SLACK: Duration = Duration::from_millis(1);
 
-/// The same for writes of low priority: the interval of RocksDB's rate limiter.
+/// The shortest sleep of a low-priority write: the interval of RocksDB's rate limiter.
 const LOW_PRI_SLACK: Duration = Duration::from_millis(100);
 
-/// What all column families together ask for.
+/// What the column families together demand of writers.
 #[derive(Debug, Clone)]
 pub(crate) struct Demand {
     pub pressure: Pressure,
-    /// Compaction is behind, stall or not.
+    /// Compaction is behind, whether or not there is a stall.
     pub behind: bool,
     pub rate: DelayRate,
-    /// Why the stop will not end soon, if it is so.
+    /// Set if the stop will not end soon: the reason.
     pub hopeless: Option<Error>,
 }
 
@@ -44,21 +43,21 @@ pub(crate) struct Demand {
 #[derive(Debug)]
 pub(crate) struct StallGate {
     /// A [`Pressure`].
-    /// Written by: whoever installs a version or switches a memtable, under the
+    /// Written by: threads that install a version or switch a memtable, under the
     /// database mutex. Read by: every writer (relaxed: a stale value lets a few
-    /// more writes pass, or sends them to the line, which knows). Publishes
-    /// nothing.
+    /// more writes pass, or sends them to the queue, which knows better).
+    /// Publishes nothing.
     pressure: AtomicU8,
-    /// Compaction is behind. Written and read as `pressure`, by writes of low
-    /// priority.
+    /// Compaction is behind. Written like `pressure`. Read by: low-priority writes
+    /// (relaxed). Publishes nothing.
     behind: AtomicBool,
-    line: Line,
-    low_pri: Line,
-    /// Bytes per second while delayed. Written as `pressure`; a statistic.
+    queue: FifoQueue,
+    low_pri: FifoQueue,
+    /// Bytes per second while delayed. Written like `pressure`; a statistic.
     rate: AtomicU64,
-    /// Microseconds writers slept here. Statistics.
+    /// Microseconds that writers slept here. A statistic.
     stall_micros: AtomicU64,
-    /// Writers that waited for a budget of memory. Statistics.
+    /// Writers that waited for the write buffer manager. A statistic.
     budget_stops: AtomicU64,
 }
 
@@ -68,15 +67,15 @@ impl StallGate {
         StallGate {
             pressure: AtomicU8::new(Pressure::None as u8),
             behind: AtomicBool::new(false),
-            line: Line::new(SLACK),
-            low_pri: Line::new(LOW_PRI_SLACK),
+            queue: FifoQueue::new(SLACK),
+            low_pri: FifoQueue::new(LOW_PRI_SLACK),
             rate: AtomicU64::new(0),
             stall_micros: AtomicU64::new(0),
             budget_stops: AtomicU64::new(0),
         }
     }
 
-    /// What writers are under now.
+    /// The present pressure on writers.
     pub fn pressure(&self) -> Pressure {
         match self.pressure.load(Ordering::Relaxed) {
             0 => Pressure::None,
@@ -85,7 +84,7 @@ impl StallGate {
         }
     }
 
-    /// Changes what is asked of writers.
+    /// Changes the demand on writers.
     pub fn set(&self, demand: Demand) {
         let Demand {
             pressure,
@@ -94,13 +93,13 @@ impl StallGate {
             hopeless,
         } = demand;
         self.rate.store(rate.now, Ordering::Relaxed);
-        self.line.set(Terms {
+        self.queue.set(StallState {
             pressure,
             rate: rate.now,
             hopeless,
         });
         let behind = behind || pressure != Pressure::None;
-        self.low_pri.set(Terms {
+        self.low_pri.set(StallState {
             pressure: if behind {
                 Pressure::Delayed
             } else {
@@ -113,10 +112,10 @@ impl StallGate {
         self.behind.store(behind, Ordering::Relaxed);
     }
 
-    /// Lets everybody through, for the database is closing or has failed, and
-    /// the steps behind the gate say so; or not any more.
+    /// Starts or stops letting every writer through: while the database is closing or
+    /// has failed, later steps of the commit tell the writer so.
     pub fn set_open(&self, open: bool) {
-        self.line.set_open(open);
+        self.queue.set_open(open);
         self.low_pri.set_open(open);
     }
 
@@ -134,31 +133,30 @@ impl StallGate {
         self.stall_micros.load(Ordering::Relaxed)
     }
 
-    /// Counts a writer that waited for a budget of memory.
+    /// Counts a writer that waited for the write buffer manager.
     pub fn count_budget_stop(&self) {
         self.budget_stops.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Writers that waited for a budget of memory.
+    /// Writers that waited for the write buffer manager.
     pub fn budget_stops(&self) -> u64 {
         self.budget_stops.load(Ordering::Relaxed)
     }
 
-    /// Waits until a write of `bytes` may go ahead; returns how long it did.
+    /// Waits until a write of `bytes` may go ahead, and returns how long that took.
     ///
     /// # Errors
-    /// `Incomplete` at once with `no_slowdown` when it would have to wait; the
-    /// failure of background work without which the wait would not end.
+    /// `Incomplete`, at once, if it would have to wait and `no_slowdown` is set; the
+    /// background error that keeps the wait from ending.
     #[inline]
     pub fn pass(&self, bytes: usize, no_slowdown: bool) -> Result<Duration> {
         if self.pressure() == Pressure::None {
             return Ok(Duration::ZERO);
         }
-        self.pass_line(&self.line, bytes, no_slowdown.then_some("Write stall"))
+        self.pass_queue(&self.queue, bytes, no_slowdown.then_some("Write stall"))
     }
 
-    /// [`StallGate::pass`] for a write of low priority, before the same for
-    /// all.
+    /// The additional gate of a low-priority write, before [`StallGate::pass`].
     #[inline]
     pub fn pass_low_pri(&self, bytes: usize, no_slowdown: bool) -> Result<Duration> {
         if !self.behind.load(Ordering::Relaxed) {
@@ -171,13 +169,18 @@ impl StallGate {
                 "Low priority write stall",
             ));
         }
-        self.pass_line(&self.low_pri, bytes, None)
+        self.pass_queue(&self.low_pri, bytes, None)
     }
 
     #[cold]
-    fn pass_line(&self, line: &Line, bytes: usize, impatient: Option<&str>) -> Result<Duration> {
+    fn pass_queue(
+        &self,
+        queue: &FifoQueue,
+        bytes: usize,
+        impatient: Option<&str>,
+    ) -> Result<Duration> {
         let impatient = impatient.map(|text| Error::new(ErrorKind::Incomplete, text));
-        let waited = line.pass(bytes, impatient)?;
+        let waited = queue.pass(bytes, impatient)?;
         self.stall_micros
             .fetch_add(waited.as_micros() as u64, Ordering::Relaxed);
         Ok(waited)

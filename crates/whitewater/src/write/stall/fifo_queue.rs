@@ -1,18 +1,18 @@
-//! Writers that wait, in the order in which they came.
+//! The writers that wait out a stall, first come, first served.
 //!
-//! Only the first in line is ever woken, by a change or by time; whoever
-//! leaves wakes the one behind. So a stall that ends wakes one writer, that
-//! one the next, and no writer is woken in vain; the writer that has waited
-//! longest goes first.
+//! Only the writer at the head of the queue is ever woken, by a change of the
+//! stall or by time; a writer that leaves wakes the next one. So the end of a
+//! stall wakes one writer, which wakes the next, and no writer is woken in vain.
 //!
 //! Invariants:
-//! * A1: those who wait leave in the order in which they came, whatever they
-//!   leave with.
-//! * A2: what ends a wait for one ends it for all who were in line then, also
-//!   if the pressure comes back before they have left. Nobody starves because
-//!   those that come later pass while the pressure is gone for a moment.
-//! * A3: no lost wake-up: conditions change under the lock, and whoever
-//!   changes them wakes the first in line; whoever leaves wakes the new first.
+//! * A1: waiting writers leave in the order in which they came, whatever the
+//!   outcome.
+//! * A2: what ends the wait of one writer ends it for all that were queued at
+//!   that moment, even if the pressure returns before they have left. Otherwise
+//!   newcomers, which pass while the pressure is gone, could starve them.
+//! * A3: no lost wake-up: conditions change under the lock, and the thread that
+//!   changes them wakes the head of the queue; a writer that leaves wakes the
+//!   new head.
 
 use super::cause::Pressure;
 use super::rate::Account;
@@ -22,36 +22,36 @@ use std::time::Duration;
 use whitewater_concurrent::system::{self, Condvar, Mutex};
 use whitewater_storage::{Error, Result};
 
-/// What a line's writers are under.
+/// What the writers in a queue are subject to.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Terms {
+pub(crate) struct StallState {
     pub pressure: Pressure,
     /// Bytes per second while delayed.
     pub rate: u64,
-    /// Why a stop will not end soon: those who wait, or would have to, get it.
+    /// Why a stop will not end soon: the error for writers that wait or would have to.
     pub hopeless: Option<Error>,
 }
 
-/// A line of writers.
+/// A queue of waiting writers.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct FifoQueue {
     state: Mutex<State>,
-    /// A writer passes if what it owes is paid for within this time.
+    /// A writer passes if its debt is paid off within this time.
     slack: Duration,
 }
 
 #[derive(Debug)]
 struct State {
-    terms: Terms,
-    /// All pass: the steps behind say why nothing goes on.
+    stall: StallState,
+    /// Lets every writer pass: a later step tells it why nothing goes on.
     open: bool,
     account: Account,
     waiting: VecDeque<Arc<Waiter>>,
-    /// Tickets given out.
+    /// Tickets issued so far.
     issued: u64,
-    /// Tickets below this may leave (A2).
+    /// Writers with lower tickets may leave (A2).
     granted: u64,
-    /// Times that a waiter woke up. Statistics.
+    /// How often a waiting writer woke up. A statistic.
     wakeups: u64,
     #[cfg(test)]
     left: Vec<u64>,
@@ -70,24 +70,25 @@ impl State {
         }
     }
 
-    /// How the wait of a writer with `ticket` ends, unless time decides.
+    /// How the wait of the writer with `ticket` ends, or `None` while only time can
+    /// end it.
     fn verdict(&self, ticket: u64) -> Option<Result<()>> {
-        if self.open || ticket < self.granted || self.terms.pressure == Pressure::None {
+        if self.open || ticket < self.granted || self.stall.pressure == Pressure::None {
             return Some(Ok(()));
         }
-        match &self.terms.hopeless {
-            Some(e) if self.terms.pressure == Pressure::Stopped => Some(Err(e.clone())),
+        match &self.stall.hopeless {
+            Some(e) if self.stall.pressure == Pressure::Stopped => Some(Err(e.clone())),
             _ => None,
         }
     }
 }
 
-impl Line {
-    /// An empty line; what is paid for within `slack` passes.
+impl FifoQueue {
+    /// An empty queue; a writer passes if its debt is paid off within `slack`.
     pub fn new(slack: Duration) -> Self {
-        Line {
+        FifoQueue {
             state: Mutex::new(State {
-                terms: Terms::default(),
+                stall: StallState::default(),
                 open: false,
                 account: Account::new(system::now()),
                 waiting: VecDeque::new(),
@@ -101,21 +102,21 @@ impl Line {
         }
     }
 
-    /// Changes the terms.
-    pub fn set(&self, terms: Terms) {
+    /// Changes what writers are subject to.
+    pub fn set(&self, stall: StallState) {
         let mut state = self.state.lock();
-        if terms.pressure == Pressure::None {
+        if stall.pressure == Pressure::None {
             state.granted = state.issued; // upholds A2
         }
-        if (terms.pressure == Pressure::None) != (state.terms.pressure == Pressure::None) {
-            // Debts do not outlive the delay they come from.
+        if (stall.pressure == Pressure::None) != (state.stall.pressure == Pressure::None) {
+            // Debt does not outlive the delay that caused it.
             state.account = Account::new(system::now());
         }
-        state.terms = terms;
+        state.stall = stall;
         state.wake_first(); // upholds A3
     }
 
-    /// Lets all through, or not any more.
+    /// Starts or stops letting every writer through.
     pub fn set_open(&self, open: bool) {
         let mut state = self.state.lock();
         state.open = open;
@@ -125,26 +126,26 @@ impl Line {
         state.wake_first();
     }
 
-    /// Writers in line.
+    /// Writers that wait.
     #[cfg(test)]
     fn waiting(&self) -> usize {
         self.state.lock().waiting.len()
     }
 
-    /// Waits until a write of `bytes` may go ahead; returns for how long.
-    /// `impatient` instead of waiting, if there is one.
+    /// Waits until a write of `bytes` may go ahead, and returns how long that took.
+    /// Fails with `impatient` instead of waiting, if it is set.
     ///
     /// # Errors
-    /// `impatient`; the reason why there is no hope.
+    /// `impatient`, or [`StallState::hopeless`].
     pub fn pass(&self, bytes: usize, impatient: Option<Error>) -> Result<Duration> {
         let mut state = self.state.lock();
         if state.waiting.is_empty() {
             if let Some(outcome) = state.verdict(u64::MAX) {
                 return outcome.map(|()| Duration::ZERO);
             }
-            if state.terms.pressure == Pressure::Delayed {
+            if state.stall.pressure == Pressure::Delayed {
                 let now = system::now();
-                let due = state.account.due(now, bytes, state.terms.rate);
+                let due = state.account.due(now, bytes, state.stall.rate);
                 if due <= now + self.slack {
                     state.account.charge(due);
                     return Ok(Duration::ZERO);
@@ -162,18 +163,18 @@ impl Line {
             turn: Condvar::new(),
         });
         state.waiting.push_back(me.clone());
-        // What this write owes is put on the books once, when it is its turn.
+        // The write is charged once, when it reaches the head of the queue.
         let mut due = None;
         let outcome = loop {
             if state.waiting[0].ticket != ticket {
                 me.turn.wait(&mut state);
             } else if let Some(outcome) = state.verdict(ticket) {
                 break outcome;
-            } else if state.terms.pressure == Pressure::Stopped {
+            } else if state.stall.pressure == Pressure::Stopped {
                 me.turn.wait(&mut state);
             } else {
                 let now = system::now();
-                let rate = state.terms.rate;
+                let rate = state.stall.rate;
                 let due = *due.get_or_insert_with(|| {
                     let due = state.account.due(now, bytes, rate);
                     state.account.charge(due);
@@ -201,25 +202,25 @@ mod tests {
     use std::thread::{self, JoinHandle};
     use whitewater_storage::ErrorKind;
 
-    fn terms(pressure: Pressure, rate: u64) -> Terms {
-        Terms {
+    fn stall(pressure: Pressure, rate: u64) -> StallState {
+        StallState {
             pressure,
             rate,
             hopeless: None,
         }
     }
 
-    fn line() -> Arc<Line> {
-        Arc::new(Line::new(Duration::from_millis(1)))
+    fn empty() -> Arc<FifoQueue> {
+        Arc::new(FifoQueue::new(Duration::from_millis(1)))
     }
 
-    /// `n` writers in line, in the order of their tickets.
-    fn queue(line: &Arc<Line>, n: usize) -> Vec<JoinHandle<Result<Duration>>> {
+    /// `n` waiting writers, in the order of their tickets.
+    fn enqueue(queue: &Arc<FifoQueue>, n: usize) -> Vec<JoinHandle<Result<Duration>>> {
         let join = |_| {
-            let writer = line.clone();
-            let issued = line.state.lock().issued;
+            let writer = queue.clone();
+            let issued = queue.state.lock().issued;
             let handle = thread::spawn(move || writer.pass(1, None));
-            while line.state.lock().issued == issued {
+            while queue.state.lock().issued == issued {
                 thread::yield_now();
             }
             handle
@@ -233,117 +234,117 @@ mod tests {
 
     #[test]
     fn the_end_of_a_stall_wakes_each_writer_once_and_in_order() {
-        let line = line();
-        line.set(terms(Pressure::Stopped, 0));
-        let writers = queue(&line, 16);
-        assert_eq!(line.state.lock().wakeups, 0);
-        assert!(line.pass(1, busy()).is_err(), "at once, with 16 in line");
-        line.set(terms(Pressure::None, 0));
+        let queue = empty();
+        queue.set(stall(Pressure::Stopped, 0));
+        let writers = enqueue(&queue, 16);
+        assert_eq!(queue.state.lock().wakeups, 0);
+        assert!(queue.pass(1, busy()).is_err(), "at once, with 16 queued");
+        queue.set(stall(Pressure::None, 0));
         for writer in writers {
             writer.join().unwrap().unwrap();
         }
-        let state = line.state.lock();
+        let state = queue.state.lock();
         assert_eq!(state.left, (0..16).collect::<Vec<_>>());
         assert_eq!(state.wakeups, 16, "nobody was woken in vain");
     }
 
     #[test]
-    fn whoever_waited_when_a_stall_ended_is_not_stopped_by_the_next() {
-        let line = line();
-        line.set(terms(Pressure::Stopped, 0));
-        let writers = queue(&line, 8);
+    fn a_writer_that_waited_when_a_stall_ended_is_not_stopped_by_the_next() {
+        let queue = empty();
+        queue.set(stall(Pressure::Stopped, 0));
+        let writers = enqueue(&queue, 8);
         {
-            // Both changes before anybody can leave.
-            let mut state = line.state.lock();
+            // Both changes happen before a writer can leave.
+            let mut state = queue.state.lock();
             state.granted = state.issued;
             state.wake_first();
         }
-        let late = queue(&line, 1);
+        let late = enqueue(&queue, 1);
         for writer in writers {
             writer.join().unwrap().unwrap();
         }
-        assert_eq!(line.waiting(), 1, "the one that came later");
-        line.set(terms(Pressure::None, 0));
+        assert_eq!(queue.waiting(), 1, "the one that came later");
+        queue.set(stall(Pressure::None, 0));
         for writer in late {
             writer.join().unwrap().unwrap();
         }
-        assert_eq!(line.state.lock().left, (0..9).collect::<Vec<_>>());
+        assert_eq!(queue.state.lock().left, (0..9).collect::<Vec<_>>());
     }
 
     #[test]
-    fn the_first_in_line_alone_waits_for_time() {
-        let line = line();
-        line.set(terms(Pressure::Stopped, 0));
-        let writers = queue(&line, 8);
+    fn the_head_of_the_queue_alone_waits_for_time() {
+        let queue = empty();
+        queue.set(stall(Pressure::Stopped, 0));
+        let writers = enqueue(&queue, 8);
         // 1 byte at 200 bytes per second: 5 ms each.
-        line.set(terms(Pressure::Delayed, 200));
+        queue.set(stall(Pressure::Delayed, 200));
         for writer in writers {
             writer.join().unwrap().unwrap();
         }
-        let state = line.state.lock();
+        let state = queue.state.lock();
         assert_eq!(state.left, (0..8).collect::<Vec<_>>());
-        // Each is woken to be first, and once more by time.
+        // Each is woken as the new head, and once more by time.
         assert!(state.wakeups <= 16, "{}", state.wakeups);
     }
 
     #[test]
     fn a_delayed_writer_passes_while_it_is_paid_for() {
-        let line = line();
-        line.set(terms(Pressure::Delayed, 1 << 30));
-        assert_eq!(line.pass(1, busy()).unwrap(), Duration::ZERO);
-        line.set(terms(Pressure::Delayed, 1));
-        assert!(line.pass(10, busy()).is_err());
-        assert!(line.pass(10, busy()).is_err());
-        line.set(terms(Pressure::None, 0));
-        assert!(line.pass(10, busy()).is_ok());
+        let queue = empty();
+        queue.set(stall(Pressure::Delayed, 1 << 30));
+        assert_eq!(queue.pass(1, busy()).unwrap(), Duration::ZERO);
+        queue.set(stall(Pressure::Delayed, 1));
+        assert!(queue.pass(10, busy()).is_err());
+        assert!(queue.pass(10, busy()).is_err());
+        queue.set(stall(Pressure::None, 0));
+        assert!(queue.pass(10, busy()).is_ok());
     }
 
     #[test]
     fn without_hope_all_get_the_reason() {
-        let line = line();
-        line.set(terms(Pressure::Stopped, 0));
-        let writers = queue(&line, 4);
+        let queue = empty();
+        queue.set(stall(Pressure::Stopped, 0));
+        let writers = enqueue(&queue, 4);
         let reason = Error::new(ErrorKind::IOError, "no space");
-        line.set(Terms {
+        queue.set(StallState {
             hopeless: Some(reason.clone()),
-            ..terms(Pressure::Stopped, 0)
+            ..stall(Pressure::Stopped, 0)
         });
         for writer in writers {
             assert_eq!(writer.join().unwrap().unwrap_err(), reason);
         }
-        assert_eq!(line.pass(1, None).unwrap_err(), reason);
-        line.set(terms(Pressure::Delayed, 1 << 30));
-        assert!(line.pass(1, None).is_ok());
+        assert_eq!(queue.pass(1, None).unwrap_err(), reason);
+        queue.set(stall(Pressure::Delayed, 1 << 30));
+        assert!(queue.pass(1, None).is_ok());
     }
 
     #[test]
-    fn an_open_line_stops_nobody() {
-        let line = line();
-        line.set(terms(Pressure::Stopped, 0));
-        let writers = queue(&line, 4);
-        line.set_open(true);
+    fn an_open_queue_stops_nobody() {
+        let queue = empty();
+        queue.set(stall(Pressure::Stopped, 0));
+        let writers = enqueue(&queue, 4);
+        queue.set_open(true);
         for writer in writers {
             writer.join().unwrap().unwrap();
         }
-        assert!(line.pass(1 << 20, None).is_ok());
-        line.set_open(false);
-        assert!(line.pass(1, busy()).is_err());
+        assert!(queue.pass(1 << 20, None).is_ok());
+        queue.set_open(false);
+        assert!(queue.pass(1, busy()).is_err());
     }
 
     #[test]
     fn debts_do_not_outlive_their_delay() {
-        let line = line();
-        line.set(terms(Pressure::Delayed, 1 << 10));
+        let queue = empty();
+        queue.set(stall(Pressure::Delayed, 1 << 10));
         let debtor = {
-            let line = line.clone();
-            thread::spawn(move || line.pass(1 << 20, None))
+            let queue = queue.clone();
+            thread::spawn(move || queue.pass(1 << 20, None))
         };
-        while line.waiting() == 0 {
+        while queue.waiting() == 0 {
             thread::yield_now();
         }
-        line.set(terms(Pressure::None, 0));
+        queue.set(stall(Pressure::None, 0));
         assert!(debtor.join().unwrap().is_ok());
-        line.set(terms(Pressure::Delayed, 1 << 30));
-        assert!(line.pass(1, busy()).is_ok());
+        queue.set(stall(Pressure::Delayed, 1 << 30));
+        assert!(queue.pass(1, busy()).is_ok());
     }
 }
