@@ -7,6 +7,7 @@ use super::fold::Folding;
 use super::history::Stamped;
 use super::reads::no_timestamp;
 use crate::jobs::Waiting;
+use crate::memtable::LeafHint;
 use crate::memtable::{DeferredWork, Inserter, LocatedBatch, LocatedEntries};
 use crate::options::read::{WriteSpec, has_checksums};
 use crate::perf::{Step, StepTimer};
@@ -23,7 +24,6 @@ use crate::write::{CommitEnv, CommitProtocol, Prefetched, ordered, record};
 use arc_swap::Guard;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use whitewater_concurrent::art::LeafHint;
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::system::Mutex;
 use whitewater_storage::batch::{self, Batch, HEADER_SIZE, Op};
@@ -122,11 +122,8 @@ impl Engine {
             return None;
         }
         let generation = self.generation.load();
-        let foreseen = generation.memtables.get(cf)?.foresee(ty, key);
-        Some(Prefetched {
-            generation,
-            foreseen,
-        })
+        let hint = generation.memtables.get(cf)?.find_leaf(ty, key);
+        Some(Prefetched { generation, hint })
     }
 
     /// Commits a batch that was checked.
@@ -530,12 +527,12 @@ impl CommitEnv for Engine {
         &self,
         generation: &Generation,
         write: &Write<'_>,
-        foreseen: Option<LeafHint<'_>>,
+        hint: Option<LeafHint<'_>>,
     ) -> Result<Option<LocatedBatch>> {
         let _timer = self.step(Step::Locate);
         let memtable_of = |cf| generation.memtables.get(cf);
         caught("an insert", || {
-            Ok(LocatedBatch::new(write.operations, foreseen, memtable_of))
+            Ok(LocatedBatch::new(write.operations, hint, memtable_of))
         })
     }
 
@@ -558,7 +555,7 @@ impl CommitEnv for Engine {
     #[inline]
     fn run_deferred(&self, generation: &Generation, deferred: Option<DeferredWork>) {
         if let Some(deferred) = deferred {
-            deferred.run_deferred(|cf| generation.memtables.get(cf));
+            deferred.run(|cf| generation.memtables.get(cf));
         }
     }
 

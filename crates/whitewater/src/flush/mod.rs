@@ -103,8 +103,8 @@ pub(crate) fn write_level0(
     memtables: &[Arc<Memtable>],
 ) -> Result<Written> {
     let sweep = |memtable: &Arc<Memtable>| match memtable.horizon() {
-        SequenceNumber::MAX => memtable.sweep(),
-        horizon => Box::new(Below::new(memtable.sweep(), horizon)),
+        SequenceNumber::MAX => memtable.flush_iter(),
+        horizon => Box::new(Below::new(memtable.flush_iter(), horizon)),
     };
     let sources = memtables.iter().rev().map(sweep).collect();
     let mut tombstones = Vec::new();

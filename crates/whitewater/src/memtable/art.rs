@@ -1,43 +1,41 @@
-//! The adaptive radix tree as a memtable (seed 004). Bytewise order and its
-//! reverse, in which the same tree is walked the other way.
+//! The adaptive radix tree as a memtable representation. It supports the bytewise
+//! order, and the reverse by iterating over the same tree backwards.
 
 use super::rep::{Entry, MemtableRep, Visit, cursor_as_iterator};
+use super::two_phase::{DeferredLink, DuplicateTag, LeafHint, TwoPhaseInsert, UnlinkedEntry};
 use std::fmt;
 use std::sync::Arc;
-use whitewater_concurrent::art::{
-    Art, FlushIter, Iter, LeafHint, Options, PendingSkipPointer, Prepared,
-};
+use whitewater_concurrent::art::{Art, FlushIter, Iter, Options};
 use whitewater_concurrent::region::HugePages;
 use whitewater_storage::iter::{BoxedIterator, KeyCursor};
 use whitewater_storage::key::UserComparator;
 
-/// The largest write buffer that a tree may serve. Bytes. It can outgrow this,
-/// by half at least.
+/// The largest write buffer that a tree supports, in bytes. A tree can outgrow it by
+/// at least half.
 pub(crate) const MAX_CAPACITY: usize = 8 << 30;
 
-/// A tree for about `capacity` bytes of entries. `comparator` is not a custom
-/// one.
+/// A tree for about `capacity` bytes of entries. `comparator` is not a custom one.
 pub(super) fn new(
     comparator: &UserComparator,
     capacity: usize,
     huge_pages: HugePages,
 ) -> Arc<dyn MemtableRep> {
-    // Room for what a memtable may be overrun by and for nodes; a tree that
-    // needs still more takes it.
+    // A quarter more, for nodes and for writes beyond the limit. A tree that needs
+    // still more takes it.
     let options = Options {
         capacity: capacity + capacity / 4,
         huge_pages,
     };
     Arc::new(ArtRep {
         tree: Arc::new(Art::new(options)),
-        falling: matches!(comparator, UserComparator::ReverseBytewise),
+        reversed: matches!(comparator, UserComparator::ReverseBytewise),
     })
 }
 
 struct ArtRep {
     tree: Arc<Art>,
     /// Whether keys are in reverse order.
-    falling: bool,
+    reversed: bool,
 }
 
 impl fmt::Debug for ArtRep {
@@ -52,61 +50,28 @@ impl MemtableRep for ArtRep {
     fn insert(&self, entry: Entry<'_>) -> bool {
         self.tree.insert(entry.user_key, entry.tag, entry.value)
     }
-    fn insert_batch(&self, entries: &[Entry<'_>]) -> usize {
+    fn insert_batch(&self, entries: &[Entry<'_>], _near: bool) -> usize {
         self.tree
             .insert_batch(entries.iter().map(|e| (e.user_key, e.tag, e.value)))
     }
-    fn prepares(&self) -> bool {
-        true
-    }
-    fn prepare(&self, entries: &[(&[u8], &[u8])], take: &mut dyn FnMut(Prepared)) {
-        match entries {
-            [(key, value)] => take(self.tree.prepare(key, value)),
-            entries => self.tree.prepare_batch(entries.iter().copied(), take),
-        }
-    }
-    fn foresee<'k>(&self, user_key: &'k [u8]) -> Option<LeafHint<'k>> {
-        Some(self.tree.locate(user_key))
-    }
-    fn prepare_one(
-        &self,
-        foreseen: Option<LeafHint<'_>>,
-        user_key: &[u8],
-        value: &[u8],
-    ) -> Prepared {
-        match foreseen {
-            Some(foreseen) => self.tree.prepare_with_hint(foreseen, value),
-            None => self.tree.prepare(user_key, value),
-        }
-    }
-    fn link(&self, entry: Prepared, tag: u64) -> bool {
-        self.tree.publish(entry, tag)
-    }
-    fn link_on_top(&self, entry: Prepared, tag: u64) -> Result<PendingSkipPointer, Prepared> {
-        self.tree.publish_newest(entry, tag)
-    }
-    fn add_way(&self, wayless: PendingSkipPointer) {
-        self.tree.link_skip_pointer(wayless);
-    }
-    #[cfg(test)]
-    fn version_steps(&self, user_key: &[u8], tag: u64) -> Option<usize> {
-        Some(self.tree.version_steps(user_key, tag))
+    fn two_phase(self: Arc<Self>) -> Option<Arc<dyn TwoPhaseInsert>> {
+        Some(self)
     }
     fn get(&self, user_key: &[u8], tag: u64, visit: &mut Visit<'_>) {
         self.tree.get(user_key, tag, visit);
     }
     fn iter(self: Arc<Self>) -> BoxedIterator {
-        if self.falling {
+        if self.reversed {
             Box::new(Reversed(self.tree.iter_reversed()))
         } else {
-            Box::new(Bytewise(self.tree.iter()))
+            Box::new(Forward(self.tree.iter()))
         }
     }
-    fn sweep(self: Arc<Self>) -> BoxedIterator {
-        if self.falling {
+    fn flush_iter(self: Arc<Self>) -> BoxedIterator {
+        if self.reversed {
             Box::new(FlushReversed(self.tree.flush_iter_reversed()))
         } else {
-            Box::new(FlushBytewise(self.tree.flush_iter()))
+            Box::new(FlushForward(self.tree.flush_iter()))
         }
     }
     fn used_bytes(&self) -> usize {
@@ -114,6 +79,53 @@ impl MemtableRep for ArtRep {
     }
     fn allocated_bytes(&self) -> usize {
         self.tree.allocated_bytes()
+    }
+}
+
+impl TwoPhaseInsert for ArtRep {
+    fn find_leaf<'k>(&self, user_key: &'k [u8]) -> LeafHint<'k> {
+        LeafHint(self.tree.locate(user_key))
+    }
+    fn locate(&self, user_key: &[u8], value: &[u8], hint: Option<LeafHint<'_>>) -> UnlinkedEntry {
+        UnlinkedEntry(match hint {
+            Some(LeafHint(hint)) => self.tree.prepare_with_hint(hint, value),
+            None => self.tree.prepare(user_key, value),
+        })
+    }
+    fn locate_batch(&self, entries: &[(&[u8], &[u8])], take: &mut dyn FnMut(UnlinkedEntry)) {
+        match entries {
+            [(key, value)] => take(UnlinkedEntry(self.tree.prepare(key, value))),
+            entries => self
+                .tree
+                .prepare_batch(entries.iter().copied(), &mut |entry| {
+                    take(UnlinkedEntry(entry));
+                }),
+        }
+    }
+    fn link(&self, entry: UnlinkedEntry, tag: u64) -> Result<(), DuplicateTag> {
+        if self.tree.publish(entry.0, tag) {
+            Ok(())
+        } else {
+            Err(DuplicateTag)
+        }
+    }
+    fn link_newest(
+        &self,
+        entry: UnlinkedEntry,
+        tag: u64,
+    ) -> Result<Option<DeferredLink>, DuplicateTag> {
+        match self.tree.publish_newest(entry.0, tag) {
+            Ok(deferred) => Ok(Some(DeferredLink(deferred))),
+            // The first version of its key, or no longer above the newest one.
+            Err(entry) => self.link(UnlinkedEntry(entry), tag).map(|()| None),
+        }
+    }
+    fn run_deferred(&self, deferred: DeferredLink) {
+        self.tree.link_skip_pointer(deferred.0);
+    }
+    #[cfg(test)]
+    fn version_steps(&self, user_key: &[u8], tag: u64) -> usize {
+        self.tree.version_steps(user_key, tag)
     }
 }
 
@@ -133,19 +145,19 @@ macro_rules! key_cursor {
     };
 }
 
-struct Bytewise(Iter);
+struct Forward(Iter);
 
-cursor_as_iterator!(Bytewise, by_key);
-key_cursor!(Bytewise);
+cursor_as_iterator!(Forward, by_key);
+key_cursor!(Forward);
 
 struct Reversed(Iter<true>);
 
 cursor_as_iterator!(Reversed, by_key);
 key_cursor!(Reversed);
 
-struct FlushBytewise(FlushIter);
+struct FlushForward(FlushIter);
 
-cursor_as_iterator!(FlushBytewise);
+cursor_as_iterator!(FlushForward);
 
 struct FlushReversed(FlushIter<true>);
 

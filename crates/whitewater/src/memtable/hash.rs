@@ -1,10 +1,11 @@
-//! Hash tables of lists as memtables: what the two kinds share.
+//! What the two kinds of hash tables of lists share as memtable representations.
 //!
-//! Keys go to buckets by their prefix, those without a prefix by all their
-//! bytes, or all to one bucket where keys of different bytes may be equal (such
-//! keys must have one prefix or none). Look-ups, and iterators that keep to a prefix, stay in one bucket;
-//! other iterators sort a snapshot of everything when they are first
-//! positioned, which is made once only when the memtable is sealed.
+//! A key goes to the bucket of its prefix. A key without a prefix goes to the bucket
+//! of all its bytes; where keys of different bytes may be equal, to one bucket for
+//! all of them (equal keys must then agree on whether they have a prefix and which).
+//! Look-ups, and iterators that stay within a prefix, read one bucket. Other
+//! iterators sort a snapshot of everything when they are first positioned; a sealed
+//! memtable is sorted once only.
 
 use super::order::UserOrder;
 use super::rep::{Entry, MemtableRep, Visit};
@@ -47,8 +48,8 @@ pub(super) trait BucketCursor: Send + Sync + 'static {
     fn seek_for_prev(&mut self, hash: u64, user_key: &[u8], tag: u64);
 }
 
-/// Implements the traits above for a table and its cursor, whose methods have
-/// the same names.
+/// Implements the traits above for a table and its cursor by their methods of the
+/// same names.
 macro_rules! impl_buckets {
     ($table:ident, $cursor:ident) => {
         impl Buckets for $table<UserOrder> {
@@ -109,7 +110,7 @@ macro_rules! impl_buckets {
 }
 pub(super) use impl_buckets;
 
-/// A hash table as a memtable.
+/// A hash table as a memtable representation.
 #[derive(Debug)]
 pub(super) struct HashRep<T> {
     pub table: Arc<T>,
@@ -119,11 +120,15 @@ pub(super) struct HashRep<T> {
 
 impl<T: Buckets> HashRep<T> {
     fn hash(&self, user_key: &[u8]) -> u64 {
-        let alone = || match self.order.0.is_builtin() {
-            true => user_key,
-            false => &[],
+        let without_prefix = || {
+            if self.order.0.is_builtin() {
+                user_key
+            } else {
+                &[]
+            }
         };
-        let group = self.extractor.prefix(user_key).unwrap_or_else(alone);
+        let prefix = self.extractor.prefix(user_key);
+        let group = prefix.unwrap_or_else(without_prefix);
         XxHash3_64::oneshot(group)
     }
 }
@@ -159,21 +164,21 @@ impl<T: Buckets> MemtableRep for HashRep<T> {
     }
 }
 
-/// Goes through a bucket while its user keeps to a prefix, and through a
-/// sorted snapshot otherwise.
+/// Iterates over a bucket while its user stays within a prefix, and over a sorted
+/// snapshot otherwise.
 struct HashIter<T: Buckets> {
     rep: Arc<HashRep<T>>,
-    /// Whether the user looks only at the prefix of the key it seeks.
+    /// Whether the user stays within the prefix of the key it seeks.
     keep: bool,
-    /// Where the iterator stands: in `bucket`, or else in `all`.
+    /// Whether the iterator is positioned in `bucket`, or else in `all`.
     in_bucket: bool,
     bucket: T::Cursor,
-    /// Made when it is first needed, and kept.
+    /// Made when it is first needed, then kept.
     all: Option<SortedIter<UserOrder>>,
 }
 
 impl<T: Buckets> HashIter<T> {
-    /// The bucket to seek `user_key` in; `None` for the snapshot.
+    /// The hash of the bucket to seek `user_key` in; `None` for the snapshot.
     fn bucket_for(&mut self, user_key: &[u8]) -> Option<u64> {
         let prefix = self.rep.extractor.prefix(user_key);
         self.in_bucket = self.keep && prefix.is_some();

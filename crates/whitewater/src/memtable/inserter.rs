@@ -1,52 +1,52 @@
-//! Putting a batch's entries into memtables.
+//! Inserting the entries of a batch into memtables.
 
 use super::in_place::Handle;
 use super::rep::Entry;
+use super::two_phase::UnlinkedEntry;
 use super::{Fold, Memtable, protection};
 use bytes::Bytes;
 use smallvec::SmallVec;
 use std::{mem, ptr};
-use whitewater_concurrent::art::Prepared;
 use whitewater_storage::batch::TIME_SIZE;
 use whitewater_storage::key::{SequenceNumber, ValueType, pack_tag};
 use whitewater_storage::protection::KvSum;
 use whitewater_storage::{Error, Result};
 
-/// Entries handed to the representation at once. More hide more of the cache
-/// misses behind each other, up to some dozens.
+/// Entries passed to the representation at once, whose cache misses overlap. More than
+/// some dozens gain nothing.
 const AT_ONCE: usize = 64;
 
-/// One batch's way into memtables. Entries for one memtable that follow each
-/// other go in together.
+/// Inserts the entries of one batch. Consecutive entries for one memtable are inserted
+/// together.
 ///
-/// Entries are in their memtables once [`Inserter::finish`] has returned; one
-/// that was dropped before has put in some of them.
+/// All entries are inserted once [`Inserter::finish`] has returned. An inserter dropped
+/// before that has inserted some of them.
 ///
-/// It is large, and meant to stay where it was made.
+/// It is large: do not move it.
 pub(crate) struct Inserter<'m, 'e> {
-    /// Where what is pending goes.
+    /// The memtable of the pending entries.
     memtable: Option<&'m Memtable>,
     pending: SmallVec<[Entry<'e>; AT_ONCE]>,
-    /// The values of `pending` with their checksums, if entries have any.
+    /// The values of `pending` with their checksums, if entries have checksums.
     protected: Vec<u8>,
-    /// What went to `memtable` and is not counted there yet.
+    /// Entries added to `memtable` that are not counted there yet.
     entries: u64,
     deletes: u64,
-    /// Values that took the place of their key's newest one.
+    /// Values that were updated in place.
     updated: u64,
-    /// A memtable has become full.
+    /// Whether a memtable has become full.
     full: bool,
-    /// Entries that follow each other may be near each other.
-    hint: bool,
-    /// Says what a merge comes to; without, merges stay what they are.
+    /// Whether consecutive entries are likely to be near each other.
+    near: bool,
+    /// Computes what a merge results in. If unset, merges are stored as such.
     fold: Option<&'m dyn Fold>,
 }
 
 impl<'m, 'e> Inserter<'m, 'e> {
-    /// `hint`: whether to expect that entries that follow each other are near
-    /// each other in the order of keys.
+    /// `near` tells that consecutive entries are likely to be near each other in the
+    /// order of keys.
     #[inline]
-    pub fn new(hint: bool) -> Self {
+    pub fn new(near: bool) -> Self {
         Inserter {
             memtable: None,
             pending: SmallVec::new(),
@@ -55,18 +55,18 @@ impl<'m, 'e> Inserter<'m, 'e> {
             deletes: 0,
             updated: 0,
             full: false,
-            hint,
+            near,
             fold: None,
         }
     }
 
-    /// Lets merges that are one too many be stored as the values that `fold`
-    /// finds. Everything before the batch is in the memtables.
+    /// Lets a merge that exceeds the limit be stored as the value that `fold` computes.
+    /// Everything before the batch is in the memtables.
     pub fn fold_by(&mut self, fold: &'m dyn Fold) {
         self.fold = Some(fold);
     }
 
-    /// Values so far that took the place of their key's newest one.
+    /// Number of values updated in place so far.
     #[inline]
     pub fn updated(&self) -> u64 {
         self.updated
@@ -75,8 +75,8 @@ impl<'m, 'e> Inserter<'m, 'e> {
     /// Adds an entry to `memtable`.
     ///
     /// # Errors
-    /// `Corruption` if this or an earlier entry's key and sequence number are
-    /// already there.
+    /// `Corruption` if the key and sequence number of this or an earlier entry are
+    /// already present.
     #[inline]
     pub fn add(
         &mut self,
@@ -89,13 +89,13 @@ impl<'m, 'e> Inserter<'m, 'e> {
         self.add_protected(memtable, ty, (user_key, value), None, seq)
     }
 
-    /// [`Inserter::add`] for an entry of a log, which may be of a type that RocksDB
-    /// only has there: the value of its `TimedPut` ends in the second of the write,
-    /// where that of a table's entry has a sequence number. It becomes a plain one,
-    /// as in RocksDB where nobody knows which numbers were given out at that second.
+    /// [`Inserter::add`] for an entry of a log, which may have a type that RocksDB uses
+    /// in logs only: the value of a `TimedPut` ends with the time of the write in
+    /// seconds, where a table's entry has a sequence number. It becomes a plain value,
+    /// as in RocksDB where the numbers of that second are not known.
     ///
     /// # Errors
-    /// Those of [`Inserter::add`], and `Corruption` for a value without that second.
+    /// Those of [`Inserter::add`], and `Corruption` for a value without a time.
     pub fn add_logged(
         &mut self,
         memtable: &'m Memtable,
@@ -116,12 +116,12 @@ impl<'m, 'e> Inserter<'m, 'e> {
         self.add(memtable, ValueType::Value, user_key, value, seq)
     }
 
-    /// [`Inserter::add`] for a user key and value whose checksum is `sum`, if
-    /// their batch has one: what the memtable keeps is made of it.
+    /// [`Inserter::add`] for an entry whose checksum in the batch is `sum`, if it has one.
+    /// The memtable's checksum is derived from it.
     ///
     /// # Errors
-    /// Those of [`Inserter::add`], and `Corruption` for a merge operand that is
-    /// not what `sum` says.
+    /// Those of [`Inserter::add`], and `Corruption` for a merge operand that does not
+    /// match `sum`.
     #[inline]
     pub fn add_protected(
         &mut self,
@@ -131,7 +131,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
         sum: Option<KvSum>,
         seq: SequenceNumber,
     ) -> Result<()> {
-        self.turn_to(memtable)?;
+        self.switch_to(memtable)?;
         self.entries += 1;
         if ty == ValueType::RangeDeletion {
             self.deletes += 1;
@@ -169,8 +169,8 @@ impl<'m, 'e> Inserter<'m, 'e> {
         Ok(())
     }
 
-    /// The value to store in place of a merge operand, if it is one too many
-    /// and the value can be told.
+    /// The value to store in place of a merge operand, if the operand exceeds the limit
+    /// and the value can be computed.
     fn folded(
         &mut self,
         memtable: &'m Memtable,
@@ -182,20 +182,20 @@ impl<'m, 'e> Inserter<'m, 'e> {
         let Some(fold) = self.fold.filter(|_| memtable.max_successive_merges > 0) else {
             return Ok(None);
         };
-        // What is before it in the batch counts.
+        // Operands before it in the batch count, too.
         self.flush(memtable)?;
         if !memtable.has_enough_merges(user_key, seq) {
             return Ok(None);
         }
-        // Here it ends: the value has a checksum of its own.
+        // The last use of `sum`: the value gets a checksum of its own.
         if sum.is_some_and(|sum| sum != KvSum::of(user_key, operand)) {
             return Err(protection::mismatch(&memtable.family, user_key, seq));
         }
         Ok(fold.fold(memtable, user_key, operand, seq))
     }
 
-    /// Puts in a value behind all that was added, or lets the key's newest
-    /// entry have it.
+    /// Inserts a value after all pending entries, or updates the key's newest entry in
+    /// place.
     fn add_value(
         &mut self,
         memtable: &Memtable,
@@ -218,7 +218,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
         let handle: Handle;
         if let Some(values) = &memtable.values {
             if memtable.overwrite(values, user_key, value, sum, seq) {
-                self.entries -= 1; // there is no more than before
+                self.entries -= 1; // no entry was added
                 self.updated += 1;
                 return Ok(());
             }
@@ -234,19 +234,19 @@ impl<'m, 'e> Inserter<'m, 'e> {
         Err(used_already(seq))
     }
 
-    /// Adds an entry that `memtable` has prepared.
+    /// Links an entry that was located in `memtable`.
     ///
     /// # Errors
     /// As for [`Inserter::add`].
     #[inline]
-    pub fn link(
+    pub(super) fn link(
         &mut self,
         memtable: &'m Memtable,
         ty: ValueType,
-        entry: Prepared,
+        entry: UnlinkedEntry,
         seq: SequenceNumber,
     ) -> Result<()> {
-        self.turn_to(memtable)?;
+        self.switch_to(memtable)?;
         self.entries += 1;
         if is_delete(ty) {
             self.deletes += 1;
@@ -254,9 +254,9 @@ impl<'m, 'e> Inserter<'m, 'e> {
         memtable.link(ty, entry, seq)
     }
 
-    /// Goes on with `memtable`.
+    /// Makes `memtable` the current one.
     #[inline]
-    fn turn_to(&mut self, memtable: &'m Memtable) -> Result<()> {
+    fn switch_to(&mut self, memtable: &'m Memtable) -> Result<()> {
         if !self.memtable.is_some_and(|last| ptr::eq(last, memtable)) {
             self.leave()?;
             self.memtable = Some(memtable);
@@ -264,9 +264,8 @@ impl<'m, 'e> Inserter<'m, 'e> {
         Ok(())
     }
 
-    /// Puts in what is pending and counts everything. Returns whether the
-    /// caller should ask for a switch: true for one of the batches, when a
-    /// memtable has become full.
+    /// Inserts the pending entries and counts everything. Returns whether the caller
+    /// should ask for a switch ([`Memtable::count`]).
     ///
     /// # Errors
     /// As for [`Inserter::add`].
@@ -275,7 +274,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
         Ok(mem::take(&mut self.full))
     }
 
-    /// Ends the work on the last memtable.
+    /// Finishes the current memtable.
     fn leave(&mut self) -> Result<()> {
         if let Some(memtable) = self.memtable.take() {
             self.flush(memtable)?;
@@ -303,7 +302,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
             )));
         }
         if self.pending.len() == AT_ONCE {
-            // A large batch must not run far ahead of its charge.
+            // The charge must not lag far behind a large batch.
             memtable.charge();
         }
         self.pending.clear();
@@ -311,7 +310,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
         Ok(())
     }
 
-    /// What is pending, with values as the representation stores them.
+    /// The pending entries, with values as the representation stores them.
     fn with_checksums(&self, memtable: &Memtable) -> SmallVec<[Entry<'_>; AT_ONCE]> {
         let mut rest = &self.protected[..];
         let bytes = memtable.protection.bytes();
@@ -323,7 +322,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
         entries.collect()
     }
 
-    /// Inserts `entries`; returns how many were not there yet.
+    /// Inserts `entries`, and returns how many were not present yet.
     fn insert(&self, memtable: &Memtable, entries: &[Entry<'_>]) -> usize {
         // Before the entries: upholds F1 of the filter.
         if let Some(filter) = &memtable.filter {
@@ -332,8 +331,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
         match entries {
             [] => 0,
             [entry] => usize::from(memtable.rep.insert(*entry)),
-            entries if self.hint => memtable.rep.insert_batch_hinted(entries),
-            entries => memtable.rep.insert_batch(entries),
+            entries => memtable.rep.insert_batch(entries, self.near),
         }
     }
 }

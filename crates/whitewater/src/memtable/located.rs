@@ -1,56 +1,53 @@
-//! Entries that have their places in memtables before their numbers are known.
+//! Entries located in memtables before their sequence numbers are known.
 //!
-//! What takes time about an insert is finding the place of a key and copying
-//! the value. A memtable that can does both before a writer takes its
-//! sequence numbers; under them the entries are then only linked. That keeps
-//! the time short in which other writers may have to wait for this one.
-//!
-//! Entries that are prepared and never linked are seen by nobody.
+//! Where a memtable inserts in two phases ([`two_phase`](super::two_phase)), the
+//! entries of a write are located before the writer reserves its numbers, and linked
+//! once it has them. Located entries that are never linked stay invisible.
 
 use super::inserter::is_delete;
+use super::two_phase::{DeferredLink, LeafHint, UnlinkedEntry};
 use super::{Inserter, Memtable};
 use crate::write::request::{Operations, SingleOp};
 use smallvec::SmallVec;
 use std::sync::Arc;
-use whitewater_concurrent::art::{LeafHint, PendingSkipPointer, Prepared};
 use whitewater_storage::Result;
 use whitewater_storage::batch::{Batch, Op};
 use whitewater_storage::key::{SequenceNumber, ValueType};
 
-/// A batch of more operations is not prepared: what is kept for each would
-/// add up.
-const MOST: u32 = 1024;
+/// The most operations of a batch that is located. What is kept for each of them adds
+/// up, so larger batches are inserted in one phase.
+const MAX_LOCATED: u32 = 1024;
 
-/// The entries of a batch, as far as their memtables could prepare them.
+/// The entries of a batch, located as far as their memtables allow.
 #[derive(Debug)]
 pub(crate) enum LocatedBatch {
-    /// The only one, which goes its way without the machinery for many.
+    /// The only entry, without the machinery for several.
     Single(LocatedEntry),
     Many(LocatedEntries),
 }
 
-/// An entry that was prepared.
+/// A located entry.
 #[derive(Debug)]
 pub(crate) struct LocatedEntry {
     cf: u32,
     ty: ValueType,
-    entry: Prepared,
+    entry: UnlinkedEntry,
 }
 
-/// What is left to do for an entry that was linked: nobody waits for it, and its
-/// writer, who would have to wait for memory, has time when the write is acknowledged.
+/// What is left to do for a linked entry. It may have to wait for memory, so it is
+/// run after the write is acknowledged, when no other writer waits for this one.
 #[derive(Debug)]
 pub(crate) struct DeferredWork {
     cf: u32,
-    wayless: PendingSkipPointer,
+    link: DeferredLink,
 }
 
 /// See [`LocatedBatch`].
 #[derive(Debug, Default)]
 pub(crate) struct LocatedEntries {
-    /// By the batch's operations, those that take no number left out.
+    /// One for each operation of the batch that takes a number.
     entries: Vec<Slot>,
-    /// Some have to be inserted from the batch.
+    /// Some entries were not located and have to be inserted from the batch.
     gaps: bool,
 }
 
@@ -59,32 +56,33 @@ pub(crate) struct LocatedEntries {
 struct Slot {
     cf: u32,
     ty: ValueType,
-    entry: Option<Prepared>,
+    entry: Option<UnlinkedEntry>,
 }
 
-/// Entries that follow each other and go to one memtable.
+/// Consecutive entries of one memtable, as `(user key, value)`.
 type Run<'b> = SmallVec<[(&'b [u8], &'b [u8]); 1]>;
 
 impl LocatedBatch {
-    /// Prepares `operations` for the memtables that `memtable_of` finds by column
-    /// family; `foreseen` is the key of the only one. `None` when there is nothing to
-    /// gain.
+    /// Locates `operations` in the memtables that `memtable_of` finds by column family.
+    /// `hint`, if set, is of the key of the only operation. Returns `None` if nothing
+    /// could be located.
     #[inline]
     pub fn new<'m>(
         operations: Operations<'_>,
-        foreseen: Option<LeafHint<'_>>,
+        hint: Option<LeafHint<'_>>,
         memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
     ) -> Option<Self> {
         let batch = match operations {
-            Operations::Single(one) => {
-                return LocatedEntry::new(one, foreseen, memtable_of).map(LocatedBatch::Single);
+            Operations::Single(op) => {
+                return LocatedEntry::new(op, hint, memtable_of).map(LocatedBatch::Single);
             }
             Operations::Batch(batch) => batch,
         };
         match batch.count() {
-            1 => LocatedEntry::new(only_entry(batch)?, foreseen, memtable_of)
-                .map(LocatedBatch::Single),
-            n if n <= MOST => LocatedEntries::new(batch, memtable_of).map(LocatedBatch::Many),
+            1 => LocatedEntry::new(only_entry(batch)?, hint, memtable_of).map(LocatedBatch::Single),
+            n if n <= MAX_LOCATED => {
+                LocatedEntries::new(batch, memtable_of).map(LocatedBatch::Many)
+            }
             _ => None,
         }
     }
@@ -101,19 +99,18 @@ fn only_entry(batch: &Batch) -> Option<SingleOp<'_>> {
 impl LocatedEntry {
     #[inline]
     fn new<'m>(
-        one: SingleOp<'_>,
-        foreseen: Option<LeafHint<'_>>,
+        op: SingleOp<'_>,
+        hint: Option<LeafHint<'_>>,
         memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
     ) -> Option<Self> {
-        let SingleOp { cf, ty, key, value } = one;
-        let memtable = memtable_of(cf).filter(|m| m.prepares(ty))?;
-        let entry = memtable.prepare_one(foreseen, key, value);
+        let SingleOp { cf, ty, key, value } = op;
+        let entry = memtable_of(cf)?.locate(ty, key, value, hint)?;
         Some(LocatedEntry { cf, ty, entry })
     }
 
-    /// Links it under `seq`, which was given out since, and counts it; the memtables
-    /// are those it was prepared for. Returns whether to ask for a switch, and what is
-    /// left to do.
+    /// Links the entry under `seq`, which was allocated after it was located, and counts
+    /// it. The memtables are those it was located in. Returns whether to ask for a
+    /// switch, and what is left to do.
     ///
     /// # Errors
     /// As for [`Inserter::add`].
@@ -127,18 +124,18 @@ impl LocatedEntry {
         let Some(memtable) = memtable_of(cf) else {
             return Ok((false, None));
         };
-        let wayless = memtable.link_on_top(ty, entry, seq)?;
+        let link = memtable.link_newest(ty, entry, seq)?;
         let full = memtable.count(1, u64::from(is_delete(ty)));
-        Ok((full, wayless.map(|wayless| DeferredWork { cf, wayless })))
+        Ok((full, link.map(|link| DeferredWork { cf, link })))
     }
 }
 
 impl DeferredWork {
-    /// Does it, in the memtable that the entry was linked in.
+    /// Does it. The memtables are those the entry was linked in.
     #[inline]
-    pub fn run_deferred<'m>(self, memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>) {
+    pub fn run<'m>(self, memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>) {
         if let Some(memtable) = memtable_of(self.cf) {
-            memtable.add_way(self.wayless);
+            memtable.run_deferred(self.link);
         }
     }
 }
@@ -148,53 +145,53 @@ impl LocatedEntries {
         batch: &Batch,
         memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
     ) -> Option<Self> {
-        let mut prepared = LocatedEntries::default();
+        let mut located = LocatedEntries::default();
         let mut run = Run::new();
         let mut run_of: Option<&Memtable> = None;
         for op in batch.ops() {
             let Ok(Op::Entry { cf, ty, key, value }) = op else {
                 continue;
             };
-            let memtable = memtable_of(cf).filter(|m| m.prepares(ty));
+            let memtable = memtable_of(cf).filter(|m| m.two_phase_for(ty).is_some());
             let same = match (memtable, run_of) {
                 (Some(a), Some(b)) => std::ptr::eq(&raw const **a, b),
                 (None, None) => true,
                 _ => false,
             };
             if !same {
-                prepared.end_run(run_of, &mut run);
+                located.end_run(run_of, &mut run);
                 run_of = memtable.map(|m| &**m);
             }
-            prepared.entries.push(Slot {
+            located.entries.push(Slot {
                 cf,
                 ty,
                 entry: None,
             });
             match memtable {
                 Some(_) => run.push((key, value)),
-                None => prepared.gaps = true,
+                None => located.gaps = true,
             }
         }
-        prepared.end_run(run_of, &mut run);
-        let any = prepared.entries.iter().any(|slot| slot.entry.is_some());
-        any.then_some(prepared)
+        located.end_run(run_of, &mut run);
+        let any = located.entries.iter().any(|slot| slot.entry.is_some());
+        any.then_some(located)
     }
 
-    /// Prepares `run`, the last operations so far.
+    /// Locates `run`, the last operations so far.
     fn end_run(&mut self, memtable: Option<&Memtable>, run: &mut Run<'_>) {
         if let Some(memtable) = memtable {
             let start = self.entries.len() - run.len();
             let mut slots = self.entries[start..].iter_mut();
-            memtable.prepare(run, &mut |entry| {
+            memtable.locate_batch(run, &mut |entry| {
                 slots.next().expect("one for each").entry = Some(entry);
             });
         }
         run.clear();
     }
 
-    /// Inserts `batch`, whose first entry gets `first`: links what is
-    /// prepared, and inserts the rest. The memtables are those it was prepared
-    /// for.
+    /// Inserts `batch`, whose first entry gets the number `first`: links the entries
+    /// that were located, and inserts the others. The memtables are those it was
+    /// located in. Returns the number after the last one used.
     ///
     /// # Errors
     /// As for [`Inserter::add`].
@@ -218,7 +215,7 @@ impl LocatedEntries {
         Ok(seq)
     }
 
-    /// [`LocatedEntries::insert`] where some are not prepared.
+    /// [`LocatedEntries::insert`] where some entries were not located.
     fn insert_mixed<'m, 'b>(
         self,
         batch: &'b Batch,

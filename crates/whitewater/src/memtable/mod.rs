@@ -1,19 +1,19 @@
 //! Memtables: the newest writes, sorted in memory.
 //!
-//! A [`Memtable`] is one generation of a column family: a representation that
-//! keeps entries ([`MemtableRep`]; `art` by default), its range tombstones,
-//! counters, and the number of the log that was current when it was made.
-//! Entries get in through an [`Inserter`], merges perhaps as values (`fold`). Around the representation stand, where options ask for
-//! them, a Bloom filter of keys (`filter`) and checksums of entries
-//! (`protection`). Its memory may be charged to a [`budget`].
+//! A [`Memtable`] is one generation of a column family: a representation that keeps
+//! the entries ([`MemtableRep`]; `art` by default), its range tombstones, counters,
+//! and the number of the log that was current when it was made. An [`Inserter`] adds
+//! entries in one phase; entries that were [`located`] beforehand are linked
+//! ([`two_phase`]). A merge may be stored as the value it results in (`fold`). Options
+//! add a Bloom filter of keys (`filter`) and checksums of entries (`protection`), and
+//! the memory may be charged to a [`budget`].
 //!
 //! Invariants:
-//! * M1: entries are only added, never changed or removed, but for values with
-//!   `inplace_update_support` (`in_place`); a memtable that was switched out
-//!   gets no more entries and stays as it is.
-//! * M2: range tombstones and counters of a batch are in place before its
-//!   sequence numbers are published, so a reader at a published number sees
-//!   them.
+//! * M1: entries are only added, never changed or removed, except values with
+//!   `inplace_update_support` (`in_place`); a memtable that was switched out gets no
+//!   more entries and stays as it is.
+//! * M2: range tombstones and counters of a batch are in place before its sequence
+//!   numbers are published, so a reader at a published number sees them.
 
 mod art;
 pub(crate) mod budget;
@@ -31,13 +31,15 @@ mod rep;
 mod skip_list;
 #[cfg(test)]
 mod tests;
+mod two_phase;
 mod vector;
 
 pub(crate) use art::MAX_CAPACITY as MAX_TREE_CAPACITY;
 pub(crate) use fold::Fold;
 pub(crate) use inserter::Inserter;
 pub(crate) use located::{DeferredWork, LocatedBatch, LocatedEntries};
-pub(crate) use rep::{MemtableKind, MemtableRep};
+pub(crate) use rep::MemtableKind;
+pub(crate) use two_phase::LeafHint;
 
 use crate::options::CfOptions;
 use crate::options::prefix::PrefixExtractor;
@@ -48,11 +50,11 @@ use bytes::Bytes;
 use filter::{Filtered, KeyFilter};
 use in_place::{Copying, Values, has_handle};
 use protection::{Protection, Verified};
-use rep::{RepOptions, new_rep};
+use rep::{MemtableRep, RepOptions, new_rep};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use two_phase::{DeferredLink, DuplicateTag, TwoPhaseInsert, UnlinkedEntry};
 use whitewater_concurrent::arena::ArenaOptions;
-use whitewater_concurrent::art::{LeafHint, PendingSkipPointer, Prepared};
 use whitewater_concurrent::counter::Sharded;
 use whitewater_concurrent::region::{Claim, HugePages, TRANSPARENT};
 use whitewater_concurrent::system::Mutex;
@@ -65,43 +67,47 @@ use whitewater_storage::protection::KvSum;
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::{Error, Result};
 
-/// The smallest write buffer that gets huge pages unasked: what is unused of
-/// the last one is a twentieth of it at most.
+/// The smallest write buffer that gets huge pages by default. The unused part of the
+/// last page is then at most a twentieth of the buffer.
 const MIN_HUGE_BUFFER: usize = 20 * TRANSPARENT;
 
-/// Bytes that a memtable may grow beyond its size before another writer is asked
-/// to switch it out: the largest ones have room for some of these.
+/// Bytes that a memtable may exceed its limit by before every further writer is asked
+/// to switch it out. The largest memtables have room for several times that.
 const MOST_BEYOND: usize = 1 << 30;
 
 /// One generation of a column family's newest writes.
 #[derive(Debug)]
 pub(crate) struct Memtable {
     rep: Arc<dyn MemtableRep>,
-    /// What `rep` is, no longer `Auto`.
+    /// `rep`, if entries of this memtable can be inserted in two phases: not with
+    /// checksums, which cover the number, nor with in-place updates.
+    two_phase: Option<Arc<dyn TwoPhaseInsert>>,
+    /// The kind of `rep`, with `Auto` resolved.
     kind: MemtableKind,
     comparator: UserComparator,
     /// Name of the column family.
     family: Arc<str>,
-    /// Which keys there may be, if that is known.
+    /// The Bloom filter of its keys, if it has one.
     filter: Option<Arc<KeyFilter>>,
     protection: Protection,
-    /// Where values are, if they are overwritten in place.
+    /// The values, if they are updated in place.
     values: Option<Arc<Values>>,
-    /// Merges of one key that may lie on each other; 0 is no limit.
+    /// `max_successive_merges`; 0 is no limit.
     max_successive_merges: usize,
+    /// Whether the column family has a merge operator.
     takes_merges: bool,
-    /// Range tombstones at which it is full; 0 is no limit.
+    /// Number of range tombstones that make it full; 0 is no limit.
     max_tombstones: usize,
-    /// Its part of a budget of memory, given back after the memory itself:
-    /// fields are dropped in their order.
+    /// Its part of a memory budget. Fields are dropped in order, so it is returned
+    /// after the memory itself.
     charge: Option<Charge>,
-    /// So much may be kept in memory for the memtables after it.
+    /// Lets as much memory be kept for later memtables.
     _claim: Claim,
-    /// Bytes taken beyond which it should be switched out.
-    /// Written by: changes of options, and the switch that installs it. Read
-    /// by: writers. Publishes nothing: relaxed.
+    /// Bytes of memory beyond which it should be switched out.
+    /// Written by: changes of options, and the switch that installs it. Read by:
+    /// writers. Publishes nothing: relaxed.
     limit: AtomicUsize,
-    /// What `limit` is more than the write buffer's size. Bytes.
+    /// Bytes by which `limit` exceeds the write buffer's size.
     slack: usize,
     range_tombstones: Mutex<Tombstones>,
     /// Number of range tombstones.
@@ -109,7 +115,7 @@ pub(crate) struct Memtable {
     /// (Acquire), to skip the lock when there are none. Publishes: nothing that
     /// the lock does not; the release only keeps it from running ahead.
     num_tombstones: AtomicUsize,
-    /// Whether somebody has already asked to switch this memtable.
+    /// Whether a writer has already asked to switch this memtable.
     /// Written by: the first writer that finds it full. Publishes nothing.
     full: AtomicBool,
     /// [`ENTRIES`] and [`DELETES`]. Written by: writers, once per batch. Read
@@ -123,10 +129,10 @@ pub(crate) struct Memtable {
     /// Written by: the switch. Read by: flush. Under the database mutex, so
     /// relaxed.
     last_number: AtomicU64,
-    /// Numbers above this belong to writes that failed: nobody sees them.
-    /// Written by: a resumption (relaxed), before it publishes a number above
-    /// it. Read by: readers, after they loaded the visible number, which is
-    /// what makes this store seen by all whom it concerns (relaxed).
+    /// Numbers above this belong to failed writes and are hidden from readers.
+    /// Written by: a resumption (relaxed), before it publishes a number above it.
+    /// Read by: readers (relaxed), after they have loaded the visible number, which
+    /// makes this store visible to every reader at a number above it.
     horizon: AtomicU64,
     /// Order of creation within the database.
     pub id: u64,
@@ -142,16 +148,16 @@ struct Tombstones {
     /// Their checksums, if entries are protected.
     sums: Vec<u64>,
     bytes: usize,
-    /// Fragments of the first `.1` tombstones.
+    /// The fragments of the first so many tombstones.
     fragments: Option<(Arc<FragmentedTombstones>, usize)>,
 }
 
-/// Where a memtable belongs.
+/// The column family and the database of a memtable.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Home<'a> {
     /// Name of the column family.
     pub family: &'a str,
-    /// The database's part of a budget of memory, if there is one.
+    /// The database's part of a memory budget, if there is one.
     pub tenant: Option<&'a Arc<Tenant>>,
 }
 
@@ -178,16 +184,19 @@ impl Memtable {
         wal_number: u64,
         id: u64,
     ) -> Arc<Self> {
-        // What is taken comes in blocks, the last of which is not full. As
-        // in RocksDB, a bit more than half a block may be taken too much.
+        // Memory comes in blocks, the last of which is not full. As in RocksDB, it may
+        // exceed the limit by a little more than half a block.
         let slack = arena(options).growth() / 10 * 6;
         let kind = options.memtable_in_force();
+        let protection = Protection::new(options.memtable_protection_bytes_per_key);
+        let one_phase = protection.is_on() || options.inplace_update_support;
         Arc::new(Memtable {
+            two_phase: (!one_phase).then(|| rep.clone().two_phase()).flatten(),
             rep,
             kind,
             family: home.family.into(),
             filter: KeyFilter::new(options),
-            protection: Protection::new(options.memtable_protection_bytes_per_key),
+            protection,
             values: options
                 .inplace_update_support
                 .then(|| Arc::new(Values::new(options.inplace_update_num_locks))),
@@ -228,17 +237,16 @@ impl Memtable {
         self.num_tombstones.store(t.list.len(), Ordering::Release);
     }
 
-    /// Counts what a batch added; returns whether the caller should ask for a
-    /// switch: true once, when the memtable has become full, and each time when
-    /// it is twice as large, or [`MOST_BEYOND`]. Whoever switches may be held up,
-    /// and writers go on meanwhile; those who are asked then wait for the switch
-    /// to end.
+    /// Counts what a batch added. Returns whether the caller should ask for a switch:
+    /// `true` once, when the memtable becomes full, and every time once it is twice as
+    /// large as its limit, or [`MOST_BEYOND`] larger. The first switch may be delayed
+    /// while writers go on; the writers asked later wait for it to end.
     fn count(&self, entries: u64, deletes: u64) -> bool {
         self.counters.add(ENTRIES, entries);
         if deletes > 0 {
             self.counters.add(DELETES, deletes);
         }
-        // What is used would have to be summed up over the cores.
+        // The used bytes would have to be summed over the cores.
         let taken = self.rep.allocated_bytes() + self.memory_besides();
         if let Some(charge) = &self.charge {
             charge.cover(taken);
@@ -250,14 +258,14 @@ impl Memtable {
                 || beyond > limit.min(MOST_BEYOND))
     }
 
-    /// Whether it has as many range tombstones as one may have.
+    /// Whether it has reached the limit of range tombstones.
     fn has_enough_tombstones(&self) -> bool {
         self.max_tombstones > 0
             && self.num_tombstones.load(Ordering::Relaxed) >= self.max_tombstones
     }
 
-    /// Has it be full at `write_buffer_size`, if that is less than before. It
-    /// cannot grow: its representation was made for its size.
+    /// Lowers the limit to `write_buffer_size`. The limit cannot rise: the representation
+    /// was made for its size.
     pub fn shrink_to(&self, write_buffer_size: usize) {
         let limit = write_buffer_size.saturating_add(self.slack);
         self.limit.fetch_min(limit, Ordering::Relaxed);
@@ -268,99 +276,103 @@ impl Memtable {
         self.max_successive_merges > 0
     }
 
-    /// Whether entries of type `ty` can be [prepared](Self::prepare). Not those
-    /// with a checksum, which covers the number, nor those that may turn into
-    /// something else.
+    /// Inserts entries of type `ty` in two phases, if that is possible. Range tombstones
+    /// are kept elsewhere, and a merge may have to be stored as something else.
     #[inline]
-    fn prepares(&self, ty: ValueType) -> bool {
-        self.rep.prepares()
-            && !self.protection.is_on()
-            && self.values.is_none()
-            && ty != ValueType::RangeDeletion
-            && (ty != ValueType::Merge || self.max_successive_merges == 0)
+    fn two_phase_for(&self, ty: ValueType) -> Option<&dyn TwoPhaseInsert> {
+        let fits = ty != ValueType::RangeDeletion
+            && (ty != ValueType::Merge || self.max_successive_merges == 0);
+        self.two_phase.as_deref().filter(|_| fits)
     }
 
-    /// Does for entries `(user key, value)` all that can be done before their
-    /// numbers are known; `take` gets them in their order.
-    fn prepare(&self, entries: &[(&[u8], &[u8])], take: &mut dyn FnMut(Prepared)) {
-        // Before the entries: upholds F1 of the filter.
-        if let Some(filter) = &self.filter {
-            filter.add(entries.iter().map(|(key, _)| *key));
-        }
-        self.rep.prepare(entries, take);
+    /// Finds the leaf that an entry of type `ty` is going to be located in, and
+    /// prefetches it.
+    #[inline]
+    pub fn find_leaf<'k>(&self, ty: ValueType, user_key: &'k [u8]) -> Option<LeafHint<'k>> {
+        let two_phase = self.two_phase_for(ty)?;
+        Some(two_phase.find_leaf(user_key))
     }
 
-    /// Goes to where an entry of type `ty` is going to be prepared, so that the
-    /// processor fetches what that will wait for.
+    /// Locates an entry, if entries of its type can be inserted in two phases. `hint`,
+    /// if set, is of its key.
     #[inline]
-    pub fn foresee<'k>(&self, ty: ValueType, user_key: &'k [u8]) -> Option<LeafHint<'k>> {
-        self.prepares(ty)
-            .then(|| self.rep.foresee(user_key))
-            .flatten()
-    }
-
-    /// [`Memtable::prepare`] for one entry.
-    #[inline]
-    fn prepare_one(
+    fn locate(
         &self,
-        foreseen: Option<LeafHint<'_>>,
+        ty: ValueType,
         user_key: &[u8],
         value: &[u8],
-    ) -> Prepared {
+        hint: Option<LeafHint<'_>>,
+    ) -> Option<UnlinkedEntry> {
+        let two_phase = self.two_phase_for(ty)?;
         // Before the entry: upholds F1 of the filter.
         if let Some(filter) = &self.filter
             && !planted(Bug::MemtableFilterMissesKey)
         {
             filter.add(std::iter::once(user_key));
         }
-        self.rep.prepare_one(foreseen, user_key, value)
+        Some(two_phase.locate(user_key, value, hint))
     }
 
-    /// Adds an entry of type `ty` that was prepared.
+    /// Locates entries `(user key, value)` of types that can be inserted in two phases.
+    /// `take` gets them in order.
+    fn locate_batch(&self, entries: &[(&[u8], &[u8])], take: &mut dyn FnMut(UnlinkedEntry)) {
+        // Before the entries: upholds F1 of the filter.
+        if let Some(filter) = &self.filter {
+            filter.add(entries.iter().map(|(key, _)| *key));
+        }
+        self.locator().locate_batch(entries, take);
+    }
+
+    /// For entries that this memtable has located.
+    #[inline]
+    fn locator(&self) -> &dyn TwoPhaseInsert {
+        self.two_phase
+            .as_deref()
+            .expect("only a memtable with two phases locates entries")
+    }
+
+    /// Links a located entry of type `ty`.
     ///
     /// # Errors
-    /// `Corruption` if its key and sequence number are already there.
+    /// `Corruption` if its key and sequence number are already present.
     #[inline]
-    fn link(&self, ty: ValueType, entry: Prepared, seq: SequenceNumber) -> Result<()> {
-        if self.rep.link(entry, pack_tag(seq, ty as u8)) {
-            return Ok(());
-        }
-        Err(inserter::used_already(seq))
+    fn link(&self, ty: ValueType, entry: UnlinkedEntry, seq: SequenceNumber) -> Result<()> {
+        let linked = self.locator().link(entry, pack_tag(seq, ty as u8));
+        linked.map_err(|DuplicateTag| inserter::used_already(seq))
     }
 
-    /// [`Memtable::link`] for who does not want to wait for the entry's key, and has got
-    /// `seq`, after all that were given out before, since it was prepared. Returns what
-    /// is left to [do](Self::add_way) later, if anything.
+    /// Fast path of [`Memtable::link`]: requires that `seq` was allocated after the
+    /// entry was located and is the highest so far. Returns what is left to do
+    /// [later](Self::run_deferred), if anything.
     ///
     /// # Errors
     /// As for [`Memtable::link`].
     #[inline]
-    fn link_on_top(
+    fn link_newest(
         &self,
         ty: ValueType,
-        entry: Prepared,
+        entry: UnlinkedEntry,
         seq: SequenceNumber,
-    ) -> Result<Option<PendingSkipPointer>> {
-        match self.rep.link_on_top(entry, pack_tag(seq, ty as u8)) {
-            Ok(wayless) => Ok(Some(wayless)),
-            Err(entry) => self.link(ty, entry, seq).map(|()| None),
-        }
+    ) -> Result<Option<DeferredLink>> {
+        let linked = self.locator().link_newest(entry, pack_tag(seq, ty as u8));
+        linked.map_err(|DuplicateTag| inserter::used_already(seq))
     }
 
-    /// See [`MemtableRep::version_steps`].
+    /// Completes an entry that was linked as the newest.
+    #[inline]
+    fn run_deferred(&self, deferred: DeferredLink) {
+        self.locator().run_deferred(deferred);
+    }
+
+    /// Steps of a search for the version of `user_key` at `seq`, where the
+    /// representation counts them.
     #[cfg(test)]
     pub fn version_steps(&self, user_key: &[u8], seq: SequenceNumber) -> Option<usize> {
-        self.rep.version_steps(user_key, pack_tag(seq, u8::MAX))
+        let two_phase = self.two_phase.as_ref()?;
+        Some(two_phase.version_steps(user_key, pack_tag(seq, u8::MAX)))
     }
 
-    /// Completes an entry that was linked on top.
-    #[inline]
-    fn add_way(&self, wayless: PendingSkipPointer) {
-        self.rep.add_way(wayless);
-    }
-
-    /// Whether its column family has a merge operator, without which nobody could read
-    /// merge operands.
+    /// Whether its column family has a merge operator, which reads of merge operands need.
     #[inline]
     pub fn takes_merges(&self) -> bool {
         self.takes_merges
@@ -431,7 +443,7 @@ impl Memtable {
         &self.family
     }
 
-    /// [`Memtable::family`], for who outlives it.
+    /// [`Memtable::family`], owned.
     pub fn family_owned(&self) -> Arc<str> {
         self.family.clone()
     }
@@ -466,8 +478,8 @@ impl Memtable {
         self.visit_versions(version, seq, ctx)
     }
 
-    /// Gives `ctx` the entries of a key by a cursor, which shows them with
-    /// their own keys: from `version` on, at `seq`, newest first.
+    /// Passes the entries of a key to `ctx` from `version` on, at `seq`, newest first. It
+    /// uses a cursor, which shows the entries with their own keys.
     fn visit_versions(
         &self,
         version: &[u8],
@@ -499,9 +511,9 @@ impl Memtable {
         self.verified(self.rep.clone().iter())
     }
 
-    /// [`Memtable::iter`] for a flush: made for one walk over everything.
-    pub fn sweep(&self) -> BoxedIterator {
-        self.verified(self.rep.clone().sweep())
+    /// [`Memtable::iter`] for a flush, made for a single pass over everything.
+    pub fn flush_iter(&self) -> BoxedIterator {
+        self.verified(self.rep.clone().flush_iter())
     }
 
     fn verified(&self, points: BoxedIterator) -> BoxedIterator {
@@ -515,11 +527,11 @@ impl Memtable {
         points
     }
 
-    /// [`Memtable::iter`] for a user that may keep to a prefix, to be asked
-    /// for those that the memtable does not hold.
+    /// [`Memtable::iter`] for a user that may stay within a prefix: prefixes that the
+    /// memtable does not hold are filtered out.
     ///
-    /// `extractor` says what the user's prefixes are. If those in the filter
-    /// are others, it is not asked.
+    /// `extractor` defines the user's prefixes. The filter is not used if it was built
+    /// with another one.
     pub fn prefix_iter(&self, extractor: Option<&PrefixExtractor>) -> BoxedIterator {
         let filter = self.filter.as_ref();
         match filter.filter(|f| extractor.is_some_and(|e| f.has_prefixes_of(e))) {
@@ -528,10 +540,10 @@ impl Memtable {
         }
     }
 
-    /// The range tombstones, fragmented; `None` when there are none.
+    /// The range tombstones, fragmented; `None` if there are none.
     ///
     /// # Errors
-    /// `Corruption` when one is not what was written.
+    /// `Corruption` if a tombstone does not match its checksum.
     pub fn tombstones(&self) -> Result<Option<Arc<FragmentedTombstones>>> {
         // Acquire: pairs with the store in `add_tombstone`.
         let count = self.num_tombstones.load(Ordering::Acquire);
@@ -553,7 +565,7 @@ impl Memtable {
     /// The range tombstones as they were written.
     ///
     /// # Errors
-    /// `Corruption` when one is not what was written.
+    /// `Corruption` if a tombstone does not match its checksum.
     pub fn raw_tombstones(&self) -> Result<Vec<RangeTombstone>> {
         let t = self.range_tombstones.lock();
         self.verify(&t)?;
@@ -571,7 +583,7 @@ impl Memtable {
         Ok(())
     }
 
-    /// What keeps its entries: no `Auto`, which stands for another.
+    /// The kind of its representation, with `Auto` resolved.
     pub fn kind(&self) -> MemtableKind {
         self.kind
     }
@@ -586,12 +598,12 @@ impl Memtable {
         self.counters.get(DELETES)
     }
 
-    /// Whether nothing was written.
+    /// Whether it holds no entries.
     pub fn is_empty(&self) -> bool {
         self.num_entries() == 0
     }
 
-    /// Bytes of memory handed out for entries.
+    /// Bytes of memory used by entries.
     pub fn memory_usage(&self) -> usize {
         self.rep.used_bytes() + self.memory_besides()
     }
@@ -607,7 +619,7 @@ impl Memtable {
         filter + tombstones + values
     }
 
-    /// Charges the memory taken so far to the budget, if there is one.
+    /// Charges the memory allocated so far to the budget, if there is one.
     fn charge(&self) {
         if let Some(charge) = &self.charge {
             charge.cover(self.rep.allocated_bytes() + self.memory_besides());
@@ -619,8 +631,8 @@ impl Memtable {
         self.charge.as_ref().map_or(0, Charge::bytes)
     }
 
-    /// Says that it was switched out: it gets no entries with numbers above
-    /// `last`. Those up to it may still be on their way.
+    /// Marks it as switched out: it gets no entries with numbers above `last`. Inserts of
+    /// lower numbers may still be under way.
     pub fn retire(&self, last: SequenceNumber) {
         self.last_number.store(last, Ordering::Relaxed);
         if let Some(charge) = &self.charge {
@@ -633,21 +645,21 @@ impl Memtable {
         self.last_number.load(Ordering::Relaxed)
     }
 
-    /// Hides entries with numbers above `last`: their writes failed. Nobody
-    /// writes to it any more, and no number above `last` is visible yet.
+    /// Hides entries with numbers above `last`, whose writes failed. No writer uses the
+    /// memtable any longer, and no number above `last` is visible yet.
     pub fn hide_above(&self, last: SequenceNumber) {
         self.horizon.fetch_min(last, Ordering::Relaxed);
     }
 
-    /// The number above which nothing of it is to be seen. To be asked after
-    /// the visible number was loaded.
+    /// The number above which its entries are hidden. To be called after loading the
+    /// visible number.
     #[inline]
     pub fn horizon(&self) -> SequenceNumber {
         self.horizon.load(Ordering::Relaxed)
     }
 
-    /// Says that no insert is in flight or follows. A writer that is about to
-    /// find its generation closed may still be preparing one.
+    /// Announces that no insert is in flight or follows. A writer that is about to find
+    /// its generation closed may still be locating an entry.
     pub fn seal(&self) {
         self.rep.seal();
         if let Some(charge) = &self.charge {
@@ -660,15 +672,15 @@ impl Memtable {
         self.wal_number.load(Ordering::Relaxed)
     }
 
-    /// Moves a memtable that was found empty on to a newer log, when no write
-    /// of an older one is under way. Under the database mutex.
+    /// Moves an empty memtable on to a newer log. No write of an older log is under way.
+    /// Under the database mutex.
     pub fn advance_wal_number(&self, wal_number: u64) {
         self.wal_number.fetch_max(wal_number, Ordering::Relaxed);
     }
 }
 
-/// How a memtable takes memory: in blocks as RocksDB has them by default, an
-/// eighth of the buffer, at most 1 MiB.
+/// How a memtable allocates memory: by default in blocks of RocksDB's size, an eighth
+/// of the buffer, at most 1 MiB.
 fn arena(options: &CfOptions) -> ArenaOptions {
     let block_size = match options.arena_block_size {
         0 => (options.write_buffer_size / 8).clamp(4 << 10, 1 << 20),

@@ -1,19 +1,19 @@
-//! What keeps a memtable's entries sorted.
+//! The representations that keep a memtable's entries sorted.
 
+use super::two_phase::TwoPhaseInsert;
 use super::{art, hash_link_list, hash_skip_list, skip_list, vector};
 use crate::options::prefix::PrefixExtractor;
 use std::fmt::Debug;
 use std::sync::Arc;
 use whitewater_concurrent::arena::ArenaOptions;
-use whitewater_concurrent::art::{LeafHint, PendingSkipPointer, Prepared};
 use whitewater_concurrent::hash_buckets::SkipListOptions;
 use whitewater_storage::iter::BoxedIterator;
 use whitewater_storage::key::UserComparator;
 
-/// The representations there are.
+/// The available representations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum MemtableKind {
-    /// The radix tree where it serves, else the skip list.
+    /// The radix tree where it supports the order, else the skip list.
     #[default]
     Auto,
     /// The inline skip list; any order.
@@ -33,7 +33,7 @@ pub(crate) enum MemtableKind {
 }
 
 impl MemtableKind {
-    /// Whether it can keep keys in the order of `comparator`.
+    /// Whether it supports the order of `comparator`.
     pub fn serves(self, comparator: &UserComparator) -> bool {
         match self {
             MemtableKind::Art => !matches!(comparator, UserComparator::Custom(_)),
@@ -41,7 +41,7 @@ impl MemtableKind {
         }
     }
 
-    /// The representation this stands for.
+    /// The representation that this stands for.
     pub fn resolve(self, comparator: &UserComparator, capacity: usize) -> Self {
         match self {
             MemtableKind::Auto
@@ -54,8 +54,8 @@ impl MemtableKind {
         }
     }
 
-    /// Whether it keeps keys apart by prefix: it needs a prefix extractor, and
-    /// sorts everything for a walk over all keys.
+    /// Whether it groups keys by prefix: it then needs a prefix extractor, and sorts
+    /// everything to iterate over all keys.
     pub fn groups_by_prefix(self) -> bool {
         matches!(
             self,
@@ -65,106 +65,67 @@ impl MemtableKind {
 }
 
 /// Receives tag and value; returns whether to go on.
-pub(crate) type Visit<'a> = dyn FnMut(u64, &[u8]) -> bool + 'a;
+pub(super) type Visit<'a> = dyn FnMut(u64, &[u8]) -> bool + 'a;
 
 /// A point to insert.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Entry<'a> {
+pub(super) struct Entry<'a> {
     pub user_key: &'a [u8],
     /// Sequence number and type, packed.
     pub tag: u64,
     pub value: &'a [u8],
 }
 
-/// A sorted, append-only set of `(user key, tag, value)`, safe for many
-/// writers beside readers.
-pub(crate) trait MemtableRep: Debug + Send + Sync {
-    /// Adds an entry; `false` if key and tag are already there, where that is
-    /// noticed.
+/// A sorted, append-only set of `(user key, tag, value)`: concurrent writers, and
+/// readers beside them.
+pub(super) trait MemtableRep: Debug + Send + Sync {
+    /// Adds an entry. Returns `false` if key and tag are already present, where the
+    /// representation notices that.
     fn insert(&self, entry: Entry<'_>) -> bool;
-    /// Adds entries in the order given; returns how many, which is all of them
-    /// unless keys and tags were already there.
-    fn insert_batch(&self, entries: &[Entry<'_>]) -> usize {
+    /// Adds entries in the order given, and returns how many were added: all,
+    /// unless some keys and tags were already present. `near` tells that
+    /// consecutive entries are likely to be near each other.
+    fn insert_batch(&self, entries: &[Entry<'_>], _near: bool) -> usize {
         entries.iter().filter(|entry| self.insert(**entry)).count()
     }
-    /// As [`insert_batch`](Self::insert_batch), for a writer who expects
-    /// entries that follow each other to be near each other.
-    fn insert_batch_hinted(&self, entries: &[Entry<'_>]) -> usize {
-        self.insert_batch(entries)
-    }
-    /// Whether entries can be prepared.
-    fn prepares(&self) -> bool {
-        false
-    }
-    /// Does for entries `(user_key, value)` all that can be done before their
-    /// tags are known; `take` gets them in their order. Only if it
-    /// [`prepares`](Self::prepares).
-    fn prepare(&self, _entries: &[(&[u8], &[u8])], _take: &mut dyn FnMut(Prepared)) {
-        unreachable!("a representation that prepares says how");
-    }
-    /// Goes to where [`prepare_one`](Self::prepare_one) is going to begin, if that is
-    /// known.
-    fn foresee<'k>(&self, _user_key: &'k [u8]) -> Option<LeafHint<'k>> {
+    /// The same representation, if it can insert in two phases. Asked once, when
+    /// the memtable is made.
+    fn two_phase(self: Arc<Self>) -> Option<Arc<dyn TwoPhaseInsert>> {
         None
-    }
-    /// [`prepare`](Self::prepare) for one entry, whose key may have been foreseen.
-    fn prepare_one(&self, _: Option<LeafHint<'_>>, _user_key: &[u8], _value: &[u8]) -> Prepared {
-        unreachable!("a representation that prepares says how");
-    }
-    /// Adds a prepared entry; `false` if key and tag are already there.
-    fn link(&self, _entry: Prepared, _tag: u64) -> bool {
-        unreachable!("a representation that prepares says how");
-    }
-    /// Adds a prepared entry without a look at the newest one of its key, if that is
-    /// still what it was, or gives it back; `tag` is as [`Art::publish_newest`] wants
-    /// it. What is left to do then goes to [`add_way`](Self::add_way).
-    ///
-    /// [`Art::publish_newest`]: whitewater_concurrent::art::Art::publish_newest
-    fn link_on_top(&self, entry: Prepared, _tag: u64) -> Result<PendingSkipPointer, Prepared> {
-        Err(entry)
-    }
-    /// Steps of a search for the version of a key at `tag`, if it can tell.
-    #[cfg(test)]
-    fn version_steps(&self, _user_key: &[u8], _tag: u64) -> Option<usize> {
-        None
-    }
-    /// Completes what was added on top.
-    fn add_way(&self, _: PendingSkipPointer) {
-        unreachable!("a representation that adds on top says how");
     }
     /// Visits the entries of `user_key` at or below `tag`, newest first, until
     /// `visit` returns `false`.
     fn get(&self, user_key: &[u8], tag: u64, visit: &mut Visit<'_>);
     /// A cursor that keeps the set alive.
     fn iter(self: Arc<Self>) -> BoxedIterator;
-    /// As [`iter`](Self::iter), for one walk forward over everything that
-    /// reads all of each entry.
-    fn sweep(self: Arc<Self>) -> BoxedIterator {
+    /// Like [`iter`](Self::iter), for a flush: a single pass forward that reads
+    /// every entry in full.
+    fn flush_iter(self: Arc<Self>) -> BoxedIterator {
         self.iter()
     }
-    /// Says that no more entries come, once all inserts have returned: a
+    /// Announces that no entries follow once all inserts have returned. A
     /// representation that sorts late then sorts once.
     fn seal(&self) {}
     /// Bytes handed out for entries.
     fn used_bytes(&self) -> usize;
-    /// Bytes taken from the system, with what lies ready for entries.
+    /// Bytes taken from the system, including room for future entries.
     fn allocated_bytes(&self) -> usize;
 }
 
 /// What a representation is made with.
-pub(crate) struct RepOptions {
+pub(super) struct RepOptions {
     pub comparator: UserComparator,
-    /// Bytes the memtable is to hold.
+    /// Bytes that the memtable is to hold.
     pub capacity: usize,
-    /// How memory is taken.
+    /// How memory is allocated.
     pub arena: ArenaOptions,
     /// Set where the kind groups by prefix.
     pub prefix_extractor: Option<PrefixExtractor>,
 }
 
-/// An empty representation. The kind serves the comparator and has the prefix
-/// extractor it needs: options are checked when they are given.
-pub(crate) fn new_rep(kind: MemtableKind, options: RepOptions) -> Arc<dyn MemtableRep> {
+/// An empty representation. Options were checked: the kind supports the comparator
+/// and has the prefix extractor that it needs.
+pub(super) fn new_rep(kind: MemtableKind, options: RepOptions) -> Arc<dyn MemtableRep> {
     let RepOptions {
         comparator,
         capacity,
@@ -197,9 +158,9 @@ pub(crate) fn new_rep(kind: MemtableKind, options: RepOptions) -> Arc<dyn Memtab
     }
 }
 
-/// Makes a newtype of a structure's cursor an [`InternalIterator`]: all of
-/// them have the same methods, with user key and tag apart. With `by_key`, for
-/// those that are a `KeyCursor` too.
+/// Implements [`InternalIterator`] for a newtype of a structure's cursor. These
+/// cursors have the same methods, with user key and tag apart. `by_key` is for
+/// cursors that are a `KeyCursor` too.
 ///
 /// [`InternalIterator`]: whitewater_storage::iter::InternalIterator
 macro_rules! cursor_as_iterator {

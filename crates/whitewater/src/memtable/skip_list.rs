@@ -1,4 +1,4 @@
-//! The inline skip list as a memtable (seed 000). Serves every order.
+//! The inline skip list as a memtable representation. It supports every order.
 
 use super::order::UserOrder;
 use super::rep::{Entry, MemtableRep, Visit, cursor_as_iterator};
@@ -30,7 +30,10 @@ impl<O: KeyOrder + Debug> MemtableRep for SkipListRep<O> {
     fn insert(&self, entry: Entry<'_>) -> bool {
         self.list.insert(entry.user_key, entry.tag, entry.value)
     }
-    fn insert_batch_hinted(&self, entries: &[Entry<'_>]) -> usize {
+    fn insert_batch(&self, entries: &[Entry<'_>], near: bool) -> usize {
+        if !near {
+            return entries.iter().filter(|entry| self.insert(**entry)).count();
+        }
         let mut splice = Splice::default();
         let inserted = entries.iter().filter(|entry| {
             let (key, tag, value) = (entry.user_key, entry.tag, entry.value);
@@ -47,7 +50,7 @@ impl<O: KeyOrder + Debug> MemtableRep for SkipListRep<O> {
     fn iter(self: Arc<Self>) -> BoxedIterator {
         Box::new(SkipListIter(self.list.iter()))
     }
-    fn sweep(self: Arc<Self>) -> BoxedIterator {
+    fn flush_iter(self: Arc<Self>) -> BoxedIterator {
         Box::new(SkipListIter(self.list.flush_iter()))
     }
     fn used_bytes(&self) -> usize {

@@ -423,7 +423,7 @@ fn entries_that_changed_before_they_came_are_not_read() {
 /// What a flush walks with gives what any iterator gives, both ways and from
 /// anywhere.
 #[test]
-fn sweeps_give_what_iterators_give() {
+fn flush_iterators_give_what_iterators_give() {
     for (kind, comparator) in KINDS.into_iter().flat_map(|kind| {
         [UserComparator::Bytewise, UserComparator::ReverseBytewise].map(|c| (kind, c))
     }) {
@@ -437,7 +437,7 @@ fn sweeps_give_what_iterators_give() {
             let value = vec![seq as u8; seq as usize % 300];
             add(&memtable, ValueType::Value, &key(seq), &value, seq);
         }
-        let (mut it, mut sweep) = (memtable.iter(), memtable.sweep());
+        let (mut it, mut flush) = (memtable.iter(), memtable.flush_iter());
         let same = |a: &BoxedIterator, b: &BoxedIterator| {
             assert_eq!(a.valid(), b.valid(), "{kind:?}");
             if a.valid() {
@@ -447,33 +447,33 @@ fn sweeps_give_what_iterators_give() {
         };
         let mut steps = 0;
         it.seek_to_first();
-        sweep.seek_to_first();
-        while same(&it, &sweep) {
+        flush.seek_to_first();
+        while same(&it, &flush) {
             steps += 1;
             it.next();
-            sweep.next();
+            flush.next();
         }
         assert_eq!(steps, 1_000);
         it.seek_to_last();
-        sweep.seek_to_last();
-        assert!(same(&it, &sweep));
+        flush.seek_to_last();
+        assert!(same(&it, &flush));
         for i in 0..20 {
             let target = seek_key(&key(i), 700);
             it.seek(&target);
-            sweep.seek(&target);
+            flush.seek(&target);
             for _ in 0..100 {
-                same(&it, &sweep);
+                same(&it, &flush);
                 it.next();
-                sweep.next();
+                flush.next();
             }
-            if same(&it, &sweep) {
+            if same(&it, &flush) {
                 it.prev();
-                sweep.prev();
-                assert!(same(&it, &sweep));
+                flush.prev();
+                assert!(same(&it, &flush));
             }
             it.seek_for_prev(&target);
-            sweep.seek_for_prev(&target);
-            assert!(same(&it, &sweep));
+            flush.seek_for_prev(&target);
+            assert!(same(&it, &flush));
         }
     }
 }
@@ -537,7 +537,7 @@ fn every_flipped_bit_of_a_stored_value_is_found() {
             for bit in 0..8 * (5 + bytes as usize) {
                 *watch.damage.lock() = Damage::Read(bit);
                 assert_mismatch(get(&memtable, b"key").unwrap_err());
-                for mut it in [memtable.iter(), memtable.sweep()] {
+                for mut it in [memtable.iter(), memtable.flush_iter()] {
                     it.seek_to_first();
                     assert!(!it.valid(), "bit {bit}");
                     assert_mismatch(it.status().unwrap_err());

@@ -1,10 +1,10 @@
-//! A vector as a memtable: unsorted until it is read or flushed. Serves every
-//! order.
+//! A vector as a memtable representation: unsorted until it is read or flushed. It
+//! supports every order.
 //!
-//! For loads that hardly read: an insert compares nothing. A look-up passes
-//! over all entries and an iterator sorts a snapshot, which it keeps; both get
-//! cheap once the memtable is sealed, when all is sorted a single time. An
-//! entry that is there already is not noticed until tables are written.
+//! It is for loads with hardly any reads: an insert compares nothing. A look-up
+//! scans all entries, and an iterator sorts a snapshot, which it keeps. Both get
+//! cheap once the memtable is sealed, when the entries are sorted once. A duplicate
+//! entry is not noticed until tables are written.
 
 use super::order::UserOrder;
 use super::rep::{Entry, MemtableRep, Visit};
@@ -33,7 +33,7 @@ impl MemtableRep for VectorRep {
         self.list.extend([(entry.user_key, entry.tag, entry.value)]);
         true
     }
-    fn insert_batch(&self, entries: &[Entry<'_>]) -> usize {
+    fn insert_batch(&self, entries: &[Entry<'_>], _near: bool) -> usize {
         self.list
             .extend(entries.iter().map(|e| (e.user_key, e.tag, e.value)));
         entries.len()

@@ -61,6 +61,7 @@ pub(crate) mod wal;
 
 use crate::db::cf::ColumnFamilyData;
 use crate::db::reads::no_timestamp;
+use crate::memtable::LeafHint;
 use crate::memtable::Memtable;
 use crate::perf::{Step, StepTimer};
 use arc_swap::Guard;
@@ -69,7 +70,6 @@ use request::Write;
 use std::fmt;
 use std::sync::Arc;
 use sync_points::Point;
-use whitewater_concurrent::art::LeafHint;
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::system::Mutex;
 use whitewater_storage::key::SequenceNumber;
@@ -229,7 +229,7 @@ pub(crate) struct Prefetched<'k> {
     /// anybody, as that of [`CommitEnv::enter`].
     pub generation: Guard<Arc<Generation>>,
     /// Where the entry's key led in its memtable.
-    pub foreseen: Option<LeafHint<'k>>,
+    pub hint: Option<LeafHint<'k>>,
 }
 
 /// What the steps need of a database.
@@ -282,12 +282,12 @@ pub(crate) trait CommitEnv: Sync {
         parts: &[&[u8]],
     ) -> Result<()>;
     /// Does all that can be done for an insert before its numbers are known;
-    /// `foreseen` is the key of its only entry.
+    /// `hint` is the key of its only entry.
     fn prepare(
         &self,
         generation: &Generation,
         write: &Write<'_>,
-        foreseen: Option<LeafHint<'_>>,
+        hint: Option<LeafHint<'_>>,
     ) -> Result<Self::Prepared>;
     /// Inserts operations of which the first gets `first`; `prepared`, if there is
     /// something, was made for them and the same generation, before `first` was given

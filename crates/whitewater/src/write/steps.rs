@@ -47,8 +47,8 @@ pub(super) fn reserve_prepared<E: CommitEnv>(
     prefetched: Option<Prefetched<'_>>,
     payload: Option<usize>,
 ) -> Result<(Reserved, Option<E::Prepared>)> {
-    let (generation, foreseen) = match prefetched {
-        Some(prefetched) if env.is_current() => (prefetched.generation, prefetched.foreseen),
+    let (generation, hint) = match prefetched {
+        Some(prefetched) if env.is_current() => (prefetched.generation, prefetched.hint),
         prefetched => {
             drop(prefetched);
             (env.enter()?, None)
@@ -60,7 +60,7 @@ pub(super) fn reserve_prepared<E: CommitEnv>(
         let reserved = reserve(env, write.operations.numbers(), payload)?;
         return Ok((reserved, None));
     }
-    let prepared = env.prepare(&generation, write, foreseen)?;
+    let prepared = env.prepare(&generation, write, hint)?;
     loop {
         let _timer = env.step(Step::Reserve);
         match generation.reserve(write.operations.numbers(), payload) {

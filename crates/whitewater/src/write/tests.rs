@@ -396,7 +396,7 @@ impl Db {
                 let looks = self.env.prepared.load(SeqCst).is_multiple_of(2);
                 let prefetched = looks.then(|| Prefetched {
                     generation: self.env.generation.load(),
-                    foreseen: None,
+                    hint: None,
                 });
                 std::thread::yield_now();
                 // And those of one entry have no batch.

@@ -238,7 +238,7 @@ impl Repair<'_> {
         memtable.seal();
         let name = self.families[&id].name.clone();
         let tombstones = memtable.raw_tombstones()?;
-        let tables = self.write(id, &name, memtable.sweep(), tombstones)?;
+        let tables = self.write(id, &name, memtable.flush_iter(), tombstones)?;
         self.family(id, &name).tables.extend(tables);
         Ok(())
     }
