@@ -1,8 +1,24 @@
 //! Telling what happens in tables, for statistics.
 
-use super::ask::FilterEvent;
 use std::fmt;
 use std::time::{Duration, Instant};
+
+/// What became of asking a filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FilterEvent {
+    /// A look-up was spared the table.
+    Useful,
+    /// A look-up found its whole key in the filter.
+    FullPositive,
+    /// And then in the table.
+    FullTruePositive,
+    /// A look-up or a cursor asked for a prefix.
+    PrefixChecked,
+    /// The prefix was not in the filter: the table was spared.
+    PrefixUseful,
+    /// A look-up found its prefix in the filter, and its key in the table.
+    PrefixTruePositive,
+}
 
 /// What a block holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

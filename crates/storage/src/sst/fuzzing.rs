@@ -1,23 +1,24 @@
 //! Fuzz targets below a whole table; see [`crate::fuzzing`].
 
-use super::block::{Block, Cursor, Layout};
-use super::compress::decompress;
-use super::fetch::Window;
-use super::filter::Filter;
-use super::footer::{FOOTER_LEN, Footer};
-use super::index::IndexCursor;
-use super::properties::TableProperties;
-use super::reader::{Fetch, Table};
 use crate::fuzzing::{InMemory, reader_options};
+use crate::sst::compress::decompress;
+use crate::sst::filter::Filter;
+use crate::sst::format::block::{Block, Cursor, EntryLayout};
+use crate::sst::format::footer::{FOOTER_LEN, Footer};
+use crate::sst::format::properties::TableProperties;
+use crate::sst::options::read_options::BlockReadOptions;
+use crate::sst::read::index_cursor::IndexCursor;
+use crate::sst::read::readahead::ReadAhead;
+use crate::sst::read::table::Table;
 use bytes::Bytes;
 use std::sync::Arc;
 
 /// Layouts by the first byte of an input of [`block`].
-pub(crate) const LAYOUTS: [Layout; 4] = [
-    Layout::Values,
-    Layout::Handles,
-    Layout::DeltaHandles { first_key: false },
-    Layout::DeltaHandles { first_key: true },
+pub(crate) const LAYOUTS: [EntryLayout; 4] = [
+    EntryLayout::Values,
+    EntryLayout::Handles,
+    EntryLayout::DeltaHandles { first_key: false },
+    EntryLayout::DeltaHandles { first_key: true },
 ];
 
 /// A footer; more bytes are taken for what stands before it.
@@ -85,7 +86,7 @@ pub fn block(data: &[u8]) {
 
 /// Whether the restart points of a block with entries at `offsets` are entries
 /// with whole keys, in order, the first entry among them.
-fn restarts_are_sane(block: &Block, layout: Layout, offsets: &[usize]) -> bool {
+fn restarts_are_sane(block: &Block, layout: EntryLayout, offsets: &[usize]) -> bool {
     let mut rest = offsets.iter();
     let whole = block.restart_keys(layout).all(|key| key.is_some());
     whole
@@ -142,9 +143,9 @@ pub(crate) fn table_seeds(data: &[u8]) -> Vec<crate::fuzzing::seeds::Seed> {
     let Ok(table) = Table::open(file, data.len() as u64, reader_options()) else {
         return out;
     };
-    let window = &mut Window::default();
+    let readahead = &mut ReadAhead::default();
     for (name, &handle) in &table.metaindex {
-        let Ok((raw, 0)) = table.file().read_raw(handle, true, window) else {
+        let Ok((raw, 0)) = table.file().read_raw(handle, true, readahead) else {
             continue;
         };
         let name = String::from_utf8_lossy(name);
@@ -159,13 +160,13 @@ pub(crate) fn table_seeds(data: &[u8]) -> Vec<crate::fuzzing::seeds::Seed> {
         .position(|&l| l == table.index_format().layout);
     let of_block = |layout: usize, block: &[u8]| ("block", [&[layout as u8, 0], block].concat());
     out.push(of_block(layout.unwrap_or(0), table.index().data()));
-    let mut index = IndexCursor::new(&table, Fetch::FROM_FILE, Vec::new());
+    let mut index = IndexCursor::new(&table, BlockReadOptions::FROM_FILE, Vec::new());
     let mut some = index.seek_to_first(&table).is_ok();
     for _ in 0..2 {
         if !some || !index.valid() {
             break;
         }
-        if let Ok((raw, ty)) = table.file().read_raw(index.handle(), true, window) {
+        if let Ok((raw, ty)) = table.file().read_raw(index.handle(), true, readahead) {
             match ty {
                 0 => out.push(of_block(0, &raw)),
                 ty => out.push(("compressed", [&[ty], &raw[..]].concat())),

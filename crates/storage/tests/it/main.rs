@@ -5,3 +5,4 @@ mod fuzz;
 #[path = "../../../concurrent/tests/common/skip.rs"]
 mod skip;
 mod sst;
+mod tidy;

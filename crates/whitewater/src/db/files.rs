@@ -131,7 +131,7 @@ impl Engine {
     /// tables' blocks out of the cache. Failures are logged and tried again later.
     pub(crate) fn purge_obsolete_files(&self) {
         for open in self.obsolete.take_open() {
-            open.table.uncache();
+            open.table.evict_blocks();
         }
         let disabled = self.deletions.disabled();
         if *disabled > 0 {

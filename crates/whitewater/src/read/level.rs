@@ -20,7 +20,7 @@ use whitewater_storage::key::{
 };
 use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::planted::{Bug, planted};
-use whitewater_storage::sst::{FilterQuestion, TableReadOptions};
+use whitewater_storage::sst::{FilterQuery, TableReadOptions};
 
 /// Asks the tables of `version` about `user_key` at `seq`: level 0 newest
 /// first, then one table per deeper level, until `ctx.done()`. `lookup` is
@@ -71,9 +71,9 @@ fn expect_questions(version: &Version, user_key: &[u8]) {
     if files.len() < 2 {
         return;
     }
-    let question = FilterQuestion::new(user_key);
+    let question = FilterQuery::new(user_key);
     for open in files.iter().filter_map(|file| file.open.get()) {
-        open.table.expect(question);
+        open.table.prefetch_filter(question);
     }
 }
 

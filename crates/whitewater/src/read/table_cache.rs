@@ -251,7 +251,7 @@ impl TableCache {
     /// the block cache has of it.
     pub fn evict(&self, number: u64) {
         if let Some((_, open)) = self.limited.remove(&number) {
-            open.table.uncache();
+            open.table.evict_blocks();
         }
         self.limited_blobs.remove(&number);
     }

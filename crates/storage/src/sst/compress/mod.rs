@@ -38,9 +38,9 @@ pub(crate) use dictionary::Dictionary;
 pub use options::{CompressionOptions, DEFAULT_LEVEL};
 pub(crate) use train::train;
 
-use super::events::{BlockCompression, BlockStep, TableEvents, timed};
 use crate::coding::{get_varint32, put_varint32};
 use crate::error::{Error, Result};
+use crate::sst::events::{BlockCompression, BlockStep, TableEvents, timed};
 use bytes::Bytes;
 use std::sync::Arc;
 
@@ -181,7 +181,7 @@ impl Compressor {
     }
 
     /// Has `events` told of each block.
-    pub(crate) fn telling(mut self, events: Option<Arc<dyn TableEvents>>) -> Self {
+    pub(crate) fn with_events(mut self, events: Option<Arc<dyn TableEvents>>) -> Self {
         self.events = events;
         self
     }

@@ -14,7 +14,7 @@ pub(crate) use builder::{FilterBuilder, FilterSpec};
 pub use policy::FilterPolicy;
 pub use prefix::PrefixTransform;
 
-use super::hash64::{hash32, hash64};
+use crate::sst::format::hash64::{hash32, hash64};
 use bytes::Bytes;
 use ribbon::Seeded;
 use whitewater_concurrent::prefetch;

@@ -1,0 +1,185 @@
+use super::*;
+use crate::sst::format::block_builder::BlockBuilder;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+fn build(map: &BTreeMap<Vec<u8>, Vec<u8>>, interval: usize) -> Block {
+    let mut b = BlockBuilder::new(interval);
+    for (k, v) in map {
+        b.add(k, v);
+    }
+    Block::new(Bytes::copy_from_slice(b.finish())).expect("valid")
+}
+
+fn values() -> Cursor {
+    Cursor::new(EntryLayout::Values, 0)
+}
+
+fn current<'a>(c: &'a Cursor, b: &'a Block) -> Option<(&'a [u8], &'a [u8])> {
+    assert!(c.failure().is_none());
+    c.valid().then(|| (c.key(b), c.value(b)))
+}
+
+fn small_map() -> impl Strategy<Value = BTreeMap<Vec<u8>, Vec<u8>>> {
+    let key = prop_oneof![
+        proptest::collection::vec(0u8..3, 0..6),
+        proptest::collection::vec(any::<u8>(), 0..200),
+        proptest::collection::vec(Just(0xffu8), 0..5),
+    ];
+    let value = proptest::collection::vec(any::<u8>(), 0..200);
+    proptest::collection::btree_map(key, value, 0..60)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn cursor_agrees_with_a_map(map in small_map(), interval in 1usize..20,
+                                probes in proptest::collection::vec(
+                                    proptest::collection::vec(0u8..4, 0..6), 0..20)) {
+        let block = build(&map, interval);
+        let pair = |(k, v): (&Vec<u8>, &Vec<u8>)| (k.clone(), v.clone());
+        let mut c = values();
+        c.seek_to_first(&block);
+        for (k, v) in &map {
+            prop_assert_eq!(current(&c, &block), Some((&k[..], &v[..])));
+            c.next(&block);
+        }
+        prop_assert_eq!(current(&c, &block), None);
+        c.seek_to_last(&block);
+        for (k, v) in map.iter().rev() {
+            prop_assert_eq!(current(&c, &block), Some((&k[..], &v[..])));
+            c.prev(&block);
+        }
+        prop_assert_eq!(current(&c, &block), None);
+        for p in probes.iter().chain(map.keys()) {
+            c.seek(&block, |k| k.cmp(p));
+            let want = map.range(p.clone()..).next().map(pair);
+            let got = current(&c, &block).map(|(k, v)| (k.to_vec(), v.to_vec()));
+            prop_assert_eq!(&got, &want);
+            if let Some((k, _)) = want {
+                // One step back and forward again.
+                c.prev(&block);
+                let before = map.range(..k.clone()).next_back().map(pair);
+                let got = current(&c, &block).map(|(k, v)| (k.to_vec(), v.to_vec()));
+                prop_assert_eq!(&got, &before);
+                if before.is_some() {
+                    c.next(&block);
+                    prop_assert_eq!(current(&c, &block).map(|e| e.0), Some(&k[..]));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn damaged_blocks_never_hang_or_panic(map in small_map(), interval in 1usize..20,
+                                          at in any::<proptest::sample::Index>(), with in any::<u8>(),
+                                          min_key in 0usize..9) {
+        let mut bytes = build(&map, interval).data().to_vec();
+        let at = at.index(bytes.len());
+        bytes[at] = with;
+        let Ok(block) = Block::new(bytes.into()) else { return Ok(()); };
+        for layout in [
+            EntryLayout::Values,
+            EntryLayout::Handles,
+            EntryLayout::DeltaHandles { first_key: false },
+            EntryLayout::DeltaHandles { first_key: true },
+        ] {
+            let mut c = Cursor::new(layout, min_key);
+            let most = block.data().len();
+            c.seek_to_first(&block);
+            let mut steps = 0;
+            while c.valid() {
+                prop_assert!(c.key(&block).len() >= min_key);
+                c.value(&block);
+                c.next(&block);
+                steps += 1;
+                prop_assert!(steps <= most);
+            }
+            c.seek_to_last(&block);
+            let mut steps = 0;
+            while c.valid() {
+                c.prev(&block);
+                steps += 1;
+                prop_assert!(steps <= most);
+            }
+            c.seek(&block, |k| k.cmp(&[1, 2]));
+            if c.valid() {
+                c.prev(&block);
+            }
+        }
+    }
+}
+
+#[test]
+fn handles_round_trip_with_and_without_deltas() {
+    let handles: Vec<BlockHandle> = [100u64, 90, 4096, 4096, 7]
+        .iter()
+        .scan(1000, |offset, &size| {
+            let h = BlockHandle {
+                offset: *offset,
+                size,
+            };
+            *offset += size + TRAILER_LEN as u64;
+            Some(h)
+        })
+        .collect();
+    for interval in [1, 2, 16] {
+        let mut delta = BlockBuilder::new(interval);
+        let mut plain = BlockBuilder::new(interval);
+        let mut prev = None;
+        for (i, &h) in handles.iter().enumerate() {
+            // The fourth key shares nothing with the third.
+            let key = if i < 3 {
+                format!("a{i}")
+            } else {
+                format!("b{i}")
+            };
+            let (mut full, mut short) = (Vec::new(), Vec::new());
+            h.encode(&mut full);
+            if let Some(prev) = prev {
+                encode_delta(prev, h, &mut short);
+            }
+            delta.add_delta(key.as_bytes(), &full, &short);
+            plain.add(key.as_bytes(), &full);
+            prev = Some(h);
+        }
+        for (b, layout) in [
+            (&mut delta, EntryLayout::DeltaHandles { first_key: false }),
+            (&mut plain, EntryLayout::Handles),
+        ] {
+            let block = Block::new(Bytes::copy_from_slice(b.finish())).expect("valid");
+            let mut c = Cursor::new(layout, 0);
+            c.seek_to_first(&block);
+            for h in &handles {
+                assert!(c.valid());
+                assert_eq!(c.handle(), *h);
+                c.next(&block);
+            }
+            assert!(!c.valid() && c.failure().is_none());
+            c.seek_to_last(&block);
+            for h in handles.iter().rev() {
+                assert_eq!(c.handle(), *h);
+                c.prev(&block);
+            }
+            assert!(!c.valid() && c.failure().is_none());
+        }
+    }
+}
+
+#[test]
+fn footers_are_checked() {
+    let new = |b: &[u8]| Block::new(Bytes::copy_from_slice(b));
+    assert!(new(b"").is_err());
+    assert!(new(&[1, 0, 0, 0]).is_err()); // one restart, no room
+    assert!(new(&[0, 0, 0, 0]).is_ok());
+    assert!(new(&[9, 0, 0, 0, 0]).is_err()); // entries, no restart
+    assert!(new(&[0, 0, 0, 0, 1, 0, 0, 0x40]).is_err());
+    let e = new(&[0, 0, 0, 0, 1, 0, 0, 0x10]).expect_err("values apart");
+    assert_eq!(e.kind(), crate::ErrorKind::NotSupported);
+    // A hash index of one bucket, and one that is too large.
+    assert!(new(&[0, 0, 0, 0, 255, 1, 0, 1, 0, 0, 0x80]).is_ok());
+    assert!(new(&[0, 0, 0, 0, 255, 9, 0, 1, 0, 0, 0x80]).is_err());
+    // The hint about uniform keys means nothing here.
+    assert!(new(&[0, 0, 0, 0, 1, 0, 0, 0x20]).is_ok());
+}

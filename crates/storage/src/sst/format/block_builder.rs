@@ -1,0 +1,203 @@
+//! Building blocks: entries with shared prefixes, restart points, footer.
+
+use crate::coding::put_varint32;
+use crate::error::{Error, Result};
+use crate::key::user_key;
+use crate::sst::format::block::{HASH_INDEX_FLAG, MAX_BLOCK, MAX_RESTARTS};
+use crate::sst::format::data_block_hash_index::HashTableBuilder;
+
+/// Collects the entries of one block; reused for the next one after
+/// [`BlockBuilder::reset`].
+#[derive(Debug)]
+pub(crate) struct BlockBuilder {
+    buf: Vec<u8>,
+    restarts: Vec<u32>,
+    interval: usize,
+    /// Entries since the last restart point.
+    since_restart: usize,
+    last_key: Vec<u8>,
+    entries: usize,
+    /// For blocks of internal keys that are to have a hash table.
+    hash: Option<HashTableBuilder>,
+}
+
+impl BlockBuilder {
+    /// A builder with a restart point every `interval` entries; 0 counts as 1.
+    pub(crate) fn new(interval: usize) -> Self {
+        BlockBuilder {
+            buf: Vec::new(),
+            restarts: vec![0],
+            interval: interval.max(1),
+            since_restart: 0,
+            last_key: Vec::new(),
+            entries: 0,
+            hash: None,
+        }
+    }
+
+    /// The same builder, whose blocks of internal keys get a hash table with so
+    /// many keys per bucket, where they are small enough for it.
+    pub(crate) fn hashed(mut self, util_ratio: Option<f64>) -> Self {
+        self.hash = util_ratio.map(HashTableBuilder::new);
+        self
+    }
+
+    /// Whether no entry was added since the start or the last reset.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries == 0
+    }
+
+    /// The key added last.
+    pub(crate) fn last_key(&self) -> &[u8] {
+        &self.last_key
+    }
+
+    /// Bytes [`BlockBuilder::finish`] would return now.
+    pub(crate) fn len(&self) -> usize {
+        let hash = self.hash.as_ref().map_or(0, HashTableBuilder::len);
+        self.buf.len() + 4 * self.restarts.len() + 4 + hash
+    }
+
+    /// Bytes the block grows by for such an entry, at most.
+    pub(crate) fn grown_by(&self, key: &[u8], value: &[u8]) -> usize {
+        key.len() + value.len() + 3 * 5 + 4
+    }
+
+    /// Appends an entry with its value's length.
+    pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) {
+        let shared = self.start_entry(key);
+        let suffix = &key[shared..];
+        put_varint32(&mut self.buf, shared as u32);
+        put_varint32(&mut self.buf, suffix.len() as u32);
+        put_varint32(&mut self.buf, value.len() as u32);
+        self.buf.extend_from_slice(suffix);
+        self.buf.extend_from_slice(value);
+        if let Some(hash) = &mut self.hash {
+            hash.add(user_key(key), self.restarts.len() - 1);
+        }
+        self.finish_entry(shared, key);
+    }
+
+    /// Appends an entry whose value says itself where it ends: `full` when
+    /// the key shares nothing with the one before, else `delta`.
+    pub(crate) fn add_delta(&mut self, key: &[u8], full: &[u8], delta: &[u8]) {
+        let shared = self.start_entry(key);
+        let suffix = &key[shared..];
+        put_varint32(&mut self.buf, shared as u32);
+        put_varint32(&mut self.buf, suffix.len() as u32);
+        self.buf.extend_from_slice(suffix);
+        self.buf
+            .extend_from_slice(if shared == 0 { full } else { delta });
+        self.finish_entry(shared, key);
+    }
+
+    /// Places a restart point when one is due; returns the length of the
+    /// prefix to share.
+    fn start_entry(&mut self, key: &[u8]) -> usize {
+        if self.since_restart >= self.interval {
+            self.restarts.push(self.buf.len() as u32);
+            self.since_restart = 0;
+        }
+        if self.since_restart == 0 {
+            0
+        } else {
+            common_prefix(&self.last_key, key)
+        }
+    }
+
+    fn finish_entry(&mut self, shared: usize, key: &[u8]) {
+        self.last_key.truncate(shared);
+        self.last_key.extend_from_slice(&key[shared..]);
+        self.since_restart += 1;
+        self.entries += 1;
+    }
+
+    /// The block's payload, if that has at most `max` bytes, which are
+    /// [`MAX_BLOCK`] or less.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a larger one, and one of too many restart points: it
+    /// could not be read. `what` is said of it.
+    pub(crate) fn finish_within(&mut self, max: usize, what: &str) -> Result<&[u8]> {
+        let (len, restarts) = (self.len(), self.restarts.len());
+        if len > max.min(MAX_BLOCK) || restarts > MAX_RESTARTS {
+            return Err(Error::invalid(format_args!(
+                "{what} of a table would be a block of {len} bytes and {restarts} restart points, \
+                 the most are {max} and {MAX_RESTARTS}"
+            )));
+        }
+        Ok(self.finish())
+    }
+
+    /// The block's payload.
+    pub(crate) fn finish(&mut self) -> &[u8] {
+        for r in &self.restarts {
+            self.buf.extend_from_slice(&r.to_le_bytes());
+        }
+        let mut footer = self.restarts.len() as u32;
+        if let Some(hash) = &mut self.hash
+            && hash.finish(&mut self.buf)
+        {
+            footer |= HASH_INDEX_FLAG;
+        }
+        self.buf.extend_from_slice(&footer.to_le_bytes());
+        &self.buf
+    }
+
+    /// Starts the next block; buffers are kept.
+    pub(crate) fn reset(&mut self) {
+        self.buf.clear();
+        self.restarts.clear();
+        self.restarts.push(0);
+        self.since_restart = 0;
+        self.last_key.clear();
+        self.entries = 0;
+        if let Some(hash) = &mut self.hash {
+            hash.reset();
+        }
+    }
+}
+
+/// Length of the longest common prefix, eight bytes at a time.
+fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    let n = a.len().min(b.len());
+    let mut at = 0;
+    for (x, y) in a[..n].chunks_exact(8).zip(b[..n].chunks_exact(8)) {
+        let x = u64::from_le_bytes(x.try_into().expect("8 bytes"));
+        let y = u64::from_le_bytes(y.try_into().expect("8 bytes"));
+        if x != y {
+            return at + ((x ^ y).trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    while at < n && a[at] == b[at] {
+        at += 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_are_exact() {
+        let a = b"0123456789abcdefghij";
+        for n in 0..=a.len() {
+            let mut b = a.to_vec();
+            if n < b.len() {
+                b[n] ^= 0x40;
+            }
+            assert_eq!(common_prefix(a, &b), n);
+            assert_eq!(common_prefix(a, &a[..n]), n);
+        }
+    }
+
+    #[test]
+    fn an_empty_block_has_one_restart() {
+        let mut b = BlockBuilder::new(16);
+        assert!(b.is_empty());
+        assert_eq!(b.len(), 8);
+        assert_eq!(b.finish(), [0, 0, 0, 0, 1, 0, 0, 0]);
+    }
+}

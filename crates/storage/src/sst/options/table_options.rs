@@ -1,0 +1,160 @@
+//! Options that decide how new tables are laid out and where their blocks are cached.
+
+use crate::cache::{BlockCache, Priority};
+use crate::checksum::ChecksumType;
+use crate::sst::filter::FilterPolicy;
+use crate::sst::options::caching::{
+    MetadataCacheOptions, MetadataPlacement, PinningTier, PrepopulateBlockCache,
+};
+use crate::sst::options::index_type::{DataBlockIndexType, IndexType};
+
+/// How tables are laid out. Read when a table is built; readers follow what
+/// the file says.
+#[derive(Debug, Clone)]
+pub struct TableOptions {
+    /// Uncompressed bytes per data block, about. Default 4096.
+    pub block_size: usize,
+    /// Keys between restart points of data blocks. Default 16.
+    pub block_restart_interval: usize,
+    /// Keys between restart points of index blocks. Default 1.
+    pub index_block_restart_interval: usize,
+    /// Block checksum. Default XXH3.
+    pub checksum: ChecksumType,
+    /// 2 to 7. From 3 on the index does without tags where it can, from 4 on
+    /// it holds differences of block handles, from 5 on Bloom filters are of
+    /// the new format, from 6 on checksums depend on where a block stands, and
+    /// 7 names compressions in another way. Default 5, which RocksDB reads
+    /// from 6.6 on; 6 needs 8.6, and 7 a version after 10.4.
+    pub format_version: u32,
+    /// How data blocks are found. Default binary search.
+    pub index_type: IndexType,
+    /// Bytes of a partition of index or filter, about. Default 4096.
+    pub metadata_block_size: usize,
+    /// Whether filters are in partitions; only with an index that is.
+    /// Default false.
+    pub partition_filters: bool,
+    /// How keys are found in data blocks. Default binary search.
+    pub data_block_index_type: DataBlockIndexType,
+    /// Keys for each bucket of a data block's hash table. Default 0.75.
+    pub data_block_hash_table_util_ratio: f64,
+    /// The filter; none when unset. Default none.
+    pub filter_policy: Option<FilterPolicy>,
+    /// Whether whole keys go into the filter. Default true.
+    pub whole_key_filtering: bool,
+    /// A hint that filters should fit the sizes that memory is handed out in.
+    /// Filters take exactly the memory they need here: it changes nothing.
+    /// Default false.
+    pub optimize_filters_for_memory: bool,
+    /// Whether index and filter blocks go to the block cache, where they may be
+    /// evicted; otherwise they stay with the open table. Default false.
+    pub cache_index_and_filter_blocks: bool,
+    /// Whether index and filter blocks in the cache have high priority. Default
+    /// true.
+    pub cache_index_and_filter_blocks_with_high_priority: bool,
+    /// What [`PinningTier::Fallback`] stands for: of blocks that are not
+    /// partitioned, and of partitions, those of flushed tables are pinned.
+    /// Default false.
+    pub pin_l0_filter_and_index_blocks_in_cache: bool,
+    /// And: the top blocks of partitioned indexes and filters are. Default true.
+    pub pin_top_level_index_and_filter: bool,
+    /// Of which tables index and filter blocks are pinned. Default: as the two
+    /// before say.
+    pub metadata_cache_options: MetadataCacheOptions,
+    /// Which tables get their blocks into the cache as they are written. Default
+    /// none.
+    pub prepopulate_block_cache: PrepopulateBlockCache,
+    /// Block cache; `None` reads every block from the file.
+    pub block_cache: Option<BlockCache>,
+}
+
+impl Default for TableOptions {
+    fn default() -> Self {
+        TableOptions {
+            block_size: 4096,
+            block_restart_interval: 16,
+            index_block_restart_interval: 1,
+            checksum: ChecksumType::XXH3,
+            format_version: 5,
+            index_type: IndexType::BinarySearch,
+            metadata_block_size: 4096,
+            partition_filters: false,
+            data_block_index_type: DataBlockIndexType::BinarySearch,
+            data_block_hash_table_util_ratio: 0.75,
+            filter_policy: None,
+            whole_key_filtering: true,
+            optimize_filters_for_memory: false,
+            cache_index_and_filter_blocks: false,
+            cache_index_and_filter_blocks_with_high_priority: true,
+            pin_l0_filter_and_index_blocks_in_cache: false,
+            pin_top_level_index_and_filter: true,
+            metadata_cache_options: MetadataCacheOptions::default(),
+            prepopulate_block_cache: PrepopulateBlockCache::Disable,
+            block_cache: None,
+        }
+    }
+}
+
+impl TableOptions {
+    /// Where the blocks of a table go, which may come from a flush or not.
+    pub fn metadata_placement(&self, flushed: bool) -> MetadataPlacement {
+        let l0 = if self.pin_l0_filter_and_index_blocks_in_cache {
+            PinningTier::FlushAndSimilar
+        } else {
+            PinningTier::None
+        };
+        let top = if self.pin_top_level_index_and_filter {
+            PinningTier::All
+        } else {
+            PinningTier::None
+        };
+        let pinned = |tier, fallback| match (tier, fallback) {
+            (PinningTier::Fallback, tier) | (tier, _) => match tier {
+                PinningTier::Fallback | PinningTier::None => false,
+                PinningTier::FlushAndSimilar => flushed,
+                PinningTier::All => true,
+            },
+        };
+        let tiers = &self.metadata_cache_options;
+        MetadataPlacement {
+            in_cache: self.cache_index_and_filter_blocks,
+            top_level: pinned(tiers.top_level_index_pinning, top),
+            partitions: pinned(tiers.partition_pinning, l0),
+            unpartitioned: pinned(tiers.unpartitioned_pinning, l0),
+            priority: if self.cache_index_and_filter_blocks_with_high_priority {
+                Priority::High
+            } else {
+                Priority::Low
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiers_decide_and_older_options_fill_in() {
+        let mut o = TableOptions::default();
+        let pins = |o: &TableOptions, flushed| {
+            let p = o.metadata_placement(flushed);
+            [p.top_level, p.partitions, p.unpartitioned]
+        };
+        assert!(!o.metadata_placement(true).in_cache);
+        assert_eq!(o.metadata_placement(true).priority, Priority::High);
+        o.cache_index_and_filter_blocks_with_high_priority = false;
+        assert_eq!(o.metadata_placement(false).priority, Priority::Low);
+        assert_eq!(pins(&o, true), [true, false, false]);
+        o.pin_l0_filter_and_index_blocks_in_cache = true;
+        o.pin_top_level_index_and_filter = false;
+        assert_eq!(pins(&o, true), [false, true, true]);
+        assert_eq!(pins(&o, false), [false, false, false]);
+        o.metadata_cache_options = MetadataCacheOptions {
+            top_level_index_pinning: PinningTier::FlushAndSimilar,
+            partition_pinning: PinningTier::None,
+            unpartitioned_pinning: PinningTier::All,
+        };
+        assert_eq!(pins(&o, true), [true, false, true]);
+        assert_eq!(pins(&o, false), [false, false, true]);
+    }
+}

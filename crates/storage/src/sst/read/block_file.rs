@@ -1,0 +1,198 @@
+//! Getting blocks out of a file: bounds, checksum, decompression, read-ahead.
+//!
+//! Knows nothing of what blocks hold. Every error names the file and the
+//! offset of the block.
+
+use crate::cache::spare;
+use crate::checksum::{ChecksumType, block_checksum, context};
+use crate::error::{Error, Result};
+use crate::fs::RandomAccessFile;
+use crate::perf::{self, PerfMetric};
+use crate::planted::{Bug, planted};
+use crate::sst::compress::{Dictionary, decompress};
+use crate::sst::events::{BlockStep, TableEvents, timed};
+use crate::sst::format::footer::Footer;
+use crate::sst::format::handle::{BlockHandle, TRAILER_LEN};
+use crate::sst::read::read_buffer;
+use crate::sst::read::readahead::ReadAhead;
+use bytes::Bytes;
+use std::fmt;
+use std::sync::Arc;
+
+/// The file of a table and what is needed to read its blocks.
+#[derive(Debug)]
+pub(crate) struct BlockFile {
+    pub(crate) file: Arc<dyn RandomAccessFile>,
+    /// Length of the file in bytes: no block ends past it.
+    pub(crate) size: u64,
+    pub(crate) checksum: ChecksumType,
+    pub(crate) base_context: u32,
+    /// Who is told.
+    pub(crate) events: Option<Arc<dyn TableEvents>>,
+}
+
+impl BlockFile {
+    pub(crate) fn new(
+        file: Arc<dyn RandomAccessFile>,
+        size: u64,
+        footer: &Footer,
+        events: Option<Arc<dyn TableEvents>>,
+    ) -> Self {
+        BlockFile {
+            file,
+            size,
+            checksum: footer.checksum,
+            base_context: footer.base_context,
+            events,
+        }
+    }
+
+    /// Names the file and the block's offset in an error that does not.
+    pub(crate) fn blame(&self, e: Error, handle: BlockHandle) -> Error {
+        e.in_file(self.file.path(), Some(handle.offset))
+    }
+
+    /// The uncompressed payload of the block at `handle`.
+    ///
+    /// `window` may hold its bytes already, and decides how much to read when
+    /// it does not. With `detach` the result never keeps the window's memory
+    /// alive.
+    pub(crate) fn read(
+        &self,
+        handle: BlockHandle,
+        verify: bool,
+        dictionary: Option<&Dictionary>,
+        readahead: &mut ReadAhead,
+        detach: bool,
+    ) -> Result<Bytes> {
+        self.check_bounds(handle)?;
+        let len = handle.size as usize;
+        read_buffer::reserve_ahead(len);
+        let whole = match self.read_ahead(handle, readahead)? {
+            Some(whole) => whole,
+            None if len + TRAILER_LEN <= read_buffer::MAX_LEN => {
+                return read_buffer::with(len + TRAILER_LEN, |whole| {
+                    self.counting(whole.len(), || self.file.read_into(handle.offset, whole))?;
+                    match self.check(handle, verify, whole)? {
+                        0 => Ok(spare::copy(&whole[..len])),
+                        ty => self.decompress(handle, ty, &whole[..len], dictionary),
+                    }
+                });
+            }
+            None => self.read_at(handle.offset, len + TRAILER_LEN)?,
+        };
+        match self.check(handle, verify, &whole)? {
+            0 if detach && readahead.is_wider_than(handle) => Ok(spare::copy(&whole[..len])),
+            0 => Ok(whole.slice(..len)),
+            ty => self.decompress(handle, ty, &whole[..len], dictionary),
+        }
+    }
+
+    /// The payload as it is stored, and its compression type.
+    pub(crate) fn read_raw(
+        &self,
+        handle: BlockHandle,
+        verify: bool,
+        readahead: &mut ReadAhead,
+    ) -> Result<(Bytes, u8)> {
+        self.check_bounds(handle)?;
+        let len = handle.size as usize;
+        let whole = match self.read_ahead(handle, readahead)? {
+            Some(whole) => whole,
+            None => self.read_at(handle.offset, len + TRAILER_LEN)?,
+        };
+        let ty = self.check(handle, verify, &whole)?;
+        Ok((whole.slice(..len), ty))
+    }
+
+    /// The block and its trailer at `handle`, which lies within the file: taken from `readahead`,
+    /// or read together with what follows. `None` if no more than the block is to be read.
+    fn read_ahead(&self, handle: BlockHandle, readahead: &mut ReadAhead) -> Result<Option<Bytes>> {
+        if let Some(block) = readahead.get(handle) {
+            return Ok(Some(block));
+        }
+        let Some(range) = readahead.next_read(handle, self.size) else {
+            return Ok(None);
+        };
+        let bytes = self.read_at(range.start, (range.end - range.start) as usize)?;
+        readahead.fill(bytes, range.start);
+        match readahead.get(handle) {
+            Some(block) => Ok(Some(block)),
+            None => Err(self.bad(handle, "short read of a block")),
+        }
+    }
+
+    fn check_bounds(&self, handle: BlockHandle) -> Result<()> {
+        match handle.end() {
+            Some(end) if end <= self.size => Ok(()),
+            _ => Err(self.bad(handle, "block handle points past the end of the table")),
+        }
+    }
+
+    fn bad(&self, handle: BlockHandle, what: impl fmt::Display) -> Error {
+        self.blame(Error::corruption(what), handle)
+    }
+
+    /// Bytes of the file.
+    fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
+        self.counting(len, || self.file.read_at(offset, len))
+    }
+
+    /// A `read` of so many bytes for a block, counted.
+    fn counting<T>(&self, len: usize, read: impl FnOnce() -> Result<T>) -> Result<T> {
+        perf::count(PerfMetric::BlockReadCount, 1);
+        perf::count(PerfMetric::BlockReadByte, len as u64);
+        let _timer = perf::timer(PerfMetric::BlockReadTime);
+        read()
+    }
+
+    /// The compression type of a block that was read, payload and trailer.
+    fn check(&self, handle: BlockHandle, verify: bool, whole: &[u8]) -> Result<u8> {
+        let len = handle.size as usize;
+        let Some(&[ty, c0, c1, c2, c3]) = whole.get(len..) else {
+            return Err(self.bad(handle, "short read of a block"));
+        };
+        let verify = verify && !planted(Bug::BlockChecksumUnchecked);
+        if verify && self.checksum != ChecksumType::NoChecksum {
+            let _timer = perf::timer(PerfMetric::BlockChecksumTime);
+            let stored = u32::from_le_bytes([c0, c1, c2, c3]);
+            let computed = block_checksum(self.checksum, &whole[..len], ty)
+                .wrapping_add(context(self.base_context, handle.offset));
+            if let Some(events) = &self.events {
+                events.checksum(stored == computed);
+            }
+            if stored != computed {
+                let what = format_args!(
+                    "block checksum mismatch: stored {stored:#010x}, computed {computed:#010x}"
+                );
+                return Err(self.bad(handle, what));
+            }
+        }
+        Ok(ty)
+    }
+
+    /// The block that is stored as `raw`, compressed as `ty`.
+    fn decompress(
+        &self,
+        handle: BlockHandle,
+        ty: u8,
+        raw: &[u8],
+        dictionary: Option<&Dictionary>,
+    ) -> Result<Bytes> {
+        let timer = perf::timer(PerfMetric::BlockDecompressTime);
+        let events = self.events.as_deref();
+        let decompressed = timed(events, BlockStep::Decompress, || {
+            decompress(ty, raw, dictionary)
+        });
+        timer.stop();
+        match decompressed {
+            Ok(block) => {
+                if let Some(events) = events {
+                    events.decompressed(raw.len(), block.len());
+                }
+                Ok(block.into())
+            }
+            Err(e) => Err(self.blame(e, handle)),
+        }
+    }
+}

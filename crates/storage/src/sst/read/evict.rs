@@ -1,0 +1,97 @@
+//! Taking the blocks of a table that is done with out of the block cache.
+//!
+//! Nobody asks for them again, but the cache cannot know: blocks that were read
+//! often stay among those that are worth to keep, and new ones, of the tables that
+//! a compaction made of this one, are evicted in their place. (RocksDB's
+//! `uncache_aggressiveness`.)
+
+use crate::cache::BlockCache;
+use crate::sst::format::block::Block;
+use crate::sst::format::handle::BlockHandle;
+use crate::sst::read::table::Table;
+use crate::sst::read::table_filter::FilterBlocks;
+
+impl Table {
+    /// Takes the table's blocks out of the cache, as far as they can be found
+    /// without reading the file: those of an index that is not in memory any more
+    /// leave when others need the room. To be called when nobody reads the table
+    /// any more; who does so nevertheless reads the file.
+    pub fn evict_blocks(&self) {
+        let Some((cache, id)) = &self.cache else {
+            return;
+        };
+        let blocks = Blocks {
+            table: self,
+            cache,
+            id: *id,
+        };
+        let index = match self.index_is_cached {
+            true => blocks.take(self.index_handle),
+            false => Some(self.index.clone()),
+        };
+        if let Some(index) = index {
+            blocks.of_index(&index);
+        }
+        match &self.filter.blocks {
+            FilterBlocks::Partitioned(top) => blocks.remove_all(top),
+            FilterBlocks::Cached(filter) if filter.partitioned => {
+                if let Some(top) = blocks.take(filter.handle) {
+                    blocks.remove_all(&top);
+                }
+            }
+            FilterBlocks::Cached(filter) => blocks.remove(filter.handle),
+            FilterBlocks::None | FilterBlocks::Full(_) => {}
+        }
+    }
+}
+
+/// The blocks of a table in the cache.
+struct Blocks<'a> {
+    table: &'a Table,
+    cache: &'a BlockCache,
+    id: u64,
+}
+
+impl Blocks<'_> {
+    fn remove(&self, handle: BlockHandle) {
+        self.cache.remove(self.id, handle.offset);
+    }
+
+    /// The block at `handle`, if the cache had it.
+    fn take(&self, handle: BlockHandle) -> Option<Block> {
+        let bytes = self.cache.remove(self.id, handle.offset)?;
+        Block::new(bytes).ok()
+    }
+
+    /// What the index block `top` leads to.
+    fn of_index(&self, top: &Block) {
+        if !self.table.index_format.partitioned {
+            return self.remove_all(top);
+        }
+        self.each(top, |handle| {
+            let pinned = self.table.pinned.partitions.get(&handle.offset).cloned();
+            let partition = match pinned {
+                Some(bytes) => Block::new(bytes).ok(),
+                None => self.take(handle),
+            };
+            if let Some(partition) = partition {
+                self.remove_all(&partition);
+            }
+        });
+    }
+
+    fn remove_all(&self, index: &Block) {
+        self.each(index, |handle| self.remove(handle));
+    }
+
+    /// Calls `visit` for the entries of an index block, up to one that cannot be
+    /// read.
+    fn each(&self, index: &Block, visit: impl Fn(BlockHandle)) {
+        let mut cursor = self.table.index_format.cursor(Vec::new());
+        cursor.seek_to_first(index);
+        while cursor.valid() {
+            visit(cursor.handle());
+            cursor.next(index);
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Asking the filter of a table.
+//!
+//! A filter holds whole keys, prefixes, or both. Point look-ups ask for whole
+//! keys, and for the key's prefix where there are none; cursors that keep to a
+//! prefix ask for it when they are sent to a key. Prefixes count only when the
+//! table was written with a transform of the same name as the reader's, and a
+//! key without a prefix excludes nothing.
+
+use crate::error::Result;
+use crate::key::{MAX_SEQUENCE, seek_key, user_key};
+use crate::perf::{self, PerfMetric};
+use crate::sst::events::{BlockKind, BlockStep, FilterEvent, timed};
+use crate::sst::filter::Filter;
+use crate::sst::format::block::Block;
+use crate::sst::format::handle::BlockHandle;
+use crate::sst::format::hash64::hash64;
+use crate::sst::options::read_options::{BlockReadOptions, TableReadOptions};
+use crate::sst::read::readahead::ReadAhead;
+use crate::sst::read::table::Table;
+use crate::sst::read::table_filter::FilterBlocks;
+
+/// What the filter says to a look-up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FilterAnswer {
+    /// There was nothing to ask.
+    NotAsked,
+    /// The key is not in the table.
+    No,
+    /// The key may be in the table. Which event it is when it is.
+    Maybe(FilterEvent),
+}
+
+/// What filters of whole keys are going to be asked: a key's hash.
+#[derive(Debug, Clone, Copy)]
+pub struct FilterQuery(u64);
+
+impl FilterQuery {
+    /// About a user key, without its timestamp if such keys have one.
+    pub fn new(user_key: &[u8]) -> Self {
+        FilterQuery(hash64(user_key))
+    }
+}
+
+impl Table {
+    /// Prefetches the memory of the filter that a look-up of this key
+    /// is going to read. A hint, for who asks several tables.
+    #[inline]
+    pub fn prefetch_filter(&self, question: FilterQuery) {
+        if let FilterBlocks::Full(filter) = &self.filter.blocks
+            && self.filter.whole_keys
+        {
+            filter.prefetch(question.0);
+        }
+    }
+
+    /// Whether the filter says that `user_key` may be in the table.
+    pub fn may_contain(&self, user_key: &[u8]) -> bool {
+        let read_options = BlockReadOptions::from(TableReadOptions::default());
+        self.query_filter(&seek_key(user_key, MAX_SEQUENCE), read_options) != FilterAnswer::No
+    }
+
+    /// Asks for the key of `lookup`, an internal key, and counts the outcome.
+    #[inline]
+    pub(crate) fn query_filter(
+        &self,
+        lookup: &[u8],
+        read_options: BlockReadOptions,
+    ) -> FilterAnswer {
+        if matches!(self.filter.blocks, FilterBlocks::None) {
+            return FilterAnswer::NotAsked;
+        }
+        let user_key = self.comparator.user.without_timestamp(user_key(lookup));
+        let answer = if self.filter.whole_keys {
+            if self.filter_may_match(user_key, lookup, read_options) {
+                self.report(FilterEvent::FullPositive);
+                FilterAnswer::Maybe(FilterEvent::FullTruePositive)
+            } else {
+                self.report(FilterEvent::Useful);
+                FilterAnswer::No
+            }
+        } else {
+            let prefix = self.filter.prefixes.as_ref().map(|t| t.prefix(user_key));
+            match prefix.flatten() {
+                None => return FilterAnswer::NotAsked,
+                Some(prefix) if self.prefix_may_match(prefix, lookup, read_options) => {
+                    FilterAnswer::Maybe(FilterEvent::PrefixTruePositive)
+                }
+                Some(_) => FilterAnswer::No,
+            }
+        };
+        let metric = match answer {
+            FilterAnswer::No => PerfMetric::BloomSstMissCount,
+            _ => PerfMetric::BloomSstHitCount,
+        };
+        perf::count(metric, 1);
+        answer
+    }
+
+    /// Whether a cursor that is sent to `target`, an internal key, and looks at
+    /// nothing outside its prefix, may find something. Going `backward`
+    /// partitions cannot be asked: those that older versions of RocksDB wrote
+    /// do not know the prefix of the key before them.
+    pub(crate) fn may_hold_prefix_of(
+        &self,
+        target: &[u8],
+        backward: bool,
+        read_options: BlockReadOptions,
+    ) -> bool {
+        match &self.filter.blocks {
+            FilterBlocks::None => return true,
+            FilterBlocks::Partitioned(_) if backward => return true,
+            FilterBlocks::Cached(cached) if cached.partitioned && backward => return true,
+            FilterBlocks::Full(_) | FilterBlocks::Partitioned(_) | FilterBlocks::Cached(_) => {}
+        }
+        let prefixes = self.filter.prefixes.as_ref();
+        let Some(prefix) = prefixes.and_then(|t| t.prefix(user_key(target))) else {
+            return true;
+        };
+        let may = self.prefix_may_match(prefix, target, read_options);
+        let metric = if may {
+            PerfMetric::BloomSstHitCount
+        } else {
+            PerfMetric::BloomSstMissCount
+        };
+        perf::count(metric, 1);
+        may
+    }
+
+    fn prefix_may_match(
+        &self,
+        prefix: &[u8],
+        target: &[u8],
+        read_options: BlockReadOptions,
+    ) -> bool {
+        self.report(FilterEvent::PrefixChecked);
+        let may = self.filter_may_match(prefix, target, read_options);
+        if !may {
+            self.report(FilterEvent::PrefixUseful);
+        }
+        may
+    }
+
+    /// Tells of an event, if somebody wants to know.
+    #[inline]
+    pub(crate) fn report(&self, event: FilterEvent) {
+        if let Some(events) = &self.file.events {
+            events.filter(event);
+        }
+    }
+
+    /// Whether the filter holds `entry`, a key or a prefix, near the internal
+    /// key `target`.
+    #[inline]
+    fn filter_may_match(
+        &self,
+        entry: &[u8],
+        target: &[u8],
+        read_options: BlockReadOptions,
+    ) -> bool {
+        match &self.filter.blocks {
+            FilterBlocks::None => true,
+            FilterBlocks::Full(f) => f.may_match(entry),
+            FilterBlocks::Partitioned(top) => {
+                // A filter is a hint: what cannot be read excludes nothing.
+                self.filter_partition(top, target, read_options)
+                    .is_none_or(|f| f.may_match(entry))
+            }
+            FilterBlocks::Cached(cached) => {
+                let filter = match cached.partitioned {
+                    false => self.read_filter(cached.handle, read_options),
+                    true => (self.read_filter_top(cached.handle, read_options).ok())
+                        .and_then(|top| self.filter_partition(&top, target, read_options)),
+                };
+                filter.is_none_or(|f| f.may_match(entry))
+            }
+        }
+    }
+
+    fn filter_partition(
+        &self,
+        top: &Block,
+        target: &[u8],
+        read_options: BlockReadOptions,
+    ) -> Option<Filter> {
+        let mut cursor = self.index_format.cursor(Vec::new());
+        cursor.seek(top, |k| self.compare_index(k, target));
+        if !cursor.valid() {
+            cursor.status().ok()?;
+            cursor.seek_to_last(top);
+        }
+        if !cursor.valid() {
+            return None;
+        }
+        self.read_filter(cursor.handle(), read_options)
+    }
+
+    /// The filter, or the part of one, at `handle`.
+    fn read_filter(&self, handle: BlockHandle, read_options: BlockReadOptions) -> Option<Filter> {
+        if let Some(bytes) = self.pinned.partitions.get(&handle.offset) {
+            return Some(Filter::new(bytes.clone()));
+        }
+        let _timer = perf::timer(PerfMetric::ReadFilterBlockNanos);
+        if let Some(bytes) = self.cached_block(BlockKind::Filter, handle, read_options) {
+            return Some(Filter::new(bytes));
+        }
+        let readahead = &mut ReadAhead::default();
+        let read = || self.file.read_raw(handle, read_options.verify, readahead);
+        let events = self.file.events.as_deref();
+        let (bytes, ty) = timed(events, BlockStep::Read, || read_options.limits.run(read)).ok()?;
+        if ty != 0 {
+            return None;
+        }
+        let bytes = self
+            .cache_block(BlockKind::Filter, handle, read_options, bytes)
+            .ok()?;
+        Some(Filter::new(bytes))
+    }
+
+    /// The top block of a partitioned filter.
+    pub(crate) fn read_filter_top(
+        &self,
+        handle: BlockHandle,
+        read_options: BlockReadOptions,
+    ) -> Result<Block> {
+        let _timer = perf::timer(PerfMetric::ReadFilterBlockNanos);
+        self.read_block(
+            BlockKind::Filter,
+            handle,
+            read_options,
+            None,
+            &mut ReadAhead::default(),
+        )
+    }
+}

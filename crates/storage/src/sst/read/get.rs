@@ -1,0 +1,114 @@
+//! Point lookups in a table.
+
+use crate::error::Result;
+use crate::key::{ParsedKey, TAG_SIZE, parse_internal_key, user_key};
+use crate::perf::{self, PerfMetric};
+use crate::sst::format::block::{Cursor, EntryLayout};
+use crate::sst::options::read_options::{BlockReadOptions, TableReadOptions};
+use crate::sst::read::filter_reader::FilterAnswer;
+use crate::sst::read::index_cursor::IndexCursor;
+use crate::sst::read::readahead::ReadAhead;
+use crate::sst::read::table::Table;
+use bytes::Bytes;
+use std::cell::Cell;
+use std::cmp::Ordering;
+use whitewater_concurrent::scratch;
+
+/// Larger key buffers are not kept between lookups, in bytes.
+const MAX_KEPT_BUFFER: usize = 64 << 10;
+
+thread_local! {
+    /// Key buffers of lookups, kept so that a lookup allocates nothing.
+    static BUFFERS: Cell<[Vec<u8>; 2]> = const { Cell::new([Vec::new(), Vec::new()]) };
+}
+
+impl Table {
+    /// Finds entries of the user key of `lookup` (an internal seek key), or of
+    /// all its versions where keys have timestamps, from `lookup` on, newest
+    /// first, and hands each to `visit` until it returns
+    /// `false` or the user key ends. The value is a slice of the block and may
+    /// be kept. Consults the filter first.
+    ///
+    /// # Errors
+    /// What reading a block met, and what `visit` returns.
+    pub fn get(
+        &self,
+        lookup: &[u8],
+        options: TableReadOptions,
+        visit: &mut dyn FnMut(ParsedKey<'_>, Bytes) -> Result<bool>,
+    ) -> Result<()> {
+        let read_options = BlockReadOptions::from(options);
+        let answer = self.query_filter(lookup, read_options);
+        if answer == FilterAnswer::No {
+            return Ok(());
+        }
+        let [index_buf, key_buf] = scratch::take(&BUFFERS);
+        let mut index = IndexCursor::new(self, read_options, index_buf);
+        let mut cursor = Cursor::with_buffer(EntryLayout::Values, TAG_SIZE, key_buf);
+        let mut found = false;
+        let visit = &mut |key: ParsedKey<'_>, value| {
+            found = true;
+            visit(key, value)
+        };
+        let result = self.get_with(lookup, read_options, &mut index, &mut cursor, visit);
+        if let FilterAnswer::Maybe(event) = answer
+            && found
+        {
+            self.report(event);
+        }
+        let buffers = [index.into_buffer(), cursor.into_buffer()];
+        if buffers.iter().all(|b| b.capacity() <= MAX_KEPT_BUFFER) {
+            scratch::keep(&BUFFERS, buffers);
+        }
+        result
+    }
+
+    fn get_with(
+        &self,
+        lookup: &[u8],
+        read_options: BlockReadOptions,
+        index: &mut IndexCursor,
+        cursor: &mut Cursor,
+        visit: &mut dyn FnMut(ParsedKey<'_>, Bytes) -> Result<bool>,
+    ) -> Result<()> {
+        let user = user_key(lookup);
+        index.seek(self, lookup)?;
+        while index.valid() {
+            let handle = index.handle();
+            let block = self.read_data_block(handle, read_options, &mut ReadAhead::default())?;
+            let timer = perf::timer(PerfMetric::BlockSeekNanos);
+            if self.comparator.user.is_builtin() {
+                cursor.seek_user_key(&block, user, |k| self.compare(k, lookup));
+            } else {
+                cursor.seek(&block, |k| self.compare(k, lookup));
+            }
+            timer.stop();
+            while cursor.valid() {
+                let key = cursor.key(&block);
+                if self.comparator.user.compare_keys(user_key(key), user) != Ordering::Equal {
+                    return Ok(());
+                }
+                let mut parsed = parse_internal_key(key).map_err(|e| self.file.blame(e, handle))?;
+                parsed.seq = self.effective_seqno(parsed.seq);
+                if !visit(parsed, cursor.shared_value(&block))? {
+                    return Ok(());
+                }
+                cursor.next(&block);
+            }
+            cursor.status().map_err(|e| self.file.blame(e, handle))?;
+            // Only when the separator still is of this user key may the next
+            // block begin with it; with user keys as separators never.
+            // They may do so if they have timestamps.
+            let separator = match self.index_format.user_keys {
+                true if self.comparator.user.timestamp_size() == 0 => return Ok(()),
+                true => index.key(self),
+                false => user_key(index.key(self)),
+            };
+            if self.comparator.user.compare_keys(separator, user) != Ordering::Equal {
+                return Ok(());
+            }
+            index.next(self)?;
+        }
+        Ok(())
+    }
+}

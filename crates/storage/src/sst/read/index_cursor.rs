@@ -1,0 +1,240 @@
+//! Walking the index of a table, partitioned or not.
+
+use crate::error::Result;
+use crate::key::user_key;
+use crate::sst::format::block::{Block, Cursor};
+use crate::sst::format::handle::BlockHandle;
+use crate::sst::options::read_options::BlockReadOptions;
+use crate::sst::read::readahead::ReadAhead;
+use crate::sst::read::table::Table;
+
+/// A position among the data blocks of a table.
+///
+/// Does not hold the table; every call is handed the same one.
+#[derive(Debug)]
+pub(crate) struct IndexCursor {
+    top: Cursor,
+    /// Where the guide says that the cursor stands, and the data block there:
+    /// `top` moves there once more is asked for.
+    by_prefix: Option<(usize, BlockHandle)>,
+    /// The block under `top`, once it was needed, where the table does not have
+    /// it.
+    top_block: Option<Block>,
+    /// The partition under `top` and the position in it.
+    part: Option<(Block, Cursor)>,
+    partitioned: bool,
+    read_options: BlockReadOptions,
+}
+
+impl IndexCursor {
+    pub(crate) fn new(table: &Table, read_options: BlockReadOptions, buf: Vec<u8>) -> Self {
+        let format = table.index_format();
+        IndexCursor {
+            top: format.cursor(buf),
+            by_prefix: None,
+            top_block: None,
+            part: None,
+            partitioned: format.partitioned,
+            read_options,
+        }
+    }
+
+    /// Gives the key buffer back.
+    pub(crate) fn into_buffer(self) -> Vec<u8> {
+        self.top.into_buffer()
+    }
+
+    #[inline]
+    pub(crate) fn valid(&self) -> bool {
+        if self.partitioned {
+            self.part.as_ref().is_some_and(|(_, c)| c.valid())
+        } else {
+            self.by_prefix.is_some() || self.top.valid()
+        }
+    }
+
+    /// The data block; only while valid.
+    #[inline]
+    pub(crate) fn handle(&self) -> BlockHandle {
+        match (&self.part, self.by_prefix) {
+            (Some((_, c)), _) => c.handle(),
+            (None, Some((_, handle))) => handle,
+            (None, None) => self.top.handle(),
+        }
+    }
+
+    /// The separator: no key of the block is greater; only while valid.
+    #[inline]
+    pub(crate) fn key<'a>(&'a self, table: &'a Table) -> &'a [u8] {
+        let top = top_block(&self.top_block, table);
+        match (&self.part, self.by_prefix) {
+            (Some((block, c)), _) => c.key(block),
+            // Guides are of blocks whose keys could be read.
+            (None, Some((at, _))) => {
+                let layout = table.index_format().layout;
+                top.restart_key(at, layout).unwrap_or_default()
+            }
+            (None, None) => self.top.key(top),
+        }
+    }
+
+    /// Gets the top block, where the table does not have it.
+    #[inline]
+    fn load_top(&mut self, table: &Table) -> Result<()> {
+        if table.index_is_cached() && self.top_block.is_none() {
+            let readahead = &mut ReadAhead::default();
+            self.top_block =
+                Some(table.read_index_block(table.index_handle(), self.read_options, readahead)?);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn seek_to_first(&mut self, table: &Table) -> Result<()> {
+        self.by_prefix = None;
+        self.load_top(table)?;
+        self.top.seek_to_first(top_block(&self.top_block, table));
+        self.enter_partition(table, |c, b| c.seek_to_first(b))?;
+        self.skip_forward(table)
+    }
+
+    pub(crate) fn seek_to_last(&mut self, table: &Table) -> Result<()> {
+        self.by_prefix = None;
+        self.load_top(table)?;
+        self.top.seek_to_last(top_block(&self.top_block, table));
+        self.enter_partition(table, |c, b| c.seek_to_last(b))?;
+        self.skip_backward(table)
+    }
+
+    /// Moves to the first block that may hold the internal key `target`.
+    #[inline]
+    pub(crate) fn seek(&mut self, table: &Table, target: &[u8]) -> Result<()> {
+        self.by_prefix = None;
+        self.load_top(table)?;
+        let index = top_block(&self.top_block, table);
+        let compare = |k: &[u8]| table.compare_index(k, target);
+        match table.index_prefix_array() {
+            Some(array) => {
+                let candidates = array.candidates(index, user_key(target));
+                if candidates.is_empty()
+                    && let Some(handle) = array.handle(candidates.start)
+                {
+                    self.by_prefix = Some((candidates.start, handle));
+                    return Ok(());
+                }
+                self.top.seek_between(index, candidates, compare);
+            }
+            None => self.top.seek(index, compare),
+        }
+        if !self.partitioned {
+            return self.check(table);
+        }
+        self.enter_partition(table, |c, b| c.seek(b, |k| table.compare_index(k, target)))?;
+        self.skip_forward(table)
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self, table: &Table) -> Result<()> {
+        self.sync_top(table);
+        match &mut self.part {
+            None => {
+                self.top.next(top_block(&self.top_block, table));
+                self.check(table)
+            }
+            Some((block, c)) => {
+                c.next(block);
+                self.skip_forward(table)
+            }
+        }
+    }
+
+    pub(crate) fn prev(&mut self, table: &Table) -> Result<()> {
+        self.sync_top(table);
+        match &mut self.part {
+            None => {
+                self.top.prev(top_block(&self.top_block, table));
+                self.check(table)
+            }
+            Some((block, c)) => {
+                c.prev(block);
+                self.skip_backward(table)
+            }
+        }
+    }
+
+    /// Moves `top` to where the cursor stands.
+    #[inline]
+    fn sync_top(&mut self, table: &Table) {
+        if let Some((at, _)) = self.by_prefix.take() {
+            let index = top_block(&self.top_block, table);
+            self.top.seek_to_restart(index, at);
+        }
+    }
+
+    /// The failure of the top block, if any.
+    #[inline]
+    fn check(&self, table: &Table) -> Result<()> {
+        if self.top.failure().is_none() {
+            return Ok(());
+        }
+        let handle = table.index_handle();
+        self.top.status().map_err(|e| table.file().blame(e, handle))
+    }
+
+    /// Loads the partition that `top` stands on and positions in it.
+    fn enter_partition(
+        &mut self,
+        table: &Table,
+        position: impl FnOnce(&mut Cursor, &Block),
+    ) -> Result<()> {
+        self.check(table)?;
+        if !self.partitioned {
+            return Ok(());
+        }
+        if !self.top.valid() {
+            self.part = None;
+            return Ok(());
+        }
+        let handle = self.top.handle();
+        let block = table.read_index_block(handle, self.read_options, &mut ReadAhead::default())?;
+        let mut cursor = match self.part.take() {
+            Some((_, c)) => c,
+            None => table.index_format().cursor(Vec::new()),
+        };
+        position(&mut cursor, &block);
+        cursor.status().map_err(|e| table.file().blame(e, handle))?;
+        self.part = Some((block, cursor));
+        Ok(())
+    }
+
+    /// Leaves partitions whose end was reached.
+    fn skip_forward(&mut self, table: &Table) -> Result<()> {
+        while self.at_end_of_partition(table)? {
+            self.top.next(top_block(&self.top_block, table));
+            self.enter_partition(table, |c, b| c.seek_to_first(b))?;
+        }
+        Ok(())
+    }
+
+    fn skip_backward(&mut self, table: &Table) -> Result<()> {
+        while self.at_end_of_partition(table)? {
+            self.top.prev(top_block(&self.top_block, table));
+            self.enter_partition(table, |c, b| c.seek_to_last(b))?;
+        }
+        Ok(())
+    }
+
+    fn at_end_of_partition(&self, table: &Table) -> Result<bool> {
+        let Some((_, c)) = &self.part else {
+            return Ok(false);
+        };
+        c.status()
+            .map_err(|e| table.file().blame(e, self.top.handle()))?;
+        Ok(!c.valid())
+    }
+}
+
+/// The block under the top cursor of an index: the table's, or that of the cursor.
+#[inline]
+fn top_block<'a>(own: &'a Option<Block>, table: &'a Table) -> &'a Block {
+    own.as_ref().unwrap_or(table.index())
+}

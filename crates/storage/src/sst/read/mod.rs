@@ -1,0 +1,27 @@
+//! Reading tables. Each file uses only files listed before it.
+//!
+//! `read_buffer`: memory to read blocks into. `readahead`: how much to read at once.
+//! `block_file`: fetches blocks: bounds, checksum, decompression. `index_prefix_array`: a faster
+//! search in an index block. `table_filter`: the filter of an open table. `table`: the open table
+//! and its blocks, cached or not. `index_cursor`: walks the index. `filter_reader`: queries the
+//! filter. `get`: point lookups. `table_iter`: the iterator. `size_estimates`: offsets and sizes
+//! of key ranges. `metadata_pinning`: puts index and filter blocks into memory or into the cache.
+//! `open`: opens a table. `verify`: checks a whole table. `block_list`: lists the blocks of a
+//! table, for tools. `evict`: removes the blocks of a table from the cache.
+
+pub(crate) mod block_file;
+pub(crate) mod block_list;
+pub(crate) mod evict;
+pub(crate) mod filter_reader;
+pub(crate) mod get;
+pub(crate) mod index_cursor;
+pub(crate) mod index_prefix_array;
+pub(crate) mod metadata_pinning;
+pub(crate) mod open;
+pub(crate) mod read_buffer;
+pub(crate) mod readahead;
+pub(crate) mod size_estimates;
+pub(crate) mod table;
+pub(crate) mod table_filter;
+pub(crate) mod table_iter;
+pub(crate) mod verify;

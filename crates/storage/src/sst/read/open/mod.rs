@@ -1,0 +1,394 @@
+//! Opening a table: from the last bytes of a file to a [`Table`].
+
+#[cfg(test)]
+mod tests;
+
+use crate::cache::BlockCache;
+use crate::checksum::{ChecksumType, block_checksum, context};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::RandomAccessFile;
+use crate::key::{SequenceNumber, TAG_SIZE, ValueType, parse_internal_key};
+use crate::rangedel::RangeTombstone;
+use crate::sst::compress::Dictionary;
+use crate::sst::filter::Filter;
+use crate::sst::format::block::{Block, Cursor, EntryLayout};
+use crate::sst::format::footer::{FOOTER_LEN, Footer};
+use crate::sst::format::handle::{BlockHandle, TRAILER_LEN};
+use crate::sst::format::index_format::IndexFormat;
+use crate::sst::format::metaindex::{
+    META_DICTIONARY, META_FULL_FILTER, META_INDEX, META_PARTITIONED_FILTER, META_PROPERTIES,
+    META_RANGE_DEL,
+};
+use crate::sst::format::properties::{External, TableProperties, name};
+use crate::sst::options::read_options::TableReaderOptions;
+use crate::sst::read::block_file::BlockFile;
+use crate::sst::read::metadata_pinning::FoundFilter;
+use crate::sst::read::readahead::ReadAhead;
+use crate::sst::read::table::{PinnedMetadata, Table};
+use crate::sst::read::table_filter::{FilterBlocks, TableFilter};
+use bytes::Bytes;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Bytes read from the file's end at first; small tables need no more.
+const TAIL_READ: u64 = 16 << 10;
+
+/// Values of the index type property.
+const INDEX_PARTITIONED: u32 = 2;
+const INDEX_WITH_FIRST_KEY: u32 = 3;
+
+type Metaindex = BTreeMap<Vec<u8>, BlockHandle>;
+
+impl Table {
+    /// Opens the table in `file`, which has `size` bytes: footer, properties,
+    /// index and filter are read and checked.
+    ///
+    /// # Errors
+    /// `Corruption` naming file and offset for bytes that are no table or a
+    /// damaged one; `NotSupported` for kinds of tables, format versions and
+    /// compressions that are not read; `InvalidArgument` when the table was
+    /// written with another comparator.
+    pub fn open(
+        file: Arc<dyn RandomAccessFile>,
+        size: u64,
+        options: TableReaderOptions,
+    ) -> Result<Table> {
+        open(file, size, options)
+    }
+}
+
+impl TableProperties {
+    /// Reads the properties of the table in `file`, which has `size` bytes. The
+    /// rest of the table may be of a kind that is not read, and its comparator
+    /// one that is not known.
+    ///
+    /// # Errors
+    /// `Corruption` naming file and offset, `NotSupported` for kinds of files
+    /// that are not read at all; those of reading.
+    pub fn read(file: Arc<dyn RandomAccessFile>, size: u64) -> Result<Self> {
+        crate::sst::read::open::properties(file, size)
+    }
+}
+
+fn open(file: Arc<dyn RandomAccessFile>, size: u64, options: TableReaderOptions) -> Result<Table> {
+    let (footer, mut tail) = read_footer(&*file, size)?;
+    let mut opener = Opener {
+        file: BlockFile::new(file, size, &footer, options.events.clone()),
+        tail: &mut tail,
+    };
+    let metaindex = opener.metaindex(footer.metaindex)?;
+    let Some(&properties_at) = metaindex.get(META_PROPERTIES) else {
+        return Err(opener.bad(footer.metaindex, "table without properties"));
+    };
+    let properties = opener.properties(properties_at)?;
+    let blame = |opener: &Opener<'_>, e| opener.file.blame(e, properties_at);
+
+    check_comparator(&properties, &options).map_err(|e| blame(&opener, e))?;
+    check_timestamps(&properties, &options).map_err(|e| blame(&opener, e))?;
+    let global_seqno =
+        global_seqno(&properties, options.largest_seqno).map_err(|e| blame(&opener, e))?;
+    let index_format = index_format(&properties).map_err(|e| blame(&opener, e))?;
+    let Some(index_handle) = footer.index.or_else(|| metaindex.get(META_INDEX).copied()) else {
+        return Err(opener.bad(footer.metaindex, "table without an index"));
+    };
+    let index = opener.block(index_handle)?;
+    let tombstones = match metaindex.get(META_RANGE_DEL) {
+        Some(&handle) => opener.tombstones(handle, global_seqno)?,
+        None => Vec::new(),
+    };
+    let dictionary = match metaindex.get(META_DICTIONARY) {
+        Some(&handle) => opener.dictionary(handle)?,
+        None => None,
+    };
+    let filter = TableFilter::new(&properties, options.prefix_extractor.as_ref());
+    let found = match filter.is_usable() {
+        true => opener.filter(&metaindex)?,
+        false => None,
+    };
+    let data_end = match properties.data_size {
+        0 => index_handle.offset.min(footer.metaindex.offset),
+        n => n.min(size),
+    };
+    let cache = options.block_cache.map(|cache| {
+        let id = cache_id(&cache, &properties);
+        (cache, id)
+    });
+    let mut table = Table {
+        file: opener.file,
+        comparator: options.comparator,
+        cache,
+        properties,
+        metaindex,
+        index,
+        index_is_cached: false,
+        index_handle,
+        index_format,
+        index_prefix_array: None,
+        filter,
+        pinned: PinnedMetadata::default(),
+        metadata_priority: options.metadata.priority,
+        dictionary,
+        tombstones,
+        global_seqno,
+        data_end,
+        file_number: options.file_number,
+    };
+    table.place_metadata(options.metadata, found);
+    Ok(table)
+}
+
+/// Reads the properties of the table in `file` without opening it.
+fn properties(file: Arc<dyn RandomAccessFile>, size: u64) -> Result<TableProperties> {
+    let (footer, mut tail) = read_footer(&*file, size)?;
+    let mut opener = Opener {
+        file: BlockFile::new(file, size, &footer, None),
+        tail: &mut tail,
+    };
+    let metaindex = opener.metaindex(footer.metaindex)?;
+    match metaindex.get(META_PROPERTIES) {
+        Some(&at) => opener.properties(at),
+        None => Err(opener.bad(footer.metaindex, "table without properties")),
+    }
+}
+
+/// Reads the footer, and with it the end of the file.
+fn read_footer(file: &dyn RandomAccessFile, size: u64) -> Result<(Footer, ReadAhead)> {
+    let Some(offset) = size.checked_sub(FOOTER_LEN as u64) else {
+        return Err(Error::corruption_in(
+            file.path(),
+            0,
+            format_args!("file of {size} bytes is too short for a table"),
+        ));
+    };
+    let tail_len = size.min(TAIL_READ);
+    let tail = file.read_at(size - tail_len, tail_len as usize)?;
+    let Some(bytes) = tail.last_chunk::<FOOTER_LEN>() else {
+        return Err(Error::corruption_in(
+            file.path(),
+            offset,
+            "short read of a footer",
+        ));
+    };
+    let footer = Footer::decode(bytes, offset).map_err(|e| e.in_file(file.path(), Some(offset)))?;
+    Ok((footer, ReadAhead::holding(tail, size - tail_len)))
+}
+
+fn check_comparator(properties: &TableProperties, options: &TableReaderOptions) -> Result<()> {
+    let ours = options.comparator.user.name();
+    match properties.raw.get(name::COMPARATOR) {
+        Some(theirs) if theirs != ours.as_bytes() => Err(Error::invalid(format_args!(
+            "table is sorted by comparator {}, not by {ours}",
+            String::from_utf8_lossy(theirs)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a table without the timestamps that its order takes its keys to have:
+/// the keys' last bytes would be taken for them.
+fn check_timestamps(properties: &TableProperties, options: &TableReaderOptions) -> Result<()> {
+    let stripped = properties.raw.contains_key(name::TIMESTAMPS_PERSISTED)
+        && properties.number(name::TIMESTAMPS_PERSISTED)? == 0;
+    if stripped && options.comparator.user.timestamp_size() > 0 {
+        return Err(Error::not_supported(
+            "table whose keys' timestamps were not persisted",
+        ));
+    }
+    Ok(())
+}
+
+/// The sequence number that stands for the 0 of every entry, if the file was
+/// made elsewhere and ingested.
+fn global_seqno(
+    properties: &TableProperties,
+    largest_seqno: Option<SequenceNumber>,
+) -> Result<Option<SequenceNumber>> {
+    let External::Numbered(stored) = properties.external()? else {
+        return Ok(None);
+    };
+    match (stored, largest_seqno.unwrap_or(0)) {
+        (s, l) if s != 0 && l != 0 && s != l => Err(Error::corruption(format_args!(
+            "table's global sequence number is {s}, the manifest says {l}"
+        ))),
+        (s, l) => Ok(Some(s.max(l))),
+    }
+}
+
+fn index_format(properties: &TableProperties) -> Result<IndexFormat> {
+    let Some(ty) = properties.fixed32(name::INDEX_TYPE)? else {
+        return Err(Error::corruption("table without an index type"));
+    };
+    if ty > INDEX_WITH_FIRST_KEY {
+        return Err(Error::not_supported(format_args!("table index type {ty}")));
+    }
+    let layout = if properties.number(name::INDEX_DELTA)? != 0 {
+        EntryLayout::DeltaHandles {
+            first_key: ty == INDEX_WITH_FIRST_KEY,
+        }
+    } else {
+        EntryLayout::Handles
+    };
+    Ok(IndexFormat {
+        layout,
+        user_keys: properties.number(name::INDEX_USER_KEY)? != 0,
+        partitioned: ty == INDEX_PARTITIONED,
+    })
+}
+
+/// The number of a table in `cache`: a new one, unless its blocks are there.
+fn cache_id(cache: &BlockCache, properties: &TableProperties) -> u64 {
+    let session = properties.raw.get(name::SESSION_ID);
+    let number = properties.number(name::FILE_NUMBER);
+    let expected = match (session, number) {
+        (Some(session), Ok(number)) => cache.expected(session, number),
+        _ => None,
+    };
+    expected.unwrap_or_else(|| cache.new_id())
+}
+
+/// Reads the blocks that an open table holds.
+struct Opener<'a> {
+    file: BlockFile,
+    tail: &'a mut ReadAhead,
+}
+
+impl Opener<'_> {
+    fn bad(&self, handle: BlockHandle, what: &str) -> Error {
+        self.file.blame(Error::corruption(what), handle)
+    }
+
+    fn block(&mut self, handle: BlockHandle) -> Result<Block> {
+        let bytes = self.file.read(handle, true, None, self.tail, true)?;
+        Block::new(bytes).map_err(|e| self.file.blame(e, handle))
+    }
+
+    fn metaindex(&mut self, handle: BlockHandle) -> Result<Metaindex> {
+        let block = self.block(handle)?;
+        let mut out = Metaindex::new();
+        let mut cursor = Cursor::new(EntryLayout::Values, 0);
+        cursor.seek_to_first(&block);
+        while cursor.valid() {
+            let Some(meta) = BlockHandle::decode_exact(cursor.value(&block)) else {
+                return Err(self.bad(handle, "bad block handle in metaindex"));
+            };
+            out.insert(cursor.key(&block).to_vec(), meta);
+            cursor.next(&block);
+        }
+        cursor.status().map_err(|e| self.file.blame(e, handle))?;
+        Ok(out)
+    }
+
+    fn properties(&mut self, handle: BlockHandle) -> Result<TableProperties> {
+        // Not told at once: a checksum that does not match need not be damage.
+        let events = self.file.events.take();
+        let block = match self.block(handle) {
+            Err(e) if e.kind() == ErrorKind::Corruption => self.rewritten_properties(handle, e),
+            other => other,
+        };
+        let matches = match &block {
+            Ok(_) => Some(true),
+            Err(e) => (e.kind() == ErrorKind::Corruption).then_some(false),
+        };
+        if let (Some(events), Some(matches)) = (&events, matches)
+            && self.file.checksum != ChecksumType::NoChecksum
+        {
+            events.checksum(matches);
+        }
+        self.file.events = events;
+        let block = block?;
+        TableProperties::decode(&block).map_err(|e| self.file.blame(e, handle))
+    }
+
+    /// The properties of an ingested file whose global sequence number was
+    /// written in place: the checksum is that of the block with a 0 there.
+    fn rewritten_properties(&mut self, handle: BlockHandle, e: Error) -> Result<Block> {
+        let Ok((raw, 0)) = self.file.read_raw(handle, false, self.tail) else {
+            return Err(e);
+        };
+        let Ok(block) = Block::new(Bytes::copy_from_slice(&raw)) else {
+            return Err(e);
+        };
+        let mut cursor = Cursor::new(EntryLayout::Values, 0);
+        cursor.seek(&block, |k| k.cmp(name::GLOBAL_SEQNO.as_bytes()));
+        let found = cursor.valid() && cursor.key(&block) == name::GLOBAL_SEQNO.as_bytes();
+        if !found || cursor.value(&block).len() != 8 {
+            return Err(e);
+        }
+        let mut zeroed = raw.to_vec();
+        let at = cursor.value_offset();
+        zeroed[at..at + 8].fill(0);
+        let trailer = handle.offset + handle.size;
+        let stored = self.file.file.read_at(trailer, TRAILER_LEN)?;
+        let computed = block_checksum(self.file.checksum, &zeroed, 0)
+            .wrapping_add(context(self.file.base_context, handle.offset));
+        let unchecked = self.file.checksum == ChecksumType::NoChecksum;
+        if unchecked || stored.get(1..) != Some(&computed.to_le_bytes()[..]) {
+            return Err(e);
+        }
+        Ok(block)
+    }
+
+    fn dictionary(&mut self, handle: BlockHandle) -> Result<Option<Dictionary>> {
+        let (raw, _) = self.file.read_raw(handle, true, self.tail)?;
+        if raw.is_empty() {
+            return Ok(None);
+        }
+        let raw = Bytes::copy_from_slice(&raw);
+        Ok(Some(Dictionary::new(raw)))
+    }
+
+    /// The filter, unless it is of a kind or a policy that is not known.
+    fn filter(&mut self, meta: &Metaindex) -> Result<Option<FoundFilter>> {
+        if let Some(&handle) = meta.get(META_FULL_FILTER) {
+            let (raw, ty) = self.file.read_raw(handle, true, self.tail)?;
+            if ty == 0 {
+                let bytes = Bytes::copy_from_slice(&raw);
+                let blocks = FilterBlocks::Full(Filter::new(bytes.clone()));
+                return Ok(Some(FoundFilter {
+                    blocks,
+                    handle,
+                    bytes,
+                }));
+            }
+        }
+        let Some(&handle) = meta.get(META_PARTITIONED_FILTER) else {
+            return Ok(None);
+        };
+        let top = self.block(handle)?;
+        let bytes = top.data().clone();
+        Ok(Some(FoundFilter {
+            blocks: FilterBlocks::Partitioned(top),
+            handle,
+            bytes,
+        }))
+    }
+
+    fn tombstones(
+        &mut self,
+        handle: BlockHandle,
+        global_seqno: Option<SequenceNumber>,
+    ) -> Result<Vec<RangeTombstone>> {
+        let block = self.block(handle)?;
+        let mut out = Vec::new();
+        let mut cursor = Cursor::new(EntryLayout::Values, TAG_SIZE);
+        cursor.seek_to_first(&block);
+        while cursor.valid() {
+            let key =
+                parse_internal_key(cursor.key(&block)).map_err(|e| self.file.blame(e, handle))?;
+            if key.ty != ValueType::RangeDeletion {
+                return Err(self.bad(handle, "entry that is no range tombstone"));
+            }
+            out.push(RangeTombstone {
+                start: key.user_key.to_vec(),
+                end: cursor.value(&block).to_vec(),
+                seq: match global_seqno {
+                    Some(global) if key.seq == 0 => global,
+                    _ => key.seq,
+                },
+            });
+            cursor.next(&block);
+        }
+        cursor.status().map_err(|e| self.file.blame(e, handle))?;
+        Ok(out)
+    }
+}

@@ -1,0 +1,119 @@
+//! Read-ahead: decides how much of a file to read for a block, and holds what was read.
+//!
+//! Knows no file; `block_file` does the reading.
+
+use crate::sst::format::handle::{BlockHandle, TRAILER_LEN};
+use bytes::Bytes;
+use std::ops::Range;
+
+/// Size of the first read-ahead, in bytes.
+const FIRST_READAHEAD: usize = 16 << 10;
+
+/// Size of the largest read-ahead, in bytes.
+const MAX_READAHEAD: usize = 256 << 10;
+
+/// Blocks read in a row, in either direction, before more is read than asked
+/// for.
+const SEQUENTIAL_AFTER: u32 = 2;
+
+/// The part of a file that an iterator has read and may need again soon.
+///
+/// Reads ahead once blocks are asked for in file order, or against it, and
+/// doubles what it reads up to [`MAX_READAHEAD`].
+#[derive(Debug, Default)]
+pub(crate) struct ReadAhead {
+    bytes: Bytes,
+    offset: u64,
+    /// Bytes to read next time; 0: the default for a start.
+    size: usize,
+    /// The size asked for by the caller, 0 for none.
+    fixed: usize,
+    last: Option<BlockHandle>,
+    /// Blocks in a row so far.
+    run: u32,
+    backward: bool,
+}
+
+impl ReadAhead {
+    /// A window that reads `readahead` bytes at a time, or by its own
+    /// judgement when that is 0.
+    pub(crate) fn new(readahead: usize) -> Self {
+        ReadAhead {
+            fixed: readahead,
+            ..ReadAhead::default()
+        }
+    }
+
+    /// A window over `bytes`, which stand at `offset` of the file.
+    pub(crate) fn holding(bytes: Bytes, offset: u64) -> Self {
+        ReadAhead {
+            bytes,
+            offset,
+            ..ReadAhead::default()
+        }
+    }
+
+    /// Whether the block was taken from here and keeps more memory alive than
+    /// its own.
+    pub(crate) fn is_wider_than(&self, handle: BlockHandle) -> bool {
+        self.bytes.len() > handle.size as usize + TRAILER_LEN && self.get(handle).is_some()
+    }
+
+    /// Tells the window that the block at `handle` was used, from wherever.
+    pub(crate) fn note(&mut self, handle: BlockHandle) {
+        let before = self.last.replace(handle);
+        let Some(before) = before else {
+            return;
+        };
+        let forward = before.end() == Some(handle.offset);
+        let backward = handle.end() == Some(before.offset);
+        if before == handle {
+            return;
+        }
+        if (forward || backward) && (self.run == 0 || self.backward == backward) {
+            self.run += 1;
+            self.backward = backward;
+        } else {
+            self.run = 0;
+            self.size = 0;
+        }
+    }
+
+    /// The block and its trailer at `handle`, if they are held.
+    pub(crate) fn get(&self, handle: BlockHandle) -> Option<Bytes> {
+        let start = usize::try_from(handle.offset.checked_sub(self.offset)?).ok()?;
+        let len = usize::try_from(handle.size).ok()? + TRAILER_LEN;
+        let end = start.checked_add(len)?;
+        (end <= self.bytes.len()).then(|| self.bytes.slice(start..end))
+    }
+
+    /// The range of the file to read for the block at `handle`, which is not held and lies
+    /// within the `file_size` bytes of the file. `None` if no more than the block is to be read.
+    pub(crate) fn next_read(&mut self, handle: BlockHandle, file_size: u64) -> Option<Range<u64>> {
+        let len = handle.size as usize + TRAILER_LEN;
+        let ahead = if self.fixed > 0 {
+            self.fixed
+        } else if self.run >= SEQUENTIAL_AFTER {
+            let size = self.size.max(FIRST_READAHEAD);
+            self.size = (size * 2).min(MAX_READAHEAD);
+            size
+        } else {
+            0
+        };
+        if ahead <= len {
+            return None;
+        }
+        let end = handle.offset + len as u64;
+        if self.backward && self.run > 0 {
+            return Some(end.saturating_sub(ahead as u64)..end);
+        }
+        let end = handle.offset.saturating_add(ahead as u64);
+        Some(handle.offset..end.min(file_size))
+    }
+
+    /// Holds `bytes`, which were read at `offset` of the file, and nothing else.
+    pub(crate) fn fill(&mut self, bytes: Bytes, offset: u64) {
+        self.bytes = bytes;
+        self.offset = offset;
+    }
+}

@@ -1,0 +1,53 @@
+//! Estimates of where in a table keys stand, and how much data lies between them.
+
+use crate::error::Result;
+use crate::key::user_key;
+use crate::sst::options::read_options::{BlockReadOptions, TableReadOptions};
+use crate::sst::read::index_cursor::IndexCursor;
+use crate::sst::read::table::Table;
+
+impl Table {
+    /// About how many bytes of the file precede the internal key `target`.
+    pub fn approximate_offset_of(&self, target: &[u8]) -> u64 {
+        let read_options = BlockReadOptions::from(TableReadOptions::default());
+        let mut index = IndexCursor::new(self, read_options, Vec::new());
+        match index.seek(self, target) {
+            Ok(()) if index.valid() => index.handle().offset,
+            _ => self.data_end,
+        }
+    }
+
+    /// User keys that cut the data of the table into up to `count` parts of
+    /// about equal size, ascending: each with the bytes of the data blocks
+    /// between the one before it and itself. No entry of those is behind it.
+    ///
+    /// # Errors
+    /// Those of reading the index.
+    pub fn anchors(&self, count: usize) -> Result<Vec<(Vec<u8>, u64)>> {
+        let read_options = BlockReadOptions::from(TableReadOptions::default());
+        let mut index = IndexCursor::new(self, read_options, Vec::new());
+        let step = (self.data_end / count.max(1) as u64).max(1);
+        let mut anchors = Vec::new();
+        let mut last = (Vec::new(), 0);
+        index.seek_to_first(self)?;
+        while index.valid() {
+            let handle = index.handle();
+            let key = match self.index_format.user_keys {
+                true => index.key(self),
+                false => user_key(index.key(self)),
+            };
+            last.0.clear();
+            last.0.extend_from_slice(key);
+            last.1 += handle.size;
+            if last.1 >= step {
+                anchors.push((last.0.clone(), last.1));
+                last.1 = 0;
+            }
+            index.next(self)?;
+        }
+        if last.1 > 0 {
+            anchors.push(last);
+        }
+        Ok(anchors)
+    }
+}

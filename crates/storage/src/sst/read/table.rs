@@ -1,0 +1,297 @@
+//! The open table: what it holds in memory, and how it gets at its blocks.
+//!
+//! An open [`Table`] holds range tombstones and properties in memory, and index
+//! and filter unless they are to be in the cache (`metadata_pinning`). It reads data
+//! blocks (and partitions of index and filter) through the block cache. It is
+//! immutable and shared by any number of threads.
+//!
+//! Types of entries are not judged here: tables whose entries need a layer
+//! above (blob references, entities) can be iterated all the same.
+
+use crate::cache::{BlockCache, Charge, Priority};
+use crate::error::{Error, Result};
+use crate::key::{InternalComparator, SequenceNumber, tag, user_key};
+use crate::perf::{self, PerfMetric};
+use crate::rangedel::RangeTombstone;
+use crate::sst::compress::Dictionary;
+use crate::sst::events::{BlockKind, BlockStep, timed};
+use crate::sst::format::block::Block;
+use crate::sst::format::handle::BlockHandle;
+use crate::sst::format::index_format::IndexFormat;
+use crate::sst::format::properties::TableProperties;
+use crate::sst::options::read_options::BlockReadOptions;
+use crate::sst::read::block_file::BlockFile;
+use crate::sst::read::index_prefix_array::IndexPrefixArray;
+use crate::sst::read::readahead::ReadAhead;
+use crate::sst::read::table_filter::TableFilter;
+use bytes::Bytes;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+
+/// An open table. Shared by many readers.
+pub struct Table {
+    pub(crate) file: BlockFile,
+    pub(crate) comparator: InternalComparator,
+    /// The cache and the table's number in it.
+    pub(crate) cache: Option<(BlockCache, u64)>,
+    pub(crate) properties: TableProperties,
+    pub(crate) metaindex: BTreeMap<Vec<u8>, BlockHandle>,
+    /// Empty when it is in the cache only.
+    pub(crate) index: Block,
+    pub(crate) index_is_cached: bool,
+    pub(crate) index_handle: BlockHandle,
+    pub(crate) index_format: IndexFormat,
+    pub(crate) index_prefix_array: Option<IndexPrefixArray>,
+    pub(crate) filter: TableFilter,
+    pub(crate) pinned: PinnedMetadata,
+    /// Of index and filter blocks in the cache.
+    pub(crate) metadata_priority: Priority,
+    pub(crate) dictionary: Option<Dictionary>,
+    pub(crate) tombstones: Vec<RangeTombstone>,
+    /// The sequence number of every entry of an ingested file; its entries
+    /// say 0.
+    pub(crate) global_seqno: Option<SequenceNumber>,
+    /// Where the data blocks end.
+    pub(crate) data_end: u64,
+    pub(crate) file_number: u64,
+}
+
+/// What an open table keeps of its index and filter besides their one block, or
+/// top block.
+#[derive(Debug, Default)]
+pub(crate) struct PinnedMetadata {
+    /// Partitions by their offset, uncompressed.
+    pub(crate) partitions: HashMap<u64, Bytes>,
+    /// What the cache is charged for blocks that the table keeps.
+    pub(crate) charge: Option<Charge>,
+}
+
+impl PinnedMetadata {
+    /// Bytes of the partitions.
+    pub(crate) fn len(&self) -> usize {
+        self.partitions.values().map(Bytes::len).sum()
+    }
+}
+
+impl Table {
+    /// The table's range tombstones, sequence numbers resolved.
+    pub fn range_tombstones(&self) -> &[RangeTombstone] {
+        &self.tombstones
+    }
+
+    /// What the table says about itself.
+    pub fn properties(&self) -> &TableProperties {
+        &self.properties
+    }
+
+    /// Bytes of memory held by the open table outside the block cache.
+    pub fn memory_usage(&self) -> usize {
+        let tombstone = |t: &RangeTombstone| {
+            size_of::<RangeTombstone>() + t.start.capacity() + t.end.capacity()
+        };
+        let charged = self.pinned.charge.as_ref().map_or(0, Charge::bytes);
+        let held = size_of::<Self>()
+            + self.index.data().len()
+            + (self.index_prefix_array.as_ref()).map_or(0, IndexPrefixArray::memory_usage)
+            + self.filter.memory_usage()
+            + self.properties.memory_usage()
+            + self.dictionary.as_ref().map_or(0, Dictionary::memory_usage)
+            + self.tombstones.iter().map(tombstone).sum::<usize>()
+            + self.metaindex.keys().map(|k| k.len() + 48).sum::<usize>()
+            + self.pinned.len();
+        held.saturating_sub(charged)
+    }
+}
+
+/// What cursors over the table use.
+impl Table {
+    pub(crate) fn file(&self) -> &BlockFile {
+        &self.file
+    }
+
+    pub(crate) fn index(&self) -> &Block {
+        &self.index
+    }
+
+    /// Whether the index is in the cache only.
+    #[inline]
+    pub(crate) fn index_is_cached(&self) -> bool {
+        self.index_is_cached
+    }
+
+    pub(crate) fn index_handle(&self) -> BlockHandle {
+        self.index_handle
+    }
+
+    pub(crate) fn index_format(&self) -> IndexFormat {
+        self.index_format
+    }
+
+    pub(crate) fn index_prefix_array(&self) -> Option<&IndexPrefixArray> {
+        self.index_prefix_array.as_ref()
+    }
+
+    pub(crate) fn global_seqno(&self) -> Option<SequenceNumber> {
+        self.global_seqno
+    }
+
+    /// Orders a stored internal key against the internal key `target`.
+    #[inline]
+    pub(crate) fn compare(&self, stored: &[u8], target: &[u8]) -> Ordering {
+        if self.global_seqno.is_none() {
+            return self.comparator.compare(stored, target);
+        }
+        self.comparator
+            .compare_user(user_key(stored), user_key(target))
+            .then_with(|| tag(target).cmp(&self.effective_tag(tag(stored))))
+    }
+
+    /// Orders a separator of the index against the internal key `target`.
+    #[inline]
+    pub(crate) fn compare_index(&self, stored: &[u8], target: &[u8]) -> Ordering {
+        if self.index_format.user_keys {
+            self.comparator.compare_user(stored, user_key(target))
+        } else {
+            self.compare(stored, target)
+        }
+    }
+
+    /// The sequence number of an entry that says `stored`.
+    #[inline]
+    pub(crate) fn effective_seqno(&self, stored: SequenceNumber) -> SequenceNumber {
+        match self.global_seqno {
+            Some(global) if stored == 0 => global,
+            _ => stored,
+        }
+    }
+
+    /// The tag of an entry that says `stored`.
+    #[inline]
+    pub(crate) fn effective_tag(&self, stored: u64) -> u64 {
+        self.effective_seqno(stored >> 8) << 8 | (stored & 0xff)
+    }
+
+    /// The data block at `handle`.
+    #[inline]
+    pub(crate) fn read_data_block(
+        &self,
+        handle: BlockHandle,
+        read_options: BlockReadOptions,
+        readahead: &mut ReadAhead,
+    ) -> Result<Block> {
+        let _timer = perf::timer(PerfMetric::NewTableBlockIterNanos);
+        let dictionary = self.dictionary.as_ref();
+        self.read_block(BlockKind::Data, handle, read_options, dictionary, readahead)
+    }
+
+    /// The index block at `handle`.
+    pub(crate) fn read_index_block(
+        &self,
+        handle: BlockHandle,
+        read_options: BlockReadOptions,
+        readahead: &mut ReadAhead,
+    ) -> Result<Block> {
+        if read_options.use_cache
+            && let Some(bytes) = self.pinned.partitions.get(&handle.offset)
+        {
+            return Block::new(bytes.clone()).map_err(|e| self.file.blame(e, handle));
+        }
+        let _timer = perf::timer(PerfMetric::ReadIndexBlockNanos);
+        self.read_block(BlockKind::Index, handle, read_options, None, readahead)
+    }
+
+    pub(crate) fn read_block(
+        &self,
+        kind: BlockKind,
+        handle: BlockHandle,
+        read_options: BlockReadOptions,
+        dictionary: Option<&Dictionary>,
+        readahead: &mut ReadAhead,
+    ) -> Result<Block> {
+        let bytes = match self.cached_block(kind, handle, read_options) {
+            Some(bytes) => bytes,
+            None => {
+                let detach = read_options.fill_cache && self.cache.is_some();
+                let read = || {
+                    self.file
+                        .read(handle, read_options.verify, dictionary, readahead, detach)
+                };
+                let events = self.file.events.as_deref();
+                let bytes = timed(events, BlockStep::Read, || read_options.limits.run(read))?;
+                self.cache_block(kind, handle, read_options, bytes)?
+            }
+        };
+        Block::new(bytes).map_err(|e| self.file.blame(e, handle))
+    }
+
+    #[inline]
+    pub(crate) fn cached_block(
+        &self,
+        kind: BlockKind,
+        handle: BlockHandle,
+        read_options: BlockReadOptions,
+    ) -> Option<Bytes> {
+        let (cache, id) = match &self.cache {
+            Some(cache) if read_options.use_cache => cache,
+            _ => return None,
+        };
+        let found = match read_options.fill_cache {
+            true => cache.get(*id, handle.offset),
+            false => cache.peek(*id, handle.offset),
+        };
+        if found.is_some() {
+            perf::count(PerfMetric::BlockCacheHitCount, 1);
+        }
+        if let Some(events) = &self.file.events {
+            match &found {
+                Some(bytes) => events.cache_hit(kind, bytes.len()),
+                None => events.cache_miss(kind),
+            }
+        }
+        found
+    }
+
+    /// Caches a block that was read, if it is to be cached, and gives back the one
+    /// to use. Fails if the cache has no room and must have.
+    pub(crate) fn cache_block(
+        &self,
+        kind: BlockKind,
+        handle: BlockHandle,
+        read_options: BlockReadOptions,
+        bytes: Bytes,
+    ) -> Result<Bytes> {
+        let (cache, id) = match &self.cache {
+            Some(cache) if read_options.fill_cache => cache,
+            _ => return Ok(bytes),
+        };
+        let priority = match kind {
+            BlockKind::Data => Priority::Low,
+            BlockKind::Index | BlockKind::Filter => self.metadata_priority,
+        };
+        let kept = cache.insert(*id, handle.offset, bytes, priority);
+        if let Some(events) = &self.file.events {
+            match &kept {
+                Ok(bytes) => events.cache_add(kind, bytes.len()),
+                Err(_) => events.cache_add_failed(),
+            }
+        }
+        kept.map_err(|e| self.file.blame(e, handle))
+    }
+
+    /// An error at `handle`, with its place.
+    pub(crate) fn corrupt(&self, handle: BlockHandle, what: impl fmt::Display) -> Error {
+        self.file.blame(Error::corruption(what), handle)
+    }
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table")
+            .field("file", &self.file.file.path())
+            .field("number", &self.file_number)
+            .field("size", &self.file.size)
+            .field("entries", &self.properties.num_entries)
+            .finish_non_exhaustive()
+    }
+}

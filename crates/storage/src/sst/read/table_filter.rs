@@ -1,0 +1,70 @@
+//! The filter of an open table: its blocks, and which queries it can answer.
+
+use crate::planted::{Bug, planted};
+use crate::sst::filter::{Filter, PrefixTransform};
+use crate::sst::format::block::Block;
+use crate::sst::format::handle::BlockHandle;
+use crate::sst::format::properties::{TableProperties, name};
+use std::sync::Arc;
+
+/// The filter of a table and how to ask it.
+#[derive(Debug)]
+pub(crate) struct TableFilter {
+    pub(crate) blocks: FilterBlocks,
+    /// Whether it holds whole keys.
+    pub(crate) whole_keys: bool,
+    /// Set when it holds the prefixes that this transform gives.
+    pub(crate) prefixes: Option<Arc<dyn PrefixTransform>>,
+}
+
+#[derive(Debug)]
+pub(crate) enum FilterBlocks {
+    None,
+    Full(Filter),
+    /// An index block over filter blocks, in the encoding of the table's index.
+    Partitioned(Block),
+    /// In the cache only.
+    Cached(CachedFilter),
+}
+
+/// A filter that is asked of the cache each time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CachedFilter {
+    pub(crate) handle: BlockHandle,
+    pub(crate) partitioned: bool,
+}
+
+impl TableFilter {
+    /// How a filter in a table with such properties may be asked, by a reader
+    /// with this transform; the blocks are still to come.
+    pub(crate) fn new(
+        properties: &TableProperties,
+        transform: Option<&Arc<dyn PrefixTransform>>,
+    ) -> Self {
+        let holds_prefixes = properties.flag(name::PREFIX_FILTERING, true);
+        let written_with = properties.raw.get(name::PREFIX_EXTRACTOR);
+        let same = |t: &&Arc<dyn PrefixTransform>| {
+            let own = written_with.is_some_and(|w| *w == t.name().into_bytes());
+            holds_prefixes && (own || planted(Bug::ForeignPrefixesAsked))
+        };
+        TableFilter {
+            blocks: FilterBlocks::None,
+            whole_keys: properties.flag(name::WHOLE_KEY_FILTERING, true),
+            prefixes: transform.filter(same).cloned(),
+        }
+    }
+
+    /// Whether it can be of any use.
+    pub(crate) fn is_usable(&self) -> bool {
+        self.whole_keys || self.prefixes.is_some()
+    }
+
+    /// Bytes of memory held.
+    pub(crate) fn memory_usage(&self) -> usize {
+        match &self.blocks {
+            FilterBlocks::None | FilterBlocks::Cached(_) => 0,
+            FilterBlocks::Full(f) => f.memory_usage(),
+            FilterBlocks::Partitioned(top) => top.data().len(),
+        }
+    }
+}

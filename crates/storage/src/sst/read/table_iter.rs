@@ -1,0 +1,276 @@
+//! Walking a table: index, then data blocks.
+//!
+//! Invariants:
+//! * I1: while the cursor is valid, `block` is the data block under `index`
+//!   and `cursor` stands on one of its entries.
+//! * I2: after a failure the cursor is not valid until it is positioned anew.
+
+use crate::error::{Error, Result};
+use crate::iter::{BoxedIterator, InternalIterator};
+use crate::key::{TAG_SIZE, tag, user_key};
+use crate::perf::{self, PerfMetric};
+use crate::sst::format::block::{Block, Cursor, EntryLayout};
+use crate::sst::format::handle::BlockHandle;
+use crate::sst::options::read_options::{BlockReadOptions, TableReadOptions};
+use crate::sst::read::index_cursor::IndexCursor;
+use crate::sst::read::readahead::ReadAhead;
+use crate::sst::read::table::Table;
+use std::cmp::Ordering;
+use std::ops::Deref;
+use std::sync::Arc;
+
+impl Table {
+    /// A cursor over the points of the table.
+    pub fn iter(self: &Arc<Self>, options: TableReadOptions) -> BoxedIterator {
+        Box::new(TableIter::new(
+            Arc::clone(self),
+            options.into(),
+            options.readahead,
+        ))
+    }
+}
+
+/// A cursor over the points of a table that it owns a share of or borrows.
+pub(crate) struct TableIter<T> {
+    table: T,
+    index: IndexCursor,
+    /// The data block read last, and where it stands.
+    block: Option<(BlockHandle, Block)>,
+    cursor: Cursor,
+    read_options: BlockReadOptions,
+    readahead: ReadAhead,
+    /// Whether nothing outside the prefix of the key sought is looked at.
+    keeps_to_prefix: bool,
+    /// The current key with its sequence number resolved; only for ingested
+    /// files.
+    resolved: Vec<u8>,
+    failure: Option<Error>,
+}
+
+impl<T: Deref<Target = Table>> TableIter<T> {
+    pub(crate) fn new(table: T, read_options: BlockReadOptions, readahead: usize) -> Self {
+        TableIter {
+            index: IndexCursor::new(&table, read_options, Vec::new()),
+            table,
+            block: None,
+            cursor: Cursor::new(EntryLayout::Values, TAG_SIZE),
+            read_options,
+            readahead: ReadAhead::new(readahead),
+            keeps_to_prefix: false,
+            resolved: Vec::new(),
+            failure: None,
+        }
+    }
+
+    /// The block under the cursor, for messages; only while valid.
+    pub(crate) fn block_handle(&self) -> BlockHandle {
+        self.index.handle()
+    }
+
+    /// The separator of the block under the cursor; only while valid.
+    pub(crate) fn separator(&self) -> &[u8] {
+        self.index.key(&self.table)
+    }
+
+    /// Runs a movement and remembers its failure.
+    #[inline]
+    fn run(&mut self, movement: impl FnOnce(&mut Self) -> Result<()>) {
+        if let Err(e) = movement(self) {
+            self.cursor.clear();
+            self.failure = Some(e);
+        } else if self.table.global_seqno().is_some() {
+            self.resolve();
+        }
+    }
+
+    fn resolve(&mut self) {
+        if let Some((_, block)) = &self.block
+            && self.cursor.valid()
+        {
+            let key = self.cursor.key(block);
+            self.resolved.clear();
+            self.resolved.extend_from_slice(user_key(key));
+            let tag = self.table.effective_tag(tag(key));
+            self.resolved.extend_from_slice(&tag.to_le_bytes());
+        }
+    }
+
+    /// Makes `block` the one under the index; `false` when there is none.
+    fn load(&mut self) -> Result<bool> {
+        self.cursor.clear();
+        if !self.index.valid() {
+            return Ok(false);
+        }
+        let handle = self.index.handle();
+        if self.block.as_ref().is_some_and(|(h, _)| *h == handle) {
+            return Ok(true);
+        }
+        self.block = None;
+        self.readahead.note(handle);
+        let block = self
+            .table
+            .read_data_block(handle, self.read_options, &mut self.readahead)?;
+        self.block = Some((handle, block));
+        Ok(true)
+    }
+
+    /// Moves within the loaded block; says whether the cursor found an entry.
+    #[inline]
+    fn within(&mut self, movement: impl FnOnce(&mut Cursor, &Block, &Table)) -> Result<bool> {
+        let Some((handle, block)) = &self.block else {
+            return Ok(false);
+        };
+        movement(&mut self.cursor, block, &self.table);
+        if self.cursor.valid() {
+            return Ok(true);
+        }
+        self.cursor
+            .status()
+            .map_err(|e| self.table.file().blame(e, *handle))?;
+        Ok(false)
+    }
+
+    /// Whether the filter spares the caller of a seek to `target` the table;
+    /// the cursor is not valid then.
+    fn is_ruled_out(&mut self, target: &[u8], backward: bool) -> bool {
+        let out = self.keeps_to_prefix
+            && !(self.table).may_hold_prefix_of(target, backward, self.read_options);
+        if out {
+            self.failure = None;
+            self.cursor.clear();
+        }
+        out
+    }
+
+    fn seek_unasked(&mut self, target: &[u8]) {
+        self.failure = None;
+        self.run(|it| {
+            it.index.seek(&it.table, target)?;
+            let seek = |c: &mut Cursor, b: &Block, t: &Table| {
+                let _timer = perf::timer(PerfMetric::BlockSeekNanos);
+                c.seek(b, |k| t.compare(k, target));
+            };
+            if it.load()? && !it.within(seek)? {
+                it.forward()?;
+            }
+            Ok(())
+        });
+    }
+
+    /// Goes on to the first entry of the blocks behind.
+    fn forward(&mut self) -> Result<()> {
+        loop {
+            self.index.next(&self.table)?;
+            if !self.load()? || self.within(|c, b, _| c.seek_to_first(b))? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Goes back to the last entry of the blocks before.
+    fn backward(&mut self) -> Result<()> {
+        loop {
+            self.index.prev(&self.table)?;
+            if !self.load()? || self.within(|c, b, _| c.seek_to_last(b))? {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl<T: Deref<Target = Table> + Send + Sync> InternalIterator for TableIter<T> {
+    #[inline]
+    fn valid(&self) -> bool {
+        self.cursor.valid()
+    }
+
+    fn seek_to_first(&mut self) {
+        self.failure = None;
+        self.run(|it| {
+            it.index.seek_to_first(&it.table)?;
+            if it.load()? && !it.within(|c, b, _| c.seek_to_first(b))? {
+                it.forward()?;
+            }
+            Ok(())
+        });
+    }
+
+    fn seek_to_last(&mut self) {
+        self.failure = None;
+        self.run(|it| {
+            it.index.seek_to_last(&it.table)?;
+            if it.load()? && !it.within(|c, b, _| c.seek_to_last(b))? {
+                it.backward()?;
+            }
+            Ok(())
+        });
+    }
+
+    fn seek(&mut self, target: &[u8]) {
+        if !self.is_ruled_out(target, false) {
+            self.seek_unasked(target);
+        }
+    }
+
+    fn seek_for_prev(&mut self, target: &[u8]) {
+        if self.is_ruled_out(target, true) {
+            return;
+        }
+        self.seek_unasked(target);
+        if self.failure.is_some() {
+            return;
+        }
+        if !self.valid() {
+            self.seek_to_last();
+        } else if self.table.comparator.compare(self.key(), target) == Ordering::Greater {
+            self.prev();
+        }
+    }
+
+    #[inline]
+    fn next(&mut self) {
+        self.run(|it| {
+            if it.within(|c, b, _| c.next(b))? {
+                return Ok(());
+            }
+            it.forward()
+        });
+    }
+
+    #[inline]
+    fn prev(&mut self) {
+        self.run(|it| {
+            if it.within(|c, b, _| c.prev(b))? {
+                return Ok(());
+            }
+            it.backward()
+        });
+    }
+
+    #[inline]
+    fn key(&self) -> &[u8] {
+        if self.table.global_seqno().is_some() {
+            return &self.resolved;
+        }
+        match &self.block {
+            Some((_, block)) => self.cursor.key(block),
+            None => &[],
+        }
+    }
+
+    #[inline]
+    fn value(&self) -> &[u8] {
+        match &self.block {
+            Some((_, block)) => self.cursor.value(block),
+            None => &[],
+        }
+    }
+
+    fn keep_to_prefix(&mut self, on: bool) {
+        self.keeps_to_prefix = on;
+    }
+
+    fn status(&self) -> Result<()> {
+        self.failure.clone().map_or(Ok(()), Err)
+    }
+}
