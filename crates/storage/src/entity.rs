@@ -73,7 +73,7 @@ pub fn encode(columns: &[(&[u8], &[u8])]) -> Vec<u8> {
 
 /// Takes an entity apart, column by column.
 struct Columns<'a> {
-    layout: Layout<'a>,
+    encoding: Encoding<'a>,
     left: usize,
     /// Where the next value begins.
     at: usize,
@@ -81,7 +81,7 @@ struct Columns<'a> {
 }
 
 /// What describes the columns that are left.
-enum Layout<'a> {
+enum Encoding<'a> {
     /// Name, prefixed with its length, and value size of each.
     V1(&'a [u8]),
     V2 {
@@ -110,20 +110,20 @@ impl<'a> Columns<'a> {
         if count > src.len() / 2 {
             return Err(bad());
         }
-        let layout = match version {
-            _ if count == 0 => Layout::V1(&[]),
+        let encoding = match version {
+            _ if count == 0 => Encoding::V1(&[]),
             1 => {
                 let index = src;
                 for _ in 0..count {
                     get_length_prefixed(&mut src).ok_or_else(bad)?;
                     get_varint32(&mut src).ok_or_else(bad)?;
                 }
-                Layout::V1(&index[..index.len() - src.len()])
+                Encoding::V1(&index[..index.len() - src.len()])
             }
             _ => {
                 let mut size = || get_varint32(&mut src).map(|n| n as usize).ok_or_else(bad);
                 let (name_sizes, value_sizes, names) = (size()?, size()?, size()?);
-                Layout::V2 {
+                Encoding::V2 {
                     types: take(&mut src, count)?,
                     name_sizes: take(&mut src, name_sizes)?,
                     value_sizes: take(&mut src, value_sizes)?,
@@ -132,7 +132,7 @@ impl<'a> Columns<'a> {
             }
         };
         Ok(Columns {
-            layout,
+            encoding,
             left: count,
             at: entity.len() - src.len(),
             end: entity.len(),
@@ -140,12 +140,12 @@ impl<'a> Columns<'a> {
     }
 
     fn read(&mut self) -> Result<Column<'a>> {
-        let (name, size, ty) = match &mut self.layout {
-            Layout::V1(index) => {
+        let (name, size, ty) = match &mut self.encoding {
+            Encoding::V1(index) => {
                 let name = get_length_prefixed(index).ok_or_else(bad)?;
                 (name, get_varint32(index).ok_or_else(bad)?, INLINE)
             }
-            Layout::V2 {
+            Encoding::V2 {
                 types,
                 name_sizes,
                 value_sizes,

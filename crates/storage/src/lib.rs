@@ -12,7 +12,7 @@
 //! those that compress the blocks of a table: it turns values into bytes and bytes into values, and never trusts a byte it
 //! reads. Nothing here panics on file content.
 
-// Lifted in one file: `fs/map.rs`, which stores into mapped files.
+// Lifted in one file: `fs/map/mod.rs`, which stores into mapped files.
 #![deny(unsafe_code)]
 
 pub mod batch;

@@ -39,9 +39,9 @@ pub(crate) mod types {
 /// The only compression a log may name: zstd.
 pub(crate) const ZSTD: u32 = 7;
 
-/// The place of a fragment in its logical record.
+/// The position of a fragment in its logical record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum FragmentPosition {
     Full,
     First,
     Middle,
@@ -52,7 +52,7 @@ pub(crate) enum Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// A part of a logical record.
-    Data(Place),
+    Data(FragmentPosition),
     /// Says how the logical records are compressed.
     SetCompression,
     /// Sizes of user-defined timestamps per column family.
@@ -66,8 +66,8 @@ pub(crate) enum Purpose {
 /// The purpose of type `t`; `None` for one that makes the log unreadable.
 pub(crate) fn purpose(t: u8) -> Option<Purpose> {
     Some(match t {
-        types::FULL..=types::LAST => Purpose::Data(place(t)),
-        5..=8 => Purpose::Data(place(t - types::RECYCLABLE)),
+        types::FULL..=types::LAST => Purpose::Data(fragment_position(t)),
+        5..=8 => Purpose::Data(fragment_position(t - types::RECYCLABLE)),
         types::SET_COMPRESSION => Purpose::SetCompression,
         types::TIMESTAMP_SIZES | types::RECYCLABLE_TIMESTAMP_SIZES => Purpose::TimestampSizes,
         types::PREDECESSOR | types::RECYCLABLE_PREDECESSOR => Purpose::Predecessor,
@@ -76,12 +76,12 @@ pub(crate) fn purpose(t: u8) -> Option<Purpose> {
     })
 }
 
-fn place(plain: u8) -> Place {
+fn fragment_position(plain: u8) -> FragmentPosition {
     match plain {
-        types::FULL => Place::Full,
-        types::FIRST => Place::First,
-        types::MIDDLE => Place::Middle,
-        _ => Place::Last,
+        types::FULL => FragmentPosition::Full,
+        types::FIRST => FragmentPosition::First,
+        types::MIDDLE => FragmentPosition::Middle,
+        _ => FragmentPosition::Last,
     }
 }
 

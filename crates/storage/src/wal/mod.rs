@@ -5,17 +5,17 @@
 //! mean. The format is in `docs/format/wal.md`.
 
 mod block;
+mod compress;
+mod decompress;
 mod format;
 mod frame;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
-mod pack;
 mod reader;
 mod segment;
-mod unpack;
 mod writer;
 
-pub use pack::{PACKED_HEADER, Packed};
+pub use compress::{CompressedRecord, UNCOMPRESSED_HEADER};
 pub use reader::{LogReader, Predecessor, ReadOutcome, RecoveryMode};
 pub use segment::Segment;
 pub use writer::LogWriter;

@@ -1,17 +1,18 @@
 //! Reading records back.
 //!
 //! Joins the fragments that [`super::block`] hands out into logical records,
-//! and unpacks compressed ones. What to do about damage is the caller's
+//! and decompresses compressed ones. What to do about damage is the caller's
 //! business ([`RecoveryMode`]); the reader reports it and can go on.
 //!
 //! Invariant: a record is returned whole or not at all, in the order in which
 //! it was written.
 
 use super::block::{BlockReader, Physical};
+use super::decompress;
 use super::format::{
-    BLOCK_SIZE, HEADER_SIZE, Header, Place, Purpose, RECYCLABLE_HEADER_SIZE, ZSTD, is_recyclable,
+    BLOCK_SIZE, FragmentPosition, HEADER_SIZE, Header, Purpose, RECYCLABLE_HEADER_SIZE, ZSTD,
+    is_recyclable,
 };
-use super::unpack;
 use crate::coding::{get_fixed16, get_fixed32, get_fixed64};
 use crate::error::{Error, Result};
 use crate::fs::SequentialFile;
@@ -66,9 +67,9 @@ pub struct Predecessor {
 #[derive(Debug)]
 pub struct LogReader {
     blocks: BlockReader,
-    compressed: bool,
+    is_compressed: bool,
     /// Compressed bytes of the record being read.
-    packed: Vec<u8>,
+    compressed_record: Vec<u8>,
     record_offset: u64,
     record_end: u64,
     /// Damage was reported and the next fragments may belong to what it hit.
@@ -82,8 +83,8 @@ impl LogReader {
     pub fn new(file: Box<dyn SequentialFile>, log_number: u64) -> Self {
         LogReader {
             blocks: BlockReader::new(file, log_number),
-            compressed: false,
-            packed: Vec::new(),
+            is_compressed: false,
+            compressed_record: Vec::new(),
             record_offset: 0,
             record_end: 0,
             resync: false,
@@ -100,14 +101,14 @@ impl LogReader {
     /// compression this build does not know; damage is a [`ReadOutcome`].
     pub fn read_record(&mut self, record: &mut Vec<u8>) -> Result<ReadOutcome> {
         record.clear();
-        self.packed.clear();
+        self.compressed_record.clear();
         let mut start = None;
         loop {
-            let (place, offset) = match self.blocks.next()? {
+            let (position, offset) = match self.blocks.next()? {
                 Physical::Record {
-                    purpose: Purpose::Data(place),
+                    purpose: Purpose::Data(position),
                     offset,
-                } => (place, offset),
+                } => (position, offset),
                 Physical::Record { purpose, offset } => match self.note(purpose, offset)? {
                     Some(damage) => return Ok(damage),
                     None => continue,
@@ -119,45 +120,47 @@ impl LogReader {
                     return Ok(self.corrupt(offset, what));
                 }
             };
-            match (place, start) {
-                (Place::Full | Place::First, Some(at)) if self.gathered(record) > 0 => {
+            match (position, start) {
+                (FragmentPosition::Full | FragmentPosition::First, Some(at))
+                    if self.gathered(record) > 0 =>
+                {
                     // The record before has no end; this one is intact.
                     self.blocks.unread();
                     return Ok(self.corrupt(at, "record without a last fragment"));
                 }
-                (Place::Full | Place::First, _) => {
+                (FragmentPosition::Full | FragmentPosition::First, _) => {
                     self.resync = false;
                     start = Some(offset);
                 }
-                (Place::Middle | Place::Last, None) => {
+                (FragmentPosition::Middle | FragmentPosition::Last, None) => {
                     if self.resync {
                         continue;
                     }
                     self.resync = true;
                     return Ok(self.corrupt(offset, "fragment without a first fragment"));
                 }
-                (Place::Middle | Place::Last, Some(_)) => {}
+                (FragmentPosition::Middle | FragmentPosition::Last, Some(_)) => {}
             }
-            let gather = if self.compressed {
-                &mut self.packed
+            let gather = if self.is_compressed {
+                &mut self.compressed_record
             } else {
                 &mut *record
             };
             gather.extend_from_slice(self.blocks.payload());
-            if matches!(place, Place::Full | Place::Last) {
+            if matches!(position, FragmentPosition::Full | FragmentPosition::Last) {
                 return Ok(self.complete(start.unwrap_or(offset), record));
             }
         }
     }
 
     fn gathered(&self, record: &[u8]) -> usize {
-        self.packed.len() + record.len()
+        self.compressed_record.len() + record.len()
     }
 
     /// All fragments are there: the record is whole.
     fn complete(&mut self, start: u64, record: &mut Vec<u8>) -> ReadOutcome {
-        if self.compressed
-            && let Err(what) = unpack::unpack(&self.packed, record)
+        if self.is_compressed
+            && let Err(what) = decompress::decompress(&self.compressed_record, record)
         {
             return self.corrupt(start, &what);
         }
@@ -190,7 +193,7 @@ impl LogReader {
         let mut payload = self.blocks.payload();
         match purpose {
             Purpose::SetCompression => match get_fixed32(&mut payload) {
-                Some(ZSTD) if cfg!(feature = "zstd") => self.compressed = true,
+                Some(ZSTD) if cfg!(feature = "zstd") => self.is_compressed = true,
                 Some(other) => {
                     return Err(
                         Error::not_supported(format_args!("log compression type {other}"))

@@ -5,7 +5,7 @@
 //! predecessor ends, and [`Segment::end_of`] says where it ends, from its
 //! length alone. The bytes are those that a [`super::LogWriter`] would have
 //! written for the same records in the same order, but for long records of a
-//! [packed](Segment::packed) log, which are in more fragments; nothing in the file tells
+//! [compressed](Segment::compressed) log, which are in more fragments; nothing in the file tells
 //! the two apart, but that a crash can leave holes in this one: records that
 //! had a place and were not, or not wholly, copied, with later ones behind
 //! them. [`super::LogReader`] ends or reports damage there.
@@ -49,8 +49,8 @@ thread_local! {
 pub struct Segment {
     file: Box<dyn SharedFile>,
     framing: Framing,
-    /// Whether its records are [`super::Packed`].
-    packed: bool,
+    /// Whether its records are [`super::CompressedRecord`].
+    compressed: bool,
     /// The first failure (I2). Written once, by whichever call failed first;
     /// read by all later ones. The cell publishes the error.
     failed: OnceLock<Error>,
@@ -83,7 +83,7 @@ impl Segment {
                 log_number,
                 recyclable,
             },
-            packed: false,
+            compressed: false,
             failed: OnceLock::new(),
             ready: AtomicU64::new(0),
             lacks_room: AtomicBool::new(false),
@@ -91,24 +91,24 @@ impl Segment {
         }
     }
 
-    /// Its records are [`super::Packed`]; [`Segment::begin_packed`] comes before the
+    /// Its records are [`super::CompressedRecord`]; [`Segment::begin_compressed`] comes before the
     /// first one.
     ///
     /// Fragments of such records do not follow each other at the same offset of
     /// their blocks, which RocksDB before 8.0 does not read: where one would fill a
     /// block from its begin to its end and others follow, there are two.
     #[must_use]
-    pub fn packed(mut self) -> Self {
-        self.packed = true;
+    pub fn compressed(mut self) -> Self {
+        self.compressed = true;
         self
     }
 
-    /// Says in the first bytes of a log that its records are [`super::Packed`], and
+    /// Says in the first bytes of a log that its records are [`super::CompressedRecord`], and
     /// returns where the first one begins.
     ///
     /// # Errors
     /// As [`Segment::put`].
-    pub fn begin_packed(&self) -> Result<u64> {
+    pub fn begin_compressed(&self) -> Result<u64> {
         self.check_not_failed()?;
         let mut note = Vec::with_capacity(HEADER_SIZE + 4);
         put_compression_note(&mut note);
@@ -117,7 +117,7 @@ impl Segment {
     }
 
     /// Where a record of `payload_len` bytes ends whose predecessor ended at
-    /// `at` (0 for the first one), in a log that is not [packed](Segment::packed).
+    /// `at` (0 for the first one), in a log that is not [compressed](Segment::compressed).
     /// That is where its successor's place begins.
     ///
     /// The record takes at least 7 bytes (11 if `recyclable`) more than its
@@ -128,11 +128,11 @@ impl Segment {
         end_of(at, payload_len, recyclable, false)
     }
 
-    /// The same for a record of this log. In a [packed](Segment::packed) one it may
+    /// The same for a record of this log. In a [compressed](Segment::compressed) one it may
     /// take twice as many bytes more for each block that it fills.
     #[inline]
     pub const fn end_of_record(&self, at: u64, payload_len: usize) -> u64 {
-        end_of(at, payload_len, self.framing.recyclable, self.packed)
+        end_of(at, payload_len, self.framing.recyclable, self.compressed)
     }
 
     /// Writes the record made of `parts` (concatenated) to its place, which
@@ -199,7 +199,7 @@ impl Segment {
         let header = self.framing.header_size();
         while begin || left > 0 {
             let mut length = left.min(room - header);
-            if self.packed && room == BLOCK_SIZE && left > length {
+            if self.compressed && room == BLOCK_SIZE && left > length {
                 let half = (BLOCK_SIZE - 2 * header) / 2;
                 self.framing
                     .put_fragment(buf, &mut source, half, begin, false);
@@ -354,7 +354,7 @@ impl Segment {
 
 /// [`Segment::end_of_record`] of a log of that kind.
 #[inline]
-const fn end_of(at: u64, payload_len: usize, recyclable: bool, packed: bool) -> u64 {
+const fn end_of(at: u64, payload_len: usize, recyclable: bool, compressed: bool) -> u64 {
     let header = header_size(recyclable) as u64;
     let mut left = payload_len as u64;
     let mut at = at;
@@ -366,12 +366,15 @@ const fn end_of(at: u64, payload_len: usize, recyclable: bool, packed: bool) -> 
     if left <= room - header {
         return at + header + left;
     }
-    if room < BLOCK || !packed {
+    if room < BLOCK || !compressed {
         at += room;
         left -= room - header;
     }
     // Blocks that it fills, and one with the rest, which is a byte at least.
-    let (last, full) = (BLOCK - header, BLOCK - header * if packed { 2 } else { 1 });
+    let (last, full) = (
+        BLOCK - header,
+        BLOCK - header * if compressed { 2 } else { 1 },
+    );
     let blocks = left.saturating_sub(last).div_ceil(full);
     at + blocks * BLOCK + header + (left - blocks * full)
 }
@@ -478,14 +481,14 @@ mod tests {
         let mut reader = LogReader::new(from(0), 1);
         let mut record = Vec::new();
         let mut rng = StdRng::seed_from_u64(1);
-        let mut at = segment.begin_packed().unwrap();
+        let mut at = segment.begin_compressed().unwrap();
         for n in 0..40u8 {
             // Nothing there yet: the reader has looked, and loaded the block.
             assert_eq!(reader.read_record(&mut record).unwrap(), ReadOutcome::Eof);
             let noise: Vec<u8> = (0..3_000).map(|_| rng.random()).collect();
-            let packed = super::super::Packed::new(&noise).unwrap();
-            segment.put(at, &packed.with_header(&[n; 12])).unwrap();
-            at = Segment::end_of(at, packed.len(), false);
+            let compressed = super::super::CompressedRecord::new(&noise).unwrap();
+            segment.put(at, &compressed.with_header(&[n; 12])).unwrap();
+            at = Segment::end_of(at, compressed.len(), false);
             for _ in 0..2 {
                 // Twice: without a mark in between it is read again.
                 reader.resume(from(reader.resume_from())).unwrap();
@@ -518,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn fragments_of_packed_records_never_follow_each_other_at_the_same_offset() {
+    fn fragments_of_compressed_records_never_follow_each_other_at_the_same_offset() {
         let most = BLOCK_SIZE - HEADER_SIZE;
         let lengths = [0, 1, 100, most - 7, most - 1, most, most + 1, 2 * most - 7]
             .into_iter()
@@ -533,7 +536,7 @@ mod tests {
         for start in [0, 4, 11, 100, most - 1, most, most + 1, BLOCK_SIZE - 1] {
             for len in lengths.clone() {
                 let fs = MemFs::new();
-                let segment = segment(&fs).packed();
+                let segment = segment(&fs).compressed();
                 segment.extend(4 << 20).unwrap();
                 let record: Vec<u8> = (0..len).map(|n| (n % 251 + 1) as u8).collect();
                 segment.put(start as u64, &[&record]).unwrap();

@@ -277,3 +277,11 @@ fn imports_upward_are_found() {
     );
     assert_eq!(code_lines("a // b\nmod tests {\nc").count(), 1);
 }
+/// Folders have a `mod.rs`; there is no `name.rs` beside a folder `name`.
+#[test]
+fn folders_have_a_mod_file() {
+    for file in rust_files(&src()) {
+        let folder = file.with_extension("");
+        assert!(!folder.is_dir(), "{} beside its folder", file.display());
+    }
+}

@@ -29,7 +29,7 @@ use whitewater_concurrent::system::Mutex;
 use whitewater_storage::batch::{self, Batch, HEADER_SIZE, Op};
 use whitewater_storage::key::{SequenceNumber, ValueType};
 use whitewater_storage::planted::{Bug, planted};
-use whitewater_storage::wal::Packed;
+use whitewater_storage::wal::CompressedRecord;
 use whitewater_storage::{Error, Result};
 
 /// Bytes that key and value together must stay below: tables take entries of
@@ -472,7 +472,7 @@ impl CommitEnv for Engine {
     }
 
     #[inline]
-    fn pack(&self, parts: &[&[u8]]) -> Result<Option<Packed>> {
+    fn pack(&self, parts: &[&[u8]]) -> Result<Option<CompressedRecord>> {
         self.wal.pack(parts)
     }
 

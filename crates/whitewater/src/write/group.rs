@@ -27,7 +27,7 @@ use std::sync::Arc;
 use whitewater_concurrent::group::{GroupQueue, Members, Prepare, Steps};
 use whitewater_storage::batch::HEADER_SIZE;
 use whitewater_storage::planted::{Bug, planted};
-use whitewater_storage::wal::Packed;
+use whitewater_storage::wal::CompressedRecord;
 use whitewater_storage::{Error, Result};
 
 /// A small leader does not wait for a megabyte of followers: RocksDB's limits.
@@ -134,7 +134,9 @@ impl<E: CommitEnv> Leader<'_, E> {
             sum.reads_own_prefix |= request.flags.reads_own_prefix;
         });
         let packed = self.pack(&sum, members)?;
-        let size = packed.as_ref().map_or(HEADER_SIZE + sum.bytes, Packed::len);
+        let size = packed
+            .as_ref()
+            .map_or(HEADER_SIZE + sum.bytes, CompressedRecord::len);
         let payload = (!sum.disable_wal).then_some(size);
         let (generation, reservation) = reserve(self.env, sum.entries.max(1), payload)?;
         self.env.hit(Point::Reserved, reservation.first);
@@ -154,7 +156,11 @@ impl<E: CommitEnv> Leader<'_, E> {
     }
 
     /// Compresses the group's record, if records are compressed.
-    fn pack(&self, sum: &Sum, members: &mut Members<'_, WriteRequest>) -> Result<Option<Packed>> {
+    fn pack(
+        &self,
+        sum: &Sum,
+        members: &mut Members<'_, WriteRequest>,
+    ) -> Result<Option<CompressedRecord>> {
         if sum.disable_wal || !self.env.packs() {
             return Ok(None);
         }
@@ -169,7 +175,7 @@ impl<E: CommitEnv> Leader<'_, E> {
         generation: &Generation,
         reservation: &Reservation,
         sum: &Sum,
-        packed: Option<&Packed>,
+        packed: Option<&CompressedRecord>,
         members: &mut Members<'_, WriteRequest>,
     ) -> Result<()> {
         if sum.disable_wal {

@@ -73,7 +73,7 @@ use sync_points::Point;
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::system::Mutex;
 use whitewater_storage::key::SequenceNumber;
-use whitewater_storage::wal::Packed;
+use whitewater_storage::wal::CompressedRecord;
 use whitewater_storage::{Error, Result};
 
 /// How concurrent writes are committed. Chosen at open.
@@ -268,7 +268,7 @@ pub(crate) trait CommitEnv: Sync {
     ///
     /// # Errors
     /// Lack of memory. Nothing was done.
-    fn pack(&self, _parts: &[&[u8]]) -> Result<Option<Packed>> {
+    fn pack(&self, _parts: &[&[u8]]) -> Result<Option<CompressedRecord>> {
         Ok(None)
     }
     /// Puts another generation in the place of one that is full, which it lets

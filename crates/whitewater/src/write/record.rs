@@ -8,7 +8,7 @@ use std::cell::Cell;
 use whitewater_concurrent::scratch;
 use whitewater_storage::Result;
 use whitewater_storage::batch::{Batch, HEADER_SIZE};
-use whitewater_storage::wal::Packed;
+use whitewater_storage::wal::CompressedRecord;
 
 /// Batches larger than this are not kept as a spare.
 const SPARE_LIMIT: usize = 64 << 10;
@@ -64,7 +64,7 @@ impl Drop for SingleOpBatch {
 pub(super) enum Record<'a> {
     Plain(&'a [u8]),
     SingleOpBatch(SingleOpBatch),
-    Packed(Packed),
+    Packed(CompressedRecord),
 }
 
 impl<'a> Record<'a> {

@@ -29,7 +29,7 @@ use whitewater_storage::fs::window::WindowFile;
 use whitewater_storage::fs::{Fs, SharedOptions};
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::planted::{Bug, planted};
-use whitewater_storage::wal::{Packed, Segment};
+use whitewater_storage::wal::{CompressedRecord, Segment};
 
 /// What a log says about the log before it: a batch without operations whose
 /// log data is this. Other engines skip it.
@@ -86,7 +86,7 @@ pub(crate) struct WalOptions {
     pub manual_flush: bool,
     /// Bytes after which the system is asked to write a log back; 0 is never.
     pub bytes_per_sync: u64,
-    /// Records are [`Packed`].
+    /// Records are [`CompressedRecord`].
     pub packed: bool,
 }
 
@@ -301,7 +301,7 @@ impl Wal {
     /// where the first write begins.
     fn begin(&self, log: &Segment, link: Option<Link>, last: SequenceNumber) -> Result<u64> {
         let start = match self.options.packed {
-            true => log.begin_packed()?,
+            true => log.begin_compressed()?,
             false => 0,
         };
         let Some(link) = link else {
@@ -331,13 +331,13 @@ impl Wal {
     /// Compresses a record, the concatenation of `parts` behind a header, if
     /// records are to be compressed.
     #[inline]
-    pub fn pack(&self, parts: &[&[u8]]) -> Result<Option<Packed>> {
+    pub fn pack(&self, parts: &[&[u8]]) -> Result<Option<CompressedRecord>> {
         if !self.options.packed {
             return Ok(None);
         }
         match parts {
-            [one] => Packed::new(one),
-            many => Packed::new(&many.concat()),
+            [one] => CompressedRecord::new(one),
+            many => CompressedRecord::new(&many.concat()),
         }
         .map(Some)
     }

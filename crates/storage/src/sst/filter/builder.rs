@@ -14,9 +14,9 @@ use std::sync::Arc;
 /// The format version from which on the hash is [`hash64`].
 const NEW_BLOOM_VERSION: u32 = 5;
 
-/// The layout of a table's filter.
+/// The format of a table's filter.
 #[derive(Debug, Clone, Copy)]
-enum Layout {
+enum FilterFormat {
     FastLocalBloom { millibits: u64 },
     LegacyBloom { bits: u64 },
     Ribbon { millibits: u64 },
@@ -46,7 +46,7 @@ pub(crate) struct FilterSpec<'a> {
 /// Collects the hashes of a table's keys and lays out its filter.
 #[derive(Debug)]
 pub(crate) struct FilterBuilder {
-    layout: Layout,
+    format: FilterFormat,
     whole_keys: bool,
     prefixes: Option<Arc<dyn PrefixTransform>>,
     partition: Option<usize>,
@@ -67,19 +67,19 @@ impl FilterBuilder {
             return None;
         }
         let millibits = spec.policy.millibits()?;
-        let layout = match spec.policy {
+        let format = match spec.policy {
             FilterPolicy::Ribbon {
                 bloom_before_level, ..
-            } if spec.level >= bloom_before_level => Layout::Ribbon { millibits },
+            } if spec.level >= bloom_before_level => FilterFormat::Ribbon { millibits },
             FilterPolicy::Bloom { .. } if spec.format_version < NEW_BLOOM_VERSION => {
-                Layout::LegacyBloom {
+                FilterFormat::LegacyBloom {
                     bits: (millibits + 500) / 1000,
                 }
             }
-            _ => Layout::FastLocalBloom { millibits },
+            _ => FilterFormat::FastLocalBloom { millibits },
         };
         Some(FilterBuilder {
-            layout,
+            format,
             whole_keys: spec.whole_keys,
             prefixes: spec.prefixes.cloned(),
             partition: spec.partition,
@@ -113,8 +113,8 @@ impl FilterBuilder {
 
     #[inline]
     fn hash(&self, entry: &[u8]) -> u64 {
-        match self.layout {
-            Layout::LegacyBloom { .. } => u64::from(hash32(entry, LEGACY_SEED)),
+        match self.format {
+            FilterFormat::LegacyBloom { .. } => u64::from(hash32(entry, LEGACY_SEED)),
             _ => hash64(entry),
         }
     }
@@ -139,7 +139,7 @@ impl FilterBuilder {
     }
 
     fn cut(&mut self, separator: &[u8]) {
-        let block = self.layout.build(&self.hashes);
+        let block = self.format.build(&self.hashes);
         self.parts_len += block.len();
         self.entries += self.hashes.len() as u64;
         self.hashes.clear();
@@ -154,7 +154,7 @@ impl FilterBuilder {
         if self.hashes.is_empty() {
             return 0;
         }
-        self.layout.estimated_len(self.hashes.len())
+        self.format.estimated_len(self.hashes.len())
     }
 
     /// Bytes of all filter blocks if they were finished now, about.
@@ -177,21 +177,21 @@ impl FilterBuilder {
     }
 }
 
-impl Layout {
+impl FilterFormat {
     fn build(self, hashes: &[u64]) -> Vec<u8> {
         match self {
-            Layout::FastLocalBloom { millibits } => bloom::fast_local(hashes, millibits),
-            Layout::LegacyBloom { bits } => bloom::legacy(hashes, bits),
-            Layout::Ribbon { millibits } => ribbon::ribbon(hashes, millibits)
+            FilterFormat::FastLocalBloom { millibits } => bloom::fast_local(hashes, millibits),
+            FilterFormat::LegacyBloom { bits } => bloom::legacy(hashes, bits),
+            FilterFormat::Ribbon { millibits } => ribbon::ribbon(hashes, millibits)
                 .unwrap_or_else(|| bloom::fast_local(hashes, millibits)),
         }
     }
 
     fn estimated_len(self, keys: usize) -> usize {
         match self {
-            Layout::FastLocalBloom { millibits } => bloom::fast_local_len(keys, millibits),
-            Layout::LegacyBloom { bits } => bloom::legacy_len(keys, bits),
-            Layout::Ribbon { millibits } => ribbon::estimated_len(keys, millibits),
+            FilterFormat::FastLocalBloom { millibits } => bloom::fast_local_len(keys, millibits),
+            FilterFormat::LegacyBloom { bits } => bloom::legacy_len(keys, bits),
+            FilterFormat::Ribbon { millibits } => ribbon::estimated_len(keys, millibits),
         }
     }
 }

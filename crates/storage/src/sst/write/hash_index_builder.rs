@@ -13,14 +13,14 @@ pub(crate) struct HashIndexBuilder {
     /// block and number of blocks.
     prefixes: Vec<u8>,
     metadata: Vec<u8>,
-    pending: Option<Pending>,
+    pending: Option<PrefixRun>,
     /// Whether a key had no prefix: readers could not find it then.
     incomplete: bool,
 }
 
 /// The prefix whose keys are being added.
 #[derive(Debug)]
-struct Pending {
+struct PrefixRun {
     prefix: Vec<u8>,
     first: u32,
     blocks: u32,
@@ -50,7 +50,7 @@ impl HashIndexBuilder {
             }
             _ => {
                 self.flush();
-                self.pending = Some(Pending {
+                self.pending = Some(PrefixRun {
                     prefix: prefix.to_vec(),
                     first: block,
                     blocks: 1,

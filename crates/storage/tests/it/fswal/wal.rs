@@ -383,7 +383,7 @@ fn records_about_the_log_are_taken_in() {
 }
 
 #[test]
-fn compressed_logs_are_unpacked() {
+fn compressed_logs_are_decompressed() {
     let records = records(&[100, 0, 200_000, 40_000]);
     let mut data = physical(9, None, &7u32.to_le_bytes());
     for record in &records {
@@ -406,7 +406,7 @@ fn compressed_logs_are_unpacked() {
     let back = read_bytes(&data, 1);
     assert_eq!(back.all, records);
     assert!(back.corrupt.is_empty());
-    // A frame that does not unpack is one bad record.
+    // A frame that does not decompress is one bad record.
     let mut bad = physical(9, None, &7u32.to_le_bytes());
     let at = bad.len() as u64;
     bad.extend(physical(1, None, b"no frame"));

@@ -1,4 +1,4 @@
-//! Packing records of compressed logs.
+//! Compressing records of compressed logs.
 //!
 //! A record of a compressed log is one zstd frame. The first bytes of what it
 //! holds, a batch's header, carry the sequence number, which is known only
@@ -14,13 +14,13 @@
 //! size and no checksum, which the header's bytes would have part in. A block
 //! needs no larger window than without them: no distance reaches into them.
 
-use super::unpack::MAX_UNPACKED;
+use super::decompress::MAX_DECOMPRESSED;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "zstd")]
 use {std::cell::Cell, whitewater_concurrent::scratch, zstd::bulk::Compressor};
 
 /// Bytes of a record that are not compressed: a batch's header.
-pub const PACKED_HEADER: usize = 12;
+pub const UNCOMPRESSED_HEADER: usize = 12;
 
 /// Frame header: magic number, descriptor, window.
 const FRAME_HEADER: usize = 6;
@@ -31,7 +31,7 @@ const DESCRIPTOR: usize = 4;
 
 /// A block's header: 1 bit for the last one, 2 for the kind (0 is raw), 21 for
 /// the size.
-const RAW_BLOCK: [u8; 3] = [(PACKED_HEADER << 3) as u8, 0, 0];
+const RAW_BLOCK: [u8; 3] = [(UNCOMPRESSED_HEADER << 3) as u8, 0, 0];
 
 /// Where a record's first bytes go.
 const HOLE: usize = FRAME_HEADER + RAW_BLOCK.len();
@@ -42,26 +42,26 @@ thread_local! {
     static COMPRESSOR: Cell<Option<Compressor<'static>>> = const { Cell::new(None) };
 }
 
-/// A record but for its first [`PACKED_HEADER`] bytes, compressed.
+/// A record but for its first [`UNCOMPRESSED_HEADER`] bytes, compressed.
 #[derive(Debug)]
-pub struct Packed {
+pub struct CompressedRecord {
     /// The frame up to the hole, then from there on.
     frame: Vec<u8>,
 }
 
-impl Packed {
+impl CompressedRecord {
     /// Compresses `rest`, at zstd's default level.
     ///
     /// # Errors
     /// `Unknown` with zstd's reason, where it has one: lack of memory.
     /// `NotSupported` where zstd is not built in. `InvalidArgument` for what would
-    /// not be unpacked again.
+    /// not be decompressed again.
     pub fn new(rest: &[u8]) -> Result<Self> {
-        Self::at_most(rest, MAX_UNPACKED)
+        Self::at_most(rest, MAX_DECOMPRESSED)
     }
 
     fn at_most(rest: &[u8], max: u64) -> Result<Self> {
-        let size = (PACKED_HEADER + rest.len()) as u64;
+        let size = (UNCOMPRESSED_HEADER + rest.len()) as u64;
         if size > max {
             return Err(Error::invalid(format_args!(
                 "log record of {size} bytes: the most that is compressed is {max}"
@@ -72,17 +72,17 @@ impl Packed {
             return Err(failed("unexpected frame header"));
         }
         frame.splice(FRAME_HEADER..FRAME_HEADER, RAW_BLOCK);
-        Ok(Packed { frame })
+        Ok(CompressedRecord { frame })
     }
 
     /// Bytes of the whole record.
     #[expect(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> usize {
-        self.frame.len() + PACKED_HEADER
+        self.frame.len() + UNCOMPRESSED_HEADER
     }
 
     /// The record that begins with `header`, in parts.
-    pub fn with_header<'a>(&'a self, header: &'a [u8; PACKED_HEADER]) -> [&'a [u8]; 3] {
+    pub fn with_header<'a>(&'a self, header: &'a [u8; UNCOMPRESSED_HEADER]) -> [&'a [u8]; 3] {
         let (before, behind) = self.frame.split_at(HOLE);
         [before, header, behind]
     }
@@ -126,7 +126,7 @@ fn failed(e: impl std::fmt::Display) -> Error {
 
 #[cfg(all(test, feature = "zstd"))]
 mod tests {
-    use super::super::unpack::{unpack, unpack_at_most};
+    use super::super::decompress::{decompress, decompress_at_most};
     use super::*;
     use rand::rngs::StdRng;
     use rand::{Rng, SeedableRng};
@@ -158,14 +158,14 @@ mod tests {
             .chain([262_144, 1 << 20, 9_000_000]);
         for size in sizes {
             let rest = rest(&mut rng, size);
-            let header: [u8; PACKED_HEADER] = std::array::from_fn(|i| (i + size) as u8);
-            let packed = Packed::new(&rest).unwrap();
-            let frame = packed.with_header(&header).concat();
-            assert_eq!(frame.len(), packed.len());
+            let header: [u8; UNCOMPRESSED_HEADER] = std::array::from_fn(|i| (i + size) as u8);
+            let compressed = CompressedRecord::new(&rest).unwrap();
+            let frame = compressed.with_header(&header).concat();
+            assert_eq!(frame.len(), compressed.len());
             let mut out = Vec::new();
-            unpack(&frame, &mut out).unwrap_or_else(|e| panic!("{size}: {e}"));
-            assert_eq!(out[..PACKED_HEADER], header, "{size}");
-            assert!(out[PACKED_HEADER..] == rest, "{size}");
+            decompress(&frame, &mut out).unwrap_or_else(|e| panic!("{size}: {e}"));
+            assert_eq!(out[..UNCOMPRESSED_HEADER], header, "{size}");
+            assert!(out[UNCOMPRESSED_HEADER..] == rest, "{size}");
             // And as others read it: all at once.
             let all = zstd::decode_all(&frame[..]).unwrap();
             assert!(all == out, "{size}");
@@ -173,24 +173,24 @@ mod tests {
     }
 
     #[test]
-    fn what_would_not_be_unpacked_is_not_packed() {
+    fn what_would_not_be_decompressed_is_not_compressed() {
         let rest = [b'x'; 1000];
-        let max = (PACKED_HEADER + rest.len()) as u64;
-        let packed = Packed::at_most(&rest, max).unwrap();
-        let frame = packed.with_header(&[1; PACKED_HEADER]).concat();
+        let max = (UNCOMPRESSED_HEADER + rest.len()) as u64;
+        let compressed = CompressedRecord::at_most(&rest, max).unwrap();
+        let frame = compressed.with_header(&[1; UNCOMPRESSED_HEADER]).concat();
         let mut out = Vec::new();
-        unpack_at_most(&frame, &mut out, max as usize).unwrap();
+        decompress_at_most(&frame, &mut out, max as usize).unwrap();
         assert_eq!(out.len() as u64, max);
-        let e = Packed::at_most(&rest, max - 1).unwrap_err();
+        let e = CompressedRecord::at_most(&rest, max - 1).unwrap_err();
         assert_eq!(e.kind(), ErrorKind::InvalidArgument);
         assert!(e.to_string().contains("log record of 1012 bytes"), "{e}");
         out.clear();
-        unpack_at_most(&frame, &mut out, max as usize - 1).unwrap_err();
+        decompress_at_most(&frame, &mut out, max as usize - 1).unwrap_err();
     }
 
     #[test]
     fn what_repeats_gets_small() {
-        let packed = Packed::new(&[b'x'; 10_000]).unwrap();
-        assert!(packed.len() < 60, "{}", packed.len());
+        let compressed = CompressedRecord::new(&[b'x'; 10_000]).unwrap();
+        assert!(compressed.len() < 60, "{}", compressed.len());
     }
 }

@@ -1,33 +1,33 @@
-//! Unpacking records of compressed logs.
+//! Decompressing records of compressed logs.
 //!
 //! Each logical record is one zstd frame. Memory grows with what was really
-//! unpacked, up to a cap, whatever the frame's header promises. What is packed
-//! ([`super::pack`]) keeps to the same cap.
+//! decompressed, up to a cap, whatever the frame's header promises. What is compressed
+//! ([`super::compress`]) keeps to the same cap.
 
 use crate::batch;
 #[cfg(feature = "zstd")]
 use zstd::stream::raw::{Decoder, Operation};
 
-/// The largest record that is packed or unpacked, in bytes: any batch.
-pub const MAX_UNPACKED: u64 = batch::MAX_SIZE;
+/// The largest record that is compressed or decompressed, in bytes: any batch.
+pub const MAX_DECOMPRESSED: u64 = batch::MAX_SIZE;
 
-/// Bytes unpacked at a time.
+/// Bytes decompressed at a time.
 #[cfg(feature = "zstd")]
 const STEP: usize = 64 * 1024;
 
-/// Unpacks `packed` into `out`, which is empty.
+/// Decompresses `compressed` into `out`, which is empty.
 ///
 /// # Errors
 /// Says what is wrong with the bytes.
-pub(super) fn unpack(packed: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
-    let max = usize::try_from(MAX_UNPACKED).unwrap_or(usize::MAX - 1);
-    unpack_at_most(packed, out, max)
+pub(super) fn decompress(compressed: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+    let max = usize::try_from(MAX_DECOMPRESSED).unwrap_or(usize::MAX - 1);
+    decompress_at_most(compressed, out, max)
 }
 
 /// Logs that say they are compressed are not read any further.
 #[cfg(not(feature = "zstd"))]
-pub(super) fn unpack_at_most(
-    _packed: &[u8],
+pub(super) fn decompress_at_most(
+    _compressed: &[u8],
     _out: &mut Vec<u8>,
     _max: usize,
 ) -> Result<(), String> {
@@ -35,12 +35,12 @@ pub(super) fn unpack_at_most(
 }
 
 #[cfg(feature = "zstd")]
-pub(super) fn unpack_at_most(
-    mut packed: &[u8],
+pub(super) fn decompress_at_most(
+    mut compressed: &[u8],
     out: &mut Vec<u8>,
     max: usize,
 ) -> Result<(), String> {
-    if packed.is_empty() {
+    if compressed.is_empty() {
         return Ok(());
     }
     let mut decoder = Decoder::new().map_err(|e| e.to_string())?;
@@ -49,21 +49,21 @@ pub(super) fn unpack_at_most(
         let step = STEP.max(filled).min(max + 1 - filled);
         out.resize(filled + step, 0);
         let status = decoder
-            .run_on_buffers(packed, &mut out[filled..])
+            .run_on_buffers(compressed, &mut out[filled..])
             .map_err(|e| format!("bad compressed bytes ({e})"))?;
         out.truncate(filled + status.bytes_written);
-        packed = &packed[status.bytes_read..];
+        compressed = &compressed[status.bytes_read..];
         if out.len() > max {
             return Err(format!("more than {max} bytes compressed in one record"));
         }
         if status.remaining == 0 {
             break;
         }
-        if packed.is_empty() && status.bytes_written == 0 {
+        if compressed.is_empty() && status.bytes_written == 0 {
             return Err("compressed bytes end too early".to_owned());
         }
     }
-    if packed.is_empty() {
+    if compressed.is_empty() {
         Ok(())
     } else {
         Err("bytes behind the compressed record".to_owned())
@@ -74,41 +74,41 @@ pub(super) fn unpack_at_most(
 mod tests {
     use super::*;
 
-    fn pack(data: &[u8]) -> Vec<u8> {
-        let mut packer = zstd::bulk::Compressor::new(3).unwrap();
-        packer.compress(data).unwrap()
+    fn compress(data: &[u8]) -> Vec<u8> {
+        let mut compressor = zstd::bulk::Compressor::new(3).unwrap();
+        compressor.compress(data).unwrap()
     }
 
     #[test]
-    fn frames_unpack_up_to_the_cap() {
+    fn frames_decompress_up_to_the_cap() {
         let data: Vec<u8> = (0..300_000u32).map(|i| (i / 100) as u8).collect();
-        let packed = pack(&data);
+        let compressed = compress(&data);
         let mut out = Vec::new();
-        unpack(&packed, &mut out).unwrap();
+        decompress(&compressed, &mut out).unwrap();
         assert_eq!(out, data);
         out.clear();
-        unpack_at_most(&packed, &mut out, data.len()).unwrap();
+        decompress_at_most(&compressed, &mut out, data.len()).unwrap();
         assert_eq!(out, data);
         out.clear();
-        let e = unpack_at_most(&packed, &mut out, data.len() - 1).unwrap_err();
+        let e = decompress_at_most(&compressed, &mut out, data.len() - 1).unwrap_err();
         assert!(e.contains("more than"), "{e}");
         assert!(out.len() <= data.len());
     }
 
     #[test]
-    fn every_batch_that_may_be_in_a_log_is_unpacked() {
-        assert_eq!(MAX_UNPACKED, batch::MAX_SIZE);
+    fn every_batch_that_may_be_in_a_log_is_decompressed() {
+        assert_eq!(MAX_DECOMPRESSED, batch::MAX_SIZE);
     }
 
     #[test]
     fn every_truncation_is_an_error() {
-        let packed = pack(b"some bytes, some more bytes, some bytes");
-        for n in 1..packed.len() {
+        let compressed = compress(b"some bytes, some more bytes, some bytes");
+        for n in 1..compressed.len() {
             let mut out = Vec::new();
-            assert!(unpack(&packed[..n], &mut out).is_err(), "{n}");
+            assert!(decompress(&compressed[..n], &mut out).is_err(), "{n}");
         }
-        let mut longer = packed.clone();
+        let mut longer = compressed.clone();
         longer.push(0);
-        assert!(unpack(&longer, &mut Vec::new()).is_err());
+        assert!(decompress(&longer, &mut Vec::new()).is_err());
     }
 }
