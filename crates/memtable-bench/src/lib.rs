@@ -1,6 +1,6 @@
 //! The memtable benchmark: workloads over ordered concurrent structures, this
 //! project's and other crates'. What `memtablerep_bench` and `cargo bench -p
-//! whitewater-concurrent` have in common; command lines, pages and progress
+//! whitewater-memtable-bench` have in common; command lines, pages and progress
 //! bars are the programs' business.
 //!
 //! * [`input`]: the keys and values, made before anything is timed
