@@ -28,7 +28,9 @@ mod unix {
     use rand::{Rng, SeedableRng};
     use whitewater_concurrent::arena::ArenaOptions;
     use whitewater_concurrent::region::{Claim, HugePages, set_pool_limit};
-    use whitewater_concurrent::skiplist::{Bytewise, Indirect, Inline, Layout, SkipList, Splice};
+    use whitewater_concurrent::skiplist::{
+        Bytewise, EntryLayout, Indirect, Inline, SkipList, Splice,
+    };
 
     type Key = [u8; 16];
     type List<L> = SkipList<Bytewise, L>;
@@ -47,7 +49,7 @@ mod unix {
         (now() - start) / per as f64
     }
 
-    fn create<L: Layout>(pages: HugePages) -> Arc<List<L>> {
+    fn create<L: EntryLayout>(pages: HugePages) -> Arc<List<L>> {
         let block_size = BLOCK;
         Arc::new(SkipList::with_layout(
             Bytewise,
@@ -56,7 +58,7 @@ mod unix {
     }
 
     /// Insert, get, scan.
-    fn layout<L: Layout>(
+    fn layout<L: EntryLayout>(
         keys: &[Key],
         shuffled: &[Key],
         value: &[u8],

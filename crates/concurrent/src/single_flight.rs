@@ -14,7 +14,7 @@
 //!   between the two steps on either side.
 
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
-use crate::waiter::Turnstile;
+use crate::waiter::EventCount;
 use crossbeam_utils::CachePadded;
 
 /// See the [module](self).
@@ -33,20 +33,20 @@ pub struct SingleFlight {
     /// Written by: sleepers (relaxed; R2's fence orders it). Read by: workers,
     /// after R2's fence.
     sleepers: AtomicU32,
-    turnstile: Turnstile,
+    event: EventCount,
 }
 
 /// Gives the role up, however the work ends.
-struct Role<'a>(&'a SingleFlight);
+struct RunGuard<'a>(&'a SingleFlight);
 
-impl Drop for Role<'_> {
+impl Drop for RunGuard<'_> {
     fn drop(&mut self) {
         // Release: pairs with the swap of the next worker. A store would do, but
         // loom does not see that it comes after the swaps that found it taken.
         self.0.busy.swap(false, Ordering::Release);
         fence(Ordering::SeqCst); // R2, with the one in `sleep`
         if self.0.sleepers.load(Ordering::Relaxed) > 0 {
-            self.0.turnstile.let_through();
+            self.0.event.notify_all();
         }
     }
 }
@@ -58,7 +58,7 @@ impl SingleFlight {
             done: CachePadded::new(AtomicU64::new(done)),
             busy: AtomicBool::new(false),
             sleepers: AtomicU32::new(0),
-            turnstile: Turnstile::new(),
+            event: EventCount::new(),
         }
     }
 
@@ -77,7 +77,7 @@ impl SingleFlight {
             if self.done() >= goal {
                 return Ok(());
             }
-            if let Some(_role) = self.take_role() {
+            if let Some(_guard) = self.try_start() {
                 if self.done() >= goal {
                     return Ok(()); // by the worker before, just now
                 }
@@ -91,22 +91,22 @@ impl SingleFlight {
         }
     }
 
-    fn take_role(&self) -> Option<Role<'_>> {
+    fn try_start(&self) -> Option<RunGuard<'_>> {
         // Acquire: pairs with the Release of the worker before. Upholds R1.
         let free = !self.busy.load(Ordering::Relaxed) && !self.busy.swap(true, Ordering::Acquire);
-        free.then(|| Role(self))
+        free.then(|| RunGuard(self))
     }
 
     /// Sleeps until the role was given up, if it is taken.
     fn sleep(&self, goal: u64) {
         self.sleepers.fetch_add(1, Ordering::Relaxed);
         loop {
-            let turn = self.turnstile.turn();
-            fence(Ordering::SeqCst); // R2, with the one of `Role`
+            let epoch = self.event.epoch();
+            fence(Ordering::SeqCst); // R2, with the one of `RunGuard`
             if self.done() >= goal || !self.busy.load(Ordering::Relaxed) {
                 break;
             }
-            self.turnstile.sleep(turn);
+            self.event.sleep(epoch);
         }
         self.sleepers.fetch_sub(1, Ordering::Relaxed);
     }

@@ -11,7 +11,7 @@
 //!   announced or comes before the waiter's look.
 
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
-use crate::waiter::Turnstile;
+use crate::waiter::EventCount;
 use crossbeam_utils::CachePadded;
 
 /// In the count: somebody waits, or has.
@@ -32,7 +32,7 @@ pub struct WaitGroup {
     /// Written by: who ends work that failed (relaxed), before it counts down.
     /// Read by: who has seen the count at zero (relaxed). Publishes nothing.
     failed: AtomicBool,
-    turnstile: Turnstile,
+    event: EventCount,
 }
 
 impl Default for WaitGroup {
@@ -47,7 +47,7 @@ impl WaitGroup {
         WaitGroup {
             count: CachePadded::new(AtomicU64::new(0)),
             failed: AtomicBool::new(false),
-            turnstile: Turnstile::new(),
+            event: EventCount::new(),
         }
     }
 
@@ -65,7 +65,7 @@ impl WaitGroup {
         let before = self.count.fetch_sub(n, Ordering::Release);
         debug_assert!(before & !AWAITED >= n, "ended once");
         if before == AWAITED | n {
-            self.turnstile.let_through();
+            self.event.notify_all();
         }
     }
 
@@ -89,21 +89,22 @@ impl WaitGroup {
     /// Some of the work has failed.
     pub fn wait(&self) -> Result<(), Failed> {
         loop {
-            let turn = self.turnstile.turn();
+            let epoch = self.event.epoch();
             // Acquire: pairs with `end` (N1). Announced in the word itself
             // (N2). The announcement stays: a needless wake-up costs less than
             // taking it back.
             if self.count.fetch_or(AWAITED, Ordering::Acquire) & !AWAITED == 0 {
                 return self.outcome();
             }
-            self.turnstile.sleep(turn);
+            self.event.sleep(epoch);
         }
     }
 
     fn outcome(&self) -> Result<(), Failed> {
-        match self.failed.load(Ordering::Relaxed) {
-            true => Err(Failed),
-            false => Ok(()),
+        if self.failed.load(Ordering::Relaxed) {
+            Err(Failed)
+        } else {
+            Ok(())
         }
     }
 }

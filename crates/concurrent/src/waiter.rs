@@ -268,60 +268,60 @@ fn wake(_: *const AtomicU32) {}
 /// checker it is a condition variable, so that a wake-up which is lost shows
 /// as a deadlock.
 #[derive(Debug)]
-pub(crate) struct Turnstile {
+pub(crate) struct EventCount {
     /// Changes when the sleepers may have to get up.
     /// Written by: whoever lets them (Release). Read by: sleepers, before they
     /// look for the reason (Acquire). Publishes: nothing; the reason has words
     /// of its own.
-    turn: AtomicU32,
+    epoch: AtomicU32,
     #[cfg(any(loom, shuttle))]
     kernel: crate::sync::Parking,
 }
 
-impl Turnstile {
+impl EventCount {
     /// Nobody sleeps.
     pub fn new() -> Self {
-        Turnstile {
-            turn: AtomicU32::new(0),
+        EventCount {
+            epoch: AtomicU32::new(0),
             #[cfg(any(loom, shuttle))]
             kernel: crate::sync::Parking::new(),
         }
     }
 
     /// The turn, to be read before looking whether to sleep.
-    pub fn turn(&self) -> u32 {
-        // Acquire: pairs with `let_through`; what a sleeper looks at next is
+    pub fn epoch(&self) -> u32 {
+        // Acquire: pairs with `notify_all`; what a sleeper looks at next is
         // not older than the turn.
-        self.turn.load(Ordering::Acquire)
+        self.epoch.load(Ordering::Acquire)
     }
 
     /// Sleeps while the turn is `turn`; may return early.
     #[cfg(not(any(loom, shuttle)))]
-    pub fn sleep(&self, turn: u32) {
-        sleep_while(&self.turn, turn);
+    pub fn sleep(&self, epoch: u32) {
+        sleep_while(&self.epoch, epoch);
     }
 
     /// Lets all sleepers look again.
     #[cfg(not(any(loom, shuttle)))]
-    pub fn let_through(&self) {
-        // Release: pairs with `turn`.
-        self.turn.fetch_add(1, Ordering::Release);
+    pub fn notify_all(&self) {
+        // Release: pairs with `epoch`.
+        self.epoch.fetch_add(1, Ordering::Release);
         FUTEX_WAKES.add(1);
         // A cast for the counted type of `count-rmw`, which is std's in memory.
-        system::futex_wake_all(std::ptr::from_ref(&self.turn).cast());
+        system::futex_wake_all(std::ptr::from_ref(&self.epoch).cast());
     }
 
     /// See above.
     #[cfg(any(loom, shuttle))]
-    pub fn sleep(&self, turn: u32) {
+    pub fn sleep(&self, epoch: u32) {
         self.kernel
-            .park_if(|| self.turn.load(Ordering::Relaxed) == turn);
+            .park_if(|| self.epoch.load(Ordering::Relaxed) == epoch);
     }
 
     /// See above.
     #[cfg(any(loom, shuttle))]
-    pub fn let_through(&self) {
-        self.turn.fetch_add(1, Ordering::Release);
+    pub fn notify_all(&self) {
+        self.epoch.fetch_add(1, Ordering::Release);
         self.kernel.unpark_all();
     }
 }

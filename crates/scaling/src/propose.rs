@@ -41,7 +41,7 @@ fn candidates() -> Vec<Proposal> {
     const MARKS: &str = "concurrent/publish.rs, Publication::slots";
     const COUNTERS: &str = "concurrent/counter.rs, SHARDS";
     const BEDS: &str = "concurrent/publish/wait_buckets.rs";
-    const DEAL: &str = "concurrent/group/deal.rs, FAN_OUT";
+    const DEAL: &str = "concurrent/group/wake_tree.rs, HELPED_GROUP";
     let code = Layout::default();
     let with = |what, place, protocol, layout| Proposal {
         what,

@@ -7,7 +7,7 @@
 //! a place may be out of date when it is used; the insert then notices.
 
 use super::Art;
-use super::insert::Place;
+use super::insert::Position;
 use super::prepare::Prepared;
 
 /// How many keys go down together.
@@ -20,7 +20,7 @@ struct Lane<'t, 'k> {
     value: &'k [u8],
     /// What the entry is inserted under; unused when it is only prepared.
     tag: u64,
-    place: Place<'t>,
+    position: Position<'t>,
     done: bool,
 }
 
@@ -40,7 +40,7 @@ impl Art {
             let Lane {
                 key, value, tag, ..
             } = *lane;
-            inserted += usize::from(self.insert_at(lane.place, key, tag, value));
+            inserted += usize::from(self.insert_at(lane.position, key, tag, value));
         });
         inserted
     }
@@ -57,7 +57,7 @@ impl Art {
     ) {
         let entries = entries.into_iter().map(|(key, value)| (key, 0, value));
         self.in_lanes(entries, |lane| {
-            take(self.prepare_at(lane.place, lane.key, lane.value));
+            take(self.prepare_at(lane.position, lane.key, lane.value));
         });
     }
 
@@ -73,7 +73,7 @@ impl Art {
             key: &[],
             value: &[],
             tag: 0,
-            place: self.top(),
+            position: self.top(),
             done: false,
         };
         let mut lanes = [first; LANES];
@@ -85,7 +85,7 @@ impl Art {
                     key,
                     value,
                     tag,
-                    place: top,
+                    position: top,
                     done: false,
                 };
                 count += 1;
@@ -113,16 +113,16 @@ impl Art {
     /// one.
     #[inline]
     fn go_on<'t>(&'t self, lane: &mut Lane<'t, '_>) -> bool {
-        let Some(place) = self.step(lane.place, lane.key) else {
+        let Some(position) = self.step(lane.position, lane.key) else {
             return false;
         };
-        lane.place = place;
-        if place.at.is_leaf() {
-            self.prefetch_leaf(place.at, lane.key);
+        lane.position = position;
+        if position.at.is_leaf() {
+            self.prefetch_leaf(position.at, lane.key);
             return false;
         }
-        self.memory.prefetch(place.at.unit(), 0);
-        self.memory.prefetch(place.at.unit(), 1);
+        self.memory.prefetch(position.at.offset(), 0);
+        self.memory.prefetch(position.at.offset(), 1);
         true
     }
 }

@@ -332,7 +332,7 @@ impl<const REVERSED: bool> Cursor<REVERSED> {
                 // The next node's children, while this one's are read.
                 let upcoming = frame.upcoming(up);
                 if !upcoming.is_none() && !upcoming.is_leaf() {
-                    tree.node(upcoming).ask_for_children(&tree.memory);
+                    tree.node(upcoming).prefetch_children(&tree.memory);
                 }
                 self.push(tree, child, start(up));
             }
@@ -343,7 +343,7 @@ impl<const REVERSED: bool> Cursor<REVERSED> {
     /// Moves the frames alone to the next leaf forward and names it; no leaf
     /// is read for that. The place of the cursor means nothing from then on.
     #[inline(always)]
-    pub(super) fn scout(&mut self, tree: &Art) -> Ref {
+    pub(super) fn next_leaf_ref(&mut self, tree: &Art) -> Ref {
         let up = up::<REVERSED>(true);
         if let Some(frame) = self.frames[..self.depth].last_mut() {
             let leaf = frame.next_leaf(tree, up, false);
@@ -351,11 +351,11 @@ impl<const REVERSED: bool> Cursor<REVERSED> {
                 return leaf;
             }
         }
-        self.scout_on(tree, up)
+        self.next_leaf_ref_slow(tree, up)
     }
 
     #[inline(never)]
-    fn scout_on(&mut self, tree: &Art, up: bool) -> Ref {
+    fn next_leaf_ref_slow(&mut self, tree: &Art, up: bool) -> Ref {
         self.leaf_after(tree, up, false)
     }
 
@@ -376,7 +376,7 @@ impl<const REVERSED: bool> Cursor<REVERSED> {
     /// without a leaf; `false`, and stays, if the leaf has no versions. The
     /// frames stay behind, so only a `seek` may follow.
     #[inline(always)]
-    pub(super) fn stand(&mut self, tree: &Art, leaf: Ref) -> bool {
+    pub(super) fn move_to(&mut self, tree: &Art, leaf: Ref) -> bool {
         if leaf.is_none() {
             self.leaf = leaf;
             return true;

@@ -27,13 +27,13 @@ use super::versions::Versions;
 
 /// Leaves between the scout and the walk. Each entry takes its user some
 /// dozens of nanoseconds, and memory a few hundred.
-const BELT: usize = 32;
+const PIPELINE: usize = 32;
 
 /// How far before the walk the stations are: what is asked for at one arrives
 /// before the next.
-const HEAD: usize = 22;
-const VALUE: usize = 13;
-const OLDER: usize = 5;
+const HEAD_STAGE: usize = 22;
+const VALUE_STAGE: usize = 13;
+const OLDER_STAGE: usize = 5;
 
 /// A cursor as [`Iter`] that is made for one walk forward over many entries
 /// that reads all of each. It may do everything else, too, but not fast.
@@ -41,96 +41,96 @@ pub struct FlushIter<const REVERSED: bool = false> {
     /// Where the walk is. While there is a belt, its frames are not.
     iter: Iter<REVERSED>,
     /// From the first step on; gone when the cursor is moved otherwise.
-    belt: Option<Box<Belt<REVERSED>>>,
+    pipeline: Option<Box<PrefetchPipeline<REVERSED>>>,
 }
 
 /// What comes after the walk.
-struct Belt<const REVERSED: bool> {
-    scout: Cursor<REVERSED>,
+struct PrefetchPipeline<const REVERSED: bool> {
+    prefetch_cursor: Cursor<REVERSED>,
     /// A ring; [`Ref::NONE`] where the scout has found nothing more.
-    leaves: [Ref; BELT],
+    leaves: [Ref; PIPELINE],
     /// The last version known of each; [`Link::END`] if none.
-    versions: [Link; BELT],
+    versions: [Link; PIPELINE],
     /// The place of the leaf that is next.
     next: usize,
 }
 
-impl<const REVERSED: bool> Belt<REVERSED> {
+impl<const REVERSED: bool> PrefetchPipeline<REVERSED> {
     /// What comes after a cursor.
     fn after(tree: &Art, cursor: &Cursor<REVERSED>) -> Self {
-        let mut belt = Belt {
-            scout: cursor.clone(),
-            leaves: [Ref::NONE; BELT],
-            versions: [Link::END; BELT],
+        let mut pipeline = PrefetchPipeline {
+            prefetch_cursor: cursor.clone(),
+            leaves: [Ref::NONE; PIPELINE],
+            versions: [Link::END; PIPELINE],
             next: 0,
         };
-        for _ in 0..BELT {
-            belt.step(tree);
+        for _ in 0..PIPELINE {
+            pipeline.step(tree);
         }
-        belt
+        pipeline
     }
 
     /// The next leaf, if there is one. A new one comes onto the belt.
     #[inline(always)]
     fn step(&mut self, tree: &Art) -> Ref {
-        let coming = self.scout.scout(tree);
-        let place = self.next % BELT;
-        let leaf = std::mem::replace(&mut self.leaves[place], coming);
-        self.versions[place] = Link::END;
-        self.next = (place + 1) % BELT;
+        let coming = self.prefetch_cursor.next_leaf_ref(tree);
+        let slot = self.next % PIPELINE;
+        let leaf = std::mem::replace(&mut self.leaves[slot], coming);
+        self.versions[slot] = Link::END;
+        self.next = (slot + 1) % PIPELINE;
         if !coming.is_none() {
-            tree.memory.prefetch(coming.unit(), 0);
+            tree.memory.prefetch(coming.offset(), 0);
         }
-        self.read_head(tree, (self.next + HEAD) % BELT);
-        self.read_version(tree, (self.next + VALUE) % BELT);
-        self.read_next(tree, (self.next + OLDER) % BELT);
+        self.read_head(tree, (self.next + HEAD_STAGE) % PIPELINE);
+        self.read_version(tree, (self.next + VALUE_STAGE) % PIPELINE);
+        self.read_next(tree, (self.next + OLDER_STAGE) % PIPELINE);
         leaf
     }
 
     #[inline(always)]
-    fn read_head(&mut self, tree: &Art, place: usize) {
-        let leaf = self.leaves[place];
+    fn read_head(&mut self, tree: &Art, slot: usize) {
+        let leaf = self.leaves[slot];
         if leaf.is_none() {
             return;
         }
         let leaf = tree.leaf(leaf);
         let newest = Versions::new(&tree.memory, leaf).newest();
-        self.versions[place] = newest;
+        self.versions[slot] = newest;
         if newest.is_version() {
             tree.memory.prefetch(newest.0, 0);
             // The tag of the oldest version is here, too.
             let key = leaf.size_before_value();
-            tree.memory.prefetch_bytes(leaf.unit(), 0, key);
+            tree.memory.prefetch_bytes(leaf.offset(), 0, key);
         } else {
-            tree.memory.prefetch_bytes(leaf.unit(), 0, leaf.size());
+            tree.memory.prefetch_bytes(leaf.offset(), 0, leaf.size());
         }
     }
 
     #[inline(always)]
-    fn read_version(&mut self, tree: &Art, place: usize) {
-        let newest = self.versions[place];
+    fn read_version(&mut self, tree: &Art, slot: usize) {
+        let newest = self.versions[slot];
         if newest.is_version() {
-            let versions = Versions::new(&tree.memory, tree.leaf(self.leaves[place]));
+            let versions = Versions::new(&tree.memory, tree.leaf(self.leaves[slot]));
             let size = versions.version(newest).size();
             tree.memory.prefetch_bytes(newest.0, 0, size);
-            self.ask_for_older(tree, versions, place);
+            self.prefetch_older(tree, versions, slot);
         }
     }
 
     #[inline(always)]
-    fn read_next(&mut self, tree: &Art, place: usize) {
-        if self.versions[place].is_version() {
-            let versions = Versions::new(&tree.memory, tree.leaf(self.leaves[place]));
-            self.ask_for_older(tree, versions, place);
+    fn read_next(&mut self, tree: &Art, slot: usize) {
+        if self.versions[slot].is_version() {
+            let versions = Versions::new(&tree.memory, tree.leaf(self.leaves[slot]));
+            self.prefetch_older(tree, versions, slot);
         }
     }
 
     /// Asks for the tag of the version after the last one known: older ones
     /// are seldom wanted, but looked at.
     #[inline(always)]
-    fn ask_for_older(&mut self, tree: &Art, versions: Versions<'_>, place: usize) {
-        let older = versions.older(self.versions[place]);
-        self.versions[place] = older;
+    fn prefetch_older(&mut self, tree: &Art, versions: Versions<'_>, slot: usize) {
+        let older = versions.older(self.versions[slot]);
+        self.versions[slot] = older;
         if older.is_version() {
             tree.memory.prefetch(older.0, 0);
         }
@@ -139,7 +139,10 @@ impl<const REVERSED: bool> Belt<REVERSED> {
 
 impl<const REVERSED: bool> FlushIter<REVERSED> {
     pub(super) fn new(iter: Iter<REVERSED>) -> Self {
-        FlushIter { iter, belt: None }
+        FlushIter {
+            iter,
+            pipeline: None,
+        }
     }
 
     /// As [`Iter::valid`].
@@ -174,11 +177,11 @@ impl<const REVERSED: bool> FlushIter<REVERSED> {
         }
         let (tree, cursor) = (&self.iter.tree, &mut self.iter.cursor);
         if !cursor.older(tree) {
-            let belt = match &mut self.belt {
-                Some(belt) => belt,
-                none => none.insert(Box::new(Belt::after(tree, cursor))),
+            let pipeline = match &mut self.pipeline {
+                Some(pipeline) => pipeline,
+                none => none.insert(Box::new(PrefetchPipeline::after(tree, cursor))),
             };
-            while !cursor.stand(tree, belt.step(tree)) {}
+            while !cursor.move_to(tree, pipeline.step(tree)) {}
         }
         self.iter.assemble();
     }
@@ -186,7 +189,7 @@ impl<const REVERSED: bool> FlushIter<REVERSED> {
     /// Moves backward. Nothing happens if the cursor is not valid.
     pub fn prev(&mut self) {
         if self.valid() {
-            if self.belt.take().is_some() {
+            if self.pipeline.take().is_some() {
                 // Back to where the walk is, with frames.
                 let key = self.key().to_vec();
                 if let Some((user_key, tag)) = key.split_last_chunk() {
@@ -199,25 +202,25 @@ impl<const REVERSED: bool> FlushIter<REVERSED> {
 
     /// As [`Iter::seek`].
     pub fn seek(&mut self, user_key: &[u8], tag: u64) {
-        self.belt = None;
+        self.pipeline = None;
         self.iter.seek(user_key, tag);
     }
 
     /// As [`Iter::seek_for_prev`].
     pub fn seek_for_prev(&mut self, user_key: &[u8], tag: u64) {
-        self.belt = None;
+        self.pipeline = None;
         self.iter.seek_for_prev(user_key, tag);
     }
 
     /// Moves to the first entry.
     pub fn seek_to_first(&mut self) {
-        self.belt = None;
+        self.pipeline = None;
         self.iter.seek_to_first();
     }
 
     /// Moves to the last entry.
     pub fn seek_to_last(&mut self) {
-        self.belt = None;
+        self.pipeline = None;
         self.iter.seek_to_last();
     }
 }

@@ -83,12 +83,12 @@ impl Frame {
             Start::First => {
                 self.list(tree, 0, 0);
                 self.at = 0;
-                self.ask_from(tree, 0);
+                self.prefetch_from(tree, 0);
             }
             Start::Last => {
                 self.list(tree, END - 1, END);
                 self.at = self.len + 1;
-                self.ask_to(tree, self.len);
+                self.prefetch_to(tree, self.len);
             }
             Start::Terminal => self.at = self.list(tree, 0, 1),
             Start::Beside(byte, up) => {
@@ -164,14 +164,14 @@ impl Frame {
     fn next_listed(&mut self, tree: &Art, up: bool, look: bool) -> Ref {
         let child = self.upcoming(up);
         self.at = if up { self.at + 1 } else { self.at - 1 };
-        self.ask_ahead(tree, up, look);
+        self.prefetch_ahead(tree, up, look);
         child
     }
 
     /// Asks the processor for a child some steps ahead, and with `look` for
     /// the versions of one nearer, which was asked for before.
     #[inline(always)]
-    fn ask_ahead(&self, tree: &Art, up: bool, look: bool) {
+    fn prefetch_ahead(&self, tree: &Art, up: bool, look: bool) {
         let ahead = |steps: usize| {
             let index = if up {
                 self.at.wrapping_add(steps - 1)
@@ -182,7 +182,7 @@ impl Frame {
             self.children.get(index).filter(|_| listed)
         };
         if let Some(far) = ahead(AHEAD) {
-            ask_for(tree, *far);
+            prefetch_child(tree, *far);
         }
         if look
             && let Some(near) = ahead(AHEAD / 2)
@@ -196,7 +196,7 @@ impl Frame {
                 tree.memory.prefetch(head.0, 0);
                 tree.memory.prefetch(head.0, 1);
             } else {
-                tree.memory.prefetch(near.unit(), 1);
+                tree.memory.prefetch(near.offset(), 1);
             }
         }
     }
@@ -211,7 +211,7 @@ impl Frame {
             (self.len, _) = node.window(self.from, self.to, 0, &mut self.children);
             if self.len > 0 {
                 self.at = 0;
-                self.ask_from(tree, 0);
+                self.prefetch_from(tree, 0);
                 return true;
             }
         }
@@ -228,7 +228,7 @@ impl Frame {
             (self.len, _) = node.window(self.from, self.to, 0, &mut self.children);
             if self.len > 0 {
                 self.at = self.len + 1;
-                self.ask_to(tree, self.len);
+                self.prefetch_to(tree, self.len);
                 return true;
             }
         }
@@ -246,15 +246,15 @@ impl Frame {
         }
     }
 
-    fn ask_from(&self, tree: &Art, from: usize) {
+    fn prefetch_from(&self, tree: &Art, from: usize) {
         for child in &self.children[from..self.len.min(from + AHEAD)] {
-            ask_for(tree, *child);
+            prefetch_child(tree, *child);
         }
     }
 
-    fn ask_to(&self, tree: &Art, to: usize) {
+    fn prefetch_to(&self, tree: &Art, to: usize) {
         for child in self.children[to.saturating_sub(AHEAD)..to].iter().rev() {
-            ask_for(tree, *child);
+            prefetch_child(tree, *child);
         }
     }
 }
@@ -272,9 +272,9 @@ fn first_place(window: usize) -> usize {
 
 /// Asks the processor for what a child is read for first.
 #[inline(always)]
-fn ask_for(tree: &Art, child: Ref) {
-    tree.memory.prefetch(child.unit(), 0);
+fn prefetch_child(tree: &Art, child: Ref) {
+    tree.memory.prefetch(child.offset(), 0);
     if !child.is_leaf() {
-        tree.memory.prefetch(child.unit(), 1);
+        tree.memory.prefetch(child.offset(), 1);
     }
 }

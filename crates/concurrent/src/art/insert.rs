@@ -28,7 +28,7 @@ pub(super) enum Owner<'t> {
 /// A point on the way to a key: all bytes of the key before `depth` agree with
 /// the way that leads to `at`.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'t> {
+pub(super) struct Position<'t> {
     pub(super) owner: Owner<'t>,
     pub(super) at: Ref,
     pub(super) depth: usize,
@@ -62,7 +62,7 @@ pub(super) enum Reached<'t> {
 }
 
 /// Something was replaced under way; begin at the root.
-struct Again;
+struct Retry;
 
 impl Art {
     /// Inserts an entry, concurrently with other inserts and readers.
@@ -79,13 +79,13 @@ impl Art {
     #[inline]
     pub(super) fn insert_at(
         &self,
-        place: Place<'_>,
+        position: Position<'_>,
         user_key: &[u8],
         tag: u64,
         value: &[u8],
     ) -> bool {
         check_sizes(user_key, value);
-        let leaf = match self.reach(place, user_key, Some(tag), value) {
+        let leaf = match self.reach(position, user_key, Some(tag), value) {
             Reached::Made(_) => return true,
             Reached::Found(leaf) => leaf,
         };
@@ -95,7 +95,7 @@ impl Art {
         }
         let version = Version::create(&self.memory, value);
         // SAFETY: just made, and not linked yet.
-        let linked = unsafe { versions.link(Unlinked::Piece(version), tag) };
+        let linked = unsafe { versions.link(Unlinked::Version(version), tag) };
         if !linked {
             self.add_garbage(version.size());
         }
@@ -104,8 +104,8 @@ impl Art {
 
     /// Where the way to every key begins.
     #[inline(always)]
-    pub(super) fn top(&self) -> Place<'_> {
-        Place {
+    pub(super) fn top(&self) -> Position<'_> {
+        Position {
             owner: Owner::Root,
             at: self.root(),
             depth: 0,
@@ -116,7 +116,7 @@ impl Art {
     #[inline]
     pub(super) fn reach<'t>(
         &'t self,
-        place: Place<'t>,
+        position: Position<'t>,
         key: &[u8],
         tag: Option<u64>,
         value: &[u8],
@@ -128,15 +128,15 @@ impl Art {
             value,
             made: None,
         };
-        let mut place = place;
+        let mut position = position;
         let reached = loop {
-            match self.reach_from(place, &mut new) {
+            match self.reach_from(position, &mut new) {
                 Ok(reached) => break reached,
-                Err(Again) => place = self.top(),
+                Err(Retry) => position = self.top(),
             }
         };
-        if let (Reached::Found(_), Some(vain)) = (&reached, new.made) {
-            self.add_garbage(vain.size());
+        if let (Reached::Found(_), Some(unused)) = (&reached, new.made) {
+            self.add_garbage(unused.size());
         }
         reached
     }
@@ -144,45 +144,45 @@ impl Art {
     #[inline(always)]
     fn reach_from<'t>(
         &'t self,
-        mut place: Place<'t>,
+        mut position: Position<'t>,
         new: &mut NewLeaf<'t, '_>,
-    ) -> Result<Reached<'t>, Again> {
+    ) -> Result<Reached<'t>, Retry> {
         loop {
-            if place.at.is_none() {
+            if position.at.is_none() {
                 return self.plant(new);
             }
-            if place.at.is_leaf() {
-                let leaf = self.leaf(place.at);
+            if position.at.is_leaf() {
+                let leaf = self.leaf(position.at);
                 if leaf.is_of(new.key) {
                     return Ok(Reached::Found(leaf));
                 }
-                return self.split_leaf(place, leaf, new);
+                return self.split_leaf(position, leaf, new);
             }
-            let node = self.node(place.at);
+            let node = self.node(position.at);
             let prefix = node.prefix();
-            let common = prefix.common(&self.memory, new.key, place.depth);
+            let common = prefix.common(&self.memory, new.key, position.depth);
             if common < prefix.len as usize {
-                return self.split_prefix(place, node, common, new);
+                return self.split_prefix(position, node, common, new);
             }
-            place.depth += common;
-            let Some(&byte) = new.key.get(place.depth) else {
+            position.depth += common;
+            let Some(&byte) = new.key.get(position.depth) else {
                 return self.end_at(node, new);
             };
             let child = node.child(byte);
             if child.is_none() {
-                return self.add_child(place, node, byte, new);
+                return self.add_child(position, node, byte, new);
             }
-            place = Place {
+            position = Position {
                 owner: Owner::Node(node, byte),
                 at: child,
-                depth: place.depth + 1,
+                depth: position.depth + 1,
             };
         }
     }
 
     /// Puts the leaf into an empty tree.
     #[cold]
-    fn plant<'t>(&'t self, new: &mut NewLeaf<'t, '_>) -> Result<Reached<'t>, Again> {
+    fn plant<'t>(&'t self, new: &mut NewLeaf<'t, '_>) -> Result<Reached<'t>, Retry> {
         let leaf = new.get();
         let mut lock = self.lock(Owner::Root, Ref::NONE)?;
         self.replace(Owner::Root, &mut lock, Ref::leaf(leaf));
@@ -195,11 +195,11 @@ impl Art {
         &'t self,
         node: Node<'t>,
         new: &mut NewLeaf<'t, '_>,
-    ) -> Result<Reached<'t>, Again> {
+    ) -> Result<Reached<'t>, Retry> {
         let mut there = node.terminal();
         if there.is_none() {
             let leaf = new.get();
-            let mut lock = node.lock().ok_or(Again)?;
+            let mut lock = node.lock().ok_or(Retry)?;
             there = node.terminal();
             if there.is_none() {
                 node.set_terminal(&mut lock, Ref::leaf(leaf));
@@ -213,23 +213,23 @@ impl Art {
     #[inline]
     fn add_child<'t>(
         &'t self,
-        place: Place<'t>,
+        position: Position<'t>,
         node: Node<'t>,
         byte: u8,
         new: &mut NewLeaf<'t, '_>,
-    ) -> Result<Reached<'t>, Again> {
+    ) -> Result<Reached<'t>, Retry> {
         // Made before the lock is taken, as fresh memory can be slow.
         let leaf = new.get();
         {
-            let mut lock = node.lock().ok_or(Again)?;
+            let mut lock = node.lock().ok_or(Retry)?;
             if !node.child(byte).is_none() {
-                return Err(Again);
+                return Err(Retry);
             }
             if node.try_add(&mut lock, byte, Ref::leaf(leaf)) {
                 return Ok(Reached::Made(leaf));
             }
         }
-        self.grow(place, node, byte, leaf)
+        self.grow(position, node, byte, leaf)
     }
 
     /// Replaces a full node by a larger one that has the leaf, too.
@@ -237,22 +237,22 @@ impl Art {
     #[inline(never)]
     fn grow<'t>(
         &'t self,
-        place: Place<'t>,
+        position: Position<'t>,
         node: Node<'t>,
         byte: u8,
         leaf: Leaf<'t>,
-    ) -> Result<Reached<'t>, Again> {
-        let mut owner_lock = self.lock(place.owner, place.at)?;
-        let mut lock = node.lock().ok_or(Again)?;
+    ) -> Result<Reached<'t>, Retry> {
+        let mut owner_lock = self.lock(position.owner, position.at)?;
+        let mut lock = node.lock().ok_or(Retry)?;
         if !node.child(byte).is_none() {
-            return Err(Again);
+            return Err(Retry);
         }
         // A node that was full is full as long as it is not obsolete.
         let mut parts = node.parts(&lock);
         parts.grow();
         parts.children.push((byte, Ref::leaf(leaf)));
         let larger = parts.build(&self.memory);
-        self.replace(place.owner, &mut owner_lock, larger);
+        self.replace(position.owner, &mut owner_lock, larger);
         lock.make_obsolete();
         self.add_garbage(node.size());
         Ok(Reached::Made(leaf))
@@ -262,11 +262,11 @@ impl Art {
     /// that leaf and the new one.
     fn split_leaf<'t>(
         &'t self,
-        place: Place<'t>,
+        position: Position<'t>,
         old: Leaf<'t>,
         new: &mut NewLeaf<'t, '_>,
-    ) -> Result<Reached<'t>, Again> {
-        let Place { owner, at, depth } = place;
+    ) -> Result<Reached<'t>, Retry> {
+        let Position { owner, at, depth } = position;
         let leaf = new.get();
         let common = common_len(&old.key()[depth..], &new.key[depth..]);
         let mut parts = Parts {
@@ -298,15 +298,15 @@ impl Art {
     #[inline(never)]
     fn split_prefix<'t>(
         &'t self,
-        place: Place<'t>,
+        position: Position<'t>,
         node: Node<'t>,
         common: usize,
         new: &mut NewLeaf<'t, '_>,
-    ) -> Result<Reached<'t>, Again> {
-        let Place { owner, at, depth } = place;
+    ) -> Result<Reached<'t>, Retry> {
+        let Position { owner, at, depth } = position;
         let leaf = new.get();
         let mut owner_lock = self.lock(owner, at)?;
-        let mut lock = node.lock().ok_or(Again)?;
+        let mut lock = node.lock().ok_or(Retry)?;
         let (before, byte, after) = node.prefix().split(&self.memory, depth, common);
         let mut parts = node.parts(&lock);
         parts.prefix = after;
@@ -330,18 +330,18 @@ impl Art {
 
     /// Locks an owner, if it is still the one whose slot leads to `at`.
     #[inline]
-    fn lock<'t>(&'t self, owner: Owner<'t>, at: Ref) -> Result<Locked<'t>, Again> {
+    fn lock<'t>(&'t self, owner: Owner<'t>, at: Ref) -> Result<Locked<'t>, Retry> {
         let (lock, there) = match owner {
             Owner::Root => {
                 let lock = Locked::wait(&self.root_lock);
                 (lock, self.root())
             }
             Owner::Node(node, byte) => {
-                let lock = node.lock().ok_or(Again)?;
+                let lock = node.lock().ok_or(Retry)?;
                 (lock, node.child(byte))
             }
         };
-        if there == at { Ok(lock) } else { Err(Again) }
+        if there == at { Ok(lock) } else { Err(Retry) }
     }
 
     /// Makes a locked owner's slot lead to something else.

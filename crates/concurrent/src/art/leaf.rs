@@ -50,7 +50,7 @@ const LONG_KEY: usize = 48;
 const PROXY: u64 = 1 << 63;
 
 /// In a version's way: there is none yet.
-const NO_WAY: u64 = 1 << 62;
+const NO_SKIP_POINTER: u64 = 1 << 62;
 
 /// One step in a leaf's list of versions, newest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ struct LongLengths {
 /// A leaf of a tree whose memory outlives `'t`.
 #[derive(Clone, Copy)]
 pub(super) struct Leaf<'t> {
-    unit: u32,
+    offset: u32,
     at: NonNull<LeafHead>,
     memory: PhantomData<&'t Memory>,
 }
@@ -129,8 +129,8 @@ impl<'t> Leaf<'t> {
     /// Key and value must not exceed [`MAX_KEY`] and [`MAX_VALUE`].
     pub(super) fn create(memory: &'t Memory, key: &[u8], tag: Option<u64>, value: &[u8]) -> Self {
         let shape = Shape::new(key.len(), value.len());
-        let unit = memory.allocate(shape.size());
-        let at = memory.at(unit);
+        let offset = memory.allocate(shape.size());
+        let at = memory.at(offset);
         let long = shape.start != size_of::<LeafHead>();
         let head = LeafHead {
             head: AtomicU32::new(tag.map_or(Link::END, |_| Link::INSIDE).0),
@@ -155,7 +155,7 @@ impl<'t> Leaf<'t> {
             unsafe { behind.cast::<LongLengths>().write(lengths) };
         }
         let leaf = Leaf {
-            unit,
+            offset,
             at: at.cast(),
             memory: PhantomData,
         };
@@ -168,11 +168,11 @@ impl<'t> Leaf<'t> {
         leaf
     }
 
-    /// Copies bytes to `offset` bytes behind the start of the user key.
-    fn write(self, shape: Shape, offset: usize, bytes: &[u8]) {
-        debug_assert!(offset + bytes.len() <= shape.size() - shape.start);
+    /// Copies bytes to `from` bytes behind the start of the user key.
+    fn write(self, shape: Shape, from: usize, bytes: &[u8]) {
+        debug_assert!(from + bytes.len() <= shape.size() - shape.start);
         // SAFETY: inside the piece, by the shape.
-        let to = unsafe { self.at.cast::<u8>().add(shape.start + offset) };
+        let to = unsafe { self.at.cast::<u8>().add(shape.start + from) };
         // SAFETY: inside the piece, and not yet known to (or, for the tag, not
         // yet read by) anybody else: L1 and L2.
         unsafe { to.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
@@ -197,18 +197,18 @@ impl<'t> Leaf<'t> {
     /// A leaf must have been created there, and have been published to this
     /// thread or made by it.
     #[inline(always)]
-    pub(super) unsafe fn at(memory: &'t Memory, unit: u32) -> Self {
+    pub(super) unsafe fn at(memory: &'t Memory, offset: u32) -> Self {
         Leaf {
-            unit,
-            at: memory.at(unit).cast(),
+            offset,
+            at: memory.at(offset).cast(),
             memory: PhantomData,
         }
     }
 
     /// What the leaf is called in its memory.
     #[inline(always)]
-    pub(super) fn unit(self) -> u32 {
-        self.unit
+    pub(super) fn offset(self) -> u32 {
+        self.offset
     }
 
     #[inline(always)]
@@ -249,10 +249,10 @@ impl<'t> Leaf<'t> {
     }
 
     #[inline(always)]
-    fn bytes(self, shape: Shape, offset: usize, len: usize) -> &'t [u8] {
-        debug_assert!(offset + len <= shape.size() - shape.start);
+    fn bytes(self, shape: Shape, from: usize, len: usize) -> &'t [u8] {
+        debug_assert!(from + len <= shape.size() - shape.start);
         // SAFETY: inside the piece, by the shape.
-        let start = unsafe { self.at.cast::<u8>().add(shape.start + offset) };
+        let start = unsafe { self.at.cast::<u8>().add(shape.start + from) };
         // SAFETY: written, and not written again (L1, L2); the memory
         // outlives `'t`.
         unsafe { slice::from_raw_parts(start.as_ptr(), len) }
@@ -340,25 +340,25 @@ struct VersionHead {
     next: AtomicU32,
     value_len: u32,
     tag: u64,
-    /// A [`Way`]: the jump in the low half, the depth above it; with [`PROXY`],
-    /// and [`NO_WAY`] at first. Written by: whoever made the version, once, perhaps
+    /// A [`SkipPointer`]: the jump in the low half, the depth above it; with [`PROXY`],
+    /// and [`NO_SKIP_POINTER`] at first. Written by: whoever made the version, once, perhaps
     /// when others know it (Release). Read by: everybody (Acquire). Publishes: the
     /// version that it jumps to, which may be newer in memory than this one.
-    way: AtomicU64,
+    skip_pointer: AtomicU64,
     mark: PublishedMark,
 }
 
 /// A version of a tree whose memory outlives `'t`.
 #[derive(Clone, Copy)]
 pub(super) struct Version<'t> {
-    unit: u32,
+    offset: u32,
     at: NonNull<VersionHead>,
     memory: PhantomData<&'t Memory>,
 }
 
 /// How a version leads to older ones, beside its link: see [`super::versions`].
 #[derive(Clone, Copy, Default)]
-pub(super) struct Way {
+pub(super) struct SkipPointer {
     /// Some older version, by unit, or 0.
     pub(super) jump: u32,
     pub(super) depth: u32,
@@ -388,19 +388,19 @@ impl<'t> Version<'t> {
     }
 
     fn with_room(memory: &'t Memory, value_len: usize, proxy: u64) -> Self {
-        let unit = memory.allocate(size_of::<VersionHead>() + value_len);
-        let at = memory.at(unit).cast::<VersionHead>();
+        let offset = memory.allocate(size_of::<VersionHead>() + value_len);
+        let at = memory.at(offset).cast::<VersionHead>();
         let head = VersionHead {
             next: AtomicU32::new(Link::END.0),
             value_len: value_len as u32,
             tag: 0,
-            way: AtomicU64::new(proxy | NO_WAY),
+            skip_pointer: AtomicU64::new(proxy | NO_SKIP_POINTER),
             mark: PublishedMark::new(),
         };
         // SAFETY: a fresh piece (memory M1) with room for it, aligned to 8.
         unsafe { at.write(head) };
         Version {
-            unit,
+            offset,
             at,
             memory: PhantomData,
         }
@@ -431,13 +431,13 @@ impl<'t> Version<'t> {
     /// # Safety
     /// The version must have been made by the caller, to whom the one that it jumps
     /// to is known.
-    pub(super) unsafe fn set_way(self, way: Way) {
-        let word = &self.head_ref().way;
+    pub(super) unsafe fn set_skip_pointer(self, pointer: SkipPointer) {
+        let word = &self.head_ref().skip_pointer;
         // Nobody else writes it; what else is in it stays.
         let proxy = word.load(Ordering::Relaxed) & PROXY;
-        let way = u64::from(way.depth) << 32 | u64::from(way.jump);
+        let pointer = u64::from(pointer.depth) << 32 | u64::from(pointer.jump);
         // Release: partner of the Acquire in `way`.
-        word.store(proxy | way, Ordering::Release);
+        word.store(proxy | pointer, Ordering::Release);
     }
 
     /// The version at a unit of the memory.
@@ -445,18 +445,18 @@ impl<'t> Version<'t> {
     /// # Safety
     /// As for [`Leaf::at`].
     #[inline(always)]
-    pub(super) unsafe fn at(memory: &'t Memory, unit: u32) -> Self {
+    pub(super) unsafe fn at(memory: &'t Memory, offset: u32) -> Self {
         Version {
-            unit,
-            at: memory.at(unit).cast(),
+            offset,
+            at: memory.at(offset).cast(),
             memory: PhantomData,
         }
     }
 
     /// What the version is called in its memory.
     #[inline(always)]
-    pub(super) fn unit(self) -> u32 {
-        self.unit
+    pub(super) fn offset(self) -> u32 {
+        self.offset
     }
 
     #[inline(always)]
@@ -482,12 +482,12 @@ impl<'t> Version<'t> {
 
     /// How it leads to older ones, if that is known.
     #[inline(always)]
-    pub(super) fn way(self) -> Option<Way> {
-        // Acquire: partner of the Release in `set_way`.
-        let way = self.head_ref().way.load(Ordering::Acquire);
-        (way & NO_WAY == 0).then_some(Way {
-            jump: way as u32,
-            depth: ((way & !PROXY) >> 32) as u32,
+    pub(super) fn skip_pointer(self) -> Option<SkipPointer> {
+        // Acquire: partner of the Release in `set_skip_pointer`.
+        let pointer = self.head_ref().skip_pointer.load(Ordering::Acquire);
+        (pointer & NO_SKIP_POINTER == 0).then_some(SkipPointer {
+            jump: pointer as u32,
+            depth: ((pointer & !PROXY) >> 32) as u32,
         })
     }
 
@@ -495,7 +495,7 @@ impl<'t> Version<'t> {
     #[inline(always)]
     pub(super) fn is_proxy(self) -> bool {
         // Relaxed: that never changes.
-        self.head_ref().way.load(Ordering::Relaxed) & PROXY != 0
+        self.head_ref().skip_pointer.load(Ordering::Relaxed) & PROXY != 0
     }
 
     /// The value; empty for a proxy.

@@ -8,7 +8,7 @@
 //! then notices, as it does with its own way down.
 
 use super::Art;
-use super::insert::{Owner, Place};
+use super::insert::{Owner, Position};
 use super::node::Ref;
 use super::prepare::Prepared;
 
@@ -19,7 +19,7 @@ pub struct LeafHint<'k> {
     /// The tree it belongs to.
     tree: u64,
     key: &'k [u8],
-    /// A [`Place`]; the owner is a node, for a byte, or the tree.
+    /// A [`Position`]; the owner is a node, for a byte, or the tree.
     owner: Option<(Ref, u8)>,
     at: Ref,
     depth: usize,
@@ -28,12 +28,12 @@ pub struct LeafHint<'k> {
 impl Art {
     /// Goes down to `user_key`, and asks the processor for the leaf that is there.
     pub fn locate<'k>(&self, user_key: &'k [u8]) -> LeafHint<'k> {
-        let (mut place, mut node) = (self.top(), Ref::NONE);
-        while let Some(farther) = self.step(place, user_key) {
-            node = place.at;
-            place = farther;
+        let (mut position, mut node) = (self.top(), Ref::NONE);
+        while let Some(farther) = self.step(position, user_key) {
+            node = position.at;
+            position = farther;
         }
-        let Place { owner, at, depth } = place;
+        let Position { owner, at, depth } = position;
         if at.is_leaf() {
             self.prefetch_leaf(at, user_key);
         }
@@ -71,6 +71,6 @@ impl Art {
             None => Owner::Root,
             Some((node, byte)) => Owner::Node(self.node(node), byte),
         };
-        self.prepare_at(Place { owner, at, depth }, key, value)
+        self.prepare_at(Position { owner, at, depth }, key, value)
     }
 }

@@ -74,7 +74,7 @@ const MAX_RANGE: u32 = 8 << 10;
 const FIRST_RANGE: u64 = (4 << 10) / UNIT as u64;
 
 /// Bytes of the largest piece that is taken for what may turn out in vain.
-const MAX_ON_TRIAL: usize = 512;
+const MAX_UNDOABLE: usize = 512;
 
 /// The first unit handed out (M2).
 const FIRST_UNIT: u32 = 8;
@@ -199,47 +199,47 @@ impl Memory {
     /// # Panics
     /// If the unit was never handed out and lies in no region.
     #[inline(always)]
-    pub(super) fn at(&self, unit: u32) -> NonNull<u8> {
-        if unit < self.main_units {
+    pub(super) fn at(&self, offset: u32) -> NonNull<u8> {
+        if offset < self.main_units {
             // SAFETY: region 0 has that many units, and lives as long as
             // `self`.
-            unsafe { self.base.add(unit as usize * UNIT) }
+            unsafe { self.base.add(offset as usize * UNIT) }
         } else {
-            self.far(unit)
+            self.far(offset)
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn far(&self, unit: u32) -> NonNull<u8> {
-        let times = unit / self.main_units;
+    fn far(&self, offset: u32) -> NonNull<u8> {
+        let times = offset / self.main_units;
         let start = self.main_units << times.ilog2();
         let region = self.regions[1 + times.ilog2() as usize].get();
-        let region = region.expect("a piece lies in a region");
-        let offset = (unit - start) as usize * UNIT;
-        assert!(offset < region.bytes(), "a piece lies in its region");
+        let region = region.expect("an allocation lies in a region");
+        let bytes = (offset - start) as usize * UNIT;
+        assert!(bytes < region.bytes(), "an allocation lies in its region");
         // SAFETY: inside the region, as was just checked.
-        unsafe { region.start().add(offset) }
+        unsafe { region.start().add(bytes) }
     }
 
     /// Asks the processor for the line of a piece.
     #[inline(always)]
-    pub(super) fn prefetch(&self, unit: u32, line: usize) {
-        let offset = unit as usize * UNIT + line * 64;
-        prefetch::for_reading(self.base.as_ptr().wrapping_add(offset));
+    pub(super) fn prefetch(&self, offset: u32, line: usize) {
+        let bytes = offset as usize * UNIT + line * 64;
+        prefetch::for_reading(self.base.as_ptr().wrapping_add(bytes));
     }
 
     /// Asks the processor for the lines with the bytes of a piece from `from` to
     /// before `to`. Beyond some lines the rest is left to the processor, which
     /// notices when memory is read in order.
     #[inline(always)]
-    pub(super) fn prefetch_bytes(&self, unit: u32, from: usize, to: usize) {
+    pub(super) fn prefetch_bytes(&self, offset: u32, from: usize, to: usize) {
         const LINE: usize = 64;
         const MOST: usize = 16 * LINE;
-        let piece = self.base.as_ptr().wrapping_add(unit as usize * UNIT);
-        let start = piece.addr().wrapping_add(from) & !(LINE - 1);
-        let mut line = piece.wrapping_add(start.wrapping_sub(piece.addr()));
-        let end = piece.wrapping_add(to.min(from + MOST));
+        let allocation = self.base.as_ptr().wrapping_add(offset as usize * UNIT);
+        let start = allocation.addr().wrapping_add(from) & !(LINE - 1);
+        let mut line = allocation.wrapping_add(start.wrapping_sub(allocation.addr()));
+        let end = allocation.wrapping_add(to.min(from + MOST));
         while line < end {
             prefetch::for_reading(line);
             line = line.wrapping_add(LINE);
@@ -258,24 +258,24 @@ impl Memory {
         }
         let shard = self.shard();
         match shard.take(units) {
-            Some(piece) => piece,
+            Some(allocation) => allocation,
             None => self.allocate_refill(shard, units),
         }
     }
 
     /// Whether a piece of so many bytes, and one that costs little, can go
-    /// [back](Memory::give_back), mostly.
+    /// [back](Memory::undo_allocate), mostly.
     #[inline]
-    pub(super) fn takes_back(&self, bytes: usize) -> bool {
-        bytes <= MAX_ON_TRIAL && bytes <= self.range as usize / 4 * UNIT
+    pub(super) fn can_undo(&self, bytes: usize) -> bool {
+        bytes <= MAX_UNDOABLE && bytes <= self.range as usize / 4 * UNIT
     }
 
     /// Takes a piece of so many bytes back that no other thread knows, if it is the
     /// last of its shard; returns whether it is.
-    pub(super) fn give_back(&self, unit: u32, bytes: usize) -> bool {
+    pub(super) fn undo_allocate(&self, offset: u32, bytes: usize) -> bool {
         let units = bytes.div_ceil(UNIT).max(1) as u64;
         // What begins a region does not continue what ends there (M1).
-        !self.begins_region(u64::from(unit) + units) && self.shard().give_back(unit, units)
+        !self.begins_region(u64::from(offset) + units) && self.shard().undo_allocate(offset, units)
     }
 
     #[cold]
@@ -290,8 +290,8 @@ impl Memory {
     fn allocate_refill(&self, shard: &Shard, units: u64) -> u32 {
         let mut carve = self.supply.carve.lock();
         // Another thread may have been here first.
-        if let Some(piece) = shard.take(units) {
-            return piece;
+        if let Some(allocation) = shard.take(units) {
+            return allocation;
         }
         let range = self.range_at(carve.next);
         if units > range / 4 {
@@ -369,14 +369,14 @@ impl Memory {
             ),
         };
         if let Some(region) = self.regions[region].get() {
-            let bytes = |unit: u64| (unit - start) as usize * UNIT;
+            let bytes = |offset: u64| (offset - start) as usize * UNIT;
             region.furnish(bytes(from)..bytes(to));
         }
     }
 
     /// Whether a region other than 0 begins at a unit of a range.
-    fn begins_region(&self, unit: u64) -> bool {
-        unit >= u64::from(self.main_units) && unit.is_power_of_two()
+    fn begins_region(&self, offset: u64) -> bool {
+        offset >= u64::from(self.main_units) && offset.is_power_of_two()
     }
 
     #[inline(always)]
@@ -457,7 +457,7 @@ impl Shard {
                 return None;
             }
             // Acquire: partner of the Release with which the range came, so
-            // that its region is known here, and of that in `give_back`. The low half cannot overflow, as
+            // that its region is known here, and of that in `undo_allocate`. The low half cannot overflow, as
             // it stays below the high half's value.
             match self.rest.compare_exchange_weak(
                 rest,
@@ -472,9 +472,9 @@ impl Shard {
     }
 
     /// Puts a piece before what is left, if it lies right before that.
-    fn give_back(&self, piece: u32, units: u64) -> bool {
+    fn undo_allocate(&self, allocation: u32, units: u64) -> bool {
         let rest = self.rest.load(Ordering::Relaxed);
-        if rest & LOW != u64::from(piece) + units {
+        if rest & LOW != u64::from(allocation) + units {
             return false;
         }
         // Release: partner of the Acquire in `take`, by which what was written to the
@@ -502,14 +502,14 @@ mod tests {
     /// Small pieces in a row, through several regions: none may begin in one
     /// region and end in the next, which lies elsewhere (M1).
     #[test]
-    fn a_piece_lies_in_one_region() {
+    fn an_allocation_lies_in_one_region() {
         // With large pieces of any size before, ranges end anywhere.
         for large in (0..64).map(|units| (64 + units) * UNIT) {
             let memory = Memory::new(0, HugePages::Off);
             memory.allocate(large);
             while memory.supply.carve.lock().next < 5 * MIN_MAIN {
-                let unit = memory.allocate(3 * UNIT);
-                let (first, last) = (memory.at(unit), memory.at(unit + 2));
+                let offset = memory.allocate(3 * UNIT);
+                let (first, last) = (memory.at(offset), memory.at(offset + 2));
                 assert_eq!(last.addr().get() - first.addr().get(), 2 * UNIT);
             }
         }
@@ -518,39 +518,42 @@ mod tests {
     /// The last piece of a shard can go back, and is handed out again; no other can,
     /// nor one that ends with its region.
     #[test]
-    fn the_last_piece_may_go_back() {
+    fn the_last_allocation_can_be_undone() {
         let memory = Memory::new(0, HugePages::Off);
         let first = memory.allocate(3 * UNIT);
         let second = memory.allocate(5 * UNIT);
-        assert!(!memory.give_back(first, 3 * UNIT), "there is one behind it");
-        assert!(memory.give_back(second, 5 * UNIT));
-        assert!(!memory.give_back(second, 5 * UNIT), "it was given back");
+        assert!(
+            !memory.undo_allocate(first, 3 * UNIT),
+            "there is one behind it"
+        );
+        assert!(memory.undo_allocate(second, 5 * UNIT));
+        assert!(!memory.undo_allocate(second, 5 * UNIT), "it was given back");
         assert_eq!(memory.used_bytes(), 3 * UNIT);
         assert_eq!(memory.allocate(UNIT), second);
-        assert!(memory.give_back(second, UNIT) && memory.give_back(first, 3 * UNIT));
+        assert!(memory.undo_allocate(second, UNIT) && memory.undo_allocate(first, 3 * UNIT));
         assert_eq!(memory.used_bytes(), 0);
         // Over the end of several regions.
         let (mut last, mut ends) = (0, 0);
         while memory.supply.carve.lock().next < 5 * MIN_MAIN {
-            let unit = memory.allocate(UNIT);
-            if memory.begins_region(u64::from(unit)) {
-                assert!(memory.give_back(unit, UNIT));
-                assert!(!memory.give_back(last, UNIT), "of another region");
-                assert_eq!(memory.allocate(UNIT), unit);
+            let offset = memory.allocate(UNIT);
+            if memory.begins_region(u64::from(offset)) {
+                assert!(memory.undo_allocate(offset, UNIT));
+                assert!(!memory.undo_allocate(last, UNIT), "of another region");
+                assert_eq!(memory.allocate(UNIT), offset);
                 ends += 1;
             }
-            last = unit;
+            last = offset;
         }
         assert!(ends > 0);
     }
 
     /// More threads than shards take pieces and give some back: none overlaps another.
     #[test]
-    fn pieces_of_many_threads_that_give_some_back_do_not_overlap() {
+    fn allocations_of_many_threads_that_undo_some_do_not_overlap() {
         let memory = Memory::new(0, HugePages::Off);
         let threads = 3 * memory.shards.len() as u64;
-        let write = |unit: u32, units: u64, what: u64| {
-            let words = memory.at(unit).cast::<u64>();
+        let write = |offset: u32, units: u64, what: u64| {
+            let words = memory.at(offset).cast::<u64>();
             for i in 0..units as usize {
                 // SAFETY: inside a piece of this thread, whose units are words.
                 let word = unsafe { words.add(i) };
@@ -558,8 +561,8 @@ mod tests {
                 unsafe { word.write(what) };
             }
         };
-        let read = |unit: u32, units: u64| -> Vec<u64> {
-            let words = memory.at(unit).cast::<u64>();
+        let read = |offset: u32, units: u64| -> Vec<u64> {
+            let words = memory.at(offset).cast::<u64>();
             // SAFETY: a piece of units that were all written, by a thread that has ended
             // or this one.
             unsafe { std::slice::from_raw_parts(words.as_ptr(), units as usize) }.to_vec()
@@ -573,10 +576,10 @@ mod tests {
                         for i in 0..if cfg!(miri) { 20 } else { 2_000 } {
                             let (units, what) = (1 + (t + i) % 7, t << 32 | i);
                             let bytes = units as usize * UNIT;
-                            let unit = memory.allocate(bytes);
-                            write(unit, units, what);
-                            if i % 3 != 0 || !memory.give_back(unit, bytes) {
-                                kept.push((unit, units, what));
+                            let offset = memory.allocate(bytes);
+                            write(offset, units, what);
+                            if i % 3 != 0 || !memory.undo_allocate(offset, bytes) {
+                                kept.push((offset, units, what));
                             }
                         }
                         kept
@@ -585,9 +588,9 @@ mod tests {
                 .collect();
             all.into_iter().flat_map(|t| t.join().unwrap()).collect()
         });
-        for &(unit, units, what) in &kept {
+        for &(offset, units, what) in &kept {
             assert!(
-                read(unit, units).iter().all(|word| *word == what),
+                read(offset, units).iter().all(|word| *word == what),
                 "{what:x}"
             );
         }
@@ -597,7 +600,7 @@ mod tests {
 
     /// A piece that cannot be had leaves everything as it was.
     #[test]
-    fn memory_survives_a_piece_too_large() {
+    fn memory_survives_an_allocation_that_is_too_large() {
         let memory = Memory::new(0, HugePages::Off);
         let bytes = MAX_UNITS as usize / 2 * UNIT + 1;
         let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {

@@ -235,7 +235,7 @@ impl Art {
         debug_assert!(leaf.is_leaf());
         // SAFETY: every `Ref` in this module was made for a leaf of this tree
         // or read from one of its slots with Acquire (node N4).
-        unsafe { Leaf::at(&self.memory, leaf.unit()) }
+        unsafe { Leaf::at(&self.memory, leaf.offset()) }
     }
 
     /// The node a `Ref` of this tree names.

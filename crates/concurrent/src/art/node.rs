@@ -45,7 +45,7 @@ impl Ref {
 
     #[inline(always)]
     pub(super) fn leaf(leaf: Leaf<'_>) -> Self {
-        Ref(leaf.unit() << 1 | 1)
+        Ref(leaf.offset() << 1 | 1)
     }
 
     #[inline(always)]
@@ -59,7 +59,7 @@ impl Ref {
     }
 
     #[inline(always)]
-    pub(super) fn unit(self) -> u32 {
+    pub(super) fn offset(self) -> u32 {
         self.0 >> 1
     }
 }
@@ -119,7 +119,7 @@ pub(super) struct Prefix {
 impl Prefix {
     /// The prefix `leaf.key()[from..from + len]`.
     pub(super) fn of(leaf: Leaf<'_>, from: usize, len: usize) -> Self {
-        let mut data = leaf.unit();
+        let mut data = leaf.offset();
         if len <= INLINE_PREFIX {
             let mut inline = [0; INLINE_PREFIX];
             inline[..len].copy_from_slice(&leaf.key()[from..from + len]);
@@ -290,7 +290,7 @@ impl<'t> Node<'t> {
     pub(super) unsafe fn at(memory: &'t Memory, node: Ref) -> Self {
         debug_assert!(!node.is_none() && !node.is_leaf());
         let node = Node {
-            at: memory.at(node.unit()).cast(),
+            at: memory.at(node.offset()).cast(),
             memory: PhantomData,
         };
         node.header().mark.read();
@@ -377,7 +377,7 @@ impl<'t> Node<'t> {
 
     /// Asks the processor for all children of a small node.
     #[inline]
-    pub(super) fn ask_for_children(self, memory: &Memory) {
+    pub(super) fn prefetch_children(self, memory: &Memory) {
         let state = self.state();
         let count = (state >> COUNT_SHIFT) as usize;
         let children = match self.body(state) {
@@ -389,7 +389,7 @@ impl<'t> Node<'t> {
         for slot in children {
             // Relaxed: only a hint.
             let child = Ref(slot.load(Ordering::Relaxed));
-            memory.prefetch(child.unit(), 0);
+            memory.prefetch(child.offset(), 0);
         }
     }
 
@@ -495,8 +495,8 @@ impl Parts {
 
     /// A node made of these parts, known to nobody yet.
     pub(super) fn build(&self, memory: &Memory) -> Ref {
-        let unit = memory.allocate(self.kind.size());
-        let at = memory.at(unit);
+        let offset = memory.allocate(self.kind.size());
+        let at = memory.at(offset);
         let count = if self.kind == Kind::N256 {
             0
         } else {
@@ -547,7 +547,7 @@ impl Parts {
                 unsafe { at.cast().write(Node256 { header, children }) }
             }
         }
-        Ref(unit << 1)
+        Ref(offset << 1)
     }
 
     fn words<const WORDS: usize>(&self) -> [u64; WORDS] {

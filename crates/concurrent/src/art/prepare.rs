@@ -1,7 +1,7 @@
 //! Inserting in two steps: all that can be done before the tag is known, and
 //! then the linking of the version.
 
-use super::insert::{Place, Reached};
+use super::insert::{Position, Reached};
 use super::leaf::{Leaf, Version};
 use super::node::Ref;
 use super::versions::{Unlinked, Versions};
@@ -44,22 +44,22 @@ impl Art {
     #[inline]
     pub(super) fn prepare_at<'t>(
         &'t self,
-        place: Place<'t>,
+        position: Position<'t>,
         user_key: &[u8],
         value: &[u8],
     ) -> Prepared {
         check_sizes(user_key, value);
-        if place.at.is_leaf() && self.memory.takes_back(Version::size_for(value)) {
+        if position.at.is_leaf() && self.memory.can_undo(Version::size_for(value)) {
             // Most likely the key's. It may be on its way here, so what needs no look
             // at it comes first, if that is not much.
             let version = Version::create(&self.memory, value);
-            let leaf = self.leaf(place.at);
+            let leaf = self.leaf(position.at);
             if leaf.is_of(user_key) {
                 return self.prepare_version(leaf, version);
             }
-            self.forget(version);
+            self.discard(version);
         }
-        match self.reach(place, user_key, None, value) {
+        match self.reach(position, user_key, None, value) {
             Reached::Made(leaf) => self.prepared(leaf, 0),
             Reached::Found(leaf) => {
                 let version = Version::create(&self.memory, value);
@@ -77,7 +77,7 @@ impl Art {
         versions.prefetch(newest);
         // SAFETY: just made, says the caller.
         unsafe { version.set_next(newest) };
-        self.prepared(leaf, version.unit())
+        self.prepared(leaf, version.offset())
     }
 
     #[inline]
@@ -90,9 +90,9 @@ impl Art {
     }
 
     /// Gives the memory back of a version that nobody else knows.
-    fn forget(&self, version: Version<'_>) {
+    fn discard(&self, version: Version<'_>) {
         let bytes = version.size();
-        if !self.memory.give_back(version.unit(), bytes) {
+        if !self.memory.undo_allocate(version.offset(), bytes) {
             self.add_garbage(bytes);
         }
     }
@@ -108,15 +108,15 @@ impl Art {
         let versions = self.versions_of(&prepared);
         let new = match self.version_of(&prepared) {
             None => Unlinked::Inside,
-            Some(version) => Unlinked::Piece(version),
+            Some(version) => Unlinked::Version(version),
         };
         // SAFETY: what is prepared owns the version or the place inside the
         // leaf, and is used up here.
         let linked = unsafe { versions.link(new, tag) };
-        if let Unlinked::Piece(vain) = new
+        if let Unlinked::Version(unused) = new
             && !linked
         {
-            self.add_garbage(vain.size());
+            self.add_garbage(unused.size());
         }
         linked
     }
@@ -145,9 +145,10 @@ impl Art {
             return Err(prepared);
         };
         // SAFETY: what is prepared owns the version, and is used up if this succeeds.
-        match unsafe { versions.link_on_top(version, tag) } {
-            true => Ok(PendingSkipPointer(prepared)),
-            false => Err(prepared),
+        if unsafe { versions.push_newest(version, tag) } {
+            Ok(PendingSkipPointer(prepared))
+        } else {
+            Err(prepared)
         }
     }
 
@@ -161,7 +162,7 @@ impl Art {
         if let Some(version) = self.version_of(&pending.0) {
             // SAFETY: linked in this tree by whoever had prepared it, whose token is
             // used up here.
-            unsafe { versions.add_way(version) };
+            unsafe { versions.link_skip_pointer(version) };
         }
     }
 

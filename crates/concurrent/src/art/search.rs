@@ -1,7 +1,7 @@
 //! The way to a key.
 
 use super::Art;
-use super::insert::{Owner, Place};
+use super::insert::{Owner, Position};
 use super::leaf::Leaf;
 use super::node::Ref;
 use crate::sync::MODELLED;
@@ -34,8 +34,8 @@ impl Art {
 
     /// One node further down on the way to a key, if there is something.
     #[inline(always)]
-    pub(super) fn step<'t>(&'t self, place: Place<'t>, key: &[u8]) -> Option<Place<'t>> {
-        let Place { at, depth, .. } = place;
+    pub(super) fn step<'t>(&'t self, position: Position<'t>, key: &[u8]) -> Option<Position<'t>> {
+        let Position { at, depth, .. } = position;
         if at.is_none() || at.is_leaf() {
             return None;
         }
@@ -47,7 +47,7 @@ impl Art {
         }
         let byte = *key.get(depth + common)?;
         let child = node.child(byte);
-        (!child.is_none()).then(|| Place {
+        (!child.is_none()).then(|| Position {
             owner: Owner::Node(node, byte),
             at: child,
             depth: depth + common + 1,
@@ -59,7 +59,7 @@ impl Art {
     pub(super) fn prefetch_leaf(&self, leaf: Ref, key: &[u8]) {
         if !MODELLED {
             let end = Leaf::size_before_tag(key);
-            self.memory.prefetch_bytes(leaf.unit(), 0, end);
+            self.memory.prefetch_bytes(leaf.offset(), 0, end);
         }
     }
 }

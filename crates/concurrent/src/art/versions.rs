@@ -1,7 +1,7 @@
 //! The versions of one key.
 //!
 //! They form a list, newest first, that begins at the leaf's head. Each
-//! [`Version`] also has a [`Way`]: a *jump* to some older one, so that a version is
+//! [`Version`] also has a [`SkipPointer`]: a *jump* to some older one, so that a version is
 //! found in logarithmically many steps as long as versions arrive nearly in order,
 //! and a *depth*, which counts the versions below; each eighth is a *landmark*
 //! (here each third):
@@ -20,8 +20,8 @@
 //!
 //! So the way of a version that is put on top takes a look at the one below, which
 //! is in no cache, mostly. Who puts it there may be in a hurry
-//! ([`Versions::link_on_top`]), and has its way follow later
-//! ([`Versions::add_way`]); until then searches go past it by its link.
+//! ([`Versions::push_newest`]), and has its way follow later
+//! ([`Versions::link_skip_pointer`]); until then searches go past it by its link.
 //!
 //! The version inside the leaf has no link of its own, so it ends the list. In
 //! the rare case that an older one arrives, a *proxy* takes its place.
@@ -39,13 +39,13 @@
 //! * V4: a way is written once. The one of a version that is no landmark has a jump,
 //!   which leads to the last one below. A way is made of that of a version farther
 //!   down the list, whose depth is one less, or else begins a row with depth 0, a
-//!   landmark. So the landmarks that `way_on` looks at have ways. (A tree ends
+//!   landmark. So the landmarks that `skip_pointer_above` looks at have ways. (A tree ends
 //!   before depths do.)
 //! * V5: what goes on top without a look at the newest version has a higher tag: the
 //!   newest is still the one that was there before the tag was given out, and tags
 //!   are given out in rising order.
 
-use super::leaf::{Leaf, Link, Version, Way};
+use super::leaf::{Leaf, Link, SkipPointer, Version};
 use super::memory::Memory;
 use crate::sync::{AtomicU32, MODELLED, Ordering};
 
@@ -62,11 +62,11 @@ pub(super) enum Unlinked<'t> {
     /// The place inside the leaf, which the caller owns.
     Inside,
     /// A piece of its own.
-    Piece(Version<'t>),
+    Version(Version<'t>),
 }
 
 /// Where a tag belongs.
-enum Spot<'t> {
+enum InsertPoint<'t> {
     /// In this link, which held that value.
     In(&'t AtomicU32, Link),
     /// After the version inside, to which this link led.
@@ -221,30 +221,30 @@ impl<'t> Versions<'t> {
         if !at.is_version() {
             return None;
         }
-        let jump = self.version(at).way()?.jump;
+        let jump = self.version(at).skip_pointer()?.jump;
         (jump != 0).then_some(Link(jump))
     }
 
     /// Where `tag` belongs now.
-    fn spot(self, tag: u64) -> Spot<'t> {
+    fn insert_point(self, tag: u64) -> InsertPoint<'t> {
         let mut link = self.leaf.head();
         loop {
             // Acquire: as in `newest`.
             let target = Link(link.load(Ordering::Acquire));
             if target == Link::END {
-                return Spot::In(link, target);
+                return InsertPoint::In(link, target);
             }
             let there = self.tag(target);
             if there == tag {
-                return Spot::Taken;
+                return InsertPoint::Taken;
             }
             if there < tag {
-                return Spot::In(link, target);
+                return InsertPoint::In(link, target);
             }
             // Once more from the link found, as it may have changed since.
             let (last, _) = self.around(target, tag);
             if last == Link::INSIDE {
-                return self.spot_after_inside();
+                return self.insert_point_after_inside();
             }
             link = self.version(last).next();
         }
@@ -252,7 +252,7 @@ impl<'t> Versions<'t> {
 
     /// The link that leads to the version inside, which ends the list.
     #[cold]
-    fn spot_after_inside(self) -> Spot<'t> {
+    fn insert_point_after_inside(self) -> InsertPoint<'t> {
         let mut link = self.leaf.head();
         let mut target = self.newest();
         while target.is_version() {
@@ -265,12 +265,12 @@ impl<'t> Versions<'t> {
             // Acquire: as in `newest`.
             target = Link(link.load(Ordering::Acquire));
         }
-        Spot::AfterInside(link)
+        InsertPoint::AfterInside(link)
     }
 
     /// Whether there is a version with this tag.
     pub(super) fn has(self, tag: u64) -> bool {
-        matches!(self.spot(tag), Spot::Taken)
+        matches!(self.insert_point(tag), InsertPoint::Taken)
     }
 
     /// Links a version with `tag`; `false`, and nothing is linked, if there is
@@ -284,12 +284,12 @@ impl<'t> Versions<'t> {
             unsafe { self.leaf.set_tag(tag) };
         }
         loop {
-            let linked = match self.spot(tag) {
-                Spot::Taken => return false,
+            let linked = match self.insert_point(tag) {
+                InsertPoint::Taken => return false,
                 // SAFETY: the caller's promise; nothing is linked yet.
-                Spot::In(link, target) => unsafe { self.link_in(new, tag, link, target) },
+                InsertPoint::In(link, target) => unsafe { self.link_in(new, tag, link, target) },
                 // SAFETY: as above.
-                Spot::AfterInside(link) => unsafe { self.link_last(new, tag, link) },
+                InsertPoint::AfterInside(link) => unsafe { self.link_last(new, tag, link) },
             };
             if linked {
                 return true;
@@ -306,11 +306,11 @@ impl<'t> Versions<'t> {
             Unlinked::Inside if target == Link::END => return swap(link, target, Link::INSIDE),
             // Something older is there, so the one inside cannot be linked.
             Unlinked::Inside => Version::create_proxy(self.memory),
-            Unlinked::Piece(version) => version,
+            Unlinked::Version(version) => version,
         };
         // SAFETY: made above or owned by the caller, and not published.
         unsafe { self.prepare_between(version, tag, target) };
-        swap(link, target, Link(version.unit()))
+        swap(link, target, Link(version.offset()))
     }
 
     /// Puts a version after the one inside, to which `link` leads: as the last
@@ -320,15 +320,15 @@ impl<'t> Versions<'t> {
     /// As for [`Versions::link`].
     #[cold]
     unsafe fn link_last(self, new: Unlinked<'t>, tag: u64, link: &AtomicU32) -> bool {
-        let Unlinked::Piece(version) = new else {
+        let Unlinked::Version(version) = new else {
             unreachable!("the version inside is linked once");
         };
         // SAFETY: the caller owns it, and it is not published.
         unsafe { self.prepare_between(version, tag, Link::END) };
         let proxy = Version::create_proxy(self.memory);
         // SAFETY: just made.
-        unsafe { self.prepare_between(proxy, self.leaf.tag(), Link(version.unit())) };
-        swap(link, Link::INSIDE, Link(proxy.unit()))
+        unsafe { self.prepare_between(proxy, self.leaf.tag(), Link(version.offset())) };
+        swap(link, Link::INSIDE, Link(proxy.offset()))
     }
 
     /// Gives a version that is to be linked before `next` all that it takes.
@@ -341,12 +341,12 @@ impl<'t> Versions<'t> {
         // SAFETY: as above.
         unsafe { version.set_next(next) };
         // SAFETY: as above; whatever it jumps to was read from the list.
-        unsafe { version.set_way(self.way_before(next)) };
+        unsafe { version.set_skip_pointer(self.skip_pointer_before(next)) };
     }
 
     /// Puts a version on top, if the newest is still the one that it
     /// [has a link](Version::set_next) to, of which nothing is read. Its way
-    /// is to [follow](Versions::add_way). Otherwise it can still be
+    /// is to [follow](Versions::link_skip_pointer). Otherwise it can still be
     /// [linked](Versions::link).
     ///
     /// # Safety
@@ -354,7 +354,7 @@ impl<'t> Versions<'t> {
     /// read from this list: upholds V5. (Where that fails no memory is at risk, but
     /// the order.)
     #[inline]
-    pub(super) unsafe fn link_on_top(self, version: Version<'t>, tag: u64) -> bool {
+    pub(super) unsafe fn push_newest(self, version: Version<'t>, tag: u64) -> bool {
         // Relaxed: nobody else knows the version.
         let below = Link(version.next().load(Ordering::Relaxed));
         debug_assert!(
@@ -363,7 +363,7 @@ impl<'t> Versions<'t> {
         );
         // SAFETY: the caller's promise.
         unsafe { version.set_tag(tag) };
-        swap(self.leaf.head(), below, Link(version.unit()))
+        swap(self.leaf.head(), below, Link(version.offset()))
     }
 
     /// Gives a version its way that was linked without one.
@@ -371,11 +371,11 @@ impl<'t> Versions<'t> {
     /// # Safety
     /// The caller must have made and linked it, and calls this once.
     #[inline]
-    pub(super) unsafe fn add_way(self, version: Version<'t>) {
+    pub(super) unsafe fn link_skip_pointer(self, version: Version<'t>) {
         // Others may have come in between meanwhile, but older ones.
-        let next = self.older(Link(version.unit()));
+        let next = self.older(Link(version.offset()));
         // SAFETY: the caller's promise; whatever it jumps to was read from the list.
-        unsafe { version.set_way(self.way_before(next)) };
+        unsafe { version.set_skip_pointer(self.skip_pointer_before(next)) };
     }
 
     /// Asks the processor for a version.
@@ -389,37 +389,39 @@ impl<'t> Versions<'t> {
     /// The way of a version that comes before `next`. Those that are still without
     /// one are passed over; if they are many, a new row begins.
     #[inline]
-    fn way_before(self, next: Link) -> Way {
+    fn skip_pointer_before(self, next: Link) -> SkipPointer {
         let mut below = next;
-        for _ in 0..FARTHEST {
+        for _ in 0..MAX_PASSED {
             if !below.is_version() {
                 break;
             }
             let version = self.version(below);
-            if let Some(way) = version.way() {
-                return self.way_on(version.unit(), way);
+            if let Some(pointer) = version.skip_pointer() {
+                return self.skip_pointer_above(version.offset(), pointer);
             }
             below = self.older(below);
         }
-        Way::default()
+        SkipPointer::default()
     }
 
     /// The way of a version above `below`, whose way is `its`.
-    fn way_on(self, below: u32, its: Way) -> Way {
+    fn skip_pointer_above(self, below: u32, its: SkipPointer) -> SkipPointer {
         let depth = its.depth + 1;
-        let last = match is_landmark(its.depth) {
-            true => below,
-            false => its.jump, // there is one: V4
+        let last = if is_skip_node(its.depth) {
+            below
+        } else {
+            its.jump // there is one: V4
         };
-        let jump = match is_landmark(depth) {
-            true => self.jump_of_landmark(depth, last),
-            false => last,
+        let jump = if is_skip_node(depth) {
+            self.jump_of_skip_node(depth, last)
+        } else {
+            last
         };
-        Way { jump, depth }
+        SkipPointer { jump, depth }
     }
 
     /// Where a landmark at `depth` jumps to; `last` is the one below it.
-    fn jump_of_landmark(self, depth: u32, last: u32) -> u32 {
+    fn jump_of_skip_node(self, depth: u32, last: u32) -> u32 {
         if !jumps_are_paired(depth / STRIDE - 1) {
             return last;
         }
@@ -433,13 +435,13 @@ impl<'t> Versions<'t> {
 /// How many versions without a way are passed over, at most. There can be as many in
 /// a row as writers that have put a version on this key and wait for one before
 /// them; so a row seldom begins anew, and what leads past it is not lost.
-const FARTHEST: u32 = if MODELLED { 2 } else { 1024 };
+const MAX_PASSED: u32 = if MODELLED { 2 } else { 1024 };
 
 /// One of so many versions is a landmark. Models have short lists.
 const STRIDE: u32 = if MODELLED { 2 } else { 8 };
 
 #[inline(always)]
-fn is_landmark(depth: u32) -> bool {
+fn is_skip_node(depth: u32) -> bool {
     depth.is_multiple_of(STRIDE)
 }
 

@@ -1,8 +1,8 @@
 //! Applying the requests of a prepared group, by its members side by side.
 
-use super::deal::{Crowd, Deal};
 use super::node::{Chain, Node, Outcome, at};
 use super::states::{APPLY, DONE};
+use super::wake_tree::{WakeTree, WakeTreeBuilder};
 use super::{GroupQueue, Steps};
 use crate::sync::{AtomicUsize, Ordering};
 use crate::system;
@@ -44,7 +44,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
             running: AtomicUsize::new(1),
             failure: system::Mutex::new(None),
         };
-        self.launch(steps, &shared);
+        self.start_members(steps, &shared);
         // SAFETY: the leader has its part in the group still.
         if unsafe { self.leave(steps, &raw const shared, me) } {
             return;
@@ -55,7 +55,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
     }
 
     /// Sets members off and works alongside them.
-    fn launch<S>(&self, steps: &S, shared: &Shared<R, E, G>)
+    fn start_members<S>(&self, steps: &S, shared: &Shared<R, E, G>)
     where
         S: Steps<Request = R, Error = E, Group = G>,
     {
@@ -72,57 +72,57 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         // finished, those set off too, since they wait for DONE after
         // applying. Their cells are the leader's until the first is set off,
         // and from then on those of a share's are its caller's.
-        let mut crowd = Crowd::EMPTY;
-        let mut set_off = 0;
-        let mut set_off_later = |member: &Node<R, E, G>| {
+        let mut builder = WakeTreeBuilder::EMPTY;
+        let mut started = 0;
+        let mut prepare_start = |member: &Node<R, E, G>| {
             member.shared.set(ptr::from_ref(shared).cast());
-            set_off += 1;
+            started += 1;
         };
         // SAFETY: see above.
         for member in unsafe { chain.members() }.skip(1) {
             // SAFETY: see above.
-            if unsafe { crowd.add(ptr::from_ref(member).cast_mut()) } {
-                set_off_later(member);
+            if unsafe { builder.add(ptr::from_ref(member).cast_mut()) } {
+                prepare_start(member);
             }
         }
         // SAFETY: see above.
-        let Deal { callers, own } = unsafe { crowd.deal(chain.len) };
-        let mut caller = callers;
-        while !caller.is_null() {
+        let WakeTree { helpers, own } = unsafe { builder.build(chain.len) };
+        let mut helper = helpers;
+        while !helper.is_null() {
             // SAFETY: see above.
-            let member = unsafe { at(caller) };
+            let member = unsafe { at(helper) };
             if member.shared.get().is_null() {
                 // Asleep, but needed.
-                set_off_later(member);
+                prepare_start(member);
             }
-            caller = member.next();
+            helper = member.next();
         }
-        shared.running.store(1 + set_off, Ordering::Relaxed);
-        let mut caller = callers;
-        while !caller.is_null() {
+        shared.running.store(1 + started, Ordering::Relaxed);
+        let mut helper = helpers;
+        while !helper.is_null() {
             // SAFETY: see above.
-            let member = unsafe { at(caller) };
+            let member = unsafe { at(helper) };
             // Before it runs: its cells are its own then.
-            caller = member.next();
+            helper = member.next();
             member.state.set(APPLY);
         }
         // SAFETY: the leader's own node.
         let me = unsafe { at(chain.first) };
-        self.work_through(steps, shared, me, own);
+        self.apply_subtree(steps, shared, me, own);
     }
 
     /// The part of a member that was set off.
-    pub(super) fn take_part<S>(&self, steps: &S, me: *mut Node<R, E, G>)
+    pub(super) fn apply_as_member<S>(&self, steps: &S, me: *mut Node<R, E, G>)
     where
         S: Steps<Request = R, Error = E, Group = G>,
     {
         // SAFETY: the caller's own node.
         let node = unsafe { at(me) };
         let shared = node.shared.get().cast::<Shared<R, E, G>>();
-        let share = node.share.replace(ptr::null_mut());
+        let subtree = node.subtree.replace(ptr::null_mut());
         // SAFETY: the leader pointed `shared` at its group before APPLY (G3),
         // and the group lives until it is finished (G2).
-        self.work_through(steps, unsafe { &*shared }, node, share);
+        self.apply_subtree(steps, unsafe { &*shared }, node, subtree);
         // SAFETY: this thread has its part in the group still.
         if !unsafe { self.leave(steps, shared, me) } {
             node.state.wait(1 << DONE, &self.finishing, self.policy);
@@ -131,16 +131,16 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
 
     /// Sets off those of a share who are awake, applies the own request, and
     /// then those of the sleepers.
-    fn work_through<S>(
+    fn apply_subtree<S>(
         &self,
         steps: &S,
         shared: &Shared<R, E, G>,
         me: &Node<R, E, G>,
-        share: *mut Node<R, E, G>,
+        subtree: *mut Node<R, E, G>,
     ) where
         S: Steps<Request = R, Error = E, Group = G>,
     {
-        let mut node = share;
+        let mut node = subtree;
         while !node.is_null() {
             // SAFETY: members are valid until the group is finished, and the
             // cells of a share's are its caller's.
@@ -231,7 +231,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         me: *mut Node<R, E, G>,
         outcome: impl Fn() -> Outcome<E, G>,
     ) {
-        let mut crowd = Crowd::EMPTY;
+        let mut builder = WakeTreeBuilder::EMPTY;
         // SAFETY: nodes are valid until DONE is set below, and their cells the
         // finisher's until then.
         for member in unsafe { chain.members() } {
@@ -239,13 +239,13 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
             let node = ptr::from_ref(member).cast_mut();
             if node != me {
                 // SAFETY: as above.
-                unsafe { crowd.add(node) };
+                unsafe { builder.add(node) };
             }
         }
         // SAFETY: as above.
-        let Deal { callers, own } = unsafe { crowd.deal(chain.len) };
+        let WakeTree { helpers, own } = unsafe { builder.build(chain.len) };
         // SAFETY: as above; whoever is told is not touched any more.
-        unsafe { tell(callers) };
+        unsafe { tell(helpers) };
         // SAFETY: as above.
         unsafe { tell(own) };
     }

@@ -17,7 +17,7 @@ pub(super) struct Node<R, E, G> {
     /// The next one of a list of members that are to be told something.
     next: Cell<*mut Node<R, E, G>>,
     /// The members that this one is to tell.
-    pub share: Cell<*mut Node<R, E, G>>,
+    pub subtree: Cell<*mut Node<R, E, G>>,
     /// Given by the leader in `prepare`.
     pub ticket: Cell<u64>,
     /// The group's [`Shared`](super::apply::Shared), for members that apply
@@ -48,7 +48,7 @@ impl<R, E, G> Node<R, E, G> {
             older: Cell::new(ptr::null_mut()),
             newer: Cell::new(ptr::null_mut()),
             next: Cell::new(ptr::null_mut()),
-            share: Cell::new(ptr::null_mut()),
+            subtree: Cell::new(ptr::null_mut()),
             ticket: Cell::new(0),
             shared: Cell::new(ptr::null()),
             outcome: Cell::new(Outcome::Done),

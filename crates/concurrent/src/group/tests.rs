@@ -177,7 +177,10 @@ fn run(check: Check, threads: u64, per_thread: u64, policy: YieldPolicy) {
     assert!(queue.newest.load(Ordering::SeqCst).is_null());
     if threads > 40 {
         let largest = check.largest.load(SeqCst);
-        assert!(largest >= deal::FAN_OUT as u64, "groups of {largest} only");
+        assert!(
+            largest >= wake_tree::HELPED_GROUP as u64,
+            "groups of {largest} only"
+        );
     }
 }
 
@@ -309,7 +312,7 @@ fn a_leader_that_applies_for_all_stops_at_a_failure() {
     assert_eq!(*steps.applied.lock(), [0, 1, 2]);
 }
 
-/// Nodes for a crowd; `asleep` of them look as if they slept.
+/// Nodes for a builder; `asleep` of them look as if they slept.
 fn nodes(requests: &[u64], asleep: usize) -> Vec<Node<u64, (), ()>> {
     let nodes: Vec<_> = requests.iter().map(Node::new).collect();
     for node in &nodes[..asleep] {
@@ -338,33 +341,33 @@ fn everybody_is_in_one_share_and_shares_are_even() {
                 // SAFETY: as in `list`.
                 unsafe { at(*node) }.state.get() == crate::waiter::BLOCKED
             };
-            let mut crowd = deal::Crowd::EMPTY;
+            let mut builder = wake_tree::WakeTreeBuilder::EMPTY;
             for node in &nodes {
                 // SAFETY: as in `list`.
-                unsafe { crowd.add(ptr::from_ref(node).cast_mut()) };
+                unsafe { builder.add(ptr::from_ref(node).cast_mut()) };
             }
             // SAFETY: as in `list`.
-            let dealt = unsafe { crowd.deal(len) };
-            let callers = list(dealt.callers);
+            let dealt = unsafe { builder.build(len) };
+            let helpers = list(dealt.helpers);
             // SAFETY: as in `list`.
-            let share = |node: &*mut _| list(unsafe { at(*node) }.share.get());
-            let mut shares: Vec<_> = callers.iter().map(share).collect();
+            let share = |node: &*mut _| list(unsafe { at(*node) }.subtree.get());
+            let mut shares: Vec<_> = helpers.iter().map(share).collect();
             shares.push(list(dealt.own));
-            let mut all: Vec<_> = shares.iter().flatten().chain(&callers).copied().collect();
+            let mut all: Vec<_> = shares.iter().flatten().chain(&helpers).copied().collect();
             all.sort_unstable();
             let mut expected: Vec<_> = nodes.iter().map(|n| ptr::from_ref(n).cast_mut()).collect();
             expected.sort_unstable();
             assert_eq!(all, expected, "{len}");
             let sizes = || shares.iter().map(Vec::len);
             assert!(sizes().max().unwrap() <= sizes().min().unwrap() + 1);
-            if len >= deal::FAN_OUT {
-                assert_eq!(callers.len(), len.isqrt() - 1);
-                let awake = callers.iter().filter(|n| !sleeps(n)).count();
-                assert_eq!(awake, callers.len().min(len - 1 - asleep));
+            if len >= wake_tree::HELPED_GROUP {
+                assert_eq!(helpers.len(), len.isqrt() - 1);
+                let awake = helpers.iter().filter(|n| !sleeps(n)).count();
+                assert_eq!(awake, helpers.len().min(len - 1 - asleep));
             } else {
-                assert_eq!(callers.len(), 0);
+                assert_eq!(helpers.len(), 0);
             }
-            for told in shares.iter().chain([&callers]) {
+            for told in shares.iter().chain([&helpers]) {
                 assert!(told.is_sorted_by_key(sleeps), "sleepers last");
             }
         }

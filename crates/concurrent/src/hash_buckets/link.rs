@@ -146,7 +146,7 @@ impl<O: KeyOrder> HashLinkList<O> {
         value: &[u8],
     ) -> bool {
         // SAFETY: of a bucket of this table.
-        let (prev, next) = unsafe { self.place(first, key, false) };
+        let (prev, next) = unsafe { self.neighbors(first, key, false) };
         // SAFETY: a node of the list (L1).
         if next.is_some_and(|node| self.order.compare(unsafe { node.key() }, key).is_eq()) {
             return false;
@@ -218,7 +218,7 @@ impl<O: KeyOrder> HashLinkList<O> {
     ///
     /// # Safety
     /// `first` must be a node of a bucket of this table (L1).
-    pub(super) unsafe fn place(
+    pub(super) unsafe fn neighbors(
         &self,
         first: Option<Node>,
         key: Key<'_>,
@@ -246,7 +246,7 @@ impl<O: KeyOrder> HashLinkList<O> {
             Content::Skip(skip) => skip.scan_from(user_key, tag, visit),
             Content::List(first) => {
                 // SAFETY: of a bucket of this table.
-                let (_, from) = unsafe { self.place(first, (user_key, tag), false) };
+                let (_, from) = unsafe { self.neighbors(first, (user_key, tag), false) };
                 // SAFETY: as above.
                 unsafe { scan_list(from, visit) };
             }

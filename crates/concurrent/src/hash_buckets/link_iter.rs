@@ -112,7 +112,7 @@ impl<O: KeyOrder> LinkIter<O> {
             }
             Content::List(first) => {
                 // SAFETY: of a bucket of this table.
-                let (_, next) = unsafe { self.table.place(first, (user_key, tag), false) };
+                let (_, next) = unsafe { self.table.neighbors(first, (user_key, tag), false) };
                 self.stand_on(next);
             }
         }
@@ -129,7 +129,7 @@ impl<O: KeyOrder> LinkIter<O> {
             }
             Content::List(first) => {
                 // SAFETY: of a bucket of this table.
-                let (prev, _) = unsafe { self.table.place(first, (user_key, tag), true) };
+                let (prev, _) = unsafe { self.table.neighbors(first, (user_key, tag), true) };
                 self.stand_on(prev);
             }
         }
@@ -149,7 +149,7 @@ impl<O: KeyOrder> LinkIter<O> {
             }
             Content::List(first) => {
                 // SAFETY: of a bucket of this table.
-                let (prev, _) = unsafe { self.table.place(first, key, false) };
+                let (prev, _) = unsafe { self.table.neighbors(first, key, false) };
                 self.stand_on(prev);
             }
         }

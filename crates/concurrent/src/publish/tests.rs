@@ -1,7 +1,7 @@
 //! Publication under threads: order, wake-ups, failure, more in flight than
 //! there are slots.
 
-use super::wait_buckets::BED;
+use super::wait_buckets::BUCKET_WIDTH;
 use super::*;
 use std::sync::atomic::AtomicU64 as Number;
 use std::sync::atomic::Ordering::SeqCst;
@@ -206,14 +206,14 @@ fn a_frozen_head_lets_the_others_sleep_until_it_moves() {
             let waiters: Vec<_> = (0..8)
                 .map(|_| {
                     scope.spawn(|| {
-                        // Each sleeps in a bed of its own.
-                        let (first, last) = run.reserve(BED);
+                        // Each sleeps in a bucket of its own.
+                        let (first, last) = run.reserve(BUCKET_WIDTH);
                         run.publication.finish(first, last).unwrap();
                         run.publication.wait(last)
                     })
                 })
                 .collect();
-            while run.publication.beds.occupied() < 8 {
+            while run.publication.buckets.occupied() < 8 {
                 std::thread::yield_now();
             }
             assert_eq!(run.publication.visible(), head.0 - 1);
@@ -223,5 +223,5 @@ fn a_frozen_head_lets_the_others_sleep_until_it_moves() {
             }
         });
     }
-    assert_eq!(run.publication.visible(), 50 * (1 + 8 * BED));
+    assert_eq!(run.publication.visible(), 50 * (1 + 8 * BUCKET_WIDTH));
 }

@@ -20,7 +20,7 @@
 //! costs the cursor a cache miss.
 
 use super::node::{MAX_HEIGHT, Node};
-use super::{KeyOrder, Layout, SkipList};
+use super::{EntryLayout, KeyOrder, SkipList};
 
 /// Lanes: enough that a node arrives before its lane has its next turn.
 const LANES: usize = 16;
@@ -65,7 +65,11 @@ pub(super) struct Ahead {
 impl Ahead {
     /// What is ahead of `at`, a node of `list` and not its head. `whole` says
     /// that all of each entry will be read; only for entries in their nodes.
-    pub(super) fn of<O: KeyOrder, L: Layout>(list: &SkipList<O, L>, at: Node, whole: bool) -> Self {
+    pub(super) fn of<O: KeyOrder, L: EntryLayout>(
+        list: &SkipList<O, L>,
+        at: Node,
+        whole: bool,
+    ) -> Self {
         // SAFETY: a published node of the list, which is borrowed.
         let key = unsafe { at.key_as::<L>() };
         let current = Lane {

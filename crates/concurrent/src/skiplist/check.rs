@@ -1,9 +1,9 @@
 //! Checking a list's structure, for tests and for those who doubt an order.
 
 use super::node::Node;
-use super::{KeyOrder, Layout, SkipList};
+use super::{EntryLayout, KeyOrder, SkipList};
 
-impl<O: KeyOrder, L: Layout> SkipList<O, L> {
+impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
     /// Checks that every level is sorted and that what is in a level is in the
     /// level below, too; returns the number of entries. Reads everything. The
     /// answer is about a list into which nobody inserts meanwhile.

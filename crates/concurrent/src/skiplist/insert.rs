@@ -20,8 +20,8 @@
 //! all places above. Those need not be tight then, as linking notices.
 
 use super::node::{Key, MAX_HEIGHT, Node};
-use super::search::Place;
-use super::{KeyOrder, Layout, SkipList, check_sizes};
+use super::search::Gap;
+use super::{EntryLayout, KeyOrder, SkipList, check_sizes};
 use crate::sync::Ordering;
 use std::cmp::Ordering as Order;
 
@@ -34,7 +34,7 @@ pub struct Splice {
     /// The levels that are filled in; 0 for none. The place of everything is
     /// kept above them.
     height: usize,
-    places: [Place; MAX_HEIGHT + 1],
+    gaps: [Gap; MAX_HEIGHT + 1],
 }
 
 // SAFETY: the nodes in it are followed only by the list it names, which shares
@@ -46,7 +46,7 @@ impl Default for Splice {
         Splice {
             list: 0,
             height: 0,
-            places: [Place {
+            gaps: [Gap {
                 prev: Node::dangling(),
                 next: None,
             }; MAX_HEIGHT + 1],
@@ -78,7 +78,7 @@ enum Side {
     Taken,
 }
 
-impl<O: KeyOrder, L: Layout> SkipList<O, L> {
+impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
     /// [`SkipList::insert`] with a given number of levels, from 1 to the
     /// greatest (larger numbers count as that): for tests that need a list of
     /// a known shape.
@@ -94,23 +94,23 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
         let height = height.clamp(1, self.max_height);
         let key = (user_key, tag);
         // Only the node's own levels are filled in and used.
-        let mut places = [self.everything(); MAX_HEIGHT];
-        let mut place = self.everything();
+        let mut gaps = [self.whole_list(); MAX_HEIGHT];
+        let mut gap = self.whole_list();
         for level in (0..self.raise_height(height)).rev() {
             // SAFETY: the head has every level; later `prev`s come from the
             // level above.
-            let found = unsafe { self.search_level(key, level, place) };
+            let found = unsafe { self.search_level(key, level, gap) };
             if found.exact {
                 return false;
             }
-            place = found.place;
+            gap = found.gap;
             if level < height {
-                places[level] = place;
+                gaps[level] = gap;
             }
         }
         let node = Node::create_as::<L>(&self.arena, &self.apart, height, key, value);
         // SAFETY: the places were found above, in their levels.
-        let linked = unsafe { self.link(node, height, key, &mut places) };
+        let linked = unsafe { self.link(node, height, key, &mut gaps) };
         linked.is_ok()
     }
 
@@ -149,10 +149,10 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
         splice.height = 0;
         let node = Node::create_as::<L>(&self.arena, &self.apart, height, key, value);
         // SAFETY: `fit` filled `splice` for this list (S1) and this key.
-        let linked = unsafe { self.link(node, height, key, &mut splice.places) };
+        let linked = unsafe { self.link(node, height, key, &mut splice.gaps) };
         if linked.is_ok() {
-            for place in &mut splice.places[..height] {
-                place.prev = node;
+            for gap in &mut splice.gaps[..height] {
+                gap.prev = node;
             }
             splice.height = top;
         }
@@ -175,14 +175,14 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
             good_from = unsafe { self.lowest_fitting(splice, reuse, key) }?;
         } else {
             splice.list = self.id;
-            splice.places[top] = self.everything();
+            splice.gaps[top] = self.whole_list();
         }
         splice.height = 0;
         for level in (0..good_from).rev() {
             // SAFETY: the place above is the head's or a node's that has the
             // level above; the place above is around the key.
-            let found = unsafe { self.search_level(key, level, splice.places[level + 1]) };
-            splice.places[level] = found.place;
+            let found = unsafe { self.search_level(key, level, splice.gaps[level + 1]) };
+            splice.gaps[level] = found.gap;
             if found.exact {
                 return Err(Duplicate);
             }
@@ -205,25 +205,24 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
     ) -> Result<usize, Duplicate> {
         let mut level = 0;
         while level < splice.height {
-            let place = splice.places[level];
+            let gap = splice.gaps[level];
             if level > 0 && matches!(reuse, Reuse::IfAdjacent) {
                 return Ok(splice.height);
             }
             // SAFETY: `prev` has this level (S1).
-            if unsafe { place.prev.next(level) } != place.next {
+            if unsafe { gap.prev.next(level) } != gap.next {
                 // Others inserted here: the place is wider than need be.
                 level += 1;
                 continue;
             }
             // SAFETY: the place is one of this list (S1).
-            match unsafe { self.side_of(place, key) } {
+            match unsafe { self.side_of(gap, key) } {
                 Side::Inside => break,
                 Side::Taken => return Err(Duplicate),
                 Side::Beyond(border) => {
                     // Skip the levels that have the same border.
-                    let at_border =
-                        |place: &Place| place.prev == border || place.next == Some(border);
-                    while level < splice.height && at_border(&splice.places[level]) {
+                    let at_border = |gap: &Gap| gap.prev == border || gap.next == Some(border);
+                    while level < splice.height && at_border(&splice.gaps[level]) {
                         level += 1;
                     }
                 }
@@ -234,16 +233,16 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
 
     /// # Safety
     /// The place must be one of this list.
-    unsafe fn side_of(&self, place: Place, key: Key<'_>) -> Side {
-        if place.prev != self.head {
+    unsafe fn side_of(&self, gap: Gap, key: Key<'_>) -> Side {
+        if gap.prev != self.head {
             // SAFETY: a published node and not the head.
-            match unsafe { self.compare(place.prev, key) } {
+            match unsafe { self.compare(gap.prev, key) } {
                 Order::Less => {}
                 Order::Equal => return Side::Taken,
-                Order::Greater => return Side::Beyond(place.prev),
+                Order::Greater => return Side::Beyond(gap.prev),
             }
         }
-        let Some(next) = place.next else {
+        let Some(next) = gap.next else {
             return Side::Inside;
         };
         // SAFETY: a published node and not the head.
@@ -266,13 +265,13 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
         node: Node,
         height: usize,
         key: Key<'_>,
-        places: &mut [Place],
+        gaps: &mut [Gap],
     ) -> Result<(), Duplicate> {
-        for (level, place) in places.iter_mut().enumerate().take(height) {
+        for (level, gap) in gaps.iter_mut().enumerate().take(height) {
             // SAFETY: the node and the place have this level.
-            while !unsafe { self.try_link(node, level, *place) } {
-                let from = Place {
-                    prev: place.prev,
+            while !unsafe { self.try_link(node, level, *gap) } {
+                let from = Gap {
+                    prev: gap.prev,
                     next: None,
                 };
                 // SAFETY: as promised, the head or before the key.
@@ -284,7 +283,7 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
                     self.abandoned.fetch_add(1, Ordering::Relaxed);
                     return Err(Duplicate);
                 }
-                *place = found.place;
+                *gap = found.gap;
             }
         }
         Ok(())
@@ -295,11 +294,11 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
     /// # Safety
     /// `node`, unpublished in this level, and the place must have it.
     #[inline(always)]
-    unsafe fn try_link(&self, node: Node, level: usize, place: Place) -> bool {
+    unsafe fn try_link(&self, node: Node, level: usize, gap: Gap) -> bool {
         // SAFETY: the caller's promise.
-        unsafe { node.prepare_next(level, place.next) };
+        unsafe { node.prepare_next(level, gap.next) };
         // SAFETY: the caller's promise.
-        unsafe { place.prev.publish_next(level, place.next, node) }
+        unsafe { gap.prev.publish_next(level, gap.next, node) }
     }
 
     /// Makes the list at least `height` high, and returns how high it is.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::ahead::Ahead;
 use super::node::{Entry, Node};
-use super::{Inline, KeyOrder, Layout, SkipList};
+use super::{EntryLayout, Inline, KeyOrder, SkipList};
 
 /// Steps forward after which nodes further ahead are fetched: looking ahead
 /// begins with a search, which short walks should not pay for. Nor should
@@ -15,7 +15,7 @@ const LONG_WALK: u32 = 32;
 
 /// A cursor over a list. Sees every entry inserted before it was positioned;
 /// entries inserted meanwhile may or may not appear. Stands nowhere at first.
-pub struct Iter<O, L: Layout = Inline> {
+pub struct Iter<O, L: EntryLayout = Inline> {
     /// Keeps the nodes alive.
     list: Arc<SkipList<O, L>>,
     /// A node of the list, never its head.
@@ -31,11 +31,11 @@ pub struct Iter<O, L: Layout = Inline> {
 
 // SAFETY: the node is kept alive by the list, which shares its nodes between
 // threads itself.
-unsafe impl<O: KeyOrder, L: Layout> Send for Iter<O, L> {}
+unsafe impl<O: KeyOrder, L: EntryLayout> Send for Iter<O, L> {}
 // SAFETY: as for `Send`; a shared cursor only reads published entries.
-unsafe impl<O: KeyOrder, L: Layout> Sync for Iter<O, L> {}
+unsafe impl<O: KeyOrder, L: EntryLayout> Sync for Iter<O, L> {}
 
-impl<O: KeyOrder, L: Layout> Iter<O, L> {
+impl<O: KeyOrder, L: EntryLayout> Iter<O, L> {
     /// `sweeps` says that the cursor is for one walk forward over many entries
     /// that reads all of each.
     pub(super) fn new(list: Arc<SkipList<O, L>>, sweeps: bool) -> Self {
@@ -158,7 +158,7 @@ impl<O: KeyOrder, L: Layout> Iter<O, L> {
     }
 }
 
-impl<O, L: Layout> fmt::Debug for Iter<O, L> {
+impl<O, L: EntryLayout> fmt::Debug for Iter<O, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Iter")
             .field("list", &self.list)

@@ -5,7 +5,7 @@
 //! to the entry, as RocksDB's first skip list did.
 
 /// A layout: [`Inline`] or [`Indirect`].
-pub trait Layout: sealed::Sealed + 'static {}
+pub trait EntryLayout: sealed::Sealed + 'static {}
 
 /// Key and value follow the node's links: one allocation for an entry, and a
 /// comparison reads the memory that the link led to.
@@ -19,8 +19,8 @@ pub enum Inline {}
 #[derive(Clone, Copy, Debug)]
 pub enum Indirect {}
 
-impl Layout for Inline {}
-impl Layout for Indirect {}
+impl EntryLayout for Inline {}
+impl EntryLayout for Indirect {}
 
 /// What the list asks of a layout.
 pub(super) mod sealed {

@@ -52,7 +52,7 @@ use crate::sync::{self, AtomicBool, AtomicUsize, Mutex};
 
 pub use self::insert::Splice;
 pub use self::iter::Iter;
-pub use self::layout::{Indirect, Inline, Layout};
+pub use self::layout::{EntryLayout, Indirect, Inline};
 pub use self::order::{Bytewise, KeyOrder};
 
 /// Where the last entry went. Only ever tried: whoever finds it taken does
@@ -60,7 +60,7 @@ pub use self::order::{Bytewise, KeyOrder};
 type Last = CachePadded<Mutex<Splice>>;
 
 /// A sorted list of entries `(user_key, tag, value)`.
-pub struct SkipList<O, L: Layout = Inline> {
+pub struct SkipList<O, L: EntryLayout = Inline> {
     order: O,
     /// Owns all nodes, the head included.
     arena: Arc<ConcurrentArena>,
@@ -90,9 +90,9 @@ pub struct SkipList<O, L: Layout = Inline> {
 
 // SAFETY: the nodes live in the arena, which moves with the list; they are
 // written only before they are published (N3) and through atomics.
-unsafe impl<O: Send, L: Layout> Send for SkipList<O, L> {}
+unsafe impl<O: Send, L: EntryLayout> Send for SkipList<O, L> {}
 // SAFETY: as for `Send`; every operation on a shared list is made for it.
-unsafe impl<O: Sync, L: Layout> Sync for SkipList<O, L> {}
+unsafe impl<O: Sync, L: EntryLayout> Sync for SkipList<O, L> {}
 
 impl<O: KeyOrder> SkipList<O> {
     /// An empty list with an arena of its own.
@@ -109,7 +109,7 @@ impl<O: KeyOrder> SkipList<O> {
     }
 }
 
-impl<O: KeyOrder, L: Layout> SkipList<O, L> {
+impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
     /// An empty list, of any layout, with an arena of its own.
     pub fn with_layout(order: O, arena: impl Into<ArenaOptions>) -> Self {
         let options = arena.into();
@@ -281,7 +281,7 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
     }
 }
 
-impl<O, L: Layout> fmt::Debug for SkipList<O, L> {
+impl<O, L: EntryLayout> fmt::Debug for SkipList<O, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SkipList")
             .field("arena", &self.arena)

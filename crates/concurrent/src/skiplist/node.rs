@@ -30,7 +30,7 @@ use std::ptr::{self, NonNull};
 use std::slice;
 
 use super::layout::sealed::{Apart, Nowhere};
-use super::layout::{Inline, Layout};
+use super::layout::{EntryLayout, Inline};
 use crate::arena::{ALIGN, ConcurrentArena};
 use crate::prefetch;
 use crate::sync::{AtomicPtr, Ordering, PublishedMark};
@@ -101,7 +101,7 @@ impl Node {
     /// An unpublished node with `height` levels (1 to [`MAX_HEIGHT`]) that
     /// holds a copy of the entry or, as the layout says, a pointer to one
     /// in `apart`. Key and value must not exceed [`MAX_USER_KEY`] and [`MAX_VALUE`].
-    pub(super) fn create_as<L: Layout>(
+    pub(super) fn create_as<L: EntryLayout>(
         arena: &ConcurrentArena,
         apart: &L::Apart,
         height: usize,
@@ -312,7 +312,7 @@ impl Node {
     /// `self` must not be the head, must be published to this thread or made
     /// by it, and its list must outlive `'a`.
     #[inline(always)]
-    pub(super) unsafe fn key_as<'a, L: Layout>(self) -> Key<'a> {
+    pub(super) unsafe fn key_as<'a, L: EntryLayout>(self) -> Key<'a> {
         // SAFETY: the caller's promise.
         let entry = unsafe { self.entry_ptr::<L>() };
         // SAFETY: not a head, so an entry is there, complete by N3.
@@ -324,7 +324,7 @@ impl Node {
     /// # Safety
     /// As for [`Node::key_as`].
     #[inline(always)]
-    pub(super) unsafe fn entry_as<'a, L: Layout>(self) -> Entry<'a> {
+    pub(super) unsafe fn entry_as<'a, L: EntryLayout>(self) -> Entry<'a> {
         // SAFETY: the caller's promise.
         let entry = unsafe { self.entry_ptr::<L>() };
         // SAFETY: as in `key`.
@@ -375,7 +375,7 @@ impl Node {
     /// # Safety
     /// As for [`Node::key_as`].
     #[inline(always)]
-    unsafe fn entry_ptr<L: Layout>(self) -> *const u8 {
+    unsafe fn entry_ptr<L: EntryLayout>(self) -> *const u8 {
         // SAFETY: a node of a list that is alive.
         unsafe { self.mark() }.read();
         if L::INLINE {
@@ -517,7 +517,7 @@ mod tests {
         entries_come_back::<Indirect>();
     }
 
-    fn entries_come_back<L: Layout>() {
+    fn entries_come_back<L: EntryLayout>() {
         let arena = ConcurrentArena::new(4096);
         let apart = L::Apart::new(4096.into());
         for (key_len, value_len) in [(0, 0), (1, 127), (119, 128), (120, 300), (20_000, 70_000)] {

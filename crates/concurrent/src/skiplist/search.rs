@@ -8,27 +8,27 @@
 use std::cmp::Ordering;
 
 use super::node::{BRANCHING, Key, Node};
-use super::{KeyOrder, Layout, SkipList};
+use super::{EntryLayout, KeyOrder, SkipList};
 
 /// Two neighbours of one level with a key's place between them.
 ///
 /// `prev` is the head or before the key; `next` is the end of the list or not
 /// before the key. Both have the level in question.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct Gap {
     pub(super) prev: Node,
     pub(super) next: Option<Node>,
 }
 
 /// The outcome of a search in one level.
 pub(super) struct Found {
-    pub(super) place: Place,
+    pub(super) gap: Gap,
     /// Whether `next` has the very key that was looked for. May be `false` in
     /// spite of it if `next` was the search's bound.
     pub(super) exact: bool,
 }
 
-impl<O: KeyOrder, L: Layout> SkipList<O, L> {
+impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
     /// How a node's key compares to `key`.
     ///
     /// # Safety
@@ -50,13 +50,13 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
     /// `from.prev` must be the head or a node of this list before `key`, with
     /// more than `level` levels.
     #[inline(always)]
-    pub(super) unsafe fn search_level(&self, key: Key<'_>, level: usize, from: Place) -> Found {
+    pub(super) unsafe fn search_level(&self, key: Key<'_>, level: usize, from: Gap) -> Found {
         let mut prev = from.prev;
         loop {
             // SAFETY: `prev` is as promised, or was reached in this level.
             let next = unsafe { prev.next(level) };
             let found = |exact| Found {
-                place: Place { prev, next },
+                gap: Gap { prev, next },
                 exact,
             };
             let Some(node) = next else {
@@ -85,17 +85,17 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
     /// The first node at or after `key`, and whether it has this very key.
     #[inline]
     pub(super) fn first_at_or_after(&self, key: Key<'_>) -> (Option<Node>, bool) {
-        let mut place = self.everything();
+        let mut gap = self.whole_list();
         for level in (0..self.height()).rev() {
             // SAFETY: the head has every level; later `prev`s come from the
             // level above.
-            let found = unsafe { self.search_level(key, level, place) };
+            let found = unsafe { self.search_level(key, level, gap) };
             if found.exact {
-                return (found.place.next, true);
+                return (found.gap.next, true);
             }
-            place = found.place;
+            gap = found.gap;
         }
-        (place.next, false)
+        (gap.next, false)
     }
 
     /// The first node of one level at or after `key`; none if nodes are not so
@@ -104,27 +104,27 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
         if lowest >= self.max_height {
             return None;
         }
-        let mut place = self.everything();
+        let mut gap = self.whole_list();
         for level in (lowest..self.height().max(lowest + 1)).rev() {
             // SAFETY: as in `first_at_or_after`.
-            let found = unsafe { self.search_level(key, level, place) };
-            place = found.place;
+            let found = unsafe { self.search_level(key, level, gap) };
+            gap = found.gap;
         }
-        place.next
+        gap.next
     }
 
     /// The last node before `key` (or at it, if `or_at`).
     pub(super) fn last_before(&self, key: Key<'_>, or_at: bool) -> Option<Node> {
-        let mut place = self.everything();
+        let mut gap = self.whole_list();
         for level in (0..self.height()).rev() {
             // SAFETY: as in `first_at_or_after`.
-            let found = unsafe { self.search_level(key, level, place) };
+            let found = unsafe { self.search_level(key, level, gap) };
             if found.exact && or_at {
-                return found.place.next;
+                return found.gap.next;
             }
-            place = found.place;
+            gap = found.gap;
         }
-        self.unless_head(place.prev)
+        self.unless_head(gap.prev)
     }
 
     /// The last node.
@@ -142,18 +142,18 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
     /// About how many nodes are before `key`: steps taken in a level stand for
     /// the nodes that such a step passes over on average.
     pub(super) fn estimate_before(&self, key: Key<'_>) -> usize {
-        let mut place = self.everything();
+        let mut gap = self.whole_list();
         let mut count = 0_usize;
         for level in (0..self.height()).rev() {
             count = count.saturating_mul(BRANCHING);
             // SAFETY: the head, or reached in this level or the one above.
-            while let Some(next) = unsafe { place.prev.next(level) } {
+            while let Some(next) = unsafe { gap.prev.next(level) } {
                 // SAFETY: reached through a link, so not the head.
-                if Some(next) == place.next || unsafe { self.compare(next, key) }.is_ge() {
-                    place.next = Some(next);
+                if Some(next) == gap.next || unsafe { self.compare(next, key) }.is_ge() {
+                    gap.next = Some(next);
                     break;
                 }
-                place.prev = next;
+                gap.prev = next;
                 count = count.saturating_add(1);
             }
         }
@@ -162,8 +162,8 @@ impl<O: KeyOrder, L: Layout> SkipList<O, L> {
 
     /// The place that holds every key, in every level.
     #[inline(always)]
-    pub(super) fn everything(&self) -> Place {
-        Place {
+    pub(super) fn whole_list(&self) -> Gap {
+        Gap {
             prev: self.head,
             next: None,
         }

@@ -156,9 +156,10 @@ fn memory_taken_on_trial_goes_back() {
             for i in 0..20_000u32.min(40_000_000 / (1 + bytes as u32)) {
                 // Each key twice, in different orders.
                 let key = format!("{:05}", i.wrapping_mul(7_919) % 10_007);
-                let prepared = match ahead {
-                    true => tree.prepare_with_hint(tree.locate(key.as_bytes()), &value),
-                    false => tree.prepare(key.as_bytes(), &value),
+                let prepared = if ahead {
+                    tree.prepare_with_hint(tree.locate(key.as_bytes()), &value)
+                } else {
+                    tree.prepare(key.as_bytes(), &value)
                 };
                 assert!(tree.publish(prepared, i.into()));
             }

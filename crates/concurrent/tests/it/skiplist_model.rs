@@ -260,9 +260,12 @@ fn a_splice_serves_any_order() {
         for i in 0..10_000 {
             let key = order(i).to_be_bytes();
             // The list's own splice, or the caller's.
-            let mut insert = || match own {
-                true => list.insert(&key, 1, &key),
-                false => list.insert_with_splice(&mut splice, &key, 1, &key),
+            let mut insert = || {
+                if own {
+                    list.insert(&key, 1, &key)
+                } else {
+                    list.insert_with_splice(&mut splice, &key, 1, &key)
+                }
             };
             assert!(insert());
             assert!(!insert(), "the second one is noticed");
@@ -340,9 +343,12 @@ fn an_order_that_panics_does_no_harm() {
             watched.comparisons.store(0, Relaxed);
             watched.panic_at.store(panic_at, Relaxed);
             let insert = |key: u8, splice: &mut Splice| {
-                catch_unwind(AssertUnwindSafe(|| match spliced {
-                    true => list.insert_spliced_with_height(splice, 3, &[key], 1, b"w"),
-                    false => list.insert_with_height(3, &[key], 1, b"w"),
+                catch_unwind(AssertUnwindSafe(|| {
+                    if spliced {
+                        list.insert_spliced_with_height(splice, 3, &[key], 1, b"w")
+                    } else {
+                        list.insert_with_height(3, &[key], 1, b"w")
+                    }
                 }))
             };
             let failed = [31, 7, 33, 1].map(|key| insert(key, &mut splice).is_err());

@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
-use whitewater_concurrent::skiplist::{Bytewise, Indirect, Inline, Iter, Layout, SkipList, Splice};
+use whitewater_concurrent::skiplist::{
+    Bytewise, EntryLayout, Indirect, Inline, Iter, SkipList, Splice,
+};
 
 use crate::structure::{Direction, Entry, Handle, Shape, Structure};
 
 /// What a layout's list is called.
-pub(super) trait Named: Layout + Send + Sync + 'static {
+pub(super) trait Named: EntryLayout + Send + Sync + 'static {
     const NAME: &'static str;
     const ABOUT: &'static str;
 }

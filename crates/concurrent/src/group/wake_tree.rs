@@ -2,8 +2,8 @@
 //! their number (seed 002).
 //!
 //! To tell a member costs a transfer of its cache line, and a call of the
-//! operating system if it sleeps. In a group of [`FAN_OUT`] members and more,
-//! whoever has something to tell therefore tells about sqrt(n) *callers* only,
+//! operating system if it sleeps. In a group of [`HELPED_GROUP`] members and more,
+//! whoever has something to tell therefore tells about sqrt(n) *helpers* only,
 //! and each of them its share of the others. RocksDB does so when members are
 //! to insert; here the outcome is told in the same way.
 //!
@@ -16,19 +16,19 @@ use crate::sync::MODELLED;
 use crate::waiter::BLOCKED;
 use std::ptr;
 
-/// Members of a group from which on callers help.
-pub(super) const FAN_OUT: usize = if MODELLED { 3 } else { 20 };
+/// Members of a group from which on helpers help.
+pub(super) const HELPED_GROUP: usize = if MODELLED { 3 } else { 20 };
 
 /// Members to be told something.
-pub(super) struct Crowd<R, E, G> {
+pub(super) struct WakeTreeBuilder<R, E, G> {
     awake: List<R, E, G>,
     asleep: List<R, E, G>,
 }
 
-/// Whom the dealer tells: the callers, each of which has its `share`, and then
+/// Whom the dealer tells: the helpers, each of which has its `share`, and then
 /// its own share. Both are linked by `next`.
-pub(super) struct Deal<R, E, G> {
-    pub callers: *mut Node<R, E, G>,
+pub(super) struct WakeTree<R, E, G> {
+    pub helpers: *mut Node<R, E, G>,
     pub own: *mut Node<R, E, G>,
 }
 
@@ -67,8 +67,8 @@ impl<R, E, G> List<R, E, G> {
     }
 }
 
-impl<R, E, G> Crowd<R, E, G> {
-    pub const EMPTY: Self = Crowd {
+impl<R, E, G> WakeTreeBuilder<R, E, G> {
+    pub const EMPTY: Self = WakeTreeBuilder {
         awake: List::EMPTY,
         asleep: List::EMPTY,
     };
@@ -80,7 +80,7 @@ impl<R, E, G> Crowd<R, E, G> {
     pub unsafe fn add(&mut self, node: *mut Node<R, E, G>) -> bool {
         // SAFETY: the caller's promise.
         let member = unsafe { at(node) };
-        member.share.set(ptr::null_mut());
+        member.subtree.set(ptr::null_mut());
         let awake = member.state.get() != BLOCKED;
         let list = if awake {
             &mut self.awake
@@ -95,7 +95,7 @@ impl<R, E, G> Crowd<R, E, G> {
     /// Takes a sleeper, or if there is none one who is awake.
     ///
     /// # Safety
-    /// As for [`Crowd::add`].
+    /// As for [`WakeTreeBuilder::add`].
     unsafe fn take(&mut self) -> Option<*mut Node<R, E, G>> {
         // SAFETY: the caller's promise.
         if let Some(sleeper) = unsafe { self.asleep.pop() } {
@@ -105,54 +105,54 @@ impl<R, E, G> Crowd<R, E, G> {
         unsafe { self.awake.pop() }
     }
 
-    /// Chooses the callers of a group of `len` members and deals the others
+    /// Chooses the helpers of a group of `len` members and deals the others
     /// out to them and the dealer.
     ///
     /// # Safety
-    /// As for [`Crowd::add`].
-    pub unsafe fn deal(mut self, len: usize) -> Deal<R, E, G> {
-        let wanted = if len < FAN_OUT {
+    /// As for [`WakeTreeBuilder::add`].
+    pub unsafe fn build(mut self, len: usize) -> WakeTree<R, E, G> {
+        let wanted = if len < HELPED_GROUP {
             0
         } else {
             (len.isqrt() - 1).max(1)
         };
-        let mut callers = List::EMPTY;
-        while callers.len < wanted {
+        let mut helpers = List::EMPTY;
+        while helpers.len < wanted {
             // Sleepers, where there must be some, are pushed first and so told
             // last.
-            let list = if self.awake.len < wanted - callers.len && self.asleep.len > 0 {
+            let list = if self.awake.len < wanted - helpers.len && self.asleep.len > 0 {
                 &mut self.asleep
             } else {
                 &mut self.awake
             };
             // SAFETY: the caller's promise.
-            let Some(caller) = (unsafe { list.pop() }) else {
+            let Some(helper) = (unsafe { list.pop() }) else {
                 break;
             };
             // SAFETY: as above.
-            unsafe { callers.push(caller) };
+            unsafe { helpers.push(helper) };
         }
         let mut own = List::EMPTY;
-        let mut turn = callers.head;
+        let mut turn = helpers.head;
         // Sleepers first: what is dealt last is told first.
         // SAFETY: the caller's promise.
         while let Some(node) = unsafe { self.take() } {
             if turn.is_null() {
                 // SAFETY: as above.
                 unsafe { own.push(node) };
-                turn = callers.head;
+                turn = helpers.head;
             } else {
-                // SAFETY: as above; callers are members, too.
-                let caller = unsafe { at(turn) };
+                // SAFETY: as above; helpers are members, too.
+                let helper = unsafe { at(turn) };
                 // SAFETY: as above.
                 let member = unsafe { at(node) };
-                member.set_next(caller.share.get());
-                caller.share.set(node);
-                turn = caller.next();
+                member.set_next(helper.subtree.get());
+                helper.subtree.set(node);
+                turn = helper.next();
             }
         }
-        Deal {
-            callers: callers.head,
+        WakeTree {
+            helpers: helpers.head,
             own: own.head,
         }
     }

@@ -59,7 +59,7 @@ use wait_buckets::WaitBuckets;
 const SLOTS: usize = if MODELLED { 4 } else { 1 << 15 };
 
 /// In a mark: the range is held.
-const HELD: u64 = 1 << 63;
+const AWAITING_SYNC: u64 = 1 << 63;
 
 /// A range could not be published: one at or below it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,12 +74,12 @@ pub struct Publication {
     /// up to it before they were finished.
     visible: CachePadded<AtomicU64>,
     /// One beyond the end of the range that starts at the slot's number, if
-    /// that is finished, and perhaps [`HELD`]; otherwise an old mark (P4).
+    /// that is finished, and perhaps [`AWAITING_SYNC`]; otherwise an old mark (P4).
     /// Written by: the range's owner (Release). Read by: movers (Acquire).
     /// Publishes: what was done for the range.
     slots: Box<[AtomicU64]>,
     /// Where waiters sleep.
-    beds: WaitBuckets,
+    buckets: WaitBuckets,
     /// The first number of the lowest range that failed; the maximum while
     /// none has.
     /// Written by: whoever fails (AcqRel). Read by: waiters (Acquire), before
@@ -93,7 +93,7 @@ pub struct Publication {
     /// The ranges that restarts gave up, ascending, both ends inclusive (P7).
     given_up: Mutex<Vec<(u64, u64)>>,
     /// For whoever settles for held ranges.
-    gathering: CachePadded<GroupCommitDelay>,
+    commit_delay: CachePadded<GroupCommitDelay>,
     policy: YieldPolicy,
     site: CallSite,
 }
@@ -105,11 +105,11 @@ impl Publication {
         Publication {
             visible: CachePadded::new(AtomicU64::new(last)),
             slots: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(),
-            beds: WaitBuckets::new(),
+            buckets: WaitBuckets::new(),
             failed_at: CachePadded::new(AtomicU64::new(u64::MAX)),
             given_up_to: AtomicU64::new(0),
             given_up: Mutex::new(Vec::new()),
-            gathering: CachePadded::new(GroupCommitDelay::new()),
+            commit_delay: CachePadded::new(GroupCommitDelay::new()),
             policy,
             site: CallSite::new(),
         }
@@ -154,11 +154,11 @@ impl Publication {
         &self,
         first: u64,
         last: u64,
-        settle: impl FnOnce(u64) -> Result<(), E>,
+        sync_prefix: impl FnOnce(u64) -> Result<(), E>,
     ) -> Result<Result<(), E>, Failed> {
         let before = first - 1;
         if self.visible() != before {
-            self.mark(first, (last + 1) | HELD)?;
+            self.mark(first, (last + 1) | AWAITING_SYNC)?;
             if self.visible() < before {
                 // For something slow: nothing is gained by asking again and
                 // again, and somebody else may need the core.
@@ -171,18 +171,18 @@ impl Publication {
         }
         // The first in line, and nobody else moves over a held range (P6).
         let (mut to, mut count) = (last, 1);
-        self.gathering.wait(|| {
+        self.commit_delay.wait(|| {
             count += self.pass_marked(&mut to);
             count
         });
         let start = Instant::now();
         // Before the number moves, for all that it moves over: upholds P6.
-        if let Err(e) = settle(to) {
+        if let Err(e) = sync_prefix(to) {
             return Ok(Err(e));
         }
         let took = start.elapsed();
         let behind = self.pass_marked(&mut to.clone());
-        self.gathering.settled(took, count + behind);
+        self.commit_delay.record_sync(took, count + behind);
         self.raise(before, to);
         Ok(Ok(()))
     }
@@ -215,7 +215,7 @@ impl Publication {
     /// marked meanwhile whose owner did not see this one.
     fn after_raise(&self, from: u64, to: u64) {
         fence(Ordering::SeqCst); // P2 with the one in `finish`, P3 with that of `WaitBuckets::sleep`
-        self.beds.wake(from, to);
+        self.buckets.wake(from, to);
         if self.marked_after(to).is_some() {
             self.claim(to);
         }
@@ -237,7 +237,7 @@ impl Publication {
                 return;
             }
             fence(Ordering::SeqCst); // as in `after_raise`
-            self.beds.wake(from, to);
+            self.buckets.wake(from, to);
             from = to;
         }
     }
@@ -247,7 +247,7 @@ impl Publication {
     #[inline]
     fn marked_after(&self, last: u64) -> Option<u64> {
         self.mark_after(last)
-            .and_then(|(end, held)| (!held).then_some(end))
+            .and_then(|(end, awaits_sync)| (!awaits_sync).then_some(end))
     }
 
     /// The end of the finished range behind `last`, if it is marked, and
@@ -256,7 +256,7 @@ impl Publication {
     fn mark_after(&self, last: u64) -> Option<(u64, bool)> {
         // Acquire: pairs with the mark's store.
         let mark = self.slot(last + 1).load(Ordering::Acquire);
-        let end = mark & !HELD;
+        let end = mark & !AWAITING_SYNC;
         (end > last + 1).then(|| (end - 1, mark != end))
     }
 
@@ -320,9 +320,10 @@ impl Publication {
         if last > self.given_up_to.load(Ordering::Relaxed) {
             return Ok(());
         }
-        match self.gave_up(last, last) {
-            true => Err(Failed),
-            false => Ok(()),
+        if self.gave_up(last, last) {
+            Err(Failed)
+        } else {
+            Ok(())
         }
     }
 
@@ -337,7 +338,7 @@ impl Publication {
     }
 
     fn sleep(&self, last: u64) -> Result<(), Failed> {
-        self.beds.sleep(last, || self.outcome(last))
+        self.buckets.sleep(last, || self.outcome(last))
     }
 
     /// Says that the range which starts at `first` failed: it is never
@@ -346,7 +347,7 @@ impl Publication {
         // AcqRel: releases the reason to `outcome`; acquires nothing of use.
         self.failed_at.fetch_min(first, Ordering::AcqRel);
         fence(Ordering::SeqCst); // P3, for the failure in place of the number
-        self.beds.wake_all();
+        self.buckets.wake_all();
     }
 
     /// Whether some range has failed.
@@ -371,7 +372,7 @@ impl Publication {
         self.visible.store(last, Ordering::Release);
         self.failed_at.store(u64::MAX, Ordering::Release);
         fence(Ordering::SeqCst);
-        self.beds.wake(from, last);
+        self.buckets.wake(from, last);
     }
 }
 

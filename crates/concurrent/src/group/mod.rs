@@ -48,7 +48,7 @@
 //! A leader applies the requests of members that sleep, and wakes only those
 //! that are awake to apply their own: waking a sleeper costs more than its
 //! insert, and it must be woken once more for the outcome anyhow. In large
-//! groups it shares both with callers (`group::deal`). Where requests may not be
+//! groups it shares both with callers (`group::wake_tree`). Where requests may not be
 //! applied side by side it applies all of them, in their order, up to the first
 //! that fails.
 //!
@@ -56,8 +56,8 @@
 //! therefore catch panics of user code themselves.
 
 mod apply;
-mod deal;
 mod node;
+mod wake_tree;
 
 use crate::sync::{AtomicPtr, Ordering};
 use crate::waiter::{CallSite, StateWord, YieldPolicy};
@@ -179,7 +179,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
                 self.carry_out(steps, chain, group);
             }
         };
-        let (ticket, outcome) = self.join(request, lead, |me| self.take_part(steps, me));
+        let (ticket, outcome) = self.join(request, lead, |me| self.apply_as_member(steps, me));
         match outcome {
             Outcome::Failed(e) => Err(e),
             Outcome::Done | Outcome::Prepared(_) => Ok(ticket),
@@ -218,7 +218,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         &self,
         request: &R,
         lead: impl FnOnce(*mut Node<R, E, G>),
-        take_part: impl FnOnce(*mut Node<R, E, G>),
+        apply_as_member: impl FnOnce(*mut Node<R, E, G>),
     ) -> (u64, Outcome<E, G>) {
         let abort = AbortOnUnwind;
         let node = Node::new(request);
@@ -232,12 +232,12 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         };
         match state {
             LEADER => lead(me),
-            APPLY => take_part(me),
+            APPLY => apply_as_member(me),
             _ => {}
         }
         // SAFETY: those in the share wait for this one to tell them, and are
         // nobody else's.
-        unsafe { apply::tell(node.share.replace(ptr::null_mut())) };
+        unsafe { apply::tell(node.subtree.replace(ptr::null_mut())) };
         std::mem::forget(abort);
         (node.ticket.get(), node.leave())
     }
