@@ -146,6 +146,9 @@ pub use api::{
 /// ```
 #[cfg(feature = "jemalloc")]
 pub use malloc::Jemalloc;
+#[cfg(feature = "option-tables")]
+#[doc(hidden)]
+pub use options::rows as option_tables;
 pub use perf::{PerfContext, PerfMetric, PerfStatsLevel};
 pub use write::CommitProtocol;
 #[cfg(feature = "failpoints")]

@@ -6,98 +6,100 @@ use clap::Parser;
 
 use super::worker::Operation;
 
-/// Attacks the engine for a while: threads write and read with options by chance,
-/// while they are killed or their file system fails. Whatever was acknowledged must
-/// be there, whatever was not must be there whole or not at all, and reads must
-/// never show anything else.
+/// Looks for bugs in the engine. Threads write to and read from a database with random
+/// options while their process is killed, the power is cut or the file system fails. Every
+/// acknowledged write must survive, every other write must survive completely or not at
+/// all, and no read may return anything else.
 ///
-/// Without a mode, all of them take turns.
+/// Without a mode, all modes that need no special rights take turns.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "stress", version)]
 pub struct Args {
-    /// Kill the process that writes at random (SIGKILL), and look at what it left.
+    /// Kill the writing process at a random moment (SIGKILL), then check the database that
+    /// it left.
     #[arg(long)]
     pub kill: bool,
 
-    /// Cut the power at random (a file system in memory, of which a cut leaves what
-    /// was synced, and any part of the rest).
+    /// Cut the power at a random moment. The file system is in memory; a cut keeps what was
+    /// synced and any part of the rest.
     #[arg(long)]
     pub power_cut: bool,
 
-    /// Cut the power of a device that a process writes to (ext4 in a file, mounted by
-    /// loop), kill it, and look at what is there after a new mount. Takes the rights
-    /// of root, and xfs_io. Not among the modes that take turns.
+    /// Cut the power of a device that a process writes to (an ext4 image on a loop device),
+    /// kill the process, and check the database after the next mount. Needs root and
+    /// xfs_io. Does not run unless it is asked for.
     #[arg(long, conflicts_with = "simulate")]
     pub shutdown: bool,
 
-    /// Have operations of the file system fail at random (EIO, ENOSPC, half a
-    /// write, a failed sync), in memory.
+    /// Let file system operations fail at random (EIO, ENOSPC, half a write, a failed
+    /// sync). The file system is in memory.
     #[arg(long)]
     pub faults: bool,
 
-    /// Change bits, or some bytes in a row, of files at rest.
+    /// Damage closed files: flip a bit, or overwrite some bytes.
     #[arg(long)]
     pub corrupt: bool,
 
-    /// Write with many threads (--threads, better hundreds) for --seconds, a quarter of
-    /// it with each commit protocol. Prints how fast each was, and fails if a thread
-    /// starves or memory exceeds its limit.
+    /// Write with many threads (--threads, preferably hundreds) for --seconds, a quarter of
+    /// the time with each commit protocol. Prints the throughput of each protocol. Fails if
+    /// a thread starves or if memory exceeds its limit.
     #[arg(long, conflicts_with_all = ["kill", "power_cut", "shutdown", "faults", "corrupt", "simulate"])]
     pub load: bool,
 
-    /// Run the threads of --power-cut and --faults one at a time, in small databases,
-    /// so that a seed is one run: what fails once fails each time. Needs the cargo
-    /// feature "simulation".
+    /// Run the threads of --power-cut and --faults one at a time, on small databases, so
+    /// that a seed determines the run: a failure is reproducible. Needs the cargo feature
+    /// "simulation".
     #[arg(long)]
     pub simulate: bool,
 
-    /// Begins the rounds: each has options and threads of its own seed. A failure
-    /// says with what to repeat it.
+    /// The seed of the first round; each later round adds one. A round takes its options
+    /// and threads from its seed. A failure prints the command that repeats it.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 
-    /// Rounds of each mode.
+    /// The number of rounds of each mode.
     #[arg(long, default_value_t = u64::MAX, hide_default_value = true)]
     pub rounds: u64,
 
-    /// Seconds after which no round is begun any more.
+    /// The time in seconds after which no further round begins.
     #[arg(long, default_value_t = 60)]
     pub seconds: u64,
 
-    /// Threads that write.
+    /// The number of writing threads.
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: u32,
 
-    /// Milliseconds that a process lives at most in --kill and --shutdown.
+    /// The longest life of a process in --kill and --shutdown, in milliseconds.
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u64).range(1..))]
     pub life: u64,
 
-    /// Operations of each thread: in a round of --faults (by default 2000, simulated
-    /// 150), a quarter of them in --corrupt; at most in a life of --power-cut (no
-    /// limit by default).
+    /// The number of operations of each thread. A round of --faults does that many (default
+    /// 2000, simulated 150), --corrupt does a quarter of that, and one life of the database
+    /// in --power-cut does at most that many (no limit by default).
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     pub ops: u64,
 
-    /// Operations that threads leave out.
+    /// Operations that the threads leave out.
     #[arg(long, value_delimiter = ',')]
     pub without: Vec<Operation>,
 
-    /// Seconds that a round may take: then it hangs, and the program ends with 70.
-    /// There is no limit with 0.
+    /// The time in seconds after which a round counts as hung and the program exits with
+    /// 70; 0 sets no limit.
     #[arg(long, default_value_t = 600)]
     pub patience: u64,
 
-    /// Print what each simulation came to, to compare runs.
+    /// Print a fingerprint of each simulation, to compare runs.
     #[arg(long, hide = true)]
     pub fingerprints: bool,
 
-    /// A directory for the databases of --kill and the device of --shutdown, made if need be; there must be no
-    /// "db" in it. By default a temporary one. What is made is removed in the end, after
-    /// Ctrl-C too, and stays after a failure.
+    /// The directory for the databases of --kill and the device of --shutdown. It is
+    /// created if necessary and must not contain "db". The default is a temporary
+    /// directory. The program removes what it created, also after Ctrl-C, but keeps it
+    /// after a failure.
     #[arg(long)]
     pub dir: Option<PathBuf>,
 
-    /// Be the process that writes, for the one that kills it.
+    /// Run as the writing process, for the process that will kill it.
     #[arg(long, hide = true)]
     pub worker: bool,
 }

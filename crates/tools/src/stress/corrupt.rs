@@ -1,9 +1,9 @@
-//! Files that change at rest.
+//! Files that are damaged at rest.
 //!
-//! A round is a database that threads have filled and closed, in memory, and copies
-//! of it in each of which something of one file is other than it was written. What
-//! opens may fail to, and reads may fail, but none may show anything wrong: of a
-//! damaged log what is there is a prefix, of all else everything.
+//! A round fills and closes a database in memory, then damages one file in each of many
+//! copies of it. A damaged database may fail to open, and reads may fail, but no read may
+//! return anything wrong. After damage to a log, the content must be a prefix of what was
+//! written; after any other damage, everything that can be read must be there.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,15 +28,15 @@ use super::store::{self, Db, ReadFailure};
 use super::transient_families::TransientFamilies;
 use super::worker::{Context, Log, Stop, Worker, run_threads};
 
-/// Damaged copies of each database.
+/// The number of damaged copies of each database.
 const COPIES: u64 = 40;
-/// Operations of a thread: this part of those asked for.
+/// The divisor of the number of operations that was asked for.
 const SHARE: u64 = 4;
 
-/// One round. Returns how many copies were damaged.
+/// Runs one round. Returns how many copies were damaged.
 ///
 /// # Errors
-/// What must not happen, and how it came to pass.
+/// What went wrong, and under which options.
 pub fn round(args: &Args, round: u64) -> Result<u64, String> {
     let seed = args.seed.wrapping_add(round);
     let mut rng = StdRng::seed_from_u64(seed ^ 0x0062_6974_7300);
@@ -50,13 +50,13 @@ pub fn round(args: &Args, round: u64) -> Result<u64, String> {
             .map_err(|e| fail(e.to_string()))?;
         let look = || filled.look(&memory, &damage, &options, shape);
         let looked = catch_unwind(AssertUnwindSafe(look));
-        let looked = looked.unwrap_or_else(|_| Err("a panic".to_owned()));
+        let looked = looked.unwrap_or_else(|_| Err("a thread panicked".to_owned()));
         looked.map_err(|what| fail(format!("{damage}: {what}")))?;
     }
     Ok(COPIES)
 }
 
-/// A database that was closed.
+/// A database that was filled and closed.
 struct Filled {
     memory: MemFs,
     content: BTreeMap<Slot, Version>,
@@ -83,7 +83,8 @@ impl Filled {
             transient: &transient,
             journal: &history,
             faulty: false,
-            // A log that loses its end keeps what they are younger than.
+            // Ingested tables would survive the writes before them when a log loses its
+            // end.
             ingests: false,
             log: Log::Always,
             without: &args.without,
@@ -103,7 +104,7 @@ impl Filled {
         })
     }
 
-    /// Opens a damaged copy, and reads all that can be read.
+    /// Opens a damaged copy and reads everything that can be read.
     fn look(
         &self,
         memory: &MemFs,
@@ -111,14 +112,15 @@ impl Filled {
         options: &RandomOptions,
         shape: Shape,
     ) -> Result<(), String> {
-        // What does not open shows nothing wrong.
+        // A database that does not open returns nothing wrong.
         let Ok(db) = open(memory, options, shape) else {
             return Ok(());
         };
         let expected = Expected::exactly(&self.content);
         let scanned = store::everything(&db, shape, &expected);
         if damage.is_of_a_log() {
-            // Recovery to a point in time has cut it, and all later ones.
+            // Point-in-time recovery has truncated the damaged log and dropped all later
+            // ones.
             let content = scanned.map_err(|e| e.to_string())?;
             let nothing = BTreeMap::new();
             return check_prefix(&self.records, shape, &nothing, &content, 0, |_| false);
@@ -131,7 +133,7 @@ impl Filled {
         self.get_all(&db, shape)
     }
 
-    /// Gets every key there may be: what is there, or an error.
+    /// Gets every possible key: the result must be the right value or an error.
     fn get_all(&self, db: &Db, shape: Shape) -> Result<(), String> {
         let families = store::families(db, shape, &self.content)?;
         for (family, slot) in families
@@ -163,7 +165,7 @@ fn open(memory: &MemFs, options: &RandomOptions, shape: Shape) -> Result<Db, Str
     db.map_err(|e| format!("opening: {e}"))
 }
 
-/// What is other than it was.
+/// One piece of damage to one file.
 #[derive(Debug)]
 struct Damage {
     file: PathBuf,
@@ -172,25 +174,25 @@ struct Damage {
 
 #[derive(Debug)]
 enum Kind {
-    /// A bit of the byte at this offset.
+    /// A flipped bit (a mask) of the byte at this offset.
     Bit(usize, u8),
-    /// So many bytes from there on are zeros.
+    /// This many zero bytes from this offset on.
     Zeros(usize, usize),
-    /// So many bytes from there on are noise.
+    /// This many random bytes from this offset on.
     Noise(usize, usize),
-    /// So many bytes from there on are those of another file, or of another place: a
-    /// write went astray.
+    /// This many bytes from this offset on, copied from an offset of this file: a
+    /// misdirected write.
     Astray(usize, usize, PathBuf, usize),
 }
 
 impl Damage {
-    /// Does some damage. What stands in a wrong place is found in tables only if their
-    /// blocks know where they are.
+    /// Damages a random file. Misdirected writes to tables are drawn only if the tables
+    /// record the places of their blocks (`places`); otherwise nothing could detect them.
     fn draw(memory: &MemFs, places: bool, rng: &mut StdRng) -> Result<Damage, whitewater::Error> {
         let mut files = Vec::new();
         for name in memory.list(Path::new(store::DIR))? {
             let path = Path::new(store::DIR).join(name);
-            // Not what is in directories.
+            // Directories have no size.
             let len = memory.file_size(&path).unwrap_or(0) as usize;
             if len > 0 {
                 files.push((path, len));

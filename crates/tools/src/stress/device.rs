@@ -1,20 +1,19 @@
-//! A file system of its own, in a file, that can lose its power: ext4, mounted
-//! through a loop device. From one moment on nothing reaches the device, as if the
-//! machine had gone; after the next mount, which replays ext4's own journal, there
-//! is what was made durable, and whatever else had got there.
+//! A file system of its own, in a file, whose power can be cut: ext4 on a loop device. From
+//! the cut on, nothing reaches the device, as if the machine had lost its power. The next
+//! mount replays ext4's journal and shows what was durable, and possibly more.
 //!
-//! Mounting takes the rights of root; the commands are those of e2fsprogs, mount and
-//! xfsprogs, whose `xfs_io` shuts ext4 down, too.
+//! Mounting needs root. The commands come from e2fsprogs, mount and xfsprogs (its `xfs_io`
+//! shuts down ext4, too).
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Bytes of the device.
+/// The size of the device in bytes.
 const SIZE: u64 = 512 << 20;
 
-/// The device, its file system mounted but between a [cut](Device::cut) and the end
-/// of [`Device::restore`]. It is unmounted when it is dropped.
+/// A device whose file system is mounted, except between [`Device::cut`] and the end of
+/// [`Device::restore`]. Dropping it unmounts it.
 #[derive(Debug)]
 pub struct Device {
     image: PathBuf,
@@ -22,10 +21,10 @@ pub struct Device {
 }
 
 impl Device {
-    /// Makes one, its file and the directory it is mounted at in `dir`.
+    /// Creates a device. The image file and the mount point are in `dir`.
     ///
     /// # Errors
-    /// A command that is not there, or fails: mostly for want of rights.
+    /// A command is missing or fails, usually for lack of rights.
     pub fn create(dir: &Path) -> Result<Device, String> {
         let (image, mount) = (dir.join("device"), dir.join("mount"));
         let file = File::create(&image).and_then(|file| file.set_len(SIZE));
@@ -37,7 +36,7 @@ impl Device {
         Ok(device)
     }
 
-    /// Where its files are.
+    /// The directory that the file system is mounted at.
     pub fn path(&self) -> &Path {
         &self.mount
     }
@@ -49,10 +48,10 @@ impl Device {
         )
     }
 
-    /// Cuts the power, while who uses the file system goes on, and fails.
+    /// Cuts the power. Processes that use the file system continue and get errors.
     ///
     /// # Errors
-    /// The command is not there, or fails.
+    /// The command is missing or fails.
     pub fn cut(&self) -> Result<(), String> {
         let shutdown = [
             "-x".as_ref(),
@@ -63,7 +62,7 @@ impl Device {
         run("xfs_io", &shutdown)
     }
 
-    /// Turns the power on again. Nobody uses the file system any more.
+    /// Restores the power. No process may use the file system at this time.
     ///
     /// # Errors
     /// A command fails.
@@ -75,7 +74,7 @@ impl Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
-        // Nobody to tell; the file goes with its directory.
+        // There is nobody to report a failure to; the image goes away with its directory.
         let _ = run("umount", &[self.path()]);
     }
 }
@@ -83,12 +82,13 @@ impl Drop for Device {
 fn run(command: &str, arguments: &[&Path]) -> Result<(), String> {
     let done = Command::new(command).args(arguments).output();
     let done = done.map_err(|e| format!("{command}: {e}"))?;
-    match done.status.success() {
-        true => Ok(()),
-        false => Err(format!(
+    if done.status.success() {
+        Ok(())
+    } else {
+        Err(format!(
             "{command}: {}, {}",
             done.status,
             String::from_utf8_lossy(&done.stderr).trim()
-        )),
+        ))
     }
 }

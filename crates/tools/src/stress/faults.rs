@@ -1,9 +1,10 @@
 //! File systems that fail.
 //!
-//! A round is a database in memory, whose operations fail or take long by chance
-//! while threads work on it. Calls may fail then, but not lie; once nothing fails any more, reads
-//! work again on the same database, and the next opening finds what was
-//! acknowledged, and of all else each write as a whole or not at all.
+//! A round opens a database in memory several times. While threads work on it, file system
+//! operations fail or are slow at random. Calls may fail, but must not return wrong
+//! results. When failures stop, reads must work again on the same database. The next
+//! opening must find all acknowledged writes, and every other write completely or not at
+//! all.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,15 +29,15 @@ use super::store::{self, Db};
 use super::transient_families::TransientFamilies;
 use super::worker::{Context, Log, Stop, Worker, WorkerResult, run_threads};
 
-/// Lives of one database.
+/// How often one database is opened and killed.
 const LIVES: u64 = 4;
-/// Openings that may fail, one after the other.
+/// How many attempts to open the database may fail.
 const OPENINGS: usize = 5;
 
-/// One round. Returns how many failures were injected.
+/// Runs one round. Returns how many failures were injected.
 ///
 /// # Errors
-/// What must not happen, and how it came to pass.
+/// What went wrong, and under which options.
 pub fn round(args: &Args, round: u64) -> Result<u64, String> {
     let seed = args.seed.wrapping_add(round);
     let mut rng = StdRng::seed_from_u64(seed ^ 0x6661_756c);
@@ -87,9 +88,10 @@ impl Life {
         }
         let seed = rng.random();
         let transient = TransientFamilies::new(self.shape, &self.content, self.next);
-        let log = match rng.random_bool(0.3) {
-            true => Log::Mostly,
-            false => Log::Always,
+        let log = if rng.random_bool(0.3) {
+            Log::Mostly
+        } else {
+            Log::Always
         };
         let context = |faulty| Context {
             db: &db,
@@ -106,7 +108,7 @@ impl Life {
         };
         let left = self.work(args, &context(true), &context(false), &faults, seed)?;
         let injected = faults.injected().len() as u64;
-        // The process dies; with it what only it had.
+        // The process dies, and with it everything that only the process had.
         self.memory = self.memory.after_kill();
         drop(db);
         let (mut expected, highest) = transient.outcome();
@@ -132,7 +134,7 @@ impl Life {
         Ok(injected)
     }
 
-    /// The database, opened as often as it takes.
+    /// Opens the database, retrying as long as failures may be the cause.
     fn open(&self, faults: &FaultFs, options: &RandomOptions) -> Result<Db, String> {
         let open = || {
             store::open(
@@ -151,7 +153,7 @@ impl Life {
         open().map_err(|e| format!("opening where nothing fails any more: {e}"))
     }
 
-    /// Lets threads work, and checks what they know once nothing fails any more.
+    /// Runs the threads, then stops the failures and checks what the threads know.
     fn work(
         &self,
         args: &Args,
@@ -179,7 +181,7 @@ impl Life {
     }
 }
 
-/// What takes its time, now and then.
+/// Operations that are slow at random.
 struct Slow {
     ops: OpSet,
     chance: f64,
@@ -203,7 +205,7 @@ impl Slow {
         }
     }
 
-    /// Before an operation.
+    /// Called before each operation; sleeps if the operation is to be slow.
     fn wait(&self, op: FaultOp) {
         let is_slow = self.ops.contains(op) && {
             let mut rng = self.rng.lock().unwrap_or_else(PoisonError::into_inner);
@@ -221,7 +223,7 @@ fn add(faults: &FaultFs, rules: &[Rule]) {
     }
 }
 
-/// What fails, by chance: one thing often, or a few rarely.
+/// Random failures: one kind often, or a few kinds rarely.
 fn rules(rng: &mut StdRng) -> Vec<Rule> {
     let kinds = [
         OpSet::WRITES,
@@ -240,12 +242,13 @@ fn rules(rng: &mut StdRng) -> Vec<Rule> {
             "" => PathMatch::Any,
             part => PathMatch::Contains(part.to_owned()),
         },
-        when: match rng.random_bool(0.5) {
-            true => When::Nth(rng.random_range(1..2000)),
-            false => When::Chance {
+        when: if rng.random_bool(0.5) {
+            When::Nth(rng.random_range(1..2000))
+        } else {
+            When::Chance {
                 probability: *[0.1, 0.01, 0.001].choose(rng).expect("some"),
                 seed: rng.random(),
-            },
+            }
         },
         fault: *[Fault::Eio, Fault::Enospc, Fault::ShortWrite]
             .choose(rng)

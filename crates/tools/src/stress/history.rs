@@ -1,8 +1,8 @@
-//! What threads wrote, and when; and whether what is there is a prefix of it.
+//! The history of all writes, and whether a recovered database is a prefix of it.
 //!
-//! Which prefix is found out thread by thread, for each alone writes its slots. The
-//! order between threads is that of the clock: a write that ended before another
-//! began comes before it.
+//! The prefix is determined for each thread separately, since only one thread writes each
+//! slot. The threads' prefixes must then agree with real time: a write that ended before
+//! another began precedes it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,25 +13,25 @@ use super::journal::{Entry, Journal, Outcome};
 use super::key_model::{Held, Shape, Slot, Version};
 use super::model::{Change, Expected};
 
-/// A write, and when it was.
+/// A write and its times.
 #[derive(Debug, Clone)]
 pub struct Record {
     changes: Vec<Change>,
     began: u64,
-    /// Nothing until it has ended.
+    /// When the write ended and with which outcome; `None` while it runs.
     ended: Option<(u64, Outcome)>,
 }
 
-/// Who keeps what all threads wrote, and when.
+/// A journal that keeps all threads' writes with their times.
 pub struct History {
-    /// Numbers moments in an order that all threads agree on. Written by: whoever
-    /// begins or ends something. Publishes nothing.
+    /// A logical clock that all threads agree on. Written by: each thread that begins or
+    /// ends a write, and each power cut. Read by: the same. Publishes nothing.
     clock: AtomicU64,
     threads: Vec<Mutex<Vec<Record>>>,
 }
 
 impl History {
-    /// One of the threads of `shape`, and of the column families that come and go.
+    /// An empty history of the threads of `shape` and of its transient column families.
     pub fn new(shape: Shape) -> Self {
         let threads = 0..shape.threads + shape.transient;
         History {
@@ -40,12 +40,12 @@ impl History {
         }
     }
 
-    /// This moment.
+    /// The current logical time.
     pub fn now(&self) -> u64 {
         self.clock.fetch_add(1, SeqCst)
     }
 
-    /// What all of it has come to: nothing is under way.
+    /// What the whole history makes of an empty database, once no write is running.
     pub fn outcome(&self) -> Expected {
         let mut expected = Expected::default();
         for record in self.records().iter().flatten() {
@@ -58,7 +58,7 @@ impl History {
         expected
     }
 
-    /// What each thread has written so far.
+    /// A copy of each thread's writes so far.
     pub fn records(&self) -> Vec<Vec<Record>> {
         let threads = self.threads.iter();
         let copies = threads.map(|t| t.lock().unwrap_or_else(PoisonError::into_inner).clone());
@@ -95,7 +95,7 @@ impl Journal for History {
     }
 }
 
-/// What of `records` is about a column family.
+/// The part of `records` that concerns the column family `number`.
 pub fn of_family(records: &[Vec<Record>], number: u32) -> Vec<Vec<Record>> {
     let mut records = records.to_vec();
     for record in records.iter_mut().flatten() {
@@ -104,8 +104,8 @@ pub fn of_family(records: &[Vec<Record>], number: u32) -> Vec<Vec<Record>> {
     records
 }
 
-/// Which column families that come and go may be there where there was `first`, at
-/// some moment after `before`.
+/// The transient column families that may exist at some time after `before`, in a database
+/// that began with the content `first`.
 pub fn transient_after(
     records: &[Vec<Record>],
     shape: Shape,
@@ -122,12 +122,12 @@ pub fn transient_after(
     expected
 }
 
-/// Whether `content` is what a prefix of `records` makes of what was there `first`,
-/// in one order over all threads, with everything in it that `survives` says of what
-/// had ended by the moment `before`.
+/// Checks that some prefix of `records` turns `first` into `content`, in an order that all
+/// threads agree on. The prefix must include every write that ended before the time
+/// `before` with an outcome for which `survives` is true.
 ///
 /// # Errors
-/// What is missing, or too much.
+/// The writes that are missing, or the content that no prefix explains.
 pub fn check_prefix(
     records: &[Vec<Record>],
     shape: Shape,
@@ -146,8 +146,8 @@ pub fn check_prefix(
     one_order(records, &prefixes, before, survives)
 }
 
-/// How many of a thread's writes are there: where the last ones change nothing,
-/// that cannot be told exactly.
+/// How many of a thread's writes are in the prefix. The two bounds differ where the last
+/// writes change nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Prefix {
     least: usize,
@@ -155,7 +155,7 @@ struct Prefix {
 }
 
 impl Prefix {
-    /// How many of `records` make `after` of what was there `before`.
+    /// Finds the number of `records` that turn `before` into `after`.
     fn find(
         records: &[Record],
         before: &BTreeMap<Slot, Version>,
@@ -203,15 +203,15 @@ impl Prefix {
     }
 }
 
-/// Whether what threads have lost comes after all that others have kept, and after
-/// all that had to survive by the moment `before`.
+/// Checks that everything the threads lost is later than everything that other threads
+/// kept, and later than everything that had to survive by the time `before`.
 fn one_order(
     records: &[Vec<Record>],
     prefixes: &[Prefix],
     before: u64,
     survives: impl Fn(Outcome) -> bool,
 ) -> Result<(), String> {
-    // When the last began that is there, or had to be.
+    // The latest write that survived or had to survive.
     let mut kept: Option<&Record> = None;
     for (records, prefix) in records.iter().zip(prefixes) {
         let there = records[..prefix.least].last();
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(find(&records, &[]), Ok((0, 0)));
         assert_eq!(find(&records, &[(SLOT, 1)]), Ok((1, 1)));
         assert_eq!(find(&records, &[(SLOT, 1), (OTHER, 2)]), Ok((2, 2)));
-        // The last one changes nothing: it is there, or it is not.
+        // The last write changes nothing, so the prefix may include it or not.
         assert_eq!(find(&records, &[(SLOT, 3), (OTHER, 2)]), Ok((3, 4)));
         assert!(find(&records, &[(OTHER, 2)]).is_err());
         assert!(find(&records, &[(SLOT, 3)]).is_err());
@@ -304,14 +304,14 @@ mod tests {
         assert_eq!(order(&second, &first), Ok(()));
         assert_eq!(order(&beside, &second), Ok(()));
         assert!(order(&first, &second).is_err());
-        // What was synced may not be lost, nor what came before it.
+        // A synced write may not be lost, nor any write before it.
         let synced = record(SLOT, Some(1), 4, Outcome::Synced);
         assert!(order(&synced, &first).is_err());
         let records = [vec![first], vec![synced]];
         let none = [Prefix { least: 0, most: 0 }; 2];
         let is_synced = |outcome| outcome == Outcome::Synced;
         assert!(one_order(&records, &none, 100, is_synced).is_err());
-        // Not so before it has been.
+        // Before the sync ended, both may be lost.
         assert_eq!(one_order(&records, &none, 5, is_synced), Ok(()));
     }
 }

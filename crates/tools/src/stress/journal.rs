@@ -1,47 +1,47 @@
-//! Who is told of each write before it begins and after it ended.
+//! The journal: every write is announced before it begins, and its outcome is reported
+//! after it ends.
 //!
-//! As lines of text, one system call each, to a process that outlives the writer:
-//! what was handed to a pipe arrives, whatever becomes of the process.
+//! Entries are lines of text, each written by one system call to a process that outlives
+//! the writer. Data in a pipe arrives even when the writer is killed.
 
 use super::model::Change;
 use std::fmt::{self, Write as _};
 use std::io::{self, Write};
 use std::str::FromStr;
 
-/// The bytes that a pipe takes or refuses as a whole. POSIX asks for 512; Linux
-/// has 4096.
+/// The largest write to a pipe that is atomic. POSIX guarantees 512 bytes; Linux has 4096.
 const ATOMIC: usize = 4096;
 
-/// What became of a write.
+/// The outcome of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It failed: it may be there after the next opening, or not.
+    /// The write failed: the next opening may find it or not.
     Failed,
-    /// It was refused: a column family was gone. Nothing of it is there.
+    /// The write was refused because a column family was gone: nothing of it is there.
     Refused,
-    /// It was acknowledged: it survives the process.
+    /// The write was acknowledged: it survives the death of the process.
     Acked,
-    /// It was acknowledged, and left out the log: it survives once its column family
-    /// is flushed.
+    /// The write was acknowledged but bypassed the log: it survives from the next flush of
+    /// its column family on.
     Unlogged,
-    /// A flush was acknowledged, of this column family, or of all of them: what the
-    /// thread wrote there before survives everything.
+    /// A flush of this column family, or of all of them, was acknowledged: everything that
+    /// the thread wrote there before survives a power cut.
     Flushed(Option<u32>),
-    /// It was acknowledged as synced: it survives the machine, with all that was
-    /// acknowledged before it began.
+    /// The write was acknowledged as synced: it survives a power cut, together with
+    /// everything that was acknowledged before it began.
     Synced,
 }
 
-/// What a thread says of its writes. It has one at a time.
+/// What a thread reports about its writes. A thread has one write at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
-    /// A write begins, or a flush.
+    /// A logged write or a flush begins.
     Begin(u32, Vec<Change>),
-    /// A write without the log begins.
+    /// A write that bypasses the log begins.
     Loose(u32, Vec<Change>),
-    /// What became of the write of that thread.
+    /// The write of this thread ended.
     End(u32, Outcome),
-    /// Something that must never happen.
+    /// A bug was found.
     Wrong(String),
 }
 
@@ -105,13 +105,12 @@ impl FromStr for Entry {
     }
 }
 
-/// Takes entries, from any thread. What is taken before a call returns is never
-/// lost.
+/// Takes entries from any thread. An entry is never lost once the call has returned.
 pub trait Journal: Sync {
     /// Takes one entry.
     ///
     /// # Errors
-    /// Nobody is there to take it: the work is to end.
+    /// The reader is gone; the thread should stop.
     fn put(&self, entry: Entry) -> io::Result<()>;
 }
 
@@ -130,8 +129,8 @@ impl Journal for Pipe {
     }
 }
 
-/// Takes everything, and keeps nothing: for threads that come to their ends, and
-/// know it all themselves.
+/// Discards all entries. It serves threads that end normally and know everything
+/// themselves.
 #[derive(Debug, Default)]
 pub struct NullJournal;
 
@@ -167,7 +166,7 @@ mod tests {
         ] {
             assert_eq!(entry.to_string().trim_end().parse(), Ok(entry));
         }
-        // What a killed writer leaves half written is none.
+        // An entry that a killed writer left unfinished is no entry.
         assert!("beg".parse::<Entry>().is_err());
         assert!("begin 1 0/1=2 0/".parse::<Entry>().is_err());
     }

@@ -1,61 +1,59 @@
-//! Keys, and values that say whose they are.
+//! The keys and values of the model.
 //!
-//! A [`Slot`] is a key of a column family, and belongs to one thread, which alone
-//! writes it. A value says whose it is and which [`Version`], and everything else
-//! in it follows from these: any value that is read can be checked without
-//! knowing what was written.
+//! A [`Slot`] is one key of one column family. Exactly one thread writes it. A value names
+//! its slot and its [`Version`], and both determine all its other bytes, so any value can
+//! be checked without knowing what was written.
 //!
-//! Column families that come and go (`passing`) get a new number each time one is
-//! created, also under a name that was there before. So a value that outlives its
-//! family is told from all others.
+//! Transient column families get a new number whenever one is created, even under a name
+//! that was used before. A value that outlives its column family is therefore recognized.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::order::Order;
 
-/// Numbers the values of a slot: each write takes a new one.
+/// The number of a slot's value: each write takes a new one.
 pub type Version = u32;
 
-/// What a slot holds; `None` is nothing.
+/// The content of a slot; `None` if the key does not exist.
 pub type Held = Option<Version>;
 
-/// Bytes in front of a value's filling: version, key, column family.
+/// The bytes of a value's header: version, key, column family.
 const VALUE_HEADER: usize = 12;
 
-/// Where the numbers of column families that come and go begin.
+/// The first number of a transient column family.
 const FIRST_TRANSIENT: u32 = 16;
 
-/// Most names of such.
+/// The largest number of names of transient column families.
 pub const TRANSIENT_NAMES: u32 = 2;
 
-/// Most column families that stay.
+/// The largest number of permanent column families.
 pub const PERMANENT_FAMILIES: u32 = 4;
 
-/// The column family of slots that say which of those is there.
+/// The column family number of presence slots (see [`Slot::presence`]).
 const PRESENCE: u32 = u32::MAX;
 
-/// How large everything is.
+/// The dimensions of a round's database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Column families that stay, the default one included.
+    /// The number of permanent column families, including the default one.
     pub families: u32,
-    /// Names of column families that come and go.
+    /// The number of names of transient column families.
     pub transient: u32,
-    /// The orders of the former, then of the latter.
+    /// The key orders of the permanent column families, then those of the transient ones.
     pub orders: [Order; (PERMANENT_FAMILIES + TRANSIENT_NAMES) as usize],
-    /// Keys of each.
+    /// The number of keys of each column family.
     pub keys: u32,
-    /// Threads that write.
+    /// The number of writing threads.
     pub threads: u32,
-    /// Most bytes of a value, its header left out.
+    /// The largest size of a value in bytes, without its header.
     pub max_value: u32,
 }
 
 impl Shape {
-    /// The thread that writes `slot`. Keys of odd column families are dealt out in
-    /// ranges, so that their owners may delete and ingest ranges; those of even
-    /// ones one by one, so that all threads meet in every block.
+    /// The thread that owns `slot`. In column families with odd numbers each thread owns a
+    /// range of keys, so that it can delete and ingest ranges. In those with even numbers
+    /// the keys alternate, so that all threads share every block.
     pub fn owner(&self, slot: Slot) -> u32 {
         if slot.family % 2 == 1 {
             let per_thread = self.keys.div_ceil(self.threads);
@@ -65,7 +63,7 @@ impl Shape {
         }
     }
 
-    /// Whether `slot` belongs to `thread`.
+    /// Whether `thread` owns `slot`.
     pub fn is_of(&self, thread: u32, slot: Slot) -> bool {
         !slot.is_presence() && self.owner(slot) == thread
     }
@@ -75,7 +73,7 @@ impl Shape {
         (0..self.keys).map(move |key| Slot { family, key })
     }
 
-    /// The names of column families that come and go: their numbers, and themselves.
+    /// The names of transient column families, with their indexes.
     pub fn transient_names(&self) -> impl Iterator<Item = (u32, String)> + use<> {
         (0..self.transient).map(|name| (name, format!("transient{name}")))
     }
@@ -91,13 +89,13 @@ impl Shape {
         }
     }
 
-    /// The column family whose value `bytes` are, if they are one.
+    /// The column family that the value `bytes` belongs to.
     pub fn family_of(bytes: &[u8]) -> Option<u32> {
         let number = bytes.get(8..)?.first_chunk()?;
         Some(u32::from_le_bytes(*number))
     }
 
-    /// How a column family orders its keys.
+    /// The key order of a column family.
     pub fn order(&self, family: u32) -> Order {
         let at = match family {
             FIRST_TRANSIENT.. => PERMANENT_FAMILIES + (family - FIRST_TRANSIENT) % TRANSIENT_NAMES,
@@ -106,15 +104,15 @@ impl Shape {
         self.orders[at as usize]
     }
 
-    /// The key of `slot` as the database has it.
+    /// The key of `slot` as stored in the database.
     pub fn key(&self, slot: Slot) -> Vec<u8> {
         self.order(slot.family).key(slot.key)
     }
 
-    /// The slot of a key that a database has.
+    /// The slot of a stored key.
     ///
     /// # Errors
-    /// Bytes that are no key.
+    /// `key` is not a key of the model.
     pub fn slot(&self, family: u32, bytes: &[u8]) -> Result<Slot, String> {
         match self.order(family).number(bytes) {
             Some(key) => Ok(Slot { family, key }),
@@ -122,11 +120,11 @@ impl Shape {
         }
     }
 
-    /// A value of `slot`.
+    /// The value of `slot` with this version.
     pub fn value(&self, slot: Slot, version: Version) -> Vec<u8> {
         let mut mixed = mix(version, slot);
         let len = match mixed % 16 {
-            // Most are short; some take a block, or several, of their own.
+            // Most values are short; a few fill a block or several.
             0 => mixed >> 8,
             _ => (mixed >> 8) % 64,
         };
@@ -136,7 +134,7 @@ impl Shape {
         value.extend_from_slice(&slot.key.to_le_bytes());
         value.extend_from_slice(&slot.family.to_le_bytes());
         while value.len() < VALUE_HEADER + len {
-            // Half noise, half repetition.
+            // Half of the bytes are random, half are repetitive.
             mixed = mixed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
             value.extend_from_slice(&mixed.to_le_bytes());
             value.extend_from_slice(b"........");
@@ -145,10 +143,10 @@ impl Shape {
         value
     }
 
-    /// The version that `bytes` are, found at `slot`.
+    /// The version of the value `bytes` that was found in `slot`.
     ///
     /// # Errors
-    /// Bytes that are no value of the slot.
+    /// `bytes` is not a value of the slot.
     pub fn version(&self, slot: Slot, bytes: &[u8]) -> Result<Version, String> {
         let version = bytes.first_chunk().map(|v| Version::from_le_bytes(*v));
         match version {
@@ -164,19 +162,19 @@ fn mix(version: Version, slot: Slot) -> u64 {
     (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 8
 }
 
-/// A key of a column family.
+/// One key of one column family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot {
-    /// Which column family, from 0.
+    /// The number of the column family, from 0.
     pub family: u32,
-    /// Which key, from 0.
+    /// The number of the key, from 0.
     pub key: u32,
 }
 
 impl Slot {
-    /// The slot that says which of the column families of a name that come and go
-    /// is there: it holds how many of them there were before. Belongs to no
-    /// thread, and is in no database.
+    /// The presence slot of a name. It tells which transient column family of that name
+    /// exists: its content is the count of column families that the name has had. No thread
+    /// owns it, and it is not stored in the database.
     pub fn presence(name: u32) -> Slot {
         Slot {
             family: PRESENCE,
@@ -184,18 +182,18 @@ impl Slot {
         }
     }
 
-    /// Whether it is one of those.
+    /// Whether this is a presence slot.
     pub fn is_presence(self) -> bool {
         self.family == PRESENCE
     }
 
-    /// The number of a column family that is there when the slot of its presence,
-    /// which this is, holds `count`.
+    /// The number of the transient column family that exists when this presence slot holds
+    /// `count`.
     pub fn transient_family(self, count: u32) -> u32 {
         FIRST_TRANSIENT + count * TRANSIENT_NAMES + self.key
     }
 
-    /// Whether the slot's column family is there in a database that holds `content`.
+    /// Whether the slot's column family exists in a database that holds `content`.
     pub fn is_in(self, content: &BTreeMap<Slot, Version>) -> bool {
         match self.family {
             PRESENCE => false,

@@ -1,17 +1,17 @@
 //! Processes that are killed.
 //!
-//! A round is a process that opens the database, works on it with several threads,
-//! tells of each write before it begins and after it ended, and is killed at some
-//! moment, also while it still recovers from the last time. This process keeps what
-//! it was told, and then looks for it.
+//! In each round a child process opens the database and works on it with several threads.
+//! It reports each write before it begins and after it ends. It is killed at a random
+//! moment, possibly during recovery. This process keeps the reports and then checks the
+//! database.
 //!
-//! With a [`Device`] the process does not only die: what it writes to loses its
-//! power before. So all its writes are synced, and it may fail from then on. What it
-//! acknowledges once the power is being cut counts as failed: a machine without power
-//! acknowledges nothing, but a process on an ext4 that is being shut down does. There
-//! `fdatasync` of a growing file can return success although the journal, aborted
-//! meanwhile, has dropped the transaction that it waited for (Linux 6.18; a loop of
-//! `pwrite` and `fdatasync` alone loses its last record in one shutdown of twenty).
+//! With a [`Device`], the device loses its power before the process dies. All writes are
+//! synced in this mode, and any operation may fail from the cut on. An acknowledgement that
+//! arrives once the cut has begun counts as a failure: a machine without power acknowledges
+//! nothing, but a process on an ext4 that is being shut down does. There, `fdatasync` of a
+//! growing file can return success although the journal, aborted meanwhile, has dropped the
+//! transaction that it waited for (Linux 6.18; a loop of `pwrite` and `fdatasync` alone
+//! loses its last record in one shutdown of twenty).
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -37,29 +37,29 @@ use super::store;
 use super::transient_families::TransientFamilies;
 use super::worker::{Context, Log, Stop, Worker};
 
-/// Rounds that one database lives.
+/// The number of rounds on one database.
 const ROUNDS: u64 = 12;
-/// What a process has left when its device has lost its power.
+/// How long a process keeps running after its device lost power.
 const AFTERLIFE: Duration = Duration::from_millis(20);
 
-/// How processes end.
+/// How a process ends.
 #[derive(Debug, Clone, Copy)]
 pub enum End<'a> {
-    /// By SIGKILL.
+    /// SIGKILL.
     Kill,
-    /// By that, too, but after the device they write to.
+    /// A power cut of the device, then SIGKILL.
     Cut(&'a Device),
 }
 
-/// What this process knows of the database.
+/// What the parent process knows about the database.
 #[derive(Debug)]
 struct Monitor {
     shape: Shape,
-    /// What is there while the process lives.
+    /// The content while the child lives.
     living: Expected,
-    /// What may be there when it has died.
+    /// The content that may be found after the child died.
     expected: Expected,
-    /// Writes that were not heard of again, by thread, and whether they have a log.
+    /// Unfinished writes by thread, and whether they are logged.
     pending: BTreeMap<u32, (Vec<Change>, bool)>,
     next: Version,
     acked: u64,
@@ -109,8 +109,8 @@ impl Monitor {
         }
     }
 
-    /// What may be found: the writes that nobody heard of again may be there, each
-    /// as a whole.
+    /// Adds the unfinished writes to what may be found. Each must be found completely or
+    /// not at all.
     fn at_death(&mut self) -> Vec<UncertainWrite> {
         let pending = std::mem::take(&mut self.pending);
         let before = self.expected.clone();
@@ -124,11 +124,10 @@ impl Monitor {
     }
 }
 
-/// One round after the other on databases in `dir`. Returns how many writes were
-/// acknowledged.
+/// Runs one round on the database in `dir`. Returns how many writes were acknowledged.
 ///
 /// # Errors
-/// What must not happen, and how it came to pass.
+/// What went wrong, and under which options.
 pub fn round(
     args: &Args,
     end: End<'_>,
@@ -167,7 +166,7 @@ pub fn round(
         device.restore()?;
     }
     let uncertain = monitor.at_death();
-    // With other options than those of the dead.
+    // The options differ from those of the killed process.
     let options = RandomOptions::new(seed(args, round) ^ 0x7665_7269);
     let fail = |e| format!("after {time:?}, opened with {options}: {e}");
     let db = store::open(&db_dir, Arc::new(OsFs), &options, shape);
@@ -187,7 +186,7 @@ pub fn round(
 /// Removes the database of the last round from `dir`, if there is one.
 ///
 /// # Errors
-/// Names what cannot be removed.
+/// The directory cannot be removed.
 pub fn remove(dir: &Path) -> Result<(), String> {
     let db_dir = dir.join("db");
     match std::fs::remove_dir_all(&db_dir) {
@@ -207,7 +206,7 @@ fn seed(args: &Args, round: u64) -> u64 {
     args.seed.wrapping_mul(1_000_003).wrapping_add(round)
 }
 
-/// Lets a process work for `time`, listens to it and ends it.
+/// Starts a process, collects its reports for `time`, and ends it.
 fn live(
     args: &Args,
     end: End<'_>,
@@ -217,7 +216,7 @@ fn live(
     monitor: &mut Monitor,
 ) -> Result<(), String> {
     let cannot = |what: &str, e: io::Error| format!("{what}: {e}");
-    let program = std::env::current_exe().map_err(|e| cannot("this program", e))?;
+    let program = std::env::current_exe().map_err(|e| cannot("finding this program", e))?;
     let mut child = Command::new(program)
         .arg("--worker")
         .arg(match end {
@@ -237,11 +236,12 @@ fn live(
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .map_err(|e| cannot("a process", e))?;
+        .map_err(|e| cannot("starting the process", e))?;
     let (input, output) = pipes(&mut child);
-    tell(input, monitor).map_err(|e| cannot("telling a process what it has", e))?;
-    // Written here, before the power is cut; read by the listener for each line, so
-    // that it takes what was sent after the cut for sent after it (Release, Acquire).
+    tell(input, monitor).map_err(|e| cannot("sending the known content to the process", e))?;
+    // Written here before the power is cut. The listener reads it for each line, so that it
+    // takes every report that was sent after the cut for a report after the cut (Release,
+    // Acquire).
     let is_cut = AtomicBool::new(false);
     let heard = thread::scope(|scope| {
         let listener = scope.spawn(|| listen(output, monitor, &is_cut));
@@ -250,30 +250,30 @@ fn live(
             End::Kill => None,
             End::Cut(device) => {
                 let early = child.try_wait();
-                let early = early.map_err(|e| cannot("asking for a process", e))?;
+                let early = early.map_err(|e| cannot("checking the process", e))?;
                 is_cut.store(true, Ordering::Release);
                 device.cut()?;
                 thread::sleep(AFTERLIFE);
                 early
             }
         };
-        child.kill().map_err(|e| cannot("killing a process", e))?;
+        child.kill().map_err(|e| cannot("killing the process", e))?;
         let status = child
             .wait()
-            .map_err(|e| cannot("waiting for a process", e))?;
+            .map_err(|e| cannot("waiting for the process", e))?;
         listener
             .join()
             .map_err(|_| "the listener panicked".to_owned())??;
         Ok::<_, String>(match end {
             End::Kill => (!is_kill(status)).then_some(status),
-            // What it does without its device is its own affair.
+            // How the process ends without its device does not matter.
             End::Cut(_) => early,
         })
     })?;
     match heard {
-        // It does not end by itself, but to say what is wrong.
+        // The process ends by itself only to report a bug.
         Some(status) if monitor.wrong.is_none() => {
-            Err(format!("the process ended by itself: {status}"))
+            Err(format!("the process exited by itself: {status}"))
         }
         _ => Ok(()),
     }
@@ -298,8 +298,8 @@ fn tell(input: ChildStdin, monitor: &Monitor) -> io::Result<()> {
     input.flush()
 }
 
-/// Takes all that a process says until it ends. A line that it did not finish was
-/// not said; an acknowledgement that comes when the power `is_cut` is none.
+/// Takes all reports until the process ends. An unfinished line does not count, nor does an
+/// acknowledgement that arrives once the power `is_cut`.
 fn listen(output: ChildStdout, monitor: &mut Monitor, is_cut: &AtomicBool) -> Result<(), String> {
     let mut output = BufReader::new(output);
     let mut line = String::new();
@@ -307,7 +307,7 @@ fn listen(output: ChildStdout, monitor: &mut Monitor, is_cut: &AtomicBool) -> Re
         line.clear();
         let read = output
             .read_line(&mut line)
-            .map_err(|e| format!("listening: {e}"))?;
+            .map_err(|e| format!("reading the journal: {e}"))?;
         match line.strip_suffix('\n') {
             Some(whole) => {
                 let entry = whole.parse()?;
@@ -323,8 +323,8 @@ fn listen(output: ChildStdout, monitor: &mut Monitor, is_cut: &AtomicBool) -> Re
     }
 }
 
-/// What an entry is worth that came while the power was being cut: what it says was
-/// done may be there or not.
+/// Converts an entry that arrived during the power cut: a write that it reports as done may
+/// be there or not.
 fn without_power(entry: Entry) -> Entry {
     match entry {
         Entry::End(thread, outcome) if outcome != Outcome::Refused => {
@@ -334,16 +334,16 @@ fn without_power(entry: Entry) -> Entry {
     }
 }
 
-/// The life of a process that is going to be killed.
+/// Runs the child process, until it is killed.
 ///
 /// # Errors
-/// What must not happen, told already.
+/// A bug, which has been reported already.
 pub fn work(args: &Args, dir: &Path) -> Result<(), String> {
-    // For this process, which has one only.
+    // A child has one round only; the flag holds its number.
     let round = args.rounds;
     let result = begin(args, dir, round);
     if let Err(what) = &result {
-        // Nobody to tell is no reason to fail differently.
+        // If the parent is gone, the exit code still reports the failure.
         let _ = Pipe.put(Entry::Wrong(what.clone()));
     }
     result
@@ -355,7 +355,7 @@ fn begin(args: &Args, dir: &Path, round: u64) -> Result<(), String> {
         lines
             .next()
             .transpose()
-            .map_err(|e| format!("listening: {e}"))
+            .map_err(|e| format!("reading the known content: {e}"))
     };
     let first = line()?.unwrap_or_default();
     let next: Version = first.parse().map_err(|e| format!("{first:?}: {e}"))?;
@@ -373,7 +373,7 @@ fn begin(args: &Args, dir: &Path, round: u64) -> Result<(), String> {
     let db_dir = dir.join("db");
     let db = match store::open(&db_dir, Arc::new(OsFs), &options, shape) {
         Ok(db) => db,
-        // Wrong only if the device was there, which the other process knows.
+        // This is a bug only if the device had power, which the parent knows.
         Err(e) if args.shutdown => {
             eprintln!("opening with {options}: {e}");
             std::process::exit(1);
@@ -413,9 +413,9 @@ fn begin(args: &Args, dir: &Path, round: u64) -> Result<(), String> {
                 let what = match ran {
                     Ok(Ok(()) | Err(Stop::NoListener)) => return,
                     Ok(Err(Stop::Wrong(what))) => what,
-                    Err(_) => "a panic".to_owned(),
+                    Err(_) => "a thread panicked".to_owned(),
                 };
-                // The others would go on.
+                // Exit, because the other threads would continue.
                 let what = format!("thread {thread}, {}: {what}", context.options);
                 let _ = Pipe.put(Entry::Wrong(what));
                 std::process::exit(1);

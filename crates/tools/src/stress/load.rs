@@ -1,10 +1,9 @@
 //! Many more threads than cores, writing through flushes, compactions and stalls.
 //!
-//! For each commit protocol in turn, `--threads` threads write to a database on real
-//! files whose memtables may take 32 MiB together (a write buffer manager
-//! that stalls). Nobody may starve: the slowest thread must get a tenth of the mean.
-//! Memory must stay below the limit and a tenth. In the end, and after reopening,
-//! each thread's last values must be there.
+//! For each commit protocol in turn, `--threads` threads write to a database on real files.
+//! A write buffer manager that stalls limits the memtables to 32 MiB. The slowest thread
+//! must reach a tenth of the mean throughput. Memory may exceed the limit by at most a
+//! tenth. At the end, and again after reopening, each thread's last values must be there.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -20,11 +19,11 @@ use super::args::Args;
 use crate::bench::histogram::Latencies;
 use crate::interrupt;
 
-/// Bytes that memtables may take.
+/// The limit of the memtables' memory in bytes.
 const LIMIT: usize = 32 << 20;
-/// Keys of each thread.
+/// The number of keys of each thread.
 const KEYS: u64 = 2_000;
-/// Memory is looked at this often.
+/// The interval at which memory is sampled.
 const LOOK: Duration = Duration::from_millis(10);
 
 const PROTOCOLS: [CommitProtocol; 4] = [
@@ -34,10 +33,10 @@ const PROTOCOLS: [CommitProtocol; 4] = [
     CommitProtocol::Unordered,
 ];
 
-/// All protocols for their share of `--seconds`. Prints a line for each.
+/// Runs each protocol for its share of `--seconds` and prints a line for each.
 ///
 /// # Errors
-/// What must not happen.
+/// What went wrong.
 pub fn run(args: &Args, dir: &Path) -> Result<(), String> {
     let time = Duration::from_secs(args.seconds) / PROTOCOLS.len() as u32;
     println!(
@@ -81,11 +80,11 @@ fn options(protocol: CommitProtocol, memory: &WriteBufferManager) -> Options {
     o
 }
 
-/// What one thread has done.
+/// The work of one thread.
 struct Done {
     writes: u64,
     latencies: Latencies,
-    /// The last value of each of its keys; 0 where there is none.
+    /// The last value of each key; 0 for a key that was never written.
     last: Vec<u64>,
 }
 
@@ -121,7 +120,7 @@ fn one(args: &Args, dir: &Path, protocol: CommitProtocol, time: Duration) -> Res
     let db = DB::open(&o, dir).map_err(|e| format!("reopening: {e}"))?;
     check(&db, &done)?;
     if interrupt::requested() {
-        // Too short to say who starves.
+        // An interrupted run is too short to detect starvation.
         return Ok(());
     }
     report(protocol, &done, seconds, stalled, most)
@@ -157,7 +156,7 @@ fn name(thread: u32, key: u64) -> String {
     format!("{key:06}-{thread:04}")
 }
 
-/// Whether each thread's last values are there.
+/// Checks that each thread's last values are there.
 fn check(db: &DB, done: &[Done]) -> Result<(), String> {
     for (thread, done) in (0..).zip(done) {
         for (key, &last) in (0..).zip(&done.last) {

@@ -1,18 +1,24 @@
-//! `stress`: attacks the engine until something gives.
+//! `stress`: looks for bugs in the engine under kills, power cuts, faults and load.
 //!
-//! * [`kill`]: processes that are killed, and what they leave, also on a [`device`]
-//!   that loses its power
-//! * [`power_cut`]: machines that lose their power
+//! Modes:
+//! * [`kill`]: processes that are killed, optionally on a [`device`] that loses its power
+//! * [`power_cut`]: simulated power cuts of a file system in memory
 //! * [`faults`]: file systems that fail
-//! * [`corrupt`]: files that change at rest
+//! * [`corrupt`]: files that are damaged at rest
 //! * [`load`]: many more threads than cores
-//! * [`simulate`]: the second and third with threads that a seed schedules
+//! * [`simulate`]: `power_cut` and `faults` with threads that a seed schedules
 //!
-//! Beneath them: [`args`] (the command line), [`random_options`] (options by chance), [`key_model`]
-//! (keys and values), [`order`] (of keys), [`model`] (what is known of them), [`transient_families`] (column families
-//! that come and go), [`worker`] (what a thread does), [`journal`] (who is told of it), [`history`] (prefixes of it), [`store`]
-//! (opening, and reading everything), [`script`] and [`shrink`] (what is told of a
-//! failure), [`watchdog`] (hangs).
+//! Parts:
+//! * [`args`]: the command line
+//! * [`random_options`]: options of databases
+//! * [`key_model`], [`order`]: keys, their orders, and values
+//! * [`model`]: what a slot may hold
+//! * [`transient_families`]: column families that are created and dropped
+//! * [`worker`]: what a thread does
+//! * [`journal`], [`history`]: reports of writes, and the check that a prefix survived
+//! * [`store`]: opening databases and reading all of their content
+//! * [`script`], [`shrink`]: the log of a failed round, and smaller rounds that fail
+//! * [`watchdog`]: rounds that hang
 
 pub mod args;
 pub mod corrupt;
@@ -49,8 +55,8 @@ use watchdog::Watchdog;
 
 use crate::interrupt;
 
-/// Runs the command line `args`, whose first is the program's name. Fails with 1
-/// when something gave, with 2 when the command line is none.
+/// Runs the command line `args`, which begins with the program's name. The exit code is 1
+/// if a bug was found and 2 if the command line is invalid.
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let args = Args::parse_from(args);
     match run(&args) {
@@ -62,23 +68,23 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// A way to attack. See the modules of these names.
+/// A mode of the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// [`kill`]
+    /// See [`kill`].
     Kill,
-    /// [`kill`], with a [`device`]
+    /// See [`kill`] and [`device`].
     Shutdown,
-    /// [`power_cut`]
+    /// See [`power_cut`].
     PowerCut,
-    /// [`faults`]
+    /// See [`faults`].
     Faults,
-    /// [`corrupt`]
+    /// See [`corrupt`].
     Corrupt,
 }
 
 impl Mode {
-    /// Those asked for, or all that need no special rights.
+    /// The modes that `args` asks for; without any, all that need no special rights.
     fn asked(args: &Args) -> Vec<Mode> {
         let all = [
             (Mode::Shutdown, args.shutdown),
@@ -97,12 +103,12 @@ impl Mode {
             .collect()
     }
 
-    /// Whether it can be: whether its threads share a process, and it is about them.
+    /// Whether the mode can be simulated: its threads share this process.
     fn is_simulated(self) -> bool {
         matches!(self, Mode::PowerCut | Mode::Faults)
     }
 
-    /// Whether a failure leaves files to look at.
+    /// Whether a failure leaves files to examine.
     fn has_files(self) -> bool {
         matches!(self, Mode::Kill | Mode::Shutdown)
     }
@@ -117,11 +123,11 @@ impl Mode {
         }
     }
 
-    /// One round of a mode whose rounds have nothing to do with each other.
+    /// Runs one round of a mode whose rounds are independent of each other.
     fn round(self, args: &Args, round: u64) -> Result<u64, String> {
         match self {
             Mode::Kill | Mode::Shutdown => {
-                unreachable!("its rounds go on where the last one ended")
+                unreachable!("each round continues on the database of the last one")
             }
             Mode::PowerCut => simulate::round(args, round, power_cut::round),
             Mode::Faults => simulate::round(args, round, faults::round),
@@ -129,7 +135,7 @@ impl Mode {
         }
     }
 
-    /// What its rounds count.
+    /// What the count of a round means.
     fn counts(self) -> &'static str {
         match self {
             Mode::Kill | Mode::Shutdown => "writes acknowledged",
@@ -141,7 +147,7 @@ impl Mode {
 }
 
 fn run(args: &Args) -> Result<(), String> {
-    // A process that is killed has one given: nobody would remove its own.
+    // A child process always gets a directory: it could not remove one of its own.
     let (dir, mut temporary) = match &args.dir {
         Some(dir) => (dir.clone(), None),
         None => {
@@ -152,11 +158,12 @@ fn run(args: &Args) -> Result<(), String> {
     };
     std::fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
     if args.worker {
-        // The process that kills this one decides when it ends.
+        // The parent decides when this process ends.
         interrupt::ignore().map_err(|e| format!("signals: {e}"))?;
         return kill::work(args, &dir);
     }
-    let hint = "stress: it ends after this round; again: at once, and its files stay";
+    let hint =
+        "stress: ending after this round; press Ctrl-C again to end at once and keep the files";
     interrupt::listen(hint).map_err(|e| format!("signals: {e}"))?;
     if args.load {
         return load::run(args, &dir);
@@ -170,7 +177,7 @@ fn run(args: &Args) -> Result<(), String> {
         .contains(&Mode::Shutdown)
         .then(|| Device::create(&dir));
     let device = device.transpose()?;
-    // There was no database before the first round that kills.
+    // The database of `--kill` exists from the first such round on.
     let mut made = false;
     let mut rounds = 0;
     while rounds < args.rounds
@@ -185,7 +192,7 @@ fn run(args: &Args) -> Result<(), String> {
             let round = match mode {
                 Mode::Kill => kill::round(args, End::Kill, &dir, rounds, &mut kept),
                 Mode::Shutdown => {
-                    let device = device.as_ref().expect("made for it");
+                    let device = device.as_ref().expect("the mode has a device");
                     let end = End::Cut(device);
                     kill::round(args, end, device.path(), rounds, &mut kept_there)
                 }
@@ -201,9 +208,10 @@ fn run(args: &Args) -> Result<(), String> {
                     if let Some(temporary) = &mut temporary {
                         temporary.disable_cleanup(mode.has_files());
                     }
-                    let failure = match args.simulate {
-                        true => smallest(args, *mode, rounds, what),
-                        false => failure(args, *mode, rounds, &dir, &what),
+                    let failure = if args.simulate {
+                        smallest(args, *mode, rounds, what)
+                    } else {
+                        failure(args, *mode, rounds, &dir, &what)
                     };
                     return Err(failure);
                 }
@@ -224,8 +232,8 @@ fn run(args: &Args) -> Result<(), String> {
 fn failure(args: &Args, mode: Mode, round: u64, dir: &Path, what: &str) -> String {
     let name = mode.name();
     let mut text = format!("{name} round {round}: {what}\n");
-    // Rounds of processes come one after the other on one database; all others are
-    // what their seeds say.
+    // Rounds with processes continue on one database; all others depend on their seeds
+    // only.
     let seed = match mode {
         Mode::Kill | Mode::Shutdown => {
             text += &format!("the database is in {}\n", dir.display());
@@ -233,27 +241,27 @@ fn failure(args: &Args, mode: Mode, round: u64, dir: &Path, what: &str) -> Strin
         }
         Mode::PowerCut | Mode::Faults | Mode::Corrupt => args.seed.wrapping_add(round),
     };
-    text += "again, though threads may meet differently: ";
-    text + &again(args, mode, seed)
+    text += "to repeat it (threads may interleave differently): ";
+    text + &repeat(args, mode, seed)
 }
 
-/// What is said of a simulated round that fails.
+/// The report of a simulated round that failed.
 fn smallest(args: &Args, mode: Mode, round: u64, what: String) -> String {
     let name = mode.name();
     let mut text = format!("{name} round {round}: {what}\n");
     let seed = args.seed.wrapping_add(round);
-    text += &format!("again: {}\n", again(args, mode, seed));
+    text += &format!("to repeat it: {}\n", repeat(args, mode, seed));
     let smallest = shrink::smallest(args, mode, round, what);
-    text += &format!("the smallest found: {}\n", smallest.what);
+    text += &format!("the smallest failing round found: {}\n", smallest.what);
     for line in &smallest.script {
         text += &format!("    {line}\n");
     }
-    let again = again(&smallest.args, mode, smallest.args.seed);
-    text + &format!("again: {again}")
+    let repeat = repeat(&smallest.args, mode, smallest.args.seed);
+    text + &format!("to repeat it: {repeat}")
 }
 
-/// The command line of a round.
-fn again(args: &Args, mode: Mode, seed: u64) -> String {
+/// The command line that repeats a round.
+fn repeat(args: &Args, mode: Mode, seed: u64) -> String {
     let name = mode.name();
     let mut text = format!("stress --{name} --seed={seed} --threads={}", args.threads);
     for (flag, value) in [("ops", args.ops), ("life", args.life)] {

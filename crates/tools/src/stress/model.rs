@@ -1,4 +1,4 @@
-//! Changes of slots, and what is known of them.
+//! Changes of slots, and what slots may hold after them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,12 +6,12 @@ use std::str::FromStr;
 
 use super::key_model::{Held, Slot, Version};
 
-/// What a slot is to hold.
+/// A change of one slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Change {
-    /// Which slot.
+    /// The slot.
     pub slot: Slot,
-    /// What.
+    /// What the slot holds after the change.
     pub held: Held,
 }
 
@@ -45,26 +45,25 @@ impl FromStr for Change {
     }
 }
 
-/// What may be in a slot: one thing, or one of several after writes whose fate is
-/// not known.
+/// What each slot may hold: one content, or several after writes whose outcome is unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Expected(BTreeMap<Slot, Vec<Held>>);
 
 impl Expected {
-    /// Slots that hold exactly this; all others hold nothing.
+    /// Exactly this content; all other slots are empty.
     pub fn exactly(content: &BTreeMap<Slot, Version>) -> Expected {
         let held = content.iter();
         Expected(held.map(|(&slot, &v)| (slot, vec![Some(v)])).collect())
     }
 
-    /// `changes` have been acknowledged.
+    /// Records that `changes` were acknowledged.
     pub fn apply(&mut self, changes: &[Change]) {
         for change in changes {
             self.0.insert(change.slot, vec![change.held]);
         }
     }
 
-    /// `changes` may have come to pass, each for itself.
+    /// Records that each of `changes` may have happened or not.
     pub fn maybe_apply(&mut self, changes: &[Change]) {
         for change in changes {
             let may_be = self.0.entry(change.slot).or_insert_with(|| vec![None]);
@@ -87,7 +86,7 @@ impl Expected {
         self.0.get(&slot).map_or(&[None], Vec::as_slice)
     }
 
-    /// What `slot` holds, if that is known.
+    /// What `slot` holds, if it is certain.
     pub fn known(&self, slot: Slot) -> Option<Held> {
         match self.of(slot) {
             [held] => Some(*held),
@@ -95,14 +94,14 @@ impl Expected {
         }
     }
 
-    /// Takes over what `other` says of the slots that `counts` takes.
+    /// Replaces the knowledge about the slots that `counts` selects by that of `other`.
     pub fn merge(&mut self, other: &Expected, counts: impl Fn(Slot) -> bool) {
         let slots = other.0.iter().filter(|(slot, _)| counts(**slot));
         self.0
             .extend(slots.map(|(&slot, may_be)| (slot, may_be.clone())));
     }
 
-    /// The changes that bring this about, one for each slot that is known.
+    /// The changes that lead here from an empty database, for all slots that are certain.
     pub fn changes(&self) -> impl Iterator<Item = Change> {
         let known = self.0.iter().filter(|(_, may_be)| may_be.len() == 1);
         known.map(|(&slot, may_be)| Change {
@@ -112,17 +111,17 @@ impl Expected {
     }
 }
 
-/// A write of which nobody knows whether it came to pass.
+/// A write whose outcome is unknown.
 #[derive(Debug, Clone)]
 pub struct UncertainWrite {
-    /// What each slot held before, and is to hold.
+    /// The slots of the write, each with its content before and after it.
     slots: Vec<(Slot, Held, Held)>,
 }
 
 impl UncertainWrite {
-    /// `changes` to what was there `before`.
+    /// The write of `changes` to the state `before`.
     pub fn new(before: &Expected, changes: &[Change]) -> UncertainWrite {
-        // A change that changes nothing cannot be told from none.
+        // A change to the same content leaves no trace.
         let slots = changes.iter().filter_map(|&Change { slot, held }| {
             let old = before.known(slot)?;
             (old != held).then_some((slot, old, held))
@@ -132,27 +131,28 @@ impl UncertainWrite {
         }
     }
 
-    /// Forgets the slots of `changes`, which come later, whatever becomes of them.
+    /// Forgets the slots of `changes`, a later write, whatever its outcome is.
     pub fn forget(&mut self, changes: &[Change]) {
         let is_changed = |slot| changes.iter().any(|change| change.slot == slot);
         self.slots.retain(|(slot, ..)| !is_changed(*slot));
     }
 
-    /// It is there as a whole, or not at all.
+    /// Checks that `content` has all of the write or nothing of it.
     ///
     /// # Errors
-    /// A part of it is there.
+    /// Only a part of the write is there.
     pub fn check(&self, content: &BTreeMap<Slot, Version>) -> Result<(), String> {
         let there = |&(slot, _, new): &(Slot, Held, Held)| content.get(&slot).copied() == new;
-        // Column families that are gone say nothing.
+        // Slots of column families that no longer exist say nothing.
         let slots = self.slots.iter().copied();
         let slots = slots.filter(|(slot, ..)| slot.is_in(content));
         let (new, old): (Vec<_>, Vec<_>) = slots.partition(|change| there(change));
-        match new.is_empty() || old.is_empty() {
-            true => Ok(()),
-            false => Err(format!(
+        if new.is_empty() || old.is_empty() {
+            Ok(())
+        } else {
+            Err(format!(
                 "half a write (slot, old, new): {new:?} are there, {old:?} are not"
-            )),
+            ))
         }
     }
 }

@@ -1,32 +1,32 @@
-//! Orders of keys. Each column family has one for as long as it lives, and so have
-//! all families of a name that come and go.
+//! Orders of keys. A permanent column family keeps its order, and all transient column
+//! families of one name share an order.
 //!
-//! In every order the keys of slots are in the order of the slots' numbers, which is
-//! why they are not spelled the same in all of them: nothing else needs to know.
+//! Every order sorts the keys of slots by the slots' numbers. Keys are therefore encoded
+//! differently in different orders, and no other code needs to know the order.
 
 use whitewater::{Options, ReadOptions};
 
 use super::key_model::Version;
 
-/// Digits of a key.
+/// The number of digits of a key.
 const DIGITS: usize = 7;
 
-/// How a column family orders its keys.
+/// The order of a column family's keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// By their bytes.
+    /// Bytewise, ascending.
     Bytewise,
-    /// By their bytes, greatest first.
+    /// Bytewise, descending.
     Reverse,
-    /// From the last byte to the first, by a function of this program.
+    /// From the last byte to the first, by a comparator of this program.
     FromTheEnd,
-    /// By their bytes, and each key has versions with timestamps: the numbers of
-    /// values, and for deletions those of the values before them.
+    /// Bytewise, with timestamps. The timestamp of a value is its version; that of a
+    /// deletion is the version of the value before it.
     Stamped,
 }
 
 impl Order {
-    /// All of them.
+    /// All orders.
     pub const ALL: [Order; 4] = [
         Order::Bytewise,
         Order::Reverse,
@@ -34,7 +34,7 @@ impl Order {
         Order::Stamped,
     ];
 
-    /// The key of this number.
+    /// The key with this number.
     pub fn key(self, number: u32) -> Vec<u8> {
         let most = 10_u32.pow(DIGITS as u32) - 1;
         let number = match self {
@@ -48,7 +48,7 @@ impl Order {
         key
     }
 
-    /// The number of a key, if it is one.
+    /// The number of a key, if it is a key of the model.
     pub fn number(self, key: &[u8]) -> Option<u32> {
         let mut text = key.to_vec();
         if self == Order::FromTheEnd {
@@ -63,7 +63,7 @@ impl Order {
         (self.key(number) == key).then_some(number)
     }
 
-    /// Has `o` order keys so.
+    /// Sets the comparator of this order.
     pub fn set(self, o: &mut Options) {
         match self {
             Order::Bytewise => {}
@@ -76,8 +76,8 @@ impl Order {
         }
     }
 
-    /// Whether prefixes go with it: keys that share one follow each other, and have
-    /// no timestamps.
+    /// Whether prefix extractors work with the order: keys with a common prefix are
+    /// adjacent and have no timestamps.
     pub fn keeps_prefixes(self) -> bool {
         matches!(self, Order::Bytewise | Order::Reverse)
     }
@@ -87,7 +87,7 @@ impl Order {
         self == Order::Stamped
     }
 
-    /// Has `o` read at `time`, or the newest there is, where keys have timestamps.
+    /// Sets the read timestamp to `time`, or to the maximum, if keys have timestamps.
     pub fn read_at(self, o: &mut ReadOptions, time: Option<Version>) {
         if self.is_stamped() {
             o.set_timestamp(match time {

@@ -1,10 +1,9 @@
-//! Machines that lose their power.
+//! Power cuts.
 //!
-//! A round is a database in memory on which threads work, while copies are made of
-//! its file system as a power cut might leave it: all that was synced, and of the
-//! rest any part. Each copy is opened. It must hold a prefix of what was written, in
-//! one order over all threads and column families, with everything in it that was
-//! acknowledged as synced.
+//! In each round, threads work on a database in memory while copies of its file system are
+//! made, as a power cut might leave it: everything that was synced, and any part of the
+//! rest. Each copy is opened. It must contain a prefix of all writes, in one order over all
+//! threads and column families, that includes every write acknowledged as synced.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,15 +29,15 @@ use super::store;
 use super::transient_families::TransientFamilies;
 use super::worker::{Context, Log, Stop, Worker, run_threads};
 
-/// Lives of one database.
+/// How often one database is opened.
 const LIVES: u64 = 3;
-/// Cuts in each.
+/// The number of cuts after each opening.
 const CUTS: u64 = 6;
 
-/// One round. Returns how many cuts were made.
+/// Runs one round. Returns how many cuts were made.
 ///
 /// # Errors
-/// What must not happen, and how it came to pass.
+/// What went wrong, and under which options.
 pub fn round(args: &Args, round: u64) -> Result<u64, String> {
     let seed = args.seed.wrapping_add(round);
     let mut rng = StdRng::seed_from_u64(seed ^ 0x6375_7473);
@@ -57,13 +56,13 @@ pub fn round(args: &Args, round: u64) -> Result<u64, String> {
     Ok(LIVES * CUTS)
 }
 
-/// What a cut has left, and what is in it.
+/// What a cut left, and its content.
 struct Left {
     memory: MemFs,
     content: BTreeMap<Slot, Version>,
 }
 
-/// Goes on from what the last cut left, until the next. Returns that.
+/// Continues from what the last cut left, until the next one. Returns what that left.
 fn live(
     args: &Args,
     options: &RandomOptions,
@@ -77,9 +76,10 @@ fn live(
     let db = store::open(dir, Arc::clone(&fs), options, shape);
     let db = db.map_err(|e| format!("opening: {e}"))?;
     let history = History::new(shape);
-    let log = match rng.random_bool(0.3) {
-        true => Log::Never,
-        false => Log::Always,
+    let log = if rng.random_bool(0.3) {
+        Log::Never
+    } else {
+        Log::Always
     };
     let scope = match (log, options.is_atomic()) {
         (Log::Never, false) => PrefixScope::Families,
@@ -87,7 +87,8 @@ fn live(
         _ => PrefixScope::Log,
     };
     let transient = TransientFamilies::new(shape, &from.content, *next);
-    // Set when threads are to end; they get to see it in time.
+    // Written by: this thread, when the cuts are done. Read by: the workers, which end soon
+    // after. Publishes nothing.
     let over = AtomicBool::new(false);
     let context = Context {
         db: &db,
@@ -98,13 +99,13 @@ fn live(
         transient: &transient,
         journal: &history,
         faulty: false,
-        // They are durable at once, and not so the writes before them.
+        // Ingested tables are durable at once, but the writes before them are not.
         ingests: false,
         log,
         without: &args.without,
     };
     let (seed, first) = (rng.random(), *next);
-    // Microseconds between cuts. Those of a simulation are worth some operations.
+    // The longest time between cuts in microseconds. Simulated microseconds pass quickly.
     let longest = if simulate::is_on() { 3_000 } else { 60_000 };
     let work = |thread| -> Result<Version, Stop> {
         let mine = Expected::exactly(&from.content);
@@ -114,7 +115,7 @@ fn live(
             match args.ops {
                 0 => worker.step()?,
                 most if steps < most => worker.step()?,
-                // Cuts go on beside those who have done their part.
+                // Cuts continue after a thread has done all its operations.
                 _ => system::sleep(Duration::from_micros(100)),
             }
             steps += 1;
@@ -139,11 +140,11 @@ fn live(
     Ok(cuts?.pop().expect("there are cuts"))
 }
 
-/// A cut, and what was written when it was made.
+/// A cut, and the history up to it.
 struct Cut {
     memory: MemFs,
     keep: f64,
-    /// What had been synced by then was synced before the cut.
+    /// Everything that was synced before this time was synced before the cut.
     before: u64,
     records: Vec<Vec<Record>>,
 }
@@ -161,7 +162,7 @@ impl Cut {
         }
     }
 
-    /// Opens what was left, and finds out whether that is as it should be.
+    /// Opens what the cut left and checks it.
     fn look(
         self,
         shape: Shape,
@@ -184,7 +185,7 @@ impl Cut {
             content,
         })
     }
-    /// Whether `last` is what a prefix has made of `first`, as far as `wholes` go.
+    /// Checks that prefixes in `scope` turn `first` into `last`.
     fn check(
         &self,
         shape: Shape,
@@ -196,7 +197,7 @@ impl Cut {
             check_prefix(records, shape, first, last, self.before, survives)
         };
         match scope {
-            // Only the process has died.
+            // Nothing was lost, as if only the process had died.
             PrefixScope::Log if self.keep == 1.0 => of(&self.records, first, last, &|o| {
                 matches!(o, Outcome::Acked | Outcome::Synced)
             }),
@@ -225,13 +226,13 @@ impl Cut {
     }
 }
 
-/// Of what a cut leaves a prefix.
+/// Within which scope a cut leaves a prefix.
 #[derive(Debug, Clone, Copy)]
 enum PrefixScope {
-    /// Of all that was written: it was logged.
+    /// All writes, since they are logged.
     Log,
-    /// The same without a log, up to a flush of all column families.
+    /// All writes, without a log, up to a flush of all column families.
     Flushes,
-    /// Of what was written to each column family, up to its last flush.
+    /// The writes to each column family separately, up to its last flush.
     Families,
 }

@@ -1,7 +1,7 @@
-//! A smaller round that fails, too: fewer threads, operations and kinds of them.
+//! Shrinks a failing round: fewer threads, fewer operations, fewer kinds of operations.
 //!
-//! Only for simulations, in which a round that has failed fails again. Another round
-//! is another schedule, so each size is tried with some seeds.
+//! Only simulations are shrunk, because a simulated round that failed fails again. A
+//! smaller round is another schedule, so each size is tried with several seeds.
 
 use std::time::{Duration, Instant};
 
@@ -10,26 +10,26 @@ use super::args::Args;
 use super::script;
 use super::worker::Operation;
 
-/// No other size is tried after that.
+/// The time after which no other size is tried.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Seeds that each size is tried with.
+/// The number of seeds tried with each size.
 const SEEDS: u64 = 12;
 
-/// Lines of a script that are shown, the last ones.
+/// The number of lines of the log that are shown, from its end.
 const SHOWN: usize = 200;
 
-/// A round that fails.
+/// A failing round.
 pub struct Failing {
-    /// What it is begun with: its first round is the one.
+    /// The arguments; the failing round is the first.
     pub args: Args,
-    /// What is wrong.
+    /// What went wrong.
     pub what: String,
-    /// What its threads did.
+    /// The log of its threads.
     pub script: Vec<String>,
 }
 
-/// The smallest round found that fails as round `round` of `args` does.
+/// Finds the smallest round that fails, starting from the round `round` of `args`.
 pub fn smallest(args: &Args, mode: Mode, round: u64, what: String) -> Failing {
     let begun = Instant::now();
     let mut best = Args {
@@ -48,7 +48,7 @@ pub fn smallest(args: &Args, mode: Mode, round: u64, what: String) -> Failing {
     let mut script = script::end();
     script.drain(..script.len().saturating_sub(SHOWN));
     if again.is_ok() {
-        script = vec!["it does not fail each time".to_owned()];
+        script = vec!["the failure is not deterministic".to_owned()];
     }
     Failing {
         args: best,
@@ -57,7 +57,7 @@ pub fn smallest(args: &Args, mode: Mode, round: u64, what: String) -> Failing {
     }
 }
 
-/// One step smaller, the largest steps first.
+/// The next smaller sizes, beginning with the largest step.
 fn smaller(args: &Args) -> Vec<Args> {
     let mut all = Vec::new();
     let with_threads = |threads| Args {
@@ -85,7 +85,7 @@ fn smaller(args: &Args) -> Vec<Args> {
     all
 }
 
-/// A seed with which `args` fails, and what is wrong then.
+/// Finds a seed with which `args` fails, and what goes wrong then.
 fn failing_seed(args: Args, mode: Mode, begun: Instant) -> Option<(Args, String)> {
     let seeds = (0..SEEDS).map(|more| args.seed.wrapping_add(more));
     let seeds = seeds.take_while(|_| begun.elapsed() < PATIENCE);

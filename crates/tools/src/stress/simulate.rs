@@ -1,7 +1,7 @@
-//! Rounds whose threads run one at a time, so that a seed is one run.
+//! Simulated rounds: threads run one at a time, so that a seed determines the run.
 //!
-//! Threads meet where the engine locks, waits, or uses the file system. Databases are
-//! small, and time is that of the simulation: waiting takes none.
+//! The scheduler switches threads where the engine locks, waits or uses the file system.
+//! Databases are small, and time is simulated: waiting takes none.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use super::args::Args;
 use super::key_model::Shape;
 use super::random_options;
 
-/// Whether `args` asks for what there is.
+/// Checks that `args` can be simulated.
 ///
 /// # Errors
-/// What cannot be done.
+/// What cannot be simulated.
 pub fn check(args: &Args) -> Result<(), String> {
     if !args.simulate {
         return Ok(());
     }
     if args.kill || args.corrupt {
-        return Err("--simulate goes with --power-cut and --faults only".to_owned());
+        return Err("--simulate works with --power-cut and --faults only".to_owned());
     }
     if cfg!(not(feature = "simulation")) {
         return Err("--simulate needs a build with --features simulation".to_owned());
@@ -30,23 +30,24 @@ pub fn check(args: &Args) -> Result<(), String> {
     Ok(())
 }
 
-/// The size of a round's database.
+/// The dimensions of a round's database.
 pub fn shape(args: &Args, seed: u64) -> Shape {
     let shape = random_options::shape(seed, args.threads);
-    match args.simulate {
-        false => shape,
-        true => Shape {
+    if args.simulate {
+        Shape {
             families: shape.families.min(2),
             keys: shape.keys.min(200),
             max_value: shape.max_value.min(2000),
             ..shape
-        },
+        }
+    } else {
+        shape
     }
 }
 
 #[cfg(not(feature = "simulation"))]
 pub use real::{is_on, observe, observed, round};
-/// Operations of each thread of a round of `--faults`.
+/// The number of operations of each thread in a round of `--faults`.
 pub fn ops(args: &Args) -> u64 {
     match (args.ops, args.simulate) {
         (0, false) => 2000,
@@ -73,7 +74,7 @@ mod simulated {
         system::is_simulated()
     }
 
-    /// A round of a mode, in a simulation if `args` says so.
+    /// Runs a round, in a simulation if `args` says so.
     ///
     /// # Errors
     /// Those of the round.
@@ -85,7 +86,7 @@ mod simulated {
         if !args.simulate {
             return of(args, round);
         }
-        // What a memtable is charged depends on what others have left.
+        // Otherwise the memory charged to a memtable would depend on earlier rounds.
         region::set_pool_limit(0);
         simulation::set_last_words(|| {
             for line in script::end() {
@@ -100,7 +101,8 @@ mod simulated {
         outcome
     }
 
-    /// Has threads meet at the operations of `fs`, and do something `before`.
+    /// Makes the operations of `fs` switch points of the scheduler, and calls `before` at
+    /// each.
     pub fn observe(fs: &FaultFs, before: impl Fn(FaultOp) + Send + Sync + 'static) {
         if !is_on() {
             fs.set_observer(Arc::new(move |op, _| before(op)));
@@ -115,7 +117,7 @@ mod simulated {
         }
     }
 
-    /// A view of `memory` at whose operations threads meet.
+    /// A view of `memory` whose operations are switch points of the scheduler.
     pub fn observed(memory: &MemFs) -> Arc<dyn Fs> {
         if !is_on() {
             return Arc::new(memory.clone());
@@ -135,7 +137,7 @@ mod real {
         false
     }
 
-    /// A round of a mode.
+    /// Runs a round.
     ///
     /// # Errors
     /// Those of the round.
@@ -147,12 +149,12 @@ mod real {
         of(args, round)
     }
 
-    /// Has threads do something `before` the operations of `fs`.
+    /// Calls `before` at each operation of `fs`.
     pub fn observe(fs: &FaultFs, before: impl Fn(FaultOp) + Send + Sync + 'static) {
         fs.set_observer(Arc::new(move |op, _| before(op)));
     }
 
-    /// A view of `memory` at whose operations threads meet.
+    /// A view of `memory`.
     pub fn observed(memory: &MemFs) -> Arc<dyn Fs> {
         Arc::new(memory.clone())
     }

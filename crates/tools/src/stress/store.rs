@@ -1,4 +1,4 @@
-//! Databases under attack: opening them, and reading all that they hold.
+//! Opening databases and reading all of their content.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,18 +15,18 @@ use super::key_model::{Shape, Slot, Version};
 use super::model::Expected;
 use super::random_options::RandomOptions;
 
-/// Where databases in memory are.
+/// The directory of databases in memory.
 pub const DIR: &str = "/stress/db";
 
 /// A database that all threads share.
 pub type Db = DBWithThreadMode<MultiThreaded>;
 
-/// Why something was not read.
+/// Why a read failed.
 #[derive(Debug)]
 pub enum ReadFailure {
-    /// The database says so.
+    /// The database reported an error.
     Reported(Error),
-    /// It has said something that is not so.
+    /// The database returned something wrong.
     Wrong(String),
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for ReadFailure {
     }
 }
 
-/// Opens the database in `dir`, and makes it where there is none.
+/// Opens the database in `dir`, or creates it.
 ///
 /// # Errors
 /// Those of opening.
@@ -64,7 +64,7 @@ pub fn open(
     Db::open_cf_with_opts(&o, dir, families)
 }
 
-/// Opens all that is there for reading only.
+/// Opens the database in `dir` with all its column families for reading only.
 ///
 /// # Errors
 /// Those of opening.
@@ -81,9 +81,10 @@ pub fn open_to_read(
     Db::open_cf_with_opts_for_read_only(&o, dir, families, false)
 }
 
-/// Opens a database that another instance writes: to follow it if there is a
-/// directory of its `own` for that, otherwise to read. Families that come and go are
-/// left out, and all tables are open, so that reads do not fail when they are deleted.
+/// Opens a second instance of a database that another instance writes: a secondary instance
+/// if `own` names a directory for it, otherwise a read-only one. Transient column families
+/// are left out. All tables are opened, so that reads do not fail when the other instance
+/// deletes them.
 ///
 /// # Errors
 /// Those of opening.
@@ -107,8 +108,7 @@ pub fn open_second_instance(
     }
 }
 
-/// Of the column families with these names, those that come and go: a number for
-/// each name.
+/// The transient column families among those with these names: a number for each name.
 fn transient_family(names: &[String], shape: Shape) -> Vec<u32> {
     let there = shape
         .transient_names()
@@ -140,7 +140,7 @@ pub struct Family<'a> {
     pub handle: Arc<BoundColumnFamily<'a>>,
 }
 
-/// The column families that stay.
+/// The permanent column families.
 ///
 /// # Errors
 /// One is missing.
@@ -149,21 +149,21 @@ pub fn permanent(db: &Db, shape: Shape) -> Result<Vec<Family<'_>>, String> {
     numbers.map(|number| family(db, number)).collect()
 }
 
-/// The column family of this number, which is there.
+/// The column family with this number.
 ///
 /// # Errors
-/// It is not.
+/// It does not exist.
 pub fn family(db: &Db, number: u32) -> Result<Family<'_>, String> {
     let name = Shape::family_name(number);
     let handle = db.cf_handle(&name).ok_or(format!("{name} is gone"))?;
     Ok(Family { number, handle })
 }
 
-/// The column families that come and go of which one is there, and which of them it
-/// is: as values say, and without any, the last that `expected` allows.
+/// The presence slots of the transient column families that exist. The values of a column
+/// family tell its number; without any value, it is the last one that `expected` allows.
 ///
 /// # Errors
-/// One is there that is not allowed to, or none where one has to be.
+/// A column family exists that must not, or one is missing.
 pub fn present(
     db: &Db,
     shape: Shape,
@@ -202,7 +202,7 @@ pub fn present(
     Ok(there)
 }
 
-/// All column families where `present` is what comes and goes.
+/// All column families; `present` tells which transient ones exist.
 ///
 /// # Errors
 /// One is missing.
@@ -218,19 +218,19 @@ pub fn families<'a>(
     Ok(all)
 }
 
-/// Options of a read in all of the keys.
+/// Read options for scans in the total order of keys.
 pub fn total() -> ReadOptions {
     let mut o = ReadOptions::default();
     o.set_total_order_seek(true);
     o
 }
 
-/// What `families` of `db` hold in the slots that `counts` takes, as scans in both
-/// directions see it.
+/// The content of `families`, restricted to the slots that `counts` selects, as scans in
+/// both directions see it.
 ///
 /// # Errors
-/// What is wrong with it: keys and values that nobody wrote, disorder, scans that
-/// disagree, and errors of reading.
+/// A read failed, or returned unknown keys or values or a wrong order, or the scans
+/// disagree.
 pub fn content(
     db: &Db,
     shape: Shape,
@@ -271,9 +271,10 @@ fn scan(
     shape.order(family.number).read_at(&mut read, None);
     let mut found: Vec<(Slot, Version)> = Vec::new();
     let mut it = db.raw_iterator_cf_opt(&family.handle, read);
-    match forward {
-        true => it.seek_to_first(),
-        false => it.seek_to_last(),
+    if forward {
+        it.seek_to_first()
+    } else {
+        it.seek_to_last()
     }
     while let Some((key, value)) = it.item() {
         let slot = shape.slot(family.number, key)?;
@@ -284,20 +285,16 @@ fn scan(
             return Err(ReadFailure::Wrong(format!("{slot} comes after {last}")));
         }
         found.push((slot, version));
-        match forward {
-            true => it.next(),
-            false => it.prev(),
-        }
+        if forward { it.next() } else { it.prev() }
     }
     it.status().map_err(ReadFailure::Reported)?;
     Ok(found)
 }
 
-/// All that `db` holds, which scans and look-ups agree on and which `expected`
-/// allows.
+/// The content of `db`, checked: scans and gets must agree, and `expected` must allow it.
 ///
 /// # Errors
-/// What is wrong with it.
+/// What is wrong with the content.
 pub fn check(
     db: &Db,
     shape: Shape,
@@ -331,11 +328,10 @@ pub fn check(
     Ok(content)
 }
 
-/// What all column families of `db` hold, and which of those that come and go are
-/// there, if `expected` allows that.
+/// The content of all column families and the presence slots of the transient ones.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A read failed, or `expected` does not allow the transient column families.
 pub fn everything(
     db: &Db,
     shape: Shape,
@@ -347,7 +343,7 @@ pub fn everything(
     Ok(all)
 }
 
-/// Whether `expected` allows all of `content`.
+/// Checks that `expected` allows `content`.
 ///
 /// # Errors
 /// The first slots that it does not allow.
@@ -366,8 +362,9 @@ pub fn agrees(
         is_wrong.then(|| format!("{slot}: {held:?} instead of {:?}", expected.of(slot)))
     });
     let wrong: Vec<_> = wrong.take(5).collect();
-    match wrong.is_empty() {
-        true => Ok(()),
-        false => Err(wrong.join(", ")),
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(wrong.join(", "))
     }
 }

@@ -1,10 +1,11 @@
-//! Column families that come and go while threads write.
+//! Column families that are created and dropped while threads write.
 //!
-//! There are a few names. Whoever gets the turn of a name creates a family under it
-//! when there is none, and drops it otherwise; nobody waits for a turn. All others
-//! look for what is there before each operation, and may find out in the middle of
-//! one that it is gone. What is known of who is there is kept like what slots hold:
-//! in [`Slot::presence`], whose changes a thread of their own tells.
+//! There are a few names. A thread that gets the turn of a name creates a column family
+//! under it, or drops the one that exists. No thread waits for a turn. All other threads
+//! look up the existing column families before each operation, and an operation may find
+//! that one has been dropped meanwhile. Whether a column family exists is modelled like the
+//! content of a slot ([`Slot::presence`]); each name has a journal thread of its own for
+//! it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -17,25 +18,26 @@ use super::model::{Change, Expected};
 pub struct TransientFamilies(Vec<Name>);
 
 struct Name {
-    /// The family that is there; 0 when none is, or one is about to come or go.
-    /// Written by: who has the turn, before a drop and after a creation. Read by:
-    /// all threads, before and after they get a handle. Publishes nothing.
+    /// The number of the column family that exists; 0 when there is none or it is being
+    /// created or dropped. Written by: the thread that has the turn, before a drop and
+    /// after a creation. Read by: all threads, before and after they get a handle.
+    /// Publishes nothing.
     current: AtomicU32,
     turn: Mutex<Turn>,
 }
 
-/// What whoever has the turn of a name knows.
+/// What the thread that has the turn of a name knows.
 #[derive(Debug)]
 pub struct Turn {
     presence: Slot,
-    /// How many families there were, those that never came included.
+    /// The number of column families so far, including failed creations.
     count: u32,
     known: Expected,
 }
 
 impl TransientFamilies {
-    /// The names of `shape`, in a database that holds `content`. No family has had
-    /// a number above that for `next`.
+    /// The names of `shape` in a database that holds `content`. No earlier column family
+    /// has a number above the one for `next`.
     pub fn new(
         shape: Shape,
         content: &BTreeMap<Slot, Version>,
@@ -61,13 +63,13 @@ impl TransientFamilies {
         TransientFamilies(names.collect())
     }
 
-    /// The family that is there under a name.
+    /// The column family that exists under a name.
     pub fn current(&self, name: u32) -> Option<u32> {
         let current = self.0[name as usize].current.load(SeqCst);
         (current > 0).then_some(current)
     }
 
-    /// Whether the family `number` is there.
+    /// Whether the column family `number` exists.
     pub fn is_there(&self, number: u32) -> bool {
         let mut names = self.0.iter();
         names.any(|name| name.current.load(SeqCst) == number)
@@ -82,8 +84,8 @@ impl TransientFamilies {
         }
     }
 
-    /// What may be there, when nobody works any more; and the highest number of a
-    /// family so far.
+    /// Which column families may exist after all threads have stopped, and the highest
+    /// count so far.
     pub fn outcome(&self) -> (Expected, Version) {
         let (mut all, mut highest) = (Expected::default(), 0);
         for name in &self.0 {
@@ -94,12 +96,12 @@ impl TransientFamilies {
         (all, highest)
     }
 
-    /// Nobody finds the family of the name any more.
+    /// Hides the column family of a name from all threads.
     pub fn hide(&self, name: u32) {
         self.0[name as usize].current.store(0, SeqCst);
     }
 
-    /// All find the family that `change` of `turn` has made.
+    /// Shows the column family that `change` created to all threads.
     pub fn show(&self, name: u32, change: Change) {
         let number = change
             .held
@@ -109,12 +111,12 @@ impl TransientFamilies {
 }
 
 impl Turn {
-    /// What is there, if that is known.
+    /// Whether a column family exists and which, if it is certain.
     pub fn known(&self) -> Option<Held> {
         self.known.known(self.presence)
     }
 
-    /// Another family comes.
+    /// The creation of another column family.
     pub fn arrival(&mut self) -> Change {
         self.count += 1;
         Change {
@@ -123,7 +125,7 @@ impl Turn {
         }
     }
 
-    /// The family goes.
+    /// The drop of the column family.
     pub fn departure(&self) -> Change {
         Change {
             slot: self.presence,
@@ -131,11 +133,12 @@ impl Turn {
         }
     }
 
-    /// `change` has come to pass, or may have.
+    /// Records that `change` has happened, or that it may have.
     pub fn settle(&mut self, change: Change, is_sure: bool) {
-        match is_sure {
-            true => self.known.apply(&[change]),
-            false => self.known.maybe_apply(&[change]),
+        if is_sure {
+            self.known.apply(&[change])
+        } else {
+            self.known.maybe_apply(&[change])
         }
     }
 }

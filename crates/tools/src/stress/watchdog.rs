@@ -1,4 +1,4 @@
-//! Rounds that do not end.
+//! A watchdog for rounds that hang.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use super::args::Args;
 
-/// What the program ends with then.
-const HANGS: i32 = 70;
+/// The exit code for a hang.
+const EXIT_HUNG: i32 = 70;
 
-/// Ends the program when it lives for too long.
+/// Exits the program unless it is dropped in time.
 pub struct Watchdog {
     _over: Sender<()>,
 }
 
 impl Watchdog {
-    /// Watches over `what`, as long as `args` says.
+    /// Starts a watchdog over `what` with the timeout of `args`.
     pub fn over(args: &Args, what: &str) -> Watchdog {
         let (over, is_over) = channel();
         let time = match args.patience {
@@ -25,8 +25,8 @@ impl Watchdog {
         let what = format!("{what} of seed {} hangs", args.seed);
         thread::spawn(move || {
             if is_over.recv_timeout(time) == Err(RecvTimeoutError::Timeout) {
-                eprintln!("{what}: not over after {time:?}");
-                std::process::exit(HANGS);
+                eprintln!("{what}: still running after {time:?}");
+                std::process::exit(EXIT_HUNG);
             }
         });
         Watchdog { _over: over }

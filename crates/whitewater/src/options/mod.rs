@@ -11,6 +11,7 @@
 //!   refused (by `validate`): one rule for all.
 //! * [`hints`]: values of options that have no effect here.
 //! * [`read`]: options of one read and one write.
+//! * `rows`: the tables' rows, for `stress`.
 //!
 //! The public builders are in `api::options`.
 
@@ -25,6 +26,8 @@ mod memtable;
 pub(crate) mod metrics;
 pub(crate) mod prefix;
 pub(crate) mod read;
+#[cfg(feature = "option-tables")]
+pub mod rows;
 pub(crate) mod sanitize;
 pub(crate) mod table;
 pub(crate) mod text;

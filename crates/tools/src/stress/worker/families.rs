@@ -1,4 +1,4 @@
-//! Column families that come and go: finding them, and making them do so.
+//! Transient column families: looking them up, creating and dropping them.
 
 use std::sync::Arc;
 
@@ -10,20 +10,21 @@ use super::super::store::{self, Family};
 use super::{Stop, Worker};
 use rand::Rng;
 
-/// Slots of a family that is gone which are looked at once more.
+/// The number of slots of a dropped column family that are read once more.
 const LOOKS: usize = 5;
 
 impl<'a> Worker<'a> {
-    /// Finds out which families are there. What those held that are gone can still
-    /// be read by their handles.
+    /// Looks up which column families exist. Dropped ones can still be read through their
+    /// handles.
     pub(super) fn refresh_families(&mut self) -> Result<(), String> {
         let shape = self.context.shape;
         let permanent = shape.families as usize;
         let transient = self.context.transient;
         for family in self.families.split_off(permanent) {
-            match transient.is_there(family.number) {
-                true => self.families.push(family),
-                false => self.read_dropped_family(&family)?,
+            if transient.is_there(family.number) {
+                self.families.push(family)
+            } else {
+                self.read_dropped_family(&family)?
             }
         }
         for (name, _) in shape.transient_names() {
@@ -33,7 +34,7 @@ impl<'a> Worker<'a> {
             if self.families.iter().any(|family| family.number == number) {
                 continue;
             }
-            // Found while it was there: not the next one of that name.
+            // The handle is of this column family, not of a later one of the same name.
             let found = store::family(self.context.db, number);
             if transient.is_there(number) {
                 self.families.push(found?);
@@ -42,11 +43,12 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Looks at some slots of a family that is gone.
+    /// Reads some slots of a dropped column family.
     fn read_dropped_family(&mut self, family: &Family<'a>) -> Result<(), String> {
         for _ in 0..LOOKS {
             let slot = self.slot_of(family.number);
-            // The last write was acknowledged, and may still have gone nowhere.
+            // The last write was acknowledged, but may have missed the dropped column
+            // family.
             if self.last.iter().any(|change| change.slot == slot) {
                 continue;
             }
@@ -58,7 +60,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Whether `e` says that the family is gone, and it is.
+    /// Whether `e` reports that the column family is gone, and it is.
     pub(super) fn is_gone(&self, number: u32, e: &Error) -> bool {
         let lasts = number < self.context.shape.families;
         let says_so = matches!(
@@ -68,7 +70,7 @@ impl<'a> Worker<'a> {
         says_so && !lasts && !self.context.transient.is_there(number)
     }
 
-    /// Drops a family, or creates another.
+    /// Drops a column family or creates another one.
     pub(super) fn change_family(&mut self) -> Result<(), Stop> {
         let context = self.context;
         let (db, transient) = (context.db, context.transient);
@@ -83,11 +85,12 @@ impl<'a> Worker<'a> {
             Some(held) => held.is_some(),
             None => self.rng.random(),
         };
-        let change = match goes {
-            true => turn.departure(),
-            false => turn.arrival(),
+        let change = if goes {
+            turn.departure()
+        } else {
+            turn.arrival()
         };
-        // Told by a thread of the name's own: many may have the turn.
+        // The name has a journal thread of its own, because any thread may get the turn.
         let thread = context.shape.threads + name;
         let put = |entry: Entry| {
             script::log(|| entry.to_string());
@@ -97,14 +100,13 @@ impl<'a> Worker<'a> {
         transient.hide(name);
         let text = format!("transient{name}");
         let number = change.slot.transient_family(change.held.unwrap_or(0));
-        let made = match goes {
-            true => db.drop_cf(&text),
-            false => {
-                let options = context
-                    .options
-                    .build(Arc::clone(&context.fs), context.shape, number);
-                options.and_then(|o| db.create_cf(&text, &o))
-            }
+        let made = if goes {
+            db.drop_cf(&text)
+        } else {
+            let options = context
+                .options
+                .build(Arc::clone(&context.fs), context.shape, number);
+            options.and_then(|o| db.create_cf(&text, &o))
         };
         turn.settle(change, made.is_ok());
         if made.is_ok() {

@@ -1,15 +1,15 @@
-//! One thread's work: operations of the public interface by chance, on slots of its
-//! own, and checks of what it reads.
+//! The work of one thread: random operations of the public API on its own slots, and checks
+//! of everything that it reads.
 //!
-//! What a thread knows of its own slots is exact, for nobody else writes them, but
-//! for writes that failed. Of others' it knows that values are theirs.
+//! A thread knows the content of its own slots exactly, except after failed writes. Of
+//! other threads' slots it only knows that every value belongs to its slot.
 //!
-//! * `operation`: what there is to do
-//! * `writes`: what changes slots
-//! * `reads`: what looks at them
-//! * `beside`: instances that only read
-//! * `families`: column families that come and go
-//! * `history`: reads of what was, where keys have timestamps
+//! * `operation`: the kinds of operations
+//! * `writes`: operations that change slots
+//! * `reads`: operations that read slots
+//! * `second_readers`: read-only and secondary instances
+//! * `families`: transient column families
+//! * `timestamps`: reads of old versions, where keys have timestamps
 
 mod families;
 mod operation;
@@ -44,9 +44,9 @@ pub use operation::Operation;
 /// Why a thread stops.
 #[derive(Debug)]
 pub enum Stop {
-    /// Nobody listens any more.
+    /// The reader of the journal is gone.
     NoListener,
-    /// Something that must never happen.
+    /// A bug was found.
     Wrong(String),
 }
 
@@ -56,7 +56,7 @@ impl From<String> for Stop {
     }
 }
 
-/// Runs `work` in so many threads, and `meanwhile` in this one.
+/// Runs `work` in `threads` threads, and `meanwhile` in this one.
 ///
 /// # Errors
 /// Why one of the threads stopped.
@@ -78,7 +78,7 @@ pub fn run_threads<T: Send, R>(
         let ended = threads.into_iter().map(|thread| match thread.join() {
             Ok(Ok(result)) => Ok(result),
             Ok(Err(Stop::Wrong(what))) => Err(what),
-            Ok(Err(Stop::NoListener)) => Err("nobody listens".to_owned()),
+            Ok(Err(Stop::NoListener)) => Err("the reader of the journal is gone".to_owned()),
             Err(_) => Err("a thread panicked".to_owned()),
         });
         let ended: Vec<_> = ended.collect();
@@ -86,88 +86,89 @@ pub fn run_threads<T: Send, R>(
     })
 }
 
-/// Which writes have a log.
+/// Which writes are logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Log {
-    /// All.
+    /// All writes.
     Always,
-    /// Most.
+    /// Most writes.
     Mostly,
-    /// None.
+    /// No write.
     Never,
-    /// All, and each is synced.
+    /// All writes, and each is synced.
     Synced,
 }
 
-/// What all threads work with.
+/// What all threads of a round share.
 pub struct Context<'a> {
     /// The database.
     pub db: &'a Db,
-    /// Where it is, and all else goes beside it.
+    /// Its directory; checkpoints and other files are made next to it.
     pub dir: &'a Path,
     /// Its file system.
     pub fs: Arc<dyn Fs>,
     /// Its options.
     pub options: &'a RandomOptions,
-    /// Its size.
+    /// Its dimensions.
     pub shape: Shape,
-    /// Its column families that come and go.
+    /// Its transient column families.
     pub transient: &'a TransientFamilies,
-    /// Who is told.
+    /// Receives the reports of writes.
     pub journal: &'a dyn Journal,
-    /// Whether operations may fail: the file system injects errors.
+    /// Whether operations may fail because the file system injects errors.
     pub faulty: bool,
-    /// Whether tables are ingested, which survive the writes before them.
+    /// Whether tables are ingested. They survive even if earlier writes are lost.
     pub ingests: bool,
-    /// Which writes have a log.
+    /// Which writes are logged.
     pub log: Log,
-    /// What is not done.
+    /// Operations that are left out.
     pub without: &'a [Operation],
 }
 
-/// A thread that works.
+/// A working thread.
 pub struct Worker<'a> {
     context: &'a Context<'a>,
     thread: u32,
     rng: StdRng,
-    /// Its keys of even column families, and of odd ones.
+    /// The thread's keys in column families with even numbers, and in those with odd ones.
     keys: [Vec<u32>; 2],
-    /// Those that stay, then those that were there when the operation began.
+    /// The permanent column families, then the transient ones that existed when the
+    /// operation began.
     families: Vec<Family<'a>>,
     mine: Expected,
-    /// What they may hold when the process has died: writes without a log are in
-    /// doubt until a flush.
+    /// What the thread's slots may hold after the process died: unlogged writes are
+    /// uncertain until a flush.
     kept: Expected,
     next: Version,
     snapshots: VecDeque<CheckedSnapshot<'a>>,
-    /// A secondary instance, if there is one.
+    /// A secondary instance, if one is open.
     follower: Option<Db>,
     uncertain: Vec<UncertainWrite>,
-    /// The last write.
+    /// The changes of the last write.
     last: Vec<Change>,
     past: timestamps::PastValues,
 }
 
-/// A snapshot, and what held when it was taken.
+/// A snapshot, and what the thread's slots held when it was taken.
 struct CheckedSnapshot<'a> {
     snapshot: SnapshotWithThreadMode<'a, Db>,
     mine: Expected,
     families: Vec<Family<'a>>,
 }
 
-/// What a thread leaves behind.
+/// What is left of a thread's work.
 pub struct WorkerResult {
-    /// What its slots may hold when the process has died.
+    /// What its slots may hold after the process died.
     pub kept: Expected,
-    /// Its writes that failed.
+    /// Its failed writes.
     pub uncertain: Vec<UncertainWrite>,
-    /// The last version it has given.
+    /// The last version that it used.
     pub next: Version,
 }
 
 impl<'a> Worker<'a> {
-    /// Thread `thread`, for whose slots `mine` holds. Its values have versions from
-    /// `next` on.
+    /// The thread number `thread`, whose slots hold `mine`. Its values have versions above
+    /// `next`.
     ///
     /// # Errors
     /// A column family is missing.
@@ -203,10 +204,10 @@ impl<'a> Worker<'a> {
         })
     }
 
-    /// One operation.
+    /// Does one operation.
     ///
     /// # Errors
-    /// What ends the thread.
+    /// What stops the thread.
     pub fn step(&mut self) -> Result<(), Stop> {
         let operation = Operation::draw(&mut self.rng);
         let context = self.context;
@@ -245,10 +246,10 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Everything that the thread knows holds.
+    /// Checks everything that the thread knows.
     ///
     /// # Errors
-    /// What does not.
+    /// What is wrong.
     pub fn check_all(&mut self) -> Result<(), String> {
         while !self.snapshots.is_empty() {
             self.check_snapshot()?;
@@ -260,7 +261,7 @@ impl<'a> Worker<'a> {
         self.compare(content, &self.families, "in the end")
     }
 
-    /// The same on another site, which is the same database.
+    /// Continues in another context of the same database.
     #[must_use]
     pub fn move_to(self, context: &'a Context<'a>) -> Worker<'a> {
         Worker { context, ..self }
@@ -282,22 +283,23 @@ impl<'a> Worker<'a> {
 
     fn slot_of(&mut self, family: u32) -> Slot {
         let keys = &self.keys[family as usize % 2];
-        let key = *keys.choose(&mut self.rng).expect("every thread has some");
+        let key = *keys.choose(&mut self.rng).expect("every thread has keys");
         Slot { family, key }
     }
 
     fn family(&mut self) -> Family<'a> {
         let families = self.families.choose(&mut self.rng);
-        families.expect("there is one").clone()
+        families.expect("there is the default one").clone()
     }
 
     fn of(&self, slot: Slot) -> &Arc<BoundColumnFamily<'a>> {
         let mut families = self.families.iter();
         let found = families.find(|family| family.number == slot.family);
-        &found.expect("slots are of families at hand").handle
+        &found.expect("the slot is of a known column family").handle
     }
 
-    /// What was found in `families`, if that could be read, is what the thread knows.
+    /// Compares the content `found` in `families`, unless it could not be read, with what
+    /// the thread knows.
     fn compare(
         &self,
         found: Result<BTreeMap<Slot, Version>, ReadFailure>,
@@ -322,15 +324,16 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// An error of the database: right only where errors are injected.
+    /// Handles an error of the database: it is a bug unless errors are injected.
     fn failed(&self, what: &str, e: &Error) -> Result<(), String> {
-        match self.context.faulty {
-            true => Ok(()),
-            false => Err(format!("{what}: {e}")),
+        if self.context.faulty {
+            Ok(())
+        } else {
+            Err(format!("{what}: {e}"))
         }
     }
 
-    /// Something that changes no content, with some column family.
+    /// Does something with a random column family that does not change its content.
     fn maintain(
         &mut self,
         what: &str,
@@ -352,19 +355,17 @@ impl<'a> Worker<'a> {
     }
 
     fn set_options(&mut self, family: &Family<'a>) -> Result<(), Error> {
-        match self.rng.random_bool(0.3) {
-            true => {
-                let change = RandomOptions::database_change(&mut self.rng);
-                self.context.db.set_db_options(&[change])
-            }
-            false => {
-                let change = RandomOptions::change(&mut self.rng);
-                self.context.db.set_options_cf(&family.handle, &[change])
-            }
+        let (context, rng) = (self.context, &mut self.rng);
+        if rng.random_bool(0.3) {
+            let (name, value) = context.options.database_change(rng);
+            context.db.set_db_options(&[(name, &value)])
+        } else {
+            let (name, value) = context.options.family_change(rng);
+            (context.db).set_options_cf(&family.handle, &[(name, &value)])
         }
     }
 
-    /// A checkpoint holds what was acknowledged before it.
+    /// Makes a checkpoint and checks that it holds everything acknowledged before it.
     fn checkpoint(&mut self) -> Result<(), String> {
         let name = format!("checkpoint-{}", self.thread);
         let dir = self.context.dir.with_file_name(name);
@@ -383,7 +384,7 @@ impl<'a> Worker<'a> {
             Ok(copy) => copy,
             Err(e) => return self.failed("checkpoint", &e),
         };
-        // Of those that come and go, what was there all the while.
+        // Only those transient column families count that existed all the time.
         let was_there = |family: &&Family<'_>| {
             family.number < self.context.shape.families
                 || self.context.transient.is_there(family.number)
@@ -396,7 +397,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// Removes the directory of a checkpoint, if it is there.
+/// Removes the directory of an earlier checkpoint.
 fn clear(fs: &dyn Fs, dir: &Path) -> Result<(), Error> {
     if !fs.exists(dir)? {
         return Ok(());

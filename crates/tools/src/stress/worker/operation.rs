@@ -1,50 +1,50 @@
-//! What a thread may do, and how often.
+//! The kinds of operations and their frequencies.
 
 use clap::ValueEnum;
 use rand::Rng;
 
-/// Something that a thread does.
+/// An operation of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Operation {
-    /// One put, merge or delete.
+    /// Write one put, merge or delete.
     Write,
-    /// Some of them at once, over column families.
+    /// Write a batch over several column families.
     Batch,
-    /// A range deletion.
+    /// Delete a range.
     DeleteRange,
-    /// A table from outside.
+    /// Ingest a table.
     Ingest,
-    /// A look-up.
+    /// Get one key.
     Get,
-    /// Some of them at once.
+    /// Get several keys at once.
     GetMany,
-    /// A scan, in either direction.
+    /// Scan in either direction.
     Scan,
-    /// Takes a snapshot.
+    /// Take a snapshot.
     Snapshot,
-    /// Compares the oldest snapshot with what held then.
+    /// Compare the oldest snapshot with what held when it was taken.
     CheckSnapshot,
-    /// A flush.
+    /// Flush a column family.
     Flush,
-    /// A manual compaction.
+    /// Compact a range manually.
     Compact,
-    /// Makes the log durable.
+    /// Sync the log.
     SyncLog,
-    /// Changes options.
+    /// Change options at run time.
     SetOptions,
-    /// Resumes after a failure.
+    /// Resume after a background error.
     Resume,
-    /// Makes a checkpoint, and compares it.
+    /// Make a checkpoint and compare it.
     Checkpoint,
-    /// Creates a column family, or drops it.
+    /// Create or drop a column family.
     Family,
-    /// Looks at the database through an instance that only reads.
+    /// Read through a read-only or secondary instance.
     SecondReader,
-    /// Shortens the history of one whose keys have timestamps.
+    /// Trim the history of a column family whose keys have timestamps.
     TrimHistory,
 }
 
-/// How often each is done, of a thousand times.
+/// The frequency of each operation, per thousand.
 const SHARES: [(Operation, u32); 18] = [
     (Operation::Write, 440),
     (Operation::Batch, 150),
@@ -67,7 +67,7 @@ const SHARES: [(Operation, u32); 18] = [
 ];
 
 impl Operation {
-    /// One of them.
+    /// A random operation.
     pub fn draw(rng: &mut impl Rng) -> Operation {
         let mut rest: u32 = rng.random_range(0..1000);
         for (operation, share) in SHARES {
@@ -79,12 +79,12 @@ impl Operation {
         unreachable!("the shares are 1000 run_threads")
     }
 
-    /// All of them.
+    /// All operations.
     pub fn all() -> impl Iterator<Item = Operation> {
         SHARES.into_iter().map(|(operation, _)| operation)
     }
 
-    /// As the command line has it.
+    /// The name on the command line.
     pub fn name(self) -> String {
         let value = self.to_possible_value().expect("none is skipped");
         value.get_name().to_owned()

@@ -1,4 +1,4 @@
-//! Looking at slots: one, many, some in a row, and all as they were.
+//! Operations that read slots: gets, multi-gets, scans and snapshots.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use super::super::key_model::{Slot, Version};
 use super::super::store::{self, total};
 use super::{CheckedSnapshot, Worker};
 
-/// Most snapshots that a thread holds.
+/// The largest number of snapshots that a thread holds.
 const SNAPSHOTS: usize = 3;
 
 impl Worker<'_> {
-    /// Whether `slot` may hold what was read of it.
+    /// Checks that `slot` may hold what was read.
     pub(super) fn judge(&self, slot: Slot, read: Option<&[u8]>, how: &str) -> Result<(), String> {
         self.judge_at(slot, read, None, how)
     }
 
-    /// The same at some time.
+    /// Checks that `slot` may have held at `time` what was read.
     fn judge_at(
         &self,
         slot: Slot,
@@ -38,7 +38,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Looks up `slot` at `time`, where keys have timestamps.
+    /// Gets `slot`, at `time` if keys have timestamps.
     pub(super) fn get_at(
         &self,
         cf: &Arc<BoundColumnFamily<'_>>,
@@ -54,12 +54,13 @@ impl Worker<'_> {
     }
 
     pub(super) fn get(&mut self) -> Result<(), String> {
-        let slot = match self.rng.random_bool(0.7) {
-            true => self.slot(),
-            false => Slot {
+        let slot = if self.rng.random_bool(0.7) {
+            self.slot()
+        } else {
+            Slot {
                 family: self.family().number,
                 key: self.rng.random_range(0..self.context.shape.keys),
-            },
+            }
         };
         let time = self.time(slot);
         let cf = self.of(slot);
@@ -69,7 +70,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Some slots at once: those of families with timestamps, or the others.
+    /// Gets several slots at once: only those with timestamps, or only those without.
     pub(super) fn get_many(&mut self) -> Result<(), String> {
         let shape = self.context.shape;
         let order = shape.order(self.family().number);
@@ -90,14 +91,14 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// A few entries in a row: none of the thread's own is missing among them.
+    /// Scans a few entries: none of the thread's own may be missing.
     pub(super) fn scan(&mut self) -> Result<(), String> {
         let from = self.slot();
         let forward = self.rng.random();
         let mut left = self.rng.random_range(1..30);
         let shape = self.context.shape;
         let mut read = total();
-        // Where it ends, if nothing is found any more.
+        // The key that the scan ends at if it finds nothing more.
         let end = match (self.rng.random_bool(0.3), self.rng.random_range(0..40)) {
             (false, _) if forward => shape.keys,
             (false, _) => u32::MAX,
@@ -115,9 +116,10 @@ impl Worker<'_> {
         let time = self.time(from);
         shape.order(from.family).read_at(&mut read, time);
         let mut it = self.context.db.raw_iterator_cf_opt(self.of(from), read);
-        match forward {
-            true => it.seek(shape.key(from)),
-            false => it.seek_for_prev(shape.key(from)),
+        if forward {
+            it.seek(shape.key(from))
+        } else {
+            it.seek_for_prev(shape.key(from))
         }
         let mut at = from.key;
         loop {
@@ -131,7 +133,7 @@ impl Worker<'_> {
                 .map(|(key, _)| shape.slot(from.family, key))
                 .transpose()?;
             let stop = found.map_or(end, |slot| slot.key);
-            // What was passed over is not there.
+            // Slots that the scan skipped must be empty.
             while at != stop && at != end && at < shape.keys {
                 self.judge_at(Slot { key: at, ..from }, None, time, "scan")?;
                 at = if forward { at + 1 } else { at.wrapping_sub(1) };
@@ -148,10 +150,7 @@ impl Worker<'_> {
                 return Ok(());
             }
             at = if forward { at + 1 } else { at.wrapping_sub(1) };
-            match forward {
-                true => it.next(),
-                false => it.prev(),
-            }
+            if forward { it.next() } else { it.prev() }
         }
     }
 
@@ -165,7 +164,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The oldest snapshot shows what held when it was taken.
+    /// Checks that the oldest snapshot shows what held when it was taken.
     pub(super) fn check_snapshot(&mut self) -> Result<(), String> {
         let Some(taken) = self.snapshots.pop_front() else {
             return Ok(());
@@ -180,7 +179,7 @@ impl Worker<'_> {
             o.set_snapshot(&snapshot);
             o
         };
-        // Others' writes may still come to it where the protocol says so.
+        // With unordered commit, a snapshot may still change for other threads' slots.
         let (shape, strict) = (self.context.shape, self.context.options.is_strict());
         let counts = |slot| strict || shape.is_of(self.thread, slot);
         let content = store::content(self.context.db, shape, &families, &read, &counts);

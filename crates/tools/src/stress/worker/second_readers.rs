@@ -1,5 +1,5 @@
-//! Instances that only read, beside the one that writes: opened to read, or following
-//! it. They show all that the thread has written so far, but for what has no log.
+//! Read-only and secondary instances beside the one that writes. They show everything that
+//! the thread has logged so far.
 
 use std::sync::Arc;
 
@@ -10,17 +10,18 @@ use super::super::store::{self, Db, total};
 use super::Worker;
 
 impl Worker<'_> {
-    /// Opens the database once more, and compares; or has the one that follows catch
-    /// up.
+    /// Opens a second instance, or lets the secondary one catch up, and compares its
+    /// content.
     pub(super) fn read_through_second_instance(&mut self) -> Result<(), String> {
         let follows = self.rng.random_bool(0.7);
-        let other = match follows {
-            true => self.catch_up(),
-            false => self.open_second_instance(false),
+        let other = if follows {
+            self.catch_up()
+        } else {
+            self.open_second_instance(false)
         };
         let other = match other {
             Ok(other) => other,
-            // Logs were deleted again and again before they were read.
+            // Logs were repeatedly deleted before they could be read.
             Err(e) if e.kind() == ErrorKind::TryAgain => return Ok(()),
             Err(e) => return self.failed("opening beside", &e),
         };
@@ -28,9 +29,10 @@ impl Worker<'_> {
         let families = store::permanent(&other, shape)?;
         let content = store::content(&other, shape, &families, &total, &|_| true);
         let mine = std::mem::replace(&mut self.mine, self.kept.clone());
-        let what = match follows {
-            true => "secondary instance",
-            false => "instance opened to read",
+        let what = if follows {
+            "secondary instance"
+        } else {
+            "instance opened to read"
         };
         let compared = self.compare(content, &families, what);
         self.mine = mine;

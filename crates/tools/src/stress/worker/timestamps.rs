@@ -1,4 +1,5 @@
-//! Column families whose keys have timestamps: what was, and how far back that goes.
+//! Column families whose keys have timestamps: reads of old versions, and trimming the
+//! history.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,16 +12,17 @@ use super::super::model::Change;
 use super::super::order::stamp;
 use super::{Stop, Worker};
 
-/// What slots may have held from each time on, since the thread began.
+/// What slots may have held at each time since the thread began.
 pub(super) struct PastValues {
-    /// No time before that is looked at.
+    /// The earliest time that is read.
     since: Version,
-    /// Of slots that were written: from when on, and what.
+    /// For each written slot: the times of its changes, and what it may have held from each
+    /// on.
     held: BTreeMap<Slot, Vec<(Version, Vec<Held>)>>,
 }
 
 impl PastValues {
-    /// Begins when `next` was the last version.
+    /// Begins with `next` as the last version.
     pub(super) fn new(next: Version) -> PastValues {
         PastValues {
             since: next,
@@ -28,14 +30,14 @@ impl PastValues {
         }
     }
 
-    /// `slot` is going to be written for the first time: that is what it holds.
+    /// Records the content of `slot` before its first write.
     fn begin(&mut self, slot: Slot, held: &[Held]) {
         let since = self.since;
         let begin = || vec![(since, held.to_vec())];
         self.held.entry(slot).or_insert_with(begin);
     }
 
-    /// What `slot` may have held at `time`, if it was written since.
+    /// What `slot` may have held at `time`, if it was written since the thread began.
     pub(super) fn at(&self, slot: Slot, time: Version) -> Option<&[Held]> {
         let all = self.held.get(&slot)?;
         let before = all.iter().rev().find(|(from, _)| *from <= time);
@@ -44,7 +46,7 @@ impl PastValues {
 }
 
 impl Worker<'_> {
-    /// Before `changes` are made.
+    /// Called before `changes` are made.
     pub(super) fn begin_past(&mut self, changes: &[Change]) {
         for slot in changes.iter().map(|change| change.slot) {
             if self.is_stamped(slot) {
@@ -53,9 +55,9 @@ impl Worker<'_> {
         }
     }
 
-    /// After `changes` were made, or were not.
+    /// Called after `changes` were made or failed.
     pub(super) fn extend_past(&mut self, changes: &[Change]) {
-        // Deletions have the timestamp of the value before them.
+        // A deletion has the timestamp of the value before it.
         let first = changes.iter().filter_map(|c| c.held).min();
         let mut time = first.map_or(self.next, |version| version - 1);
         for change in changes {
@@ -66,7 +68,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Some time to read the family of `slot` at; mostly now.
+    /// A random time to read the column family of `slot` at; `None`, the usual case, is
+    /// now.
     pub(super) fn time(&mut self, slot: Slot) -> Option<Version> {
         let is_past = self.is_stamped(slot) && self.rng.random_bool(0.4);
         is_past.then(|| self.any_time())
@@ -77,8 +80,8 @@ impl Worker<'_> {
         self.rng.random_range(times)
     }
 
-    /// An error of a read at `time`: right where errors are injected, and behind the
-    /// end of the history.
+    /// Handles an error of a read at `time`: it is a bug unless errors are injected or the
+    /// history before `time` was trimmed.
     pub(super) fn failed_at(
         &self,
         what: &str,
@@ -92,14 +95,14 @@ impl Worker<'_> {
         }
     }
 
-    /// Whether `e` says that nobody knows any more what was at `time`, and that is so.
+    /// Whether `e` reports that the history at `time` was trimmed, and it was.
     fn is_forgotten(&self, cf: &Arc<BoundColumnFamily<'_>>, time: Version, e: &Error) -> bool {
         let low = self.context.db.get_full_history_ts_low(cf).ok();
         let low = low.and_then(|low| low.first_chunk().map(|low| u64::from_le_bytes(*low)));
         e.kind() == ErrorKind::InvalidArgument && low.is_some_and(|low| low > u64::from(time))
     }
 
-    /// Has a family forget what was before some time.
+    /// Trims the history of a column family to a random time.
     pub(super) fn trim_history(&mut self) -> Result<(), Stop> {
         let family = self.family();
         if !self.context.shape.order(family.number).is_stamped() {

@@ -1,4 +1,5 @@
-//! Changing slots: told of before and after, one at a time.
+//! Operations that change slots. Each is announced before it begins and reported after it
+//! ends.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use super::super::order::stamp;
 use super::super::script;
 use super::{Log, Stop, Worker};
 
-/// Most changes of one write.
+/// The largest number of changes in one write.
 const MOST: usize = 12;
 
 /// How a slot is changed.
@@ -30,7 +31,7 @@ enum How {
     SingleDelete,
 }
 
-/// How long a write lasts.
+/// The durability of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Durability {
     Unlogged,
@@ -39,14 +40,13 @@ enum Durability {
 }
 
 impl Worker<'_> {
-    /// Slots that are only put where there is nothing, and deleted as what was put
-    /// once.
+    /// Whether `slot` is only put when it is empty and only removed by single deletions.
     fn is_single(&self, slot: Slot) -> bool {
         slot.family.is_multiple_of(2) && slot.key % 5 == 4 && !self.is_stamped(slot)
     }
 
-    /// Whether keys have timestamps in the family of `slot`: merges, single deletions
-    /// and range deletions do not go with them.
+    /// Whether keys have timestamps in the column family of `slot`. Merges, single
+    /// deletions and range deletions do not support timestamps.
     pub(super) fn is_stamped(&self, slot: Slot) -> bool {
         self.context.shape.order(slot.family).is_stamped()
     }
@@ -64,13 +64,14 @@ impl Worker<'_> {
         o
     }
 
-    /// How a write of `changes` is to last.
+    /// A random durability for a write of `changes`.
     fn durability(&mut self, changes: &[Change]) -> Durability {
         let is_unlogged = match self.context.log {
             Log::Synced => return Durability::Synced,
             Log::Always => false,
             Log::Never => true,
-            // "Once" would not hold where a deletion was lost, but no put.
+            // If an unlogged deletion were lost, a slot would be put twice before a single
+            // deletion.
             Log::Mostly => {
                 self.rng.random_bool(0.3) && !changes.iter().any(|c| self.is_single(c.slot))
             }
@@ -82,56 +83,57 @@ impl Worker<'_> {
         }
     }
 
-    /// Makes `changes`, if there are any; now and then synced, or without the log.
+    /// Writes `changes`, if there are any, with a random durability.
     fn commit(
         &mut self,
         changes: Vec<Change>,
         make: impl FnOnce(&mut Self, &[Change], Durability) -> Result<(), Error>,
     ) -> Result<(), Stop> {
-        match changes.is_empty() {
-            true => Ok(()),
-            false => {
-                let how = self.durability(&changes);
-                self.record(changes, how, |w, changes| make(w, changes, how))
-            }
+        if changes.is_empty() {
+            Ok(())
+        } else {
+            let how = self.durability(&changes);
+            self.record(changes, how, |w, changes| make(w, changes, how))
         }
     }
 
-    /// Makes durable what was written: a write of nothing that is synced.
+    /// Flushes the log, and syncs it or not. The journal treats this as an empty write.
     pub(super) fn sync_log(&mut self) -> Result<(), Stop> {
         let sync = self.rng.random();
-        let how = match sync {
-            true => Durability::Synced,
-            false => Durability::Logged,
+        let how = if sync {
+            Durability::Synced
+        } else {
+            Durability::Logged
         };
         self.record(Vec::new(), how, |w, _| w.context.db.flush_wal(sync))
     }
 
-    /// Flushes a column family; where unlogged batches are to stay whole, all of them.
+    /// Flushes a column family, or all of them if unlogged batches must stay atomic.
     pub(super) fn flush(&mut self) -> Result<(), Stop> {
         if matches!(self.context.log, Log::Always | Log::Synced) {
             return self.maintain("flush", |w, family| w.context.db.flush_cf(&family.handle));
         }
         let (all, transient) = (self.context.options.is_atomic(), self.context.transient);
-        // "All" are those at hand: so none comes meanwhile, to which others may write.
-        let turns: Option<Vec<_>> = match all {
-            false => Some(Vec::new()),
-            true => (0..self.context.shape.transient)
+        // "All" means the known ones. Holding all turns prevents that a new one is created,
+        // to which other threads might write.
+        let turns: Option<Vec<_>> = if all {
+            (0..self.context.shape.transient)
                 .map(|name| transient.turn(name))
-                .collect(),
+                .collect()
+        } else {
+            Some(Vec::new())
         };
         let Some(_turns) = turns else { return Ok(()) };
         self.refresh_families()?;
         let family = self.family();
         self.put(Entry::Begin(self.thread, Vec::new()))?;
-        let flushed = match all {
-            false => self.context.db.flush_cf(&family.handle),
-            true => {
-                let all: Vec<_> = self.families.iter().map(|family| &family.handle).collect();
-                self.context
-                    .db
-                    .flush_cfs_opt(&all, &FlushOptions::default())
-            }
+        let flushed = if all {
+            let all: Vec<_> = self.families.iter().map(|family| &family.handle).collect();
+            self.context
+                .db
+                .flush_cfs_opt(&all, &FlushOptions::default())
+        } else {
+            self.context.db.flush_cf(&family.handle)
         };
         let number = (!all).then_some(family.number);
         let shape = self.context.shape;
@@ -155,7 +157,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Tells of something.
+    /// Writes an entry to the journal.
     fn put(&self, entry: Entry) -> Result<(), Stop> {
         script::log(|| entry.to_string());
         self.context
@@ -164,7 +166,7 @@ impl Worker<'_> {
             .map_err(|_| Stop::NoListener)
     }
 
-    /// Tells of `changes`, makes them, and tells how that went.
+    /// Announces `changes`, makes them, and reports the outcome.
     fn record(
         &mut self,
         changes: Vec<Change>,
@@ -193,8 +195,8 @@ impl Worker<'_> {
         match how {
             _ if outcome == Outcome::Refused => {}
             _ if outcome == Outcome::Failed => {
-                // What is not visible may still come back with the next opening;
-                // only a log keeps it whole.
+                // A failed write is not visible, but the next opening may recover it. Only
+                // the log makes that atomic.
                 if how != Durability::Unlogged {
                     self.uncertain
                         .push(UncertainWrite::new(&self.kept, &changes));
@@ -217,17 +219,20 @@ impl Worker<'_> {
         self.put(Entry::End(self.thread, outcome))
     }
 
-    /// What may be done with `slot`: how, and what it holds then.
+    /// A random change that `slot` allows, and what the slot holds then.
     fn change(&mut self, slot: Slot) -> Option<(How, Change)> {
         let held = self.mine.known(slot);
         let how = match (self.is_single(slot), held) {
             (true, None) => return None,
             (true, Some(None)) => How::Put,
             (true, Some(Some(_))) => How::SingleDelete,
-            (false, _) if self.is_stamped(slot) => match self.rng.random_bool(0.7) {
-                true => How::PutAt,
-                false => How::DeleteAt,
-            },
+            (false, _) if self.is_stamped(slot) => {
+                if self.rng.random_bool(0.7) {
+                    How::PutAt
+                } else {
+                    How::DeleteAt
+                }
+            }
             (false, _) => *[How::Put, How::Put, How::Merge, How::Delete]
                 .choose(&mut self.rng)
                 .expect("some"),
@@ -258,7 +263,7 @@ impl Worker<'_> {
                 How::Put => db.put_cf_opt(cf, key, value, &o),
                 How::Merge => db.merge_cf_opt(cf, key, value, &o),
                 How::Delete => db.delete_cf_opt(cf, key, &o),
-                // The database itself has no such call.
+                // The database itself has no single deletion; a batch has.
                 How::SingleDelete => {
                     let mut batch = WriteBatch::default();
                     batch.single_delete_cf(cf, key);
@@ -273,7 +278,7 @@ impl Worker<'_> {
         let (mut batch, mut changes) = (WriteBatch::default(), Vec::<Change>::new());
         for _ in 0..self.rng.random_range(2..=MOST) {
             let slot = self.slot();
-            // One change for each slot, or "once" would not hold.
+            // A second change of a slot could break the rule of single deletions.
             if changes.iter().any(|c| c.slot == slot) {
                 continue;
             }
@@ -301,7 +306,7 @@ impl Worker<'_> {
         })
     }
 
-    /// Up to [`MOST`] of the thread's keys in a row, all of one column family.
+    /// Up to [`MOST`] adjacent keys of the thread, all in one column family.
     fn row(&mut self) -> Vec<Slot> {
         let from = self.slot();
         if from.family.is_multiple_of(2) {
@@ -333,8 +338,8 @@ impl Worker<'_> {
         })
     }
 
-    /// Where keys have timestamps, only those that were never written may be
-    /// ingested; else it is refused, and nothing has changed.
+    /// Ingests a table. Where keys have timestamps, keys that exist cannot be ingested: the
+    /// ingestion is refused and changes nothing.
     pub(super) fn ingest(&mut self) -> Result<(), Stop> {
         let row = self.row();
         let mut changes = Vec::new();
@@ -378,7 +383,7 @@ impl Worker<'_> {
     }
 }
 
-/// Whether `e` refuses a table for keys that are there, whose versions may be newer.
+/// Whether `e` refuses a table because keys exist whose versions may be newer.
 fn is_overlap(e: &Error) -> bool {
     e.kind() == ErrorKind::InvalidArgument
         && e.to_string()
