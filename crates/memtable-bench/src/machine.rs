@@ -89,9 +89,10 @@ fn kind_at(mounts: &str, place: &Path) -> Option<String> {
 pub fn load() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load: Vec<_> = text.split_whitespace().take(3).collect();
-    match load.is_empty() {
-        true => UNKNOWN.to_owned(),
-        false => load.join(" "),
+    if load.is_empty() {
+        UNKNOWN.to_owned()
+    } else {
+        load.join(" ")
     }
 }
 

@@ -134,9 +134,12 @@ impl RunArguments {
 /// What to say of a name that is none, with those that there are. Names with
 /// commas are in quotes.
 fn unknown<'n>(what: &str, name: &str, names: impl Iterator<Item = &'n str>) -> Failure {
-    let quoted = names.map(|name| match name.contains(',') {
-        true => format!("'{name}'"),
-        false => name.to_owned(),
+    let quoted = names.map(|name| {
+        if name.contains(',') {
+            format!("'{name}'")
+        } else {
+            name.to_owned()
+        }
     });
     let names: Vec<_> = quoted.collect();
     format!(

@@ -102,9 +102,10 @@ pub(super) fn published(checks: &[Check]) -> Section {
             number(check.known),
             number(check.modelled),
             check.unit.name().into(),
-            match check.fitted {
-                true => format!("{}, fitted", percent(check.error())),
-                false => percent(check.error()),
+            if check.fitted {
+                format!("{}, fitted", percent(check.error()))
+            } else {
+                percent(check.error())
             },
         ]);
     }

@@ -75,12 +75,13 @@ pub(crate) fn wrap(text: &mut String, indent: &str, words: &str) {
     let mut rest = words;
     while !rest.is_empty() {
         let room = WIDTH - indent.len();
-        let cut = match rest.len() <= room {
-            true => rest.len(),
-            false => rest[..room]
+        let cut = if rest.len() <= room {
+            rest.len()
+        } else {
+            rest[..room]
                 .rfind(' ')
                 .or_else(|| rest.find(' '))
-                .unwrap_or(rest.len()),
+                .unwrap_or(rest.len())
         };
         let _ = writeln!(text, "{indent}{}", rest[..cut].trim_end());
         rest = rest[cut..].trim_start();

@@ -88,9 +88,10 @@ pub struct Limits {
 impl Limits {
     /// As the flags say.
     pub fn new(flags: &Flags) -> Self {
-        let writes = match flags.sine_write_rate {
-            true => sine(flags, 0.0) as u64,
-            false => flags.benchmark_write_rate_limit,
+        let writes = if flags.sine_write_rate {
+            sine(flags, 0.0) as u64
+        } else {
+            flags.benchmark_write_rate_limit
         };
         Self {
             writes: Limit::new(writes),

@@ -87,9 +87,10 @@ impl Engine for Memory {
 
     fn family(&self, name: &str) -> Result<String> {
         let families = self.families.read().unwrap_or_else(PoisonError::into_inner);
-        match name == "default" || families.contains_key(name) {
-            true => Ok(name.to_owned()),
-            false => Err(Failure(format!("there is no column family {name}"))),
+        if name == "default" || families.contains_key(name) {
+            Ok(name.to_owned())
+        } else {
+            Err(Failure(format!("there is no column family {name}")))
         }
     }
 

@@ -207,9 +207,10 @@ impl Pareto {
 
 /// Rounded up; 0 for what is negative or no finite number.
 fn whole(number: f64) -> u64 {
-    match number.is_finite() {
-        true => number.ceil() as u64,
-        false => 0,
+    if number.is_finite() {
+        number.ceil() as u64
+    } else {
+        0
     }
 }
 

@@ -102,9 +102,10 @@ impl Samples {
         if runs < 2 {
             return String::new();
         }
-        let median_megabytes = match self.has_megabytes() {
-            true => format!("; {:6.1} MB/sec", median(&self.megabytes)),
-            false => String::new(),
+        let median_megabytes = if self.has_megabytes() {
+            format!("; {:6.1} MB/sec", median(&self.megabytes))
+        } else {
+            String::new()
         };
         format!(
             "{name} [AVG    {runs} runs] : {}{name} [MEDIAN {runs} runs] : {} ops/sec{median_megabytes}\n",
@@ -114,13 +115,14 @@ impl Samples {
     }
 
     fn averages(&self) -> String {
-        let megabytes = match self.has_megabytes() {
-            true => format!(
+        let megabytes = if self.has_megabytes() {
+            format!(
                 "; {:6.1} (\u{b1} {:.1}) MB/sec",
                 mean(&self.megabytes),
                 confidence(&self.megabytes)
-            ),
-            false => String::new(),
+            )
+        } else {
+            String::new()
         };
         format!(
             "{} (\u{b1} {}) ops/sec{megabytes}\n",

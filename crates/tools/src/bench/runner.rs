@@ -316,9 +316,10 @@ impl<'a, E: Engine> Runner<'a, E> {
                 }
                 (sum, cost) => sum.or(cost),
             };
-            let line = match self.flags.confidence_interval_only {
-                true => samples.interval(name),
-                false => samples.so_far(name),
+            let line = if self.flags.confidence_interval_only {
+                samples.interval(name)
+            } else {
+                samples.so_far(name)
             };
             self.print(&line)?;
         }
@@ -339,9 +340,10 @@ impl<'a, E: Engine> Runner<'a, E> {
     fn measure_once(&mut self, job: &Job) -> Result<Run> {
         let counters = self.flags.perf_counters.then(Counters::read).transpose()?;
         let wanted = self.flags.contention && contention::reports(job.benchmark.task);
-        let before = match wanted {
-            true => Some(contention::Before::read(self.engine()?)),
-            false => None,
+        let before = if wanted {
+            Some(contention::Before::read(self.engine()?))
+        } else {
+            None
         };
         let (stats, timeline) = self.run_threads(job)?;
         let contention = match before {

@@ -220,9 +220,10 @@ fn configurations(compare: &str) -> Result<Vec<Configuration>> {
             .iter()
             .map(|(name, text)| format!("{name}={text}"))
             .collect();
-        let name = match texts.is_empty() {
-            true => DEFAULT.to_owned(),
-            false => texts.join(" "),
+        let name = if texts.is_empty() {
+            DEFAULT.to_owned()
+        } else {
+            texts.join(" ")
         };
         if found.iter().any(|other| other.name == name) {
             return Err(Failure(format!("--compare={compare}: '{name}' twice")));

@@ -132,9 +132,12 @@ impl Lines {
             .x_desc(self.across.as_str())
             .y_desc(self.unit)
             .x_label_formatter(&|x| tick(*x, steps.0))
-            .y_label_formatter(&|y| match self.logarithmic {
-                true => short(10_f64.powf(*y)),
-                false => tick(*y, steps.1),
+            .y_label_formatter(&|y| {
+                if self.logarithmic {
+                    short(10_f64.powf(*y))
+                } else {
+                    tick(*y, steps.1)
+                }
             })
             .axis_style(LINES)
             .bold_line_style(LINES.mix(0.4))

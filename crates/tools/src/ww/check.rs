@@ -100,9 +100,10 @@ impl Check {
         };
         let mut iter = table.iter(sst::READ);
         for forward in [true, false] {
-            match forward {
-                true => iter.seek_to_first(),
-                false => iter.seek_to_last(),
+            if forward {
+                iter.seek_to_first()
+            } else {
+                iter.seek_to_last()
             }
             iter.status().map_err(|e| e.to_string())?;
             let is_outside = |key: &[u8]| {
@@ -117,9 +118,10 @@ impl Check {
                 ));
             }
         }
-        match self.checksums {
-            true => table.verify().map_err(|e| e.to_string()),
-            false => Ok(()),
+        if self.checksums {
+            table.verify().map_err(|e| e.to_string())
+        } else {
+            Ok(())
         }
     }
 }

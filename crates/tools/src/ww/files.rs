@@ -147,29 +147,34 @@ fn describe(
             ("table", what)
         }
         FileType::Wal(number) => {
-            let what = state.map_or_else(unknown, |state| match number >= state.first_log() {
-                true => "live".to_owned(),
-                false => "obsolete".to_owned(),
+            let what = state.map_or_else(unknown, |state| {
+                if number >= state.first_log() {
+                    "live".to_owned()
+                } else {
+                    "obsolete".to_owned()
+                }
             });
             ("log", what)
         }
         FileType::Manifest(_) => {
             let what = state.map_or_else(unknown, |state| {
-                match state
+                if state
                     .manifest
                     .file_name()
                     .is_some_and(|current| current == name)
                 {
-                    true => "current".to_owned(),
-                    false => "obsolete".to_owned(),
+                    "current".to_owned()
+                } else {
+                    "obsolete".to_owned()
                 }
             });
             ("manifest", what)
         }
         FileType::Options(number) => {
-            let what = match newest_options == Some(number) {
-                true => "newest",
-                false => "older",
+            let what = if newest_options == Some(number) {
+                "newest"
+            } else {
+                "older"
             };
             ("options", what.to_owned())
         }

@@ -64,12 +64,13 @@ impl LiveFiles {
         let dir = &self.place.of(session)?;
         let opened = open::to_read(session, dir, Scope::All)?;
         let mut files = opened.db.live_files()?;
-        match self.sort_by_filename {
-            true => files.sort_by(|a, b| a.name.cmp(&b.name)),
-            false => files.sort_by(|a, b| {
+        if self.sort_by_filename {
+            files.sort_by(|a, b| a.name.cmp(&b.name))
+        } else {
+            files.sort_by(|a, b| {
                 let order = |f: &whitewater::LiveFile| (f.column_family_name.clone(), f.level);
                 order(a).cmp(&order(b)).then_with(|| a.name.cmp(&b.name))
-            }),
+            })
         }
         let names = [
             "file",
@@ -135,14 +136,13 @@ impl Properties {
                 }
             }
         }
-        names.extend(
-            self.names
-                .iter()
-                .map(|name| match name.starts_with("rocksdb.") {
-                    true => name.clone(),
-                    false => format!("rocksdb.{name}"),
-                }),
-        );
+        names.extend(self.names.iter().map(|name| {
+            if name.starts_with("rocksdb.") {
+                name.clone()
+            } else {
+                format!("rocksdb.{name}")
+            }
+        }));
         for name in names {
             let Some(value) = value(&name)? else {
                 return Err(Failure::negative(format_args!(

@@ -46,26 +46,27 @@ impl Dump {
             Some(path) => path,
             None => session.db()?,
         };
-        let path = match place.is_dir() {
-            true => read_current(&OsFs, place)?,
-            false => place.to_owned(),
+        let path = if place.is_dir() {
+            read_current(&OsFs, place)?
+        } else {
+            place.to_owned()
         };
         let state = State::of(&path, |offset, edit| {
             if !self.edits {
                 return Ok(());
             }
             let fields = fields(edit, session.keys);
-            match session.json {
-                true => session.line(json!({"offset": offset, "edit": fields})),
-                false => session.line(format_args!("{offset}: {}", one_line(edit, session.keys))),
+            if session.json {
+                session.line(json!({"offset": offset, "edit": fields}))
+            } else {
+                session.line(format_args!("{offset}: {}", one_line(edit, session.keys)))
             }
         })?;
-        match session.json {
-            true => {
-                let object = as_object(&state, session.keys);
-                session.line(object)
-            }
-            false => print(session, &state),
+        if session.json {
+            let object = as_object(&state, session.keys);
+            session.line(object)
+        } else {
+            print(session, &state)
         }
     }
 }

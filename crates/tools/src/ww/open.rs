@@ -136,9 +136,10 @@ impl Loaded {
             )));
         }
         let names = Db::list_cf(&Options::default(), dir)?;
-        let (mut options, mut known) = match session.global.try_load_options {
-            true => from_file(session, dir, merges)?,
-            false => (Options::default(), Vec::new()),
+        let (mut options, mut known) = if session.global.try_load_options {
+            from_file(session, dir, merges)?
+        } else {
+            (Options::default(), Vec::new())
         };
         // Also without its options file: no write may be missed.
         let logs = log_dir(dir);
@@ -308,12 +309,13 @@ pub fn to_write(session: &Session<'_>, create: bool) -> Result<Opened> {
         ));
     }
     let family = session.global.column_family.clone();
-    let mut loaded = match create && !exists(dir)? {
-        true => Loaded {
+    let mut loaded = if create && !exists(dir)? {
+        Loaded {
             options: Options::default(),
             families: vec![ColumnFamilyDescriptor::new("default", Options::default())],
-        },
-        false => Loaded::new(session, dir, true)?,
+        }
+    } else {
+        Loaded::new(session, dir, true)?
     };
     if !loaded.families.iter().any(|known| known.name() == family) {
         if !create {
@@ -330,10 +332,12 @@ pub fn to_write(session: &Session<'_>, create: bool) -> Result<Opened> {
     options.create_if_missing(create);
     options.create_missing_column_families(create);
     options.set_error_if_exists(false);
-    let db = match session.global.ttl {
+    let db = if session.global.ttl {
         // Nothing expires because a tool compacts.
-        true => Db::open_cf_descriptors_with_ttl(&options, dir, families, Duration::ZERO)?,
-        false => Db::open_cf_descriptors(&options, dir, families)?,
+
+        Db::open_cf_descriptors_with_ttl(&options, dir, families, Duration::ZERO)?
+    } else {
+        Db::open_cf_descriptors(&options, dir, families)?
     };
     Ok(Opened { db, family })
 }

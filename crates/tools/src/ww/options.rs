@@ -68,9 +68,10 @@ impl OptionsFile {
     /// # Errors
     /// As [`Self::newest`].
     pub fn at(path: &Path) -> Result<Self> {
-        match path.is_dir() {
-            true => Self::newest(path),
-            false => Self::read(path),
+        if path.is_dir() {
+            Self::newest(path)
+        } else {
+            Self::read(path)
         }
     }
 

@@ -104,10 +104,7 @@ impl Range {
             }
             visit(session, key, value)?;
             left -= 1;
-            match reverse {
-                true => iter.prev(),
-                false => iter.next(),
-            }
+            if reverse { iter.prev() } else { iter.next() }
         }
         Ok(iter.status()?)
     }
@@ -126,9 +123,10 @@ fn seek_to_prefix(
     descending: bool,
 ) {
     if reverse == descending {
-        match reverse {
-            false => iter.seek(prefix),
-            true => iter.seek_for_prev(prefix),
+        if reverse {
+            iter.seek_for_prev(prefix)
+        } else {
+            iter.seek(prefix)
         }
         return;
     }
@@ -141,10 +139,7 @@ fn seek_to_prefix(
     }
     // The key behind all with the prefix is none of them.
     if end.is_some() && iter.key() == end.as_deref() {
-        match reverse {
-            true => iter.prev(),
-            false => iter.next(),
-        }
+        if reverse { iter.prev() } else { iter.next() }
     }
 }
 

@@ -83,9 +83,10 @@ impl<'a> Session<'a> {
     /// # Errors
     /// Those of writing.
     pub fn either(&mut self, text: impl std::fmt::Display, fields: Value) -> Result<()> {
-        match self.json {
-            true => self.line(fields),
-            false => self.line(text),
+        if self.json {
+            self.line(fields)
+        } else {
+            self.line(text)
         }
     }
 
@@ -146,9 +147,12 @@ impl<'a> Session<'a> {
         };
         for line in &lines {
             let cells = line.iter().zip(&widths).enumerate();
-            let cells = cells.map(|(column, (cell, &width))| match is_number(column) {
-                true => format!("{cell:>width$}"),
-                false => format!("{cell:<width$}"),
+            let cells = cells.map(|(column, (cell, &width))| {
+                if is_number(column) {
+                    format!("{cell:>width$}")
+                } else {
+                    format!("{cell:<width$}")
+                }
             });
             let text = cells.collect::<Vec<_>>().join("  ");
             self.line(text.trim_end())?;

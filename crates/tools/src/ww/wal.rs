@@ -187,9 +187,10 @@ impl Dump {
             Op::Entry { cf, ty, key, value } => {
                 let name = type_name(ty);
                 let with_value = self.print_values || name == "DELETE_RANGE";
-                match with_value && !name.ends_with("DELETE") {
-                    true => write!(line, "{name}({cf}) : {} : {} ", show(key), show(value)),
-                    false => write!(line, "{name}({cf}) : {} ", show(key)),
+                if with_value && !name.ends_with("DELETE") {
+                    write!(line, "{name}({cf}) : {} : {} ", show(key), show(value))
+                } else {
+                    write!(line, "{name}({cf}) : {} ", show(key))
                 }
             }
             Op::LogData(blob) => write!(line, "LOG_DATA : {} ", hex(blob)),

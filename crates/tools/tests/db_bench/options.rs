@@ -194,15 +194,14 @@ fn of_direct_io() {
         let output = bench.output(&format!(
             "--num=20 --benchmarks=fillseq,flush,readseq {flag}"
         ));
-        match output.status.success() {
-            true => assert!(
+        if output.status.success() {
+            assert!(
                 bench.options().contains(&format!("{option}=true")),
                 "{option}"
-            ),
-            false => {
-                let message = String::from_utf8_lossy(&output.stderr);
-                assert!(message.contains("direct"), "{message}");
-            }
+            )
+        } else {
+            let message = String::from_utf8_lossy(&output.stderr);
+            assert!(message.contains("direct"), "{message}");
         }
     }
 }

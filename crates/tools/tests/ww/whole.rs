@@ -141,9 +141,10 @@ fn a_copy_is_written_to_with_the_logs_that_are_with_it() {
     fs::remove_dir_all(&logs).expect("removed");
     for copy in copies {
         // Beside an empty directory first, then without it.
-        match copy.ends_with("beside") {
-            true => fs::create_dir(&logs).expect("created"),
-            false => fs::remove_dir(&logs).expect("still empty"),
+        if copy.ends_with("beside") {
+            fs::create_dir(&logs).expect("created")
+        } else {
+            fs::remove_dir(&logs).expect("still empty")
         }
         prints(&copy, "--db {db} put other value");
         let all = prints(&copy, "--db {db} scan");

@@ -120,9 +120,12 @@ macro_rules! engine_binding {
                 fn open(directory: &Path, flags: &Flags, expired: Option<Expired>) -> Result<Self> {
                     let mut options = options(flags)?;
                     if let Some(expired) = expired {
-                        let judge = move |_: u32, key: &[u8], _: &[u8]| match expired.is(key) {
-                            true => CompactionDecision::Remove,
-                            false => CompactionDecision::Keep,
+                        let judge = move |_: u32, key: &[u8], _: &[u8]| {
+                            if expired.is(key) {
+                                CompactionDecision::Remove
+                            } else {
+                                CompactionDecision::Keep
+                            }
                         };
                         options.set_compaction_filter("ExpiredTimeFilter", judge);
                     }

@@ -109,9 +109,10 @@ macro_rules! options_binding {
                     const FAIRNESS: i32 = 10;
                     let rate = i64::try_from(flags.rate_limiter_bytes_per_sec)?;
                     let period = flags.rate_limiter_refill_period_us;
-                    match flags.rate_limiter_auto_tuned {
-                        false => options.set_ratelimiter(rate, period, FAIRNESS),
-                        true => options.set_auto_tuned_ratelimiter(rate, period, FAIRNESS),
+                    if flags.rate_limiter_auto_tuned {
+                        options.set_auto_tuned_ratelimiter(rate, period, FAIRNESS)
+                    } else {
+                        options.set_ratelimiter(rate, period, FAIRNESS)
                     }
                 }
                 if flags.use_keep_filter {
@@ -310,9 +311,12 @@ macro_rules! options_binding {
                 if let Ok(first) = usize::try_from(flags.min_level_to_compress) {
                     let levels = 0..usize::try_from(flags.num_levels)?;
                     let kinds: Vec<_> = levels
-                        .map(|level| match level < first {
-                            true => DBCompressionType::None,
-                            false => kind,
+                        .map(|level| {
+                            if level < first {
+                                DBCompressionType::None
+                            } else {
+                                kind
+                            }
                         })
                         .collect();
                     options.set_compression_per_level(&kinds);

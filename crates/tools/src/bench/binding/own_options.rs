@@ -46,9 +46,10 @@ fn read(file: &Path, cache: Option<&Cache>) -> Result<Options> {
 /// # Errors
 /// What is damaged.
 pub fn verify(db: &DBWithThreadMode<MultiThreaded>, whole_files: bool) -> Result<()> {
-    match whole_files {
-        true => db.verify_file_checksums()?,
-        false => db.verify_checksum()?,
+    if whole_files {
+        db.verify_file_checksums()?
+    } else {
+        db.verify_checksum()?
     }
     Ok(())
 }

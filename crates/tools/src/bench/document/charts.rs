@@ -189,9 +189,10 @@ impl Document<'_> {
             100.0,
             lines(Point::stalled),
         );
-        let about = match stalls.is_empty() {
-            true => "the last run of each; no write was seen to be slowed down or stopped",
-            false => "the last run of each",
+        let about = if stalls.is_empty() {
+            "the last run of each; no write was seen to be slowed down or stopped"
+        } else {
+            "the last run of each"
         };
         Some(Section {
             title: format!("{}: over time", table.benchmarks[benchmark]),
@@ -321,9 +322,10 @@ fn sweep(table: &Table<'_>, benchmark: usize, flag: &str) -> Section {
     });
     Section {
         title: format!("{}: throughput by {flag}", table.benchmarks[benchmark]),
-        about: match repeated {
-            true => "all threads together; medians, below them slowest and fastest run".to_owned(),
-            false => "all threads together".to_owned(),
+        about: if repeated {
+            "all threads together; medians, below them slowest and fastest run".to_owned()
+        } else {
+            "all threads together".to_owned()
         },
         lines,
         columns,
@@ -386,9 +388,10 @@ fn fields(row: &Row, label: &str) -> Vec<String> {
         row.name.to_owned(),
         label.to_owned(),
         grouped(median(&row.operations) as u64),
-        match row.megabytes.is_empty() {
-            true => "-".to_owned(),
-            false => format!("{:.1}", median(&row.megabytes)),
+        if row.megabytes.is_empty() {
+            "-".to_owned()
+        } else {
+            format!("{:.1}", median(&row.megabytes))
         },
         row.range(),
         row.operations.len().to_string(),

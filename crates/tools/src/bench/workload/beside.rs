@@ -21,16 +21,18 @@ pub fn write<E: Engine>(worker: &mut Worker<'_, E>, merges: bool) -> Result<()> 
     let mut written = 0;
     // Relaxed: both only say when to end.
     while !worker.is_stopped()
-        && match by_count {
-            true => written < job.writes,
-            false => worker.shared.running.load(Ordering::Relaxed) > 0,
+        && if by_count {
+            written < job.writes
+        } else {
+            worker.shared.running.load(Ordering::Relaxed) > 0
         }
     {
         let key = key.set(below(&mut worker.rng, job.key_space));
         let value = values.take();
-        let done = match merges {
-            false => worker.engine.put(key, value, &mode),
-            true => worker.engine.merge(key, value, &mode),
+        let done = if merges {
+            worker.engine.merge(key, value, &mode)
+        } else {
+            worker.engine.put(key, value, &mode)
         };
         done.map_err(|failure| failure.during("put or merge error"))?;
         let bytes = (key.len() + value.len()) as u64;

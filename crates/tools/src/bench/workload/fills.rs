@@ -45,9 +45,10 @@ impl Numbers {
     /// The next number.
     #[inline]
     pub fn next(&mut self, rng: &mut Rng) -> u64 {
-        match self.overwrites > 0.0 {
-            false => self.numbers.next(rng),
-            true => self.next_or_again(rng),
+        if self.overwrites > 0.0 {
+            self.next_or_again(rng)
+        } else {
+            self.numbers.next(rng)
         }
     }
 

@@ -17,13 +17,14 @@ const COMPRESSION_BYTES: u64 = 1 << 30;
 /// # Errors
 /// For an engine whose functions cannot be called by themselves.
 fn check_engine<E: Engine>(worker: &Worker<'_, E>) -> Result<()> {
-    match E::COUNTED {
-        true => Ok(()),
-        false => Err(Failure(format!(
+    if E::COUNTED {
+        Ok(())
+    } else {
+        Err(Failure(format!(
             "{}: {} offers no call for it",
             worker.job().benchmark.name,
             E::title()
-        ))),
+        )))
     }
 }
 

@@ -118,9 +118,10 @@ pub fn run<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
 fn set_rates<E: Engine>(worker: &mut Worker<'_, E>, mix: &Mix, seconds: f64) {
     let flags = worker.shared.flags;
     let uniform = (worker.rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
-    let noise = match (0.0..=1.0).contains(&flags.sine_mix_rate_noise) {
-        true => (uniform - 0.5) * flags.sine_a * flags.sine_mix_rate_noise,
-        false => 0.0,
+    let noise = if (0.0..=1.0).contains(&flags.sine_mix_rate_noise) {
+        (uniform - 0.5) * flags.sine_a * flags.sine_mix_rate_noise
+    } else {
+        0.0
     };
     let exact = sine(flags, seconds);
     let rate = if exact + noise < 0.0 {

@@ -45,9 +45,10 @@ pub fn seek<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     let mut tailing = flags.use_tailing_iterator.then(|| worker.engine.cursor());
     while pace.more(1) {
         let number = below(&mut worker.rng, job.key_space);
-        let key = match flags.seek_missing_prefix {
-            false => key.set(number),
-            true => key.set_missing_prefix(number),
+        let key = if flags.seek_missing_prefix {
+            key.set_missing_prefix(number)
+        } else {
+            key.set(number)
         };
         let bounds = match (distance, flags.reverse_iterator) {
             (0, _) => Bounds::default(),
