@@ -1,5 +1,6 @@
 //! The program as a user sees it: exit codes and messages.
 
+use std::path::Path;
 use std::process::{Command, Output};
 
 fn db_bench(arguments: &[&str]) -> Output {
@@ -68,18 +69,23 @@ fn help_and_version_exit_with_0() {
     assert!(output.stdout.starts_with(b"db_bench "));
 }
 
-/// Runs a command line in a fresh directory and returns its result lines.
-fn results(line: &str) -> Vec<String> {
-    let directory = tempfile::tempdir().expect("temporary directory");
+/// Runs a command line in `directory` and returns what it prints.
+fn db_bench_in<'a>(directory: &Path, arguments: impl IntoIterator<Item = &'a str>) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_db_bench"))
-        .args(line.split_whitespace())
-        .current_dir(directory.path())
-        .env("TEST_TMPDIR", directory.path())
+        .args(arguments)
+        .current_dir(directory)
+        .env("TEST_TMPDIR", directory)
         .output()
         .expect("db_bench starts");
     let message = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{line}: {message}");
-    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{message}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Runs a command line in a fresh directory and returns its result lines.
+fn results(line: &str) -> Vec<String> {
+    let directory = tempfile::tempdir().expect("temporary directory");
+    let text = db_bench_in(directory.path(), line.split_whitespace());
     text.lines()
         .filter(|line| line.contains(" micros/op "))
         .map(String::from)
@@ -168,21 +174,9 @@ fn json_and_page_are_written_at_the_end() {
 #[test]
 fn a_sweep_over_threads_and_protocols_is_one_page() {
     let directory = tempfile::tempdir().expect("temporary directory");
-    let output = Command::new(env!("CARGO_BIN_EXE_db_bench"))
-        .args([
-            "--num=300",
-            "--benchmarks=fillrandom,readrandom",
-            "--rounds=2",
-        ])
-        .args(["--threads=1,3", "--compare=commit_protocol=grouped|ordered"])
-        .args(["--histogram", "--json=r.json", "--html=r.html"])
-        .current_dir(directory.path())
-        .env("TEST_TMPDIR", directory.path())
-        .output()
-        .expect("db_bench starts");
-    let message = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{message}");
-    let text = String::from_utf8_lossy(&output.stdout);
+    let line = "--num=300 --benchmarks=fillrandom,readrandom --rounds=2 --threads=1,3 \
+                --compare=commit_protocol=grouped|ordered --histogram --json=r.json --html=r.html";
+    let text = db_bench_in(directory.path(), line.split_whitespace());
     for part in [
         "=== 1 of 8: commit_protocol=grouped threads=1\n",
         "=== 5 of 8: commit_protocol=ordered threads=3\n",

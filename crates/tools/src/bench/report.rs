@@ -1,6 +1,8 @@
 //! The lines that scripts read: the result line, and the averages of repeated
 //! runs. Byte for byte the format of RocksDB's db_bench 7.8.
 
+use whitewater_memtable_bench::measure;
+
 use super::stats::Stats;
 
 /// The result of one run, histograms included; ends with a newline.
@@ -150,14 +152,7 @@ fn confidence(values: &[f64]) -> f64 {
 
 /// The middle value, or the mean of the middle two; 0 for no values.
 pub fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match (sorted.get(middle), sorted.len() % 2) {
-        (None, _) => 0.0,
-        (Some(value), 1) => *value,
-        (Some(value), _) => (value + sorted[middle - 1]) / 2.0,
-    }
+    measure::median(values.iter().copied())
 }
 
 #[cfg(test)]

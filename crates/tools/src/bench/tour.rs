@@ -5,6 +5,8 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
+use whitewater_memtable_bench::table::grouped;
+
 use super::engine::{Engine, Failure, Result};
 use super::flags::Flags;
 use super::plan;
@@ -53,7 +55,7 @@ pub fn run<E: Engine>(size: Size, directory: &Path, output: &mut (dyn Write + Se
         output,
         "{}\n{} entries of {}-byte keys and {}-byte values in a temporary database, log not synced\n",
         E::title(),
-        grouped(size.entries.unsigned_abs()),
+        grouped(size.entries as f64),
         defaults.key_size,
         defaults.value_size,
     )?;
@@ -74,7 +76,7 @@ pub fn run<E: Engine>(size: Size, directory: &Path, output: &mut (dyn Write + Se
         write!(output, "{:<48}", format!("{name:<12}{what}"))?;
         for column in &columns {
             let outcome = column.iter().find(|outcome| outcome.name == name);
-            let rate = outcome.map(|outcome| grouped(outcome.samples.median() as u64));
+            let rate = outcome.map(|outcome| grouped(outcome.samples.median()));
             write!(output, "{:>14}", rate.as_deref().unwrap_or("-"))?;
         }
         writeln!(output)?;
@@ -104,31 +106,10 @@ fn run_column<E: Engine>(size: Size, threads: i32, directory: &Path) -> Result<V
     Ok(outcomes)
 }
 
-/// A number with commas between groups of three digits.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::memory::Memory;
     use super::*;
-
-    #[test]
-    fn groups() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1000), "1,000");
-        assert_eq!(grouped(1_234_567), "1,234,567");
-    }
 
     #[test]
     fn the_table_has_a_row_for_each_benchmark() {

@@ -2,8 +2,8 @@
 
 use plotters::prelude::*;
 
-use super::style::{BELOW, LEFT, LETTERS, LINES, SIZE, colour, legend, step, tick};
-use crate::bench::engine::{Failure, Result};
+use super::style::{self, Area, BELOW, LEFT, LETTERS, LINES, SIZE, colour, legend, step, tick};
+use crate::bench::engine::Result;
 
 /// Pixels that a letter of a label takes, about.
 const LETTER: f64 = 7.5;
@@ -35,24 +35,15 @@ impl Chart {
         legend(self.series.iter().map(|(name, _)| name.as_str()))
     }
 
-    /// The chart.
+    /// The chart as SVG.
     ///
     /// # Errors
-    /// The drawing library's.
+    /// Those of the drawing library.
     pub fn svg(&self) -> Result<String> {
-        let mut svg = String::new();
-        let root = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
-        self.draw(&root)
-            .and_then(|()| root.present().map_err(|error| error.to_string()))
-            .map_err(|error| Failure(format!("chart: {error}")))?;
-        drop(root);
-        Ok(svg + "\n")
+        style::svg(|area| self.draw(area))
     }
 
-    fn draw(
-        &self,
-        root: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
-    ) -> std::result::Result<(), String> {
+    fn draw(&self, root: &Area<'_>) -> std::result::Result<(), String> {
         let top = self.values().fold(0.0, f64::max) * 1.08;
         let width = self.groups.len() as f64;
         let step = step(0.0..top, 6);

@@ -5,8 +5,10 @@ use std::ops::Range;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::style::{BELOW, LEFT, LETTERS, LINES, SIZE, colour, legend, short, step, tick};
-use crate::bench::engine::{Failure, Result};
+use super::style::{
+    self, Area, BELOW, LEFT, LETTERS, LINES, SIZE, colour, legend, short, step, tick,
+};
+use crate::bench::engine::Result;
 
 /// What lies along the bottom.
 #[derive(Clone, Debug)]
@@ -66,18 +68,12 @@ impl Lines {
         legend(self.series.iter().map(|(name, _)| name.as_str()))
     }
 
-    /// The chart.
+    /// The chart as SVG.
     ///
     /// # Errors
-    /// The drawing library's.
+    /// Those of the drawing library.
     pub fn svg(&self) -> Result<String> {
-        let mut svg = String::new();
-        let root = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
-        self.draw(&root)
-            .and_then(|()| root.present().map_err(|error| error.to_string()))
-            .map_err(|error| Failure(format!("chart: {error}")))?;
-        drop(root);
-        Ok(svg + "\n")
+        style::svg(|area| self.draw(area))
     }
 
     /// Heights are drawn as logarithms to base 10, or as they are.
@@ -105,10 +101,7 @@ impl Lines {
         bottom..top.log10().ceil().max(bottom + 1.0)
     }
 
-    fn draw(
-        &self,
-        root: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
-    ) -> std::result::Result<(), String> {
+    fn draw(&self, root: &Area<'_>) -> std::result::Result<(), String> {
         let (width, heights) = (self.width(), self.heights());
         let floor = heights.start;
         let decades = (heights.end - heights.start) as usize + 1;

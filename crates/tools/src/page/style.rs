@@ -1,4 +1,4 @@
-//! What charts have in common: colours, figures, legends.
+//! What all charts share: the drawing area, colours, number formats and legends.
 
 use std::fmt::Write as _;
 
@@ -7,6 +7,7 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
 use super::escaped;
+use crate::bench::engine::{Failure, Result};
 
 /// Pixels of a chart.
 pub const SIZE: (u32, u32) = (960, 320);
@@ -18,6 +19,9 @@ pub const LEFT: i32 = 76;
 pub const LETTERS: (&str, i32) = ("sans-serif", 15);
 /// Axes and grid.
 pub const LINES: RGBColor = RGBColor(0x80, 0x80, 0x80);
+
+/// The area that a chart is drawn on.
+pub type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
 /// Colours that show on light and on dark pages.
 const COLOURS: [RGBColor; 10] = [
@@ -79,6 +83,20 @@ fn places(step: f64) -> usize {
         (scaled - scaled.round()).abs() < 1e-6 * scaled.abs().max(1.0) && scaled >= 0.999
     };
     (0..6).find(needed).unwrap_or(6)
+}
+
+/// What `draw` draws, as SVG.
+///
+/// # Errors
+/// Those of the drawing library.
+pub fn svg(draw: impl FnOnce(&Area<'_>) -> std::result::Result<(), String>) -> Result<String> {
+    let mut svg = String::new();
+    let root = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
+    draw(&root)
+        .and_then(|()| root.present().map_err(|error| error.to_string()))
+        .map_err(|error| Failure(format!("chart: {error}")))?;
+    drop(root);
+    Ok(svg + "\n")
 }
 
 /// Names and colours of series, as HTML.

@@ -56,10 +56,12 @@ pub fn open(
     shape: Shape,
 ) -> Result<Db, Error> {
     let o = options.build(Arc::clone(&fs), shape, 0)?;
-    let mut numbers: Vec<_> = (0..shape.families).collect();
-    if fs.exists(&dir.join("CURRENT"))? {
-        numbers.extend(transient_family(&Db::list_cf(&o, dir)?, shape));
-    }
+    let existing = if fs.exists(&dir.join("CURRENT"))? {
+        transient_families(&o, dir, shape)?
+    } else {
+        Vec::new()
+    };
+    let numbers = (0..shape.families).chain(existing);
     let families = with_options(numbers, &fs, options, shape)?;
     Db::open_cf_with_opts(&o, dir, families)
 }
@@ -75,8 +77,7 @@ pub fn open_to_read(
     shape: Shape,
 ) -> Result<Db, Error> {
     let o = options.build(Arc::clone(&fs), shape, 0)?;
-    let mut numbers: Vec<_> = (0..shape.families).collect();
-    numbers.extend(transient_family(&Db::list_cf(&o, dir)?, shape));
+    let numbers = (0..shape.families).chain(transient_families(&o, dir, shape)?);
     let families = with_options(numbers, &fs, options, shape)?;
     Db::open_cf_with_opts_for_read_only(&o, dir, families, false)
 }
@@ -97,7 +98,7 @@ pub fn open_second_instance(
 ) -> Result<Db, Error> {
     let mut o = options.build(Arc::clone(fs), shape, 0)?;
     o.set_max_open_files(-1);
-    let families = with_options((0..shape.families).collect(), fs, options, shape)?;
+    let families = with_options(0..shape.families, fs, options, shape)?;
     match own {
         None => Db::open_cf_with_opts_for_read_only(&o, dir, families, false),
         Some(own) => {
@@ -108,18 +109,18 @@ pub fn open_second_instance(
     }
 }
 
-/// The transient column families among those with these names: a number for each name.
-fn transient_family(names: &[String], shape: Shape) -> Vec<u32> {
-    let there = shape
+/// The transient column families that the database in `dir` has: a number for each name.
+fn transient_families(o: &Options, dir: &Path, shape: Shape) -> Result<Vec<u32>, Error> {
+    let names = Db::list_cf(o, dir)?;
+    let existing = shape
         .transient_names()
         .filter(|(_, name)| names.contains(name));
-    there
-        .map(|(name, _)| Slot::presence(name).transient_family(0))
-        .collect()
+    let numbers = existing.map(|(name, _)| Slot::presence(name).transient_family(0));
+    Ok(numbers.collect())
 }
 
 fn with_options(
-    numbers: Vec<u32>,
+    numbers: impl Iterator<Item = u32>,
     fs: &Arc<dyn Fs>,
     options: &RandomOptions,
     shape: Shape,
@@ -128,7 +129,7 @@ fn with_options(
         let o = options.build(Arc::clone(fs), shape, number)?;
         Ok((Shape::family_name(number), o))
     };
-    numbers.into_iter().map(with).collect()
+    numbers.map(with).collect()
 }
 
 /// A column family.

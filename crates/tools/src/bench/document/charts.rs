@@ -8,8 +8,8 @@ use crate::bench::clock;
 use crate::bench::report::median;
 use crate::bench::stats::Operation;
 use crate::bench::timeline::Point;
-use crate::bench::tour::grouped;
 use crate::page::{Axis, Chart, Lines, Page, Section};
+use whitewater_memtable_bench::table::grouped;
 
 /// Most points of a line over time.
 const POINTS: usize = 50;
@@ -47,7 +47,7 @@ impl Document<'_> {
                     "entries",
                     format!(
                         "{} of {}-byte keys and {}-byte values",
-                        grouped(self.flags.num.unsigned_abs()),
+                        grouped(self.flags.num as f64),
                         self.flags.key_size,
                         self.flags.value_size
                     ),
@@ -307,7 +307,7 @@ fn sweep(table: &Table<'_>, benchmark: usize, flag: &str) -> Section {
         let mut fields = vec![text.clone()];
         for at in 0..table.configurations.len() {
             let figure = rate(at, value);
-            let mut field = figure.map_or_else(|| "-".to_owned(), |rate| grouped(rate as u64));
+            let mut field = figure.map_or_else(|| "-".to_owned(), |rate| grouped(rate));
             if repeated {
                 let range = row(at, value).map(Row::range);
                 field += &range.map_or_else(String::new, |range| format!("\n{range}"));
@@ -387,7 +387,7 @@ fn fields(row: &Row, label: &str) -> Vec<String> {
     vec![
         row.name.to_owned(),
         label.to_owned(),
-        grouped(median(&row.operations) as u64),
+        grouped(median(&row.operations)),
         if row.megabytes.is_empty() {
             "-".to_owned()
         } else {
