@@ -96,7 +96,8 @@ option_struct! {
         /// How much nicer threads of flushes are than the one that opens the
         /// database. Steps of priority; without effect but on Linux.
         flush_nice: i32 = BACKGROUND_NICE, into 0..=19;
-        /// The same of threads of compactions.
+        /// The same of threads of compactions. Steps of priority; without effect but on
+        /// Linux.
         compaction_nice: i32 = BACKGROUND_NICE, into 0..=19;
         /// Threads of one compaction at most, counted beside the background jobs.
         max_subcompactions: u32 = 1, into 1..=1024, changes live;

@@ -18,7 +18,9 @@
 //! elsewhere.
 //!
 //! An option that `changes live` can be changed while the database is open
-//! (`db::change`); all others are fixed. The generated documentation says which.
+//! (`db::change`); all others are fixed. The generated documentation says which, and so
+//! does that of the option's setter: the test `api::options::documentation` compares it
+//! with the row, and writes it with `WHITEWATER_BLESS=1`.
 
 use std::fmt;
 use whitewater_storage::{Error, Result};
@@ -50,6 +52,10 @@ pub(crate) trait OptionTable {
     /// inside.
     fn move_into_ranges(&mut self);
 
+    /// The rows, for the test that compares the documentation of setters with them.
+    #[cfg(test)]
+    fn rows() -> Vec<Row>;
+
     /// Writes every option as a line `name=value`.
     fn dump(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, value) in self.to_text() {
@@ -57,6 +63,28 @@ pub(crate) trait OptionTable {
         }
         Ok(())
     }
+}
+
+/// What a row says about its option, as text.
+#[cfg(test)]
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    pub(crate) default: String,
+    /// The ends of the accepted values.
+    pub(crate) accepted: Option<(String, String)>,
+    /// The ends of the values that others are moved to.
+    pub(crate) moved_into: Option<(String, String)>,
+    pub(crate) changes_live: bool,
+}
+
+/// The ends of a range of values like `_value`.
+#[cfg(test)]
+pub(crate) fn ends<T: fmt::Display>(
+    _value: &T,
+    range: &std::ops::RangeInclusive<T>,
+) -> (String, String) {
+    (range.start().to_string(), range.end().to_string())
 }
 
 /// Refuses a value outside `range`, naming the option.
@@ -135,6 +163,22 @@ macro_rules! option_text {
                 )),*]
             }
 
+            #[cfg(test)]
+            fn rows() -> Vec<$crate::options::table::Row> {
+                let defaults = <$name as Default>::default();
+                vec![$($crate::options::table::Row {
+                    name: stringify!($field),
+                    default: $crate::options::text::OptionText::print(&defaults.$field),
+                    accepted: [
+                        $($crate::options::table::ends(&defaults.$field, &($range)))?
+                    ].into_iter().next(),
+                    moved_into: [
+                        $($crate::options::table::ends(&defaults.$field, &($into)))?
+                    ].into_iter().next(),
+                    changes_live: $crate::options::table::live!(is $($live)?),
+                }),*]
+            }
+
             fn check(&self) -> whitewater_storage::Result<()> {
                 $(
                     $($crate::options::table::check_range(
@@ -187,6 +231,13 @@ macro_rules! option_struct {
                 $(#[$object_doc])*
                 pub $object: $object_ty,
             )*
+        }
+
+        #[cfg(test)]
+        impl $name {
+            /// The options and what their rows say they do.
+            pub(crate) const DOCS: &[(&str, &str)] =
+                &[$((stringify!($field), concat!($(stringify!($doc), "\n"),*))),*];
         }
 
         impl Default for $name {

@@ -8,58 +8,74 @@ use std::ffi::c_double;
 
 /// Blob files.
 impl Options {
-    /// Write large values to blob files. Default false; not built: opening with
+    /// Write large values to blob files. Not built: opening with
     /// true is refused as `NotSupported`, since what is on disk would not be what was
     /// asked for.
+    ///
+    /// **Option `enable_blob_files`**: default `false`. Can be changed while the database is open.
     pub fn set_enable_blob_files(&mut self, val: bool) {
         self.cf.enable_blob_files = val;
     }
 
-    /// Smallest value that goes into a blob file. Bytes, default 0; without
-    /// effect while none are written.
+    /// Smallest value that goes into a blob file. Without effect while none are written.
+    ///
+    /// **Option `min_blob_size`**: bytes, default 0. Can be changed while the database is open.
     pub fn set_min_blob_size(&mut self, val: u64) {
         self.cf.min_blob_size = val;
     }
 
-    /// Size at which a new blob file is begun. Bytes, default 256 MiB; without
-    /// effect while none are written.
+    /// Size at which a new blob file is begun. Without effect while none are written.
+    ///
+    /// **Option `blob_file_size`**: bytes, default 256 MiB. Can be changed while the database is
+    /// open.
     pub fn set_blob_file_size(&mut self, val: u64) {
         self.cf.blob_file_size = val;
     }
 
-    /// Compression of values in blob files. Default none; without effect while
-    /// none are written.
+    /// Compression of values in blob files. Without effect while none are written.
+    ///
+    /// **Option `blob_compression_type`**: default `kNoCompression`. Can be changed while the
+    /// database is open.
     pub fn set_blob_compression_type(&mut self, val: DBCompressionType) {
         self.cf.blob_compression_type = val.into();
     }
 
-    /// Move values out of old blob files when tables that refer to them are
-    /// compacted, so that the files can go. Since no blob files are written, the
-    /// values move into the tables. Default false; changes at run time.
+    /// Move values out of old blob files when tables that refer to them are compacted, so that the
+    /// files can go. Since no blob files are written, the values move into the tables.
+    ///
+    /// **Option `enable_blob_garbage_collection`**: default `false`. Can be changed while the
+    /// database is open.
     pub fn set_enable_blob_gc(&mut self, val: bool) {
         self.cf.enable_blob_garbage_collection = val;
     }
 
-    /// The part of the blob files, from the oldest on, that counts as old. 0 to
-    /// 1, default 0.25; changes at run time.
+    /// The part of the blob files, from the oldest on, that counts as old.
+    ///
+    /// **Option `blob_garbage_collection_age_cutoff`**: 0 to 1 (others are refused), default 0.25.
+    /// Can be changed while the database is open.
     pub fn set_blob_gc_age_cutoff(&mut self, val: c_double) {
         self.cf.blob_garbage_collection_age_cutoff = val;
     }
 
     /// Hint: RocksDB compacts tables when this part of the old blob files is garbage.
-    /// Here, it goes with compactions that are due anyway, or asked for. 0 to 1, others
-    /// are refused at open; default 1, which is never; changes at run time.
+    /// Here, it goes with compactions that are due anyway, or asked for. 1 is never.
+    ///
+    /// **Option `blob_garbage_collection_force_threshold`**: 0 to 1 (others are refused), default
+    /// 1. Can be changed while the database is open.
     pub fn set_blob_gc_force_threshold(&mut self, val: c_double) {
         self.cf.blob_garbage_collection_force_threshold = val;
     }
 
-    /// Hint: compactions read one value at a time. Bytes, default 0.
+    /// Hint: compactions read one value at a time.
+    ///
+    /// **Option `blob_compaction_readahead_size`**: bytes, default 0. Can be changed while the
+    /// database is open.
     pub fn set_blob_compaction_readahead_size(&mut self, val: u64) {
         self.cf.blob_compaction_readahead_size = val;
     }
 
     /// Hint: values in blob files are read from their files each time, through
-    /// the system's cache. The cache stays empty.
+    /// the system's cache. The cache stays empty. Default none.
     pub fn set_blob_cache(&mut self, cache: &Cache) {
         let _ = cache;
     }

@@ -101,15 +101,15 @@ impl Cache {
         self.inner.is_same(&other.inner)
     }
 
-    /// Changes the capacity in bytes, evicting what no longer fits. The number of
-    /// shards stays.
+    /// Changes the capacity in bytes, at any time, evicting what no longer fits. The number of
+    /// shards stays. The default is what the cache was made with.
     pub fn set_capacity(&mut self, capacity: usize) {
         self.inner.set_capacity(capacity);
     }
 
     /// Changes whether the capacity is [a strict
     /// limit](LruCacheOptions::set_strict_capacity_limit), at any time. Blocks that
-    /// are in use but were evicted before do not count. Not in the `rocksdb` crate.
+    /// are in use but were evicted before do not count. Default false. Not in the `rocksdb` crate.
     pub fn set_strict_capacity_limit(&mut self, v: bool) {
         self.inner.set_strict_capacity_limit(v);
     }

@@ -83,7 +83,10 @@ impl FifoCompactOptions {
 
 /// Options of compaction.
 impl Options {
-    /// How tables are organized. Default [`Level`](DBCompactionStyle::Level).
+    /// How tables are organized.
+    ///
+    /// **Option `compaction_style`**: default `kCompactionStyleLevel`. Fixed while the database is
+    /// open.
     ///
     /// A database can be opened with another style than it was written with,
     /// if there are as many levels as it uses; compactions then bring it into
@@ -92,12 +95,18 @@ impl Options {
         self.cf.compaction_style = style.into();
     }
 
-    /// Options of universal compaction. Can be changed while the database is open.
+    /// Options of universal compaction.
+    ///
+    /// **Option `compaction_options_universal`**: several parts, each with a default of its own.
+    /// Can be changed while the database is open.
     pub fn set_universal_compaction_options(&mut self, uco: &UniversalCompactOptions) {
         self.cf.compaction_options_universal = uco.options.clone();
     }
 
-    /// Options of FIFO compaction. Can be changed while the database is open.
+    /// Options of FIFO compaction.
+    ///
+    /// **Option `compaction_options_fifo`**: several parts, each with a default of its own. Can be
+    /// changed while the database is open.
     pub fn set_fifo_compaction_options(&mut self, fco: &FifoCompactOptions) {
         self.cf.compaction_options_fifo = fco.options.clone();
     }
@@ -114,14 +123,18 @@ impl Options {
         cf.compaction_options_universal.compression_size_percent = 80;
     }
 
-    /// Which table of a level is compacted first. Default
-    /// [`MinOverlappingRatio`](CompactionPri::MinOverlappingRatio). Only with
-    /// levels of growing size.
+    /// Which table of a level is compacted first. Only with levels of growing size.
+    ///
+    /// **Option `compaction_pri`**: default `kMinOverlappingRatio`. Fixed while the database is
+    /// open.
     pub fn set_compaction_pri(&mut self, pri: CompactionPri) {
         self.cf.compaction_pri = pri.into();
     }
 
     /// Age of data, in seconds, at which
+    ///
+    /// **Option `ttl`**: seconds, default by the compaction style. Can be changed while the
+    /// database is open.
     ///
     /// * a table is compacted into the next level, until it is in the last,
     ///   with levels of growing size: overwritten and deleted data goes within
@@ -131,14 +144,16 @@ impl Options {
     ///   all tables open ([`set_max_open_files`](Self::set_max_open_files) of
     ///   -1, its default), or it is not opened: `NotSupported`, RocksDB's rule.
     ///
-    /// 0 is never; by default 30 days. The time is that of
-    /// [`set_clock`](Self::set_clock). Can be changed while the database is open.
+    /// 0 is never; by default 30 days. The time is that of [`set_clock`](Self::set_clock).
     pub fn set_ttl(&mut self, ttl_secs: u64) {
         self.cf.ttl = ttl_secs;
     }
 
     /// Age, in seconds, at which a table is written anew, in the last level
     /// too. 0 is never. The default is
+    ///
+    /// **Option `periodic_compaction_seconds`**: seconds, default by the compaction style. Can be
+    /// changed while the database is open.
     ///
     /// * 30 days with universal compaction, where it means the same as
     ///   [`set_ttl`](Self::set_ttl) and the lesser of the two counts;
@@ -147,8 +162,7 @@ impl Options {
     ///   ([`open_with_ttl`](crate::DB::open_with_ttl)), so that everything meets
     ///   the filter; otherwise never.
     ///
-    /// Without effect with FIFO compaction, as in RocksDB. Can be changed while the
-    /// database is open.
+    /// Without effect with FIFO compaction, as in RocksDB.
     pub fn set_periodic_compaction_seconds(&mut self, secs: u64) {
         self.cf.periodic_compaction_seconds = secs;
     }
@@ -159,7 +173,8 @@ impl Options {
     /// (0 looks at none; the window moves in steps of 1/128), and those with
     /// `deletion_ratio` deletions per entry (above 0 to 1; others are no
     /// limit). With several calls, each is enough. Without effect with FIFO
-    /// compaction.
+    /// compaction. Default: no call, so that none are marked. Fixed while the database is
+    /// open.
     pub fn add_compact_on_deletion_collector_factory(
         &mut self,
         window_size: usize,

@@ -10,12 +10,18 @@ use whitewater_storage::sst::{CompressionOptions, CompressionType};
 /// options say.
 impl Options {
     /// Compression of tables. Default Snappy, or none where it is not built in.
+    ///
+    /// **Option `compression`**: default `kSnappyCompression`. Can be changed while the database is
+    /// open.
     pub fn set_compression_type(&mut self, t: DBCompressionType) {
         self.cf.compression = t.into();
     }
 
     /// Compression of tables that a compaction puts into the last level that
     /// holds data. Default: as set for the level.
+    ///
+    /// **Option `bottommost_compression`**: default `kDisableCompressionOption`. Can be changed
+    /// while the database is open.
     pub fn set_bottommost_compression_type(&mut self, t: DBCompressionType) {
         self.cf.bottommost_compression = Some(t.into());
     }
@@ -25,6 +31,8 @@ impl Options {
     /// [level sizes are dynamic](Self::set_level_compaction_dynamic_level_bytes),
     /// and so on; the last one is that of all deeper levels too. Default: the
     /// same for all.
+    ///
+    /// **Option `compression_per_level`**: default none. Can be changed while the database is open.
     pub fn set_compression_per_level(&mut self, level_types: &[DBCompressionType]) {
         self.cf.compression_per_level = level_types.iter().map(|t| (*t).into()).collect();
     }
@@ -33,6 +41,8 @@ impl Options {
     /// above level `lvl`, and the one that is set now from there on. Levels must
     /// have been [set](Self::set_num_levels) before. A negative `lvl` changes
     /// nothing.
+    ///
+    /// **Option `compression_per_level`**: default none. Can be changed while the database is open.
     pub fn set_min_level_to_compress(&mut self, lvl: i32) {
         let Ok(lvl) = usize::try_from(lvl) else {
             return;
@@ -79,6 +89,9 @@ impl Options {
     /// As [`set_compression_options`](Self::set_compression_options), for the
     /// tables of the last level that holds data, if `enabled`; otherwise they
     /// are as everywhere. Default not enabled.
+    ///
+    /// **Option `bottommost_compression_opts`**: several parts, each with a default of its own. Can
+    /// be changed while the database is open.
     pub fn set_bottommost_compression_options(
         &mut self,
         window_bits: i32,
@@ -102,6 +115,9 @@ impl Options {
     /// RocksDB recommends 100 times `max_dict_bytes`. Counts only for Zstandard
     /// with `max_dict_bytes` in
     /// [`set_compression_options`](Self::set_compression_options) other than 0.
+    ///
+    /// **Option `compression_opts`**: several parts, each with a default of its own. Can be changed
+    /// while the database is open.
     pub fn set_zstd_max_train_bytes(&mut self, value: i32) {
         let value = self.bytes("compression_opts", "zstd_max_train_bytes", value);
         self.cf.compression_opts.zstd_max_train_bytes = value;
@@ -111,6 +127,9 @@ impl Options {
     /// tables of the last level that holds data, if `enabled`, which is the
     /// same switch as that of
     /// [`set_bottommost_compression_options`](Self::set_bottommost_compression_options).
+    ///
+    /// **Option `bottommost_compression_opts`**: several parts, each with a default of its own. Can
+    /// be changed while the database is open.
     pub fn set_bottommost_zstd_max_train_bytes(&mut self, value: i32, enabled: bool) {
         let value = self.bytes("bottommost_compression_opts", "zstd_max_train_bytes", value);
         self.cf.bottommost_compression_opts.zstd_max_train_bytes = value;
@@ -123,6 +142,9 @@ impl Options {
     /// compressed. Not of
     /// [bottommost options](Self::set_bottommost_compression_options) that are
     /// enabled; those can be given threads as text.
+    ///
+    /// **Option `compression_opts`**: several parts, each with a default of its own. Can be changed
+    /// while the database is open.
     pub fn set_compression_options_parallel_threads(&mut self, num: i32) {
         // 0 is refused at open.
         self.cf.compression_opts.parallel_threads = u32::try_from(num).unwrap_or(0);

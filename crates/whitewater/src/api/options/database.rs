@@ -21,26 +21,32 @@ const LOW_PRIORITY: i32 = 19;
 /// Options of the whole database. When a database is opened with column
 /// families, those of the first argument count.
 impl Options {
-    /// Create the database when there is none. Default false.
+    /// Create the database when there is none.
+    ///
+    /// **Option `create_if_missing`**: default `false`. Fixed while the database is open.
     pub fn create_if_missing(&mut self, create_if_missing: bool) {
         self.db.create_if_missing = create_if_missing;
     }
 
-    /// Create column families that are named at open and do not exist. Default
-    /// false.
+    /// Create column families that are named at open and do not exist.
+    ///
+    /// **Option `create_missing_column_families`**: default `false`. Fixed while the database is
+    /// open.
     pub fn create_missing_column_families(&mut self, create_missing_cfs: bool) {
         self.db.create_missing_column_families = create_missing_cfs;
     }
 
-    /// Refuse to open a database that exists. Default false.
+    /// Refuse to open a database that exists.
+    ///
+    /// **Option `error_if_exists`**: default `false`. Fixed while the database is open.
     pub fn set_error_if_exists(&mut self, enabled: bool) {
         self.db.error_if_exists = enabled;
     }
 
-    /// Keep the last level of each column family free for tables that are
-    /// [ingested behind](crate::IngestExternalFileOptions::set_ingest_behind)
-    /// everything there is. Default false. Cannot change while the database is
-    /// open.
+    /// Keep the last level of each column family free for tables that are [ingested
+    /// behind](crate::IngestExternalFileOptions::set_ingest_behind) everything there is.
+    ///
+    /// **Option `allow_ingest_behind`**: default `false`. Fixed while the database is open.
     ///
     /// To be set from a column family's first write on: compactions give
     /// entries the sequence number 0 otherwise, and nothing can come in behind
@@ -61,9 +67,11 @@ impl Options {
         self.db.allow_ingest_behind = val;
     }
 
-    /// Hint: with false, RocksDB checks less, and goes on after failures that stop it
-    /// otherwise. Here, damage is never passed over in silence, and writes stop after a
-    /// failed background job in any case. Default true.
+    /// Hint: with false, RocksDB checks less, and goes on after failures that stop it otherwise.
+    /// Here, damage is never passed over in silence, and writes stop after a failed background job
+    /// in any case.
+    ///
+    /// **Option `paranoid_checks`**: default `true`. Fixed while the database is open.
     pub fn set_paranoid_checks(&mut self, enabled: bool) {
         self.db.paranoid_checks = enabled;
     }
@@ -107,13 +115,17 @@ impl Options {
         }
     }
 
-    /// How much of the processors' time background threads give up to others
-    /// that want it: the niceness of threads that flush, and of those that
-    /// compact, above that of the thread that opens the database, or later
-    /// raises `max_background_jobs`. 0 to 19, default 5 for both. Numbers
-    /// outside are moved inside. Without effect but on Linux, where others have no
-    /// such priorities. Cannot change while the database is open. Not in the `rocksdb` crate, where the methods of [`Env`]
-    /// set 19, and 0 is the default.
+    /// How much of the processors' time background threads give up to others that want it: the
+    /// niceness of threads that flush, and of those that compact, above that of the thread that
+    /// opens the database, or later raises `max_background_jobs`. Without effect but on Linux,
+    /// where others have no such priorities. Not in the `rocksdb` crate, where the methods of
+    /// [`Env`] set 19, and 0 is the default.
+    ///
+    /// **Option `flush_nice`**: steps of priority, 0 to 19 (others are moved inside), default 5.
+    /// Fixed while the database is open.
+    ///
+    /// **Option `compaction_nice`**: steps of priority, 0 to 19 (others are moved inside), default
+    /// 5. Fixed while the database is open.
     ///
     /// With 0, readers, writers and background threads share busy cores evenly:
     /// one writer without limit, who makes work for two more threads, takes
@@ -132,19 +144,28 @@ impl Options {
     }
 
     /// Flushes and compactions at a time: `parallelism`, at least 1.
+    ///
+    /// **Option `max_background_jobs`**: 1 to 1024 (others are moved inside), default 2. Can be
+    /// changed while the database is open.
     pub fn increase_parallelism(&mut self, parallelism: i32) {
         self.db.max_background_jobs = parallelism;
     }
 
-    /// Flushes and compactions at a time, together. 1 to 1024, default 2. The threads
-    /// are those of the environment ([`Env`]), which has as many for either as the
-    /// open database that wants most, unless it was told a number.
+    /// Flushes and compactions at a time, together. The threads are those of the environment
+    /// ([`Env`]), which has as many for either as the open database that wants most, unless it was
+    /// told a number.
+    ///
+    /// **Option `max_background_jobs`**: 1 to 1024 (others are moved inside), default 2. Can be
+    /// changed while the database is open.
     pub fn set_max_background_jobs(&mut self, jobs: i32) {
         self.db.max_background_jobs = jobs;
     }
 
     /// Threads for flushes; -1, the default, is a quarter of the background
     /// jobs.
+    ///
+    /// **Option `max_background_flushes`**: -1 to 1024 (others are moved inside), default -1. Can
+    /// be changed while the database is open.
     #[deprecated(note = "RocksDB decides this by set_max_background_jobs")]
     pub fn set_max_background_flushes(&mut self, n: i32) {
         self.db.max_background_flushes = n;
@@ -152,6 +173,9 @@ impl Options {
 
     /// Threads for compactions; -1, the default, is the background jobs that
     /// do not flush.
+    ///
+    /// **Option `max_background_compactions`**: -1 to 1024 (others are moved inside), default -1.
+    /// Can be changed while the database is open.
     #[deprecated(note = "RocksDB decides this by set_max_background_jobs")]
     pub fn set_max_background_compactions(&mut self, n: i32) {
         self.db.max_background_compactions = n;
@@ -162,34 +186,45 @@ impl Options {
     /// is merged by a thread of its own. They come on top of the background
     /// jobs' threads. With leveled compaction those out of level 0 and those
     /// that a caller asked for are cut, others are not; with universal
-    /// compaction all that write to another level than 0. Default 1; 0 counts
-    /// as that. Can be changed while the database is open, for compactions that begin
-    /// later.
+    /// compaction all that write to another level than 0. A change holds for compactions
+    /// that begin later.
+    ///
+    /// **Option `max_subcompactions`**: 1 to 1024 (others are moved inside), default 1. Can be
+    /// changed while the database is open.
     pub fn set_max_subcompactions(&mut self, num: u32) {
         self.db.max_subcompactions = num;
     }
 
-    /// How much a compaction reads at a time from each table. Bytes, at most
-    /// 1 GiB, default 2 MiB; with 0, reads grow from 16 KiB to 256 KiB as
-    /// blocks follow each other. Can be changed while the database is open, for
-    /// compactions that begin later.
+    /// How much a compaction reads at a time from each table. With 0, reads grow from 16 KiB to 256
+    /// KiB as blocks follow each other. A change holds for compactions that begin later.
+    ///
+    /// **Option `compaction_readahead_size`**: bytes, 0 to 1 GiB (others are moved inside), default
+    /// 2 MiB. Can be changed while the database is open.
     pub fn set_compaction_readahead_size(&mut self, compaction_readahead_size: usize) {
         self.db.compaction_readahead_size = compaction_readahead_size;
     }
 
     /// Table files kept open, 20 or more; -1, the default, keeps all of them
     /// open.
+    ///
+    /// **Option `max_open_files`**: -1 or more (others are moved inside), default -1. Can be
+    /// changed while the database is open.
     pub fn set_max_open_files(&mut self, nfiles: i32) {
         self.db.max_open_files = nfiles;
     }
 
     /// Let the writers of a group insert into the memtable in parallel.
-    /// Default true.
+    ///
+    /// **Option `allow_concurrent_memtable_write`**: default `true`. Fixed while the database is
+    /// open.
     pub fn set_allow_concurrent_memtable_write(&mut self, allow: bool) {
         self.db.allow_concurrent_memtable_write = allow;
     }
 
-    /// Let waiting writers yield for a while before they sleep. Default true.
+    /// Let waiting writers yield for a while before they sleep.
+    ///
+    /// **Option `enable_write_thread_adaptive_yield`**: default `true`. Fixed while the database is
+    /// open.
     pub fn set_enable_write_thread_adaptive_yield(&mut self, enabled: bool) {
         self.db.enable_write_thread_adaptive_yield = enabled;
     }
@@ -200,15 +235,17 @@ impl Options {
     /// [`CommitProtocol::Ordered`] where neither does
     /// ([`CommitProtocol::Grouped`] without concurrent memtable writes).
     ///
-    /// Opening fails with `InvalidArgument` where the protocol contradicts the
-    /// other options. Cannot be changed at run time.
+    /// **Option `commit_protocol`**: default none. Fixed while the database is open.
+    ///
+    /// Opening fails with `InvalidArgument` where the protocol contradicts the other options.
     pub fn set_commit_protocol(&mut self, protocol: CommitProtocol) {
         self.db.commit_protocol = Some(protocol);
     }
 
-    /// Log one group of writes while the one before it is inserted into the
-    /// memtables: [`CommitProtocol::Pipelined`], with the guarantees of the
-    /// default. Default: false.
+    /// Log one group of writes while the one before it is inserted into the memtables:
+    /// [`CommitProtocol::Pipelined`], with the guarantees of the default.
+    ///
+    /// **Option `enable_pipelined_write`**: default `false`. Fixed while the database is open.
     ///
     /// Opening fails with `InvalidArgument` together with
     /// [`Options::set_unordered_write`].
@@ -217,7 +254,9 @@ impl Options {
     }
 
     /// Publish writes when they are logged, and insert them after that:
-    /// [`CommitProtocol::Unordered`]. Default: false.
+    /// [`CommitProtocol::Unordered`].
+    ///
+    /// **Option `unordered_write`**: default `false`. Fixed while the database is open.
     ///
     /// Gives up, while writes are under way, immutable snapshots (entries
     /// with sequence numbers up to a snapshot's still arrive) and batches that
@@ -233,25 +272,32 @@ impl Options {
     }
 
     /// How records get into the write-ahead log; not in the `rocksdb` crate.
-    /// Default: [`WalAccess::Auto`]. Cannot be changed at run time.
+    ///
+    /// **Option `wal_access`**: default `auto`. Fixed while the database is open.
     pub fn set_wal_access(&mut self, access: WalAccess) {
         self.db.wal_access = access.into();
     }
 
     /// Calls `hook` at the points of a write's way, with a sequence number. For
-    /// tests: the hook may block whoever is there, or panic.
+    /// tests: the hook may block whoever is there, or panic. By default there is none. Fixed
+    /// while the database is open.
     #[cfg(feature = "failpoints")]
     pub fn set_failpoints(&mut self, hook: impl Fn(crate::Point, u64) + Send + Sync + 'static) {
         self.db.hook = crate::write::sync_points::SyncPointHook::new(Arc::new(hook));
     }
 
-    /// How long a waiting writer yields at most. Microseconds, default 100.
+    /// How long a waiting writer yields at most.
+    ///
+    /// **Option `write_thread_max_yield_usec`**: microseconds, default 100. Fixed while the
+    /// database is open.
     pub fn set_write_thread_max_yield_usec(&mut self, usec: u64) {
         self.db.write_thread_max_yield_usec = usec;
     }
 
-    /// A yield that takes this long says that the cores are busy; a few of
-    /// them end the yielding. Microseconds, default 3.
+    /// A yield that takes this long says that the cores are busy; a few of them end the yielding.
+    ///
+    /// **Option `write_thread_slow_yield_usec`**: microseconds, default 3. Fixed while the database
+    /// is open.
     pub fn set_write_thread_slow_yield_usec(&mut self, usec: u64) {
         self.db.write_thread_slow_yield_usec = usec;
     }
@@ -260,25 +306,30 @@ impl Options {
     /// back while more is written, so that the sync at the end has less to do
     /// and does not disturb others as much. Up to 1 MiB at the end is left
     /// alone. A hint; without effect on tables written past the page cache.
-    /// Bytes; 0, the default, is never, or 1 MiB with a rate limiter. Can be changed
-    /// while the database is open, for tables that are begun later.
+    /// 0, the default, is never, or 1 MiB with a rate limiter. A change
+    /// holds for tables that are begun later.
+    ///
+    /// **Option `bytes_per_sync`**: bytes, default 0. Can be changed while the database is open.
     pub fn set_bytes_per_sync(&mut self, nbytes: u64) {
         self.db.bytes_per_sync = nbytes;
     }
 
-    /// Whether flushes and compactions write tables past the system's page
-    /// cache (`O_DIRECT`), which then keeps what readers need. How they read is
-    /// up to [`set_use_direct_reads`](Self::set_use_direct_reads). Default
-    /// false. Where the file system cannot do that, opening the database fails
-    /// with `NotSupported`. Cannot change while the database is open.
+    /// Whether flushes and compactions write tables past the system's page cache (`O_DIRECT`),
+    /// which then keeps what readers need. How they read is up to
+    /// [`set_use_direct_reads`](Self::set_use_direct_reads). Where the file system cannot do that,
+    /// opening the database fails with `NotSupported`.
+    ///
+    /// **Option `use_direct_io_for_flush_and_compaction`**: default `false`. Fixed while the
+    /// database is open.
     pub fn set_use_direct_io_for_flush_and_compaction(&mut self, enabled: bool) {
         self.db.use_direct_io_for_flush_and_compaction = enabled;
     }
 
-    /// Whether tables are read past the system's page cache (`O_DIRECT`): only
-    /// the block cache keeps what was read. Default false. Where the file
-    /// system cannot do that, opening the database fails with `NotSupported`.
-    /// Cannot change while the database is open.
+    /// Whether tables are read past the system's page cache (`O_DIRECT`): only the block cache
+    /// keeps what was read. Where the file system cannot do that, opening the database fails with
+    /// `NotSupported`.
+    ///
+    /// **Option `use_direct_reads`**: default `false`. Fixed while the database is open.
     pub fn set_use_direct_reads(&mut self, enabled: bool) {
         self.db.use_direct_reads = enabled;
     }
@@ -303,7 +354,8 @@ impl Options {
 
     /// [`set_ratelimiter`](Self::set_ratelimiter) with a rate that follows
     /// demand: it begins at half of `rate_bytes_per_sec`, and is adapted every
-    /// hundred periods, between a twentieth of that and all of it.
+    /// hundred periods, between a twentieth of that and all of it. By default there is no
+    /// limit. Fixed while the database is open.
     pub fn set_auto_tuned_ratelimiter(
         &mut self,
         rate_bytes_per_sec: i64,
@@ -332,9 +384,11 @@ impl Options {
         }
     }
 
-    /// Most bytes of batches that are committed as one group, up to 64 MiB;
-    /// more counts as that. One larger batch is a group by itself. Default
-    /// 1 MiB.
+    /// Most bytes of batches that are committed as one group, up to 64 MiB; more counts as that.
+    /// One larger batch is a group by itself.
+    ///
+    /// **Option `max_write_batch_group_size_bytes`**: bytes, 1 or more (others are moved inside),
+    /// default 1 MiB. Fixed while the database is open.
     pub fn set_max_write_batch_group_size_bytes(&mut self, size: usize) {
         self.db.max_write_batch_group_size_bytes = size;
     }
@@ -347,74 +401,87 @@ impl Options {
         self.db.write_buffer_manager = Some(write_buffer_manager.budget.clone());
     }
 
-    /// Switches the memtables of all column families together when one is full,
-    /// and records all their tables in the manifest at once. After a crash, what
-    /// was written without the log
-    /// ([`disable_wal`](crate::WriteOptions::disable_wal)) is there as it was at
-    /// one moment, in all column families; otherwise each would go by its own
-    /// last flush. A flush on request takes just the column families it was asked
-    /// for, together: so let it be all that are written to together. Default
-    /// false. Incompatible with pipelined writes. Cannot be changed while the
-    /// database is open.
+    /// Switches the memtables of all column families together when one is full, and records all
+    /// their tables in the manifest at once. After a crash, what was written without the log
+    /// ([`disable_wal`](crate::WriteOptions::disable_wal)) is there as it was at one moment, in all
+    /// column families; otherwise each would go by its own last flush. A flush on request takes
+    /// just the column families it was asked for, together: so let it be all that are written to
+    /// together. Incompatible with pipelined writes.
+    ///
+    /// **Option `atomic_flush`**: default `false`. Fixed while the database is open.
     pub fn set_atomic_flush(&mut self, atomic_flush: bool) {
         self.db.atomic_flush = atomic_flush;
     }
 
-    /// Memory of the memtables of all column families together at which one is
-    /// flushed, as by a [`WriteBufferManager`] of this database alone that
-    /// stalls nobody. Bytes; 0, the default, is no limit. Has no effect with a
-    /// [`set_write_buffer_manager`](Self::set_write_buffer_manager). Cannot be
-    /// changed while the database is open.
+    /// Memory of the memtables of all column families together at which one is flushed, as by a
+    /// [`WriteBufferManager`] of this database alone that stalls nobody. 0, the default, is no
+    /// limit. Has no effect with a [`set_write_buffer_manager`](Self::set_write_buffer_manager).
+    ///
+    /// **Option `db_write_buffer_size`**: bytes, default 0. Fixed while the database is open.
     pub fn set_db_write_buffer_size(&mut self, size: usize) {
         self.db.db_write_buffer_size = size;
     }
 
-    /// Rate of writes when they begin to be slowed down, and the highest one
-    /// while they are. By RocksDB's rules it falls by a fifth whenever a flush
-    /// or compaction ends and left more to be compacted, by two fifths when
-    /// writes were stopped or nearly are, but not below 16 KiB, and rises when
-    /// less is left or a slowdown has ended. Bytes per second; 0, the default,
-    /// is the rate limiter's rate, if there is one, or 16 MiB.
+    /// Rate of writes when they begin to be slowed down, and the highest one while they are. By
+    /// RocksDB's rules it falls by a fifth whenever a flush or compaction ends and left more to be
+    /// compacted, by two fifths when writes were stopped or nearly are, but not below 16 KiB, and
+    /// rises when less is left or a slowdown has ended. 0, the default, is the rate limiter's rate,
+    /// if there is one, or 16 MiB.
+    ///
+    /// **Option `delayed_write_rate`**: bytes per second, default 0. Can be changed while the
+    /// database is open.
     pub fn set_delayed_write_rate(&mut self, bytes_per_second: u64) {
         self.db.delayed_write_rate = bytes_per_second;
     }
 
-    /// How often in a row a flush or compaction is tried again that failed
-    /// with an I/O error, such as a full disk; after that, writes are refused
-    /// until [`resume`](crate::DBCommon::resume). 0 to 2^31-1, default 2^31-1.
+    /// How often in a row a flush or compaction is tried again that failed with an I/O error, such
+    /// as a full disk; after that, writes are refused until [`resume`](crate::DBCommon::resume).
     /// Not in the `rocksdb` crate; RocksDB's name.
+    ///
+    /// **Option `max_bgerror_resume_count`**: default 2147483647. Fixed while the database is open.
     pub fn set_max_bgerror_resume_count(&mut self, count: i32) {
         // A negative number is none, as in RocksDB.
         self.db.max_bgerror_resume_count = u32::try_from(count).unwrap_or(0);
     }
 
-    /// How long to wait before such a retry, at most: the first comes after a
-    /// sixty-fourth of it, and each one after that waits twice as long.
-    /// Microseconds, default 1 s. Not in the `rocksdb` crate; RocksDB's name.
+    /// How long to wait before such a retry, at most: the first comes after a sixty-fourth of it,
+    /// and each one after that waits twice as long. Not in the `rocksdb` crate; RocksDB's name.
+    ///
+    /// **Option `bgerror_resume_retry_interval`**: microseconds, default 1000000. Fixed while the
+    /// database is open.
     pub fn set_bgerror_resume_retry_interval(&mut self, micros: u64) {
         self.db.bgerror_resume_retry_interval = micros;
     }
 
-    /// Size at which a new manifest is begun. Bytes, default 1 GiB.
+    /// Size at which a new manifest is begun.
+    ///
+    /// **Option `max_manifest_file_size`**: bytes, 1 or more (others are moved inside), default 1
+    /// GiB. Fixed while the database is open.
     pub fn set_max_manifest_file_size(&mut self, size: usize) {
         self.db.max_manifest_file_size = size as u64;
     }
 
     /// Size of all live logs together at which the column family that holds
-    /// the oldest one is flushed. Bytes; 0, the default, is four times the
+    /// the oldest one is flushed. 0, the default, is four times the
     /// write buffers.
+    ///
+    /// **Option `max_total_wal_size`**: bytes, default 0. Can be changed while the database is
+    /// open.
     pub fn set_max_total_wal_size(&mut self, size: u64) {
         self.db.max_total_wal_size = size;
     }
 
-    /// What recovery does about damaged logs. Default
-    /// [`PointInTime`](DBRecoveryMode::PointInTime).
+    /// What recovery does about damaged logs.
+    ///
+    /// **Option `wal_recovery_mode`**: default `kPointInTimeRecovery`. Fixed while the database is
+    /// open.
     pub fn set_wal_recovery_mode(&mut self, mode: DBRecoveryMode) {
         self.db.wal_recovery_mode = mode.into();
     }
 
-    /// The directory of the logs. Default the database's. Cannot be changed at run
-    /// time.
+    /// The directory of the logs. Default the database's.
+    ///
+    /// **Option `wal_dir`**: default none. Fixed while the database is open.
     ///
     /// Logs of before are not looked for elsewhere. Opening fails with
     /// `InvalidArgument`, and names them, if the database's own directory, or the
@@ -431,15 +498,18 @@ impl Options {
         self.db.wal_dir = (!path.as_os_str().is_empty()).then(|| path.to_path_buf());
     }
 
-    /// Logs kept to be written again, which saves the file system work. 0 to
-    /// 1024, default 0. Only with the recovery modes `PointInTime` and
-    /// `SkipAnyCorruptedRecord`; 0 with others.
+    /// Logs kept to be written again, which saves the file system work. Only with the recovery
+    /// modes `PointInTime` and `SkipAnyCorruptedRecord`; 0 with others.
+    ///
+    /// **Option `recycle_log_file_num`**: files, 0 to 1024 (others are moved inside), default 0.
+    /// Fixed while the database is open.
     pub fn set_recycle_log_file_num(&mut self, num: usize) {
         self.db.recycle_log_file_num = num;
     }
 
-    /// Age at which archived logs are deleted. Seconds; 0, the default, is no
-    /// limit. Cannot be changed while the database is open.
+    /// Age at which archived logs are deleted. 0, the default, is no limit.
+    ///
+    /// **Option `WAL_ttl_seconds`**: seconds, default 0. Fixed while the database is open.
     ///
     /// With this or [`set_wal_size_limit_mb`](Self::set_wal_size_limit_mb),
     /// logs that recovery does not need any more are moved to the directory
@@ -453,8 +523,9 @@ impl Options {
         self.db.wal_ttl_seconds = secs;
     }
 
-    /// Size of the archived logs at which the oldest are deleted. MiB; 0, the
-    /// default, is no limit. Cannot be changed while the database is open.
+    /// Size of the archived logs at which the oldest are deleted. 0, the default, is no limit.
+    ///
+    /// **Option `WAL_size_limit_MB`**: MiB, default 0. Fixed while the database is open.
     ///
     /// As in RocksDB, so many of the newest logs stay as would fit if all were
     /// as large as the largest one, and the archive is looked at every ten
@@ -464,8 +535,9 @@ impl Options {
     }
 
     /// The checksum of each whole table file that the manifest gets, as RocksDB's
-    /// `file_checksum_gen_factory` does; not in the `rocksdb` crate. Default
-    /// [`FileChecksum::None`]. Cannot be changed while the database is open.
+    /// `file_checksum_gen_factory` does; not in the `rocksdb` crate.
+    ///
+    /// **Option `file_checksum_gen_factory`**: default none. Fixed while the database is open.
     ///
     /// [`verify_file_checksums`](crate::DBCommon::verify_file_checksums) and scrubbing
     /// compare. Tables that were written without it have none until they are
@@ -475,10 +547,10 @@ impl Options {
         self.db.file_checksum_gen_factory = checksum;
     }
 
-    /// Reads all tables when the database is opened and every so many seconds from
-    /// then on, to find damage before it is needed; not in the `rocksdb` crate.
-    /// Seconds; 0, the default, is never. Cannot be changed while the database is
-    /// open.
+    /// Reads all tables when the database is opened and every so many seconds from then on, to find
+    /// damage before it is needed; not in the `rocksdb` crate. 0, the default, is never.
+    ///
+    /// **Option `scrub_period_sec`**: seconds, default 0. Fixed while the database is open.
     ///
     /// What is damaged is told in LOG, and by
     /// [`scrub_progress`](crate::DBCommon::scrub_progress). The database goes on.
@@ -486,8 +558,10 @@ impl Options {
         self.db.scrub_period_sec = period;
     }
 
-    /// How fast tables are read for that, in the long run. Bytes per second, from 1
-    /// on. Default: 8 MiB. Cannot be changed while the database is open.
+    /// How fast tables are read for that, in the long run.
+    ///
+    /// **Option `scrub_bytes_per_second`**: bytes per second, 1 to 1024 GiB (others are refused),
+    /// default 8 MiB. Fixed while the database is open.
     pub fn set_scrub_bytes_per_second(&mut self, rate: u64) {
         self.db.scrub_bytes_per_second = rate;
     }
@@ -497,7 +571,7 @@ impl Options {
     /// `rocksdb` crate. Default the system's clock. The age of a log is the
     /// difference to the time that the file system has noted; tables know when
     /// they were written by this clock. It is read with a lock of the database
-    /// held, and must not call the database.
+    /// held, and must not call the database. Fixed while the database is open.
     pub fn set_clock<F>(&mut self, now: F)
     where
         F: Fn() -> SystemTime + Send + Sync + 'static,
@@ -505,8 +579,9 @@ impl Options {
         self.db.clock = Clock::new(now);
     }
 
-    /// Keep log records in the memory of the process. Default false. Cannot be
-    /// changed while the database is open.
+    /// Keep log records in the memory of the process.
+    ///
+    /// **Option `manual_wal_flush`**: default `false`. Fixed while the database is open.
     ///
     /// They are handed to the operating system by
     /// [`flush_wal`](crate::DBCommon::flush_wal), by synced writes, when a log
@@ -518,9 +593,11 @@ impl Options {
         self.db.manual_wal_flush = is_enabled;
     }
 
-    /// Log bytes after which the system is asked to begin writing them back, so
-    /// that a sync finds less to do. Bytes; 0, the default, is never. Can
-    /// change at run time (`wal_bytes_per_sync`).
+    /// Log bytes after which the system is asked to begin writing them back, so that a sync finds
+    /// less to do.
+    ///
+    /// **Option `wal_bytes_per_sync`**: bytes, default 0. Can be changed while the database is
+    /// open.
     ///
     /// A pure hint: it makes nothing durable, and where there is no such call
     /// (it is `posix_fadvise` on Linux) it does nothing. It is given by a writer
@@ -531,19 +608,22 @@ impl Options {
     }
 
     /// Compression of log records: `None`, the default, or `Zstd`. Others are
-    /// corrected to `None`, as in RocksDB. Cannot be changed while the database
-    /// is open; logs are read whatever they were written with. RocksDB reads
+    /// corrected to `None`, as in RocksDB. Logs are read whatever they were written
+    /// with. RocksDB reads
     /// compressed logs from version 7.2 on; before 8.0 it fails at records, its
     /// own among them, that are longer than two of the log's blocks (of 32 KiB)
     /// when compressed.
+    ///
+    /// **Option `wal_compression`**: default `kNoCompression`. Fixed while the database is open.
     pub fn set_wal_compression_type(&mut self, t: DBCompressionType) {
         self.db.wal_compression = t.into();
     }
 
-    /// Record logs that were synced to their end in the manifest, and refuse to
-    /// open the database, as `Corruption` naming the log, when one of them is
-    /// missing or shorter. Default false. Cannot be changed while the database
-    /// is open.
+    /// Record logs that were synced to their end in the manifest, and refuse to open the database,
+    /// as `Corruption` naming the log, when one of them is missing or shorter.
+    ///
+    /// **Option `track_and_verify_wals_in_manifest`**: default `false`. Fixed while the database is
+    /// open.
     pub fn set_track_and_verify_wals_in_manifest(&mut self, val: bool) {
         self.db.track_and_verify_wals_in_manifest = val;
     }
@@ -554,13 +634,17 @@ impl Options {
         self.db.track_and_verify_wals_in_manifest
     }
 
-    /// Info logs kept. 1 or more, default 1000.
+    /// Info logs kept.
+    ///
+    /// **Option `keep_log_file_num`**: files, 1 or more (others are refused), default 1000. Fixed
+    /// while the database is open.
     pub fn set_keep_log_file_num(&mut self, nfiles: usize) {
         self.db.keep_log_file_num = nfiles;
     }
 
-    /// Collects statistics, in an object that clones of these options and
-    /// databases opened with them share.
+    /// Collects statistics, in an object that clones of these options and databases opened
+    /// with them share. By default none are collected. Fixed while the database is open, but
+    /// for [the level](Self::set_statistics_level).
     pub fn enable_statistics(&mut self) {
         self.db.statistics = Some(Arc::new(Statistics::default()));
     }

@@ -95,9 +95,9 @@ pub type CompareFn = dyn Fn(&[u8], &[u8]) -> Ordering + Send + Sync;
 
 /// Options of a column family.
 impl Options {
-    /// Sets sizes of buffers and levels so that memtables take about
-    /// `memtable_memory_budget` bytes, and leaves levels 0 and 1 uncompressed
-    /// and the others to LZ4 (where it is not built in, to Snappy). Set [`num_levels`](Self::set_num_levels) before.
+    /// Sets sizes of buffers and levels so that memtables take about `memtable_memory_budget`
+    /// bytes, and leaves levels 0 and 1 uncompressed and the others to LZ4 (where it is not built
+    /// in, to Snappy). Set [`num_levels`](Self::set_num_levels) before.
     pub fn optimize_level_style_compaction(&mut self, memtable_memory_budget: usize) {
         let cf = &mut self.cf;
         let budget = memtable_memory_budget as u64;
@@ -155,22 +155,29 @@ impl Options {
         self.db.max_background_compactions = 2;
     }
 
-    /// Size at which a memtable is switched and flushed. 64 KiB to 64 GiB,
-    /// default 64 MiB; values outside are moved inside.
+    /// Size at which a memtable is switched and flushed.
+    ///
+    /// **Option `write_buffer_size`**: bytes, 64 KiB to 64 GiB (others are moved inside), default
+    /// 64 MiB. Can be changed while the database is open.
     pub fn set_write_buffer_size(&mut self, size: usize) {
         self.cf.write_buffer_size = size;
     }
 
-    /// Bytes of one block of a memtable's arena. At most 1 GiB; 0, the
-    /// default, is an eighth of the write buffer and 1 MiB at most. Smaller
-    /// blocks than 4 KiB are not made. A radix tree reserves room for all of a
-    /// write buffer at once and has no use for the number.
+    /// Bytes of one block of a memtable's arena. 0, the default, is an eighth of the write buffer
+    /// and 1 MiB at most. Smaller blocks than 4 KiB are not made. A radix tree reserves room for
+    /// all of a write buffer at once and has no use for the number.
+    ///
+    /// **Option `arena_block_size`**: bytes, 0 to 1 GiB (others are moved inside), default 0. Can
+    /// be changed while the database is open.
     pub fn set_arena_block_size(&mut self, size: usize) {
         self.cf.arena_block_size = size;
     }
 
     /// Size of the huge pages to make memtables of, in bytes: a power of two,
-    /// such as 2 MiB. Default 0, none.
+    /// such as 2 MiB. 0, the default, is none.
+    ///
+    /// **Option `memtable_huge_page_size`**: bytes, default 0. Can be changed while the database is
+    /// open.
     ///
     /// A page larger than half a write buffer is not used for it: it would be
     /// full as soon as it had one.
@@ -183,24 +190,29 @@ impl Options {
         self.cf.memtable_huge_page_size = size;
     }
 
-    /// Whether the system is advised (`madvise`) to make memtables of
-    /// transparent huge pages: fewer, larger pages make random access cheaper.
-    /// Only write buffers of 40 MiB and more are, as a page of 2 MiB that is
-    /// hardly used would be more than a twentieth of a smaller one. A memtable
-    /// has plain pages until it has 1 MiB, so that one of few entries takes some
-    /// KiB. Default true. Not an option of the `rocksdb` crate.
+    /// Whether the system is advised (`madvise`) to make memtables of transparent huge pages:
+    /// fewer, larger pages make random access cheaper. Only write buffers of 40 MiB and more are,
+    /// as a page of 2 MiB that is hardly used would be more than a twentieth of a smaller one. A
+    /// memtable has plain pages until it has 1 MiB, so that one of few entries takes some KiB. Not
+    /// an option of the `rocksdb` crate.
+    ///
+    /// **Option `memtable_transparent_huge_pages`**: default `true`. Can be changed while the
+    /// database is open.
     pub fn set_memtable_transparent_huge_pages(&mut self, advise: bool) {
         self.cf.memtable_transparent_huge_pages = advise;
     }
 
-    /// What keeps the entries of memtables sorted. By default the fastest that
-    /// can serve the comparator, see [`MemtableFactory`]. Cannot change while
-    /// the database is open.
+    /// What keeps the entries of memtables sorted. By default the fastest that can serve the
+    /// comparator, see [`MemtableFactory`].
+    ///
+    /// **Option `memtable_factory`**: default `auto`. Fixed while the database is open.
     pub fn set_memtable_factory(&mut self, factory: MemtableFactory) {
         self.cf.memtable = factory.into();
     }
 
-    /// What part of a key is its prefix. Default none.
+    /// What part of a key is its prefix.
+    ///
+    /// **Option `prefix_extractor`**: default none. Can be changed while the database is open.
     ///
     /// Iterators may then keep to the keys that share the prefix of the one
     /// they were sent to (see
@@ -209,8 +221,9 @@ impl Options {
     /// prefixes. It may be another one, or none, at the next opening: each
     /// table says which one it was written with, and its filter is not asked
     /// for the prefixes of another. A function of the user must keep to what
-    /// its name stood for when tables were written. Can change at run time, to
-    /// one of RocksDB's built-in ones or none, unless memtables hash by prefix.
+    /// its name stood for when tables were written. While the database is
+    /// open, it changes to one of RocksDB's built-in ones or none, and not at all where
+    /// memtables hash by prefix.
     pub fn set_prefix_extractor(&mut self, prefix_extractor: SliceTransform) {
         match prefix_extractor.extractor {
             Ok(extractor) => {
@@ -223,8 +236,10 @@ impl Options {
 
     /// Share of the write buffer that each memtable spends on a Bloom filter,
     /// so that a look-up of a key it does not hold, or an iterator sent to a
-    /// prefix it does not hold, does not search it. 0 to 0.25, values outside
-    /// are moved inside; 0, the default, is no filter. The filter holds
+    /// prefix it does not hold, does not search it. 0, the default, is no filter. The filter holds
+    ///
+    /// **Option `memtable_prefix_bloom_size_ratio`**: 0 to 0.25 (others are moved inside), default
+    /// 0. Can be changed while the database is open.
     ///
     /// * whole keys with
     ///   [`set_memtable_whole_key_filtering`](Self::set_memtable_whole_key_filtering):
@@ -234,18 +249,20 @@ impl Options {
     ///   ([`ReadOptions::set_prefix_same_as_start`](crate::ReadOptions::set_prefix_same_as_start)),
     ///   and by look-ups if whole keys are not in it.
     ///
-    /// With neither there is none. Its memory counts as the memtable's. Can
-    /// change at run time, for memtables to come. The structure is that of
-    /// RocksDB's `DynamicBloom`; the text form is RocksDB's
-    /// `memtable_prefix_bloom_size_ratio`.
+    /// With neither there is none. Its memory counts as the memtable's. A change holds for
+    /// memtables to come. The structure is that of RocksDB's `DynamicBloom`; the text form is
+    /// RocksDB's `memtable_prefix_bloom_size_ratio`.
     pub fn set_memtable_prefix_bloom_ratio(&mut self, ratio: f64) {
         self.cf.memtable_prefix_bloom_size_ratio = ratio;
     }
 
     /// Whether whole keys go into the memtables' Bloom filter, which
-    /// [`set_memtable_prefix_bloom_ratio`](Self::set_memtable_prefix_bloom_ratio)
-    /// makes. Default false. Can change at run time, for memtables to come. Not
-    /// for a [comparator](Self::set_comparator) that calls different bytes equal.
+    /// [`set_memtable_prefix_bloom_ratio`](Self::set_memtable_prefix_bloom_ratio) makes. A change
+    /// holds for memtables to come. Not for a [comparator](Self::set_comparator) that calls
+    /// different bytes equal.
+    ///
+    /// **Option `memtable_whole_key_filtering`**: default `false`. Can be changed while the
+    /// database is open.
     pub fn set_memtable_whole_key_filtering(&mut self, whole_key_filter: bool) {
         self.cf.memtable_whole_key_filtering = whole_key_filter;
     }
@@ -254,28 +271,28 @@ impl Options {
     /// value, type and sequence number: 0 (none, the default), 1, 2, 4 or 8;
     /// other numbers are refused at open as `NotSupported`.
     ///
-    /// The checksum is made from the bytes of the write batch, before anything
-    /// is copied. It is checked by every look-up and iterator that comes upon
-    /// the entry, and by the flush; range deletions are checked when they are
-    /// sorted for reading and when they are flushed. A mismatch is an error of
-    /// kind `Corruption` that names the column family and the key. In a flush
-    /// it stops writes, as other failures of background work do. Can change at
-    /// run time, for memtables to come. The text form is RocksDB's
-    /// `memtable_protection_bytes_per_key`.
+    /// **Option `memtable_protection_bytes_per_key`**: bytes, default 0. Can be changed while the
+    /// database is open.
+    ///
+    /// The checksum is made from the bytes of the write batch, before anything is copied. It is
+    /// checked by every look-up and iterator that comes upon the entry, and by the flush; range
+    /// deletions are checked when they are sorted for reading and when they are flushed. A mismatch
+    /// is an error of kind `Corruption` that names the column family and the key. In a flush it
+    /// stops writes, as other failures of background work do. A change holds for memtables to come.
     pub fn set_memtable_protection_bytes_per_key(&mut self, bytes: u32) {
         self.cf.memtable_protection_bytes_per_key = bytes;
     }
 
-    /// Whether each table that a flush, a compaction or a recovery has written
-    /// is read again from its file, and compared with the entries that were to
-    /// be written. One that differs is not used: the flush or compaction fails
-    /// with `Corruption`, and nothing is lost. Doubles the reading and part of
-    /// the work of these jobs. Default false; can change at run time, and holds
-    /// for the next job then. Its text form is RocksDB's
-    /// `paranoid_file_checks`. Together with
+    /// Whether each table that a flush, a compaction or a recovery has written is read again from
+    /// its file, and compared with the entries that were to be written. One that differs is not
+    /// used: the flush or compaction fails with `Corruption`, and nothing is lost. Doubles the
+    /// reading and part of the work of these jobs. A change holds for the next job. Together with
     /// [`WriteOptions::set_protection_bytes_per_key`] and
-    /// [`set_memtable_protection_bytes_per_key`], an entry is compared with what
-    /// was asked for on all its way from the call that wrote it into a table.
+    /// [`set_memtable_protection_bytes_per_key`], an entry is compared with what was asked for on
+    /// all its way from the call that wrote it into a table.
+    ///
+    /// **Option `paranoid_file_checks`**: default `false`. Can be changed while the database is
+    /// open.
     ///
     /// [`WriteOptions::set_protection_bytes_per_key`]: crate::WriteOptions::set_protection_bytes_per_key
     /// [`set_memtable_protection_bytes_per_key`]: Self::set_memtable_protection_bytes_per_key
@@ -283,10 +300,11 @@ impl Options {
         self.cf.paranoid_file_checks = on;
     }
 
-    /// Whether a put overwrites the value of its key in the active memtable, if
-    /// the newest entry of the key there is a value that is not shorter,
-    /// instead of adding an entry. For keys that are put again and again:
-    /// the memtable does not grow. Default false.
+    /// Whether a put overwrites the value of its key in the active memtable, if the newest entry of
+    /// the key there is a value that is not shorter, instead of adding an entry. For keys that are
+    /// put again and again: the memtable does not grow.
+    ///
+    /// **Option `inplace_update_support`**: default `false`. Fixed while the database is open.
     ///
     /// It gives up what other column families keep:
     ///
@@ -298,30 +316,30 @@ impl Options {
     ///   returned.
     /// * A write that fails while it is inserted may have left values.
     ///
-    /// A single value is always read whole. The log has all writes. One thread
-    /// inserts at a time: with
-    /// [`set_allow_concurrent_memtable_write`](Self::set_allow_concurrent_memtable_write),
-    /// which is on by default, or a commit protocol that needs it (ordered,
-    /// unordered), opening is refused as `InvalidArgument`. Cannot be changed
-    /// while the database is open. The callback that RocksDB can be given is
-    /// not in the `rocksdb` crate and not here.
+    /// A single value is always read whole. The log has all writes. One thread inserts at a time:
+    /// with [`set_allow_concurrent_memtable_write`](Self::set_allow_concurrent_memtable_write),
+    /// which is on by default, or a commit protocol that needs it (ordered, unordered), opening is
+    /// refused as `InvalidArgument`. The callback that RocksDB can be given is not in the `rocksdb`
+    /// crate and not here.
     pub fn set_inplace_update_support(&mut self, enabled: bool) {
         self.cf.inplace_update_support = enabled;
     }
 
-    /// Locks of a memtable with
-    /// [in-place updates](Self::set_inplace_update_support), by hash of the
-    /// key: who reads a value waits for who overwrites one of the same lock.
-    /// 1 to 16777216, default 10000; 32 bytes each, which do not count as the
-    /// memtable's size. Can change at run time, for memtables to come. The text
-    /// form is RocksDB's `inplace_update_num_locks`.
+    /// Locks of a memtable with [in-place updates](Self::set_inplace_update_support), by hash of
+    /// the key: who reads a value waits for who overwrites one of the same lock. They take 32 bytes
+    /// each, which do not count as the memtable's size. A change holds for memtables to come.
+    ///
+    /// **Option `inplace_update_num_locks`**: 0 to 16777216 (others are moved inside), default
+    /// 10000. Can be changed while the database is open.
     pub fn set_inplace_update_locks(&mut self, num: usize) {
         self.cf.inplace_update_num_locks = num;
     }
 
     /// Merge operands of one key that may lie on each other in the active
     /// memtable. A merge that finds as many is stored as the value it comes to,
-    /// so that reads need not apply them all. Default 0, no limit.
+    /// so that reads need not apply them all. 0, the default, is no limit.
+    ///
+    /// **Option `max_successive_merges`**: default 0. Can be changed while the database is open.
     ///
     /// The value is read from memory only: where no memtable has it, and a
     /// table may, the operand is stored as such, however many there are; so it
@@ -340,13 +358,16 @@ impl Options {
     /// Every merge looks at the entries of its key, which takes longest with
     /// `MemtableFactory::Vector`.
     ///
-    /// With unordered commit the database is not opened: `InvalidArgument`.
-    /// Can change at run time, for memtables to come.
+    /// With unordered commit the database is not opened: `InvalidArgument`. A change holds for
+    /// memtables to come.
     pub fn set_max_successive_merges(&mut self, num: usize) {
         self.cf.max_successive_merges = num;
     }
 
-    /// Memtables in memory before writes stop. 2 or more, default 2.
+    /// Memtables in memory before writes stop.
+    ///
+    /// **Option `max_write_buffer_number`**: 2 or more (others are moved inside), default 2. Can be
+    /// changed while the database is open.
     pub fn set_max_write_buffer_number(&mut self, nbuf: i32) {
         self.cf.max_write_buffer_number = nbuf;
     }
@@ -354,102 +375,148 @@ impl Options {
     /// The same as
     /// [`set_min_write_buffer_number_to_merge`](Self::set_min_write_buffer_number_to_merge),
     /// as it is in the `rocksdb` crate.
+    ///
+    /// **Option `min_write_buffer_number_to_merge`**: 1 or more (others are moved inside), default
+    /// 1. Fixed while the database is open.
     pub fn set_min_write_buffer_number(&mut self, nbuf: i32) {
         self.cf.min_write_buffer_number_to_merge = nbuf;
     }
 
-    /// Full memtables that one flush waits for. Default 1.
+    /// Full memtables that one flush waits for.
+    ///
+    /// **Option `min_write_buffer_number_to_merge`**: 1 or more (others are moved inside), default
+    /// 1. Fixed while the database is open.
     pub fn set_min_write_buffer_number_to_merge(&mut self, to_merge: i32) {
         self.cf.min_write_buffer_number_to_merge = to_merge;
     }
 
     /// Levels of tables. 1 (with levels of growing size 2) to 64, default 7. A
     /// database that uses more is not opened.
+    ///
+    /// **Option `num_levels`**: 1 to 64 (others are moved inside), default 7. Fixed while the
+    /// database is open.
     pub fn set_num_levels(&mut self, n: i32) {
         self.cf.num_levels = usize::try_from(n).unwrap_or(0);
     }
 
-    /// Tables in level 0 that start a compaction. Default 4.
+    /// Tables in level 0 that start a compaction.
+    ///
+    /// **Option `level0_file_num_compaction_trigger`**: default 4. Can be changed while the
+    /// database is open.
     pub fn set_level_zero_file_num_compaction_trigger(&mut self, n: i32) {
         self.cf.level0_file_num_compaction_trigger = n;
     }
 
-    /// Tables in level 0 that slow writes down. Default 20.
+    /// Tables in level 0 that slow writes down.
+    ///
+    /// **Option `level0_slowdown_writes_trigger`**: 1 or more (others are moved inside), default
+    /// 20. Can be changed while the database is open.
     pub fn set_level_zero_slowdown_writes_trigger(&mut self, n: i32) {
         self.cf.level0_slowdown_writes_trigger = n;
     }
 
-    /// Tables in level 0 that stop writes. Default 36.
+    /// Tables in level 0 that stop writes.
+    ///
+    /// **Option `level0_stop_writes_trigger`**: 1 or more (others are moved inside), default 36.
+    /// Can be changed while the database is open.
     pub fn set_level_zero_stop_writes_trigger(&mut self, n: i32) {
         self.cf.level0_stop_writes_trigger = n;
     }
 
-    /// Bytes that wait for compaction at which writes are slowed down; 0 is no
-    /// limit. Default 64 GiB.
+    /// Bytes that wait for compaction at which writes are slowed down; 0 is no limit.
+    ///
+    /// **Option `soft_pending_compaction_bytes_limit`**: bytes, default 64 GiB. Can be changed
+    /// while the database is open.
     pub fn set_soft_pending_compaction_bytes_limit(&mut self, limit: usize) {
         self.cf.soft_pending_compaction_bytes_limit = limit as u64;
     }
 
     /// Bytes that wait for compaction at which writes stop; 0 is no limit.
-    /// Default 256 GiB.
+    ///
+    /// **Option `hard_pending_compaction_bytes_limit`**: bytes, default 256 GiB. Can be changed
+    /// while the database is open.
     pub fn set_hard_pending_compaction_bytes_limit(&mut self, limit: usize) {
         self.cf.hard_pending_compaction_bytes_limit = limit as u64;
     }
 
-    /// Size of a table in level 1. Bytes, default 64 MiB.
+    /// Size of a table in level 1.
+    ///
+    /// **Option `target_file_size_base`**: bytes, default 64 MiB. Can be changed while the database
+    /// is open.
     pub fn set_target_file_size_base(&mut self, size: u64) {
         self.cf.target_file_size_base = size;
     }
 
-    /// How much larger tables are from level to level. Default 1.
+    /// How much larger tables are from level to level.
+    ///
+    /// **Option `target_file_size_multiplier`**: 1 or more (others are moved inside), default 1.
+    /// Can be changed while the database is open.
     pub fn set_target_file_size_multiplier(&mut self, multiplier: i32) {
         self.cf.target_file_size_multiplier = multiplier;
     }
 
-    /// Size of level 1. Bytes, default 256 MiB.
+    /// Size of level 1.
+    ///
+    /// **Option `max_bytes_for_level_base`**: bytes, default 256 MiB. Can be changed while the
+    /// database is open.
     pub fn set_max_bytes_for_level_base(&mut self, size: u64) {
         self.cf.max_bytes_for_level_base = size;
     }
 
-    /// How much larger each level is than the one above. Default 10.
+    /// How much larger each level is than the one above.
+    ///
+    /// **Option `max_bytes_for_level_multiplier`**: above 0 (others are refused), default 10. Can
+    /// be changed while the database is open.
     pub fn set_max_bytes_for_level_multiplier(&mut self, mul: f64) {
         self.cf.max_bytes_for_level_multiplier = mul;
     }
 
-    /// Further factors: level n + 1 is larger than level n by the n-th of these,
-    /// too, from level 1 on, for what is left out by 1. Default none. Without
-    /// effect when sizes are chosen from the last level
+    /// Further factors: level n + 1 is larger than level n by the n-th of these, too, from level 1
+    /// on, for what is left out by 1. Without effect when sizes are chosen from the last level
     /// ([`set_level_compaction_dynamic_level_bytes`](Self::set_level_compaction_dynamic_level_bytes)),
     /// as in RocksDB. A negative factor is refused at open.
+    ///
+    /// **Option `max_bytes_for_level_multiplier_additional`**: default none. Can be changed while
+    /// the database is open.
     pub fn set_max_bytes_for_level_multiplier_additional(&mut self, level_values: &[i32]) {
         self.cf.max_bytes_for_level_multiplier_additional = level_values.to_vec();
     }
 
-    /// Choose level sizes from the size of the last level, which wastes less
-    /// space. Default true.
+    /// Choose level sizes from the size of the last level, which wastes less space.
+    ///
+    /// **Option `level_compaction_dynamic_level_bytes`**: default `true`. Fixed while the database
+    /// is open.
     pub fn set_level_compaction_dynamic_level_bytes(&mut self, v: bool) {
         self.cf.level_compaction_dynamic_level_bytes = v;
     }
 
     /// Most input bytes of one compaction; 0, the default, is 25 tables.
+    ///
+    /// **Option `max_compaction_bytes`**: bytes, default 0. Can be changed while the database is
+    /// open.
     pub fn set_max_compaction_bytes(&mut self, nbytes: u64) {
         self.cf.max_compaction_bytes = nbytes;
     }
 
-    /// Compact only when asked to. Default false.
+    /// Compact only when asked to.
+    ///
+    /// **Option `disable_auto_compactions`**: default `false`. Can be changed while the database is
+    /// open.
     pub fn set_disable_auto_compactions(&mut self, disable: bool) {
         self.cf.disable_auto_compactions = disable;
     }
 
-    /// Whether tables of the last level that holds data get no filter: good
-    /// when most look-ups find their key, as a filter there only spares those
-    /// that do not. Default false. Holds for tables that compactions write from
-    /// now on; cannot be changed while the database is open.
+    /// Whether tables of the last level that holds data get no filter: good when most look-ups find
+    /// their key, as a filter there only spares those that do not. Holds for tables that
+    /// compactions write from now on.
+    ///
+    /// **Option `optimize_filters_for_hits`**: default `false`. Fixed while the database is open.
     pub fn set_optimize_filters_for_hits(&mut self, optimize_for_hits: bool) {
         self.cf.optimize_filters_for_hits = optimize_for_hits;
     }
 
-    /// How tables are laid out and cached.
+    /// How tables are laid out and cached. Default: [`BlockBasedOptions::default`]. The parts
+    /// that can be changed while the database is open say so.
     pub fn set_block_based_table_factory(&mut self, factory: &BlockBasedOptions) {
         self.cf.table = factory.table.clone();
         self.block_cache = factory.cache.clone();
@@ -650,7 +717,7 @@ impl Options {
     /// little-endian `u64`. RocksDB knows the order as
     /// `leveldb.BytewiseComparator.u64ts`. As
     /// [`set_comparator_with_ts`](Self::set_comparator_with_ts) otherwise. The
-    /// `rocksdb` crate has no such method.
+    /// `rocksdb` crate has no such method. By default keys have no versions.
     pub fn set_u64_timestamp_comparator(&mut self) {
         self.cf.comparator = UserComparator::Custom(Arc::new(BytewiseWithU64Timestamp));
         self.accept("comparator");
@@ -659,7 +726,8 @@ impl Options {
     /// Orders keys bytewise in reverse: greatest first. RocksDB knows the order
     /// as `rocksdb.ReverseBytewiseComparator`, so either engine opens what the
     /// other has written. Unlike the same order given as a function, it is
-    /// served by the radix tree. The `rocksdb` crate has no such method.
+    /// served by the radix tree. The `rocksdb` crate has no such method. By default the
+    /// order is bytewise, smallest first.
     pub fn set_reverse_bytewise_comparator(&mut self) {
         self.cf.comparator = UserComparator::ReverseBytewise;
         self.accept("comparator");
@@ -667,7 +735,8 @@ impl Options {
 
     /// Sets a merge operator whose operands are of the kind of values, so that
     /// one function combines operands with a value and with each other. See
-    /// [`merge_operator`](crate::merge_operator).
+    /// [`merge_operator`](crate::merge_operator). Default none. Fixed while the database is
+    /// open.
     pub fn set_merge_operator_associative<F: MergeFn + Clone>(
         &mut self,
         name: impl CStrLike,
@@ -677,7 +746,8 @@ impl Options {
     }
 
     /// Sets a merge operator: `full_merge_fn` combines a value with operands,
-    /// `partial_merge_fn` operands with each other (and may return `None`).
+    /// `partial_merge_fn` operands with each other (and may return `None`). Default none. Fixed
+    /// while the database is open.
     pub fn set_merge_operator<F: MergeFn, PF: MergeFn>(
         &mut self,
         name: impl CStrLike,
@@ -694,7 +764,7 @@ impl Options {
     }
 
     /// The old name of
-    /// [`set_merge_operator_associative`](Self::set_merge_operator_associative).
+    /// [`set_merge_operator_associative`](Self::set_merge_operator_associative). Default none.
     #[deprecated(note = "use `set_merge_operator_associative` instead")]
     pub fn add_merge_operator<F: MergeFn + Clone>(&mut self, name: &str, merge_fn: F) {
         self.set_merge_operator_associative(name, merge_fn);

@@ -64,18 +64,20 @@ impl fmt::Debug for InfoLogger {
 /// The info log.
 impl Options {
     /// Has `logger` take the info log, from its own level on, in place of a
-    /// file. Options about files have no effect then.
+    /// file. Options about files have no effect then. Default none. Fixed while the
+    /// database is open.
     pub fn set_info_logger(&mut self, logger: InfoLogger) {
         self.db.info_logger = logger.logger;
     }
 
-    /// How often the database writes its statistics to the info log: the
-    /// properties [`DBSTATS`](crate::properties::DBSTATS) and
-    /// [`CFSTATS`](crate::properties::CFSTATS) of all column families, and
-    /// tickers and histograms where they are on. Each time, a new interval
-    /// begins in these. Seconds; 0 is never. Default 600. Changes at run time
-    /// ([`set_db_options`](crate::DBCommon::set_db_options)). A read-only or
-    /// secondary instance writes none.
+    /// How often the database writes its statistics to the info log: the properties
+    /// [`DBSTATS`](crate::properties::DBSTATS) and [`CFSTATS`](crate::properties::CFSTATS) of all
+    /// column families, and tickers and histograms where they are on. Each time, a new interval
+    /// begins in these. 0 is never. A read-only or secondary instance
+    /// writes none.
+    ///
+    /// **Option `stats_dump_period_sec`**: seconds, default 600. Can be changed while the database
+    /// is open.
     pub fn set_stats_dump_period_sec(&mut self, period: u32) {
         self.db.stats_dump_period_sec = period;
     }
@@ -103,7 +105,7 @@ impl Options {
     /// Has `listener` told what happens in the database, besides those that
     /// were added before; see [`listener`](crate::listener) for the thread that
     /// calls it. Not in the `rocksdb` crate. A read-only or secondary instance
-    /// has no events.
+    /// has no events. Default none. Fixed while the database is open.
     pub fn add_event_listener(&mut self, listener: Arc<dyn EventListener>) {
         self.db.listeners.0.push(listener);
     }
@@ -116,28 +118,34 @@ impl Options {
         }
     }
 
-    /// The lowest level of lines that go to LOG. Default
-    /// [`LogLevel::Info`]. A logger of the user has its own.
+    /// The lowest level of lines that go to LOG. A logger of the user has its own.
+    ///
+    /// **Option `info_log_level`**: default `INFO_LEVEL`. Fixed while the database is open.
     pub fn set_log_level(&mut self, level: LogLevel) {
         self.db.info_log_level = level;
     }
 
-    /// The directory of LOG, which carries the path of the database in its name
-    /// there. Default, and with the empty path, the database's own. [`DB::destroy`](crate::DB::destroy)
-    /// leaves what is there.
+    /// The directory of LOG, which carries the path of the database in its name there. Default, and
+    /// with the empty path, the database's own. [`DB::destroy`](crate::DB::destroy) leaves what is
+    /// there.
+    ///
+    /// **Option `db_log_dir`**: default none. Fixed while the database is open.
     pub fn set_db_log_dir<P: AsRef<Path>>(&mut self, path: P) {
         let path = path.as_ref();
         self.db.db_log_dir = (!path.as_os_str().is_empty()).then(|| path.to_path_buf());
     }
 
     /// Size at which a new LOG is begun, without the options that each begins
-    /// with. Bytes; 0, the default, is no limit.
+    /// with. 0, the default, is no limit.
+    ///
+    /// **Option `max_log_file_size`**: bytes, default 0. Fixed while the database is open.
     pub fn set_max_log_file_size(&mut self, size: usize) {
         self.db.max_log_file_size = size;
     }
 
-    /// Age at which a new LOG is begun, by the next line. Seconds; 0, the
-    /// default, is no limit.
+    /// Age at which a new LOG is begun, by the next line. 0, the default, is no limit.
+    ///
+    /// **Option `log_file_time_to_roll`**: seconds, default 0. Fixed while the database is open.
     pub fn set_log_file_time_to_roll(&mut self, secs: usize) {
         self.db.log_file_time_to_roll = secs;
     }

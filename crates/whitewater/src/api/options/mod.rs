@@ -21,6 +21,8 @@ mod cache;
 mod compaction;
 mod compression;
 mod database;
+#[cfg(test)]
+mod documentation;
 mod enums;
 mod family;
 mod hints;

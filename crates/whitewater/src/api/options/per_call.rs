@@ -68,7 +68,7 @@ impl ReadOptions {
         self.spec.upper_bound = Some(key.into());
     }
 
-    /// Sets both bounds of iterators; an open end clears that bound.
+    /// Sets both bounds of iterators; an open end clears that bound. Default none.
     pub fn set_iterate_range(&mut self, range: impl IterateBounds) {
         (self.spec.lower_bound, self.spec.upper_bound) = range.into_bounds();
     }
@@ -240,11 +240,11 @@ impl ReadOptions {
 
     /// Whether blocks stay in memory as long as an iterator lives that has
     /// stood in them. A hint without effect: what an iterator hands out may be
-    /// kept until it moves, by its type.
+    /// kept until it moves, by its type. Default false.
     pub fn set_pin_data(&mut self, _v: bool) {}
 
     /// Whether reading ahead stops at the upper bound and where the cache has
-    /// the blocks. A hint without effect so far.
+    /// the blocks. A hint without effect so far. Default false.
     pub fn set_auto_readahead_size(&mut self, _v: bool) {}
 
     /// Whether blocks read from files are checked against their checksums.
@@ -259,7 +259,7 @@ impl ReadOptions {
         self.spec.readahead_size = v;
     }
 
-    /// Lets an iterator read in the background. A hint without effect so far.
+    /// Lets an iterator read in the background. A hint without effect so far. Default false.
     pub fn set_async_io(&mut self, _v: bool) {}
 }
 
@@ -328,8 +328,10 @@ impl WriteOptions {
     /// written. A batch may have checksums from its beginning
     /// ([`WriteBatchWithTransaction::with_protection`]). Default 0.
     ///
-    /// [`set_memtable_protection_bytes_per_key`]: crate::Options::set_memtable_protection_bytes_per_key
-    /// [`WriteBatchWithTransaction::with_protection`]: crate::WriteBatchWithTransaction::with_protection
+    /// [`set_memtable_protection_bytes_per_key`]:
+    /// crate::Options::set_memtable_protection_bytes_per_key
+    /// [`WriteBatchWithTransaction::with_protection`]:
+    /// crate::WriteBatchWithTransaction::with_protection
     pub fn set_protection_bytes_per_key(&mut self, bytes: usize) {
         self.spec.protection_bytes_per_key = bytes;
     }
@@ -449,10 +451,10 @@ impl CompactOptions {
         self.spec.history_low = ts.into();
     }
 
-    /// Whether the bottommost level is rewritten too. Default
-    /// `IfHaveCompactionFilter`: if the column family has a compaction filter or a
-    /// factory of them, but not the tables that this compaction has made. Only with levels of growing size: universal compaction
-    /// always merges everything.
+    /// Whether the bottommost level is rewritten too. Default `IfHaveCompactionFilter`: if the
+    /// column family has a compaction filter or a factory of them, but not the tables that this
+    /// compaction has made. Only with levels of growing size: universal compaction always merges
+    /// everything.
     pub fn set_bottommost_level_compaction(&mut self, lvl: BottommostLevelCompaction) {
         self.spec.bottommost = lvl.into();
     }
