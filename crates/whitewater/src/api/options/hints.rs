@@ -99,8 +99,7 @@ impl Options {
     /// **Option `avoid_unnecessary_blocking_io`**: default `false`. Fixed while the database is
     /// open.
     ///
-    /// [`ReadOptions::set_background_purge_on_iterator_cleanup`]:
-    /// crate::ReadOptions::set_background_purge_on_iterator_cleanup
+    /// [`ReadOptions::set_background_purge_on_iterator_cleanup`]: crate::ReadOptions::set_background_purge_on_iterator_cleanup
     pub fn set_avoid_unnecessary_blocking_io(&mut self, val: bool) {
         self.db.avoid_unnecessary_blocking_io = val;
     }

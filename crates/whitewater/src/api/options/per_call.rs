@@ -328,10 +328,8 @@ impl WriteOptions {
     /// written. A batch may have checksums from its beginning
     /// ([`WriteBatchWithTransaction::with_protection`]). Default 0.
     ///
-    /// [`set_memtable_protection_bytes_per_key`]:
-    /// crate::Options::set_memtable_protection_bytes_per_key
-    /// [`WriteBatchWithTransaction::with_protection`]:
-    /// crate::WriteBatchWithTransaction::with_protection
+    /// [`set_memtable_protection_bytes_per_key`]: crate::Options::set_memtable_protection_bytes_per_key
+    /// [`WriteBatchWithTransaction::with_protection`]: crate::WriteBatchWithTransaction::with_protection
     pub fn set_protection_bytes_per_key(&mut self, bytes: usize) {
         self.spec.protection_bytes_per_key = bytes;
     }
