@@ -50,7 +50,7 @@
 //! * `set_paranoid_checks(false)` is a hint without effect: damage is never passed
 //!   over in silence.
 //! * A thread measures nothing for its [`PerfContext`] until it calls
-//!   [`perf::set_perf_stats`]. Metrics, tickers and histograms of what this
+//!   [`perf_context::set_perf_stats`]. Metrics, tickers and histograms of what this
 //!   engine does not have, or does not count, stay 0; their documentation says
 //!   so, or `is_collected`.
 //! * [`DBCommon::get_updates_since`] fails where logs it needs were deleted, and
@@ -93,29 +93,41 @@
 #![forbid(unsafe_code)]
 
 mod api;
+mod clock;
+mod column_family;
 mod compact;
 mod db;
+mod entry;
+mod event_queue;
 mod external;
-mod flush;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
-mod jobs;
+mod info_log;
 pub mod listener;
+mod logger;
 #[cfg(feature = "jemalloc")]
 mod malloc;
 mod memtable;
+mod operators;
 mod options;
-pub mod perf;
+mod panics;
+mod perf_context;
+mod rate_limiter;
 mod read;
+mod session_id;
+mod snapshots;
 mod stats;
+mod sync_points;
+mod table_writer;
+mod thread_pools;
 mod trace;
-mod user_code;
 mod version;
 mod write;
+mod write_buffer_manager;
 
 pub use api::{
-    checkpoint, compaction_filter, compaction_filter_factory, merge_operator, properties,
+    checkpoint, compaction_filter, compaction_filter_factory, merge_operator, perf, properties,
     statistics,
 };
 
@@ -146,13 +158,13 @@ pub use api::{
 /// ```
 #[cfg(feature = "jemalloc")]
 pub use malloc::Jemalloc;
+pub use options::commit_protocol::CommitProtocol;
 #[cfg(feature = "option-tables")]
 #[doc(hidden)]
 pub use options::rows as option_tables;
-pub use perf::{PerfContext, PerfMetric, PerfStatsLevel};
-pub use write::CommitProtocol;
+pub use perf_context::{PerfContext, PerfMetric, PerfStatsLevel};
 #[cfg(feature = "failpoints")]
-pub use write::sync_points::Point;
+pub use sync_points::Point;
 
 /// File systems a database can live in; see [`Options::set_fs`].
 pub use whitewater_storage::fs;

@@ -1,7 +1,8 @@
 //! Column families by handle.
 
 use super::options::Options;
-use crate::db::{ColumnFamilyData, Engine};
+use crate::column_family::ColumnFamilyData;
+use crate::db::Engine;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Weak};

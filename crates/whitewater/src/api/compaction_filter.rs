@@ -62,9 +62,11 @@
 //! be at once; with the same filter it will fail again as soon as the entries are
 //! compacted.
 
-pub use crate::compact::filter::Decision;
+pub use crate::operators::compaction_filter::Decision;
 
-use crate::compact::filter::{CompactionFilterContext, EntryFilter, FilterSource, Verdict};
+use crate::operators::compaction_filter::{
+    CompactionFilterContext, EntryFilter, FilterSource, Verdict,
+};
 use std::ffi::{CStr, CString};
 use whitewater_concurrent::system::Mutex;
 

@@ -52,10 +52,10 @@
 //! # }
 //! ```
 
-pub use crate::compact::filter::CompactionFilterContext;
+pub use crate::operators::compaction_filter::CompactionFilterContext;
 
 use crate::api::compaction_filter::CompactionFilter;
-use crate::compact::filter::{EntryFilter, FilterSource, Verdict};
+use crate::operators::compaction_filter::{EntryFilter, FilterSource, Verdict};
 use std::ffi::CStr;
 use whitewater_concurrent::system::Mutex;
 

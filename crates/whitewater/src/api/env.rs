@@ -1,6 +1,6 @@
 //! The environment of a database: its file system.
 
-use crate::jobs::{Pools, Priority};
+use crate::thread_pools::{Pools, Priority};
 use std::fmt;
 use std::sync::Arc;
 use whitewater_storage::Error;

@@ -33,7 +33,7 @@
 //! compactions keep them, and reads of their keys and scans over them fail, until it
 //! is opened with the operator again.
 
-use crate::read::merge::MergeOperator;
+use crate::operators::merge::MergeOperator;
 
 /// A merge function: key, existing value (`None` when there is none, and
 /// always in partial merges) and operands, oldest first. `None` is failure:

@@ -13,8 +13,10 @@ pub(crate) mod db;
 pub(crate) mod env;
 pub(crate) mod iter_range;
 pub(crate) mod iterator;
+mod memory_usage;
 pub mod merge_operator;
 pub(crate) mod options;
+pub mod perf;
 pub(crate) mod pinnable;
 pub(crate) mod prop_name;
 pub mod properties;
@@ -25,8 +27,8 @@ pub mod statistics;
 pub(crate) mod wal_iterator;
 pub(crate) mod write_batch;
 
-pub use crate::db::info_log::LogLevel;
 pub use crate::db::scrub::ScrubProgress;
+pub use crate::logger::LogLevel;
 pub use c_str::CStrLike;
 pub use column_family::{
     AsColumnFamilyRef, BoundColumnFamily, ColumnFamily, ColumnFamilyDescriptor, ColumnFamilyHandle,

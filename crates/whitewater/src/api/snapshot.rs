@@ -5,7 +5,7 @@ use super::db::{DB, DBAccess};
 use super::iterator::{DBIteratorWithThreadMode, DBRawIteratorWithThreadMode, IteratorMode};
 use super::options::ReadOptions;
 use super::pinnable::DBPinnableSlice;
-use crate::db::snapshot::SnapshotGuard;
+use crate::snapshots::SnapshotGuard;
 use std::sync::Arc;
 use whitewater_storage::Error;
 

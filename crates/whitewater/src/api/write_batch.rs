@@ -1,8 +1,8 @@
 //! Batches of writes.
 
 use super::column_family::AsColumnFamilyRef;
-use crate::db::history::Stamped;
-use crate::db::writes::check_lengths;
+use crate::db::timestamps::Stamped;
+use crate::entry::check_lengths;
 use crate::options::read::has_checksums;
 use whitewater_storage::batch::{self, Batch, Op};
 use whitewater_storage::key::ValueType;

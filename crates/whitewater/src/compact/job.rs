@@ -4,25 +4,27 @@
 //! entry the tables claim to hold must have been read; a table that loses
 //! entries unnoticed would lose them for good here.
 
-use super::filter::{ActiveFilter, CompactionFilterContext};
-use super::merge_rules::Drops;
-use super::output::{Input, MAX_INDEX_SIZE, OutputContext, OutputSpec, Written, write_tables};
 use super::part_events::PartEvents;
 use super::pick::Compaction;
-use super::source::Part;
+use super::score::compression_of;
 use super::subcompaction;
-use crate::db::internal_stats::{JobStats, micros};
-use crate::jobs::rate_limiter::Priority;
+use crate::clock::micros;
+use crate::operators::compaction_filter::{ActiveFilter, CompactionFilterContext};
 use crate::options::CfOptions;
 use crate::options::compaction::CompactionStyle;
 use crate::options::compression::Compression;
+use crate::rate_limiter::Priority;
 use crate::read::blob::BorrowedBlobs;
 use crate::read::level::add_iterators;
 use crate::read::merging::merging_iterator;
-use crate::read::table_cache::TableCache;
-use crate::read::timed::Activity;
 use crate::read::tombstones::all_tombstones;
-use crate::stats::{Histogram, time};
+use crate::stats::{Activity, Histogram, JobStats, time};
+use crate::table_writer::merge_rules::Drops;
+use crate::table_writer::source::Part;
+use crate::table_writer::{
+    Input, MAX_INDEX_SIZE, OutputContext, OutputSpec, Written, write_tables,
+};
+use crate::version::table_cache::TableCache;
 use crate::version::{TableFile, Version, total_bytes};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -140,7 +142,7 @@ fn rewrite(
         bottommost: compaction.bottommost,
         compression: match compaction.uncompressed {
             true => Compression::default(),
-            false => (ctx.options).compression_of(version, compaction.output_level),
+            false => compression_of(ctx.options, version, compaction.output_level),
         },
         max_file_size: ctx.options.target_file_size(compaction.output_level),
         max_index_size: match compaction.output_level {

@@ -14,19 +14,10 @@
 //! * [`job`]: runs a picked compaction; `subcompaction`: its parts, side by side;
 //!   `part_events`: what listeners are told of them.
 
-mod blob_flow;
-mod deletions;
-pub(crate) mod filter;
-mod grandparents;
 pub(crate) mod job;
-pub(crate) mod merge_rules;
-pub(crate) mod output;
-mod output_file;
 pub(crate) mod part_events;
 pub(crate) mod pick;
-mod read_back;
 pub(crate) mod score;
-pub(crate) mod source;
 mod subcompaction;
 #[cfg(test)]
 mod tests;

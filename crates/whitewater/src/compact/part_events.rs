@@ -1,10 +1,11 @@
 //! What listeners are told of the parts of a compaction.
 
-use super::output::Written;
-use crate::db::internal_stats::micros;
-use crate::jobs::guarded_value;
-use crate::listener::queue::{EventQueue, Happened};
+use crate::clock::micros;
+use crate::event_queue::EventQueue;
+use crate::listener::event::Happened;
 use crate::listener::{CompactionJobInfo, CompactionJobStats, SubcompactionJobInfo};
+use crate::panics::{Guarded, caught};
+use crate::table_writer::Written;
 use whitewater_concurrent::system;
 use whitewater_storage::Result;
 
@@ -34,7 +35,7 @@ impl<'a> PartEvents<'a> {
         self.events
             .note(|| Happened::SubcompactionBegin(begun.clone()));
         let start = system::now();
-        let written = guarded_value(work);
+        let written = caught(Guarded::Job, work);
         self.events.note(|| {
             let mut info = begun;
             match &written {

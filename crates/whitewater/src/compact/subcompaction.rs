@@ -13,13 +13,13 @@
 //! * I3: where one part fails, the others end early, and no table is left.
 
 use super::job::is_manual;
-use super::output::OutputContext;
 use super::pick::Compaction;
-use super::source::Part;
-use crate::db::{thread_owner, work_for};
-use crate::jobs::guarded;
 use crate::options::compaction::CompactionStyle;
-use crate::read::table_cache::TableCache;
+use crate::panics::{Guarded, caught};
+use crate::table_writer::OutputContext;
+use crate::table_writer::source::Part;
+use crate::thread_pools::owner::{thread_owner, work_for};
+use crate::version::table_cache::TableCache;
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use whitewater_concurrent::system::{self, Mutex};
@@ -144,7 +144,7 @@ pub(super) fn run<T: Send>(
     let failure: Mutex<Option<Error>> = Mutex::new(None);
     let run_one = |number: usize, part: Part<'_>| {
         let mut made = None;
-        let outcome = guarded(|| {
+        let outcome = caught(Guarded::Job, || {
             made = Some(work(number, part, &abandoned)?);
             Ok(())
         });

@@ -5,18 +5,18 @@
 //! must not change.
 
 use super::job;
-use super::output::{Input, OutputContext, OutputSpec, write_tables};
 use super::pick::{CompactCursor, Compaction, Moment, level_state, pick_automatic, pick_manual};
-use super::source::Part;
-use crate::jobs::rate_limiter::Priority;
+use crate::entry::get_context::GetContext;
 use crate::options::compression::Compression;
 use crate::options::{CfOptions, DbOptions};
-use crate::read::get::GetContext;
+use crate::rate_limiter::Priority;
 use crate::read::level;
-use crate::read::table_cache::TableCache;
 use crate::read::testing::{Append, VecIterator};
+use crate::table_writer::source::Part;
+use crate::table_writer::{Input, OutputContext, OutputSpec, write_tables};
 use crate::version::range::KeyRange;
 use crate::version::set::{CfVersion, VersionSet};
+use crate::version::table_cache::TableCache;
 use crate::version::{ObsoleteFiles, Version};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};

@@ -15,13 +15,9 @@
 use super::Engine;
 use crate::write::wal::Link;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io::Read;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
-use whitewater_concurrent::system;
 use whitewater_storage::batch;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, SequentialFile};
@@ -30,34 +26,6 @@ use whitewater_storage::{Error, Result};
 
 /// The archive is looked at this often at most. Seconds.
 const PURGE_INTERVAL: u64 = 600;
-
-/// Tells the time.
-#[derive(Clone)]
-pub(crate) struct Clock(Arc<dyn Fn() -> SystemTime + Send + Sync>);
-
-impl Clock {
-    pub fn new(now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
-        Clock(Arc::new(now))
-    }
-
-    /// Seconds since 1970.
-    pub fn now(&self) -> u64 {
-        let since = (self.0)().duration_since(UNIX_EPOCH);
-        since.map_or(0, |d| d.as_secs())
-    }
-}
-
-impl Default for Clock {
-    fn default() -> Self {
-        Clock::new(system::wall_clock)
-    }
-}
-
-impl fmt::Debug for Clock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Clock({})", self.now())
-    }
-}
 
 /// When the archive was looked at last. Seconds since 1970.
 /// Written and read by whoever looks, by compare-exchange, so that one does

@@ -12,15 +12,15 @@
 
 use super::Engine;
 use super::state::{CfState, DbState};
-use crate::jobs::guarded;
-use crate::memtable::budget::{Flusher, Tenant};
+use crate::panics::{Guarded, caught};
+use crate::write_buffer_manager::{BudgetClient, Flusher};
 use std::sync::Arc;
 use whitewater_storage::Result;
 
 impl Engine {
     /// By a writer, when the budget says that a flush is due.
     #[cold]
-    pub(super) fn relieve_budget(&self, tenant: &Arc<Tenant>) -> Result<()> {
+    pub(super) fn relieve_budget(&self, tenant: &Arc<BudgetClient>) -> Result<()> {
         if tenant.is_to_flush() {
             return self.switch_for_budget();
         }
@@ -30,7 +30,7 @@ impl Engine {
     /// By a flush thread, without locks: what was asked for.
     pub(crate) fn flush_for_budget(&self) {
         // The thread has to live on, for the flushes of a resumed database.
-        if let Err(e) = guarded(|| self.switch_for_budget()) {
+        if let Err(e) = caught(Guarded::Job, || self.switch_for_budget()) {
             self.log.warn(&format!("no flush for the budget: {e}"));
         }
     }

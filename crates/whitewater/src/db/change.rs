@@ -11,13 +11,13 @@
 //! are made from what was asked for, so that they end with their reason.
 
 use super::Engine;
-use super::cf::ColumnFamilyData;
 use super::state::DbState;
-use crate::jobs::Priority;
+use crate::column_family::ColumnFamilyData;
 use crate::options::DbOptions;
 use crate::options::assign::{May, assign_db, assign_family, own_name};
 use crate::options::sanitize::hints_without_effect;
 use crate::options::table::OptionTable;
+use crate::thread_pools::Priority;
 use std::sync::Arc;
 use whitewater_storage::{Error, Result};
 

@@ -3,18 +3,20 @@
 //! Events are noted where they happen and told by a thread of their own
 //! ([`crate::listener`]).
 
-use super::cf::ColumnFamilyData;
+use super::Engine;
 use super::failure::Source;
-use super::{Engine, internal_stats::JobStats};
-use crate::compact::merge_rules::Drops;
+use crate::column_family::ColumnFamilyData;
 use crate::compact::pick::Compaction;
-use crate::listener::queue::{EventQueue, Happened, Trouble};
+use crate::event_queue::{EventQueue, Trouble};
+use crate::listener::event::Happened;
 use crate::listener::{
     BackgroundErrorInfo, BackgroundErrorReason, BackgroundErrorRecoveryInfo, ColumnFamilyInfo,
     CompactionJobInfo, CompactionJobStats, MemTableInfo, TableFileCreationInfo,
     TableFileCreationReason, TableFileDeletionInfo, WriteStallCondition,
 };
 use crate::memtable::Memtable;
+use crate::stats::JobStats;
+use crate::table_writer::merge_rules::Drops;
 use crate::write::stall::Pressure;
 use std::path::PathBuf;
 use std::sync::Arc;

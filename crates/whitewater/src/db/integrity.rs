@@ -1,7 +1,7 @@
 //! Reading tables to see whether they are still what was written.
 
 use super::Engine;
-use super::cf::ColumnFamilyData;
+use crate::column_family::ColumnFamilyData;
 use crate::version::{TableFile, Version};
 use std::sync::Arc;
 use whitewater_storage::{Result, file_checksum, filename};

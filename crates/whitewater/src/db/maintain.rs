@@ -1,23 +1,24 @@
 //! Flushes on request, the running of compactions, and column families.
 
-use super::cf::ColumnFamilyData;
 use super::events::job_stats;
 use super::failure::Source;
-use super::info_log::dump;
-use super::info_log::event::Event;
-use super::internal_stats::{JobStats, micros};
 use super::state::{CfState, DbState};
 use super::ttl::TimeToLive;
 use super::{Engine, LiveTable};
+use crate::clock::micros;
+use crate::column_family::ColumnFamilyData;
 use crate::compact::job;
-use crate::compact::output::OutputContext;
 use crate::compact::part_events::PartEvents;
 use crate::compact::pick::Compaction;
-use crate::flush::{tell_levels, tell_tables};
-use crate::listener::queue::Happened;
+use crate::db::background::flush::{tell_levels, tell_tables};
+use crate::info_log::dump;
+use crate::info_log::event::Event;
+use crate::listener::event::Happened;
 use crate::listener::{CompactionJobStats, TableFileCreationReason};
 use crate::memtable::{Home, Memtable};
 use crate::options::{CfOptions, DbOptions};
+use crate::stats::JobStats;
+use crate::table_writer::OutputContext;
 use crate::trace;
 use std::sync::Arc;
 use std::time::Duration;

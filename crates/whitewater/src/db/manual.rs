@@ -1,12 +1,12 @@
 //! Compactions on request.
 
-use super::cf::ColumnFamilyData;
 use super::failure::Source;
 use super::state::CfState;
 use super::{Bottommost, Engine, ManualSpec};
+use crate::column_family::ColumnFamilyData;
 use crate::compact::pick::{self, CompactCursor, Compaction};
-use crate::jobs::guarded;
 use crate::options::compaction::CompactionStyle;
+use crate::panics::{Guarded, caught};
 use crate::version::range::KeyRange;
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,7 +58,7 @@ impl Engine {
         self.lock_state().manual_compactions += excludes;
         // What cannot be done as asked has harmed nothing, and is no failure.
         let mut refused = Ok(());
-        let outcome = guarded(|| {
+        let outcome = caught(Guarded::Job, || {
             match cf.options().compaction_style {
                 CompactionStyle::Level => self.compact_levels(cf, begin, end, spec.bottommost)?,
                 CompactionStyle::Universal => self.compact_all(cf)?,
@@ -194,7 +194,7 @@ impl Engine {
         let Some(compaction) = picked? else {
             return Ok(());
         };
-        let outcome = guarded(|| self.run_compaction(cf, compaction));
+        let outcome = caught(Guarded::Job, || self.run_compaction(cf, compaction));
         let _purge = self.compaction_ended(cf);
         if outcome.is_ok() {
             self.purge_obsolete_files();

@@ -10,31 +10,26 @@
 //! compactions on the threads of the environment. Lock order: `docs/locks.md`.
 
 pub(crate) mod archive;
-mod astray;
+pub(crate) mod background;
 mod budget;
-pub(crate) mod cf;
 mod change;
 mod checkpoint;
-mod counts;
-mod direct;
-mod due;
+mod direct_io;
 mod events;
 pub(crate) mod failure;
-pub(crate) mod files;
-mod fold;
-mod gap;
-pub(crate) mod history;
-pub(crate) mod info_log;
 pub(crate) mod ingest;
 pub(crate) mod integrity;
 pub(crate) mod internal_stats;
 mod maintain;
 mod manual;
+mod merge_folding;
 #[cfg(feature = "metrics")]
 mod metrics;
+mod missed_logs;
+pub(crate) mod obsolete_files;
 pub(crate) mod open;
 pub(crate) mod options_file;
-mod pending;
+mod pending_outputs;
 mod properties;
 mod read_only;
 mod reader;
@@ -42,50 +37,52 @@ pub(crate) mod reads;
 mod recover;
 mod repair;
 mod resume;
+mod scheduled_work;
 pub(crate) mod scrub;
 mod secondary;
-pub(crate) mod snapshot;
 mod stalls;
 pub(crate) mod state;
 mod stats_dump;
 mod switch;
+mod switch_guard;
 #[cfg(test)]
 mod tests;
+pub(crate) mod timestamps;
 pub(crate) mod ttl;
 pub(crate) mod updates;
+mod write_stats;
 pub(crate) mod writes;
 
-pub(crate) use cf::ColumnFamilyData;
-pub(crate) use open::new_session_id;
+pub(crate) use crate::column_family::ColumnFamilyData;
 
-use crate::jobs::rate_limiter::Client;
-use crate::jobs::{BackgroundWork, Pool, Waiting, own_pool, work_for_pool};
-use crate::listener::queue::EventQueue;
-use crate::memtable::budget::Tenant;
+use crate::clock::micros;
+use crate::event_queue::EventQueue;
+use crate::info_log::InfoLog;
 use crate::options::DbOptions;
-use crate::perf::{self, PerfMetric, Step, StepTimer};
-use crate::read::table_cache::TableCache;
+use crate::options::commit_protocol::CommitProtocol;
+use crate::perf_context::{self, PerfMetric, Step, StepTimer};
+use crate::rate_limiter::Client;
+use crate::snapshots::SnapshotList;
 use crate::stats::{Histogram, Statistics, StatsLevel, Stopwatch, Ticker, tick, time};
+use crate::thread_pools::pool::Waiting;
+use crate::thread_pools::{BackgroundWork, owner};
 use crate::version::ObsoleteFiles;
 use crate::version::set::VersionSet;
-use crate::write::CommitProtocol;
+use crate::version::table_cache::TableCache;
 use crate::write::generation::Generation;
 use crate::write::group::WriteQueue;
 use crate::write::stall::StallGate;
 use crate::write::wal::Wal;
+use crate::write_buffer_manager::BudgetClient;
 use arc_swap::ArcSwap;
 use archive::LastPurge;
-use files::Deletions;
-use info_log::InfoLog;
 use internal_stats::db_text::DbStats;
-use internal_stats::micros;
-use pending::PendingOutputs;
+use obsolete_files::Deletions;
+use pending_outputs::PendingOutputs;
 use reader::Role;
 use scrub::ScrubProgress;
-use snapshot::SnapshotList;
 use state::DbState;
 use stats_dump::Dumped;
-use std::cell::Cell;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -183,7 +180,7 @@ pub(crate) struct Engine {
     pub(crate) queue: WriteQueue,
     pub(crate) gate: StallGate,
     /// This database's part of a budget of memory, if there is one.
-    pub(crate) tenant: Option<Arc<Tenant>>,
+    pub(crate) tenant: Option<Arc<BudgetClient>>,
     /// What paces the writes of flushes and compactions, if anything does.
     pub(crate) limiter: Option<Arc<Client>>,
     pub(crate) wal: Wal,
@@ -231,41 +228,6 @@ pub(crate) struct Engine {
     pub(crate) cancel: AtomicBool,
     pub(crate) threads: Mutex<Vec<JoinHandle<()>>>,
     lock: Mutex<Option<Box<dyn FileLock>>>,
-}
-
-thread_local! {
-    /// The address of the engine that the thread works for; 0 for none.
-    static OWNER: Cell<usize> = const { Cell::new(0) };
-}
-
-/// For which engine a thread works, and of which pool it is.
-#[derive(Debug, Clone)]
-pub(crate) struct ThreadOwner {
-    engine: usize,
-    pool: Option<Arc<Pool>>,
-}
-
-/// For whom the calling thread works, to be handed to threads that it waits for.
-pub(crate) fn thread_owner() -> ThreadOwner {
-    ThreadOwner {
-        engine: OWNER.get(),
-        pool: own_pool(),
-    }
-}
-
-/// The calling thread works for another one, whose [`thread_owner`] is given.
-pub(crate) fn work_for(owner: ThreadOwner) {
-    OWNER.set(owner.engine);
-    work_for_pool(owner.pool);
-}
-
-/// Has the calling thread work again for whom it did before.
-struct RestoreOwner(usize);
-
-impl Drop for RestoreOwner {
-    fn drop(&mut self) {
-        OWNER.set(self.0);
-    }
 }
 
 impl fmt::Debug for Engine {
@@ -377,18 +339,18 @@ impl Engine {
 
     /// The calling thread is one that closing waits for.
     pub(crate) fn own_this_thread(&self) {
-        OWNER.set(self.address());
+        owner::set_owner(self.address());
     }
 
     /// Runs `work`, in which code of the user's may be called, on any thread as
     /// on one that closing waits for: it has what closing would wait for.
     pub(crate) fn on_own_thread<T>(&self, work: impl FnOnce() -> T) -> T {
-        let _before = RestoreOwner(OWNER.replace(self.address()));
+        let _before = owner::work_as(self.address());
         work()
     }
 
     fn owns_this_thread(&self) -> bool {
-        OWNER.get() == self.address()
+        owner::owner() == self.address()
     }
 
     fn address(&self) -> usize {
@@ -481,12 +443,12 @@ impl Engine {
     /// histograms, until what it returns is dropped.
     #[inline]
     pub(crate) fn step(&self, step: Step) -> StepTimer<'_> {
-        perf::step(self.statistics(), step)
+        perf_context::step(self.statistics(), step)
     }
 
     /// The database mutex, its wait measured for the caller's perf context.
     pub(crate) fn lock_state(&self) -> MutexGuard<'_, DbState> {
-        let _timer = perf::timer(PerfMetric::DbMutexLockNanos);
+        let _timer = perf_context::timer(PerfMetric::DbMutexLockNanos);
         match self.statistics() {
             Some(s) if s.includes(StatsLevel::All) => {
                 let start = system::now();
@@ -505,7 +467,7 @@ impl Engine {
         state: &mut MutexGuard<'_, DbState>,
         deadline: Option<Instant>,
     ) -> bool {
-        let _timer = perf::timer(PerfMetric::DbConditionWaitNanos);
+        let _timer = perf_context::timer(PerfMetric::DbConditionWaitNanos);
         // In a callback, of this database or of another one.
         let _waiting = Waiting::begin();
         match deadline {

@@ -2,30 +2,32 @@
 
 use super::Engine;
 use super::archive::{self, LastPurge};
-use super::astray::{self, Logs, Places};
-use super::cf::ColumnFamilyData;
-use super::direct;
-use super::files::{Needed, remove_leftovers};
-use super::info_log::{InfoLog, dump};
+use super::direct_io;
 use super::internal_stats::db_text::{DbStats, Figures};
-use super::pending::PendingOutputs;
+use super::missed_logs::{self, Logs, Places};
+use super::obsolete_files::{Needed, remove_leftovers};
+use super::pending_outputs::PendingOutputs;
 use super::reader::Role;
 use super::recover::{LogReplay, Replayed, Tables};
-use super::snapshot::SnapshotList;
 use super::stalls::DbStall;
 use super::state::{CfState, DbState};
-use crate::jobs::{self, BackgroundWork};
-use crate::memtable::budget::{Flusher, Tenant};
+use crate::column_family::ColumnFamilyData;
+use crate::db::background;
+use crate::info_log::{InfoLog, dump};
 use crate::memtable::{Home, Memtable};
 use crate::options::{CfOptions, DbOptions};
-use crate::read::table_cache::TableCache;
+use crate::session_id::{new_session_id, new_uuid};
+use crate::snapshots::SnapshotList;
+use crate::thread_pools::BackgroundWork;
 use crate::trace;
 use crate::version::ObsoleteFiles;
 use crate::version::set::{CfVersion, Recovered, VersionSet};
+use crate::version::table_cache::TableCache;
 use crate::version::tracked::TrackedLogs;
 use crate::write::generation::{End, Generation};
 use crate::write::stall::StallGate;
 use crate::write::wal::{Wal, WalOptions};
+use crate::write_buffer_manager::{BudgetClient, Flusher};
 use arc_swap::ArcSwap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -35,7 +37,7 @@ use std::time::Duration;
 use whitewater_concurrent::group::GroupQueue;
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::single_flight::SingleFlight;
-use whitewater_concurrent::system::{self, Condvar, Mutex, RwLock};
+use whitewater_concurrent::system::{Condvar, Mutex, RwLock};
 use whitewater_concurrent::waiter::YieldPolicy;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::names::NamesFs;
@@ -82,7 +84,7 @@ impl Engine {
         names.hold(dir)?;
         names.hold(&wal_dir)?;
         let exists = check_existence(&*fs, dir, &options)?;
-        direct::check(&*fs, dir, &options)?;
+        direct_io::check(&*fs, dir, &options)?;
         let log = InfoLog::create(&fs, dir, &options);
         dump::opening(&log, &options, &wanted);
         let places = Places::find(&*fs, dir, &wal_dir)?;
@@ -117,7 +119,7 @@ impl Engine {
         let missing = missing_families(&options, &wanted, &recovered)?;
         // The manifest's id is the authority; IDENTITY is a copy for people.
         let db_id = recovered.db_id.clone().unwrap_or(db_id);
-        let tenant = options.budget().map(Tenant::new);
+        let tenant = options.budget().map(BudgetClient::new);
         let statistics = options.statistics.clone();
         let opening = Opening {
             fs,
@@ -158,7 +160,7 @@ impl Engine {
         }
         self.set_log_limit(&self.lock_state());
         self.start_scrubbing()?;
-        jobs::start(self)
+        background::start(self)
     }
 
     /// Names of the column families of the database in `dir`.
@@ -221,7 +223,7 @@ pub(super) struct Opening<'a> {
     pub log: InfoLog,
     pub versions: VersionSet,
     pub obsolete: Arc<ObsoleteFiles>,
-    pub tenant: Option<Arc<Tenant>>,
+    pub tenant: Option<Arc<BudgetClient>>,
     pub logs: Logs,
     /// Whether the last opening may have had its logs elsewhere, or has them no more.
     pub moved: bool,
@@ -280,7 +282,8 @@ impl Opening<'_> {
         }
         if self.logs == Logs::Missed {
             let next = self.versions.next_file_number();
-            self.versions.mark_file_number_used(next + astray::MARGIN);
+            self.versions
+                .mark_file_number_used(next + missed_logs::MARGIN);
         }
         let wal_number = self.versions.new_file_number();
         let record = || self.record_recovery(&recovered, &replayed, wal_number);
@@ -532,7 +535,7 @@ impl Opening<'_> {
             wal,
             last_purge: LastPurge::default(),
             options_files: Mutex::default(),
-            deletions: super::files::Deletions::default(),
+            deletions: super::obsolete_files::Deletions::default(),
             attention: AtomicBool::new(false),
             unlogged: AtomicBool::new(false),
             default_cf,
@@ -637,27 +640,6 @@ fn load_identity(fs: &dyn Fs, dir: &Path) -> Result<Option<String>> {
 fn write_identity(fs: &dyn Fs, dir: &Path, id: &str) -> Result<()> {
     let (temporary, path) = (filename::temp(dir, 0), filename::identity(dir));
     write_file_atomically(fs, &temporary, &path, id.as_bytes())
-}
-
-/// Random bits; a simulation's are the same each time.
-fn new_uuid() -> uuid::Uuid {
-    let simulated = system::random();
-    simulated.map_or_else(uuid::Uuid::new_v4, |bits| {
-        uuid::Builder::from_random_bytes(bits.to_be_bytes()).into_uuid()
-    })
-}
-
-/// 20 base-36 characters, different for every opening.
-pub(crate) fn new_session_id() -> String {
-    const DIGITS: &[u8; 36] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    let mut random = new_uuid().as_u128();
-    (0..20)
-        .map(|_| {
-            let digit = DIGITS[(random % 36) as usize];
-            random /= 36;
-            char::from(digit)
-        })
-        .collect()
 }
 
 /// Every table the manifest names must be there with its size, and every blob

@@ -4,15 +4,15 @@
 //! later writes of others do not show.
 
 use super::Engine;
-use super::astray::{Logs, Places};
-use super::info_log::InfoLog;
+use super::missed_logs::{Logs, Places};
 use super::open::{Opening, Wanted, check_dir, check_tables_present, check_wanted};
 use super::reader::{ManifestStamp, PATIENCE, PAUSE, Role};
 use super::recover::{LogReplay, Replayed, Tables};
+use crate::info_log::InfoLog;
 use crate::options::{CfOptions, DbOptions};
-use crate::read::table_cache::TableCache;
 use crate::version::ObsoleteFiles;
 use crate::version::set::{Recovered, VersionSet};
+use crate::version::table_cache::TableCache;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use whitewater_concurrent::system;

@@ -16,10 +16,10 @@
 //! [`Failure::refuse`]: super::failure::Failure::refuse
 
 use super::Engine;
-use super::cf::ColumnFamilyData;
 use super::open::Opening;
 use super::secondary::Follower;
 use super::state::{CfState, DbState};
+use crate::column_family::ColumnFamilyData;
 use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
 use crate::version::set::{CfVersion, Recovered};
@@ -125,7 +125,7 @@ impl Opening<'_> {
                 Error::corruption("the manifest dropped the default column family")
             })?;
         let end = End { last, offset: 0 };
-        let session_id = super::open::new_session_id();
+        let session_id = crate::session_id::new_session_id();
         let engine = self.into_engine(state, wal, default_cf, session_id, (log, end), None, role);
         // F2 of `failure`: every writer meets the refusal, and none is stalled.
         engine.ask_for_attention();

@@ -1,24 +1,23 @@
 //! Reading: points, many points at one moment, iterators, snapshots.
 
 use super::Engine;
-use super::cf::{ColumnFamilyData, SuperVersion};
-use super::snapshot::SnapshotGuard;
 use super::ttl::{TIMESTAMP, unstamped};
+use crate::column_family::{ColumnFamilyData, SuperVersion, check_timestamp, no_timestamp};
+use crate::entry::get_context::GetContext;
 use crate::memtable::Memtable;
 use crate::options::CfOptions;
 use crate::options::read::{ReadSpec, ReadTier};
-use crate::perf::{self, PerfMetric};
+use crate::panics::{Guarded, caught};
+use crate::perf_context::{self, PerfMetric};
 use crate::read::all_prefixes::AllPrefixes;
 use crate::read::blob::{BorrowedBlobs, OwnedBlobs};
 use crate::read::cover::HeldTombstones;
 use crate::read::db_iter::{DbIter, DbIterParts, PrefixMode, VersionRange};
-use crate::read::get::GetContext;
 use crate::read::level_iter::Bounds;
 use crate::read::merging::{failed_iterator, merging_memtables};
-use crate::read::timed::{Activity, During};
 use crate::read::{estimate, level};
-use crate::stats::{Histogram, Ticker, counted_merge};
-use crate::user_code::caught;
+use crate::snapshots::SnapshotGuard;
+use crate::stats::{Activity, During, Histogram, Ticker, counted_merge};
 use bytes::Bytes;
 use std::any::Any;
 use std::sync::Arc;
@@ -50,7 +49,7 @@ impl Engine {
     ) -> Result<Option<Bytes>> {
         let _timer = self.time(Histogram::DbGet);
         let _activity = self.reads_for(Activity::Get);
-        let choosing = perf::timer(PerfMetric::GetSnapshotTime);
+        let choosing = perf_context::timer(PerfMetric::GetSnapshotTime);
         // Pin first, then load the number: V1.
         let view = cf.pin();
         self.check_spec(cf, &view, spec)?;
@@ -59,7 +58,7 @@ impl Engine {
         let found = self.get_in(cf, &view, key, seq, spec);
         if let Ok(Some(value)) = &found {
             let bytes = value.len() as u64;
-            perf::count(PerfMetric::GetReadBytes, bytes);
+            perf_context::count(PerfMetric::GetReadBytes, bytes);
             if let Some(statistics) = self.statistics() {
                 statistics.record(Histogram::BytesPerRead, bytes);
             }
@@ -93,7 +92,9 @@ impl Engine {
         seq: SequenceNumber,
         spec: &ReadSpec,
     ) -> Result<Option<Bytes>> {
-        caught("a read", || self.look_up_in(cf, view, key, seq, spec))
+        caught(Guarded::Comparator("a read"), || {
+            self.look_up_in(cf, view, key, seq, spec)
+        })
     }
 
     #[inline]
@@ -111,7 +112,7 @@ impl Engine {
             .of_family(&cf.name)
             .ignoring_tombstones(spec.ignore_range_deletions);
         if !self.passes_over_memtables(spec) {
-            let asking = perf::timer(PerfMetric::GetFromMemtableTime);
+            let asking = perf_context::timer(PerfMetric::GetFromMemtableTime);
             let mut asked = 1;
             let look_up = |mem: &Memtable, ctx: &mut GetContext<'_>| match version {
                 None => mem.get(key, seq, ctx),
@@ -126,11 +127,11 @@ impl Engine {
                 look_up(mem, &mut ctx)?;
             }
             asking.stop();
-            perf::count(PerfMetric::GetFromMemtableCount, asked);
+            perf_context::count(PerfMetric::GetFromMemtableCount, asked);
         }
         let in_memory = ctx.done();
         if !in_memory && spec.tier != ReadTier::Memtable {
-            let _timer = perf::timer(PerfMetric::GetFromOutputFilesTime);
+            let _timer = perf_context::timer(PerfMetric::GetFromOutputFilesTime);
             let key = version.unwrap_or(key);
             let lookup = seek_key(key, seq);
             level::get(
@@ -143,7 +144,7 @@ impl Engine {
                 &mut ctx,
             )?;
         }
-        let _timer = perf::timer(PerfMetric::GetPostProcessTime);
+        let _timer = perf_context::timer(PerfMetric::GetPostProcessTime);
         let (level, operands) = (ctx.level(), ctx.num_operands());
         let blobs = BorrowedBlobs {
             version: &view.version,
@@ -226,7 +227,7 @@ impl Engine {
             .collect();
         let values = found.iter().flatten().flatten();
         let bytes = values.map(|value| value.len() as u64).sum();
-        perf::count(PerfMetric::MultigetReadBytes, bytes);
+        perf_context::count(PerfMetric::MultigetReadBytes, bytes);
         if let Some(statistics) = self.statistics() {
             statistics.record(Histogram::BytesPerMultiget, bytes);
             let hits = found.iter().flatten().flatten().count() as u64;
@@ -266,8 +267,10 @@ impl Engine {
         let view = cf.pin();
         match runs_user_code(&view) {
             false => self.may_exist_in(cf, &view, key, spec),
-            true => caught("a read", || Ok(self.may_exist_in(cf, &view, key, spec)))
-                .unwrap_or((true, None)),
+            true => caught(Guarded::Comparator("a read"), || {
+                Ok(self.may_exist_in(cf, &view, key, spec))
+            })
+            .unwrap_or((true, None)),
         }
     }
 
@@ -320,7 +323,7 @@ impl Engine {
         if !runs_user_code(&view) {
             return self.iter_over(cf, view, spec, Ok(()));
         }
-        let made = caught("a read", || {
+        let made = caught(Guarded::Comparator("a read"), || {
             Ok(self.iter_over(cf, view.clone(), spec, Ok(())))
         });
         made.unwrap_or_else(|e| self.iter_over(cf, view, spec, Err(e)))
@@ -507,7 +510,7 @@ impl Engine {
                 check_timestamp(&cf.name, user.timestamp_size(), time.len())?;
                 let low = &view.version.history_low;
                 let is_older = || Ok(user.compare_timestamps(time, low).is_lt());
-                if !low.is_empty() && caught("a read", is_older)? {
+                if !low.is_empty() && caught(Guarded::Comparator("a read"), is_older)? {
                     return Err(Error::invalid(format_args!(
                         "Read timestamp: {time:02x?} is smaller than full_history_ts_low: {low:02x?}"
                     )));
@@ -573,32 +576,6 @@ fn tables_know_prefixes(view: &SuperVersion) -> bool {
     let now = view.options.prefix_extractor.as_ref().map(|e| e.name());
     let opened_with = view.version.open_with.prefix_extractor.as_ref();
     now == opened_with.map(|e| e.name())
-}
-
-/// A call without a timestamp on a column family whose keys have them.
-pub(crate) fn no_timestamp(family: &str) -> Error {
-    Error::invalid(format_args!(
-        "cannot call this method on column family {family} that enables timestamp"
-    ))
-}
-
-/// Checks the size of a timestamp `given` for a column family whose keys have
-/// some of `size` bytes.
-///
-/// # Errors
-/// `InvalidArgument`, in RocksDB's words, when they have none or of another size.
-pub(super) fn check_timestamp(family: &str, size: usize, given: usize) -> Result<()> {
-    if size == 0 {
-        return Err(Error::invalid(format_args!(
-            "cannot call this method on column family {family} that does not enable timestamp"
-        )));
-    }
-    if given != size {
-        return Err(Error::invalid(format_args!(
-            "Timestamp sizes mismatch: expect {size}, {given} given"
-        )));
-    }
-    Ok(())
 }
 
 /// When an iterator keeps to a prefix.

@@ -11,15 +11,15 @@
 //! all logs ([`LogReplay::open_logs`]) before it asks whether they are still
 //! those that belong to the manifest it has read.
 
-use super::info_log::InfoLog;
-use crate::compact::output::OutputContext;
-use crate::flush;
-use crate::memtable::budget::Tenant;
+use crate::db::background::flush;
+use crate::info_log::InfoLog;
 use crate::memtable::{Home, Inserter, Memtable};
 use crate::options::{CfOptions, DbOptions};
+use crate::table_writer::OutputContext;
 use crate::version::Version;
 use crate::version::set::{Recovered, VersionSet};
 use crate::write::wal::Link;
+use crate::write_buffer_manager::BudgetClient;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ pub(crate) struct LogReplay<'a> {
     pub session_id: &'a str,
     pub recovered: &'a Recovered,
     pub wanted: &'a BTreeMap<String, Arc<CfOptions>>,
-    pub tenant: Option<&'a Arc<Tenant>>,
+    pub tenant: Option<&'a Arc<BudgetClient>>,
     pub tables: Tables,
     /// Seconds since 1970, by the database's clock.
     pub now: u64,
@@ -401,7 +401,7 @@ impl LogReplay<'_> {
             .filter(|(_, m)| m.is_full())
             .map(|(id, _)| *id)
             .collect();
-        if full.is_empty() && self.tenant.is_some_and(Tenant::is_to_flush) {
+        if full.is_empty() && self.tenant.is_some_and(BudgetClient::is_to_flush) {
             let memtables = progress.memtables.iter();
             let largest = memtables.max_by_key(|(_, m)| m.charged_bytes());
             full.extend(largest.map(|(id, _)| *id));

@@ -41,9 +41,9 @@ use super::Engine;
 use super::failure::Source;
 use super::state::{CfState, DbState};
 use super::switch::Unsettled;
-use crate::flush::write_level0;
-use crate::jobs::guarded;
+use crate::db::background::flush::write_level0;
 use crate::memtable::Memtable;
+use crate::panics::{Guarded, caught};
 use crate::write::generation::{End, Generation};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -60,7 +60,10 @@ use whitewater_storage::{Error, Result, Severity, filename};
 const LOOK: Duration = Duration::from_micros(100);
 
 /// A column family to be flushed: its data and its memtables, oldest first.
-type Due = (Arc<super::ColumnFamilyData>, Vec<Arc<Memtable>>);
+type Due = (
+    Arc<crate::column_family::ColumnFamilyData>,
+    Vec<Arc<Memtable>>,
+);
 
 impl Engine {
     /// Ends a failure that stopped writes, if that is safe; see the module.
@@ -253,7 +256,7 @@ impl Engine {
     /// needed (F6).
     fn begin_anew(&self, due: &[Due], log: &Arc<Segment>, end: End) -> Result<()> {
         let mut tables = BTreeMap::new();
-        let write = || guarded(|| self.write_tables(due, &mut tables));
+        let write = || caught(Guarded::Job, || self.write_tables(due, &mut tables));
         let mut written = self.on_own_thread(write);
         if written.is_ok() {
             written = self.fs.sync_dir(&self.dir);

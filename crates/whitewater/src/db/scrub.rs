@@ -8,9 +8,9 @@
 //! counted; the database goes on, for nothing has asked for what is damaged yet.
 
 use super::Engine;
-use super::cf::ColumnFamilyData;
 use super::integrity::Checks;
-use crate::jobs::guarded;
+use crate::column_family::ColumnFamilyData;
+use crate::panics::{Guarded, caught};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use whitewater_concurrent::system;
@@ -111,7 +111,11 @@ impl Engine {
             file: true,
         };
         // A custom comparator may panic.
-        let outcome = file.map(|file| guarded(|| self.verify_table(cf, &view.version, file, all)));
+        let outcome = file.map(|file| {
+            caught(Guarded::Job, || {
+                self.verify_table(cf, &view.version, file, all)
+            })
+        });
         let size = file.map_or(0, |file| file.meta.size);
         let failure = outcome.and_then(Result::err);
         // Before it is counted: whoever sees the count finds the reason in LOG.

@@ -8,10 +8,10 @@
 
 use super::Engine;
 use super::events::condition;
-use super::info_log::LogLevel;
 use super::state::{CfState, DbState};
 use crate::listener::WriteStallInfo;
-use crate::listener::queue::Happened;
+use crate::listener::event::Happened;
+use crate::logger::LogLevel;
 use crate::write::stall::cause::{Cause, Load, Stall, StallCounts, pressure};
 use crate::write::stall::rate::{Debt, DelayRate};
 use crate::write::stall::{Demand, Pressure};

@@ -1,9 +1,9 @@
 //! What the database mutex guards.
 
-use super::cf::ColumnFamilyData;
 use super::failure::Failure;
 use super::internal_stats::CfStats;
 use super::stalls::{CfStall, DbStall};
+use crate::column_family::ColumnFamilyData;
 use crate::compact::pick::{self, CompactCursor, Compaction, LevelState, Moment};
 use crate::memtable::Memtable;
 use crate::options::{CfOptions, DbOptions};

@@ -6,7 +6,7 @@
 
 use super::Engine;
 use super::internal_stats::cf_text;
-use crate::jobs::Found;
+use crate::thread_pools::pool::Found;
 #[cfg(feature = "metrics")]
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -28,15 +28,16 @@
 //! * S7: a switch that does not get from the close to the next generation stops
 //!   the database ([`Gap`]), so nobody waits for one that never comes.
 
+use super::Engine;
 use super::failure::Source;
-use super::gap::Gap;
 use super::state::{CfState, DbState};
-use super::{ColumnFamilyData, Engine};
-use crate::jobs::Waiting;
+use super::switch_guard::Gap;
+use crate::column_family::ColumnFamilyData;
 use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
+use crate::sync_points::Point;
+use crate::thread_pools::pool::Waiting;
 use crate::write::generation::{End, Generation};
-use crate::write::sync_points::Point;
 use crate::write::wal::Wal;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

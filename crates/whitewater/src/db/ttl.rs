@@ -6,10 +6,12 @@
 //! than its column family allows, so reads may still show it.
 
 use super::Engine;
-use super::archive::Clock;
-use crate::compact::filter::{CompactionFilterContext, EntryFilter, FilterSource, Verdict};
+use crate::clock::Clock;
+use crate::operators::compaction_filter::{
+    CompactionFilterContext, EntryFilter, FilterSource, Verdict,
+};
+use crate::operators::merge::MergeOperator;
 use crate::options::CfOptions;
-use crate::read::merge::MergeOperator;
 use bytes::Bytes;
 use std::sync::Arc;
 use whitewater_storage::batch::{Batch, Op};

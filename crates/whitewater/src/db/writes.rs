@@ -1,26 +1,27 @@
 //! Writing: the database as the commit sequence's environment.
 
 use super::Engine;
-use super::cf::ColumnFamilyData;
 use super::failure::Source;
-use super::fold::Folding;
-use super::history::Stamped;
-use super::reads::no_timestamp;
-use crate::jobs::Waiting;
-use crate::memtable::LeafHint;
-use crate::memtable::{DeferredWork, Inserter, LocatedBatch, LocatedEntries};
+use super::merge_folding::Folding;
+use super::timestamps::Stamped;
+use crate::column_family::{ColumnFamilyData, no_timestamp};
+use crate::entry::check_lengths;
+use crate::memtable::operations::{Operations, SingleOp};
+use crate::memtable::{DeferredWork, Inserter, LeafHint, LocatedBatch, LocatedEntries};
+use crate::options::commit_protocol::CommitProtocol;
 use crate::options::read::{WriteSpec, has_checksums};
-use crate::perf::{Step, StepTimer};
+use crate::panics::{Guarded, caught};
+use crate::perf_context::{Step, StepTimer};
 use crate::stats::{Histogram, Ticker};
-use crate::user_code::caught;
+use crate::sync_points::Point;
+use crate::thread_pools::pool::Waiting;
 use crate::write::generation::{Generation, Reservation};
 use crate::write::group::{self, Grouped, Leader};
-use crate::write::request::{Operations, SingleOp, Write, WriteFlags, WriteRequest};
+use crate::write::request::{Write, WriteFlags, WriteRequest};
 use crate::write::stall::Pressure;
-use crate::write::sync_points::Point;
 use crate::write::unordered::{self, Unordered};
 use crate::write::wal::Link;
-use crate::write::{CommitEnv, CommitProtocol, Prefetched, ordered, record};
+use crate::write::{CommitEnv, Prefetched, ordered, record};
 use arc_swap::Guard;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -31,10 +32,6 @@ use whitewater_storage::key::{SequenceNumber, ValueType};
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::wal::CompressedRecord;
 use whitewater_storage::{Error, Result};
-
-/// Bytes that key and value together must stay below: tables take entries of
-/// less than 1 GiB, tag and lengths included.
-pub(crate) const MAX_ENTRY: usize = (1 << 30) - 64;
 
 /// Bytes that one batch may come to in memory: a radix tree takes that much
 /// beyond the largest write buffer it serves.
@@ -327,20 +324,6 @@ impl Engine {
     }
 }
 
-/// Refuses an entry that no table could hold.
-///
-/// # Errors
-/// `InvalidArgument` for a key and value of [`MAX_ENTRY`] bytes or more.
-pub(crate) fn check_lengths(key: &[u8], value: &[u8]) -> Result<()> {
-    let bytes = key.len().saturating_add(value.len());
-    if bytes >= MAX_ENTRY {
-        return Err(Error::invalid(format_args!(
-            "key and value of {bytes} bytes: they must stay below {MAX_ENTRY}"
-        )));
-    }
-    Ok(())
-}
-
 /// What `spec` asks for.
 #[inline]
 fn flags(spec: &WriteSpec, reads_own_prefix: bool) -> WriteFlags {
@@ -531,7 +514,7 @@ impl CommitEnv for Engine {
     ) -> Result<Option<LocatedBatch>> {
         let _timer = self.step(Step::Locate);
         let memtable_of = |cf| generation.memtables.get(cf);
-        caught("an insert", || {
+        caught(Guarded::Comparator("an insert"), || {
             Ok(LocatedBatch::new(write.operations, hint, memtable_of))
         })
     }
@@ -543,7 +526,7 @@ impl CommitEnv for Engine {
         prepared: Option<Option<LocatedBatch>>,
         first: SequenceNumber,
     ) -> Result<Option<DeferredWork>> {
-        let inserted = caught("an insert", || {
+        let inserted = caught(Guarded::Comparator("an insert"), || {
             self.insert(generation, write, prepared.flatten(), first)
         });
         if inserted.is_ok() {

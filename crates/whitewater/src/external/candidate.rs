@@ -5,7 +5,7 @@
 //! its version is there, and its entries have the number 0. RocksDB looks at
 //! the first and the last entry for that, and so does this.
 
-use crate::compact::output::tail_size;
+use crate::table_writer::tail_size;
 use crate::version::range::KeyRange;
 use crate::version::range_of;
 use std::path::{Path, PathBuf};

@@ -3,10 +3,10 @@
 //! Every entry has the number 0. The properties say that the table is external,
 //! so that the database that takes it in may give all entries another number.
 
-use crate::db::new_session_id;
 use crate::options::CfOptions;
+use crate::panics::{Guarded, caught};
+use crate::session_id::new_session_id;
 use crate::stats::{Statistics, table_events};
-use crate::user_code::caught;
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::sst::{TableBuilder, TableBuilderOptions};
 use whitewater_storage::{Error, ErrorKind, Result};
 
-use crate::compact::output::unix_seconds;
-use crate::db::writes::check_lengths;
+use crate::clock::unix_seconds;
+use crate::entry::check_lengths;
 
 /// RocksDB's id for "no column family known".
 const UNKNOWN_FAMILY: u32 = i32::MAX as u32;
@@ -123,7 +123,7 @@ impl ExternalTable {
     /// Runs an addition; when code of the user panics in it, the table is given up, as
     /// nobody knows what it holds then.
     fn catching(&mut self, adds: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        let added = caught("an addition to a table", || adds(self));
+        let added = caught(Guarded::Comparator("an addition to a table"), || adds(self));
         if added
             .as_ref()
             .is_err_and(|e| e.kind() == ErrorKind::Aborted)

@@ -56,8 +56,8 @@
 //! # }
 //! ```
 
+pub(crate) mod event;
 mod info;
-pub(crate) mod queue;
 
 pub use info::{
     BackgroundErrorInfo, BackgroundErrorReason, BackgroundErrorRecoveryInfo, ColumnFamilyInfo,

@@ -10,10 +10,6 @@ use whitewater_concurrent::region::HugePages;
 use whitewater_storage::iter::{BoxedIterator, KeyCursor};
 use whitewater_storage::key::UserComparator;
 
-/// The largest write buffer that a tree supports, in bytes. A tree can outgrow it by
-/// at least half.
-pub(crate) const MAX_CAPACITY: usize = 8 << 30;
-
 /// A tree for about `capacity` bytes of entries. `comparator` is not a custom one.
 pub(super) fn new(
     comparator: &UserComparator,

@@ -18,7 +18,7 @@
 
 use crate::options::CfOptions;
 use crate::options::prefix::PrefixExtractor;
-use crate::perf::{self, PerfMetric};
+use crate::perf_context::{self, PerfMetric};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use twox_hash::XxHash3_64;
@@ -154,7 +154,7 @@ fn ask(bloom: &DynamicBloom, hash: u64) -> bool {
     } else {
         PerfMetric::BloomMemtableMissCount
     };
-    perf::count(metric, 1);
+    perf_context::count(metric, 1);
     may_contain
 }
 

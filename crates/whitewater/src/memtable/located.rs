@@ -7,7 +7,7 @@
 use super::inserter::is_delete;
 use super::two_phase::{DeferredLink, LeafHint, UnlinkedEntry};
 use super::{Inserter, Memtable};
-use crate::write::request::{Operations, SingleOp};
+use crate::memtable::operations::{Operations, SingleOp};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use whitewater_storage::Result;

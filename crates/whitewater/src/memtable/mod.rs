@@ -16,7 +16,6 @@
 //!   numbers are published, so a reader at a published number sees them.
 
 mod art;
-pub(crate) mod budget;
 mod filter;
 mod fold;
 mod hash;
@@ -25,6 +24,7 @@ mod hash_skip_list;
 mod in_place;
 mod inserter;
 mod located;
+pub(crate) mod operations;
 mod order;
 mod protection;
 mod rep;
@@ -34,18 +34,17 @@ mod tests;
 mod two_phase;
 mod vector;
 
-pub(crate) use art::MAX_CAPACITY as MAX_TREE_CAPACITY;
+use crate::options::memtable_kind::MemtableKind;
 pub(crate) use fold::Fold;
 pub(crate) use inserter::Inserter;
 pub(crate) use located::{DeferredWork, LocatedBatch, LocatedEntries};
-pub(crate) use rep::MemtableKind;
 pub(crate) use two_phase::LeafHint;
 
+use crate::entry::get_context::GetContext;
+use crate::entry::range_tombstones::FragmentedTombstones;
 use crate::options::CfOptions;
 use crate::options::prefix::PrefixExtractor;
-use crate::read::get::GetContext;
-use crate::read::rangedel::FragmentedTombstones;
-use budget::{Charge, Tenant};
+use crate::write_buffer_manager::{BudgetClient, MemoryReservation};
 use bytes::Bytes;
 use filter::{Filtered, KeyFilter};
 use in_place::{Copying, Values, has_handle};
@@ -100,7 +99,7 @@ pub(crate) struct Memtable {
     max_tombstones: usize,
     /// Its part of a memory budget. Fields are dropped in order, so it is returned
     /// after the memory itself.
-    charge: Option<Charge>,
+    charge: Option<MemoryReservation>,
     /// Lets as much memory be kept for later memtables.
     _claim: Claim,
     /// Bytes of memory beyond which it should be switched out.
@@ -158,7 +157,7 @@ pub(crate) struct Home<'a> {
     /// Name of the column family.
     pub family: &'a str,
     /// The database's part of a memory budget, if there is one.
-    pub tenant: Option<&'a Arc<Tenant>>,
+    pub tenant: Option<&'a Arc<BudgetClient>>,
 }
 
 impl Memtable {
@@ -205,7 +204,7 @@ impl Memtable {
             max_tombstones: options.memtable_max_range_deletions as usize,
             charge: home
                 .tenant
-                .map(|tenant| Charge::new(tenant.clone(), options.write_buffer_size)),
+                .map(|tenant| MemoryReservation::new(tenant.clone(), options.write_buffer_size)),
             _claim: Claim::new(options.write_buffer_size),
             comparator: options.comparator.clone(),
             limit: AtomicUsize::new(options.write_buffer_size + slack),
@@ -628,7 +627,7 @@ impl Memtable {
 
     /// Bytes charged to a budget.
     pub fn charged_bytes(&self) -> usize {
-        self.charge.as_ref().map_or(0, Charge::bytes)
+        self.charge.as_ref().map_or(0, MemoryReservation::bytes)
     }
 
     /// Marks it as switched out: it gets no entries with numbers above `last`. Inserts of

@@ -3,8 +3,6 @@
 use super::CfOptions;
 use super::compaction::CompactionStyle;
 use super::text::{OptionText, split_assignments};
-use crate::compact::score;
-use crate::version::Version;
 use whitewater_storage::Result;
 use whitewater_storage::sst::{CompressionOptions, CompressionType};
 
@@ -43,17 +41,9 @@ impl CfOptions {
         self.compression_at(usize::MAX, true, || 1)
     }
 
-    /// The compression of tables that a compaction of `version` puts into
-    /// `level`, by RocksDB's rules: the options of the bottommost level hold
-    /// where no deeper level has tables; of the types by level the first is
-    /// that of level 0, the second that of the base level, which is 1 unless
-    /// level sizes are dynamic, and the last that of all deeper ones.
-    pub(crate) fn compression_of(&self, version: &Version, level: usize) -> Compression {
-        let bottommost = (level + 1..version.levels.len()).all(|l| version.num_files(l) == 0);
-        self.compression_at(level, bottommost, || score::base_level(version, self))
-    }
-
-    fn compression_at(
+    /// The compression of tables in `level`, which is the `bottommost` one that has tables or
+    /// not. `base_level` is asked only where types are given by level.
+    pub(crate) fn compression_at(
         &self,
         level: usize,
         bottommost: bool,

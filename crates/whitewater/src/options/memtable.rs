@@ -8,7 +8,7 @@
 
 use super::CfOptions;
 use super::text::{OptionText, split_assignments};
-use crate::memtable::{MAX_TREE_CAPACITY, MemtableKind};
+use crate::options::memtable_kind::{MAX_TREE_CAPACITY, MemtableKind};
 use whitewater_storage::{Error, Result};
 
 /// RocksDB's number of buckets of skip lists when none is given.

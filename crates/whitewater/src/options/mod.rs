@@ -17,12 +17,14 @@
 
 pub(crate) mod assign;
 pub(crate) mod cache;
+pub(crate) mod commit_protocol;
 pub(crate) mod compaction;
 pub(crate) mod compression;
 pub(crate) mod file;
 pub(crate) mod file_checksum;
 pub(crate) mod hints;
 mod memtable;
+pub(crate) mod memtable_kind;
 pub(crate) mod metrics;
 pub(crate) mod prefix;
 pub(crate) mod read;
@@ -47,18 +49,17 @@ use whitewater_storage::sst::{
 use whitewater_storage::wal::RecoveryMode;
 use whitewater_storage::{Error, Result};
 
-use crate::compact::filter::FilterSource;
-use crate::db::archive::Clock;
-use crate::db::info_log::LogLevel;
-use crate::db::info_log::logger::Logger;
-use crate::jobs::Pools;
-use crate::jobs::rate_limiter::{Client, RateLimiter};
-use crate::listener::queue::Listeners;
-use crate::memtable::MemtableKind;
-use crate::memtable::budget::Budget;
-use crate::read::merge::MergeOperator;
-use crate::write::CommitProtocol;
-use crate::write::sync_points::SyncPointHook;
+use crate::clock::Clock;
+use crate::event_queue::Listeners;
+use crate::logger::{LogLevel, Logger};
+use crate::operators::compaction_filter::FilterSource;
+use crate::operators::merge::MergeOperator;
+use crate::options::commit_protocol::CommitProtocol;
+use crate::options::memtable_kind::MemtableKind;
+use crate::rate_limiter::{Client, RateLimiter};
+use crate::sync_points::SyncPointHook;
+use crate::thread_pools::Pools;
+use crate::write_buffer_manager::Budget;
 use cache::BLOCK_CACHE;
 use compaction::{CompactionPri, CompactionStyle, DeletionTrigger, FifoOptions, UniversalOptions};
 use file_checksum::FileChecksum;
@@ -663,13 +664,21 @@ impl DbOptions {
 
     /// How many threads flush and how many compact.
     pub(crate) fn background_threads(&self) -> (usize, usize) {
-        let (flushes, compactions) = crate::jobs::thread_counts(self.max_background_jobs);
+        let (flushes, compactions) = thread_counts(self.max_background_jobs);
         let given = |n: i32, or: usize| if n > 0 { n as usize } else { or };
         (
             given(self.max_background_flushes, flushes),
             given(self.max_background_compactions, compactions),
         )
     }
+}
+
+/// How many threads flush and how many compact: RocksDB's split of
+/// `max_background_jobs`.
+fn thread_counts(max_background_jobs: i32) -> (usize, usize) {
+    let jobs = max_background_jobs.max(2) as usize;
+    let flushes = (jobs / 4).max(1);
+    (flushes, jobs - flushes)
 }
 
 impl CfOptions {

@@ -1,6 +1,6 @@
 //! Options of one read and one write, as the engine reads them.
 
-use crate::db::snapshot::SnapshotGuard;
+use crate::snapshots::SnapshotGuard;
 use std::sync::Arc;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::sst::{ReadLimits, TableReadOptions};

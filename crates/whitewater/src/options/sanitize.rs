@@ -17,7 +17,7 @@
 use super::compaction::CompactionStyle;
 use super::table::OptionTable;
 use super::{BY_STYLE, CfOptions, DbOptions};
-use crate::memtable::MemtableKind;
+use crate::options::memtable_kind::MemtableKind;
 use whitewater_storage::sst::{CompressionOptions, CompressionType, IndexType, TableOptions};
 use whitewater_storage::wal::RecoveryMode;
 
@@ -318,7 +318,7 @@ pub(crate) fn hints_without_effect(options: &impl OptionTable) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jobs::rate_limiter::RateLimiter;
+    use crate::rate_limiter::RateLimiter;
 
     #[test]
     fn defaults_are_their_own_correction() {

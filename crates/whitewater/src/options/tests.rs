@@ -88,6 +88,13 @@ fn round_trip(mut options: impl OptionTable) {
 }
 
 #[test]
+fn a_quarter_of_the_jobs_flush() {
+    assert_eq!(thread_counts(2), (1, 1));
+    assert_eq!(thread_counts(0), (1, 1));
+    assert_eq!(thread_counts(8), (2, 6));
+}
+
+#[test]
 fn every_option_is_set_and_read_as_text() {
     round_trip(DbOptions::default());
     round_trip(CfOptions::default());

@@ -1,8 +1,8 @@
 //! The text form of option values: RocksDB's names and spellings.
 
 use super::compaction::nested_text;
-use crate::db::info_log::LogLevel;
-use crate::write::CommitProtocol;
+use crate::logger::LogLevel;
+use crate::options::commit_protocol::CommitProtocol;
 use std::path::PathBuf;
 use whitewater_storage::checksum::ChecksumType;
 use whitewater_storage::fs::SharedAccess;

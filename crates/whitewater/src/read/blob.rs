@@ -4,23 +4,14 @@
 //! tables of a version hands its [`Blobs`] along, so that references are
 //! followed where a value is wanted, and not before.
 
-use super::table_cache::TableCache;
+use crate::entry::blobs::Blobs;
 use crate::version::Version;
+use crate::version::table_cache::TableCache;
 use bytes::Bytes;
 use std::sync::Arc;
 use whitewater_storage::blob::BlobIndex;
 use whitewater_storage::sst::ReadLimits;
 use whitewater_storage::{Error, Result};
-
-/// Where references to blobs lead.
-pub(crate) trait Blobs: Send + Sync {
-    /// The value of `user_key` that the blob index `index` refers to.
-    ///
-    /// # Errors
-    /// `Corruption` for a reference that leads nowhere and for damaged blobs;
-    /// `NotSupported` for kinds of blobs that are not read; those of reading.
-    fn read(&self, user_key: &[u8], index: &[u8]) -> Result<Bytes>;
-}
 
 /// The blob files of a version, for as long as somebody else holds it.
 pub(crate) struct BorrowedBlobs<'a> {
@@ -59,18 +50,5 @@ impl Blobs for OwnedBlobs {
             limits: self.limits,
         };
         blobs.read(user_key, index)
-    }
-}
-
-/// The blob files of no version.
-pub(crate) struct NoBlobs;
-
-impl Blobs for NoBlobs {
-    fn read(&self, _: &[u8], index: &[u8]) -> Result<Bytes> {
-        let place = BlobIndex::place(index)?;
-        Err(Error::corruption(format_args!(
-            "a value is in blob file #{}, where no blob file is known",
-            place.file
-        )))
     }
 }

@@ -16,7 +16,7 @@
 //!   sent past it without a look at what is there. Look-ups go by the same.
 
 use super::level::{ends_exclusively, is_past, starts_after};
-use super::rangedel::{Around, FragmentedTombstones};
+use crate::entry::range_tombstones::{Around, FragmentedTombstones};
 use crate::version::{TableFile, Version};
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -422,7 +422,7 @@ fn as_slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
 
 /// Whether `key` lies between `start` and `end`.
 #[inline]
-pub(super) fn is_within(
+pub(crate) fn is_within(
     comparator: &UserComparator,
     key: &[u8],
     start: Bound<&[u8]>,

@@ -1,8 +1,8 @@
 //! What can be said about keys without reading their data blocks.
 
 use super::level::visit_files;
-use super::table_cache::TableCache;
 use crate::version::Version;
+use crate::version::table_cache::TableCache;
 use std::cmp::Ordering;
 use whitewater_storage::key::{InternalComparator, MAX_SEQUENCE, seek_key, user_key};
 

@@ -6,10 +6,10 @@
 //! user key with their neighbour in the level, its newer entries in the first.
 
 use super::cover::{HeldTombstones, Tombstones};
-use super::get::GetContext;
 use super::level_iter::{Bounds, LevelIterator, OpenCursor};
-use super::table_cache::{OpenTable, OpenWith, Opened, TableCache};
-use crate::perf::{self, PerfMetric};
+use crate::entry::get_context::GetContext;
+use crate::perf_context::{self, PerfMetric};
+use crate::version::table_cache::{OpenTable, OpenWith, Opened, TableCache};
 use crate::version::{TableFile, Version};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -240,7 +240,7 @@ impl OpenCursor for Tables {
 }
 
 fn new_cursor(open: &OpenTable, options: TableReadOptions) -> BoxedIterator {
-    let _timer = perf::timer(PerfMetric::NewTableIteratorNanos);
+    let _timer = perf_context::timer(PerfMetric::NewTableIteratorNanos);
     open.table.iter(options)
 }
 

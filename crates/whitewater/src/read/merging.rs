@@ -16,7 +16,7 @@
 //! * I3: a failed child empties the heap: the iterator is not valid from then
 //!   on until it is positioned again.
 
-use crate::perf::{self, PerfMetric};
+use crate::perf_context::{self, PerfMetric};
 use std::cmp::Ordering;
 use whitewater_storage::iter::{BoxedIterator, InternalIterator, MergedCursor};
 use whitewater_storage::key::InternalComparator;
@@ -133,13 +133,13 @@ impl MergingIterator {
         self.error = None;
         for (i, child) in self.children.iter_mut().enumerate() {
             let in_memtable = i < self.memtables;
-            let _timer = perf::timer(PerfMetric::SeekChildSeekTime);
-            let _of_memtable = perf::timer_if(in_memtable, PerfMetric::SeekOnMemtableTime);
-            perf::count(PerfMetric::SeekChildSeekCount, 1);
-            perf::count(PerfMetric::SeekOnMemtableCount, u64::from(in_memtable));
+            let _timer = perf_context::timer(PerfMetric::SeekChildSeekTime);
+            let _of_memtable = perf_context::timer_if(in_memtable, PerfMetric::SeekOnMemtableTime);
+            perf_context::count(PerfMetric::SeekChildSeekCount, 1);
+            perf_context::count(PerfMetric::SeekOnMemtableCount, u64::from(in_memtable));
             place(i, child);
         }
-        let _timer = perf::timer(match forward {
+        let _timer = perf_context::timer(match forward {
             true => PerfMetric::SeekMinHeapTime,
             false => PerfMetric::SeekMaxHeapTime,
         });
@@ -283,7 +283,7 @@ impl InternalIterator for MergingIterator {
         if let Some(&top) = self.heap.first() {
             self.children[top].next();
             if top < self.memtables {
-                perf::count(PerfMetric::NextOnMemtableCount, 1);
+                perf_context::count(PerfMetric::NextOnMemtableCount, 1);
             }
             self.top_moved();
         }
@@ -295,7 +295,7 @@ impl InternalIterator for MergingIterator {
         if let Some(&top) = self.heap.first() {
             self.children[top].prev();
             if top < self.memtables {
-                perf::count(PerfMetric::PrevOnMemtableCount, 1);
+                perf_context::count(PerfMetric::PrevOnMemtableCount, 1);
             }
             self.top_moved();
         }
@@ -347,7 +347,7 @@ impl MergingIterator {
         if !is_before(child) {
             return;
         }
-        perf::count(PerfMetric::SeekChildSeekCount, 1);
+        perf_context::count(PerfMetric::SeekChildSeekCount, 1);
         match forward {
             true => child.seek(target),
             false => child.seek_for_prev(target),

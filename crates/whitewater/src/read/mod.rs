@@ -20,18 +20,12 @@ pub(crate) mod blob;
 pub(crate) mod cover;
 pub(crate) mod db_iter;
 pub(crate) mod estimate;
-pub(crate) mod get;
 pub(crate) mod level;
 pub(crate) mod level_iter;
-pub(crate) mod merge;
 pub(crate) mod merging;
-pub(crate) mod payload;
-pub(crate) mod rangedel;
-pub(crate) mod table_cache;
-pub(crate) mod timed;
 pub(crate) mod tombstones;
 
 #[cfg(test)]
-mod model;
+pub(crate) mod model;
 #[cfg(test)]
 pub(crate) mod testing;

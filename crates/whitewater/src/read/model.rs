@@ -2,11 +2,11 @@
 //! plainest means. For the tests of look-ups and iterators.
 
 use super::testing::{Append, VecIterator, entity_v1, entity_v2};
+use crate::entry::range_tombstones::FragmentedTombstones;
 use crate::memtable::{Home, Inserter, Memtable};
+use crate::operators::merge::MergeOperator;
 use crate::options::CfOptions;
-use crate::read::merge::MergeOperator;
 use crate::read::merging::merging_iterator;
-use crate::read::rangedel::FragmentedTombstones;
 use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, SliceRandom};

@@ -1,6 +1,6 @@
 //! Sources and helpers for the tests of this folder.
 
-use super::merge::MergeOperator;
+use crate::operators::merge::MergeOperator;
 use crate::version::TableFile;
 use std::cell::Cell;
 use std::cmp::Ordering;

@@ -5,8 +5,8 @@
 //! it deleted. Iterators see to that in [`cover`](super::cover).
 
 use super::level::ends_exclusively;
-use super::rangedel::FragmentedTombstones;
-use super::table_cache::TableCache;
+use crate::entry::range_tombstones::FragmentedTombstones;
+use crate::version::table_cache::TableCache;
 use crate::version::{TableFile, Version};
 use std::sync::Arc;
 use whitewater_storage::Result;

@@ -5,9 +5,11 @@
 //! counting does not make threads wait for one another; reading adds them up.
 //! A shard makes room for a histogram when it first records a value.
 
+mod activity;
 mod buckets;
 mod data;
 mod histogram;
+mod job_stats;
 mod latencies;
 mod level;
 mod names;
@@ -15,8 +17,10 @@ mod stopwatch;
 mod tables;
 mod ticker;
 
+pub(crate) use activity::{Activity, During};
 pub use data::HistogramData;
 pub use histogram::Histogram;
+pub(crate) use job_stats::JobStats;
 pub(crate) use latencies::ReadLatencies;
 pub use level::StatsLevel;
 pub use names::NameParseError;

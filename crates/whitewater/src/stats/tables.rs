@@ -1,7 +1,7 @@
 //! Counting what tables tell: filters, the block cache, checksums, compression.
 
 use super::{Histogram, Statistics, Ticker};
-use crate::read::timed::Activity;
+use crate::stats::Activity;
 use std::sync::Arc;
 use std::time::Duration;
 use whitewater_storage::sst::{BlockCompression, BlockKind, BlockStep, FilterEvent, TableEvents};

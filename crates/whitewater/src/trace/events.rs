@@ -1,11 +1,11 @@
 //! Listeners' events and lines of the info log as `tracing`'s events.
 
-use crate::db::info_log::LogLevel;
-use crate::listener::queue::Happened;
+use crate::listener::event::Happened;
 use crate::listener::{
     BackgroundErrorRecoveryInfo, CompactionJobInfo, FlushJobInfo, SubcompactionJobInfo,
     TableFileDeletionInfo, WriteStallCondition, WriteStallInfo,
 };
+use crate::logger::LogLevel;
 use std::panic::catch_unwind;
 use std::path::Path;
 use tracing::{debug, error, info, trace, warn};

@@ -9,14 +9,16 @@
 
 pub(crate) mod blobs;
 pub(crate) mod builder;
+pub(crate) mod counted_file;
 pub(crate) mod range;
 mod replay;
 pub(crate) mod set;
+pub(crate) mod table_cache;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod tracked;
 
-use crate::read::table_cache::OpenWith;
+use crate::version::table_cache::OpenWith;
 use blobs::BlobFiles;
 use range::KeyRange;
 use std::cmp::Ordering::Greater;
@@ -28,7 +30,7 @@ use whitewater_concurrent::system;
 use whitewater_storage::key::{self, MAX_SEQUENCE, UserComparator, ValueType};
 use whitewater_storage::manifest::FileMetaData;
 
-use crate::read::table_cache::OpenTable;
+use crate::version::table_cache::OpenTable;
 
 /// A table file while any version names it. Shared by versions.
 #[derive(Debug)]

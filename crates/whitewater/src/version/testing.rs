@@ -8,7 +8,7 @@
 
 use super::range::KeyRange;
 use super::{ObsoleteFiles, TableFile, Version};
-use crate::read::table_cache::OpenWith;
+use crate::version::table_cache::OpenWith;
 use std::ops::Bound;
 use std::sync::Arc;
 use whitewater_storage::key::{MAX_SEQUENCE, ValueType, internal_key};

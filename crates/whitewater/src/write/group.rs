@@ -21,7 +21,7 @@ use super::CommitEnv;
 use super::generation::{Generation, MAX_COUNT, Reservation};
 use super::request::WriteRequest;
 use super::steps::{acknowledge, await_prefix, header, reserve};
-use super::sync_points::Point;
+use crate::sync_points::Point;
 use arc_swap::Guard;
 use std::sync::Arc;
 use whitewater_concurrent::group::{GroupQueue, Members, Prepare, Steps};

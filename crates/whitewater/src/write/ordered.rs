@@ -19,8 +19,8 @@
 use super::record::Record;
 use super::request::Write;
 use super::steps::{CommitGuard, acknowledge, append_and_insert, reserve_prepared};
-use super::sync_points::Point;
 use super::{CommitEnv, Prefetched};
+use crate::sync_points::Point;
 use whitewater_storage::Result;
 
 /// Commits `write`; `ahead` is what was looked at before anything else, if

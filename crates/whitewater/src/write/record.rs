@@ -2,8 +2,9 @@
 
 use super::CommitEnv;
 use super::generation::{Generation, Reservation};
-use super::request::{Operations, SingleOp, Write};
+use super::request::Write;
 use super::steps::header;
+use crate::memtable::operations::{Operations, SingleOp};
 use std::cell::Cell;
 use whitewater_concurrent::scratch;
 use whitewater_storage::Result;

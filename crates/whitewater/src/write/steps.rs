@@ -3,9 +3,9 @@
 use super::generation::{Generation, Refusal, Reservation};
 use super::record::Record;
 use super::request::Write;
-use super::sync_points::Point;
 use super::{CommitEnv, Prefetched};
-use crate::perf::Step;
+use crate::perf_context::Step;
+use crate::sync_points::Point;
 use arc_swap::Guard;
 use std::sync::Arc;
 use whitewater_storage::batch::HEADER_SIZE;

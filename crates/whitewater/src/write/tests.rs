@@ -4,10 +4,12 @@
 
 use super::generation::{End, MAX_OFFSET};
 use super::group::{self, Grouped, Leader, WriteQueue};
-use super::request::{Operations, SingleOp, WriteFlags, WriteRequest};
+use super::request::{WriteFlags, WriteRequest};
 use super::unordered::{self, Unordered};
 use super::*;
-use crate::perf;
+use crate::memtable::operations::{Operations, SingleOp};
+use crate::options::commit_protocol::CommitProtocol;
+use crate::perf_context;
 use arc_swap::ArcSwap;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -342,7 +344,7 @@ impl CommitEnv for FakeEnv {
         self.most_grouped.fetch_max(writes as u64, SeqCst);
     }
     fn step(&self, step: Step) -> StepTimer<'_> {
-        perf::step(None, step)
+        perf_context::step(None, step)
     }
     fn publication(&self) -> &Publication {
         &self.publication

@@ -247,7 +247,7 @@ impl Wal {
         }
         let mut log = Segment::new(file, number, self.options.recycle_limit > 0);
         if self.options.packed {
-            log = log.packed();
+            log = log.compressed();
         }
         log.initialize(self.initializes.load(Ordering::Relaxed));
         log.extend(self.options.step_from(0))?;

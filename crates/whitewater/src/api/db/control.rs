@@ -3,7 +3,7 @@
 use super::{DBCommon, DBInner, ThreadMode};
 use crate::api::column_family::AsColumnFamilyRef;
 use crate::api::options::{CompactOptions, FlushOptions, WaitForCompactOptions};
-use crate::db::ColumnFamilyData;
+use crate::column_family::ColumnFamilyData;
 use crate::db::integrity::Checks;
 use crate::db::scrub::ScrubProgress;
 use std::sync::Arc;

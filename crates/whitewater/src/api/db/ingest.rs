@@ -3,7 +3,7 @@
 use super::{DBCommon, DBInner, ThreadMode};
 use crate::api::column_family::AsColumnFamilyRef;
 use crate::api::options::IngestExternalFileOptions;
-use crate::db::ColumnFamilyData;
+use crate::column_family::ColumnFamilyData;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use whitewater_storage::Error;

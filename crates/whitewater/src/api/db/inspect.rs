@@ -3,7 +3,7 @@
 use super::{DBCommon, DBInner, ThreadMode};
 use crate::api::c_str::CStrLike;
 use crate::api::column_family::AsColumnFamilyRef;
-use crate::db::ColumnFamilyData;
+use crate::column_family::ColumnFamilyData;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use whitewater_storage::{Error, ErrorKind};

@@ -4,7 +4,7 @@ use super::{DBCommon, DBInner, ThreadMode};
 use crate::api::column_family::AsColumnFamilyRef;
 use crate::api::options::ReadOptions;
 use crate::api::pinnable::{CSlice, DBPinnableSlice};
-use crate::db::ColumnFamilyData;
+use crate::column_family::ColumnFamilyData;
 use bytes::Bytes;
 use std::sync::Arc;
 use whitewater_storage::Error;

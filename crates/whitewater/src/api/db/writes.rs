@@ -4,7 +4,7 @@ use super::{DBCommon, DBInner, DBWithThreadMode, ThreadMode};
 use crate::api::column_family::AsColumnFamilyRef;
 use crate::api::options::WriteOptions;
 use crate::api::write_batch::WriteBatch;
-use crate::db::ColumnFamilyData;
+use crate::column_family::ColumnFamilyData;
 use whitewater_storage::Error;
 use whitewater_storage::key::ValueType;
 

@@ -4,11 +4,11 @@ use super::Options;
 use super::enums::{DBCompressionType, DBRecoveryMode, WalAccess};
 use super::write_buffer_manager::WriteBufferManager;
 use crate::api::env::Env;
-use crate::db::archive::Clock;
-use crate::jobs::rate_limiter::RateLimiter;
+use crate::clock::Clock;
+use crate::options::commit_protocol::CommitProtocol;
 use crate::options::file_checksum::FileChecksum;
+use crate::rate_limiter::RateLimiter;
 use crate::stats::{Histogram, HistogramData, Statistics, StatsLevel, Ticker};
-use crate::write::CommitProtocol;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -283,7 +283,7 @@ impl Options {
     /// while the database is open.
     #[cfg(feature = "failpoints")]
     pub fn set_failpoints(&mut self, hook: impl Fn(crate::Point, u64) + Send + Sync + 'static) {
-        self.db.hook = crate::write::sync_points::SyncPointHook::new(Arc::new(hook));
+        self.db.hook = crate::sync_points::SyncPointHook::new(Arc::new(hook));
     }
 
     /// How long a waiting writer yields at most.

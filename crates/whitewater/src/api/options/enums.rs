@@ -1,8 +1,8 @@
 //! Enums of options.
 
 use crate::db::Bottommost;
-use crate::memtable::MemtableKind;
 use crate::options::compaction;
+use crate::options::memtable_kind::MemtableKind;
 use whitewater_storage::fs::SharedAccess;
 use whitewater_storage::sst::{CompressionType, IndexType};
 use whitewater_storage::wal::RecoveryMode;

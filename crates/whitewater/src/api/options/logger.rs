@@ -1,9 +1,8 @@
 //! Where the info log goes, and what is in it.
 
 use super::Options;
-use crate::db::info_log::LogLevel;
-use crate::db::info_log::logger::Logger;
 use crate::listener::EventListener;
+use crate::logger::{LogLevel, Logger};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The budget of memtables' memory.
 
 use super::cache::Cache;
-use crate::memtable::budget::Budget;
+use crate::write_buffer_manager::Budget;
 use std::sync::Arc;
 
 /// A limit on the memory of all memtables together, of one or more databases:

@@ -1,6 +1,6 @@
 use super::*;
 use crate::options::compaction::CompactionPri;
-use crate::read::table_cache::OpenWith;
+use crate::version::table_cache::OpenWith;
 use crate::version::testing::{file_meta, parse_version, parse_version_with};
 use whitewater_storage::sst::CompressionType;
 

@@ -2,16 +2,15 @@
 
 use super::incoming::Incoming;
 use super::{IngestSpec, dropped};
-use crate::compact::output::unix_seconds;
-use crate::db::Engine;
-use crate::db::cf::ColumnFamilyData;
+use crate::clock::unix_seconds;
+use crate::column_family::ColumnFamilyData;
 use crate::db::failure::Source;
 use crate::db::internal_stats::Ingested;
+use crate::db::{Engine, background};
 use crate::external::candidate::Candidate;
 use crate::external::place::{Placed, check_behind, place};
-use crate::jobs;
 use crate::listener::ExternalFileIngestionInfo;
-use crate::listener::queue::Happened;
+use crate::listener::event::Happened;
 use crate::memtable::Memtable;
 use crate::options::compaction::CompactionStyle;
 use crate::options::file_checksum;
@@ -59,7 +58,7 @@ impl Entrance<'_> {
         let numbers = self.numbers(&incoming.tables, &placed, in_memory)?;
         let placed = match in_memory {
             true => {
-                *obsolete_logs = jobs::flush_here(engine, self.cf.id)?;
+                *obsolete_logs = background::flush_here(engine, self.cf.id)?;
                 self.place(&ranges)?
             }
             false => placed,

@@ -1,8 +1,9 @@
 //! A column family's figures in RocksDB's layout, which tools parse.
 
+use super::Dumped;
 use super::human::{self, GB, MB, rate};
-use super::{Dumped, JobStats};
 use crate::db::state::CfState;
+use crate::stats::JobStats;
 use crate::write::stall::cause::{StallCounts, counts_text};
 use std::collections::BTreeMap;
 use std::fmt::Write;

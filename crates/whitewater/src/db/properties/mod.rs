@@ -6,9 +6,9 @@
 mod tables;
 
 use super::Engine;
-use super::cf::ColumnFamilyData;
 use super::internal_stats::cf_text;
 use super::state::CfState;
+use crate::column_family::ColumnFamilyData;
 use crate::memtable::Memtable;
 use crate::options::text::OptionText;
 use crate::write::stall::Pressure;

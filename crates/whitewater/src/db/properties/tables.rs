@@ -1,7 +1,7 @@
 //! Properties of a column family's tables.
 
+use crate::column_family::{ColumnFamilyData, SuperVersion};
 use crate::db::Engine;
-use crate::db::cf::{ColumnFamilyData, SuperVersion};
 use crate::options::compaction::CompactionStyle;
 use crate::version::{TableFile, Version};
 use std::collections::BTreeMap;

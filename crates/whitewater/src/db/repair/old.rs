@@ -1,7 +1,7 @@
 //! What can still be read of the old manifests.
 
 use super::FoundFamily;
-use crate::db::info_log::InfoLog;
+use crate::info_log::InfoLog;
 use crate::version::tracked::TrackedLogs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -2,8 +2,8 @@
 
 use super::old::Recorded;
 use super::{Repair, is_damage};
-use crate::read::table_cache::{open_alone, open_as};
 use crate::version::range::KeyRange;
+use crate::version::table_cache::{open_alone, open_as};
 use std::cmp::Ordering;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::sst::{External, Table, TableReadOptions};
 use whitewater_storage::{Error, Result};
 
-use crate::compact::output::Bounds;
+use crate::table_writer::Bounds;
 
 /// RocksDB's id of no column family.
 const NO_FAMILY: u64 = i32::MAX as u64;

@@ -25,11 +25,11 @@
 mod tail;
 
 use super::Engine;
-use super::astray::{Logs, Places};
-use super::info_log::{InfoLog, dump};
+use super::missed_logs::{Logs, Places};
 use super::open::{Opening, Wanted, check_dir, check_wanted};
 use super::read_only::{check_families, identity, open_tables};
 use super::reader::{ManifestStamp, PATIENCE, PAUSE, Role, empty_memtable};
+use crate::info_log::{InfoLog, dump};
 use crate::memtable::Memtable;
 use crate::options::{CfOptions, DbOptions};
 use crate::version::set::{ManifestTail, Recovered, VersionSet};

@@ -1,8 +1,8 @@
 //! Background threads that databases share.
 
 use super::threads::within_a_minute;
-use crate::jobs::Priority;
-use crate::write::sync_points::Point;
+use crate::sync_points::Point;
+use crate::thread_pools::Priority;
 use crate::{CompactionDecision, DB, Env, FlushOptions, Options, WaitForCompactOptions};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

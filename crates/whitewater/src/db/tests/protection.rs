@@ -1,6 +1,6 @@
 //! Batches that change in memory.
 
-use crate::db::history::Stamped;
+use crate::db::timestamps::Stamped;
 use crate::options::read::WriteSpec;
 use crate::write::CommitEnv;
 use crate::write::request::{WriteFlags, WriteRequest};

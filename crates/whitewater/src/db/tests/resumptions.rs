@@ -2,12 +2,12 @@
 //! them has set, the other does not undo.
 
 use super::shown;
+use crate::db::background::flush;
 use crate::db::failure::Source;
-use crate::flush;
 use crate::options::read::ReadSpec;
+use crate::sync_points::Point;
 use crate::write::stall::rate::DelayRate;
 use crate::write::stall::{Demand, Pressure};
-use crate::write::sync_points::Point;
 use crate::{CommitProtocol, DB, FlushOptions, Options, SstFileWriter};
 use std::path::Path;
 use std::sync::Arc;

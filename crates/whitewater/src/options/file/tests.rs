@@ -19,7 +19,7 @@ fn what_is_printed_is_read() {
     };
     let mut cf = CfOptions {
         write_buffer_size: 1 << 20,
-        memtable: crate::memtable::MemtableKind::Art,
+        memtable: crate::options::memtable_kind::MemtableKind::Art,
         memtable_protection_bytes_per_key: 4,
         paranoid_file_checks: true,
         prefix_extractor: Some(PrefixExtractor::Capped(7)),

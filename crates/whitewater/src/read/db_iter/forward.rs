@@ -1,12 +1,12 @@
 //! Forward: a key's entries are met newest first.
 
-use super::super::merge::{Merger, full_merge};
-use super::super::payload::{Payload, payload};
 use super::versions::Visibility;
 use super::{
     DbIter, MAX_SEQUENTIAL_SKIP, Position, ValueAt, is_past, out_of_order, set_target, upto,
 };
-use crate::perf::{self, PerfMetric};
+use crate::entry::payload::{Payload, payload};
+use crate::operators::merge::{Merger, full_merge};
+use crate::perf_context::{self, PerfMetric};
 use std::cmp::Ordering;
 use whitewater_storage::Result;
 use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, ValueType, parse_internal_key};
@@ -78,10 +78,10 @@ impl DbIter {
             }
             let visibility = self.visibility(entry.user_key, entry.seq);
             if visibility != Visibility::Visible && !(same_key && run == Run::Older) {
-                perf::count(PerfMetric::InternalRecentSkippedCount, 1);
+                perf_context::count(PerfMetric::InternalRecentSkippedCount, 1);
                 run = Run::Newer;
             } else if same_key && run == Run::Older {
-                perf::count(PerfMetric::InternalKeySkippedCount, u64::from(!covered));
+                perf_context::count(PerfMetric::InternalKeySkippedCount, u64::from(!covered));
             } else {
                 let (seq, ty) = (entry.seq, entry.ty);
                 self.note_version(seq, ty);
@@ -92,7 +92,7 @@ impl DbIter {
                 if position != Position::Nowhere {
                     return Ok(position);
                 }
-                perf::count(PerfMetric::InternalDeleteSkippedCount, u64::from(!covered));
+                perf_context::count(PerfMetric::InternalDeleteSkippedCount, u64::from(!covered));
                 run = Run::Older;
                 passed = 0;
                 sought = false;

@@ -2,9 +2,8 @@
 //! and the database's statistics.
 
 use super::{DbIter, Position};
-use crate::perf::{self, PerfMetric};
-use crate::read::timed::Activity;
-use crate::stats::{Histogram, Statistics, Ticker};
+use crate::perf_context::{self, PerfMetric};
+use crate::stats::{Activity, Histogram, Statistics, Ticker};
 use std::time::Instant;
 use whitewater_storage::Result;
 use whitewater_storage::iter::BoxedIterator;
@@ -59,9 +58,10 @@ impl DbIter {
     /// Moves the source for a seek; the second argument is `self.target`.
     #[inline]
     pub(super) fn move_source(&mut self, seek: impl FnOnce(&mut BoxedIterator, &[u8])) {
-        let _timer = perf::timer(PerfMetric::SeekInternalSeekTime);
-        let _of_memtable = perf::timer_if(self.only_memtable, PerfMetric::SeekOnMemtableTime);
-        perf::count(
+        let _timer = perf_context::timer(PerfMetric::SeekInternalSeekTime);
+        let _of_memtable =
+            perf_context::timer_if(self.only_memtable, PerfMetric::SeekOnMemtableTime);
+        perf_context::count(
             PerfMetric::SeekOnMemtableCount,
             u64::from(self.only_memtable),
         );
@@ -74,7 +74,7 @@ impl DbIter {
         &mut self,
         find: impl FnOnce(&mut Self) -> Result<Position>,
     ) -> Result<Position> {
-        let _timer = perf::timer(PerfMetric::FindNextUserEntryTime);
+        let _timer = perf_context::timer(PerfMetric::FindNextUserEntryTime);
         find(self)
     }
 
@@ -83,9 +83,9 @@ impl DbIter {
     #[cold]
     pub(super) fn measured_step(&mut self, in_memtable: PerfMetric, step: fn(&mut Self)) {
         if self.only_memtable && self.valid() {
-            perf::count(in_memtable, 1);
+            perf_context::count(in_memtable, 1);
         }
-        let timer = perf::timer(PerfMetric::FindNextUserEntryTime);
+        let timer = perf_context::timer(PerfMetric::FindNextUserEntryTime);
         step(self);
         timer.stop();
         self.count_shown();
@@ -94,9 +94,9 @@ impl DbIter {
     /// Counts the bytes of what is shown now.
     #[inline]
     fn count_shown(&self) {
-        if perf::counts() {
+        if perf_context::counts() {
             let bytes = |part: Option<&[u8]>| part.map_or(0, |part| part.len() as u64);
-            perf::count(
+            perf_context::count(
                 PerfMetric::IterReadBytes,
                 bytes(self.key()) + bytes(self.value()),
             );

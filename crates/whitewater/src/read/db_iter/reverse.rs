@@ -1,11 +1,11 @@
 //! Backward: a key's entries are met oldest first, so all visible ones are
 //! read before the key can be shown. Sources that go by key spare us that.
 
-use super::super::merge::{Merger, full_merge};
-use super::super::payload::{Payload, payload};
 use super::versions::Visibility;
 use super::{DbIter, MAX_SEQUENTIAL_SKIP, Position, ValueAt, out_of_order, set_target};
-use crate::perf::{self, PerfMetric};
+use crate::entry::payload::{Payload, payload};
+use crate::operators::merge::{Merger, full_merge};
+use crate::perf_context::{self, PerfMetric};
 use std::cmp::Ordering;
 use whitewater_storage::iter::{BoxedIterator, InternalIterator, KeyCursor};
 use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, pack_tag, parse_internal_key, user_key};
@@ -63,7 +63,7 @@ impl DbIter {
             if planted(Bug::PrevSkipsKey) && self.source.valid() {
                 self.source.prev();
             }
-            perf::count(
+            perf_context::count(
                 PerfMetric::InternalDeleteSkippedCount,
                 u64::from(covered_below == 0),
             );
@@ -95,9 +95,9 @@ impl DbIter {
                 if position != Position::Nowhere {
                     return Ok(position);
                 }
-                perf::count(PerfMetric::InternalDeleteSkippedCount, u64::from(!covered));
+                perf_context::count(PerfMetric::InternalDeleteSkippedCount, u64::from(!covered));
             } else {
-                perf::count(PerfMetric::InternalRecentSkippedCount, 1);
+                perf_context::count(PerfMetric::InternalRecentSkippedCount, 1);
             }
             if let Some(source) = valid_by_key(&mut self.source) {
                 source.prev_key();
@@ -171,7 +171,7 @@ impl DbIter {
             if visible == MAX_SEQUENTIAL_SKIP && self.versions.is_none() {
                 return self.read_key_by_seek(covered_below);
             }
-            perf::count(PerfMetric::InternalKeySkippedCount, u64::from(visible > 0));
+            perf_context::count(PerfMetric::InternalKeySkippedCount, u64::from(visible > 0));
             visible += 1;
             let (seq, ty) = (entry.seq, entry.ty);
             self.note_version(seq, ty);

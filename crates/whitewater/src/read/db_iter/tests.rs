@@ -1,8 +1,8 @@
 use super::*;
-use crate::read::blob::NoBlobs;
+use crate::entry::blobs::NoBlobs;
+use crate::entry::range_tombstones::FragmentedTombstones;
 use crate::read::merging::{failed_iterator, merging_iterator};
 use crate::read::model::{History, KEYS, Shown};
-use crate::read::rangedel::FragmentedTombstones;
 use crate::read::testing::{Append, FailingIterator, VecIterator, comparators};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;

@@ -1,0 +1,153 @@
+//! Column families of an open database, and the view readers pin.
+
+use crate::memtable::Memtable;
+use crate::options::CfOptions;
+use crate::version::Version;
+use arc_swap::ArcSwap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use whitewater_storage::key::InternalComparator;
+use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::{Error, Result};
+
+/// Everything a reader of one column family needs, immutable: the active
+/// memtable, older ones not flushed yet, and the tables.
+///
+/// Invariant V1: a super version holds every entry of its column family up to
+/// the visible sequence number at the moment it was installed, and gets every
+/// later one until the next is installed. A reader therefore pins the super
+/// version first and loads the visible number after.
+pub(crate) struct SuperVersion {
+    pub mem: Arc<Memtable>,
+    /// Newest first.
+    pub imm: Vec<Arc<Memtable>>,
+    pub version: Arc<Version>,
+    /// The options at present.
+    pub options: Arc<CfOptions>,
+    pub number: u64,
+}
+
+/// A column family while the database is open. Handles keep it alive after it
+/// was dropped; writes to it then fail, reads go on.
+pub(crate) struct ColumnFamilyData {
+    pub id: u32,
+    pub name: String,
+    pub comparator: InternalComparator,
+    super_version: ArcSwap<SuperVersion>,
+    /// Written by: drop, under the database mutex. Read by: writers and jobs
+    /// (relaxed; the memtable map decides). Publishes nothing.
+    dropped: AtomicBool,
+    /// Times `publish` was called. Statistics.
+    publications: AtomicU64,
+}
+
+impl fmt::Debug for ColumnFamilyData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ColumnFamily")
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .finish()
+    }
+}
+
+impl ColumnFamilyData {
+    /// A column family with these options, memtable and tables.
+    pub fn new(
+        id: u32,
+        name: String,
+        options: Arc<CfOptions>,
+        mem: Arc<Memtable>,
+        version: Arc<Version>,
+    ) -> Arc<Self> {
+        let comparator = InternalComparator::new(options.comparator.clone());
+        let first = SuperVersion {
+            mem,
+            imm: Vec::new(),
+            version,
+            options,
+            number: 1,
+        };
+        Arc::new(ColumnFamilyData {
+            id,
+            name,
+            comparator,
+            super_version: ArcSwap::from_pointee(first),
+            dropped: AtomicBool::new(false),
+            publications: AtomicU64::new(1),
+        })
+    }
+
+    /// The view now, pinned while the guard lives; cheaper than an `Arc`.
+    pub fn pin(&self) -> arc_swap::Guard<Arc<SuperVersion>> {
+        self.super_version.load()
+    }
+
+    /// The view now, to be kept.
+    pub fn pin_owned(&self) -> Arc<SuperVersion> {
+        self.super_version.load_full()
+    }
+
+    /// The options at present. They stay what they are for whoever holds
+    /// them; a change makes others.
+    pub fn options(&self) -> Arc<CfOptions> {
+        self.pin().options.clone()
+    }
+
+    /// Installs a new view. Called under the database mutex.
+    pub fn publish(
+        &self,
+        mem: &Arc<Memtable>,
+        imm_oldest_first: &[Arc<Memtable>],
+        version: &Arc<Version>,
+        options: &Arc<CfOptions>,
+    ) {
+        let number = self.publications.fetch_add(1, Ordering::Relaxed) + 1;
+        self.super_version.store(Arc::new(SuperVersion {
+            mem: mem.clone(),
+            imm: match planted(Bug::MemtablesOldestFirst) {
+                false => imm_oldest_first.iter().rev().cloned().collect(),
+                true => imm_oldest_first.to_vec(),
+            },
+            version: version.clone(),
+            options: options.clone(),
+            number,
+        }));
+    }
+
+    /// Whether it was dropped.
+    pub fn is_dropped(&self) -> bool {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Marks it dropped.
+    pub fn set_dropped(&self) {
+        self.dropped.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A call without a timestamp on a column family whose keys have them.
+pub(crate) fn no_timestamp(family: &str) -> Error {
+    Error::invalid(format_args!(
+        "cannot call this method on column family {family} that enables timestamp"
+    ))
+}
+
+/// Checks the size of a timestamp `given` for a column family whose keys have
+/// some of `size` bytes.
+///
+/// # Errors
+/// `InvalidArgument`, in RocksDB's words, when they have none or of another size.
+pub(crate) fn check_timestamp(family: &str, size: usize, given: usize) -> Result<()> {
+    if size == 0 {
+        return Err(Error::invalid(format_args!(
+            "cannot call this method on column family {family} that does not enable timestamp"
+        )));
+    }
+    if given != size {
+        return Err(Error::invalid(format_args!(
+            "Timestamp sizes mismatch: expect {size}, {given} given"
+        )));
+    }
+    Ok(())
+}

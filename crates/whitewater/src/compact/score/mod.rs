@@ -1,0 +1,151 @@
+//! Whether a compaction is due, and how urgently.
+//!
+//! The one place that says so, for every compaction style: [`level_state`]
+//! makes of a version what picks, stalls and statistics need to know. Which
+//! files to compact is [`super::pick`]'s business. RocksDB's rules. Pure
+//! functions over a version, the time and the oldest snapshot.
+//!
+//! * [`leveled`]: levels of growing size;
+//! * [`marks`]: single files that are due, by age or on request.
+
+mod leveled;
+mod marks;
+
+pub(crate) use marks::{Marks, expired_tail};
+
+use crate::options::CfOptions;
+use crate::options::compaction::CompactionStyle;
+use crate::options::compression::Compression;
+use crate::version::Version;
+use whitewater_storage::key::{SequenceNumber, UserComparator};
+
+/// What a version is judged by besides itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Moment {
+    /// Seconds since 1970.
+    pub now: u64,
+    /// What no snapshot reads below: entries that are older, and that only
+    /// snapshots kept, can go. 0 until one was released.
+    pub oldest_snapshot: SequenceNumber,
+    /// Files with this number and larger ones were written when that snapshot
+    /// had gone: what they hold, they hold for another reason.
+    pub files_below: u64,
+}
+
+/// What is due in a version.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LevelState {
+    /// The level that level-0 files are compacted into; 0 for styles without.
+    pub base_level: usize,
+    /// Target bytes per level that is compacted; `u64::MAX` where there is no
+    /// limit. Empty for styles without levels of growing size.
+    pub target_bytes: Vec<u64>,
+    /// (score, level), highest score first; 1.0 and above wants compaction.
+    pub scores: Vec<(f64, usize)>,
+    /// Estimated bytes that compactions must rewrite until no level is over
+    /// its target; 0 for styles without levels of growing size.
+    pub pending_bytes: u64,
+    /// Sorted runs that slow writes down: files of level 0, with universal
+    /// compaction deeper levels, too.
+    pub runs: usize,
+    /// Single files that are due.
+    pub marks: Marks,
+}
+
+impl LevelState {
+    /// Whether there is anything to pick.
+    pub fn is_due(&self) -> bool {
+        self.score() >= 1.0 || !self.marks.is_empty()
+    }
+
+    /// The highest score.
+    pub fn score(&self) -> f64 {
+        self.scores.first().map_or(0.0, |(score, _)| *score)
+    }
+}
+
+/// The level that level-0 files are compacted into, as far as it matters which
+/// levels are in use: 1 for styles without one.
+fn base_level(version: &Version, options: &CfOptions) -> usize {
+    match options.compaction_style {
+        CompactionStyle::Level => leveled::level_state(version, options).base_level,
+        CompactionStyle::Universal | CompactionStyle::Fifo => 1,
+    }
+}
+
+/// The compression of tables that a compaction of `version` puts into
+/// `level`, by RocksDB's rules: the options of the bottommost level hold
+/// where no deeper level has tables; of the types by level the first is
+/// that of level 0, the second that of the base level, which is 1 unless
+/// level sizes are dynamic, and the last that of all deeper ones.
+pub(crate) fn compression_of(options: &CfOptions, version: &Version, level: usize) -> Compression {
+    let bottommost = (level + 1..version.levels.len()).all(|l| version.num_files(l) == 0);
+    options.compression_at(level, bottommost, || base_level(version, options))
+}
+
+/// Says what is due in `version`.
+pub(crate) fn level_state(
+    version: &Version,
+    options: &CfOptions,
+    user: &UserComparator,
+    moment: &Moment,
+) -> LevelState {
+    let mut state = match options.compaction_style {
+        CompactionStyle::Level => leveled::level_state(version, options),
+        CompactionStyle::Universal => universal(version, options),
+        CompactionStyle::Fifo => fifo(version, options, moment),
+    };
+    state.marks = match options.compaction_style {
+        CompactionStyle::Level => marks::leveled(version, options, user, moment),
+        CompactionStyle::Universal => marks::universal(version, options, moment),
+        CompactionStyle::Fifo => marks::fifo(version, options, moment),
+    };
+    let levels = options.compacted_levels(version.levels.len());
+    let deeper = |count: usize| {
+        let levels = version.levels.iter().take(levels).skip(1);
+        count + levels.filter(|files| !files.is_empty()).count()
+    };
+    state.runs = match options.compaction_style {
+        CompactionStyle::Universal => deeper(version.num_files(0)),
+        _ => version.num_files(0),
+    };
+    state
+}
+
+/// Sorted runs that are idle, by the number that starts a compaction.
+fn universal(version: &Version, options: &CfOptions) -> LevelState {
+    let idle = version.levels[0].iter().filter(|f| !f.being_compacted());
+    let levels = options.compacted_levels(version.levels.len());
+    let deeper = version.levels.iter().take(levels).skip(1);
+    let deeper = deeper.filter(|files| files.first().is_some_and(|f| !f.being_compacted()));
+    let runs = (idle.count() + deeper.count()) as f64;
+    let trigger = f64::from(options.level0_file_num_compaction_trigger.max(1));
+    LevelState {
+        scores: vec![(runs / trigger, 0)],
+        ..LevelState::default()
+    }
+}
+
+/// Bytes of all files by the limit, and files that are too old.
+fn fifo(version: &Version, options: &CfOptions, moment: &Moment) -> LevelState {
+    let fifo = &options.compaction_options_fifo;
+    let files = version.levels.iter().flatten();
+    let idle = files.filter(|f| !f.being_compacted());
+    let bytes: u64 = idle.map(|f| f.meta.size).sum();
+    // At the limit nothing is due yet, unlike with other scores.
+    let over = bytes.saturating_sub(1) as f64;
+    let mut score = over / fifo.max_table_files_size.max(1) as f64;
+    if fifo.allow_compaction {
+        let trigger = f64::from(options.level0_file_num_compaction_trigger.max(1));
+        let idle = version.levels[0].iter().filter(|f| !f.being_compacted());
+        score = score.max(idle.count() as f64 / trigger);
+    }
+    let expired = marks::expired_tail(version, options, moment);
+    LevelState {
+        scores: vec![(score.max(expired as f64), 0)],
+        ..LevelState::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

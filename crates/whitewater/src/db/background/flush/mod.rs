@@ -1,0 +1,387 @@
+//! Flush: memtables become level-0 tables.
+//!
+//! A flush waits until all writes in its memtables are visible, so nothing of
+//! a failed one gets into a table. A resumption (`db::resume`) flushes
+//! memtables that hold failed writes, up to their horizon.
+//!
+//! With `atomic_flush`, a flush takes the switched memtables of all column
+//! families, one flush runs at a time, and the manifest gets its tables as one
+//! atomic group. A switch hands over all its memtables under the database mutex,
+//! so what a flush finds there are whole switches, and with them whole batches.
+
+mod below;
+
+use crate::clock::micros;
+use crate::column_family::ColumnFamilyData;
+use crate::db::Engine;
+use crate::db::failure::Source;
+use crate::db::state::{CfState, DbState};
+use crate::info_log::event::Event;
+use crate::listener::event::Happened;
+use crate::listener::{FlushJobInfo, TableFileCreationReason};
+use crate::memtable::Memtable;
+use crate::options::text::OptionText;
+use crate::rate_limiter::Priority;
+use crate::read::merging::merging_iterator;
+use crate::stats::{Histogram, JobStats, Ticker};
+use crate::sync_points::Point;
+use crate::table_writer::source::Part;
+use crate::table_writer::{Input, OutputContext, OutputSpec, Written, write_tables};
+use crate::trace;
+use crate::write::stall::Pressure;
+use below::Below;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+use whitewater_concurrent::system;
+use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::manifest::{FileMetaData, VersionEdit};
+use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::{Result, filename};
+
+/// Memtables of one column family to be flushed together.
+pub(crate) struct FlushJob {
+    pub cf: Arc<ColumnFamilyData>,
+    /// Oldest first: the first ones of the column family's `imm`.
+    pub memtables: Vec<Arc<Memtable>>,
+    /// The log number that holds once they are flushed.
+    pub next_log: u64,
+}
+
+/// Takes the next flush that is due, if any, and marks it as running. It is of
+/// one column family, or with `atomic` of all that have something to flush.
+///
+/// What an ingestion is coming into is left to it: it flushes on its own thread
+/// what is in its way, and whoever asked for it is told when that fails.
+pub(crate) fn pick(state: &mut DbState, atomic: bool) -> Option<Vec<FlushJob>> {
+    if atomic && (state.running_flushes > 0 || state.cfs.values().any(|cf| cf.ingesting)) {
+        return None;
+    }
+    // The oldest memtable of the database first: a column family that fills up
+    // all the time must not keep the others' waiting, and their logs alive.
+    let due = (state.cfs.values()).filter(|cf| cf.wants_flush() && !cf.ingesting);
+    let id = due.min_by_key(|cf| cf.imm[0].id)?.data.id;
+    begin(state, id, atomic)
+}
+
+/// Marks the flush of all full memtables of column family `id` as running, and
+/// with `atomic` of those of all others. `None` when it has none; the caller
+/// knows that no other flush of it is running, with `atomic` that none is.
+pub(crate) fn begin(state: &mut DbState, id: u32, atomic: bool) -> Option<Vec<FlushJob>> {
+    state.cfs.get(&id).filter(|cf| !cf.imm.is_empty())?;
+    let atomic = atomic && !planted(Bug::AtomicFlushOfOne);
+    let taken = |cf: &&mut CfState| !cf.imm.is_empty() && (atomic || cf.data.id == id);
+    let jobs = state.cfs.values_mut().filter(taken).map(|cf| {
+        cf.flushing = true;
+        cf.flush_requested = false;
+        FlushJob {
+            cf: cf.data.clone(),
+            memtables: cf.imm.clone(),
+            next_log: cf.mem.wal_number(),
+        }
+    });
+    let jobs = jobs.collect();
+    state.running_flushes += 1;
+    Some(jobs)
+}
+
+/// Marks `families` as not being flushed any more. If that failed, they are to be
+/// flushed again however little it is, for the request is gone.
+pub(crate) fn end(state: &mut DbState, families: &[u32], failed: bool) {
+    for id in families {
+        if let Some(cf) = state.cfs.get_mut(id) {
+            cf.flushing = false;
+            cf.flush_requested |= failed && !cf.imm.is_empty();
+        }
+    }
+}
+
+/// Writes `memtables` (oldest first) into one level-0 table, or none if
+/// nothing is left of them.
+pub(crate) fn write_level0(
+    ctx: &OutputContext<'_>,
+    memtables: &[Arc<Memtable>],
+) -> Result<Written> {
+    let sweep = |memtable: &Arc<Memtable>| match memtable.horizon() {
+        SequenceNumber::MAX => memtable.flush_iter(),
+        horizon => Box::new(Below::new(memtable.flush_iter(), horizon)),
+    };
+    let sources = memtables.iter().rev().map(sweep).collect();
+    let mut tombstones = Vec::new();
+    for memtable in memtables {
+        let mut all = memtable.raw_tombstones()?;
+        all.retain(|t| t.seq <= memtable.horizon());
+        tombstones.extend(all);
+    }
+    let spec = OutputSpec {
+        level: 0,
+        flush: true,
+        priority: Priority::Flush,
+        bottommost: false,
+        compression: ctx.options.flush_compression(),
+        max_file_size: u64::MAX,
+        max_index_size: usize::MAX,
+        epoch_number: ctx.versions.new_epoch_number(ctx.cf_id),
+        oldest_ancester_time: ctx.now,
+        inline_below: 0,
+        grandparents: &[],
+        history_low: &[],
+    };
+    let input = Input {
+        source: merging_iterator(ctx.comparator.clone(), sources),
+        tombstones,
+        key_not_below: &|_| false,
+        filter: None,
+        blobs: None,
+        counts_garbage: false,
+        part: Part::default(),
+        abandoned: &AtomicBool::new(false),
+    };
+    write_tables(ctx, &spec, input)
+}
+
+/// Runs `jobs` and installs their tables at once; returns the number below which
+/// logs are obsolete now.
+pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
+    let _span = trace::flush(&engine.dir, jobs.len());
+    let start = system::now();
+    let memtables: Vec<_> = (jobs.iter())
+        .flat_map(|job| job.memtables.iter().cloned())
+        .collect();
+    engine.await_writers(&memtables)?; // upholds S3 of `db::switch`
+    memtables.iter().for_each(|m| m.seal());
+    engine.settle_empty_memtables();
+    // A power cut must not keep this family's newer writes and lose older ones
+    // of others that are only in the log. And what is archived must be there
+    // afterwards: nobody could tell what is missing from what was not logged.
+    let has_others = engine.state.lock().cfs.len() > 1 && !planted(Bug::OtherLogsNotSynced);
+    if has_others || engine.options.archives_logs() {
+        let synced = engine.wal.sync_closed(engine.latest_sequence_number());
+        let synced = synced.and_then(|logs| engine.track_synced(logs));
+        if let Err(e) = synced {
+            engine.report(Source::Log, &e, "syncing the log before a flush");
+            return Err(e);
+        }
+    }
+    let last = memtables.iter().map(|m| m.last_number()).max();
+    let hook = &engine.options.hook;
+    hook.hit(Point::Flushing, last.unwrap_or(0));
+    let snapshots = engine.snapshots.sequences();
+    let _pending = engine.expect_outputs();
+    let mut flushed = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        // What others wrote for this flush is not going to be recorded.
+        let written = write_one(engine, job, &snapshots);
+        flushed.push(written.inspect_err(|_| remove(engine, &flushed))?);
+    }
+    let synced = match planted(Bug::FlushNameNotSynced) {
+        false => engine.fs.sync_dir(&engine.dir),
+        true => Ok(()),
+    };
+    synced.inspect_err(|_| remove(engine, &flushed))?;
+    engine.tick(
+        Ticker::FlushWriteBytes,
+        flushed.iter().map(|f| f.stats.bytes_written).sum(),
+    );
+    let min_log = install(engine, jobs, &flushed)?;
+    for (job, flushed) in jobs.iter().zip(&flushed) {
+        tell_end(engine, job, flushed, start);
+        note_end(engine, job, flushed);
+    }
+    Ok(min_log)
+}
+
+/// What a job wrote.
+struct Flushed {
+    /// The job's number in the info log.
+    number: u64,
+    tables: Vec<FileMetaData>,
+    stats: JobStats,
+    compression: String,
+}
+
+fn write_one(engine: &Engine, job: &FlushJob, snapshots: &[SequenceNumber]) -> Result<Flushed> {
+    let number = engine.next_job();
+    tell_start(engine, job, number);
+    let (db, options) = (engine.db_options(), job.cf.options());
+    let ctx = engine.output_context(&job.cf, (&db, &options), snapshots);
+    let start = system::now();
+    let timer = engine.time(Histogram::FlushTime);
+    let written = write_level0(&ctx, &job.memtables)?;
+    drop(timer);
+    let garbage = written.input_bytes.saturating_sub(written.held.raw_bytes);
+    engine.tick(Ticker::MemtablePayloadBytesAtFlush, written.input_bytes);
+    engine.tick(Ticker::MemtableGarbageBytesAtFlush, garbage);
+    Ok(Flushed {
+        number,
+        stats: JobStats {
+            micros: micros(system::since(start)),
+            cpu_micros: micros(written.cpu),
+            bytes_written: written.bytes(),
+            bytes_written_raw: written.held.raw_bytes,
+            records_in: written.input_entries,
+            records_out: written.held.entries,
+            files_out: written.files.len() as u64,
+            count: 1,
+            ..JobStats::default()
+        },
+        tables: written.files,
+        compression: options.flush_compression().ty.print(),
+    })
+}
+
+/// Removes tables that are not going to be recorded. One that cannot be removed is
+/// found as an orphan at the next open.
+fn remove(engine: &Engine, flushed: &[Flushed]) {
+    for table in flushed.iter().flat_map(|f| &f.tables) {
+        let path = filename::table(&engine.dir, table.number);
+        let _ = engine.fs.remove(&path);
+    }
+}
+
+/// Logs that `job` begins, as job `number`.
+fn tell_start(engine: &Engine, job: &FlushJob, number: u64) {
+    engine.log.write(&format!(
+        "[{}] [JOB {number}] Flushing memtable with next log file: {}",
+        job.cf.name, job.next_log
+    ));
+    let sum = |of: fn(&Memtable) -> u64| job.memtables.iter().map(|m| of(m)).sum::<u64>();
+    Event::new(number, "flush_started")
+        .number("num_memtables", job.memtables.len())
+        .number("num_entries", sum(Memtable::num_entries))
+        .number("num_deletes", sum(Memtable::num_deletes))
+        .number("memory_usage", sum(|m| m.memory_usage() as u64))
+        .log(&engine.log);
+    engine.note(|| Happened::FlushBegin(info(engine, job, number)));
+}
+
+/// What listeners are told when `job` begins.
+fn info(engine: &Engine, job: &FlushJob, number: u64) -> FlushJobInfo {
+    let sum = |of: fn(&Memtable) -> u64| job.memtables.iter().map(|m| of(m)).sum::<u64>();
+    let pressure = engine.gate.pressure();
+    FlushJobInfo {
+        cf_id: job.cf.id,
+        cf_name: job.cf.name.clone(),
+        job_id: number,
+        num_memtables: job.memtables.len() as u64,
+        num_entries: sum(Memtable::num_entries),
+        num_deletes: sum(Memtable::num_deletes),
+        memory_usage: sum(|m| m.memory_usage() as u64),
+        file_path: None,
+        file_size: 0,
+        smallest_seqno: 0,
+        largest_seqno: 0,
+        triggered_writes_slowdown: pressure == Pressure::Delayed,
+        triggered_writes_stop: pressure == Pressure::Stopped,
+        elapsed_micros: 0,
+    }
+}
+
+/// Tells listeners that `job` is done.
+fn note_end(engine: &Engine, job: &FlushJob, flushed: &Flushed) {
+    let number = flushed.number;
+    let tables = &flushed.tables;
+    engine.note_tables(&job.cf.name, number, TableFileCreationReason::Flush, tables);
+    engine.note(|| {
+        let mut info = info(engine, job, number);
+        info.elapsed_micros = flushed.stats.micros;
+        if let Some(table) = tables.first() {
+            info.file_path = Some(engine.table_path(table.number));
+            info.file_size = table.size;
+            info.smallest_seqno = table.smallest_seqno;
+            info.largest_seqno = table.largest_seqno;
+        }
+        Happened::FlushCompleted(info)
+    });
+}
+
+/// Logs that `job` is over, which began at `start`.
+fn tell_end(engine: &Engine, job: &FlushJob, flushed: &Flushed, start: Instant) {
+    let number = flushed.number;
+    tell_tables(engine, &job.cf.name, number, &flushed.tables);
+    engine.log.write(&format!(
+        "[{}] [JOB {number}] Flush lasted {} microseconds, {} bytes in level 0",
+        job.cf.name,
+        system::since(start).as_micros(),
+        flushed.stats.bytes_written
+    ));
+    let event = Event::new(number, "flush_finished");
+    let event = event.text("output_compression", &flushed.compression);
+    tell_levels(engine, &job.cf, event);
+}
+
+/// Logs tables that the job `number` has made for column family `family`.
+pub(crate) fn tell_tables(engine: &Engine, family: &str, number: u64, tables: &[FileMetaData]) {
+    for table in tables {
+        Event::new(number, "table_file_creation")
+            .text("cf_name", family)
+            .number("file_number", table.number)
+            .number("file_size", table.size)
+            .number("smallest_seqno", table.smallest_seqno)
+            .number("largest_seqno", table.largest_seqno)
+            .text("status", "OK")
+            .log(&engine.log);
+    }
+}
+
+/// Logs `event` of a job that is over, with what column family `family` is now.
+pub(crate) fn tell_levels(engine: &Engine, family: &ColumnFamilyData, event: Event) {
+    let view = family.pin_owned();
+    let levels = 0..view.version.levels.len();
+    event
+        .list(
+            "lsm_state",
+            levels.map(|l| view.version.num_files(l) as u64),
+        )
+        .number("immutable_memtables", view.imm.len())
+        .log(&engine.log);
+}
+
+/// Records the tables of each job; returns the number below which logs are
+/// obsolete.
+fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u64> {
+    let job_of = |id: u32| jobs.iter().zip(flushed).find(|(job, _)| job.cf.id == id);
+    let min_log = {
+        let state = engine.state.lock();
+        let others = state.cfs.values().filter(|cf| job_of(cf.data.id).is_none());
+        let next_logs = jobs.iter().map(|job| job.next_log);
+        let needed = others.map(|cf| cf.oldest_wal()).chain(next_logs);
+        match planted(Bug::LogDeletedEarly) {
+            false => needed.min().unwrap_or(0),
+            true => needed.max().unwrap_or(0),
+        }
+    };
+    let edits = jobs.iter().zip(flushed).map(|(job, flushed)| VersionEdit {
+        column_family: job.cf.id,
+        log_number: (!planted(Bug::LogNumberNotRecorded)).then_some(job.next_log),
+        prev_log_number: Some(0),
+        min_log_number_to_keep: Some(min_log),
+        new_files: flushed.tables.iter().map(|t| (0, t.clone())).collect(),
+        ..VersionEdit::default()
+    });
+    let last = engine.latest_sequence_number();
+    engine
+        .versions
+        .log_and_apply(edits.collect(), last, None, &mut |changed| {
+            // Declared first, so dropped after the mutex is free.
+            let mut old = Vec::new();
+            let mut state = engine.state.lock();
+            for new in changed {
+                let Some(cf) = state.cfs.get_mut(&new.id) else {
+                    continue;
+                };
+                old.push(cf.set_version(new.current.clone()));
+                if let Some((job, flushed)) = job_of(new.id) {
+                    cf.stats.add_flush(flushed.stats);
+                    // The job holds the memtables on.
+                    cf.imm.drain(..job.memtables.len());
+                    cf.held.note_flushed(&job.memtables);
+                }
+                cf.publish();
+            }
+            engine.weigh(&mut state, changed.iter().map(|new| new.id));
+        })
+        .inspect_err(|e| engine.report(Source::Manifest, e, "recording a flush"))?;
+    engine.tell_stalls();
+    Ok(min_log)
+}

@@ -1,0 +1,259 @@
+//! Bringing tables into the database that were made outside.
+//!
+//! 1. *Look* at the tables, and give them names of the database's own: by hard
+//!    links when they are moved, by copies otherwise. They are durable, and so
+//!    are their names, before anything refers to them.
+//! 2. *Keep writers out*: the current generation is closed, and all that have a
+//!    place in it are waited for. Readers go on.
+//! 3. *Flush* memtables with keys in the tables' ranges, for a memtable is read
+//!    before any table. The caller's thread does it: flush threads may be
+//!    waiting for the right to switch. They leave the column family alone
+//!    meanwhile, with atomic flushes all of them, so that the caller is told of
+//!    a failure in place of waiting until one of them has tried again.
+//! 4. *Place* each table as deep as it can go (`external::place`), under the
+//!    numbers that follow the last write's. No automatic or manual compaction of
+//!    the column family begins meanwhile, so what was found to be free stays so.
+//! 5. *Record* all of them in one edit of the manifest; the log up to here is
+//!    durable before, so that a power cut does not keep the tables and lose
+//!    writes before them.
+//! 6. *Show* them: the version that has them is installed together with a new
+//!    memtable, then their numbers are published, and then writers go on in a
+//!    generation behind them.
+//!
+//! Tables that are ingested *behind* are older than all that is there: they go
+//! to the last level with the number 0, and no memtable is flushed for them.
+//!
+//! Invariants:
+//! * G1: nobody reads a later write without the tables. A reader who has the
+//!   version without them has the memtable before, which nobody writes to any
+//!   more (V1 of `db::cf`), so it ends at what came before them.
+//! * G2: their numbers were given to no write: writers are out when they are
+//!   taken, and the next generation begins behind them (T3 of
+//!   `write::generation`).
+//! * G3: a call that fails leaves nothing but files that no version names, and
+//!   removes those; after a failed manifest write, which stops the database,
+//!   they stay as long as some manifest may name them.
+
+mod entrance;
+mod incoming;
+
+pub(super) use incoming::copy;
+
+use super::Engine;
+use super::switch::NextLog;
+use super::switch_guard::Gap;
+use crate::column_family::ColumnFamilyData;
+use crate::external::candidate::Candidate;
+use crate::panics::{Guarded, caught};
+use crate::trace;
+use crate::write::generation::End;
+use entrance::Entrance;
+use incoming::Incoming;
+use std::path::PathBuf;
+use std::sync::Arc;
+use whitewater_concurrent::system;
+use whitewater_storage::{Error, ErrorKind, Result};
+
+/// How tables are brought in. RocksDB's names.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct IngestSpec {
+    pub move_files: bool,
+    pub snapshot_consistency: bool,
+    pub allow_global_seqno: bool,
+    pub allow_blocking_flush: bool,
+    pub ingest_behind: bool,
+}
+
+impl Default for IngestSpec {
+    fn default() -> Self {
+        IngestSpec {
+            move_files: false,
+            snapshot_consistency: true,
+            allow_global_seqno: true,
+            allow_blocking_flush: true,
+            ingest_behind: false,
+        }
+    }
+}
+
+impl Engine {
+    /// Brings the tables at `paths` into `cf`, later ones newer than earlier
+    /// ones, all of them or none.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for tables that cannot come in as asked; those of the
+    /// file system. Nothing has changed then.
+    pub fn ingest(
+        self: &Arc<Self>,
+        cf: &Arc<ColumnFamilyData>,
+        paths: &[PathBuf],
+        spec: IngestSpec,
+    ) -> Result<()> {
+        let _span = trace::ingestion(&self.dir, &cf.name, paths.len());
+        let start = system::now();
+        if paths.is_empty() {
+            return Err(Error::invalid("The list of files is empty"));
+        }
+        if spec.ingest_behind {
+            check_behind_allowed(cf)?;
+        }
+        Self::check_healthy(&self.lock_state())?;
+        let look = |path: &PathBuf| Candidate::open(&*self.fs, path, &cf.comparator);
+        let mut candidates: Vec<_> = paths.iter().map(look).collect::<Result<_>>()?;
+        for candidate in &mut candidates {
+            let kind = self.options.file_checksum_gen_factory;
+            candidate.file_checksum = kind.of(&*self.fs, &candidate.path)?;
+        }
+        let incoming = Incoming::bring(self, &candidates, spec.move_files)?;
+        let mut obsolete_logs = None;
+        let outcome = self.let_in(cf, incoming, spec, &mut obsolete_logs);
+        // What must not be done with writers kept out.
+        if let Some(below) = obsolete_logs {
+            self.purge_obsolete_logs(below);
+        }
+        self.work.notify_all();
+        self.done.notify_all();
+        self.tell_stalls();
+        self.purge_obsolete_files();
+        let levels = outcome?;
+        if spec.move_files {
+            self.remove_sources(paths);
+        }
+        self.log.write(&format!(
+            "[{}] Ingested {} tables into levels {levels:?} in {} us",
+            cf.name,
+            paths.len(),
+            system::since(start).as_micros()
+        ));
+        Ok(())
+    }
+
+    /// Removes the other names of tables that were moved. A name that cannot
+    /// be removed does no harm.
+    fn remove_sources(&self, paths: &[PathBuf]) {
+        for path in paths {
+            if let Err(e) = self.fs.remove(path) {
+                self.log.write(&format!(
+                    "removing {} failed, which was ingested: {e}",
+                    path.display()
+                ));
+            }
+        }
+    }
+
+    /// Keeps writers out while the tables come in; returns their levels.
+    fn let_in(
+        self: &Arc<Self>,
+        cf: &Arc<ColumnFamilyData>,
+        incoming: Incoming<'_>,
+        spec: IngestSpec,
+        obsolete_logs: &mut Option<u64>,
+    ) -> Result<Vec<usize>> {
+        let switching = self.switching();
+        Self::check_healthy(&self.lock_state())?;
+        let mem = {
+            let state = self.lock_state();
+            let cf = state.cfs.get(&cf.id).ok_or_else(|| dropped(cf))?;
+            cf.mem.clone()
+        };
+        let before = self.generation.load_full();
+        let mut log = match mem.is_empty() {
+            true => NextLog::Same(before.wal.clone()),
+            false => self.next_log(&before)?,
+        };
+        // The one that goes with the tables, and one for readers while older ones
+        // are flushed. With atomic flushes, the others' go along, whatever is in
+        // this one now: a batch may yet come into it, and into theirs.
+        let mut ids = vec![cf.id, cf.id];
+        let others = self.with_others(vec![cf.id]);
+        ids.extend(others.into_iter().filter(|&id| id != cf.id));
+        let fresh = self.fresh_memtables(&ids, log.segment().log_number());
+        let mut gap = Gap::new(self);
+        let begun = gap.begin(&before);
+        let end = begun.inspect_err(|_| log.discard(&self.wal))?;
+        let waited = self.await_inserted(end.last);
+        waited.inspect_err(|_| log.discard(&self.wal))?;
+        let full = !mem.is_empty();
+        if full && matches!(log, NextLog::Same(_)) && end.offset > before.start() {
+            // Upholds S5 of `switch`.
+            log = self.new_log()?;
+            let number = log.segment().log_number();
+            fresh.iter().for_each(|(_, m)| m.advance_wal_number(number));
+        }
+        let start = self.continue_in(&log, &before, end)?;
+        let mut fresh = fresh.into_iter();
+        let next = fresh.next().map(|(_, next)| next);
+        {
+            let mut state = self.lock_state();
+            for (id, interim) in fresh.filter(|_| full) {
+                if let Some(cf) = state.cfs.get_mut(&id) {
+                    let full = std::mem::replace(&mut cf.mem, interim);
+                    full.retire(end.last);
+                    self.note_sealed(&cf.data, &full);
+                    cf.imm.push(full);
+                    cf.publish();
+                }
+            }
+            let cf = state.cfs.get_mut(&cf.id).ok_or_else(|| dropped(cf))?;
+            cf.ingesting = true;
+        }
+        drop(mem);
+        let entrance = Entrance {
+            engine: self,
+            cf,
+            spec,
+            last: end.last,
+        };
+        let outcome = caught(Guarded::Job, || {
+            entrance.admit(incoming, next, obsolete_logs)
+        });
+        // Writers go on, whatever came of it: behind the tables' numbers, or
+        // where they were.
+        let (levels, last) = match outcome {
+            Ok((levels, last)) => (Ok(levels), last),
+            Err(e) => (Err(e), end.last),
+        };
+        let mut state = self.lock_state();
+        if let Some(cf) = state.cfs.get_mut(&cf.id) {
+            cf.ingesting = false;
+        }
+        self.settle_empty(&state, end.last, log.segment().log_number());
+        self.install(&state, log.segment(), start, End { last, ..end });
+        gap.end();
+        self.weigh(&mut state, [cf.id]);
+        drop(state);
+        if let NextLog::New(_) = log {
+            self.trim(&before.wal, end.offset);
+        }
+        drop(switching);
+        levels
+    }
+}
+
+/// Whether tables may come into `cf` behind what it has.
+fn check_behind_allowed(cf: &ColumnFamilyData) -> Result<()> {
+    let options = cf.options();
+    if cf.comparator.user.timestamp_size() > 0 {
+        return Err(Error::not_supported(
+            "Column family with user-defined timestamps enabled doesn't support ingest behind.",
+        ));
+    }
+    if !options.keeps_last_level_free {
+        return Err(Error::invalid(
+            "Can't ingest_behind file in DB with allow_ingest_behind=false",
+        ));
+    }
+    match options.reserves_last_level() {
+        true => Ok(()),
+        false => Err(Error::not_supported(
+            "ingest_behind: FIFO compaction has no level below the others",
+        )),
+    }
+}
+
+fn dropped(cf: &ColumnFamilyData) -> Error {
+    Error::new(
+        ErrorKind::ColumnFamilyDropped,
+        format_args!("column family {}", cf.name),
+    )
+}

@@ -1,0 +1,93 @@
+//! What a merge comes to, for a write that stores the value in its place
+//! (`max_successive_merges`).
+//!
+//! It is read at the number before the merge's own: what was written before,
+//! and earlier entries of the same batch, which nobody else sees yet. Only
+//! memory is asked: the memtables, and the key ranges and filters of tables,
+//! which may say that there is nothing of the key in them. Where a table may
+//! hold the value, nothing is known (RocksDB would look into its block cache),
+//! and the operand is stored as it is; so it is when the merge fails.
+//!
+//! Invariant: when a fold begins, everything before its batch is in the
+//! memtables (`WriteFlags::reads_own_prefix`). The view pinned after that has the
+//! memtable written to, since it is not flushed before its writes are visible,
+//! and so everything below the number.
+
+use super::Engine;
+use crate::column_family::{ColumnFamilyData, SuperVersion};
+use crate::entry::check_lengths;
+use crate::entry::get_context::GetContext;
+use crate::memtable::{Fold, Memtable};
+use crate::read::estimate;
+use crate::write::MemtableMap;
+use bytes::Bytes;
+use std::ptr;
+use std::sync::Arc;
+use whitewater_storage::key::{SequenceNumber, ValueType};
+
+/// Folds merges into the memtables of one generation.
+pub(super) struct Folding<'a> {
+    engine: &'a Engine,
+    memtables: &'a MemtableMap,
+}
+
+impl<'a> Folding<'a> {
+    pub fn new(engine: &'a Engine, memtables: &'a MemtableMap) -> Self {
+        Folding { engine, memtables }
+    }
+
+    /// The column family that `memtable` belongs to.
+    fn family(&self, memtable: &Memtable) -> Option<&Arc<ColumnFamilyData>> {
+        let mut families = self.memtables.all_folding();
+        families.find(|family| {
+            let of_family = self.memtables.get(family.id);
+            of_family.is_some_and(|m| ptr::eq(&raw const **m, memtable))
+        })
+    }
+}
+
+impl Fold for Folding<'_> {
+    fn fold(
+        &self,
+        memtable: &Memtable,
+        user_key: &[u8],
+        operand: &[u8],
+        seq: SequenceNumber,
+    ) -> Option<Bytes> {
+        let family = self.family(memtable)?;
+        let view = family.pin();
+        let operator = view.options.merge_operator.as_deref()?;
+        if !holds(&view, memtable) {
+            debug_assert!(
+                family.is_dropped(),
+                "a memtable that writes go to is in view"
+            );
+            return None;
+        }
+        let mut ctx = GetContext::new(user_key, Some(operator)).of_family(&family.name);
+        let own = || Bytes::copy_from_slice(operand);
+        ctx.entry(seq, ValueType::Merge, own).ok()?;
+        for older in std::iter::once(&view.mem).chain(&view.imm) {
+            older.get(user_key, seq - 1, &mut ctx).ok()?;
+            if ctx.done() || ctx.covered() {
+                break;
+            }
+        }
+        if !ctx.done() && !ctx.covered() {
+            let tables = &self.engine.tables;
+            if estimate::may_contain(&view.version, tables, &family.comparator, user_key) {
+                return None;
+            }
+        }
+        // The write has its place: flushes wait for it.
+        let value = self.engine.on_own_thread(|| ctx.finish()).ok()??;
+        check_lengths(user_key, &value).ok()?;
+        Some(value)
+    }
+}
+
+/// Whether `memtable` is one of the view's.
+fn holds(view: &SuperVersion, memtable: &Memtable) -> bool {
+    let mut all = std::iter::once(&view.mem).chain(&view.imm);
+    all.any(|m| ptr::eq(&raw const **m, memtable))
+}

@@ -1,0 +1,418 @@
+//! Deleting files: those that nothing needs any more, and tables on request.
+
+use super::Engine;
+use super::archive::{archive_log, archive_part, replaced_up_to};
+use super::failure::Source;
+use super::missed_logs::{has_writes, move_to_lost};
+use crate::column_family::ColumnFamilyData;
+use crate::compact::pick;
+use crate::info_log::event::Event;
+use crate::stats::Ticker;
+use crate::thread_pools::pool::Waiting;
+use crate::version::range::KeyRange;
+use crate::version::set::CfVersion;
+use crate::write::wal::Synced;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use whitewater_concurrent::system::{Mutex, RwLock, RwLockReadGuard};
+use whitewater_storage::filename::{self, FileType};
+use whitewater_storage::fs::Fs;
+use whitewater_storage::manifest::VersionEdit;
+use whitewater_storage::{Error, ErrorKind, Result};
+
+/// Whether obsolete files are deleted.
+///
+/// Lock order: before the manifest lock. Held (shared) while files are deleted,
+/// so that none is any more once deletions were disabled.
+#[derive(Debug, Default)]
+pub(crate) struct Deletions {
+    /// How many have disabled them.
+    disabled: RwLock<usize>,
+    /// Logs below this are to be deleted. Written and read by whoever does so
+    /// or would (relaxed). Publishes nothing.
+    logs_below: AtomicU64,
+    /// Logs that resumptions have replaced meanwhile, to be deleted. A leaf.
+    replaced_logs: Mutex<Vec<PathBuf>>,
+}
+
+impl Deletions {
+    /// How many have disabled them, which stays so for as long as this is held.
+    pub fn disabled(&self) -> RwLockReadGuard<'_, usize> {
+        self.disabled.read()
+    }
+}
+
+impl Engine {
+    /// Whether obsolete files are deleted at present.
+    pub(super) fn deletes_files(&self) -> bool {
+        *self.deletions.disabled.read() == 0
+    }
+
+    /// Keeps obsolete files until [`Engine::enable_file_deletions`] was called
+    /// as often.
+    pub(crate) fn disable_file_deletions(&self) {
+        *self.deletions.disabled.write() += 1;
+    }
+
+    /// Ends one [`Engine::disable_file_deletions`], if there is one; the last
+    /// time, deletes what has become obsolete meanwhile.
+    pub(crate) fn enable_file_deletions(&self) {
+        {
+            let mut disabled = self.deletions.disabled.write();
+            *disabled = disabled.saturating_sub(1);
+            if *disabled > 0 {
+                return;
+            }
+        }
+        let below = self.deletions.logs_below.swap(0, Ordering::Relaxed);
+        if below > 0 {
+            self.purge_obsolete_logs(below);
+        }
+        let replaced = std::mem::take(&mut *self.deletions.replaced_logs.lock());
+        self.delete_replaced_logs(replaced);
+        self.purge_obsolete_files();
+    }
+
+    /// Deletes logs that a resumption has replaced. One that cannot be deleted is
+    /// not needed, which the next open finds out.
+    pub(super) fn delete_replaced_logs(&self, logs: Vec<PathBuf>) {
+        let disabled = self.deletions.disabled();
+        if *disabled > 0 {
+            self.deletions.replaced_logs.lock().extend(logs);
+            return;
+        }
+        if logs.is_empty() {
+            return;
+        }
+        if let Err(e) = self.track_deleted(self.versions.min_log_number_to_keep()) {
+            // The manifest may say that they must be there.
+            self.log
+                .warn(&format!("replaced logs are not deleted: {e}"));
+            return;
+        }
+        for path in logs {
+            if let Err(e) = self.fs.remove(&path) {
+                self.log.warn(&format!("deleting an old log failed: {e}"));
+            }
+        }
+    }
+
+    /// [`Engine::purge_obsolete_files`], if there may be any: cheap where nobody
+    /// has let go of a file since the last time. Callers are not to wait for it,
+    /// if the options say so: a background thread does it then.
+    pub(crate) fn purge_what_was_let_go(&self) {
+        if self.options.avoid_unnecessary_blocking_io {
+            self.purge_later();
+        } else if self.obsolete.have_come() {
+            self.purge_obsolete_files();
+        }
+    }
+
+    /// Has a flush thread delete what somebody has let go of, if there is
+    /// anything.
+    pub(crate) fn purge_later(&self) {
+        if self.obsolete.have_come() {
+            self.state.lock().purge_asked = true;
+            self.work.notify_all();
+        }
+    }
+
+    /// What the last handle of a dropped column family does behind its end. A
+    /// database that closes has let go of everything already.
+    pub(crate) fn purge_after_handle(&self) {
+        if self.obsolete.have_come() && !self.state.lock().closing {
+            self.purge_what_was_let_go();
+        }
+    }
+
+    /// Deletes tables and blob files that no version names any more, and takes the
+    /// tables' blocks out of the cache. Failures are logged and tried again later.
+    pub(crate) fn purge_obsolete_files(&self) {
+        for open in self.obsolete.take_open() {
+            open.table.evict_blocks();
+        }
+        let disabled = self.deletions.disabled();
+        if *disabled > 0 {
+            return;
+        }
+        if self.state.lock().failure.stop().is_some() {
+            // What the manifest holds is in doubt: keep everything.
+            return;
+        }
+        let mut failed = Vec::new();
+        let obsolete = self.obsolete.take();
+        let job = if obsolete.is_empty() {
+            0
+        } else {
+            self.next_job()
+        };
+        for number in obsolete {
+            self.tables.evict(number);
+            let path = filename::table(&self.dir, number);
+            match self.fs.remove(&path) {
+                Ok(()) => {
+                    self.tick(Ticker::FilesDeletedImmediately, 1);
+                    self.note_deleted(number, job, Ok(()));
+                    Event::new(job, "table_file_deletion")
+                        .number("file_number", number)
+                        .log(&self.log);
+                }
+                Err(e) if e.is_missing_file() => {
+                    // Databases of LevelDB's time call their tables .ldb.
+                    let _ = self.fs.remove(&path.with_extension("ldb"));
+                }
+                Err(e) => {
+                    self.log
+                        .warn(&format!("deleting {} failed: {e}", path.display()));
+                    self.note_deleted(number, job, Err(e));
+                    failed.push(number);
+                }
+            }
+        }
+        self.obsolete.put_back(failed);
+        self.purge_obsolete_blobs();
+        self.purge_archive();
+    }
+
+    /// The part of [`Engine::purge_obsolete_files`] that is about blob files.
+    fn purge_obsolete_blobs(&self) {
+        let mut failed = Vec::new();
+        for number in self.obsolete.take_blobs() {
+            self.tables.evict(number);
+            let path = filename::blob(&self.dir, number);
+            match self.fs.remove(&path) {
+                Ok(()) => Event::new(self.next_job(), "blob_file_deletion")
+                    .number("file_number", number)
+                    .log(&self.log),
+                Err(e) if e.is_missing_file() => {}
+                Err(e) => {
+                    self.log
+                        .warn(&format!("deleting {} failed: {e}", path.display()));
+                    failed.push(number);
+                }
+            }
+        }
+        self.obsolete.put_back_blobs(failed);
+    }
+
+    /// Deletes logs below `min_needed`, which the manifest has recorded. With an archive, they go there.
+    pub(crate) fn purge_obsolete_logs(&self, min_needed: u64) {
+        if self.options.archives_logs() {
+            // A switch that is under way may still have to cut its old log,
+            // and the archive goes by sizes.
+            if self.switching.try_read().is_none() {
+                // Flushes of other databases go on.
+                let _waiting = Waiting::begin();
+                drop(self.switching.read());
+            }
+        }
+        self.purge_logs_between_switches(min_needed);
+    }
+
+    /// [`Engine::purge_obsolete_logs`] while no switch is under way.
+    pub(super) fn purge_logs_between_switches(&self, min_needed: u64) {
+        self.delete_logs(min_needed);
+        // The next write beyond it looks again.
+        self.set_log_limit(&self.lock_state());
+    }
+
+    fn delete_logs(&self, min_needed: u64) {
+        // After a switch: an ingestion deletes files while it keeps others from
+        // switching.
+        let disabled = self.deletions.disabled();
+        if *disabled > 0 {
+            self.deletions
+                .logs_below
+                .fetch_max(min_needed, Ordering::Relaxed);
+            return;
+        }
+        if let Err(e) = self.track_deleted(min_needed) {
+            // The manifest says that they must be there.
+            self.log.warn(&format!("old logs are not deleted: {e}"));
+            return;
+        }
+        for number in self.wal.forget_below(min_needed) {
+            let done = match self.options.archives_logs() {
+                true => archive_log(&*self.fs, self.wal_dir(), number),
+                false => self.fs.remove(&filename::wal(self.wal_dir(), number)),
+            };
+            if let Err(e) = done {
+                self.log.warn(&format!("deleting an old log failed: {e}"));
+            }
+        }
+        self.purge_archive();
+    }
+
+    /// Records logs that were synced to their end in the manifest, if that is
+    /// asked for.
+    pub(crate) fn track_synced(&self, logs: Vec<Synced>) -> Result<()> {
+        if logs.is_empty() || !self.options.track_and_verify_wals_in_manifest {
+            return Ok(());
+        }
+        let additions = logs.into_iter().map(|(number, size)| (number, Some(size)));
+        self.record_logs(VersionEdit {
+            wal_additions: additions.collect(),
+            ..VersionEdit::default()
+        })
+    }
+
+    /// Records that logs below `min_needed` need not be there any more.
+    fn track_deleted(&self, min_needed: u64) -> Result<()> {
+        if !self.options.track_and_verify_wals_in_manifest {
+            return Ok(());
+        }
+        self.record_logs(VersionEdit {
+            wal_deletion: Some(min_needed),
+            ..VersionEdit::default()
+        })
+    }
+
+    fn record_logs(&self, edit: VersionEdit) -> Result<()> {
+        let last = self.latest_sequence_number();
+        self.versions
+            .log_and_apply(vec![edit], last, None, &mut |_| ())
+    }
+
+    /// Drops the tables of `cf` below level 0 that have no key outside
+    /// `[from, to]`, and with them their entries, whatever snapshots see them.
+    /// Tables that a compaction reads stay.
+    pub fn delete_files_in_range(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        from: &[u8],
+        to: &[u8],
+    ) -> Result<()> {
+        let user = &cf.comparator.user;
+        let (from, to) = (user.first_version(from), user.last_version(to));
+        let range = KeyRange::closed(Some(&from), Some(&to));
+        let picked = {
+            let state = self.lock_state();
+            Self::check_healthy(&state)?;
+            let Some(current) = state.cfs.get(&cf.id) else {
+                return Err(Error::new(
+                    ErrorKind::ColumnFamilyDropped,
+                    format_args!("column family {}", cf.name),
+                ));
+            };
+            pick::pick_within(&current.version, &cf.comparator.user, range)
+        };
+        if picked.is_empty() {
+            return Ok(());
+        }
+        let edit = VersionEdit {
+            column_family: cf.id,
+            deleted_files: (picked.iter())
+                .map(|(level, f)| (*level as u32, f.meta.number))
+                .collect(),
+            ..VersionEdit::default()
+        };
+        let last = self.latest_sequence_number();
+        let mut install = |changed: &[CfVersion]| {
+            // Declared first, so dropped after the mutex is free.
+            let mut old = Vec::new();
+            let mut state = self.lock_state();
+            for new in changed {
+                let Some(cf) = state.cfs.get_mut(&new.id) else {
+                    continue;
+                };
+                old.push(cf.set_version(new.current.clone()));
+                cf.publish();
+            }
+            self.weigh(&mut state, changed.iter().map(|new| new.id));
+        };
+        let recorded = (self.versions).log_and_apply(vec![edit], last, None, &mut install);
+        {
+            let mut state = self.lock_state();
+            picked.iter().for_each(|(_, f)| f.set_job(None));
+            if let Some(cf) = state.cfs.get_mut(&cf.id) {
+                cf.score_levels();
+            }
+        }
+        if let Err(e) = recorded {
+            self.report(Source::Manifest, &e, "dropping tables");
+            return Err(e);
+        }
+        self.log
+            .write(&format!("[{}] Dropped {} tables", cf.name, picked.len()));
+        drop(picked);
+        self.tell_stalls();
+        self.work.notify_all();
+        self.purge_obsolete_files();
+        Ok(())
+    }
+}
+
+/// What is known about files at open.
+pub(crate) struct Needed<'a> {
+    /// Tables and blob files that versions name.
+    pub live: &'a BTreeSet<u64>,
+    pub manifest: u64,
+    /// Logs below this are not needed.
+    pub min_log: u64,
+    /// Whether such logs may have been passed over (L3 of `astray`).
+    pub moved: bool,
+    /// Logs that this opening has replayed, which were not passed over.
+    pub replayed: &'a [u64],
+    /// Whether such logs go to the archive.
+    pub archive: bool,
+    /// Logs of which recovery dropped what comes after an offset.
+    pub cut: &'a BTreeMap<u64, u64>,
+}
+
+/// Deletes what a crash may have left in `dir`: tables and blob files that no version names,
+/// old manifests, temporary files, old logs.
+pub(crate) fn remove_leftovers(
+    fs: &dyn Fs,
+    dir: &Path,
+    wal_dir: &Path,
+    needed: &Needed<'_>,
+) -> Vec<String> {
+    let mut removed = Vec::new();
+    // Kept if that cannot be told.
+    let replaced = match needed.archive {
+        true => replaced_up_to(fs, wal_dir).ok(),
+        false => Some(u64::MAX),
+    };
+    for (place, wals) in [(dir, wal_dir == dir), (wal_dir, true)] {
+        for name in fs.list(place).unwrap_or_default() {
+            let (obsolete, log) = match filename::parse(&name) {
+                Some(FileType::Table(n) | FileType::Blob(n)) => {
+                    (place == dir && !needed.live.contains(&n), None)
+                }
+                Some(FileType::Manifest(n)) => (place == dir && n != needed.manifest, None),
+                Some(FileType::Temp(_)) => (place == dir, None),
+                Some(FileType::Wal(n)) => (wals && n < needed.min_log, Some(n)),
+                _ => (false, None),
+            };
+            if !obsolete {
+                continue;
+            }
+            let path = place.join(&name);
+            let passed_over = |n: &u64| needed.moved && !needed.replayed.contains(n);
+            if let Some(number) = log.filter(passed_over)
+                && has_writes(fs, &path, number).unwrap_or(true)
+            {
+                if let Ok(to) = move_to_lost(fs, &path) {
+                    removed.push(format!("{name} (to {})", to.display()));
+                }
+                continue;
+            }
+            let done = match log.map(|number| (number, replaced)) {
+                Some((_, None)) => continue,
+                Some((number, Some(replaced))) if number > replaced => {
+                    match needed.cut.get(&number) {
+                        None => archive_log(fs, wal_dir, number),
+                        Some(&len) => archive_part(fs, wal_dir, number, len),
+                    }
+                }
+                _ => fs.remove(&path),
+            };
+            if done.is_ok() {
+                removed.push(name);
+            }
+        }
+    }
+    removed
+}

@@ -1,0 +1,183 @@
+//! Timestamps of a column family: what writes must have, and how much of the
+//! history of its keys is kept.
+
+use super::Engine;
+use crate::column_family::{ColumnFamilyData, check_timestamp};
+use crate::options::read::WriteSpec;
+use crate::version::set::CfVersion;
+use crate::write::MemtableMap;
+use std::sync::Arc;
+use whitewater_storage::batch::{Batch, Op};
+use whitewater_storage::key::ValueType;
+use whitewater_storage::manifest::VersionEdit;
+use whitewater_storage::{Error, Result};
+
+/// Which operations of a batch came with a timestamp.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Stamped {
+    /// Column families, each with a number of operations and the size of their
+    /// timestamps in bytes; one family once for each size.
+    families: Vec<(u32, u32, usize)>,
+    /// Nobody knows: the batch came from bytes.
+    unknown: bool,
+}
+
+impl Stamped {
+    /// Of a batch made from bytes.
+    pub fn unknown() -> Self {
+        Stamped {
+            families: Vec::new(),
+            unknown: true,
+        }
+    }
+
+    /// Notes an operation with a timestamp of `size` bytes.
+    pub fn note(&mut self, cf: u32, size: usize) {
+        let known = self
+            .families
+            .iter_mut()
+            .find(|(id, _, s)| (*id, *s) == (cf, size));
+        match known {
+            Some((_, count, _)) => *count += 1,
+            None => self.families.push((cf, 1, size)),
+        }
+    }
+
+    /// Forgets all operations.
+    pub fn clear(&mut self) {
+        *self = Stamped::default();
+    }
+
+    /// Refuses a batch whose operations have no timestamps where they must, or
+    /// have where they must not.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for those; `NotSupported` for other operations than
+    /// puts and deletes with timestamps.
+    pub fn check(&self, batch: &Batch, memtables: &MemtableMap) -> Result<()> {
+        if self.families.is_empty() && !memtables.any_has_timestamps() {
+            return Ok(());
+        }
+        let size_of = |cf| memtables.get(cf).map_or(0, |m| m.timestamp_size());
+        for (cf, _, given) in &self.families {
+            if let Some(memtable) = memtables.get(*cf) {
+                check_timestamp(memtable.family(), memtable.timestamp_size(), *given)?;
+            }
+        }
+        let mut unstamped: Vec<(u32, u32)> = Vec::new();
+        for op in batch.ops() {
+            let Op::Entry { cf, ty, key, .. } = op? else {
+                continue;
+            };
+            let size = size_of(cf);
+            if size == 0 {
+                continue;
+            }
+            check_type(ty)?;
+            if key.len() < size {
+                return memtables.check_unstamped(cf);
+            }
+            match unstamped.iter_mut().find(|(id, _)| *id == cf) {
+                Some((_, count)) => *count += 1,
+                None => unstamped.push((cf, 1)),
+            }
+        }
+        for (cf, count) in unstamped {
+            let stamped = self.families.iter().filter(|(id, ..)| *id == cf);
+            if !self.unknown && stamped.map(|(_, n, _)| n).sum::<u32>() != count {
+                memtables.check_unstamped(cf)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Refuses what cannot be written with a timestamp.
+fn check_type(ty: ValueType) -> Result<()> {
+    match ty {
+        ValueType::Value | ValueType::Deletion => Ok(()),
+        ty => Err(Error::not_supported(format_args!(
+            "writing entries of type {ty:?} with timestamps"
+        ))),
+    }
+}
+
+impl Engine {
+    /// Commits one operation with a timestamp.
+    ///
+    /// # Errors
+    /// Those of [`Engine::write_one`]; `InvalidArgument` when the keys of `cf`
+    /// have no timestamps or of another size.
+    pub fn write_version(
+        &self,
+        cf: &ColumnFamilyData,
+        ty: ValueType,
+        (key, time): (&[u8], &[u8]),
+        value: &[u8],
+        spec: &WriteSpec,
+    ) -> Result<()> {
+        check_timestamp(&cf.name, cf.comparator.user.timestamp_size(), time.len())?;
+        let key = [key, time].concat();
+        crate::entry::check_lengths(&key, value)?;
+        let mut batch = Batch::default();
+        batch.push(cf.id, ty, &key, value);
+        let mut stamped = Stamped::default();
+        stamped.note(cf.id, time.len());
+        self.write(batch, &stamped, spec)
+    }
+
+    /// The limit of the history of `cf`; empty where there is none.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when its keys have no timestamps.
+    pub fn full_history_ts_low(&self, cf: &ColumnFamilyData) -> Result<Vec<u8>> {
+        if cf.comparator.user.timestamp_size() == 0 {
+            return Err(Error::invalid(
+                "Timestamp is not enabled in this column family",
+            ));
+        }
+        Ok(cf.pin().version.history_low.clone())
+    }
+
+    /// Moves the limit of the history of `cf` up: of versions of a key with
+    /// older timestamps, compactions keep only the newest.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when its keys have no timestamps, or of another size,
+    /// and for a limit below the one there is; those of the manifest.
+    pub fn increase_full_history_ts_low(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        low: &[u8],
+    ) -> Result<()> {
+        let size = cf.comparator.user.timestamp_size();
+        if size == 0 {
+            return Err(Error::invalid(
+                "Timestamp is not enabled in this column family",
+            ));
+        }
+        if size != low.len() {
+            return Err(Error::invalid("ts_low size mismatch"));
+        }
+        Self::check_healthy(&self.lock_state())?;
+        let edit = VersionEdit {
+            column_family: cf.id,
+            full_history_ts_low: Some(low.to_vec()),
+            ..VersionEdit::default()
+        };
+        let last = self.latest_sequence_number();
+        let mut install = |changed: &[CfVersion]| {
+            // Declared first, so dropped after the mutex is free.
+            let mut old = Vec::new();
+            let mut state = self.lock_state();
+            for new in changed {
+                if let Some(cf) = state.cfs.get_mut(&new.id) {
+                    old.push(cf.set_version(new.current.clone()));
+                    cf.publish();
+                }
+            }
+        };
+        self.versions
+            .log_and_apply(vec![edit], last, None, &mut install)
+    }
+}

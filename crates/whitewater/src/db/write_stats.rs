@@ -1,0 +1,179 @@
+//! What the write path counts, beside the steps it times.
+//!
+//! Called by whoever commits; a call costs a few branches when nobody wants
+//! the figures.
+
+use super::Engine;
+use crate::compact::pick::Compaction;
+use crate::perf_context::{self, PerfMetric};
+use crate::stats::{Histogram, JobStats, Ticker};
+use crate::table_writer::merge_rules::Drops;
+use crate::write::request::Write;
+use std::time::Duration;
+use whitewater_storage::{Error, ErrorKind};
+
+impl Engine {
+    /// A writer waited for background work.
+    pub(crate) fn count_stall(&self, waited: Duration) {
+        let nanos = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
+        perf_context::add_nanos(PerfMetric::WriteDelayTime, nanos);
+        if let Some(statistics) = self.statistics() {
+            let micros = Histogram::WriteStall.units(waited);
+            statistics.add(Ticker::StallMicros, micros);
+            statistics.record(Histogram::WriteStall, micros);
+        }
+    }
+
+    /// A writer of low priority gave way to compactions.
+    pub(crate) fn count_low_pri(&self, waited: Duration) {
+        if !waited.is_zero() {
+            let nanos = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
+            perf_context::add_nanos(PerfMetric::WriteDelayTime, nanos);
+        }
+    }
+
+    /// A compaction is over.
+    pub(super) fn count_compaction(
+        &self,
+        compaction: &Compaction,
+        stats: &JobStats,
+        drops: &Drops,
+    ) {
+        let Some(s) = self.statistics() else { return };
+        let (read, written) = (stats.bytes_read(), stats.bytes_written);
+        s.add(Ticker::CompactReadBytes, read);
+        s.add(Ticker::CompactWriteBytes, written);
+        let by_reason = match compaction.reason {
+            "FilesMarkedForCompaction" => Some((
+                Ticker::CompactReadBytesMarked,
+                Ticker::CompactWriteBytesMarked,
+            )),
+            "PeriodicCompaction" => Some((
+                Ticker::CompactReadBytesPeriodic,
+                Ticker::CompactWriteBytesPeriodic,
+            )),
+            "Ttl" => Some((Ticker::CompactReadBytesTtl, Ticker::CompactWriteBytesTtl)),
+            "FIFOMaxSize" => {
+                s.add(Ticker::FifoMaxSizeCompactions, 1);
+                None
+            }
+            "FIFOTtl" => {
+                s.add(Ticker::FifoTtlCompactions, 1);
+                None
+            }
+            _ => None,
+        };
+        if let Some((reads, writes)) = by_reason {
+            s.add(reads, read);
+            s.add(writes, written);
+        }
+        s.add(Ticker::CompactionCpuTotalTime, stats.cpu_micros);
+        if stats.count > 0 {
+            s.record(Histogram::NumFilesInSingleCompaction, stats.files_in);
+            s.record(Histogram::CompactionTime, stats.micros);
+            s.record(Histogram::CompactionCpuTime, stats.cpu_micros);
+        }
+        self.count_drops(drops);
+    }
+
+    /// A compaction ended with `error`.
+    pub(super) fn count_cancelled(&self, error: &Error) {
+        if error.kind() == ErrorKind::ShutdownInProgress {
+            self.tick(Ticker::CompactionCancelled, 1);
+        }
+    }
+
+    /// Memtables are switched, since they are full or for the budget.
+    pub(super) fn count_flush_reason(&self, families: usize, for_budget: bool) {
+        let (single, atomic) = match for_budget {
+            true => (
+                Ticker::FlushReasonWriteBufferManager,
+                Ticker::AtomicFlushRequestReasonWriteBufferManager,
+            ),
+            false => (
+                Ticker::FlushReasonWriteBufferFull,
+                Ticker::AtomicFlushRequestReasonWriteBufferFull,
+            ),
+        };
+        if families > 0 {
+            self.tick(single, families as u64);
+            if self.options.atomic_flush {
+                self.tick(atomic, 1);
+            }
+        }
+    }
+
+    /// Entries were not written again.
+    pub(crate) fn count_drops(&self, drops: &Drops) {
+        let Some(s) = self.statistics() else { return };
+        for (ticker, n) in [
+            (Ticker::CompactionKeyDropNewerEntry, drops.hidden),
+            (Ticker::CompactionKeyDropObsolete, drops.obsolete),
+            (Ticker::CompactionKeyDropRangeDel, drops.range_deleted),
+            (Ticker::CompactionKeyDropUser, drops.filtered),
+            (
+                Ticker::CompactionRangeDelDropObsolete,
+                drops.range_tombstones,
+            ),
+            (Ticker::CompactionOptimizedDelDropObsolete, drops.early),
+        ] {
+            if n > 0 {
+                s.add(ticker, n);
+            }
+        }
+    }
+
+    /// A batch with `keys` operations was inserted.
+    #[inline]
+    pub(crate) fn count_write(&self, write: &Write<'_>, keys: u64) {
+        if let Some(statistics) = self.statistics() {
+            let bytes = write.operations.size() as u64;
+            statistics.add(Ticker::NumberKeysWritten, keys);
+            statistics.add(Ticker::BytesWritten, bytes);
+            statistics.record(Histogram::BytesPerWrite, bytes);
+            if !write.flags.disable_wal {
+                statistics.add(Ticker::WriteWithWal, 1);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::perf_context::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats};
+    use crate::stats::{Histogram, Ticker};
+    use crate::write::stall::rate::DelayRate;
+    use crate::write::stall::{Demand, Pressure};
+    use crate::{DB, Options};
+    use std::sync::Arc;
+    use whitewater_storage::fs::mem::MemFs;
+
+    #[test]
+    fn stalls_are_counted_and_recorded() {
+        let mut options = Options::default();
+        options.create_if_missing(true);
+        options.set_fs(Arc::new(MemFs::new()));
+        options.enable_statistics();
+        let db = DB::open(&options, "/db").unwrap();
+        let mut context = PerfContext::default();
+        context.reset();
+        set_perf_stats(PerfStatsLevel::EnableTime);
+        db.put(b"a", b"1").unwrap();
+        assert_eq!(context.metric(PerfMetric::WriteDelayTime), 0);
+        db.engine().gate.set(Demand {
+            pressure: Pressure::Delayed,
+            behind: false,
+            rate: DelayRate::new(100 << 10),
+            hopeless: None,
+        });
+        // 20 ms at that rate.
+        db.put(b"a", vec![0; 2 << 10]).unwrap();
+        set_perf_stats(PerfStatsLevel::Disable);
+        let stalls = options.get_histogram_data(Histogram::WriteStall);
+        assert_eq!(stalls.count(), 1);
+        assert_eq!(stalls.sum(), options.get_ticker_count(Ticker::StallMicros));
+        let delay = context.metric(PerfMetric::WriteDelayTime);
+        assert!(delay > 0);
+        assert_eq!(delay / 1000, stalls.sum());
+    }
+}

@@ -1,0 +1,376 @@
+//! The state of one point look-up, fed newest entry first.
+//!
+//! Sources are asked from the newest to the oldest: for each, first
+//! [`GetContext::cover`] with its newest visible range tombstone over the key,
+//! then its entries of the key, newest first and only those visible at the
+//! look-up's sequence number (the context does not know that number).
+
+use super::blobs::{Blobs, NoBlobs};
+use super::payload::{Payload, payload};
+use crate::operators::merge::{MergeOperator, Merger, full_merge};
+use bytes::Bytes;
+use whitewater_storage::Result;
+use whitewater_storage::key::{ParsedKey, SequenceNumber, ValueType};
+use whitewater_storage::planted::{Bug, planted};
+
+/// Collects what sources say about one user key, from the newest source to
+/// the oldest, until the answer is known.
+pub(crate) struct GetContext<'a> {
+    user_key: &'a [u8],
+    merger: Merger<'a>,
+    /// Entries below this are deleted by a range tombstone.
+    covered_below: SequenceNumber,
+    /// Whether range tombstones delete nothing.
+    ignores_tombstones: bool,
+    /// Merge operands met so far, newest first.
+    operands: Vec<Bytes>,
+    /// What lies below the operands, once known.
+    base: Option<Base>,
+    /// The level of the table that had the answer.
+    level: Option<usize>,
+}
+
+enum Base {
+    Value(Bytes),
+    /// A value in a blob file, which this index says where to find. The user
+    /// key it has there, if that need not be the one looked up.
+    Blob(Bytes, Option<Vec<u8>>),
+    Deleted,
+}
+
+impl<'a> GetContext<'a> {
+    /// A look-up of `user_key`.
+    #[inline]
+    pub fn new(user_key: &'a [u8], operator: Option<&'a dyn MergeOperator>) -> Self {
+        GetContext {
+            user_key,
+            merger: Merger {
+                operator,
+                family: "",
+                asked_for_key: true,
+            },
+            covered_below: 0,
+            ignores_tombstones: false,
+            operands: Vec::new(),
+            base: None,
+            level: None,
+        }
+    }
+
+    /// The same look-up, whose errors name the column family.
+    #[inline]
+    pub fn of_family(mut self, family: &'a str) -> Self {
+        self.merger.family = family;
+        self
+    }
+
+    /// A table of `level` had the answer.
+    pub fn found_at(&mut self, level: usize) {
+        self.level = Some(level);
+    }
+
+    /// The level of the table that had the answer, if one had.
+    pub fn level(&self) -> Option<usize> {
+        self.level
+    }
+
+    /// Merge operands met.
+    pub fn num_operands(&self) -> usize {
+        self.operands.len()
+    }
+
+    /// The same look-up, to which range tombstones mean nothing if `ignored`.
+    #[inline]
+    pub fn ignoring_tombstones(mut self, ignored: bool) -> Self {
+        self.ignores_tombstones = ignored;
+        self
+    }
+
+    /// Notes that a range tombstone at `seq` covers the key (older entries of
+    /// this and later sources are deleted by it). Call before the entries of
+    /// the same source.
+    pub fn cover(&mut self, seq: SequenceNumber) {
+        if !self.ignores_tombstones {
+            self.covered_below = self.covered_below.max(seq);
+        }
+    }
+
+    /// Whether a range tombstone covers the key. Sources older than the one
+    /// that said so hold nothing that is not covered.
+    pub fn covered(&self) -> bool {
+        self.covered_below > 0
+    }
+
+    /// Takes the next older entry; `value` is called only if it is kept.
+    /// Returns whether older entries are still wanted.
+    ///
+    /// # Errors
+    /// `NotSupported` for entry types the engine does not read yet,
+    /// `Corruption` for stored bytes that do not fit their type.
+    pub fn entry(
+        &mut self,
+        seq: SequenceNumber,
+        ty: ValueType,
+        value: impl FnOnce() -> Bytes,
+    ) -> Result<bool> {
+        if self.done() {
+            return Ok(false);
+        }
+        let deleted = matches!(
+            ty,
+            ValueType::Deletion | ValueType::SingleDeletion | ValueType::DeletionWithTimestamp
+        );
+        if deleted || seq < self.covered_below {
+            self.base = Some(Base::Deleted);
+            return Ok(false);
+        }
+        let value = value();
+        match payload(ty, &value)? {
+            Payload::Operand => self.operands.push(value),
+            Payload::Value(range) => self.base = Some(Base::Value(value.slice(range))),
+            Payload::Blob(range) => self.base = Some(Base::Blob(value.slice(range), None)),
+            Payload::Deletion => self.base = Some(Base::Deleted),
+        }
+        Ok(!self.done())
+    }
+
+    /// [`GetContext::entry`] for a parsed key and a value at hand.
+    pub fn parsed(&mut self, key: ParsedKey<'_>, value: Bytes) -> Result<bool> {
+        let more = self.entry(key.seq, key.ty, || value)?;
+        if let Some(Base::Blob(_, own @ None)) = &mut self.base
+            && key.user_key != self.user_key
+        {
+            *own = Some(key.user_key.to_vec());
+        }
+        Ok(more)
+    }
+
+    /// Whether the answer is known. An operand without an operator is known to
+    /// end in an error.
+    pub fn done(&self) -> bool {
+        self.base.is_some() || (!self.operands.is_empty() && self.merger.operator.is_none())
+    }
+
+    /// Whether merge operands were met, so that the key exists in some form.
+    pub fn has_operands(&self) -> bool {
+        !self.operands.is_empty()
+    }
+
+    /// The answer of memtables, which refer to no blob file.
+    ///
+    /// # Errors
+    /// As [`GetContext::finish_with`].
+    pub fn finish(self) -> Result<Option<Bytes>> {
+        self.finish_with(&NoBlobs)
+    }
+
+    /// The answer, with pending merge operands applied to nothing when no base
+    /// was met. A value in a blob file is looked for in `blobs`.
+    ///
+    /// # Errors
+    /// What the merge reports, see [`full_merge`], and what reading a blob does.
+    pub fn finish_with(self, blobs: &dyn Blobs) -> Result<Option<Bytes>> {
+        if !self.operands.is_empty() && self.merger.operator.is_none() {
+            // Nothing is read for what is going to fail.
+            return full_merge(self.merger, self.user_key, None, &[]).map(|v| Some(v.into()));
+        }
+        let existing = match self.base {
+            Some(Base::Value(value)) => Some(value),
+            Some(Base::Blob(index, key)) => {
+                let key = key.as_deref().unwrap_or(self.user_key);
+                Some(blobs.read(key, &index)?)
+            }
+            Some(Base::Deleted) | None => None,
+        };
+        if self.operands.is_empty() {
+            return Ok(existing);
+        }
+        let mut operands: Vec<&[u8]> = self.operands.iter().rev().map(|o| &o[..]).collect();
+        if planted(Bug::OperandsReversed) {
+            operands.reverse();
+        }
+        let existing = existing.as_deref();
+        let merged = full_merge(self.merger, self.user_key, existing, &operands)?;
+        Ok(Some(merged.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::range_tombstones::FragmentedTombstones;
+    use crate::read::model::{History, KEYS, Outcome};
+    use crate::read::testing::{Append, entity_v1};
+    use rand::rngs::StdRng;
+    use rand::seq::IndexedRandom;
+    use rand::{Rng, SeedableRng};
+    use whitewater_storage::key::UserComparator;
+    use whitewater_storage::{Error, ErrorKind};
+
+    type Entry<'a> = (u64, ValueType, &'a [u8]);
+
+    fn get(cover: u64, entries: &[Entry<'_>]) -> Result<Option<Bytes>> {
+        let mut ctx = GetContext::new(b"k", Some(&Append));
+        ctx.cover(cover);
+        for &(seq, ty, value) in entries {
+            if !ctx.entry(seq, ty, || Bytes::copy_from_slice(value))? {
+                assert!(ctx.done());
+                break;
+            }
+        }
+        ctx.finish()
+    }
+
+    fn found(cover: u64, entries: &[Entry<'_>]) -> Option<Vec<u8>> {
+        get(cover, entries).unwrap().map(|v| v.to_vec())
+    }
+
+    #[test]
+    fn the_newest_entry_decides() {
+        use ValueType::*;
+        assert_eq!(found(0, &[]), None);
+        assert_eq!(
+            found(0, &[(5, Value, b"v"), (4, BlobIndex, b"")]),
+            Some(b"v".to_vec())
+        );
+        assert_eq!(found(0, &[(5, Deletion, b""), (4, Value, b"v")]), None);
+        assert_eq!(
+            found(0, &[(5, SingleDeletion, b""), (4, Value, b"v")]),
+            None
+        );
+        assert_eq!(
+            found(0, &[(5, ValuePreferredSeqno, b"v12345678")]),
+            Some(b"v".to_vec())
+        );
+    }
+
+    #[test]
+    fn operands_pile_up_until_a_base() {
+        use ValueType::*;
+        let ops: &[Entry<'_>] = &[(9, Merge, b"c"), (8, Merge, b"b"), (7, Value, b"a")];
+        assert_eq!(found(0, ops), Some(b"a,b,c".to_vec()));
+        assert_eq!(found(8, ops), Some(b"b,c".to_vec()));
+        assert_eq!(found(9, ops), Some(b"c".to_vec()));
+        assert_eq!(found(10, ops), None);
+        assert_eq!(found(0, &ops[..2]), Some(b"b,c".to_vec()));
+        let deleted: &[Entry<'_>] = &[(9, Merge, b"c"), (8, Deletion, b""), (7, Value, b"a")];
+        assert_eq!(found(0, deleted), Some(b"c".to_vec()));
+    }
+
+    #[test]
+    fn entities_read_as_their_default_column() {
+        use ValueType::*;
+        let full = entity_v1(&[(b"", b"d"), (b"x", b"y")]);
+        let bare = entity_v1(&[(b"x", b"y")]);
+        assert_eq!(
+            found(0, &[(5, WideColumnEntity, &full)]),
+            Some(b"d".to_vec())
+        );
+        assert_eq!(found(0, &[(5, WideColumnEntity, &bare)]), Some(Vec::new()));
+        let merged = found(0, &[(6, Merge, b"m"), (5, WideColumnEntity, &full)]);
+        assert_eq!(merged, Some(b"d,m".to_vec()));
+        let merged = found(0, &[(6, Merge, b"m"), (5, WideColumnEntity, &bare)]);
+        assert_eq!(merged, Some(b",m".to_vec()));
+    }
+
+    /// Values of blobs by index.
+    struct Known;
+    impl Blobs for Known {
+        fn read(&self, user_key: &[u8], index: &[u8]) -> Result<Bytes> {
+            assert_eq!(user_key, b"k");
+            match index {
+                b"#1" => Ok(Bytes::from_static(b"one")),
+                _ => Err(Error::corruption("no such blob")),
+            }
+        }
+    }
+
+    #[test]
+    fn references_are_followed_for_values_and_bases() {
+        use ValueType::*;
+        let get = |entries: &[Entry<'_>]| {
+            let mut ctx = GetContext::new(b"k", Some(&Append));
+            for &(seq, ty, value) in entries {
+                ctx.entry(seq, ty, || Bytes::copy_from_slice(value))
+                    .unwrap();
+            }
+            ctx.finish_with(&Known).map(|v| v.map(|v| v.to_vec()))
+        };
+        assert_eq!(get(&[(5, BlobIndex, b"#1")]), Ok(Some(b"one".to_vec())));
+        let merged = get(&[(6, Merge, b"m"), (5, BlobIndex, b"#1")]);
+        assert_eq!(merged, Ok(Some(b"one,m".to_vec())));
+        assert_eq!(get(&[(6, Deletion, b""), (5, BlobIndex, b"#2")]), Ok(None));
+        let newer = get(&[(6, Value, b"v"), (5, BlobIndex, b"#2")]);
+        assert_eq!(newer, Ok(Some(b"v".to_vec())));
+        assert!(get(&[(5, BlobIndex, b"#2")]).is_err());
+    }
+
+    #[test]
+    fn failures_surface() {
+        use ValueType::*;
+        let kind = |e: &[Entry<'_>]| get(0, e).unwrap_err().kind();
+        assert_eq!(kind(&[(5, BlobIndex, b"")]), ErrorKind::Corruption);
+        assert_eq!(
+            kind(&[(6, Merge, b"a"), (5, BlobIndex, b"")]),
+            ErrorKind::Corruption
+        );
+        assert_eq!(kind(&[(6, Merge, b"FAIL")]), ErrorKind::Corruption);
+        assert_eq!(found(6, &[(5, BlobIndex, b"")]), None);
+
+        let mut ctx = GetContext::new(b"k", None);
+        assert_eq!(ctx.entry(3, Merge, || Bytes::from_static(b"m")), Ok(false));
+        assert!(ctx.done());
+        assert_eq!(ctx.finish().unwrap_err().kind(), ErrorKind::InvalidArgument);
+    }
+
+    /// What sources with the sequence numbers from each of `cuts` up say about
+    /// `user_key`, newest source first, as the engine asks them.
+    fn look_up(history: &History, user_key: &[u8], sequence: u64, cuts: &[u64]) -> Outcome {
+        let c = UserComparator::default();
+        let mut ctx = GetContext::new(user_key, Some(&Append));
+        let mut below = u64::MAX;
+        for &cut in cuts {
+            let here = |seq: u64| seq >= cut && seq < below && seq <= sequence;
+            let mut tombstones = history.tombstones.clone();
+            tombstones.retain(|t| here(t.seq));
+            let fragments = FragmentedTombstones::new(&tombstones, &c);
+            ctx.cover(fragments.max_covering(&c, user_key, sequence));
+            let mut entries: Vec<_> = history.entries.iter().collect();
+            entries.retain(|e| e.user_key == user_key && here(e.seq));
+            entries.sort_by_key(|e| std::cmp::Reverse(e.seq));
+            for e in entries {
+                let value = || Bytes::copy_from_slice(&e.stored);
+                if !ctx.entry(e.seq, e.ty, value).map_err(|e| e.kind())? {
+                    break;
+                }
+            }
+            if ctx.done() || ctx.covered() {
+                break;
+            }
+            below = cut;
+        }
+        let found = ctx.finish().map_err(|e| e.kind())?;
+        Ok(found.map(|v| v.to_vec()))
+    }
+
+    #[test]
+    fn random_look_ups_match_the_model() {
+        for seed in 0..6000 {
+            let rng = &mut StdRng::seed_from_u64(seed);
+            let failures = rng.random();
+            let history = History::random(rng, &UserComparator::default(), failures);
+            for _ in 0..10 {
+                let sequence = rng.random_range(0..=history.last);
+                let user_key = KEYS.choose(rng).unwrap();
+                let mut cuts: Vec<u64> = (0..rng.random_range(0..4))
+                    .map(|_| rng.random_range(0..=history.last))
+                    .collect();
+                cuts.push(0);
+                cuts.sort_by(|a, b| b.cmp(a));
+                cuts.dedup();
+                let found = look_up(&history, user_key, sequence, &cuts);
+                assert_eq!(found, history.get(user_key, sequence), "seed {seed}");
+            }
+        }
+    }
+}

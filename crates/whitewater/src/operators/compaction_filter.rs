@@ -1,0 +1,133 @@
+//! Compaction filters: user code that removes or changes values while they are
+//! compacted.
+//!
+//! RocksDB's rules:
+//! * Asked is the newest entry of a user key among those compacted, if it is a
+//!   plain value: no merge operand, no tombstone, nothing under a newer entry
+//!   or a range tombstone. Older levels are not consulted, newer ones neither.
+//! * Snapshots do not hold a filter back: a value that one still reads may be
+//!   removed or changed. (Only the newest entry, so one that was overwritten
+//!   since the snapshot was taken stays.)
+//! * What is removed becomes a tombstone, which goes where nothing lies below.
+//! * Flushes, recovery and moves of files do not ask. A manual compaction
+//!   rewrites files that would otherwise only be moved.
+//!
+//! A panic of the filter fails the job that ran it: its tables are deleted, and
+//! its inputs stay. The error has the filter's name and what the panic said. It
+//! is fatal (`db::failure`), whoever asked for the job: the same entries would
+//! meet the same code again.
+
+use crate::panics::text_of;
+use std::any::Any;
+use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use whitewater_storage::{Error, ErrorKind, Result};
+
+/// What to do with an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// Keep the value.
+    Keep,
+    /// Remove the key.
+    Remove,
+    /// Replace the value. A new value made for one entry has to be leaked
+    /// (`Vec::leak`) to live long enough; a fixed set of them is better.
+    Change(&'static [u8]),
+}
+
+/// What to do with an entry, within the engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Keep,
+    Remove,
+    Change(Cow<'static, [u8]>),
+}
+
+impl From<Decision> for Verdict {
+    fn from(decision: Decision) -> Self {
+        match decision {
+            Decision::Keep => Verdict::Keep,
+            Decision::Remove => Verdict::Remove,
+            Decision::Change(value) => Verdict::Change(Cow::Borrowed(value)),
+        }
+    }
+}
+
+/// What a compaction is, for who makes filters for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompactionFilterContext {
+    /// Whether it rewrites all tables of the column family.
+    pub is_full_compaction: bool,
+    /// Whether a caller asked for it.
+    pub is_manual_compaction: bool,
+}
+
+/// Where the filters of jobs come from. User code: panics are caught in
+/// [`ActiveFilter`].
+pub(crate) trait FilterSource: Send + Sync {
+    /// Its name, for the info log.
+    fn name(&self) -> String;
+    /// The filter of one job, or of one part of it; used by one thread.
+    fn start<'a>(&'a self, context: CompactionFilterContext) -> Box<dyn EntryFilter + 'a>;
+}
+
+/// Decides about entries.
+pub(crate) trait EntryFilter {
+    /// About a value that is compacted from `level`.
+    fn filter(&mut self, level: u32, key: &[u8], value: &[u8]) -> Verdict;
+}
+
+/// The filter of a running job.
+pub(crate) struct ActiveFilter<'a> {
+    filter: Box<dyn EntryFilter + 'a>,
+    source: &'a dyn FilterSource,
+    level: u32,
+    removed: u64,
+}
+
+impl<'a> ActiveFilter<'a> {
+    /// A filter of `source` for entries compacted from `level`.
+    ///
+    /// # Errors
+    /// `Aborted` when a factory panics.
+    pub fn start(
+        source: &'a dyn FilterSource,
+        context: CompactionFilterContext,
+        level: usize,
+    ) -> Result<Self> {
+        let filter = catch_unwind(AssertUnwindSafe(|| source.start(context)))
+            .map_err(|panic| panicked(source, &*panic))?;
+        Ok(ActiveFilter {
+            filter,
+            source,
+            level: level as u32,
+            removed: 0,
+        })
+    }
+
+    /// What to do with an entry.
+    ///
+    /// # Errors
+    /// `Aborted` when the filter panics.
+    pub fn decide(&mut self, key: &[u8], value: &[u8]) -> Result<Verdict> {
+        let (filter, level) = (&mut self.filter, self.level);
+        let verdict = catch_unwind(AssertUnwindSafe(|| filter.filter(level, key, value)))
+            .map_err(|panic| panicked(self.source, &*panic))?;
+        self.removed += u64::from(verdict == Verdict::Remove);
+        Ok(verdict)
+    }
+
+    /// Entries removed so far.
+    pub fn removed(&self) -> u64 {
+        self.removed
+    }
+}
+
+fn panicked(source: &dyn FilterSource, panic: &(dyn Any + Send)) -> Error {
+    // The name comes from user code as well.
+    let name = catch_unwind(AssertUnwindSafe(|| source.name())).unwrap_or_else(|_| "?".to_owned());
+    Error::new(
+        ErrorKind::Aborted,
+        format_args!("the compaction filter {name} panicked: {}", text_of(panic)),
+    )
+}

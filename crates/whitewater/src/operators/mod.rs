@@ -1,0 +1,8 @@
+//! Code of the user that changes values: what the engine asks of it, and how panics
+//! of it are caught.
+//!
+//! * [`merge`]: the merge operator, and how operands are combined.
+//! * [`compaction_filter`]: removes or changes values while they are compacted.
+
+pub(crate) mod compaction_filter;
+pub(crate) mod merge;

@@ -1,0 +1,622 @@
+//! User keys and values out of internal ones.
+//!
+//! [`DbIter`] walks the merged sources and shows, per user key, what the newest
+//! entry at or below its sequence number says. The two directions are separate
+//! ([`forward`], [`reverse`]) because they meet a key's entries in opposite
+//! order; both leave the iterator in one of the places of [`Position`].
+//!
+//! Invariants:
+//! * I1: the user keys shown ascend strictly forward and descend strictly
+//!   backward, whatever order a damaged source delivers; and a call seeks
+//!   inside one user key a bounded number of times. So every call ends.
+//! * I2: an iterator that failed shows nothing until it is positioned again; one in
+//!   which code of the user panicked shows nothing any more.
+//! * I3: nothing at or above the upper bound, and nothing below the lower
+//!   bound, is shown.
+//! * I4: an iterator that keeps to a prefix ([`prefix`]) shows nothing outside
+//!   it, and sources are asked to keep to it only while it does.
+
+mod forward;
+mod jump;
+mod measure;
+mod prefix;
+mod reverse;
+#[cfg(test)]
+mod tests;
+mod versions;
+
+pub(crate) use prefix::PrefixMode;
+pub(crate) use versions::VersionRange;
+
+use super::cover::{Cover, HeldTombstones};
+use crate::entry::blobs::Blobs;
+use crate::operators::merge::{MergeOperator, Operands};
+use crate::options::prefix::PrefixExtractor;
+use crate::panics::{Guarded, caught};
+use crate::perf_context::{self, PerfMetric};
+use crate::stats::{Statistics, Ticker};
+use prefix::PrefixLimit;
+use std::any::Any;
+use std::ops::Range;
+use std::sync::Arc;
+use versions::Shown;
+use whitewater_storage::iter::BoxedIterator;
+use whitewater_storage::key::{
+    MAX_SEQUENCE, SEEK_TYPE, SequenceNumber, UserComparator, append_internal_key,
+};
+use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::sst::ReadLimits;
+use whitewater_storage::{Error, ErrorKind, Result};
+
+/// Entries of one user key passed one by one before seeking past the rest
+/// (RocksDB's `max_sequential_skip_in_iterations`).
+const MAX_SEQUENTIAL_SKIP: u32 = 8;
+
+/// What a [`DbIter`] is made of.
+pub(crate) struct DbIterParts {
+    /// The merged sources.
+    pub source: BoxedIterator,
+    /// The only source is a memtable.
+    pub only_memtable: bool,
+    /// The range tombstones of the sources, in their order.
+    pub tombstones: Vec<HeldTombstones>,
+    pub comparator: UserComparator,
+    pub merge_operator: Option<Arc<dyn MergeOperator>>,
+    /// The column family, for errors.
+    pub family: Arc<str>,
+    /// Where values are that entries refer to.
+    pub blobs: Arc<dyn Blobs>,
+    /// Entries above this are not seen.
+    pub sequence: SequenceNumber,
+    /// Which versions are shown; set if keys have timestamps.
+    pub versions: Option<VersionRange>,
+    pub lower_bound: Option<Vec<u8>>,
+    pub upper_bound: Option<Vec<u8>>,
+    pub prefix_extractor: Option<PrefixExtractor>,
+    pub prefix_mode: PrefixMode,
+    /// Internal keys one call may look at before it fails; 0 is no limit.
+    pub max_skippable_internal_keys: u64,
+    /// When a walk over keys that are not shown has to end.
+    pub limits: ReadLimits,
+    /// The database's statistics, if they are on.
+    pub statistics: Option<Arc<Statistics>>,
+    /// Keeps memtables, tables and the snapshot alive.
+    pub pins: Vec<Arc<dyn Any + Send + Sync>>,
+}
+
+/// Where the iterator and its source stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Position {
+    /// Not positioned, past an end, or failed.
+    Nowhere,
+    /// The source stands on the entry shown.
+    OnEntry,
+    /// The entry shown was merged, and the source stands
+    /// somewhere behind its newest operand.
+    BehindOperands,
+    /// Going backward; the source stands on the last entry before the user key
+    /// shown, or before its start.
+    BeforeKey,
+}
+
+/// Where the value shown is.
+#[derive(Debug)]
+enum ValueAt {
+    /// All of the source's value.
+    Source,
+    /// A part of the source's value.
+    PartOfSource(Range<usize>),
+    /// `DbIter::buffer`.
+    Buffer,
+}
+
+/// The iterator behind the public ones: visible user keys, newest version of
+/// each, merges applied, tombstones hidden, bounds kept, both directions.
+pub(crate) struct DbIter {
+    source: BoxedIterator,
+    cover: Cover,
+    comparator: UserComparator,
+    operator: Option<Arc<dyn MergeOperator>>,
+    family: Arc<str>,
+    /// Whether keys are compared, or their prefixes found, by code of the user.
+    runs_user_code: bool,
+    /// What is left of a move in which that code panicked. The source may be anywhere,
+    /// so this ends all later ones, too.
+    panicked: Option<Error>,
+    blobs: Arc<dyn Blobs>,
+    sequence: SequenceNumber,
+    /// Which versions are shown; set if keys have timestamps.
+    versions: Option<VersionRange>,
+    shown: Shown,
+    lower_bound: Option<Vec<u8>>,
+    upper_bound: Option<Vec<u8>>,
+    prefix: PrefixLimit,
+    skips: SkipLimit,
+    position: Position,
+    /// The user key shown, or the one being passed; with its timestamp.
+    key: Vec<u8>,
+    value: ValueAt,
+    /// Merged and copied values.
+    buffer: Vec<u8>,
+    operands: Operands,
+    /// Seek targets; kept for its memory.
+    target: Vec<u8>,
+    error: Option<Error>,
+    /// Bytes at the end of values that are not shown.
+    hidden_suffix: usize,
+    only_memtable: bool,
+    statistics: Option<Arc<Statistics>>,
+    /// After the source, so that what it reads from outlives it.
+    _pins: Vec<Arc<dyn Any + Send + Sync>>,
+}
+
+impl Drop for DbIter {
+    fn drop(&mut self) {
+        if let Some(statistics) = &self.statistics {
+            statistics.add(Ticker::NoIteratorDeleted, 1);
+        }
+    }
+}
+
+impl DbIter {
+    /// An iterator that is not positioned yet.
+    pub fn new(parts: DbIterParts) -> Self {
+        DbIter {
+            source: parts.source,
+            cover: Cover::new(parts.tombstones, parts.comparator.clone(), parts.sequence),
+            runs_user_code: matches!(parts.comparator, UserComparator::Custom(_))
+                || matches!(parts.prefix_extractor, Some(PrefixExtractor::Custom(_))),
+            panicked: None,
+            comparator: parts.comparator,
+            operator: parts.merge_operator,
+            family: parts.family,
+            blobs: parts.blobs,
+            sequence: parts.sequence,
+            versions: parts.versions,
+            shown: Shown::default(),
+            lower_bound: parts.lower_bound,
+            upper_bound: parts.upper_bound,
+            prefix: PrefixLimit::new(parts.prefix_extractor, parts.prefix_mode),
+            skips: SkipLimit {
+                limit: parts.max_skippable_internal_keys,
+                seen: 0,
+                covered: 0,
+                time: parts.limits,
+            },
+            position: Position::Nowhere,
+            key: Vec::new(),
+            value: ValueAt::Buffer,
+            buffer: Vec::new(),
+            operands: Operands::default(),
+            target: Vec::new(),
+            error: None,
+            hidden_suffix: 0,
+            only_memtable: parts.only_memtable,
+            statistics: parts.statistics,
+            _pins: parts.pins,
+        }
+    }
+
+    /// Whether it stands on an entry.
+    #[inline]
+    pub fn valid(&self) -> bool {
+        self.position != Position::Nowhere
+    }
+
+    /// Moves to the first key within bounds.
+    pub fn seek_to_first(&mut self) {
+        self.measured(Self::go_to_first);
+    }
+
+    fn go_to_first(&mut self) {
+        self.restart();
+        match &self.lower_bound {
+            Some(lower) => {
+                let upto = upto(&self.versions);
+                set_target(&mut self.target, lower, upto, self.sequence, SEEK_TYPE);
+                self.move_source(|source, target| source.seek(target));
+            }
+            None => self.move_source(|source, _| source.seek_to_first()),
+        }
+        let found = self.timed(Self::find_first);
+        self.settle(found);
+        self.limit_to_prefix_found();
+    }
+
+    /// Moves to the last key within bounds.
+    pub fn seek_to_last(&mut self) {
+        self.measured(|it| {
+            it.restart();
+            it.find_last();
+            it.limit_to_prefix_found();
+        });
+    }
+
+    /// Shows the last key within bounds.
+    fn find_last(&mut self) {
+        let found = match self.upper_bound.take() {
+            Some(upper) => {
+                let found = self.find_before(&upper);
+                self.upper_bound = Some(upper);
+                found
+            }
+            None => {
+                self.move_source(|source, _| source.seek_to_last());
+                self.timed(Self::find_prev)
+            }
+        };
+        self.settle(found);
+    }
+
+    /// Moves to the first key at or after `target`.
+    pub fn seek(&mut self, target: &[u8]) {
+        self.measured(|it| it.go_to(target));
+    }
+
+    fn go_to(&mut self, target: &[u8]) {
+        self.restart();
+        if self.past_upper(target) && !self.source_failed() {
+            return;
+        }
+        let from = match &self.lower_bound {
+            Some(lower) if self.comparator.compare_bounds(target, lower).is_lt() => lower,
+            _ => target,
+        };
+        if self.prefix.sent_to(target, from) {
+            self.source.keep_to_prefix(true);
+        }
+        let upto = upto(&self.versions);
+        set_target(&mut self.target, from, upto, self.sequence, SEEK_TYPE);
+        self.go_to_target();
+    }
+
+    /// Shows the first key at or after `self.target`.
+    fn go_to_target(&mut self) {
+        self.move_source(|source, target| source.seek(target));
+        let found = self.timed(Self::find_first);
+        self.settle(found);
+    }
+
+    /// Moves to the first key after `key`, which `before` showed last. Keeps to
+    /// the prefix that `before` kept to, if it did.
+    pub fn go_on_after(&mut self, key: &[u8], before: &mut DbIter) {
+        let limit = std::mem::take(&mut before.prefix);
+        let mut is_there = false;
+        self.measured(|it| {
+            it.restart();
+            if it.prefix.go_on_as(limit) {
+                it.source.keep_to_prefix(true);
+            }
+            let upto = upto(&it.versions);
+            set_target(&mut it.target, key, upto, it.sequence, SEEK_TYPE);
+            it.go_to_target();
+            is_there = it.valid() && it.comparator.compare_to_bound(&it.key, key).is_eq();
+        });
+        if is_there {
+            self.next();
+        }
+    }
+
+    /// Moves to the last key at or before `target`.
+    pub fn seek_for_prev(&mut self, target: &[u8]) {
+        self.measured(|it| it.go_to_or_before(target));
+    }
+
+    fn go_to_or_before(&mut self, target: &[u8]) {
+        self.restart();
+        let past_upper = self.past_upper(target);
+        let from = self.upper_bound.as_deref().filter(|_| past_upper);
+        if self.prefix.sent_to(target, from.unwrap_or(target)) {
+            self.source.keep_to_prefix(true);
+        }
+        if past_upper {
+            return self.find_last();
+        }
+        let lower = self.lower_bound.as_deref();
+        if lower.is_some_and(|lower| self.comparator.compare_bounds(target, lower).is_lt())
+            && !self.source_failed()
+        {
+            return;
+        }
+        // The last internal key a user key can have.
+        let oldest = self.comparator.last_version(target);
+        set_target(&mut self.target, &oldest, &[], 0, 0);
+        self.move_source(|source, target| source.seek_for_prev(target));
+        let found = self.timed(Self::find_prev);
+        self.settle(found);
+    }
+
+    /// Runs a move; when code of the user panics in it, the iterator has failed for good.
+    #[cold]
+    fn catching(&mut self, moves: impl FnOnce(&mut Self)) {
+        let outcome = match &self.panicked {
+            Some(e) => Err(e.clone()),
+            None => caught(Guarded::Comparator("a step of an iterator"), || {
+                moves(self);
+                Ok(())
+            }),
+        };
+        if let Err(e) = outcome {
+            self.position = Position::Nowhere;
+            self.error = Some(e.clone());
+            self.panicked = Some(e);
+        }
+    }
+
+    /// Moves forward; no effect when not valid.
+    pub fn next(&mut self) {
+        if self.runs_user_code {
+            return self.catching(Self::next_counted);
+        }
+        self.next_counted();
+    }
+
+    #[inline(always)]
+    fn next_counted(&mut self) {
+        if self.statistics.is_some() {
+            let tickers = [Ticker::NumberDbNext, Ticker::NumberDbNextFound];
+            return self.counted_step(tickers, Self::next_measured);
+        }
+        self.next_measured();
+    }
+
+    #[inline(always)]
+    fn next_measured(&mut self) {
+        if perf_context::counts() {
+            return self.measured_step(PerfMetric::NextOnMemtableCount, Self::step_forward);
+        }
+        self.step_forward();
+    }
+
+    #[inline(always)]
+    fn step_forward(&mut self) {
+        self.skips.begin();
+        match self.position {
+            Position::Nowhere => return,
+            Position::OnEntry => match self.source.by_key() {
+                Some(source) => {
+                    source.next_key();
+                    let found = self.find_first();
+                    return self.settle(found);
+                }
+                None => self.source.next(),
+            },
+            Position::BehindOperands => {}
+            Position::BeforeKey => self.seek_past_key(),
+        }
+        let found = self.find_next();
+        self.settle(found);
+    }
+
+    /// Moves backward; no effect when not valid.
+    pub fn prev(&mut self) {
+        if self.runs_user_code {
+            return self.catching(Self::prev_counted);
+        }
+        self.prev_counted();
+    }
+
+    #[inline(always)]
+    fn prev_counted(&mut self) {
+        if self.statistics.is_some() {
+            let tickers = [Ticker::NumberDbPrev, Ticker::NumberDbPrevFound];
+            return self.counted_step(tickers, Self::prev_measured);
+        }
+        self.prev_measured();
+    }
+
+    #[inline(always)]
+    fn prev_measured(&mut self) {
+        if perf_context::counts() {
+            return self.measured_step(PerfMetric::PrevOnMemtableCount, Self::step_backward);
+        }
+        self.step_backward();
+    }
+
+    #[inline(always)]
+    fn step_backward(&mut self) {
+        self.skips.begin();
+        let found = match self.position {
+            Position::Nowhere => return,
+            Position::BeforeKey => self.find_prev(),
+            Position::OnEntry | Position::BehindOperands => {
+                self.leave_key().and_then(|()| self.find_prev())
+            }
+        };
+        self.settle(found);
+    }
+
+    /// The user key, when valid.
+    #[inline]
+    pub fn key(&self) -> Option<&[u8]> {
+        self.valid().then(|| self.key_shown())
+    }
+
+    /// The value, when valid.
+    #[inline]
+    pub fn value(&self) -> Option<&[u8]> {
+        let value = self.valid().then(|| self.whole_value())?;
+        Some(&value[..value.len().saturating_sub(self.hidden_suffix)])
+    }
+
+    fn whole_value(&self) -> &[u8] {
+        match &self.value {
+            ValueAt::Source => self.source.value(),
+            ValueAt::PartOfSource(range) => &self.source.value()[range.clone()],
+            ValueAt::Buffer => &self.buffer,
+        }
+    }
+
+    /// The last `bytes` bytes of values are not the caller's.
+    pub fn hide_suffix(&mut self, bytes: usize) {
+        self.hidden_suffix = bytes;
+    }
+
+    /// The first failure met since the iterator was last positioned.
+    pub fn status(&self) -> Result<()> {
+        match &self.error {
+            Some(e) => Err(e.clone()),
+            None if self.valid() && self.whole_value().len() < self.hidden_suffix => Err(
+                Error::corruption("Error: value's length less than timestamp's"),
+            ),
+            None if self.valid() => Ok(()),
+            None => self.source.status(),
+        }
+    }
+
+    /// Whether the source still tells the failure of an earlier walk. Then it
+    /// has to be sought also where a bound says what will be found: what it
+    /// tells after that is about this seek, or it could not be opened at all.
+    fn source_failed(&self) -> bool {
+        self.source.status().is_err()
+    }
+
+    /// Forgets the position and its failure.
+    fn restart(&mut self) {
+        self.position = Position::Nowhere;
+        self.error = None;
+        self.skips.begin();
+        if self.prefix.possible() {
+            self.prefix.clear();
+            self.source.keep_to_prefix(false);
+        }
+    }
+
+    /// Keeps to the prefix of the key found at an end, if the mode says so.
+    fn limit_to_prefix_found(&mut self) {
+        if self.valid() {
+            self.prefix.found_at_end(&self.key);
+        }
+    }
+
+    /// Makes the target the first internal key that `self.key`, or any version
+    /// of it, can have.
+    fn target_first_of_key(&mut self) {
+        if self.versions.is_none() || self.shows_all_versions() {
+            return set_target(&mut self.target, &self.key, &[], MAX_SEQUENCE, SEEK_TYPE);
+        }
+        let newest = self.comparator.without_timestamp(&self.key);
+        let newest = self.comparator.first_version(newest);
+        set_target(&mut self.target, &newest, &[], MAX_SEQUENCE, SEEK_TYPE);
+    }
+
+    /// Makes the target the last internal key that `self.key`, or any version
+    /// of it, can have.
+    fn target_last_of_key(&mut self) {
+        if self.versions.is_none() || self.shows_all_versions() {
+            return set_target(&mut self.target, &self.key, &[], 0, 0);
+        }
+        let oldest = self.comparator.without_timestamp(&self.key);
+        let oldest = self.comparator.last_version(oldest);
+        set_target(&mut self.target, &oldest, &[], 0, 0);
+    }
+
+    /// Takes the outcome of a movement.
+    #[inline]
+    fn settle(&mut self, found: Result<Position>) {
+        self.position = found.unwrap_or_else(|e| {
+            self.error = Some(e);
+            Position::Nowhere // upholds I2
+        });
+        self.show_internal_key();
+    }
+
+    /// Where a walk ends that found the source not valid.
+    fn source_ended(&self) -> Result<Position> {
+        self.source.status().map(|()| Position::Nowhere)
+    }
+
+    fn past_upper(&self, user_key: &[u8]) -> bool {
+        (self.upper_bound.as_deref())
+            .is_some_and(|upper| self.comparator.compare_bounds(user_key, upper).is_ge())
+    }
+
+    /// Whether a stored user key is below the lower bound.
+    fn below_lower(&self, user_key: &[u8]) -> bool {
+        match &self.lower_bound {
+            Some(lower) => self.comparator.compare_to_bound(user_key, lower).is_lt(),
+            None => false,
+        }
+    }
+}
+
+/// Whether the stored `user_key` is at or past the exclusive bound `upper`.
+#[inline]
+fn is_past(comparator: &UserComparator, upper: Option<&[u8]>, user_key: &[u8]) -> bool {
+    upper.is_some_and(|upper| {
+        let order = comparator.compare_to_bound(user_key, upper);
+        order.is_gt() || order.is_eq() && !planted(Bug::UpperBoundInclusive)
+    })
+}
+
+/// The newest timestamp shown; nothing where keys have none.
+fn upto(versions: &Option<VersionRange>) -> &[u8] {
+    versions.as_ref().map_or(&[], |range| &range.upto)
+}
+
+/// Makes `target` the internal key of `key` and `timestamp`.
+fn set_target(target: &mut Vec<u8>, key: &[u8], timestamp: &[u8], seq: SequenceNumber, ty: u8) {
+    target.clear();
+    target.reserve(key.len() + timestamp.len() + size_of::<u64>());
+    target.extend_from_slice(key);
+    append_internal_key(target, timestamp, seq, ty);
+}
+
+/// A source that goes back where it must not. Without this check a damaged
+/// table could show keys twice, or keep a walk going for ever.
+#[cold]
+fn out_of_order() -> Error {
+    Error::corruption("internal keys out of order")
+}
+
+/// Counts the internal keys one call looks at.
+struct SkipLimit {
+    /// 0 is no limit.
+    limit: u64,
+    /// All of them, so far.
+    seen: u64,
+    /// Those of them that do not count, as range tombstones delete them.
+    covered: u64,
+    /// How long it may take.
+    time: ReadLimits,
+}
+
+/// Internal keys one call looks at between looks at the clock.
+const KEYS_PER_CLOCK: u64 = 64;
+
+impl SkipLimit {
+    /// Counts one more.
+    #[inline]
+    fn count(&mut self) -> Result<()> {
+        if self.limit > 0 && self.seen - self.covered > self.limit {
+            return Err(Error::new(
+                ErrorKind::Incomplete,
+                "Too many internal keys skipped.",
+            ));
+        }
+        self.seen += 1;
+        self.look_at_clock()
+    }
+
+    /// Passes one that a range tombstone deletes. As in RocksDB, it does not count.
+    #[inline]
+    fn pass(&mut self) -> Result<()> {
+        self.seen += 1;
+        self.covered += 1;
+        self.look_at_clock()
+    }
+
+    #[inline]
+    fn look_at_clock(&self) -> Result<()> {
+        if self.seen.is_multiple_of(KEYS_PER_CLOCK) {
+            self.time.check_deadline()?;
+        }
+        Ok(())
+    }
+
+    /// Another call begins.
+    #[inline]
+    fn begin(&mut self) {
+        (self.seen, self.covered) = (0, 0);
+    }
+}

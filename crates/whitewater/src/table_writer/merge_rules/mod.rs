@@ -1,0 +1,419 @@
+//! Which entries a merge drops or keeps.
+//!
+//! [`CompactionIter`] reads a merged stream of internal keys and gives the
+//! entries that must be written. It opens no files and knows no levels: what
+//! lies below the output comes in as two answers, `bottommost` and
+//! `key_not_below`.
+//!
+//! Live snapshots cut the sequence numbers into *stripes*: entries of one key
+//! in the same stripe are seen by the same readers, so only the newest of them
+//! matters. Stripe 0 ends at the oldest snapshot; the last one has no end.
+//!
+//! Invariants:
+//! * I1: for every live snapshot and for "now", reading the output over what
+//!   lies below gives what reading the input over it gave.
+//! * I2: the output is in internal order and a subset of the input, but for
+//!   merge results, what a filter decided, and sequence numbers that became 0.
+//!
+//! Where keys have timestamps, versions with different ones are different keys.
+//! Only those below the limit of the history count as versions of one key: of
+//! these the newest decides for all. Their sequence numbers stay as they are.
+//!
+//! References to blobs, wide columns and values with a preferred sequence number
+//! are values, and are kept as they are. A blob is read where its value is asked
+//! for: by a filter, by a merge, and where it is to leave its file.
+
+mod folds;
+mod rules;
+mod single;
+
+pub(crate) use rules::{Drops, Rules};
+
+use super::blob_flow::BlobFlow;
+use super::source::Source;
+use crate::operators::compaction_filter::{ActiveFilter, Verdict};
+use crate::stats::{StatsLevel, Ticker};
+use bytes::Bytes;
+use std::collections::VecDeque;
+use whitewater_concurrent::system;
+use whitewater_storage::blob::BlobIndex;
+use whitewater_storage::key::{
+    SequenceNumber, ValueType, append_internal_key, internal_key, parse_internal_key,
+};
+use whitewater_storage::manifest::BlobGarbage;
+use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::{Error, Result};
+
+/// Where the current output entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    /// There is none.
+    End,
+    /// At the front of `ready`.
+    Ready,
+    /// The source's entry as it is.
+    Source,
+    /// The source's entry with the key in `zeroed`.
+    Zeroed,
+}
+
+/// The entries of a merged stream that must be written.
+///
+/// Positioned by [`CompactionIter::seek_to_first`]; goes forward only.
+pub(crate) struct CompactionIter<'a> {
+    rules: Rules<'a>,
+    filter: Option<ActiveFilter<'a>>,
+    source: Source<'a>,
+    at: At,
+    /// Entries that were decided while looking ahead.
+    ready: VecDeque<(Vec<u8>, Vec<u8>)>,
+    zeroed: Vec<u8>,
+    /// The user key at hand, once there is one.
+    user_key: Option<Vec<u8>>,
+    /// Nothing of the key at hand was consumed yet.
+    first: bool,
+    /// The stripe of the key at hand that needs no more entries.
+    settled: Option<usize>,
+    /// Tombstones of the key at hand that are needed only if an older entry of
+    /// the key is kept: nothing lies below.
+    undecided: Vec<Vec<u8>>,
+    drops: Drops,
+}
+
+impl<'a> CompactionIter<'a> {
+    /// Applies `rules` to `source`, and `filter` to what they keep.
+    pub fn new(rules: Rules<'a>, filter: Option<ActiveFilter<'a>>, source: Source<'a>) -> Self {
+        CompactionIter {
+            rules,
+            filter,
+            source,
+            at: At::End,
+            ready: VecDeque::new(),
+            zeroed: Vec::new(),
+            user_key: None,
+            first: false,
+            settled: None,
+            undecided: Vec::new(),
+            drops: Drops::default(),
+        }
+    }
+
+    /// Moves to the first entry.
+    ///
+    /// # Errors
+    /// Those of the source, and `Corruption` for keys that cannot be read.
+    pub fn seek_to_first(&mut self) -> Result<()> {
+        self.source.seek_to_first();
+        self.advance()
+    }
+
+    /// Whether there is an entry.
+    pub fn valid(&self) -> bool {
+        self.at != At::End
+    }
+
+    /// The internal key; empty when not valid.
+    pub fn key(&self) -> &[u8] {
+        match self.at {
+            At::Source => self.source.key(),
+            At::Zeroed => &self.zeroed,
+            At::Ready => self.ready.front().map_or(&[], |(key, _)| key),
+            At::End => &[],
+        }
+    }
+
+    /// The value; empty when not valid.
+    pub fn value(&self) -> &[u8] {
+        match self.at {
+            At::Source | At::Zeroed => self.source.value(),
+            At::Ready => self.ready.front().map_or(&[], |(_, value)| value),
+            At::End => &[],
+        }
+    }
+
+    /// Moves to the next entry.
+    ///
+    /// # Errors
+    /// As [`CompactionIter::seek_to_first`], and the merge operator's.
+    pub fn next(&mut self) -> Result<()> {
+        match self.at {
+            At::Source | At::Zeroed => self.consume(),
+            At::Ready => _ = self.ready.pop_front(),
+            At::End => return Ok(()),
+        }
+        self.advance()
+    }
+
+    /// Entries read from the source so far; all of them at the end.
+    pub fn consumed(&self) -> u64 {
+        self.source.consumed()
+    }
+
+    /// What of the blobs that were read of, `kept` does not refer to.
+    pub fn garbage(&self, kept: &BlobFlow) -> Vec<BlobGarbage> {
+        self.source
+            .blobs()
+            .map_or_else(Vec::new, |read| read.garbage(kept))
+    }
+
+    /// Bytes of the keys and values of these entries.
+    pub fn consumed_bytes(&self) -> u64 {
+        self.source.consumed_bytes()
+    }
+
+    /// Entries dropped so far; range tombstones are not looked at here.
+    pub fn drops(&self) -> Drops {
+        Drops {
+            filtered: self.filter.as_ref().map_or(0, ActiveFilter::removed),
+            ..self.drops
+        }
+    }
+
+    fn consume(&mut self) {
+        self.first = false;
+        self.source.next();
+    }
+
+    /// Finds the next entry to give, from the source's current entry on.
+    fn advance(&mut self) -> Result<()> {
+        loop {
+            if !self.ready.is_empty() {
+                self.at = At::Ready;
+                return Ok(());
+            }
+            if !self.source.valid() {
+                self.at = At::End;
+                return self.source.status();
+            }
+            let entry = parse_internal_key(self.source.key())?;
+            let (seq, ty) = (entry.seq, entry.ty);
+            let same =
+                (self.user_key.as_deref()).is_some_and(|key| self.rules.same(key, entry.user_key));
+            // Other orders may call keys of different bytes the same.
+            if !same || !self.rules.comparator.user.is_builtin() {
+                let buffer = self.user_key.get_or_insert_default();
+                buffer.clear();
+                buffer.extend_from_slice(entry.user_key);
+            }
+            if !same {
+                self.first = true;
+                self.settled = None;
+                self.undecided.clear();
+            }
+            let stripe = self.rules.stripe(seq);
+            let hidden = self.settled == Some(stripe);
+            if self.rules.covered(self.current_key(), seq, stripe) {
+                self.drops.range_deleted += 1;
+                self.consume();
+            } else if hidden
+                && ty == ValueType::SingleDeletion
+                && !planted(Bug::HiddenSingleDeleteDropped)
+            {
+                // Something newer hides it from readers, but it still has to
+                // meet its value, in a deeper level maybe: when the newer value
+                // meets a single deletion too, the older one must not show.
+                self.single_delete(stripe)?;
+            } else if hidden {
+                self.drops.hidden += 1;
+                self.consume();
+            } else if self.decide(seq, ty, stripe)? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn current_key(&self) -> &[u8] {
+        self.user_key.as_deref().unwrap_or_default()
+    }
+
+    /// Decides about the source's entry, the newest of its stripe that counts.
+    /// Returns whether it is the next to give; otherwise it was consumed, or
+    /// something was put before it in `ready`.
+    fn decide(&mut self, seq: SequenceNumber, ty: ValueType, stripe: usize) -> Result<bool> {
+        let asks = matches!(ty, ValueType::Value | ValueType::BlobIndex);
+        if asks && self.first && self.filtered(seq, ty, stripe)? {
+            return Ok(false);
+        }
+        match ty {
+            _ if self.is_deletion(ty) && self.rules.nothing_below(self.current_key()) => {
+                self.settled = Some(stripe);
+                let key = self.source.key().to_vec();
+                self.forget_tombstone(key, stripe);
+                self.consume();
+                return Ok(false);
+            }
+            ValueType::SingleDeletion => return self.single_delete(stripe).map(|()| false),
+            ValueType::Merge => {
+                if let Some(operator) = self.rules.merge_operator
+                    && !self.rules.has_timestamps()
+                {
+                    return self.merge(operator, seq, stripe).map(|()| false);
+                }
+            }
+            ValueType::RangeDeletion => {
+                return Err(Error::corruption("range tombstone among the points"));
+            }
+            _ => {}
+        }
+        if self.release_undecided() {
+            return Ok(false);
+        }
+        if ty != ValueType::Merge {
+            self.settled = Some(stripe);
+        }
+        if ty == ValueType::BlobIndex
+            && let Some(value) = self.value_to_inline()?
+        {
+            let seq = if self.can_zero(stripe) { 0 } else { seq };
+            let key = internal_key(self.current_key(), seq, ValueType::Value);
+            self.give(key, value.into());
+            self.consume();
+            return Ok(false);
+        }
+        self.at = At::Source;
+        // A preferred sequence number goes with the entry's own.
+        let can_zero = is_value(ty) && ty != ValueType::ValuePreferredSeqno;
+        if can_zero && self.can_zero(stripe) && seq != 0 {
+            self.zeroed.clear();
+            let user_key = self.user_key.as_deref().unwrap_or_default();
+            append_internal_key(&mut self.zeroed, user_key, 0, ty as u8);
+            self.at = At::Zeroed;
+        }
+        Ok(true)
+    }
+
+    /// Whether an entry of type `ty` of the key at hand deletes what is older,
+    /// and is needed only as long as there is any.
+    fn is_deletion(&self, ty: ValueType) -> bool {
+        match ty {
+            ValueType::Deletion => true,
+            ValueType::DeletionWithTimestamp => self.rules.is_history(self.current_key()),
+            _ => false,
+        }
+    }
+
+    /// Asks the filter about the source's value, the newest entry of its key.
+    /// Returns whether it was consumed.
+    fn filtered(&mut self, seq: SequenceNumber, ty: ValueType, stripe: usize) -> Result<bool> {
+        let Some(filter) = &mut self.filter else {
+            return Ok(false);
+        };
+        let user_key = self.user_key.as_deref().unwrap_or_default();
+        let stored = self.source.value();
+        let in_blob_file = match (ty, self.rules.blobs) {
+            (ValueType::BlobIndex, None) => return Ok(false),
+            (ValueType::BlobIndex, Some(blobs)) => Some(blobs.read(user_key, stored)?),
+            _ => None,
+        };
+        let timed = (self.rules.statistics).filter(|s| s.includes(StatsLevel::ExceptTimeForMutex));
+        let start = timed.map(|_| system::now());
+        let verdict = filter.decide(user_key, in_blob_file.as_deref().unwrap_or(stored))?;
+        if let (Some(statistics), Some(start)) = (timed, start) {
+            let nanos = u64::try_from(system::since(start).as_nanos()).unwrap_or(u64::MAX);
+            statistics.add(Ticker::FilterOperationTotalTime, nanos);
+        }
+        match verdict {
+            Verdict::Keep => return Ok(false),
+            Verdict::Remove => {
+                let ty = match self.rules.has_timestamps() {
+                    true => ValueType::DeletionWithTimestamp,
+                    false => ValueType::Deletion,
+                };
+                let tombstone = internal_key(user_key, seq, ty);
+                let needless = !self.rules.has_timestamps() || self.rules.is_history(user_key);
+                if needless && self.rules.nothing_below(user_key) {
+                    self.forget_tombstone(tombstone, stripe);
+                } else {
+                    self.give(tombstone, Vec::new());
+                }
+            }
+            Verdict::Change(value) => {
+                let seq = if self.can_zero(stripe) { 0 } else { seq };
+                let user_key = self.user_key.as_deref().unwrap_or_default();
+                self.give(
+                    internal_key(user_key, seq, ValueType::Value),
+                    value.to_vec(),
+                );
+            }
+        }
+        self.settled = Some(stripe);
+        self.consume();
+        Ok(true)
+    }
+
+    /// The value that the source's entry refers to, if it is to leave its file.
+    fn value_to_inline(&self) -> Result<Option<Bytes>> {
+        let Some(blobs) = self.rules.blobs.filter(|_| self.rules.inline_below > 0) else {
+            return Ok(None);
+        };
+        let index = self.source.value();
+        match BlobIndex::place(index)?.file < self.rules.inline_below {
+            true => blobs.read(self.current_key(), index).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Whether a value in `stripe` is the only one of its key, for good.
+    fn can_zero(&self, stripe: usize) -> bool {
+        let bottommost = self.rules.bottommost || planted(Bug::NumberZeroedEarly);
+        bottommost && stripe == 0 && !self.rules.has_timestamps()
+    }
+
+    /// Drops a tombstone that has nothing below it, unless an older entry of
+    /// its key turns out to be kept for a snapshot.
+    fn forget_tombstone(&mut self, key: Vec<u8>, stripe: usize) {
+        self.drops.obsolete += 1;
+        self.drops.early += u64::from(!self.rules.bottommost);
+        if stripe > 0 {
+            self.undecided.push(key);
+        }
+    }
+
+    /// Gives the tombstones that turn out to be needed.
+    fn release_undecided(&mut self) -> bool {
+        let n = self.undecided.len() as u64;
+        self.drops.obsolete -= n;
+        self.drops.early -= if self.rules.bottommost { 0 } else { n };
+        let needed = self.undecided.drain(..).map(|key| (key, Vec::new()));
+        self.ready.extend(needed);
+        !self.ready.is_empty()
+    }
+
+    fn give(&mut self, key: Vec<u8>, value: Vec<u8>) {
+        self.release_undecided();
+        self.ready.push_back((key, value));
+    }
+
+    /// The source's entry if it is of the key at hand.
+    fn same_key(&self) -> Result<Option<(SequenceNumber, ValueType)>> {
+        if !self.source.valid() {
+            self.source.status()?;
+            return Ok(None);
+        }
+        let entry = parse_internal_key(self.source.key())?;
+        let same = self.rules.same(self.current_key(), entry.user_key);
+        Ok(same.then_some((entry.seq, entry.ty)))
+    }
+
+    /// The source's entry if it is of the key and stripe at hand: its type,
+    /// and whether a range tombstone of the stripe covers it.
+    fn same_stripe(&self, stripe: usize) -> Result<Option<(ValueType, bool)>> {
+        let found = self.same_key()?;
+        let found = found.filter(|(seq, _)| self.rules.stripe(*seq) == stripe);
+        Ok(found.map(|(seq, ty)| (ty, self.rules.covered(self.current_key(), seq, stripe))))
+    }
+}
+
+/// Whether entries of type `ty` give their key a value.
+fn is_value(ty: ValueType) -> bool {
+    matches!(
+        ty,
+        ValueType::Value
+            | ValueType::BlobIndex
+            | ValueType::WideColumnEntity
+            | ValueType::ValuePreferredSeqno
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+//! What the rules depend on, and what they say of one entry alone.
+
+use crate::entry::blobs::Blobs;
+use crate::entry::range_tombstones::FragmentedTombstones;
+use crate::operators::merge::MergeOperator;
+use crate::stats::Statistics;
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::ops::AddAssign;
+use whitewater_storage::key::{InternalComparator, MAX_SEQUENCE, SequenceNumber};
+use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::rangedel::RangeTombstone;
+
+/// What the rules depend on.
+pub(crate) struct Rules<'a> {
+    pub comparator: &'a InternalComparator,
+    /// Live snapshots, ascending.
+    pub snapshots: &'a [SequenceNumber],
+    /// The range tombstones of the input.
+    pub tombstones: &'a FragmentedTombstones,
+    /// The column family, for errors.
+    pub family: &'a str,
+    /// Without one, operands are kept as they are.
+    pub merge_operator: Option<&'a dyn MergeOperator>,
+    /// Where values are that entries refer to. Without it they are not read.
+    pub blobs: Option<&'a dyn Blobs>,
+    /// Values in older blob files than this one are written in place.
+    pub inline_below: u64,
+    /// Nothing older than the input exists in its key range.
+    pub bottommost: bool,
+    /// Whether nothing older than the input exists of this user key.
+    pub key_not_below: &'a dyn Fn(&[u8]) -> bool,
+    /// Where the work of user code is counted.
+    pub statistics: Option<&'a Statistics>,
+    /// Of versions of a key with older timestamps only the newest counts;
+    /// empty keeps all.
+    pub history_low: &'a [u8],
+}
+
+impl Rules<'_> {
+    /// The stripe of `seq`: the index of the oldest snapshot that sees it.
+    pub(super) fn stripe(&self, seq: SequenceNumber) -> usize {
+        self.snapshots.partition_point(|&s| s < seq)
+    }
+
+    /// Whether a range tombstone of the same stripe deletes the entry.
+    pub(super) fn covered(&self, user_key: &[u8], seq: SequenceNumber, stripe: usize) -> bool {
+        if self.tombstones.is_empty() {
+            return false;
+        }
+        let upto = match planted(Bug::RangeTombstoneOverSnapshot) {
+            false => self.snapshots.get(stripe).copied().unwrap_or(MAX_SEQUENCE),
+            true => MAX_SEQUENCE,
+        };
+        let newest = self
+            .tombstones
+            .max_covering(&self.comparator.user, user_key, upto);
+        newest > seq
+    }
+
+    /// Whether an entry with the user key `next` is an older version of what
+    /// one with `user_key` before it says.
+    pub(super) fn same(&self, user_key: &[u8], next: &[u8]) -> bool {
+        let user = &self.comparator.user;
+        user.compare(user_key, next) == Ordering::Equal
+            || self.is_history(user_key)
+                && self.is_history(next)
+                && user.compare_keys(user_key, next) == Ordering::Equal
+    }
+
+    /// Whether the version has a timestamp below the limit of the history.
+    pub(super) fn is_history(&self, user_key: &[u8]) -> bool {
+        let user = &self.comparator.user;
+        let time = &user_key[user.without_timestamp(user_key).len()..];
+        !self.history_low.is_empty()
+            && time.len() == self.history_low.len()
+            && user.compare_timestamps(time, self.history_low).is_lt()
+    }
+
+    pub(super) fn has_timestamps(&self) -> bool {
+        self.comparator.user.timestamp_size() > 0
+    }
+
+    pub(super) fn nothing_below(&self, user_key: &[u8]) -> bool {
+        self.bottommost || planted(Bug::TombstoneDroppedEarly) || (self.key_not_below)(user_key)
+    }
+
+    /// The fragments of range tombstones that have nothing to delete any more.
+    pub fn obsolete_tombstones(&self) -> u64 {
+        if !self.bottommost {
+            return 0;
+        }
+        let oldest = |piece: &RangeTombstone| self.stripe(piece.seq) == 0;
+        self.tombstones.iter().filter(oldest).count() as u64
+    }
+
+    /// The range tombstones that must be written, by start key. They may
+    /// overlap. Of those that cover the same keys in the same stripe only the
+    /// newest is left; at the bottom the oldest stripe needs none.
+    pub fn kept_tombstones(&self) -> Vec<RangeTombstone> {
+        let mut kept: Vec<RangeTombstone> = Vec::new();
+        // The last piece of each sequence number, to grow when pieces meet.
+        let mut growing: HashMap<SequenceNumber, usize> = HashMap::new();
+        let mut last: Option<(Vec<u8>, usize)> = None;
+        for piece in self.tombstones.iter() {
+            let stripe = self.stripe(piece.seq);
+            let obsolete = self.bottommost || planted(Bug::RangeTombstoneDroppedEarly);
+            if obsolete && stripe == 0 {
+                continue;
+            }
+            let shadowed = (last.as_ref()).is_some_and(|(start, above)| {
+                let same = *above == stripe || planted(Bug::RangeTombstoneUnderNewer);
+                same && *start == piece.start
+            });
+            if shadowed {
+                continue;
+            }
+            last = Some((piece.start.clone(), stripe));
+            match growing.get(&piece.seq) {
+                Some(&i) if kept[i].end == piece.start => kept[i].end = piece.end,
+                _ => {
+                    growing.insert(piece.seq, kept.len());
+                    kept.push(piece);
+                }
+            }
+        }
+        kept
+    }
+}
+
+/// Entries that were dropped, by reason.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Drops {
+    /// A newer entry of the key hides them.
+    pub hidden: u64,
+    /// Tombstones that have nothing to delete any more, and what single
+    /// deletions met.
+    pub obsolete: u64,
+    /// Of these, tombstones that need not go to the bottom: no deeper level
+    /// has their key.
+    pub early: u64,
+    /// A range tombstone deletes them.
+    pub range_deleted: u64,
+    /// A compaction filter removed them.
+    pub filtered: u64,
+    /// Range tombstones that have nothing to delete any more.
+    pub range_tombstones: u64,
+}
+
+impl AddAssign for Drops {
+    fn add_assign(&mut self, other: Self) {
+        self.hidden += other.hidden;
+        self.obsolete += other.obsolete;
+        self.early += other.early;
+        self.range_deleted += other.range_deleted;
+        self.filtered += other.filtered;
+        self.range_tombstones += other.range_tombstones;
+    }
+}

@@ -1,0 +1,654 @@
+//! Writes a merged stream into tables.
+//!
+//! The drop rules are [`crate::table_writer::merge_rules`]'s; this module decides where one
+//! table ends and the next begins, and what the manifest says of each.
+//!
+//! Invariants:
+//! * I1: a cut falls between two user keys, never inside one.
+//! * I2: range tombstones are split at cuts: a table that ends at the cut `k`
+//!   has the exclusive end `(k, max sequence, RangeDeletion)`, which sorts
+//!   before everything of `k`, so consecutive tables do not overlap.
+//! * I3: on an error no file is left behind.
+
+pub(crate) mod blob_flow;
+pub(crate) mod deletions;
+pub(crate) mod grandparents;
+pub(crate) mod merge_rules;
+pub(crate) mod output_file;
+pub(crate) mod read_back;
+pub(crate) mod source;
+
+use crate::clock::cpu_time;
+use crate::entry::blobs::Blobs;
+use crate::entry::range_tombstones::FragmentedTombstones;
+use crate::operators::compaction_filter::ActiveFilter;
+use crate::options::compression::Compression;
+use crate::options::{CfOptions, DbOptions, file_checksum};
+use crate::rate_limiter::{Client, Priority};
+use crate::stats::Histogram;
+use crate::table_writer::blob_flow::{BlobFlow, add_garbage};
+use crate::table_writer::deletions::DeletionWatch;
+use crate::table_writer::grandparents::Grandparents;
+use crate::table_writer::merge_rules::{CompactionIter, Drops, Rules};
+use crate::table_writer::output_file::{OutputFile, Timed};
+use crate::table_writer::read_back::Content;
+use crate::table_writer::source::{Part, Source, cancelled};
+use crate::version::TableFile;
+use crate::version::set::VersionSet;
+use crate::write::stall::{Pressure, StallGate};
+use std::cmp::Ordering;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+use whitewater_storage::coding::get_varint64;
+use whitewater_storage::file_checksum::Digest;
+use whitewater_storage::fs::{BufferedWriter, Fs};
+use whitewater_storage::iter::BoxedIterator;
+use whitewater_storage::key::{
+    self, InternalComparator, MAX_SEQUENCE, SequenceNumber, ValueType, internal_key,
+};
+use whitewater_storage::manifest::{BlobGarbage, FileMetaData};
+use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::rangedel::RangeTombstone;
+use whitewater_storage::sst::{TableBuilder, TableBuilderOptions, TableProperties};
+use whitewater_storage::{Result, filename};
+
+/// Bytes collected before they are handed to the file system.
+const WRITE_BUFFER: usize = 1 << 20;
+
+/// What every table writer of a database shares.
+pub(crate) struct OutputContext<'a> {
+    pub fs: &'a Arc<dyn Fs>,
+    pub dir: &'a Path,
+    pub versions: &'a VersionSet,
+    pub db: &'a DbOptions,
+    pub options: &'a CfOptions,
+    pub comparator: &'a InternalComparator,
+    pub cf_id: u32,
+    pub cf_name: &'a str,
+    pub db_id: &'a str,
+    pub session_id: &'a str,
+    /// Live snapshots, ascending.
+    pub snapshots: &'a [SequenceNumber],
+    /// Whom to ask before each write.
+    pub limiter: Option<&'a Arc<Client>>,
+    /// Tells whether writers are stalled.
+    pub gate: Option<&'a StallGate>,
+    /// Seconds since 1970, by the database's clock.
+    pub now: u64,
+    /// Set when the database is closing: the job stops with `ShutdownInProgress`.
+    pub cancel: &'a AtomicBool,
+}
+
+/// Bytes of the index at which tables of compactions end, whatever size they are
+/// aimed at: an index is a block, and that of a table can only be read up to 4 GiB.
+pub(crate) const MAX_INDEX_SIZE: usize = 1 << 30;
+
+/// Where the tables go and what may be dropped on the way.
+pub(crate) struct OutputSpec<'a> {
+    pub level: usize,
+    /// The source is memtables.
+    pub flush: bool,
+    /// How urgent its writes are while no writer is stalled.
+    pub priority: Priority,
+    /// Nothing older exists below: tombstones can go, sequence numbers become 0
+    /// where no snapshot needs them.
+    pub bottommost: bool,
+    /// How they are compressed.
+    pub compression: Compression,
+    /// Start a new table at about this many bytes; `u64::MAX` writes one.
+    pub max_file_size: u64,
+    /// Start a new table when the index has about this many bytes; `usize::MAX`
+    /// writes one.
+    pub max_index_size: usize,
+    /// Epoch number of the outputs.
+    pub epoch_number: u64,
+    /// Unix seconds of the oldest ancestor; 0 is now.
+    pub oldest_ancester_time: u64,
+    /// Values in older blob files than this one are written in place.
+    pub inline_below: u64,
+    /// The files of the level below; tables end early that overlap many of them.
+    pub grandparents: &'a [Arc<TableFile>],
+    /// Of versions with older timestamps only the newest is kept; empty keeps
+    /// all.
+    pub history_low: &'a [u8],
+}
+
+/// What the tables are made from.
+pub(crate) struct Input<'a> {
+    pub source: BoxedIterator,
+    /// The keys that are read of `source`; the tombstones are within it.
+    pub part: Part<'a>,
+    pub tombstones: Vec<RangeTombstone>,
+    /// Whether nothing older than the input exists of this user key.
+    pub key_not_below: &'a dyn Fn(&[u8]) -> bool,
+    pub filter: Option<ActiveFilter<'a>>,
+    /// Where values are that entries of the source refer to. Without it they are
+    /// not read.
+    pub blobs: Option<&'a dyn Blobs>,
+    /// Whether blobs that nothing refers to afterwards are counted.
+    pub counts_garbage: bool,
+    /// Set when the tables are not wanted any more.
+    pub abandoned: &'a AtomicBool,
+}
+
+/// What was written.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    /// The tables, in key order.
+    pub files: Vec<FileMetaData>,
+    /// What the tables hold, in all.
+    pub held: Held,
+    /// Entries read from the source.
+    pub input_entries: u64,
+    /// Bytes of their keys and values.
+    pub input_bytes: u64,
+    /// Entries that were not written again.
+    pub drops: Drops,
+    /// CPU time of the threads that wrote.
+    pub cpu: Duration,
+    /// Blobs that the source refers to and the tables do not.
+    pub garbage: Vec<BlobGarbage>,
+    /// Parts that were written at the same time.
+    pub parts: u64,
+}
+
+/// What tables hold.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Held {
+    /// Entries but range tombstones.
+    pub entries: u64,
+    /// Bytes of keys and values before compression.
+    pub raw_bytes: u64,
+}
+
+impl Written {
+    /// Bytes of the tables.
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|f| f.size).sum()
+    }
+
+    /// Takes in what was written of the next keys.
+    pub fn extend(&mut self, next: Written) {
+        self.files.extend(next.files);
+        self.held.entries += next.held.entries;
+        self.held.raw_bytes += next.held.raw_bytes;
+        self.input_entries += next.input_entries;
+        self.input_bytes += next.input_bytes;
+        self.drops += next.drops;
+        self.cpu += next.cpu;
+        self.parts += next.parts;
+        add_garbage(&mut self.garbage, next.garbage);
+    }
+}
+
+/// Merges the input into new tables, applying the drop rules. On an error or a
+/// panic every file it created is removed. The tables are synced; the directory
+/// is not.
+///
+/// # Errors
+/// Those of the source, the file system, the merge operator and the filter;
+/// `ShutdownInProgress` when the job was cancelled.
+pub(crate) fn write_tables(
+    ctx: &OutputContext<'_>,
+    spec: &OutputSpec<'_>,
+    input: Input<'_>,
+) -> Result<Written> {
+    let begun = cpu_time();
+    let fragments = FragmentedTombstones::new(&input.tombstones, &ctx.comparator.user);
+    drop(input.tombstones);
+    let rules = Rules {
+        comparator: ctx.comparator,
+        snapshots: match planted(Bug::SnapshotsIgnored) {
+            false => ctx.snapshots,
+            true => &[],
+        },
+        tombstones: &fragments,
+        family: ctx.cf_name,
+        merge_operator: ctx.options.merge_operator.as_deref(),
+        blobs: input.blobs,
+        inline_below: spec.inline_below,
+        bottommost: spec.bottommost,
+        key_not_below: input.key_not_below,
+        statistics: ctx.db.statistics.as_deref(),
+        history_low: spec.history_low,
+    };
+    let obsolete_tombstones = rules.obsolete_tombstones();
+    let tombstones = Splitter::new(&ctx.comparator.user, rules.kept_tombstones());
+    let mut outputs = Outputs {
+        ctx,
+        spec,
+        tombstones,
+        overlap: Grandparents::new(
+            ctx.comparator,
+            spec.grandparents,
+            ctx.options.compaction_bytes(),
+        ),
+        open: None,
+        files: Vec::new(),
+        held: Held::default(),
+        blobs: BlobFlow::default(),
+        created: Vec::new(),
+    };
+    let cancel = [ctx.cancel, input.abandoned];
+    let source = Source::new(input.source, ctx.comparator, input.part, cancel)
+        .counting_blobs(input.counts_garbage);
+    let mut entries = CompactionIter::new(rules, input.filter, source);
+    outputs.write_all(&mut entries)?;
+    Ok(Written {
+        held: outputs.held,
+        garbage: entries.garbage(&outputs.blobs),
+        files: outputs.keep(),
+        input_entries: entries.consumed(),
+        input_bytes: entries.consumed_bytes(),
+        drops: Drops {
+            range_tombstones: obsolete_tombstones,
+            ..entries.drops()
+        },
+        cpu: cpu_time().saturating_sub(begun),
+        parts: 1,
+    })
+}
+
+/// Copies `source` and `tombstones` into new tables as they are, whatever older
+/// versions there are. Only of entries with one key and one sequence number, which
+/// are copies of each other, one is kept: the first, or one into which a merge
+/// operand was folded.
+///
+/// # Errors
+/// As [`write_tables`]; no file is left then.
+pub(crate) fn write_verbatim(
+    ctx: &OutputContext<'_>,
+    spec: &OutputSpec<'_>,
+    mut source: BoxedIterator,
+    tombstones: Vec<RangeTombstone>,
+) -> Result<Vec<FileMetaData>> {
+    let fragments = FragmentedTombstones::new(&tombstones, &ctx.comparator.user);
+    drop(tombstones);
+    let mut outputs = Outputs {
+        ctx,
+        spec,
+        tombstones: Splitter::new(&ctx.comparator.user, fragments.iter().collect()),
+        overlap: Grandparents::new(ctx.comparator, &[], u64::MAX),
+        open: None,
+        files: Vec::new(),
+        held: Held::default(),
+        blobs: BlobFlow::default(),
+        created: Vec::new(),
+    };
+    outputs.copy_all(&mut source)?;
+    Ok(outputs.keep())
+}
+
+/// The tables written so far and the one being written.
+struct Outputs<'a> {
+    ctx: &'a OutputContext<'a>,
+    spec: &'a OutputSpec<'a>,
+    tombstones: Splitter<'a>,
+    overlap: Grandparents<'a>,
+    open: Option<OpenOutput>,
+    files: Vec<FileMetaData>,
+    held: Held,
+    /// What the entries written refer to.
+    blobs: BlobFlow,
+    /// Numbers of all files created that are not to be kept yet.
+    created: Vec<u64>,
+}
+
+/// A table being written.
+struct OpenOutput {
+    number: u64,
+    builder: TableBuilder,
+    bounds: Bounds,
+    deletions: DeletionWatch,
+    /// What the file's bytes come to, if that is kept.
+    digest: Option<Arc<Digest>>,
+    /// What it was given, if that is to be compared with what is read of it.
+    content: Option<Content>,
+    /// The oldest blob file that an entry refers to; 0 for none.
+    oldest_blob_file: u64,
+    /// The internal key added last.
+    last_key: Vec<u8>,
+}
+
+impl Outputs<'_> {
+    fn write_all(&mut self, entries: &mut CompactionIter<'_>) -> Result<()> {
+        entries.seek_to_first()?;
+        while entries.valid() {
+            self.add(entries.key(), entries.value())?;
+            entries.next()?;
+        }
+        // Range tombstones may be many, too.
+        if self.ctx.cancel.load(Relaxed) {
+            return Err(cancelled());
+        }
+        self.finish_table(None)
+    }
+
+    fn copy_all(&mut self, source: &mut BoxedIterator) -> Result<()> {
+        // Held back until it is known that no copy is to be preferred.
+        let mut held: Option<(Vec<u8>, Vec<u8>)> = None;
+        source.seek_to_first();
+        while source.valid() {
+            let (ikey, value) = (source.key(), source.value());
+            match &mut held {
+                Some((before, kept)) if self.is_copy(before, ikey) => {
+                    let is_operand = key::tag(before) as u8 == ValueType::Merge as u8;
+                    if is_operand && key::tag(ikey) != key::tag(before) {
+                        (*before, *kept) = (ikey.to_vec(), value.to_vec());
+                    }
+                }
+                _ => {
+                    if let Some((ikey, value)) = held.take() {
+                        self.add(&ikey, &value)?;
+                    }
+                    held = Some((ikey.to_vec(), value.to_vec()));
+                }
+            }
+            source.next();
+        }
+        source.status()?;
+        if let Some((ikey, value)) = held {
+            self.add(&ikey, &value)?;
+        }
+        self.finish_table(None)
+    }
+
+    fn is_copy(&self, a: &[u8], b: &[u8]) -> bool {
+        key::sequence(a) == key::sequence(b) && !self.differs(a, b)
+    }
+
+    fn add(&mut self, ikey: &[u8], value: &[u8]) -> Result<()> {
+        let size = self.open.as_ref().map_or(0, |o| o.builder.file_size());
+        let overlaps = self.overlap.end_before(ikey, size);
+        if let Some(open) = &self.open
+            && (size >= self.spec.max_file_size
+                || overlaps
+                || open.builder.index_size() >= self.spec.max_index_size)
+            && (self.differs(&open.last_key, ikey) || planted(Bug::KeySplitBetweenTables))
+        {
+            self.finish_table(Some(key::user_key(ikey)))?;
+        }
+        if self.open.is_none() {
+            self.open = Some(self.create_table()?);
+        }
+        // In its place: a builder is large.
+        let Some(open) = &mut self.open else {
+            unreachable!("opened above");
+        };
+        if let Some(content) = &mut open.content {
+            content.add(ikey, value);
+        }
+        if planted(Bug::EntryChangesOnItsWay) && !value.is_empty() {
+            open.builder.add(ikey, &vec![0; value.len()])?;
+        } else {
+            open.builder.add(ikey, value)?;
+        }
+        open.deletions.see(key::tag(ikey) as u8);
+        let oldest_blob = self.blobs.see(ikey, value)?;
+        if oldest_blob > 0 && (open.oldest_blob_file == 0 || oldest_blob < open.oldest_blob_file) {
+            open.oldest_blob_file = oldest_blob;
+        }
+        if open.last_key.is_empty() {
+            open.bounds.smallest = ikey.to_vec();
+        }
+        open.last_key.clear();
+        open.last_key.extend_from_slice(ikey);
+        open.bounds.see_sequence(key::sequence(ikey));
+        Ok(())
+    }
+
+    fn differs(&self, a: &[u8], b: &[u8]) -> bool {
+        let (a, b) = (key::user_key(a), key::user_key(b));
+        self.ctx.comparator.user.compare_keys(a, b) != Ordering::Equal
+    }
+
+    fn create_table(&mut self) -> Result<OpenOutput> {
+        let ctx = self.ctx;
+        self.overlap.restart();
+        let number = ctx.versions.new_file_number();
+        self.created.push(number);
+        let path = filename::table(ctx.dir, number);
+        let file = match ctx.db.use_direct_io_for_flush_and_compaction {
+            true => ctx.fs.create_direct(&path)?,
+            false => ctx.fs.create(&path)?,
+        };
+        let pressure = ctx.gate.map_or(Pressure::None, StallGate::pressure);
+        let priority = match pressure {
+            Pressure::None => self.spec.priority,
+            Pressure::Delayed | Pressure::Stopped => Priority::User,
+        };
+        let limiter = ctx.limiter.map(|limiter| (limiter.clone(), priority));
+        let (writes, syncs) = match (self.spec.flush, ctx.gate) {
+            // Recovery has no gate.
+            (true, None) => (Histogram::FileWriteDbOpenMicros, Histogram::TableSyncMicros),
+            (true, _) => (Histogram::FileWriteFlushMicros, Histogram::TableSyncMicros),
+            (false, _) => (
+                Histogram::FileWriteCompactionMicros,
+                Histogram::CompactionOutfileSyncMicros,
+            ),
+        };
+        let timed = ctx.db.statistics.clone().map(|statistics| Timed {
+            statistics,
+            writes,
+            syncs,
+        });
+        let digest = ctx.db.file_checksum_gen_factory.digest();
+        let file = OutputFile::new(file, limiter, ctx.db.bytes_per_sync, timed, digest.clone());
+        let file = Box::new(BufferedWriter::new(Box::new(file), WRITE_BUFFER));
+        let options = TableBuilderOptions {
+            table: ctx.options.table.clone(),
+            comparator: ctx.comparator.clone(),
+            compression: self.spec.compression.ty,
+            compression_options: self.spec.compression.options,
+            target_file_size: match self.spec.max_file_size {
+                u64::MAX => 0,
+                size => size,
+            },
+            column_family_id: ctx.cf_id,
+            column_family_name: ctx.cf_name.to_owned(),
+            merge_operator: (ctx.options.merge_operator.as_ref())
+                .map_or_else(String::new, |m| m.name().to_owned()),
+            prefix_extractor: (ctx.options.prefix_extractor.as_ref()).map(|p| p.shared()),
+            level: if self.spec.flush {
+                -1
+            } else {
+                self.spec.level as i32
+            },
+            skip_filters: ctx.options.optimize_filters_for_hits && self.spec.bottommost,
+            creation_time: self.ancester_time(),
+            oldest_key_time: 0,
+            file_creation_time: self.ctx.now,
+            db_id: ctx.db_id.to_owned(),
+            session_id: ctx.session_id.to_owned(),
+            file_number: number,
+            external: false,
+            events: crate::stats::table_events(ctx.db.statistics.as_ref()),
+        };
+        Ok(OpenOutput {
+            number,
+            builder: TableBuilder::new(options, file)?,
+            bounds: Bounds::default(),
+            deletions: DeletionWatch::new(&ctx.options.deletion_triggers),
+            digest,
+            content: ctx.options.paranoid_file_checks.then(Content::default),
+            oldest_blob_file: 0,
+            last_key: Vec::new(),
+        })
+    }
+
+    fn ancester_time(&self) -> u64 {
+        match self.spec.oldest_ancester_time {
+            0 => self.ctx.now,
+            known => known,
+        }
+    }
+
+    /// Ends the open table at the user key `cut` (at the end of the stream
+    /// without one) and puts into it the range tombstones before that. At the
+    /// end of the stream they may need a table of their own.
+    fn finish_table(&mut self, cut: Option<&[u8]>) -> Result<()> {
+        let tombstones = self.tombstones.take_before(cut);
+        let mut open = match self.open.take() {
+            Some(open) => open,
+            None if tombstones.is_empty() => return Ok(()),
+            None => self.create_table()?,
+        };
+        open.bounds.largest = std::mem::take(&mut open.last_key);
+        for tombstone in &tombstones {
+            if let Some(content) = &mut open.content {
+                content.add_tombstone(tombstone);
+            }
+            open.builder.add_range_tombstone(tombstone)?;
+            open.bounds.cover(self.ctx.comparator, tombstone);
+        }
+        let (properties, size) = open.builder.finish()?;
+        if let Some(content) = open.content {
+            let path = filename::table(self.ctx.dir, open.number);
+            content.check(&**self.ctx.fs, &path, open.number, self.ctx.comparator)?;
+        }
+        self.held.entries += properties.num_entries - properties.num_range_deletions;
+        self.held.raw_bytes += properties.raw_key_size + properties.raw_value_size;
+        let mut meta = FileMetaData {
+            number: open.number,
+            size,
+            smallest: open.bounds.smallest,
+            largest: open.bounds.largest,
+            smallest_seqno: open.bounds.sequences.map_or(0, |(low, _)| low),
+            largest_seqno: open.bounds.sequences.map_or(0, |(_, high)| high),
+            need_compaction: open.deletions.needs_compaction(),
+            oldest_blob_file: open.oldest_blob_file,
+            epoch_number: self.spec.epoch_number,
+            oldest_ancester_time: self.ancester_time(),
+            file_creation_time: self.ctx.now,
+            tail_size: tail_size(&properties, size),
+            ..FileMetaData::default()
+        };
+        let sum = open.digest.map_or_else(Vec::new, |digest| digest.sum());
+        file_checksum::note(sum, &mut meta);
+        self.files.push(meta);
+        Ok(())
+    }
+
+    /// The finished tables, which stay.
+    fn keep(mut self) -> Vec<FileMetaData> {
+        self.created.clear();
+        std::mem::take(&mut self.files)
+    }
+}
+
+impl Drop for Outputs<'_> {
+    /// Removes what is not kept (upholds I3), after panics of user code too. A
+    /// file that cannot be removed is found as an orphan at the next open.
+    fn drop(&mut self) {
+        self.open = None;
+        for number in &self.created {
+            let _ = self.ctx.fs.remove(&filename::table(self.ctx.dir, *number));
+        }
+    }
+}
+
+/// Bytes from the first block behind the data to the end of the table; 0 when
+/// the table does not say.
+pub(crate) fn tail_size(properties: &TableProperties, size: u64) -> u64 {
+    let start = properties.raw.get("rocksdb.tail.start.offset");
+    let start = start.and_then(|v| get_varint64(&mut v.as_slice()));
+    start.map_or(0, |start| size.saturating_sub(start))
+}
+
+/// What the manifest says of a table's content.
+#[derive(Default)]
+pub(crate) struct Bounds {
+    /// Empty while there are no points and tombstones.
+    smallest: Vec<u8>,
+    largest: Vec<u8>,
+    /// Smallest and largest sequence number.
+    sequences: Option<(SequenceNumber, SequenceNumber)>,
+}
+
+impl Bounds {
+    fn see_sequence(&mut self, seq: SequenceNumber) {
+        let (low, high) = self.sequences.unwrap_or((seq, seq));
+        self.sequences = Some((low.min(seq), high.max(seq)));
+    }
+
+    /// Takes in the next point of a table that is read from its beginning.
+    pub fn see_point(&mut self, ikey: &[u8]) {
+        if self.smallest.is_empty() {
+            self.smallest = ikey.to_vec();
+        }
+        self.largest.clear();
+        self.largest.extend_from_slice(ikey);
+        self.see_sequence(key::sequence(ikey));
+    }
+
+    /// Puts what was seen into `meta`; false when that was nothing.
+    pub fn describe(self, meta: &mut FileMetaData) -> bool {
+        let Some((low, high)) = self.sequences else {
+            return false;
+        };
+        (meta.smallest, meta.largest) = (self.smallest, self.largest);
+        (meta.smallest_seqno, meta.largest_seqno) = (low, high);
+        true
+    }
+
+    /// Takes in a range tombstone, after all points.
+    pub fn cover(&mut self, comparator: &InternalComparator, t: &RangeTombstone) {
+        let start = internal_key(&t.start, t.seq, ValueType::RangeDeletion);
+        if self.smallest.is_empty() || comparator.compare(&start, &self.smallest).is_lt() {
+            self.smallest = start;
+        }
+        let end = internal_key(&t.end, MAX_SEQUENCE, ValueType::RangeDeletion);
+        if self.largest.is_empty() || comparator.compare(&end, &self.largest).is_gt() {
+            self.largest = end;
+        }
+        self.see_sequence(t.seq);
+    }
+}
+
+/// Gives out range tombstones in key order, split where tables are cut.
+struct Splitter<'a> {
+    comparator: &'a key::UserComparator,
+    /// By start key; those that were not looked at yet.
+    rest: std::iter::Peekable<std::vec::IntoIter<RangeTombstone>>,
+    /// The parts behind the last cut of tombstones that cross it.
+    crossing: Vec<RangeTombstone>,
+}
+
+impl<'a> Splitter<'a> {
+    fn new(comparator: &'a key::UserComparator, tombstones: Vec<RangeTombstone>) -> Self {
+        Splitter {
+            comparator,
+            rest: tombstones.into_iter().peekable(),
+            crossing: Vec::new(),
+        }
+    }
+
+    /// What lies before `cut` (everything without one) and was not given yet.
+    fn take_before(&mut self, cut: Option<&[u8]>) -> Vec<RangeTombstone> {
+        let mut taken = std::mem::take(&mut self.crossing);
+        let Some(cut) = cut else {
+            taken.extend(self.rest.by_ref());
+            return taken;
+        };
+        let before = |key: &[u8]| self.comparator.compare(key, cut) == Ordering::Less;
+        while let Some(t) = self.rest.next_if(|t| before(&t.start)) {
+            taken.push(t);
+        }
+        for t in &mut taken {
+            if self.comparator.compare(&t.end, cut) != Ordering::Greater {
+                continue;
+            }
+            let rest = RangeTombstone {
+                start: cut.to_vec(),
+                end: std::mem::replace(&mut t.end, cut.to_vec()),
+                seq: t.seq,
+            };
+            if !planted(Bug::RangeTombstoneCutShort) {
+                self.crossing.push(rest);
+            }
+        }
+        taken
+    }
+}

@@ -1,0 +1,166 @@
+//! The file of a table that is being written: at the pace of the rate limiter,
+//! and written back along the way.
+
+use crate::rate_limiter::{Client, Priority};
+use crate::stats::{Histogram, Statistics, time};
+use std::sync::Arc;
+use whitewater_storage::Result;
+use whitewater_storage::file_checksum::Digest;
+use whitewater_storage::fs::WritableFile;
+
+/// Bytes at the end that are left alone, for they may still be written to, and
+/// what write-back starts at multiples of: RocksDB's numbers.
+const NOT_YET: u64 = 1 << 20;
+const PAGE: u64 = 4096;
+
+/// A file that asks for leave before each write, if there is somebody to ask,
+/// and has the system write back what is older.
+#[derive(Debug)]
+pub(super) struct OutputFile {
+    file: Box<dyn WritableFile>,
+    limiter: Option<(Arc<Client>, Priority)>,
+    /// Bytes between two calls for write-back; 0 is never.
+    bytes_per_sync: u64,
+    /// Write-back was asked for up to here.
+    written_back: u64,
+    timed: Option<Timed>,
+    /// Takes in all that is written, if somebody asks for a checksum.
+    digest: Option<Arc<Digest>>,
+}
+
+/// Where writes and syncs are timed.
+#[derive(Debug)]
+pub(super) struct Timed {
+    pub statistics: Arc<Statistics>,
+    pub writes: Histogram,
+    pub syncs: Histogram,
+}
+
+impl OutputFile {
+    /// Writes to `file`.
+    pub fn new(
+        file: Box<dyn WritableFile>,
+        limiter: Option<(Arc<Client>, Priority)>,
+        bytes_per_sync: u64,
+        timed: Option<Timed>,
+        digest: Option<Arc<Digest>>,
+    ) -> Self {
+        OutputFile {
+            file,
+            limiter,
+            bytes_per_sync,
+            written_back: 0,
+            timed,
+            digest,
+        }
+    }
+}
+
+impl WritableFile for OutputFile {
+    fn append(&mut self, data: &[u8]) -> Result<()> {
+        if let Some((limiter, priority)) = &self.limiter {
+            limiter.request(data.len() as u64, *priority);
+        }
+        let timed = self.timed.as_ref();
+        let all = timed.map(|t| time(Some(&t.statistics), Histogram::SstWriteMicros));
+        let own = timed.map(|t| time(Some(&t.statistics), t.writes));
+        self.file.append(data)?;
+        drop((all, own));
+        if let Some(digest) = &self.digest {
+            digest.add(data);
+        }
+        let old = self.file.len().saturating_sub(NOT_YET) / PAGE * PAGE;
+        if self.bytes_per_sync > 0 && old >= self.written_back + self.bytes_per_sync {
+            self.file.start_writeback(self.written_back, old);
+            self.written_back = old;
+        }
+        Ok(())
+    }
+    fn flush(&mut self) -> Result<()> {
+        self.file.flush()
+    }
+    fn sync(&mut self) -> Result<()> {
+        let timed = self.timed.as_ref();
+        let _timer = timed.map(|t| time(Some(&t.statistics), t.syncs));
+        self.file.sync()
+    }
+    fn len(&self) -> u64 {
+        self.file.len()
+    }
+    fn preallocate(&mut self, len: u64) {
+        self.file.preallocate(len);
+    }
+    fn start_writeback(&mut self, from: u64, to: u64) {
+        self.file.start_writeback(from, to);
+    }
+    fn truncate_to_len(&mut self) -> Result<()> {
+        self.file.truncate_to_len()
+    }
+    fn forget_unsynced(&mut self) {
+        self.file.forget_unsynced();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use whitewater_concurrent::system::Mutex;
+
+    /// Notes what it is asked to write back.
+    #[derive(Debug, Default)]
+    struct Noted {
+        len: u64,
+        ranges: Arc<Mutex<Vec<(u64, u64)>>>,
+    }
+
+    impl WritableFile for Noted {
+        fn append(&mut self, data: &[u8]) -> Result<()> {
+            self.len += data.len() as u64;
+            Ok(())
+        }
+        fn flush(&mut self) -> Result<()> {
+            Ok(())
+        }
+        fn sync(&mut self) -> Result<()> {
+            Ok(())
+        }
+        fn len(&self) -> u64 {
+            self.len
+        }
+        fn start_writeback(&mut self, from: u64, to: u64) {
+            self.ranges.lock().push((from, to));
+        }
+    }
+
+    #[test]
+    fn write_back_follows_a_mebibyte_behind() {
+        for (bytes_per_sync, expected) in [
+            (0, vec![]),
+            (1 << 20, vec![(0, 1 << 20), (1 << 20, 2 << 20)]),
+            // 700,001 bytes per append; whole pages only.
+            (
+                1,
+                vec![
+                    (0, 348_160),
+                    (348_160, 1_048_576),
+                    (1_048_576, 1_748_992),
+                    (1_748_992, 2_449_408),
+                ],
+            ),
+        ] {
+            let noted = Noted::default();
+            let ranges = noted.ranges.clone();
+            let mut file = OutputFile::new(Box::new(noted), None, bytes_per_sync, None, None);
+            let step = if bytes_per_sync == 1 {
+                700_001
+            } else {
+                1 << 19
+            };
+            let appends = if bytes_per_sync == 1 { 5 } else { 6 };
+            for _ in 0..appends {
+                file.append(&vec![0; step]).unwrap();
+            }
+            assert_eq!(*ranges.lock(), expected, "{bytes_per_sync}");
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! The pools of an environment, which its databases share, as in RocksDB.
+//!
+//! Flushes have high priority, compactions low, those to the last level the lowest, if
+//! there are threads for that; databases that ask for other niceness
+//! of these have other pools, for the system lets no thread become less nice. A pool
+//! has as many threads as the database that wants most of them, or as
+//! [`Env`](crate::Env) was told. One more pool, of one thread, does what is due by
+//! time.
+//!
+//! The threads of a pool end with the last database that uses it.
+
+pub(crate) mod owner;
+pub(crate) mod pool;
+
+use pool::{Found, Pool, own_niceness};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock, OnceLock};
+use whitewater_concurrent::system::Mutex;
+use whitewater_storage::Result;
+
+/// A database, as the threads of the pools see it.
+pub(crate) trait PoolClient: Send + Sync {
+    /// Looks whether there is a job of that priority, and does it if there is one.
+    fn run_one(self: Arc<Self>, priority: Priority) -> Found;
+    /// Notes that a look at the database panicked.
+    fn note_panic(&self);
+}
+
+/// What a pool is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Priority {
+    /// Flushes.
+    High,
+    /// Compactions.
+    Low,
+    /// Compactions to the last level, if it has any threads; else they are like
+    /// others.
+    Bottom,
+    /// Statistics that are due now and then.
+    Timer,
+}
+
+impl Priority {
+    const ALL: [Priority; 4] = [
+        Priority::High,
+        Priority::Low,
+        Priority::Bottom,
+        Priority::Timer,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Priority::High => "ww-flush",
+            Priority::Low => "ww-compact",
+            Priority::Bottom => "ww-bottom",
+            Priority::Timer => "ww-stats",
+        }
+    }
+}
+
+/// The highest niceness there is.
+const NICEST: i32 = 19;
+
+/// The most threads that a pool can be told to have: as many as one database can want.
+const MOST: usize = 1024;
+
+/// Those of the process: of databases whose options name no environment, or one made
+/// by `Env::new`.
+static OF_PROCESS: LazyLock<Arc<Pools>> = LazyLock::new(Arc::default);
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub(crate) struct Pools {
+    /// Outside the lock of a pool.
+    registry: Mutex<Registry>,
+    /// Whether compactions to the last level are left to a pool of their own. Written
+    /// by: [`Pools::set_threads`]. Read by: threads that compact (relaxed; either way
+    /// the compaction is run). Publishes nothing.
+    has_bottom: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Registry {
+    pools: HashMap<(Priority, i32), Arc<Pool>>,
+    /// How many threads a pool was told to have; raised by databases that want more.
+    bounds: HashMap<Priority, usize>,
+}
+
+impl Pools {
+    /// Those of the process.
+    pub fn of_process() -> Arc<Self> {
+        OF_PROCESS.clone()
+    }
+
+    /// Makes `client` a member of the pool for `priority` whose threads are `nice`
+    /// steps nicer than the calling thread. Threads are still to be started.
+    fn join(
+        self: &Arc<Self>,
+        client: &Arc<dyn PoolClient>,
+        priority: Priority,
+        nice: i32,
+        wanted: usize,
+    ) -> Membership {
+        let nice = (own_niceness() + nice).min(NICEST);
+        let mut registry = self.registry.lock();
+        registry.raise(priority, wanted);
+        let bound = registry.bound(priority);
+        let pools = Arc::downgrade(self);
+        let new = || Pool::new(priority.name(), nice, priority, bound, pools);
+        let pool = registry.pools.entry((priority, nice)).or_insert_with(new);
+        Membership {
+            id: pool.add(client.clone(), wanted),
+            pool: pool.clone(),
+            priority,
+            pools: self.clone(),
+        }
+    }
+
+    /// Has each pool for `priority` be of `threads` threads, at least one, but for
+    /// [`Priority::Bottom`], and at most [`MOST`]. Starts those that are missing where databases are open,
+    /// as far as the system lets it.
+    pub fn set_threads(&self, priority: Priority, threads: i32) {
+        let mut threads = usize::try_from(threads).unwrap_or(0).min(MOST);
+        if priority == Priority::Bottom {
+            // Relaxed: see there.
+            self.has_bottom.store(threads > 0, Ordering::Relaxed);
+        }
+        if priority != Priority::Bottom || self.registry.lock().bounds.contains_key(&priority) {
+            // What was left to it is still to be done.
+            threads = threads.max(1);
+        }
+        let mut registry = self.registry.lock();
+        registry.bounds.insert(priority, threads);
+        registry.tell(priority);
+        let pools: Vec<_> = registry.of(priority).cloned().collect();
+        drop(registry);
+        for pool in pools {
+            // There is one at least, and its callers know of no error.
+            let _ = pool.start_threads();
+        }
+    }
+
+    /// Ends `pool` if nobody is a member.
+    pub(super) fn end_if_empty(&self, pool: &Arc<Pool>) {
+        let mut registry = self.registry.lock();
+        if pool.end() {
+            registry.pools.retain(|_, other| !Arc::ptr_eq(other, pool));
+        }
+    }
+
+    /// How many threads run.
+    #[cfg(test)]
+    pub fn threads(&self, priority: Priority) -> usize {
+        let registry = self.registry.lock();
+        registry.of(priority).map(|pool| pool.threads()).sum()
+    }
+}
+
+impl Registry {
+    fn of(&self, priority: Priority) -> impl Iterator<Item = &Arc<Pool>> {
+        let all = self.pools.iter();
+        all.filter(move |((of, _), _)| *of == priority)
+            .map(|(_, pool)| pool)
+    }
+
+    /// A database wants `wanted` threads: a bound that is lower is raised, as RocksDB
+    /// does.
+    fn raise(&mut self, priority: Priority, wanted: usize) {
+        if let Some(bound) = self.bounds.get_mut(&priority)
+            && priority != Priority::Bottom
+            && *bound < wanted
+        {
+            *bound = wanted;
+            self.tell(priority);
+        }
+    }
+
+    /// How many threads a pool is to have, if that is not up to its members.
+    fn bound(&self, priority: Priority) -> Option<usize> {
+        let none = (priority == Priority::Bottom).then_some(0);
+        self.bounds.get(&priority).copied().or(none)
+    }
+
+    fn tell(&self, priority: Priority) {
+        let bound = self.bound(priority);
+        self.of(priority).for_each(|pool| pool.set_bound(bound));
+    }
+}
+
+/// That a database is a member of a pool.
+#[derive(Debug)]
+struct Membership {
+    pool: Arc<Pool>,
+    id: u64,
+    priority: Priority,
+    pools: Arc<Pools>,
+}
+
+/// What an open database has of the pools.
+#[derive(Debug, Default)]
+pub(crate) struct BackgroundWork {
+    /// Set at the end of opening, by priority. Before, there is nobody to wake.
+    memberships: [OnceLock<Membership>; 4],
+}
+
+impl BackgroundWork {
+    /// Makes the database a member of the pools it needs, and starts their threads. One
+    /// thread in each pool is needed; where there are fewer than are wanted, `warn` is told.
+    /// `wanted` has the niceness and the number of threads of each pool, in the order of
+    /// [`Priority`].
+    ///
+    /// # Errors
+    /// `Aborted` when a pool has no thread and none can be started.
+    pub fn start(
+        &self,
+        client: &Arc<dyn PoolClient>,
+        wanted: [(i32, usize); 4],
+        pools: &Arc<Pools>,
+        warn: impl Fn(&str),
+    ) -> Result<()> {
+        let slots = self.memberships.iter().zip(Priority::ALL);
+        for ((slot, priority), (nice, wanted)) in slots.zip(wanted) {
+            let member = slot.get_or_init(|| pools.join(client, priority, nice, wanted));
+            member.pool.start_up_to(1)?;
+        }
+        for member in self.all() {
+            if let Err(e) = member.pool.start_threads() {
+                warn(&format!("{e}; the database does without"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Has `flushes` and `compactions` threads work at a time at least, and starts them
+    /// where the pools have fewer.
+    ///
+    /// # Errors
+    /// `Aborted` when one cannot be started: there are to be as many as before then.
+    pub fn raise(&self, flushes: usize, compactions: usize) -> Result<()> {
+        let before = self.wanted();
+        let at_least = (before.0.max(flushes), before.1.max(compactions));
+        self.set_wanted(at_least);
+        for member in self.all() {
+            if let Err(e) = member.pool.start_threads() {
+                self.set_wanted(before);
+                return Err(e);
+            }
+        }
+        Ok(())
+    }
+
+    /// How many threads may flush and how many compact for it at a time.
+    fn wanted(&self) -> (usize, usize) {
+        let of = |priority| self.get(priority).map_or(0, |m| m.pool.wanted(m.id));
+        (of(Priority::High), of(Priority::Low))
+    }
+
+    /// Sets how many threads may flush and how many compact for it at a time. Threads
+    /// are started by [`BackgroundWork::raise`].
+    pub fn set_wanted(&self, (flushes, compactions): (usize, usize)) {
+        for (priority, wanted) in [(Priority::High, flushes), (Priority::Low, compactions)] {
+            if let Some(member) = self.get(priority) {
+                member.pools.registry.lock().raise(priority, wanted);
+                member.pool.set_wanted(member.id, wanted);
+            }
+        }
+    }
+
+    /// There may be something to flush or to compact.
+    pub fn notify_all(&self) {
+        self.wake(Priority::High);
+        self.wake(Priority::Low);
+    }
+
+    /// There may be something of that priority to do.
+    pub fn wake(&self, priority: Priority) {
+        if let Some(member) = self.get(priority) {
+            member.pool.wake(member.id);
+        }
+    }
+
+    /// Nobody looks for work any more. With `wait`, nobody works for the database
+    /// when this returns. Idempotent.
+    pub fn end(&self, wait: bool) {
+        // First all, so that none begins while another one is waited for.
+        self.all().for_each(|member| member.pool.stop(member.id));
+        self.all()
+            .for_each(|member| member.pool.leave(member.id, wait));
+    }
+
+    /// Whether compactions to the last level are left to a pool of their own.
+    pub fn has_bottom(&self) -> bool {
+        // Relaxed: see there.
+        let asked_for = |m: &&Membership| m.pools.has_bottom.load(Ordering::Relaxed);
+        let member = self.get(Priority::Bottom).filter(asked_for);
+        // The system may not have let one start.
+        member.is_some_and(|m| m.pool.has_threads())
+    }
+
+    /// Whether it was started.
+    pub fn is_started(&self) -> bool {
+        self.get(Priority::Timer).is_some()
+    }
+
+    fn get(&self, priority: Priority) -> Option<&Membership> {
+        self.all().find(|member| member.priority == priority)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Membership> {
+        self.memberships.iter().filter_map(OnceLock::get)
+    }
+}

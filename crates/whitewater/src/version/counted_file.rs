@@ -1,0 +1,82 @@
+//! Table files whose reads are counted and timed, for statistics.
+
+use crate::stats::{Activity, Histogram, ReadLatencies, Statistics, Ticker};
+use bytes::Bytes;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+use whitewater_storage::Result;
+use whitewater_storage::fs::RandomAccessFile;
+
+/// Where reads are counted.
+#[derive(Debug)]
+pub(super) struct Counted {
+    pub statistics: Arc<Statistics>,
+    pub latencies: Arc<ReadLatencies>,
+    /// The level of the table when it was opened.
+    pub level: usize,
+    /// Whether there is none below.
+    pub is_last: bool,
+}
+
+/// A file whose reads are counted.
+#[derive(Debug)]
+pub(super) struct CountedFile {
+    pub file: Arc<dyn RandomAccessFile>,
+    pub counted: Counted,
+}
+
+impl CountedFile {
+    /// A `read` of so many bytes, counted if it succeeds.
+    fn counting<T>(&self, bytes: usize, read: impl FnOnce() -> Result<T>) -> Result<T> {
+        let timed = self.counted.statistics.wants(Histogram::SstReadMicros);
+        let start = timed.then(Instant::now);
+        let read = read()?;
+        self.count(bytes, start);
+        Ok(read)
+    }
+
+    fn count(&self, bytes: usize, start: Option<Instant>) {
+        let Counted {
+            statistics,
+            latencies,
+            level,
+            is_last,
+        } = &self.counted;
+        let (count, sum) = match is_last {
+            true => (Ticker::LastLevelReadCount, Ticker::LastLevelReadBytes),
+            false => (Ticker::NonLastLevelReadCount, Ticker::NonLastLevelReadBytes),
+        };
+        statistics.add(count, 1);
+        statistics.add(sum, bytes as u64);
+        if let Some(start) = start {
+            let micros = Histogram::SstReadMicros.units(start.elapsed());
+            statistics.record(Histogram::SstReadMicros, micros);
+            latencies.record(*level, micros);
+            if let Some(activity) = Activity::current() {
+                statistics.record(activity.histogram(), micros);
+            }
+        }
+    }
+}
+
+impl RandomAccessFile for CountedFile {
+    fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
+        self.counting(len, || self.file.read_at(offset, len))
+    }
+    fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+        self.counting(buf.len(), || self.file.read_into(offset, buf))
+    }
+    fn len(&self) -> Result<u64> {
+        self.file.len()
+    }
+    fn is_empty(&self) -> Result<bool> {
+        self.file.is_empty()
+    }
+    fn prefetch(&self, offset: u64, len: usize) {
+        self.file.prefetch(offset, len);
+    }
+    fn path(&self) -> &Path {
+        self.file.path()
+    }
+}

@@ -1,0 +1,763 @@
+//! All column families' current versions and the manifest that records them.
+//!
+//! The manifest is written by [`VersionSet::log_and_apply`] alone, under the
+//! manifest lock. It does not decide what changes; flush, compaction and the
+//! column-family calls do.
+//!
+//! Invariants:
+//! * I1: a version is installed only after the edit that makes it is durable
+//!   in the manifest that CURRENT names.
+//! * I2: while it is unknown whether a failed write reached the disk, the files
+//!   it names stay, and so does every manifest that CURRENT may name.
+//! * I3: numbers recorded (next file, last sequence, log numbers, largest
+//!   column family) never go down.
+
+use super::builder::VersionBuilder;
+use super::replay::{self, Replay, Unlisted};
+use super::tracked::TrackedLogs;
+use super::{FileHold, ObsoleteFiles, Version};
+use crate::options::CfOptions;
+use crate::stats::{Histogram, Statistics, time};
+use crate::version::table_cache::OpenWith;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use whitewater_concurrent::system::Mutex;
+use whitewater_storage::fs::Fs;
+use whitewater_storage::key::{InternalComparator, SequenceNumber};
+use whitewater_storage::manifest::{VersionEdit, set_current};
+use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::wal::LogWriter;
+use whitewater_storage::{Error, Result, filename};
+
+pub(crate) use super::replay::{ManifestTail, list_column_families};
+
+/// One column family as the manifest knows it.
+#[derive(Clone, Debug)]
+pub(crate) struct CfVersion {
+    pub id: u32,
+    pub name: String,
+    pub comparator: String,
+    /// WALs with smaller numbers hold nothing of this column family.
+    pub log_number: u64,
+    pub current: Arc<Version>,
+}
+
+/// What the manifest said at open.
+#[derive(Debug, Clone)]
+pub(crate) struct Recovered {
+    /// By id, dropped column families left out.
+    pub column_families: BTreeMap<u32, CfVersion>,
+    pub last_sequence: SequenceNumber,
+    pub min_log_number_to_keep: u64,
+    pub db_id: Option<String>,
+    pub tracked: TrackedLogs,
+}
+
+impl Recovered {
+    /// The smallest number of a log that is needed.
+    pub fn first_log(&self) -> u64 {
+        let cfs = self.column_families.values();
+        let min = cfs.map(|cf| cf.log_number).min().unwrap_or(0);
+        min.max(self.min_log_number_to_keep)
+    }
+}
+
+/// The current versions and the manifest.
+///
+/// Lock order: the manifest lock inside is taken before the database mutex.
+/// `log_and_apply` holds it from reading the current versions until the new
+/// ones are installed, so edits apply in the order they are recorded. The lock
+/// of `next_epoch` is a leaf: it is held for a look-up, never across I/O.
+#[derive(Debug)]
+pub(crate) struct VersionSet {
+    fs: Arc<dyn Fs>,
+    dir: PathBuf,
+    max_manifest_file_size: u64,
+    /// Whether it knows all column families, and so may write a manifest.
+    writes: bool,
+    /// Where syncs of the manifest are timed.
+    statistics: Option<Arc<Statistics>>,
+    obsolete: Arc<ObsoleteFiles>,
+    /// Numbers all files. Written by: `new_file_number` (any thread) and
+    /// recovery. Read by: the same and manifest writes. Publishes nothing.
+    next_file: AtomicU64,
+    /// Written by: rollover, under the manifest lock. Read by: anyone.
+    /// Publishes nothing.
+    manifest_number: AtomicU64,
+    /// Written by: `new_column_family_id` (any thread) and, under the manifest
+    /// lock, additions. Read by: the same. Publishes nothing.
+    max_column_family: AtomicU32,
+    /// Written by: `log_and_apply`, under the manifest lock. Read by: whoever
+    /// deletes logs; a stale value deletes less. Publishes nothing.
+    min_log_number_to_keep: AtomicU64,
+    /// The next epoch number of each column family; asked for while a manifest
+    /// write runs.
+    next_epoch: Mutex<BTreeMap<u32, u64>>,
+    manifest: Mutex<Manifest>,
+}
+
+/// What the manifest lock guards.
+#[derive(Debug)]
+struct Manifest {
+    /// `None` until the first write after open and after a failed one: the
+    /// next write starts a new file.
+    writer: Option<LogWriter>,
+    families: BTreeMap<u32, Family>,
+    last_sequence: SequenceNumber,
+    db_id: Option<String>,
+    tracked: TrackedLogs,
+    /// Manifests to delete once a newer one is in force (upholds I2).
+    stale: Vec<u64>,
+    /// Files named by writes that failed (upholds I2).
+    quarantine: Vec<FileHold>,
+}
+
+/// A column family and what is needed to make its versions.
+#[derive(Debug, Clone)]
+struct Family {
+    version: CfVersion,
+    comparator: InternalComparator,
+    num_levels: usize,
+    open_with: OpenWith,
+}
+
+/// A change that was checked and can be recorded and installed.
+struct Change {
+    edits: Vec<VersionEdit>,
+    /// Families with a new state; `None` is dropped.
+    families: BTreeMap<u32, Option<Family>>,
+    last_sequence: SequenceNumber,
+}
+
+impl VersionSet {
+    /// Creates an empty database in `dir`: MANIFEST-000001 and CURRENT.
+    pub fn create_database(fs: &Arc<dyn Fs>, dir: &Path, db_id: &str) -> Result<()> {
+        let first = VersionEdit {
+            db_id: Some(db_id.to_owned()),
+            log_number: Some(0),
+            next_file_number: Some(2),
+            last_sequence: Some(0),
+            ..VersionEdit::default()
+        };
+        let file = fs.create(&filename::manifest(dir, 1))?;
+        let mut writer = LogWriter::new(file, 0, false);
+        writer.add_record(&[&first.encode()])?;
+        writer.sync()?;
+        fs.sync_dir(dir)?;
+        set_current(&**fs, dir, 1)
+    }
+
+    /// Replays the manifest that CURRENT names. `options_of` gives the options
+    /// of a column family by name, or `None` if the opener did not list it.
+    ///
+    /// # Errors
+    /// `InvalidArgument` naming column families that were not listed, or whose
+    /// comparator differs; `Corruption` with file and offset; `NotSupported`
+    /// for databases with path ids.
+    pub fn recover(
+        fs: Arc<dyn Fs>,
+        dir: PathBuf,
+        max_manifest_file_size: u64,
+        obsolete: Arc<ObsoleteFiles>,
+        options_of: &dyn Fn(&str) -> Option<Arc<CfOptions>>,
+    ) -> Result<(VersionSet, Recovered)> {
+        let size = max_manifest_file_size;
+        let replay = Replay::read(&*fs, &dir)?;
+        Self::replayed(
+            replay,
+            fs,
+            dir,
+            size,
+            obsolete,
+            Unlisted::Refuse,
+            options_of,
+        )
+    }
+
+    /// [`VersionSet::recover`] for one who only reads: column families that were
+    /// not listed are passed over, and nothing is ever recorded.
+    ///
+    /// # Errors
+    /// As [`VersionSet::recover`].
+    pub fn recover_to_read(
+        fs: Arc<dyn Fs>,
+        dir: PathBuf,
+        obsolete: Arc<ObsoleteFiles>,
+        options_of: &dyn Fn(&str) -> Option<Arc<CfOptions>>,
+    ) -> Result<(VersionSet, Recovered)> {
+        let tail = ManifestTail::read(&*fs, &dir)?;
+        Self::at(&tail, fs, dir, obsolete, options_of)
+    }
+
+    /// [`VersionSet::recover_to_read`] from what was replayed.
+    ///
+    /// # Errors
+    /// As [`VersionSet::recover`].
+    pub fn at(
+        tail: &ManifestTail,
+        fs: Arc<dyn Fs>,
+        dir: PathBuf,
+        obsolete: Arc<ObsoleteFiles>,
+        options_of: &dyn Fn(&str) -> Option<Arc<CfOptions>>,
+    ) -> Result<(VersionSet, Recovered)> {
+        let (replay, size) = (tail.replay.clone(), u64::MAX);
+        Self::replayed(replay, fs, dir, size, obsolete, Unlisted::Skip, options_of)
+    }
+
+    fn replayed(
+        replay: Replay,
+        fs: Arc<dyn Fs>,
+        dir: PathBuf,
+        max_manifest_file_size: u64,
+        obsolete: Arc<ObsoleteFiles>,
+        unlisted: Unlisted,
+        options_of: &dyn Fn(&str) -> Option<Arc<CfOptions>>,
+    ) -> Result<(VersionSet, Recovered)> {
+        let options = replay::check_options(&replay.families, unlisted, options_of)?;
+        let next_file = replay.next_file_number();
+        let last_sequence = replay.last_sequence();
+        let path = filename::manifest(&dir, replay.manifest_number);
+        let mut families = BTreeMap::new();
+        for (id, replayed) in replay.families {
+            let Some(options) = options.get(&id) else {
+                continue; // skipped
+            };
+            let mut family = Family::new(id, &replayed.name, options);
+            family.version.log_number = replayed.log_number;
+            let files = family.finish(replayed.files, &obsolete);
+            family.version.current = files.map_err(|e| e.in_file(&path, None))?;
+            families.insert(id, family);
+        }
+        let recovered = Recovered {
+            column_families: (families.iter())
+                .map(|(id, f)| (*id, f.version.clone()))
+                .collect(),
+            last_sequence,
+            min_log_number_to_keep: replay.min_log_number_to_keep,
+            db_id: replay.db_id.clone(),
+            tracked: replay.tracked.clone(),
+        };
+        let set = VersionSet {
+            fs,
+            dir,
+            max_manifest_file_size,
+            writes: unlisted == Unlisted::Refuse,
+            statistics: None,
+            obsolete,
+            next_file: AtomicU64::new(next_file),
+            manifest_number: AtomicU64::new(replay.manifest_number),
+            max_column_family: AtomicU32::new(replay.max_column_family),
+            min_log_number_to_keep: AtomicU64::new(replay.min_log_number_to_keep),
+            next_epoch: Mutex::new(
+                families
+                    .iter()
+                    .map(|(id, f)| (*id, f.next_epoch()))
+                    .collect(),
+            ),
+            manifest: Mutex::new(Manifest {
+                writer: None,
+                families,
+                last_sequence,
+                db_id: replay.db_id,
+                tracked: replay.tracked,
+                stale: Vec::new(),
+                quarantine: Vec::new(),
+            }),
+        };
+        Ok((set, recovered))
+    }
+
+    /// The next unused file number.
+    pub fn new_file_number(&self) -> u64 {
+        self.next_file.fetch_add(1, Relaxed)
+    }
+
+    /// No file has this number or a larger one yet.
+    pub fn next_file_number(&self) -> u64 {
+        self.next_file.load(Relaxed)
+    }
+
+    /// Makes sure that numbers handed out from now on exceed `number`.
+    pub fn mark_file_number_used(&self, number: u64) {
+        self.next_file.fetch_max(number.saturating_add(1), Relaxed);
+    }
+
+    /// Number of the manifest in force.
+    pub fn manifest_number(&self) -> u64 {
+        self.manifest_number.load(Relaxed)
+    }
+
+    /// Times syncs of the manifest from now on.
+    #[must_use]
+    pub fn counting(mut self, statistics: Option<&Arc<Statistics>>) -> Self {
+        self.statistics = statistics.cloned();
+        self
+    }
+
+    /// The next epoch number for a level-0 table of column family `cf`.
+    pub fn new_epoch_number(&self, cf: u32) -> u64 {
+        match self.next_epoch.lock().get_mut(&cf) {
+            Some(next) => {
+                let epoch = *next;
+                *next = epoch.saturating_add(1);
+                epoch
+            }
+            // Dropped in the meantime: nothing will be recorded.
+            None => 1,
+        }
+    }
+
+    /// The id for a column family about to be added. Ids are never used twice.
+    ///
+    /// # Errors
+    /// `Aborted` when there is none left.
+    pub fn new_column_family_id(&self) -> Result<u32> {
+        self.max_column_family
+            .fetch_update(Relaxed, Relaxed, |max| max.checked_add(1))
+            .map(|max| max + 1)
+            .map_err(|_| {
+                let kind = whitewater_storage::ErrorKind::Aborted;
+                Error::new(kind, "no id is left for another column family")
+            })
+    }
+
+    /// The largest column family id ever used.
+    pub fn max_column_family(&self) -> u32 {
+        self.max_column_family.load(Relaxed)
+    }
+
+    /// Logs with smaller numbers may be deleted: the manifest says so.
+    pub fn min_log_number_to_keep(&self) -> u64 {
+        self.min_log_number_to_keep.load(Relaxed)
+    }
+
+    /// Records `edits` (as an atomic group when there are several), syncs,
+    /// builds the next versions and hands them to `install` while still
+    /// holding the manifest lock; a dropped column family is not among them.
+    /// `last_sequence` is written into the record. Rolls the manifest over when
+    /// it has grown past its limit, and on the first call after open. A
+    /// column-family add edit creates the family with the options in `new_cf`.
+    ///
+    /// The files that edits add are this call's from its beginning: on an
+    /// error it retires them through the queue of obsolete files, as soon as no
+    /// manifest on disk can name them. The caller must not delete them.
+    ///
+    /// # Errors
+    /// When nothing was installed; after a failed append or sync the next call
+    /// starts a new manifest, since the old one's tail is unknown.
+    pub fn log_and_apply(
+        &self,
+        edits: Vec<VersionEdit>,
+        last_sequence: SequenceNumber,
+        new_cf: Option<Arc<CfOptions>>,
+        install: &mut dyn FnMut(&[CfVersion]),
+    ) -> Result<()> {
+        if !self.writes {
+            return Err(Error::not_supported("writing the manifest of another"));
+        }
+        let mut guard = self.manifest.lock();
+        let manifest = &mut *guard;
+        let new_files = edits.iter().flat_map(|e| &e.new_files);
+        let new_blobs = edits.iter().flat_map(|e| &e.blob_files);
+        let holds: Vec<FileHold> = (new_files.map(|(_, f)| self.obsolete.hold(f.number)))
+            .chain(new_blobs.map(|b| self.obsolete.hold_blob(b.number)))
+            .collect();
+        let change = self.prepare(manifest, edits, last_sequence, new_cf)?;
+        if let Err(e) = self.record(manifest, &change.edits) {
+            manifest.writer = None;
+            manifest.quarantine.extend(holds);
+            return Err(e);
+        }
+        let installed = self.adopt(manifest, change);
+        install(&installed);
+        Ok(())
+    }
+
+    /// Checks edits and builds the versions they make; nothing is written.
+    fn prepare(
+        &self,
+        manifest: &Manifest,
+        mut edits: Vec<VersionEdit>,
+        last_sequence: SequenceNumber,
+        new_cf: Option<Arc<CfOptions>>,
+    ) -> Result<Change> {
+        if edits.is_empty() {
+            edits.push(VersionEdit::default());
+        }
+        let grouped = edits.len() > 1;
+        let last_sequence = last_sequence.max(manifest.last_sequence);
+        let mut families: BTreeMap<u32, Option<Family>> = BTreeMap::new();
+        let mut builders: BTreeMap<u32, VersionBuilder> = BTreeMap::new();
+        for edit in &mut edits {
+            let id = edit.column_family;
+            edit.last_sequence = Some(last_sequence);
+            if edit.is_about_logs() {
+                edit.wal_additions
+                    .retain(|(number, _)| manifest.tracked.counts(*number));
+                continue; // readers do not look for anything else in it
+            }
+            if edit.column_family_add.is_some() || edit.column_family_drop {
+                if grouped {
+                    return Err(Error::invalid("column family change in an atomic group"));
+                }
+                let family = match edit.column_family_drop {
+                    true => drop_family(manifest, edit)?,
+                    false => Some(add_family(manifest, edit, new_cf.as_deref())?),
+                };
+                families.insert(id, family);
+                continue;
+            }
+            let known = manifest
+                .families
+                .get(&id)
+                .ok_or_else(|| unknown_family(id))?;
+            let family = families.entry(id).or_insert_with(|| Some(known.clone()));
+            if let (Some(family), Some(log)) = (family, &mut edit.log_number) {
+                *log = family.version.log_number.max(*log);
+                family.version.log_number = *log;
+            }
+            edit.prev_log_number = Some(0);
+            if let Some(low) = &edit.full_history_ts_low {
+                check_history(&known.comparator, &known.version.current.history_low, low)?;
+            }
+            if changes_files(edit) || edit.full_history_ts_low.is_some() {
+                let base = || VersionBuilder::on(known.version.current.clone());
+                builders.entry(id).or_insert_with(base).apply(edit)?;
+            }
+        }
+        for (id, builder) in builders {
+            if let Some(Some(family)) = families.get_mut(&id) {
+                family.version.current = family.finish(builder, &self.obsolete)?;
+            }
+        }
+        Ok(Change {
+            edits,
+            families,
+            last_sequence,
+        })
+    }
+
+    /// Makes `edits` durable, in a new manifest when one is due.
+    fn record(&self, manifest: &mut Manifest, edits: &[VersionEdit]) -> Result<()> {
+        match &mut manifest.writer {
+            Some(writer) if writer.len() < self.max_manifest_file_size => {
+                let next_file = self.next_file.load(Relaxed);
+                let max_cf = edits[0]
+                    .column_family_drop
+                    .then(|| self.max_column_family());
+                write_edits(writer, edits, next_file, max_cf)?;
+                self.sync(writer)
+            }
+            _ => self.roll_over(manifest, edits),
+        }
+    }
+
+    fn sync(&self, writer: &mut LogWriter) -> Result<()> {
+        let statistics = self.statistics.as_deref();
+        let _timer = time(statistics, Histogram::ManifestFileSyncMicros);
+        if planted(Bug::ManifestNotSynced) {
+            return Ok(());
+        }
+        writer.sync()
+    }
+
+    /// Writes a new manifest (the state before `edits`, then `edits`) and puts
+    /// it in force. The old ones are deleted after that.
+    fn roll_over(&self, manifest: &mut Manifest, edits: &[VersionEdit]) -> Result<()> {
+        let number = self.new_file_number();
+        let path = filename::manifest(&self.dir, number);
+        let writer = match self.write_manifest(&path, manifest, edits) {
+            Ok(writer) => writer,
+            Err(e) => {
+                // CURRENT does not name it; a leftover is harmless.
+                let _ = self.fs.remove(&path);
+                return Err(e);
+            }
+        };
+        if let Err(e) = set_current(&*self.fs, &self.dir, number) {
+            manifest.stale.push(number);
+            return Err(e);
+        }
+        manifest.writer = Some(writer);
+        manifest
+            .stale
+            .push(self.manifest_number.swap(number, Relaxed));
+        // One that cannot be deleted now is tried again at the next rollover.
+        let left = |number: &u64| {
+            let path = filename::manifest(&self.dir, *number);
+            matches!(self.fs.remove(&path), Err(e) if !e.is_missing_file())
+        };
+        manifest.stale.retain(left);
+        manifest.quarantine.clear();
+        Ok(())
+    }
+
+    fn write_manifest(
+        &self,
+        path: &Path,
+        manifest: &Manifest,
+        edits: &[VersionEdit],
+    ) -> Result<LogWriter> {
+        let writer = self.write_state(path, manifest, &manifest.tracked, edits)?;
+        // The file must have its name before CURRENT can mention it.
+        if !planted(Bug::ManifestNameNotSynced) {
+            self.fs.sync_dir(&self.dir)?;
+        }
+        Ok(writer)
+    }
+
+    /// Writes a manifest of the state there is now into another directory,
+    /// durably but for its name. Returns its number and the versions in it.
+    /// Logs below `min_log` are not in that directory, and need not be.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn write_copy(&self, dir: &Path, min_log: u64) -> Result<(u64, Vec<Arc<Version>>)> {
+        let manifest = self.manifest.lock();
+        let number = self.manifest_number();
+        let nothing_new = VersionEdit {
+            last_sequence: Some(manifest.last_sequence),
+            ..VersionEdit::default()
+        };
+        let mut tracked = manifest.tracked.clone();
+        if !tracked.is_empty() {
+            tracked.delete_below(min_log);
+        }
+        tracked.forget_missed();
+        let path = filename::manifest(dir, number);
+        self.write_state(&path, &manifest, &tracked, &[nothing_new])?;
+        let versions = manifest.families.values();
+        Ok((
+            number,
+            versions.map(|f| f.version.current.clone()).collect(),
+        ))
+    }
+
+    /// Writes a manifest of the state before `edits`, with the logs in `tracked`,
+    /// then `edits`, to `path`, durably but for its name.
+    fn write_state(
+        &self,
+        path: &Path,
+        manifest: &Manifest,
+        tracked: &TrackedLogs,
+        edits: &[VersionEdit],
+    ) -> Result<LogWriter> {
+        let mut writer = LogWriter::new(self.fs.create(path)?, 0, false);
+        if manifest.db_id.is_some() {
+            let id = VersionEdit {
+                db_id: manifest.db_id.clone(),
+                ..VersionEdit::default()
+            };
+            writer.add_record(&[&id.encode()])?;
+        }
+        for edit in tracked.snapshot().iter().flatten() {
+            writer.add_record(&[&edit.encode()])?;
+        }
+        let keep = self.min_log_number_to_keep();
+        for family in manifest.families.values() {
+            for edit in family.snapshot(keep, manifest.last_sequence) {
+                writer.add_record(&[&edit.encode()])?;
+            }
+        }
+        let next_file = self.next_file.load(Relaxed);
+        write_edits(
+            &mut writer,
+            edits,
+            next_file,
+            Some(self.max_column_family()),
+        )?;
+        self.sync(&mut writer)?;
+        Ok(writer)
+    }
+
+    /// Makes a recorded change the current state and returns what is new.
+    fn adopt(&self, manifest: &mut Manifest, change: Change) -> Vec<CfVersion> {
+        manifest.last_sequence = change.last_sequence;
+        for edit in &change.edits {
+            manifest.tracked.apply(edit);
+            if let Some(keep) = edit.min_log_number_to_keep {
+                self.min_log_number_to_keep.fetch_max(keep, Relaxed);
+            }
+            if edit.db_id.is_some() {
+                manifest.db_id.clone_from(&edit.db_id);
+            }
+        }
+        if planted(Bug::InputsDeletedInUse) {
+            let edits = || change.edits.iter();
+            let stays = |n: &u64| edits().any(|e| e.new_files.iter().any(|(_, f)| f.number == *n));
+            let deleted = edits().flat_map(|e| &e.deleted_files).map(|(_, n)| *n);
+            self.obsolete.put_back(deleted.filter(|n| !stays(n)));
+        }
+        let mut next_epoch = self.next_epoch.lock();
+        let mut installed = Vec::new();
+        for (id, family) in change.families {
+            let Some(family) = family else {
+                next_epoch.remove(&id);
+                if planted(Bug::FamilyIdUsedAgain) {
+                    self.max_column_family.fetch_min(id - 1, Relaxed);
+                }
+                if !planted(Bug::DroppedFamilyComesBack) {
+                    manifest.families.remove(&id);
+                }
+                continue;
+            };
+            self.max_column_family.fetch_max(id, Relaxed);
+            let next = next_epoch.entry(id).or_insert(1);
+            *next = family.next_epoch().max(*next);
+            installed.push(family.version.clone());
+            manifest.families.insert(id, family);
+        }
+        installed
+    }
+}
+
+impl Family {
+    fn new(id: u32, name: &str, options: &CfOptions) -> Self {
+        let open_with = OpenWith::new(options);
+        Family {
+            version: CfVersion {
+                id,
+                name: name.to_owned(),
+                comparator: options.comparator.name().to_owned(),
+                log_number: 0,
+                current: Arc::new(Version::empty(options.num_levels, open_with.clone())),
+            },
+            comparator: InternalComparator::new(options.comparator.clone()),
+            num_levels: options.num_levels,
+            open_with,
+        }
+    }
+
+    fn finish(
+        &self,
+        builder: VersionBuilder,
+        obsolete: &Arc<ObsoleteFiles>,
+    ) -> Result<Arc<Version>> {
+        let with = self.open_with.clone();
+        let version = builder.finish(&self.comparator, self.num_levels, with, obsolete)?;
+        Ok(Arc::new(version))
+    }
+
+    fn next_epoch(&self) -> u64 {
+        let files = self.version.current.levels.iter().flatten();
+        let largest = files.map(|f| f.meta.epoch_number).max().unwrap_or(0);
+        largest.saturating_add(1)
+    }
+
+    /// The edits that make this family out of nothing.
+    fn snapshot(&self, min_log: u64, last_sequence: SequenceNumber) -> [VersionEdit; 2] {
+        let v = &self.version;
+        let identity = VersionEdit {
+            comparator: Some(v.comparator.clone()),
+            column_family: v.id,
+            column_family_add: (v.id != 0).then(|| v.name.clone()),
+            ..VersionEdit::default()
+        };
+        let files = v
+            .current
+            .levels
+            .iter()
+            .enumerate()
+            .flat_map(|(level, files)| {
+                let described = move |f: &Arc<super::TableFile>| (level as u32, f.meta.clone());
+                files.iter().map(described)
+            });
+        let blobs = &v.current.blobs;
+        let content = VersionEdit {
+            column_family: v.id,
+            log_number: Some(v.log_number),
+            new_files: files.collect(),
+            blob_files: (blobs.iter()).map(|b| b.file.meta.clone()).collect(),
+            blob_garbage: blobs.iter().filter_map(|b| b.garbage()).collect(),
+            min_log_number_to_keep: (v.id == 0 && min_log > 0).then_some(min_log),
+            last_sequence: Some(last_sequence),
+            full_history_ts_low: (!v.current.history_low.is_empty())
+                .then(|| v.current.history_low.clone()),
+            ..VersionEdit::default()
+        };
+        [identity, content]
+    }
+}
+
+/// Whether `edit` makes another version.
+fn changes_files(edit: &VersionEdit) -> bool {
+    !edit.new_files.is_empty()
+        || !edit.deleted_files.is_empty()
+        || !edit.blob_files.is_empty()
+        || !edit.blob_garbage.is_empty()
+}
+
+/// Refuses to move the limit of a history back.
+fn check_history(comparator: &InternalComparator, current: &[u8], low: &[u8]) -> Result<()> {
+    if !current.is_empty() && comparator.user.compare_timestamps(low, current).is_lt() {
+        return Err(Error::invalid(format_args!(
+            "Current full_history_ts_low: {current:02x?} is higher than provided ts: {low:02x?}"
+        )));
+    }
+    Ok(())
+}
+
+/// Appends `edits`, as an atomic group when there are several.
+fn write_edits(
+    writer: &mut LogWriter,
+    edits: &[VersionEdit],
+    next_file: u64,
+    max_column_family: Option<u32>,
+) -> Result<()> {
+    let start = writer.len();
+    for (i, edit) in edits.iter().enumerate() {
+        let mut edit = edit.clone();
+        edit.next_file_number = Some(next_file);
+        if i == 0 {
+            edit.max_column_family = max_column_family;
+        }
+        if edits.len() > 1 {
+            edit.remaining_in_group = Some((edits.len() - 1 - i) as u32);
+            edit.group_start = Some(start);
+        }
+        writer.add_record(&[&edit.encode()])?;
+    }
+    Ok(())
+}
+
+fn unknown_family(id: u32) -> Error {
+    Error::new(
+        whitewater_storage::ErrorKind::ColumnFamilyDropped,
+        format_args!("column family {id}"),
+    )
+}
+
+fn drop_family(manifest: &Manifest, edit: &VersionEdit) -> Result<Option<Family>> {
+    let id = edit.column_family;
+    if id == 0 {
+        return Err(Error::invalid("Can't drop default column family"));
+    }
+    match manifest.families.contains_key(&id) {
+        true => Ok(None),
+        false => Err(unknown_family(id)),
+    }
+}
+
+fn add_family(
+    manifest: &Manifest,
+    edit: &mut VersionEdit,
+    options: Option<&CfOptions>,
+) -> Result<Family> {
+    let (id, name) = (edit.column_family, edit.column_family_add.as_deref());
+    let (Some(name), Some(options)) = (name, options) else {
+        return Err(Error::invalid("a column family is added without options"));
+    };
+    let taken = |f: &Family| f.version.name == name;
+    if manifest.families.contains_key(&id) || manifest.families.values().any(taken) {
+        return Err(Error::invalid("Column family already exists"));
+    }
+    let mut family = Family::new(id, name, options);
+    family.version.log_number = edit.log_number.unwrap_or(0);
+    edit.comparator = Some(family.version.comparator.clone());
+    Ok(family)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,575 @@
+//! A budget of memory that the memtables of several column families and
+//! databases share: RocksDB's write buffer manager.
+//!
+//! A [`Budget`] has [`BudgetClient`]s, one for each database, and these have
+//! [`MemoryReservation`]s, one for each memtable. A charge grows in steps as the memtable
+//! takes memory, so that writers do not meet at the counters: of 4 KiB at first, so
+//! that it is little for a memtable of few entries, and of a sixteenth of what is
+//! charged later on, up to 256 KiB. It is
+//! *active* until the memtable is sealed (gets no more entries), and ends when
+//! the memtable is freed, which may be long after its flush if a reader holds
+//! it. Memtables without entries are not charged.
+//!
+//! With limit `s`, a memtable is to be flushed when more than 7/8 of `s` is
+//! active, or when `s` is used and half of it is active (RocksDB's rule). The
+//! database with the most active memory does it, be it the one that writes or
+//! another. If writers may be stalled, they wait while `s` is used, and a
+//! memtable is flushed whenever what is on its way out is not enough to let
+//! them go on.
+//!
+//! What is outside the budget: the memory that is kept for later memtables
+//! (`art::pool_bytes`), for seconds, no more than the write buffers of live ones
+//! may grow to and than `art::pool_limit`. It belongs to no database, and is
+//! charged again when a memtable takes it.
+//!
+//! Invariants:
+//! * B1: `used` is the sum of all charges, `active` that of the active ones;
+//!   a tenant's `active` is its part of it.
+//! * B2: a stalled writer holds no lock and no place in a queue.
+//! * B3: whatever may end a stall (memory freed, another limit, the end of a
+//!   database) changes the epoch after it has taken effect. So does the end of a
+//!   flush that has freed nothing, because a reader holds what was flushed or
+//!   because it failed: another database has to be asked then.
+//!
+//! Locks: `tenants`, `epoch` and a cache's charge are leaves. The engine's
+//! own lock is taken by [`Flusher::flush_soon`], so nobody calls that with a
+//! lock of the engine, or of this module, held.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+use whitewater_concurrent::system::{self, Condvar, Mutex};
+use whitewater_storage::cache::BlockCache;
+use whitewater_storage::{Error, ErrorKind, Result};
+
+use crossbeam_utils::CachePadded;
+
+/// Bytes by which a charge grows at first: a page.
+const FIRST_STEP: usize = 4 << 10;
+
+/// Steps in which a cache is charged. RocksDB's size of a dummy entry.
+const CACHE_STEP: usize = 256 << 10;
+
+/// Whoever can free a tenant's memory.
+pub(crate) trait Flusher: Send + Sync {
+    /// Has a memtable flushed if that helps the budget. Does not wait for it.
+    fn flush_soon(&self);
+}
+
+/// A limit on the memory of memtables, and how much of it is used.
+pub(crate) struct Budget {
+    /// The limit, in bytes; 0 is none.
+    /// Written by: [`Budget::set_limit`]. Read by: writers. Publishes nothing.
+    limit: AtomicUsize,
+    /// Whether writers wait while the limit is used.
+    /// Written by: [`Budget::set_allow_stall`]. Read by: writers. Publishes
+    /// nothing.
+    allow_stall: AtomicBool,
+    /// See B1. Written by: writers, once per step, and whoever seals or frees
+    /// a memtable (relaxed). Read by: every writer. Publish nothing.
+    used: CachePadded<AtomicUsize>,
+    active: AtomicUsize,
+    cache: Option<CacheCharge>,
+    tenants: Mutex<Vec<Weak<BudgetClient>>>,
+    /// Counts what may end a stall (B3).
+    epoch: Mutex<u64>,
+    changed: Condvar,
+}
+
+/// What a cache is charged: `used`, rounded up to steps.
+struct CacheCharge {
+    cache: BlockCache,
+    charged: Mutex<usize>,
+}
+
+impl Budget {
+    /// A budget of `limit` bytes, 0 for no limit, charged to `cache`.
+    pub fn new(limit: usize, allow_stall: bool, cache: Option<BlockCache>) -> Arc<Self> {
+        Arc::new(Budget {
+            limit: AtomicUsize::new(limit),
+            allow_stall: AtomicBool::new(allow_stall),
+            used: CachePadded::default(),
+            active: AtomicUsize::new(0),
+            cache: cache.map(|cache| CacheCharge {
+                cache,
+                charged: Mutex::new(0),
+            }),
+            tenants: Mutex::default(),
+            epoch: Mutex::new(0),
+            changed: Condvar::new(),
+        })
+    }
+
+    /// The limit in bytes; 0 is none.
+    pub fn limit(&self) -> usize {
+        self.limit.load(Ordering::Relaxed)
+    }
+
+    /// Changes the limit.
+    pub fn set_limit(&self, bytes: usize) {
+        self.limit.store(bytes, Ordering::Relaxed);
+        self.wake();
+    }
+
+    /// Whether writers wait while the limit is used.
+    pub fn set_allow_stall(&self, allow: bool) {
+        self.allow_stall.store(allow, Ordering::Relaxed);
+        self.wake();
+    }
+
+    /// Bytes of all memtables.
+    pub fn used(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of memtables that still get entries.
+    pub fn active(&self) -> usize {
+        self.active.load(Ordering::Relaxed)
+    }
+
+    /// Whether a memtable is to be flushed.
+    #[inline]
+    pub fn should_flush(&self) -> bool {
+        let limit = self.limit();
+        if limit == 0 {
+            return false;
+        }
+        let active = self.active();
+        active > limit / 8 * 7 || (self.used() >= limit && active >= limit / 2)
+    }
+
+    /// Whether writers are to wait.
+    #[inline]
+    pub fn should_stall(&self) -> bool {
+        let limit = self.limit();
+        limit > 0 && self.used() >= limit && self.allow_stall.load(Ordering::Relaxed)
+    }
+
+    /// The database with the most active memory that can be flushed.
+    pub fn heaviest(&self) -> Option<Arc<BudgetClient>> {
+        let mut tenants = self.tenants.lock();
+        tenants.retain(|tenant| tenant.strong_count() > 0);
+        let live = tenants.iter().filter_map(Weak::upgrade);
+        live.filter(|tenant| !tenant.out.load(Ordering::Relaxed))
+            .max_by_key(|tenant| tenant.active.load(Ordering::Relaxed))
+    }
+
+    /// Lets stalled writers look again (B3).
+    pub fn wake(&self) {
+        *self.epoch.lock() += 1;
+        self.changed.notify_all();
+    }
+
+    fn take(&self, bytes: usize) {
+        self.used.fetch_add(bytes, Ordering::Relaxed);
+        self.active.fetch_add(bytes, Ordering::Relaxed);
+        self.charge_cache();
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+        self.charge_cache();
+        self.wake();
+    }
+
+    fn charge_cache(&self) {
+        let Some(CacheCharge { cache, charged }) = &self.cache else {
+            return;
+        };
+        let mut charged = charged.lock();
+        // Read under the lock: whoever comes last sees all changes before.
+        let wanted = self.used().next_multiple_of(CACHE_STEP);
+        if wanted != *charged {
+            cache.charge(wanted, *charged);
+            *charged = wanted;
+        }
+    }
+}
+
+impl fmt::Debug for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Budget")
+            .field("limit", &self.limit())
+            .field("allow_stall", &self.allow_stall)
+            .field("used", &self.used())
+            .field("active", &self.active())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A database's part of a budget.
+pub(crate) struct BudgetClient {
+    budget: Arc<Budget>,
+    /// See B1. Written by: writers, once per step, and whoever seals or frees a
+    /// memtable. Read by: [`Budget::heaviest`]. Publishes nothing.
+    active: AtomicUsize,
+    /// The database has failed or is closing: it flushes nothing more.
+    /// Written by: [`BudgetClient::set_out`]. Read by: [`Budget::heaviest`] and stalled
+    /// writers, which look again after the epoch has changed. Publishes nothing.
+    out: AtomicBool,
+    flusher: OnceLock<Weak<dyn Flusher>>,
+}
+
+impl BudgetClient {
+    /// A new tenant of `budget`.
+    pub fn new(budget: Arc<Budget>) -> Arc<Self> {
+        let tenant = Arc::new(BudgetClient {
+            budget: budget.clone(),
+            active: AtomicUsize::new(0),
+            out: AtomicBool::new(false),
+            flusher: OnceLock::new(),
+        });
+        budget.tenants.lock().push(Arc::downgrade(&tenant));
+        tenant
+    }
+
+    /// Says who flushes; only the first call has an effect.
+    pub fn set_flusher(&self, flusher: Weak<dyn Flusher>) {
+        // A second one is not made: a tenant is one database's.
+        let _ = self.flusher.set(flusher);
+    }
+
+    /// The budget.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// The database has failed or is closing, or its flushes fail again and
+    /// again: nobody waits in its name, and nothing is expected of it. Or it
+    /// goes on.
+    pub fn set_out(&self, out: bool) {
+        self.out.store(out, Ordering::Relaxed);
+        self.budget.wake();
+    }
+
+    /// Whether the database flushes nothing more.
+    pub fn is_out(&self) -> bool {
+        self.out.load(Ordering::Relaxed)
+    }
+
+    /// Has the database flush a memtable.
+    pub fn flush_soon(&self) {
+        if let Some(flusher) = self.flusher.get().and_then(Weak::upgrade) {
+            flusher.flush_soon();
+        }
+    }
+
+    /// Whether this database is to flush a memtable for the budget. If another
+    /// one is, that one is asked to.
+    pub fn is_to_flush(self: &Arc<Self>) -> bool {
+        if !self.budget.should_flush() {
+            return false;
+        }
+        match self.budget.heaviest() {
+            Some(other) if !Arc::ptr_eq(&other, self) => {
+                other.flush_soon();
+                false
+            }
+            _ => true,
+        }
+    }
+
+    /// Waits while writers are stalled; returns for how long. Ends when the
+    /// tenant leaves.
+    ///
+    /// # Errors
+    /// `Incomplete` at once with `no_slowdown` when it would have to wait.
+    #[inline]
+    pub fn pass(&self, no_slowdown: bool) -> Result<Duration> {
+        if !self.budget.should_stall() {
+            return Ok(Duration::ZERO);
+        }
+        self.pass_slowly(no_slowdown)
+    }
+
+    #[cold]
+    fn pass_slowly(&self, no_slowdown: bool) -> Result<Duration> {
+        if no_slowdown {
+            return Err(Error::new(ErrorKind::Incomplete, "Write stall"));
+        }
+        let start = system::now();
+        let budget = &self.budget;
+        let mut seen = *budget.epoch.lock();
+        while budget.should_stall() && !self.out.load(Ordering::Relaxed) {
+            // What is freed or changed from here on changes the epoch (B3).
+            if let Some(heaviest) = budget.heaviest() {
+                heaviest.flush_soon();
+            }
+            let mut epoch = budget.epoch.lock();
+            while *epoch == seen {
+                budget.changed.wait(&mut epoch);
+            }
+            seen = *epoch;
+        }
+        Ok(system::since(start))
+    }
+}
+
+impl fmt::Debug for BudgetClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BudgetClient")
+            .field("active", &self.active)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A memtable's part of a budget.
+#[derive(Debug)]
+pub(super) struct MemoryReservation {
+    tenant: Arc<BudgetClient>,
+    /// Bytes by which it grows at most.
+    step: usize,
+    /// Written by: writers, once per step (relaxed). Read by: writers, and
+    /// whoever seals or frees the memtable, when there are no writers any
+    /// more. Publishes nothing.
+    bytes: AtomicUsize,
+    /// Whether it counts as active no more. Held while it grows, so that what
+    /// comes late is not counted as active for good.
+    sealed: Mutex<bool>,
+}
+
+impl MemoryReservation {
+    /// A charge of nothing, for a memtable of about `size` bytes.
+    pub fn new(tenant: Arc<BudgetClient>, size: usize) -> Self {
+        MemoryReservation {
+            tenant,
+            step: (size / 256)
+                .next_power_of_two()
+                .clamp(FIRST_STEP, 256 << 10),
+            bytes: AtomicUsize::new(0),
+            sealed: Mutex::new(false),
+        }
+    }
+
+    /// Bytes charged.
+    pub fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Makes it cover `bytes`, rounded up to a step.
+    #[inline]
+    pub fn cover(&self, bytes: usize) {
+        if bytes > self.bytes() {
+            self.grow(bytes);
+        }
+    }
+
+    #[cold]
+    fn grow(&self, bytes: usize) {
+        let step = (bytes / 16).next_power_of_two();
+        let wanted = bytes.next_multiple_of(step.clamp(FIRST_STEP, self.step));
+        let sealed = self.sealed.lock();
+        let before = self.bytes.fetch_max(wanted, Ordering::Relaxed);
+        let more = wanted.saturating_sub(before);
+        if more > 0 {
+            self.tenant.active.fetch_add(more, Ordering::Relaxed);
+            self.tenant.budget.take(more);
+            if *sealed {
+                self.deactivate(more);
+            }
+        }
+    }
+
+    /// `bytes` are not among those that a switch would turn into tables.
+    fn deactivate(&self, bytes: usize) {
+        let BudgetClient { budget, active, .. } = &*self.tenant;
+        // In this order: nobody is taken for the heaviest because the one
+        // that is has just done its part.
+        budget.active.fetch_sub(bytes, Ordering::Relaxed);
+        active.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// The memtable was switched out. Writers in it may still take memory.
+    pub fn seal(&self) {
+        let mut sealed = self.sealed.lock();
+        if !std::mem::replace(&mut sealed, true) {
+            self.deactivate(self.bytes());
+        }
+    }
+}
+
+impl Drop for MemoryReservation {
+    fn drop(&mut self) {
+        self.seal();
+        self.tenant.budget.give_back(self.bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Bell(AtomicUsize);
+
+    impl Flusher for Bell {
+        fn flush_soon(&self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn tenant(budget: &Arc<Budget>) -> (Arc<BudgetClient>, Arc<Bell>) {
+        let bell = Arc::new(Bell(AtomicUsize::new(0)));
+        let tenant = BudgetClient::new(budget.clone());
+        let flusher: Arc<dyn Flusher> = bell.clone();
+        tenant.set_flusher(Arc::downgrade(&flusher));
+        (tenant, bell)
+    }
+
+    fn charge(tenant: &Arc<BudgetClient>, bytes: usize) -> MemoryReservation {
+        let charge = MemoryReservation::new(tenant.clone(), 0);
+        charge.cover(bytes);
+        charge
+    }
+
+    const KIB: usize = 1 << 10;
+
+    #[test]
+    fn charges_add_up_and_end() {
+        let budget = Budget::new(0, false, None);
+        let (one, _) = tenant(&budget);
+        let (two, _) = tenant(&budget);
+        let a = charge(&one, 5000);
+        let b = charge(&two, 100 * KIB);
+        assert_eq!((a.bytes(), b.bytes()), (8 * KIB, 100 * KIB), "whole steps");
+        a.cover(8 * KIB);
+        a.cover(1);
+        assert_eq!((budget.used(), budget.active()), (108 * KIB, 108 * KIB));
+        b.seal();
+        b.seal();
+        assert_eq!((budget.used(), budget.active()), (108 * KIB, 8 * KIB));
+        drop(b);
+        assert_eq!((budget.used(), budget.active()), (8 * KIB, 8 * KIB));
+        drop(a);
+        assert_eq!((budget.used(), budget.active()), (0, 0));
+    }
+
+    #[test]
+    fn a_memtable_of_few_entries_is_charged_little_whatever_its_size_may_become() {
+        let budget = Budget::new(0, false, None);
+        let (tenant, _) = tenant(&budget);
+        let charge = MemoryReservation::new(tenant.clone(), 64 << 20);
+        for (taken, charged) in [
+            (1, 4 * KIB),
+            (5 * KIB, 8 * KIB),
+            (150 * KIB, 160 * KIB),
+            (10 << 20, 10 << 20),
+            ((10 << 20) + 1, (10 << 20) + 256 * KIB),
+        ] {
+            charge.cover(taken);
+            assert_eq!((charge.bytes(), budget.used()), (charged, charged));
+        }
+    }
+
+    #[test]
+    fn flushes_are_due_by_rocksdbs_rule() {
+        let budget = Budget::new(800 * KIB, true, None);
+        let (tenant, _) = tenant(&budget);
+        let a = charge(&tenant, 400 * KIB);
+        let b = charge(&tenant, 300 * KIB);
+        assert!(!budget.should_flush(), "7/8 exactly");
+        let c = charge(&tenant, 4 * KIB);
+        assert!(budget.should_flush() && !budget.should_stall());
+        a.seal();
+        assert!(!budget.should_flush());
+        let d = charge(&tenant, 92 * KIB);
+        assert!(!budget.should_flush(), "less than half is active");
+        let e = charge(&tenant, 4 * KIB);
+        assert!(budget.should_flush() && budget.should_stall());
+        budget.set_allow_stall(false);
+        assert!(!budget.should_stall());
+        budget.set_limit(0);
+        assert!(!budget.should_flush());
+        drop((a, b, c, d, e));
+    }
+
+    #[test]
+    fn a_cache_is_charged_in_steps() {
+        let cache = BlockCache::new(8 << 20);
+        let budget = Budget::new(0, false, Some(cache.clone()));
+        let (tenant, _) = tenant(&budget);
+        let a = charge(&tenant, 1);
+        assert_eq!(cache.charged(), CACHE_STEP);
+        let b = charge(&tenant, CACHE_STEP);
+        assert_eq!(cache.charged(), 2 * CACHE_STEP);
+        drop(a);
+        assert_eq!(cache.charged(), CACHE_STEP);
+        b.seal();
+        assert_eq!(cache.charged(), CACHE_STEP);
+        drop(b);
+        assert_eq!(cache.charged(), 0);
+    }
+
+    #[test]
+    fn the_heaviest_is_one_that_lives() {
+        let budget = Budget::new(0, false, None);
+        let (one, _) = tenant(&budget);
+        let (two, _) = tenant(&budget);
+        let a = charge(&one, 4 * KIB);
+        let b = charge(&two, 8 * KIB);
+        assert!(Arc::ptr_eq(&budget.heaviest().unwrap(), &two));
+        b.seal();
+        assert!(Arc::ptr_eq(&budget.heaviest().unwrap(), &one));
+        one.set_out(true);
+        assert!(Arc::ptr_eq(&budget.heaviest().unwrap(), &two));
+        drop((b, two));
+        assert!(budget.heaviest().is_none());
+        drop(a);
+    }
+
+    /// Runs `end` once a writer of `tenant` is stalled, and expects it to go on.
+    fn stalled(tenant: &Arc<BudgetClient>, bell: &Bell, end: impl FnOnce()) {
+        assert_eq!(tenant.pass(true).unwrap_err().kind(), ErrorKind::Incomplete);
+        let rung = bell.0.load(Ordering::Relaxed);
+        let writer = {
+            let tenant = tenant.clone();
+            std::thread::spawn(move || tenant.pass(false))
+        };
+        while bell.0.load(Ordering::Relaxed) == rung {
+            std::thread::yield_now();
+        }
+        end();
+        assert!(writer.join().unwrap().is_ok());
+    }
+
+    #[test]
+    fn everything_that_may_end_a_stall_does() {
+        let budget = Budget::new(8 * KIB, true, None);
+        let (one, bell) = tenant(&budget);
+        assert_eq!(one.pass(false).unwrap(), Duration::ZERO);
+        let a = charge(&one, 8 * KIB);
+        stalled(&one, &bell, || drop(a));
+        let a = charge(&one, 8 * KIB);
+        stalled(&one, &bell, || budget.set_limit(9 * KIB));
+        budget.set_limit(8 * KIB);
+        stalled(&one, &bell, || budget.set_limit(0));
+        budget.set_limit(KIB);
+        stalled(&one, &bell, || budget.set_allow_stall(false));
+        budget.set_allow_stall(true);
+        stalled(&one, &bell, || one.set_out(true));
+        assert!(one.pass(false).is_ok(), "nobody waits in its name");
+        drop(a);
+    }
+
+    #[test]
+    fn threads_add_up() {
+        let budget = Budget::new(0, false, None);
+        let (tenant, _) = tenant(&budget);
+        let shared = MemoryReservation::new(tenant.clone(), 0);
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let (tenant, shared) = (&tenant, &shared);
+                scope.spawn(move || {
+                    for i in 0..500 {
+                        shared.cover(i * 100 + thread);
+                        drop(charge(tenant, i));
+                    }
+                });
+            }
+        });
+        assert_eq!(budget.used(), shared.bytes());
+        assert_eq!(shared.bytes(), 49_903usize.next_multiple_of(4 * KIB));
+        shared.seal();
+        assert_eq!(budget.active(), 0);
+    }
+}
