@@ -12,10 +12,8 @@
 //! same goes for extending a shared file, which may be tried again once the
 //! disk has room; a failed sync in it is found by the next write.
 
-use super::{
-    FileLock, Fs, OpenDir, RandomAccessFile, SequentialFile, SharedFile, SharedOptions,
-    WritableFile,
-};
+use super::{Fs, SharedFile, SharedOptions, WritableFile};
+use crate::delegate_fs;
 use crate::error::{Error, ErrorKind, Result};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -67,6 +65,18 @@ impl LatchFs {
         self.latch.0.get().cloned()
     }
 
+    /// Runs `op` unless latched; its failure latches.
+    fn latching<T>(&self, op: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.latch.guard(op)
+    }
+
+    /// Runs `op` unless latched; its failure leaves nothing in doubt and does not latch.
+    fn unless_latched<T>(&self, op: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.latch.check()?;
+        op()
+    }
+
+    /// Opens a file whose failures latch, too.
     fn writable(
         &self,
         open: impl FnOnce() -> Result<Box<dyn WritableFile>>,
@@ -80,18 +90,12 @@ impl LatchFs {
 }
 
 impl Fs for LatchFs {
-    fn create(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
-        self.writable(|| self.inner.create(path))
-    }
-    fn create_direct(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
-        self.writable(|| self.inner.create_direct(path))
-    }
-    fn open_append(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
-        self.writable(|| self.inner.open_append(path))
-    }
-    fn reuse(&self, old: &Path, new: &Path) -> Result<Box<dyn WritableFile>> {
-        self.writable(|| self.inner.reuse(old, new))
-    }
+    delegate_fs!(inner via writable: create, create_direct, open_append, reuse);
+    delegate_fs!(inner via latching: rename, sync_dir, sync_open_dir);
+    delegate_fs!(inner via unless_latched: create_dir_all, remove, remove_dir, link);
+    delegate_fs!(inner: open_random, open_random_direct, open_sequential);
+    delegate_fs!(inner: exists, file_size, modified, list, open_dir, lock);
+
     fn open_shared(
         &self,
         path: &Path,
@@ -103,58 +107,6 @@ impl Fs for LatchFs {
             inner: self.latch.guard(open)?,
             latch: self.latch.clone(),
         }))
-    }
-    fn open_random(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
-        self.inner.open_random(path)
-    }
-    fn open_random_direct(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
-        self.inner.open_random_direct(path)
-    }
-    fn open_sequential(&self, path: &Path) -> Result<Box<dyn SequentialFile>> {
-        self.inner.open_sequential(path)
-    }
-    fn exists(&self, path: &Path) -> Result<bool> {
-        self.inner.exists(path)
-    }
-    fn file_size(&self, path: &Path) -> Result<u64> {
-        self.inner.file_size(path)
-    }
-    fn modified(&self, path: &Path) -> Result<u64> {
-        self.inner.modified(path)
-    }
-    fn list(&self, path: &Path) -> Result<Vec<String>> {
-        self.inner.list(path)
-    }
-    fn create_dir_all(&self, path: &Path) -> Result<()> {
-        self.latch.check()?;
-        self.inner.create_dir_all(path)
-    }
-    fn remove(&self, path: &Path) -> Result<()> {
-        self.latch.check()?;
-        self.inner.remove(path)
-    }
-    fn remove_dir(&self, path: &Path) -> Result<()> {
-        self.latch.check()?;
-        self.inner.remove_dir(path)
-    }
-    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        self.latch.guard(|| self.inner.rename(from, to))
-    }
-    fn link(&self, from: &Path, to: &Path) -> Result<()> {
-        self.latch.check()?;
-        self.inner.link(from, to)
-    }
-    fn sync_dir(&self, path: &Path) -> Result<()> {
-        self.latch.guard(|| self.inner.sync_dir(path))
-    }
-    fn open_dir(&self, path: &Path) -> Result<OpenDir> {
-        self.inner.open_dir(path)
-    }
-    fn sync_open_dir(&self, dir: &OpenDir) -> Result<()> {
-        self.latch.guard(|| self.inner.sync_open_dir(dir))
-    }
-    fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>> {
-        self.inner.lock(path)
     }
 }
 

@@ -20,6 +20,7 @@
 //!
 //! Every error names the operation and the path.
 
+mod delegate;
 pub mod fault;
 pub mod latch;
 #[cfg(target_os = "linux")]

@@ -16,10 +16,8 @@
 //!
 //! Everything else goes to the wrapped file system as it is.
 
-use super::{
-    FileLock, Fs, OpenDir, RandomAccessFile, SequentialFile, SharedFile, SharedOptions,
-    WritableFile,
-};
+use super::{Fs, OpenDir};
+use crate::delegate_fs;
 use crate::error::{Error, Result};
 use crate::planted::{Bug, planted};
 use std::collections::HashMap;
@@ -72,62 +70,11 @@ impl NamesFs {
 }
 
 impl Fs for NamesFs {
-    fn create(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
-        self.inner.create(path)
-    }
-    fn create_direct(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
-        self.inner.create_direct(path)
-    }
-    fn open_append(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
-        self.inner.open_append(path)
-    }
-    fn reuse(&self, old: &Path, new: &Path) -> Result<Box<dyn WritableFile>> {
-        self.inner.reuse(old, new)
-    }
-    fn open_shared(
-        &self,
-        path: &Path,
-        from: Option<&Path>,
-        options: SharedOptions,
-    ) -> Result<Box<dyn SharedFile>> {
-        self.inner.open_shared(path, from, options)
-    }
-    fn open_random(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
-        self.inner.open_random(path)
-    }
-    fn open_random_direct(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
-        self.inner.open_random_direct(path)
-    }
-    fn open_sequential(&self, path: &Path) -> Result<Box<dyn SequentialFile>> {
-        self.inner.open_sequential(path)
-    }
-    fn exists(&self, path: &Path) -> Result<bool> {
-        self.inner.exists(path)
-    }
-    fn file_size(&self, path: &Path) -> Result<u64> {
-        self.inner.file_size(path)
-    }
-    fn modified(&self, path: &Path) -> Result<u64> {
-        self.inner.modified(path)
-    }
-    fn list(&self, path: &Path) -> Result<Vec<String>> {
-        self.inner.list(path)
-    }
-    fn create_dir_all(&self, path: &Path) -> Result<()> {
-        self.inner.create_dir_all(path)
-    }
-    fn remove(&self, path: &Path) -> Result<()> {
-        self.inner.remove(path)
-    }
-    fn remove_dir(&self, path: &Path) -> Result<()> {
-        self.inner.remove_dir(path)
-    }
-    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        self.inner.rename(from, to)
-    }
-    fn link(&self, from: &Path, to: &Path) -> Result<()> {
-        self.inner.link(from, to)
-    }
+    delegate_fs!(inner: create, create_direct, open_append, reuse, open_shared);
+    delegate_fs!(inner: open_random, open_random_direct, open_sequential);
+    delegate_fs!(inner: exists, file_size, modified, list, lock);
+    delegate_fs!(inner: create_dir_all, remove, remove_dir, rename, link);
+
     fn sync_dir(&self, path: &Path) -> Result<()> {
         let dir = self.dir(path);
         let mut failed = dir.failed.lock();
@@ -141,9 +88,6 @@ impl Fs for NamesFs {
             None => self.inner.sync_dir(path),
         };
         synced.inspect_err(|e| *failed = Some(e.clone()))
-    }
-    fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>> {
-        self.inner.lock(path)
     }
 }
 

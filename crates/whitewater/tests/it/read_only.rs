@@ -6,11 +6,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use whitewater::fs::mem::MemFs;
-use whitewater::fs::{FileLock, Fs, RandomAccessFile, SequentialFile, WritableFile};
+use whitewater::fs::{FileLock, Fs, WritableFile};
 use whitewater::{
     ColumnFamilyDescriptor, DB, DBRecoveryMode, Error, ErrorKind, FlushOptions, IteratorMode,
     Options, ReadOptions, WriteBatch,
 };
+use whitewater_storage::delegate_fs;
 
 /// Refuses whatever would change a file or a directory.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ fn refuse<T>(what: &str, path: &Path) -> Result<T, Error> {
 }
 
 impl Fs for Unwritable {
+    delegate_fs!(0: open_random, open_sequential, exists, file_size, list);
+
     fn create(&self, path: &Path) -> Result<Box<dyn WritableFile>, Error> {
         refuse("create", path)
     }
@@ -29,21 +32,6 @@ impl Fs for Unwritable {
     }
     fn reuse(&self, old: &Path, _: &Path) -> Result<Box<dyn WritableFile>, Error> {
         refuse("reuse", old)
-    }
-    fn open_random(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>, Error> {
-        self.0.open_random(path)
-    }
-    fn open_sequential(&self, path: &Path) -> Result<Box<dyn SequentialFile>, Error> {
-        self.0.open_sequential(path)
-    }
-    fn exists(&self, path: &Path) -> Result<bool, Error> {
-        self.0.exists(path)
-    }
-    fn file_size(&self, path: &Path) -> Result<u64, Error> {
-        self.0.file_size(path)
-    }
-    fn list(&self, path: &Path) -> Result<Vec<String>, Error> {
-        self.0.list(path)
     }
     fn create_dir_all(&self, path: &Path) -> Result<(), Error> {
         refuse("create_dir_all", path)

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use whitewater::Error;
 use whitewater::fs::mem::MemFs;
-use whitewater::fs::{
-    FileLock, Fs, RandomAccessFile, SequentialFile, SharedFile, SharedOptions, WritableFile,
-};
+use whitewater::fs::{Fs, RandomAccessFile, SequentialFile};
+use whitewater_storage::delegate_fs;
 
 /// Counts bytes that are read and files that are opened to be read. Clones count
 /// together.
@@ -86,23 +85,10 @@ impl SequentialFile for Counted<Box<dyn SequentialFile>> {
 }
 
 impl Fs for CountingFs {
-    fn create(&self, path: &Path) -> Result<Box<dyn WritableFile>, Error> {
-        self.fs.create(path)
-    }
-    fn open_append(&self, path: &Path) -> Result<Box<dyn WritableFile>, Error> {
-        self.fs.open_append(path)
-    }
-    fn reuse(&self, old: &Path, new: &Path) -> Result<Box<dyn WritableFile>, Error> {
-        self.fs.reuse(old, new)
-    }
-    fn open_shared(
-        &self,
-        path: &Path,
-        from: Option<&Path>,
-        options: SharedOptions,
-    ) -> Result<Box<dyn SharedFile>, Error> {
-        self.fs.open_shared(path, from, options)
-    }
+    delegate_fs!(fs: create, open_append, reuse, open_shared);
+    delegate_fs!(fs: exists, file_size, list, lock);
+    delegate_fs!(fs: create_dir_all, remove, remove_dir, rename, link, sync_dir);
+
     fn open_random(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>, Error> {
         self.opened();
         Ok(Arc::new(Counted {
@@ -116,35 +102,5 @@ impl Fs for CountingFs {
             file: self.fs.open_sequential(path)?,
             counts: self.counts.clone(),
         }))
-    }
-    fn exists(&self, path: &Path) -> Result<bool, Error> {
-        self.fs.exists(path)
-    }
-    fn file_size(&self, path: &Path) -> Result<u64, Error> {
-        self.fs.file_size(path)
-    }
-    fn list(&self, path: &Path) -> Result<Vec<String>, Error> {
-        self.fs.list(path)
-    }
-    fn create_dir_all(&self, path: &Path) -> Result<(), Error> {
-        self.fs.create_dir_all(path)
-    }
-    fn remove(&self, path: &Path) -> Result<(), Error> {
-        self.fs.remove(path)
-    }
-    fn remove_dir(&self, path: &Path) -> Result<(), Error> {
-        self.fs.remove_dir(path)
-    }
-    fn rename(&self, from: &Path, to: &Path) -> Result<(), Error> {
-        self.fs.rename(from, to)
-    }
-    fn link(&self, from: &Path, to: &Path) -> Result<(), Error> {
-        self.fs.link(from, to)
-    }
-    fn sync_dir(&self, path: &Path) -> Result<(), Error> {
-        self.fs.sync_dir(path)
-    }
-    fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>, Error> {
-        self.fs.lock(path)
     }
 }

@@ -6,9 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use whitewater::Error;
 use whitewater::fs::mem::MemFs;
-use whitewater::fs::{
-    FileLock, Fs, RandomAccessFile, SequentialFile, SharedFile, SharedOptions, WritableFile,
-};
+use whitewater::fs::{Fs, SharedFile, SharedOptions};
+use whitewater_storage::delegate_fs;
 
 type Result<T> = std::result::Result<T, Error>;
 
@@ -54,7 +53,10 @@ impl<H> Clone for HookedLogs<H> {
 }
 
 impl<H: LogHook> Fs for HookedLogs<H> {
-    // Logs are the shared files.
+    delegate_fs!(files: create, open_append, reuse, open_random, open_sequential);
+    delegate_fs!(files: exists, file_size, modified, list, lock);
+    delegate_fs!(files: create_dir_all, remove_dir, rename, link, sync_dir);
+
     fn open_shared(
         &self,
         path: &Path,
@@ -66,54 +68,9 @@ impl<H: LogHook> Fs for HookedLogs<H> {
             hook: self.hook.clone(),
         }))
     }
-    fn create(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
-        self.files.create(path)
-    }
-    fn open_append(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
-        self.files.open_append(path)
-    }
-    fn reuse(&self, old: &Path, new: &Path) -> Result<Box<dyn WritableFile>> {
-        self.files.reuse(old, new)
-    }
-    fn open_random(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
-        self.files.open_random(path)
-    }
-    fn open_sequential(&self, path: &Path) -> Result<Box<dyn SequentialFile>> {
-        self.files.open_sequential(path)
-    }
-    fn exists(&self, path: &Path) -> Result<bool> {
-        self.files.exists(path)
-    }
-    fn file_size(&self, path: &Path) -> Result<u64> {
-        self.files.file_size(path)
-    }
-    fn modified(&self, path: &Path) -> Result<u64> {
-        self.files.modified(path)
-    }
-    fn list(&self, path: &Path) -> Result<Vec<String>> {
-        self.files.list(path)
-    }
-    fn create_dir_all(&self, path: &Path) -> Result<()> {
-        self.files.create_dir_all(path)
-    }
     fn remove(&self, path: &Path) -> Result<()> {
         self.hook.removing(path);
         self.files.remove(path)
-    }
-    fn remove_dir(&self, path: &Path) -> Result<()> {
-        self.files.remove_dir(path)
-    }
-    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        self.files.rename(from, to)
-    }
-    fn link(&self, from: &Path, to: &Path) -> Result<()> {
-        self.files.link(from, to)
-    }
-    fn sync_dir(&self, path: &Path) -> Result<()> {
-        self.files.sync_dir(path)
-    }
-    fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>> {
-        self.files.lock(path)
     }
 }
 
