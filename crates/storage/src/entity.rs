@@ -48,11 +48,12 @@ pub fn default_column(entity: &[u8]) -> Result<Option<ColumnValue>> {
 /// As [`default_column`], and `Corruption` for columns that are out of order.
 pub fn columns(entity: &[u8]) -> Result<Vec<Column<'_>>> {
     let columns = Columns::new(entity)?.collect::<Result<Vec<_>>>()?;
-    match columns.windows(2).all(|w| w[0].name < w[1].name) {
-        true => Ok(columns),
-        false => Err(Error::corruption(
+    if columns.windows(2).all(|w| w[0].name < w[1].name) {
+        Ok(columns)
+    } else {
+        Err(Error::corruption(
             "columns of a wide-column entity out of order",
-        )),
+        ))
     }
 }
 

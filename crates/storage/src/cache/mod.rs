@@ -265,9 +265,10 @@ impl BlockCache {
             bytes,
         };
         let is_over = || self.0.shards.iter().any(|shard| shard.read().is_over());
-        match self.options().strict_capacity_limit && is_over() {
-            true => None,
-            false => Some(charge),
+        if self.options().strict_capacity_limit && is_over() {
+            None
+        } else {
+            Some(charge)
         }
     }
 

@@ -50,9 +50,10 @@ impl CacheOptions {
     #[must_use]
     pub fn clamped(mut self) -> Self {
         self.num_shard_bits = self.num_shard_bits.min(MAX_SHARD_BITS);
-        self.high_pri_pool_ratio = match self.high_pri_pool_ratio.is_nan() {
-            true => CacheOptions::default().high_pri_pool_ratio,
-            false => self.high_pri_pool_ratio.clamp(0.0, 1.0),
+        self.high_pri_pool_ratio = if self.high_pri_pool_ratio.is_nan() {
+            CacheOptions::default().high_pri_pool_ratio
+        } else {
+            self.high_pri_pool_ratio.clamp(0.0, 1.0)
         };
         self
     }

@@ -117,10 +117,13 @@ impl ManifestReader {
             ReadOutcome::Eof | ReadOutcome::TornTail { .. } => Ok(None),
             // Edits are synced one by one: this one was not acknowledged.
             ReadOutcome::Corrupt(_) if self.log.is_lost_tail() => Ok(None),
-            ReadOutcome::Corrupt(e) => match self.is_in_lost_group(e.offset())? {
-                true => Ok(None),
-                false => Err(e),
-            },
+            ReadOutcome::Corrupt(e) => {
+                if self.is_in_lost_group(e.offset())? {
+                    Ok(None)
+                } else {
+                    Err(e)
+                }
+            }
         }
     }
 

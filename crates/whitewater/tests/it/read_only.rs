@@ -3,7 +3,6 @@
 use crate::harness::{DIR, Db, set_memtable, tiny_on};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use whitewater::fs::mem::MemFs;
 use whitewater::fs::{FileLock, Fs, WritableFile};

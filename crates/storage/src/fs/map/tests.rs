@@ -24,9 +24,10 @@ fn mapped(file: &File, writable: bool) -> Mapping {
     let map = Mapping::new();
     let mut options = MmapOptions::new();
     options.len(WINDOW as usize);
-    let window = match writable {
-        true => options.map_raw(file),
-        false => options.map_raw_read_only(file),
+    let window = if writable {
+        options.map_raw(file)
+    } else {
+        options.map_raw_read_only(file)
     };
     let group = map.groups[0].get_or_init(|| Box::new([const { OnceLock::new() }; GROUP]));
     assert!(group[0].set(window.unwrap()).is_ok());

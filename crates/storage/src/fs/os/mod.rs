@@ -51,9 +51,10 @@ fn named<T>(op: &str, path: &Path, result: io::Result<T>) -> Result<T> {
 
 /// The directory `path`; nothing is the working directory.
 fn or_here(path: &Path) -> &Path {
-    match path.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => path,
+    if path.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        path
     }
 }
 

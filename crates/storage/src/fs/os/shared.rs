@@ -167,12 +167,13 @@ impl OsShared {
             return Ok(());
         }
         let of = type_of(&self.file);
-        let mapped = match of.is_some_and(|of| MAPPABLE.contains(&of)) {
-            true => self.probe(),
-            false => Err(io::Error::other(format!(
+        let mapped = if of.is_some_and(|of| MAPPABLE.contains(&of)) {
+            self.probe()
+        } else {
+            Err(io::Error::other(format!(
                 "on a file system of type {:#x}, a full disk would end the process",
                 of.unwrap_or(0)
-            ))),
+            )))
         };
         match mapped {
             Ok(map) => self.map = Some(map),

@@ -21,9 +21,10 @@ pub(crate) fn train<B: AsRef<[u8]>>(
     let max_train = options.zstd_max_train_bytes as usize;
     let trained = ty == CompressionType::Zstd && max_train > 0;
     let (samples, lens) = sample(blocks, if trained { max_train } else { max_len });
-    let dictionary = match trained {
-        true => trained_by_zstd(&samples, &lens, max_len),
-        false => samples,
+    let dictionary = if trained {
+        trained_by_zstd(&samples, &lens, max_len)
+    } else {
+        samples
     };
     (!dictionary.is_empty()).then(|| dictionary.into())
 }

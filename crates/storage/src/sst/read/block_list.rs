@@ -90,9 +90,10 @@ impl Table {
         index.seek_to_first(self)?;
         while index.valid() {
             let key = index.key(self);
-            let separator = match self.index_format.user_keys {
-                true => key,
-                false => user_key(key),
+            let separator = if self.index_format.user_keys {
+                key
+            } else {
+                user_key(key)
             };
             let separator = separator.to_vec();
             blocks.push(BlockInfo::new(

@@ -25,9 +25,10 @@ impl Table {
             cache,
             id: *id,
         };
-        let index = match self.index_is_cached {
-            true => blocks.take(self.index_handle),
-            false => Some(self.index.clone()),
+        let index = if self.index_is_cached {
+            blocks.take(self.index_handle)
+        } else {
+            Some(self.index.clone())
         };
         if let Some(index) = index {
             blocks.of_index(&index);

@@ -166,10 +166,11 @@ impl Table {
                     .is_none_or(|f| f.may_match(entry))
             }
             FilterBlocks::Cached(cached) => {
-                let filter = match cached.partitioned {
-                    false => self.read_filter(cached.handle, read_options),
-                    true => (self.read_filter_top(cached.handle, read_options).ok())
-                        .and_then(|top| self.filter_partition(&top, target, read_options)),
+                let filter = if cached.partitioned {
+                    (self.read_filter_top(cached.handle, read_options).ok())
+                        .and_then(|top| self.filter_partition(&top, target, read_options))
+                } else {
+                    self.read_filter(cached.handle, read_options)
                 };
                 filter.is_none_or(|f| f.may_match(entry))
             }

@@ -96,13 +96,14 @@ impl Table {
                 cursor.next(&block);
             }
             cursor.status().map_err(|e| self.file.blame(e, handle))?;
-            // Only when the separator still is of this user key may the next
-            // block begin with it; with user keys as separators never.
-            // They may do so if they have timestamps.
-            let separator = match self.index_format.user_keys {
-                true if self.comparator.user.timestamp_size() == 0 => return Ok(()),
-                true => index.key(self),
-                false => user_key(index.key(self)),
+            // The next block may begin with this user key only if the separator still has it.
+            // Separators that are user keys never do, unless keys have timestamps.
+            let separator = if !self.index_format.user_keys {
+                user_key(index.key(self))
+            } else if self.comparator.user.timestamp_size() > 0 {
+                index.key(self)
+            } else {
+                return Ok(());
             };
             if self.comparator.user.compare_keys(separator, user) != Ordering::Equal {
                 return Ok(());

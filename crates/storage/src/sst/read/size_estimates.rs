@@ -32,9 +32,10 @@ impl Table {
         index.seek_to_first(self)?;
         while index.valid() {
             let handle = index.handle();
-            let key = match self.index_format.user_keys {
-                true => index.key(self),
-                false => user_key(index.key(self)),
+            let key = if self.index_format.user_keys {
+                index.key(self)
+            } else {
+                user_key(index.key(self))
             };
             last.0.clear();
             last.0.extend_from_slice(key);

@@ -236,9 +236,10 @@ impl Table {
             Some(cache) if read_options.use_cache => cache,
             _ => return None,
         };
-        let found = match read_options.fill_cache {
-            true => cache.get(*id, handle.offset),
-            false => cache.peek(*id, handle.offset),
+        let found = if read_options.fill_cache {
+            cache.get(*id, handle.offset)
+        } else {
+            cache.peek(*id, handle.offset)
         };
         if found.is_some() {
             perf::count(PerfMetric::BlockCacheHitCount, 1);

@@ -258,9 +258,10 @@ impl<'a> Encoder<'a> {
                 value.extend_from_slice(&entry.first_key);
             }
         }
-        let key = match self.index.user_keys {
-            true => user_key(&entry.separator),
-            false => &entry.separator,
+        let key = if self.index.user_keys {
+            user_key(&entry.separator)
+        } else {
+            &entry.separator
         };
         if self.index.delta {
             self.block.add_delta(key, &self.full, &self.delta);

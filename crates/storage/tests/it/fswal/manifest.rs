@@ -463,9 +463,10 @@ fn a_group_that_lost_a_sector_was_never_there() {
             lost
         };
         // The synced edit is missed wherever it is hit.
-        let expected = match sector >= start {
-            true => Ok(1),
-            false => Err(ErrorKind::Corruption),
+        let expected = if sector >= start {
+            Ok(1)
+        } else {
+            Err(ErrorKind::Corruption)
         };
         assert_eq!(read(&lose(&whole)), expected, "sector at {sector}");
         // What was synced after it says that the group was, too.

@@ -101,9 +101,10 @@ fn open(file: Arc<dyn RandomAccessFile>, size: u64, options: TableReaderOptions)
         None => None,
     };
     let filter = TableFilter::new(&properties, options.prefix_extractor.as_ref());
-    let found = match filter.is_usable() {
-        true => opener.filter(&metaindex)?,
-        false => None,
+    let found = if filter.is_usable() {
+        opener.filter(&metaindex)?
+    } else {
+        None
     };
     let data_end = match properties.data_size {
         0 => index_handle.offset.min(footer.metaindex.offset),
