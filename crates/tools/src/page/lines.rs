@@ -5,9 +5,7 @@ use std::ops::Range;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::style::{
-    self, Area, BELOW, LEFT, LETTERS, LINES, SIZE, colour, legend, short, step, tick,
-};
+use super::style::{self, Area, BELOW, LEFT, LETTERS, LINES, colour, legend, short, step, tick};
 use crate::bench::engine::Result;
 
 /// What lies along the bottom.

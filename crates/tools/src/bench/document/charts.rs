@@ -307,7 +307,7 @@ fn sweep(table: &Table<'_>, benchmark: usize, flag: &str) -> Section {
         let mut fields = vec![text.clone()];
         for at in 0..table.configurations.len() {
             let figure = rate(at, value);
-            let mut field = figure.map_or_else(|| "-".to_owned(), |rate| grouped(rate));
+            let mut field = figure.map_or_else(|| "-".to_owned(), grouped);
             if repeated {
                 let range = row(at, value).map(Row::range);
                 field += &range.map_or_else(String::new, |range| format!("\n{range}"));

@@ -17,8 +17,8 @@ use super::report::median;
 use super::runner::Outcome;
 use super::stats::Operation;
 use super::timeline::Timeline;
-use super::tour::grouped;
 use crate::page;
+use whitewater_memtable_bench::table::grouped;
 
 /// What one engine did in one configuration.
 #[derive(Clone, Debug, Default)]
@@ -130,9 +130,7 @@ impl Row {
     pub fn range(&self) -> String {
         self.spread().map_or_else(
             || "-".to_owned(),
-            |(slowest, fastest)| {
-                format!("{} .. {}", grouped(slowest as u64), grouped(fastest as u64))
-            },
+            |(slowest, fastest)| format!("{} .. {}", grouped(slowest), grouped(fastest)),
         )
     }
 
