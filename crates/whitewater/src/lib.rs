@@ -1,8 +1,8 @@
-//! Whitewater: an embedded key-value store in pure Rust.
+//! Whitewater: an embedded key-value store, an LSM tree of the RocksDB family.
 //!
-//! An LSM tree in the RocksDB family whose reason to exist is its write path.
-//! It opens RocksDB databases and RocksDB opens its; the public API is the
-//! `rocksdb` crate's.
+//! It is built around its write path: many threads write at once, and none of them leads the
+//! others. It opens RocksDB databases, and RocksDB opens its; the public API is the `rocksdb`
+//! crate's. Version 0.1.0 is not released yet. It runs on Linux on x86-64.
 //!
 //! ```
 //! use whitewater::{DB, Options, WriteBatch};
@@ -24,6 +24,25 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Where to begin
+//!
+//! | to | see |
+//! |---|---|
+//! | open a database | [`DB::open`](DBWithThreadMode::open), [`Options`] |
+//! | write | [`DB::put`](DBCommon::put), [`WriteBatch`], [`WriteOptions`] |
+//! | read | [`DB::get`](DBCommon::get), [`DB::multi_get`](DBCommon::multi_get), [`ReadOptions`] |
+//! | scan | [`DB::iterator`](DBCommon::iterator), [`DBRawIterator`], [`IteratorMode`] |
+//! | read one moment | [`DB::snapshot`](DBCommon::snapshot) |
+//! | keep several key spaces | the guide on [column families](guide::column_families) |
+//! | know what a crash takes | the guide on [durability](guide::durability) |
+//! | write faster | the guide on [tuning writes](guide::tuning_writes) |
+//! | limit memory | the guide on [memory](guide::memory) |
+//! | add without reading first | [merge operators](merge_operator) |
+//! | load sorted data | [`SstFileWriter`], [`DB::ingest_external_file`](DBCommon::ingest_external_file) |
+//! | copy a database | [`checkpoint`] |
+//! | watch it | [`properties`], [`statistics`], [`perf`], [`listener`] |
+//! | move from RocksDB | [below](#coming-from-the-rocksdb-crate), and the guide on [migrating](guide::migrating) |
 //!
 //! # Coming from the `rocksdb` crate
 //!
@@ -56,11 +75,10 @@
 //! * [`DBCommon::get_updates_since`] fails where logs it needs were deleted, and
 //!   [`DBWALIterator`] returns the error that ends it.
 //! * [`Error`] knows its kind, the file and the offset, besides the text.
-//! * Beside it there are: [`Options::set_fs`] and the [`fs`] module,
+//! * Additions: [`Options::set_fs`] and the [`fs`] module,
 //!   [`DBCommon::try_compact_range_opt`], [`listener`]s of events,
-//!   [`Options::load_latest_with_errors`], [`ColumnFamilyDescriptor::options_mut`], and setters of write-path options
-//!   that crate lacks.
-
+//!   [`Options::load_latest_with_errors`], [`ColumnFamilyDescriptor::options_mut`], and setters
+//!   of write-path options that crate lacks.
 //!
 //! # Cargo features
 //!
@@ -103,6 +121,8 @@ mod external;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 mod info_log;
 pub mod listener;
 mod logger;

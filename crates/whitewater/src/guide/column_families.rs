@@ -1,0 +1,91 @@
+//! Several key spaces in one database.
+//!
+//! A column family has its own keys, memtables, tables and options. All column families of a
+//! database share its log and its sequence numbers, so that a batch can write to several of them
+//! atomically, and a snapshot shows all of them at one moment. A database begins with one,
+//! which is called `default`.
+//!
+//! Use them for data that differs in size, lifetime or access: an index beside its table, a
+//! queue beside an archive. They are cheap, but not free: each has a memtable, and by default a
+//! block cache of its own (see [`memory`](super::memory)). For thousands of tenants, a prefix of
+//! the key does better.
+//!
+//! # Opening
+//!
+//! A database is opened with *all* of its column families; leaving one out is an error that
+//! names it. [`list_cf`](crate::DBCommon::list_cf) tells which there are.
+//! [`create_missing_column_families`](crate::Options::create_missing_column_families) makes those
+//! that are not there yet.
+//!
+//! ```
+//! use whitewater::{ColumnFamilyDescriptor, DB, Options, WriteBatch};
+//!
+//! # fn main() -> Result<(), whitewater::Error> {
+//! # let dir = tempfile::tempdir().unwrap();
+//! # let path = dir.path();
+//! let mut options = Options::default();
+//! options.create_if_missing(true);
+//! options.create_missing_column_families(true);
+//!
+//! let mut of_events = Options::default();
+//! of_events.set_write_buffer_size(16 << 20);
+//! let db = DB::open_cf_descriptors(
+//!     &options,
+//!     path,
+//!     [
+//!         ColumnFamilyDescriptor::new("users", Options::default()),
+//!         ColumnFamilyDescriptor::new("events", of_events),
+//!     ],
+//! )?;
+//!
+//! let users = db.cf_handle("users").expect("named above");
+//! let events = db.cf_handle("events").expect("named above");
+//! let mut batch = WriteBatch::default();
+//! batch.put_cf(&users, "7", "ada");
+//! batch.put_cf(&events, "0001", "7 has joined");
+//! db.write(batch)?;
+//! assert_eq!(db.get_cf(&users, "7")?.as_deref(), Some(&b"ada"[..]));
+//!
+//! # drop((users, events));
+//! drop(db);
+//! let mut names = DB::list_cf(&Options::default(), path)?;
+//! names.sort();
+//! assert_eq!(names, ["default", "events", "users"]);
+//! assert!(DB::open(&Options::default(), path).is_err()); // leaves two out
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Options of the whole database, such as numbers of threads and limits of logs, count where
+//! they are in the first argument of the open function. Those of a column family count in its
+//! descriptor. The documentation of [`Options`](crate::Options) lists the two apart.
+//!
+//! # Handles and threads
+//!
+//! [`DB`](crate::DB) is [`DBWithThreadMode<SingleThreaded>`](crate::DBWithThreadMode), whose
+//! `create_cf` and `drop_cf` need `&mut self`. [`MultiThreaded`](crate::MultiThreaded) creates and
+//! drops through a shared reference, and its handles are reference-counted. The Cargo feature
+//! `multi-threaded-cf` makes it the type that `DB` stands for. Reads and writes take `&self` in
+//! both: share a database by reference or in an `Arc`.
+//!
+//! ```
+//! use whitewater::{DBWithThreadMode, MultiThreaded, Options};
+//!
+//! # fn main() -> Result<(), whitewater::Error> {
+//! # let dir = tempfile::tempdir().unwrap();
+//! let db = DBWithThreadMode::<MultiThreaded>::open_default(dir.path())?;
+//! db.create_cf("sessions", &Options::default())?;
+//! let sessions = db.cf_handle("sessions").expect("created above");
+//! db.drop_cf("sessions")?;
+//! // The handle keeps what was dropped readable until the handle itself is dropped.
+//! assert_eq!(db.get_cf(&sessions, "7")?, None);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The shared log
+//!
+//! A log file can go only when every column family has flushed what it has in it. One that is
+//! written to rarely keeps logs alive, until
+//! [`set_max_total_wal_size`](crate::Options::set_max_total_wal_size) makes the database flush it.
+//! By default that limit is four times all write buffers together.

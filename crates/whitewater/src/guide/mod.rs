@@ -1,0 +1,16 @@
+//! Guides: how to do what single methods do not explain.
+//!
+//! * [`durability`]: what survives a crash, and what a write can ask for.
+//! * [`column_families`]: several key spaces in one database.
+//! * [`tuning_writes`]: what makes writes fast, and what holds them up.
+//! * [`memory`]: where memory goes, and how to limit it.
+//! * [`migrating`]: from the `rocksdb` crate, or from a RocksDB database.
+//!
+//! This module is part of the documentation only; there is nothing in it to use. The
+//! programs in `examples/` of this crate show whole tasks.
+
+pub mod column_families;
+pub mod durability;
+pub mod memory;
+pub mod migrating;
+pub mod tuning_writes;

@@ -1,0 +1,96 @@
+//! What makes writes fast, and what holds them up.
+//!
+//! The defaults are meant for many threads that write at once. Measure before you change them:
+//! the program `db_bench` in Whitewater's source tree has RocksDB's workloads.
+//!
+//! # One write
+//!
+//! * **Batches.** Everything in a [`WriteBatch`](crate::WriteBatch) is logged and inserted with the
+//!   fixed costs of one write.
+//! * **Syncs.** A synced write takes as long as the disk. Writers share syncs, so write from more
+//!   threads, or put more into a batch. See [`durability`](super::durability) for what a write
+//!   without a sync promises.
+//! * **The log.** Where data can be loaded again,
+//!   [`disable_wal`](crate::WriteOptions::disable_wal) saves the log's work. Sorted data is loaded
+//!   best as tables: [`SstFileWriter`](crate::SstFileWriter) and
+//!   [`ingest_external_file`](crate::DBCommon::ingest_external_file).
+//! * **Reading before writing.** A [merge operator](crate::merge_operator) adds to a value without
+//!   reading it.
+//!
+//! # Many threads
+//!
+//! [`CommitProtocol`](crate::CommitProtocol) says how concurrent writes are committed.
+//! `Ordered`, the default, has no leader: each thread logs and inserts its own write. The others
+//! are RocksDB's. The property [`COMMIT_PROTOCOL`](crate::properties::COMMIT_PROTOCOL) tells which
+//! one a database has, as other options can rule out the default:
+//!
+//! ```
+//! use whitewater::{DB, Options, properties};
+//!
+//! # fn main() -> Result<(), whitewater::Error> {
+//! # let dir = tempfile::tempdir().unwrap();
+//! # let (path, other_path) = (dir.path().join("a"), dir.path().join("b"));
+//! let mut options = Options::default();
+//! options.create_if_missing(true);
+//! let db = DB::open(&options, path)?;
+//! let protocol = db.property_value(properties::COMMIT_PROTOCOL)?;
+//! assert_eq!(protocol.as_deref(), Some("ordered"));
+//!
+//! // One thread at a time inserts, so there has to be a leader.
+//! options.set_allow_concurrent_memtable_write(false);
+//! let db = DB::open(&options, other_path)?;
+//! let protocol = db.property_value(properties::COMMIT_PROTOCOL)?;
+//! assert_eq!(protocol.as_deref(), Some("grouped"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The [memtable](crate::MemtableFactory) is by default an adaptive radix tree, where keys are
+//! ordered bytewise or in reverse. With a comparator of your own it is a skip list.
+//!
+//! # Stalls
+//!
+//! Writes are faster than flushes and compactions can be for long. When those fall behind, the
+//! database first slows writes down and then stops them, by RocksDB's rules:
+//!
+//! | what there is too much of | slows down | stops |
+//! |---|---|---|
+//! | full memtables | | [`set_max_write_buffer_number`](crate::Options::set_max_write_buffer_number), all of them full |
+//! | tables in level 0 | [`set_level_zero_slowdown_writes_trigger`](crate::Options::set_level_zero_slowdown_writes_trigger), 20 | [`set_level_zero_stop_writes_trigger`](crate::Options::set_level_zero_stop_writes_trigger), 36 |
+//! | bytes to be compacted | [`set_soft_pending_compaction_bytes_limit`](crate::Options::set_soft_pending_compaction_bytes_limit), 64 GiB | [`set_hard_pending_compaction_bytes_limit`](crate::Options::set_hard_pending_compaction_bytes_limit), 256 GiB |
+//! | memory of memtables | | a [`WriteBufferManager`](crate::WriteBufferManager) that stalls |
+//!
+//! The properties [`IS_WRITE_STOPPED`](crate::properties::IS_WRITE_STOPPED) and
+//! [`ACTUAL_DELAYED_WRITE_RATE`](crate::properties::ACTUAL_DELAYED_WRITE_RATE), the LOG, and
+//! [`on_stall_conditions_changed`](crate::listener::EventListener::on_stall_conditions_changed)
+//! tell of stalls. What helps:
+//!
+//! * more threads: [`increase_parallelism`](crate::Options::increase_parallelism) to the number of
+//!   cores, and [`set_max_subcompactions`](crate::Options::set_max_subcompactions) for large
+//!   compactions out of level 0;
+//! * a larger share of busy cores for background threads, which by default give way to yours:
+//!   [`set_background_nice`](crate::Options::set_background_nice);
+//! * larger and more memtables, which take a burst:
+//!   [`set_write_buffer_size`](crate::Options::set_write_buffer_size) and
+//!   [`set_max_write_buffer_number`](crate::Options::set_max_write_buffer_number);
+//! * all of these with sizes of levels to match:
+//!   [`optimize_for_steady_writes`](crate::Options::optimize_for_steady_writes).
+//!
+//! A write that must not wait asks for [`set_no_slowdown`](crate::WriteOptions::set_no_slowdown),
+//! and fails with `Incomplete` instead. One that is not urgent gives way first with
+//! [`set_low_pri`](crate::WriteOptions::set_low_pri).
+//!
+//! Many of these options can be changed while the database is open:
+//!
+//! ```
+//! use whitewater::DB;
+//!
+//! # fn main() -> Result<(), whitewater::Error> {
+//! # let dir = tempfile::tempdir().unwrap();
+//! let db = DB::open_default(dir.path())?;
+//! db.set_options(&[("write_buffer_size", "128M"), ("max_write_buffer_number", "4")])?;
+//! db.set_db_options(&[("max_background_jobs", "4")])?;
+//! assert!(db.set_options(&[("num_levels", "5")]).is_err()); // fixed while it is open
+//! # Ok(())
+//! # }
+//! ```
