@@ -1,22 +1,22 @@
-//! Telling what happens in tables, for statistics.
+//! What tables report, for statistics.
 
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// What became of asking a filter.
+/// The outcome of a query to a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FilterEvent {
-    /// A look-up was spared the table.
+    /// The filter ruled out a key: the lookup skipped the table.
     Useful,
-    /// A look-up found its whole key in the filter.
+    /// A lookup found its whole key in the filter.
     FullPositive,
-    /// And then in the table.
+    /// A lookup found its whole key in the filter, and then in the table.
     FullTruePositive,
-    /// A look-up or a cursor asked for a prefix.
+    /// A lookup or an iterator queried the filter for a prefix.
     PrefixChecked,
-    /// The prefix was not in the filter: the table was spared.
+    /// The prefix was not in the filter: the table was skipped.
     PrefixUseful,
-    /// A look-up found its prefix in the filter, and its key in the table.
+    /// A lookup found its prefix in the filter, and its key in the table.
     PrefixTruePositive,
 }
 
@@ -31,59 +31,58 @@ pub enum BlockKind {
     Filter,
 }
 
-/// What became of a block that was to be compressed.
+/// The outcome of compressing a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockCompression {
     /// It is stored compressed.
     Compressed,
-    /// It did not get small enough, and is stored as it is.
+    /// It did not shrink enough, and is stored uncompressed.
     Rejected,
-    /// Nothing was tried: tables like this are not compressed.
+    /// No compression was tried: the table is written without compression.
     Bypassed,
 }
 
-/// What takes time with a block.
+/// A step of reading or writing a block whose time can be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockStep {
-    /// Getting one that is not in the cache: reading, checking, decompressing.
+    /// Getting a block that is not in the cache: reading, checking, decompressing.
     Read,
-    /// Appending one to the file of a new table, with its checksum.
+    /// Appending a block with its checksum to the file of a new table.
     Write,
-    /// Compressing one, whether it got smaller or not.
+    /// Compressing a block, whether it got smaller or not.
     Compress,
-    /// Decompressing one.
+    /// Decompressing a block.
     Decompress,
 }
 
-/// Who is told what happens in tables. What is not of interest need not be
-/// listened to: all but the first methods do nothing by default.
+/// Listens to what happens in tables. The methods with a default do nothing by default.
 pub trait TableEvents: fmt::Debug + Send + Sync {
-    /// A filter was asked.
+    /// A filter was queried.
     fn filter(&self, event: FilterEvent);
-    /// A block of so many bytes was found in the block cache.
+    /// A block of `bytes` bytes was found in the block cache.
     fn cache_hit(&self, kind: BlockKind, bytes: usize);
     /// A block was not in the block cache.
     fn cache_miss(&self, kind: BlockKind);
-    /// A block of so many bytes was put into the block cache.
+    /// A block of `bytes` bytes was inserted into the block cache.
     fn cache_add(&self, kind: BlockKind, bytes: usize);
-    /// A block was refused by a block cache whose capacity is a strict limit.
+    /// The block cache refused a block, because its capacity is a strict limit.
     fn cache_add_failed(&self);
-    /// The checksum of a block that was read was computed, and is the stored one
-    /// or not.
+    /// The checksum of a block was computed after reading it; `matches` says whether it is the
+    /// stored one.
     fn checksum(&self, _matches: bool) {}
     /// A block of `from` bytes is to be stored in `to` bytes.
     fn compressed(&self, _outcome: BlockCompression, _from: usize, _to: usize) {}
     /// A block that is stored in `from` bytes was decompressed to `to` bytes.
     fn decompressed(&self, _from: usize, _to: usize) {}
-    /// Whether the time of `step` is wanted; if not, no clock is read for it.
+    /// Whether to measure the time of `step`. If not, no clock is read for it.
     fn wants(&self, _step: BlockStep) -> bool {
         false
     }
-    /// A step was taken in so much time.
+    /// `step` took `time`.
     fn took(&self, _step: BlockStep, _time: Duration) {}
 }
 
-/// Takes `step`, timed if somebody wants that.
+/// Runs `take`, and measures its time as that of `step` if the listener wants it.
 #[inline]
 pub(crate) fn timed<T>(
     events: Option<&dyn TableEvents>,

@@ -1,5 +1,5 @@
-//! bzip2: one stream. Level and work factor are fixed, as in RocksDB, and
-//! there are no dictionaries.
+//! bzip2: a block is one stream. Level and work factor are fixed, as in RocksDB, and there are no
+//! dictionaries.
 
 use super::size::{check_len, expect_len, reserve};
 use super::{Encode, Reason};
@@ -13,10 +13,10 @@ const WORK_FACTOR: u32 = 30;
 /// A bzip2 block holds 900 000 bytes after runs of up to 255 have become 5.
 const MAX_BLOCK: usize = 900_000 / 5 * 255;
 
-/// Bytes of a stream with one block, at least.
+/// The least bytes of a stream with one block.
 const MIN_STREAM: usize = 32;
 
-/// Memory taken at first, whatever the stream claims.
+/// How much memory is allocated at first, whatever the stream claims.
 const FIRST_STEP: usize = 1 << 20;
 
 pub(super) struct Encoder;
@@ -26,7 +26,7 @@ impl Encode for Encoder {
         let mut stream = Compress::new(Compression::new(LEVEL), WORK_FACTOR);
         out.reserve(raw.len());
         let status = stream.compress_vec(raw, out, Action::Finish)?;
-        // Anything else says that it did not fit.
+        // Any other status means that the output did not fit.
         Ok(status == Status::StreamEnd)
     }
 }
@@ -38,7 +38,7 @@ pub(super) fn decode(mut src: &[u8], len: usize) -> Result<Vec<u8>> {
     let mut stream = Decompress::new(false);
     let mut out = Vec::new();
     loop {
-        // One byte more than it should be, to see its end.
+        // One byte more than the size, to detect the end.
         let step = (len + 1 - out.len()).min(out.len().max(FIRST_STEP));
         reserve(&mut out, step)?;
         let (read, written) = (stream.total_in(), out.len());

@@ -1,4 +1,4 @@
-//! The compression dictionary of a table, for its readers.
+//! The compression dictionary of a table, for readers.
 
 use bytes::Bytes;
 use std::fmt;
@@ -10,10 +10,10 @@ use {
     zstd::zstd_safe::DDict,
 };
 
-/// Bytes that blocks refer to without holding them.
+/// Bytes that compressed blocks refer to without containing them.
 pub(crate) struct Dictionary {
     raw: Bytes,
-    /// Digested, once a Zstandard block has asked for it.
+    /// The digested form, once a Zstandard block needed it.
     #[cfg(feature = "zstd")]
     zstd: OnceLock<Option<DDict<'static>>>,
 }
@@ -33,7 +33,7 @@ impl Dictionary {
     }
 
     /// # Errors
-    /// `Corruption` when it begins as a trained one and is none.
+    /// `Corruption` if it begins like a trained dictionary but is not one.
     #[cfg(feature = "zstd")]
     pub(super) fn zstd(&self) -> Result<&DDict<'static>> {
         self.zstd

@@ -1,7 +1,7 @@
-//! LZ4: one block of its block format.
+//! LZ4: a block is one block of LZ4's block format.
 //!
-//! The crate has one level; the speed-up by negative levels, which RocksDB
-//! passes on, is not in it, and a negative level is the same as any other.
+//! The crate for LZ4 has one level. RocksDB passes negative levels to LZ4 as a speed-up; here a
+//! negative level is the same as any other.
 
 use super::dictionary::Dictionary;
 use super::size::{check_len, expect_len, zeroed};
@@ -38,8 +38,8 @@ impl Encode for Encoder {
     }
 }
 
-/// Up to here a block is decompressed into memory that is not zeroed first,
-/// and that is not asked for in a way that may fail.
+/// Blocks up to this size are decompressed into memory that is not zeroed first, and whose
+/// allocation aborts on failure.
 const USUAL: usize = 1 << 20;
 
 pub(super) fn decode(src: &[u8], len: usize, dictionary: Option<&Dictionary>) -> Result<Vec<u8>> {

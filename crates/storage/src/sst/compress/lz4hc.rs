@@ -1,28 +1,27 @@
-//! LZ4 blocks written with more effort: every earlier place of four bytes is
-//! looked at, newest first, as far as the level allows.
+//! LZ4 blocks written with more effort: a hash chain finds the earlier occurrences of each four
+//! bytes, newest first, and as many are tried as the level allows.
 //!
-//! Written here because the crate for LZ4 has no such mode, and because the
-//! bindings to the C library that have it have none with a dictionary. The
-//! format leaves the encoder free; what is written is read by any LZ4 decoder.
+//! It is implemented here because the crate for LZ4 has no such mode, and the bindings to the C
+//! library have none with a dictionary. The format leaves choices to the encoder; any LZ4 decoder
+//! reads the result.
 //!
-//! Positions are numbers that ascend from block to block, so that what an
-//! earlier block left in the tables is out of reach, and the tables need not
-//! be cleared. A dictionary stands in front of each block; its tables are made
+//! Positions ascend from block to block. So entries of earlier blocks in the tables are out of
+//! reach, and the tables need not be cleared. A dictionary precedes each block; its tables are made
 //! once and copied.
 
 use super::{CompressionOptions, Encode, Reason};
 use bytes::Bytes;
 
-/// Shortest match.
+/// The length of the shortest match.
 const MIN_MATCH: usize = 4;
 
-/// A match ends so many bytes before the block does, or earlier...
+/// A match ends at least this many bytes before the end of the block.
 const LAST_LITERALS: usize = 5;
 
-/// ...and begins so many bytes before the end, or earlier.
+/// A match begins at least this many bytes before the end of the block.
 const MATCH_LIMIT: usize = 12;
 
-/// Offsets are 16 bits.
+/// The largest distance of a match: offsets have 16 bits.
 const MAX_DISTANCE: usize = 65_535;
 
 const HASH_BITS: u32 = 15;
@@ -32,13 +31,13 @@ const WINDOW: usize = 1 << 16;
 const DEFAULT_LEVEL: i32 = 9;
 const MAX_LEVEL: i32 = 12;
 
-/// Where four bytes were last, by hash, and for each place how far before it
-/// the previous one of the same hash was.
+/// The hash chain: the last position of four bytes by their hash, and for each position the
+/// distance to the previous one with the same hash.
 #[derive(Clone)]
 struct Chains {
-    /// Position; 0 is none.
+    /// The last position for each hash; 0 for none.
     head: Vec<u32>,
-    /// By the low 16 bits of a position.
+    /// The distance to the previous position, by the low 16 bits of a position.
     back: Vec<u16>,
 }
 
@@ -62,7 +61,7 @@ impl Chains {
         *head = position as u32;
     }
 
-    /// The place before `position`, 0 if there is none.
+    /// The position before `position` in its chain; 0 if there is none.
     fn previous(&self, position: usize) -> usize {
         position.saturating_sub(usize::from(self.back[position % WINDOW]))
     }
@@ -81,7 +80,7 @@ struct Match {
 }
 
 pub(super) struct Encoder {
-    /// Places looked at for one match.
+    /// How many positions are tried for one match.
     depth: usize,
     chains: Chains,
     /// The position of the first byte of the next block.
@@ -144,7 +143,7 @@ impl Encode for Encoder {
                     base: 1,
                     depth: self.depth,
                     chains: &mut self.chains,
-                    // The last few places of the dictionary see the block.
+                    // The last few positions of the dictionary reach into the block.
                     inserted: dictionary.len().saturating_sub(MIN_MATCH - 1),
                 }
                 .write(dictionary.len(), out);
@@ -161,12 +160,12 @@ struct Search<'a> {
     base: usize,
     depth: usize,
     chains: &'a mut Chains,
-    /// Places before this are in the tables.
+    /// Positions before this one are in the tables.
     inserted: usize,
 }
 
 impl Search<'_> {
-    /// Writes the bytes from `from` on; those before can be referred to.
+    /// Writes the bytes from `from` on. Matches may refer to the bytes before.
     fn write(mut self, from: usize, out: &mut Vec<u8>) {
         let mut anchor = from;
         let mut at = from;
@@ -177,7 +176,7 @@ impl Search<'_> {
                 at += 1;
                 continue;
             }
-            // A longer one may begin behind this one's first byte.
+            // A longer match may begin after the first byte of this one.
             loop {
                 let next = found.start + 1;
                 if next > end {
@@ -206,8 +205,8 @@ impl Search<'_> {
         ]
     }
 
-    /// The longest match that covers the place `at`; it may begin before that,
-    /// but not before `anchor`. `len` is 0 if there is none.
+    /// The longest match that covers position `at`. It may begin before `at`, but not before
+    /// `anchor`. `len` is 0 if there is none.
     fn longest(&mut self, at: usize, anchor: usize) -> Match {
         while self.inserted < at {
             let four = self.four(self.inserted);
@@ -263,7 +262,7 @@ impl Search<'_> {
     }
 }
 
-/// Writes literals and the match behind them, if it is not the last sequence.
+/// Writes literals, and the match after them unless it is the last sequence.
 fn put_sequence(out: &mut Vec<u8>, literals: &[u8], found: Option<Match>) {
     let extra = found.map_or(0, |m| m.len - MIN_MATCH);
     out.push((literals.len().min(15) << 4 | extra.min(15)) as u8);
@@ -275,7 +274,7 @@ fn put_sequence(out: &mut Vec<u8>, literals: &[u8], found: Option<Match>) {
     }
 }
 
-/// The rest of a length whose first 15 are in the token.
+/// Writes the rest of a length of which the token holds the first 15.
 fn put_length(out: &mut Vec<u8>, len: usize) {
     if let Some(mut rest) = len.checked_sub(15) {
         while rest >= 255 {

@@ -1,11 +1,10 @@
 //! Block compression.
 //!
-//! A file per codec, each behind a cargo feature of its name; a codec that is
-//! not built in is named in the error of the first block, or of the table, that
-//! needs it. `options`: levels and the like. `dictionary`: what blocks of a
-//! table may refer to; `train`: how it is made. `size`: what a block says about its uncompressed size is
-//! checked against what its codec can reach at all before memory is taken for
-//! it.
+//! There is a file per codec: `snappy`, `zlib`, `bz2`, `lz4` and `lz4hc`, `zstandard`. Each is
+//! behind a cargo feature. The first block or table that needs a codec which is not built in fails
+//! with an error that names it. `options`: levels and the like. `dictionary`: bytes that the blocks
+//! of a table may refer to; `train` makes it. `size`: checks the uncompressed size that a block
+//! claims against what its codec can reach, before memory is allocated for it.
 
 #[cfg(feature = "bzip2")]
 mod bz2;
@@ -15,7 +14,7 @@ mod lz4;
 #[cfg(feature = "lz4")]
 mod lz4hc;
 mod options;
-// Without a codec nothing is decompressed.
+// Not needed without codecs.
 #[cfg(any(
     feature = "snappy",
     feature = "lz4",
@@ -48,7 +47,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(u8)]
 pub enum CompressionType {
-    /// Stored as it is.
+    /// Stored uncompressed.
     #[default]
     None = 0,
     /// Snappy.
@@ -118,7 +117,7 @@ impl CompressionType {
         }
     }
 
-    /// Whether blocks are compressed better with a dictionary.
+    /// Whether the codec uses dictionaries.
     pub(crate) fn takes_dictionary(self) -> bool {
         matches!(
             self,
@@ -130,31 +129,31 @@ impl CompressionType {
     }
 }
 
-/// No block is larger: offsets inside a block are 32 bits.
+/// The largest block that is compressed, in bytes: offsets inside a block have 32 bits.
 const MAX_BLOCK: usize = i32::MAX as usize;
 
 /// Why a codec failed.
 type Reason = Box<dyn std::error::Error + Send + Sync>;
 
-/// One codec, and what it keeps from block to block.
+/// A codec that compresses, and the state it keeps from block to block.
 trait Encode: Send {
-    /// Appends `raw`, compressed, to `out`. `false` if it gave up, as the
-    /// result would not have been smaller; `out` is of no use then.
+    /// Appends the compressed form of `raw` to `out`. Returns `false` if it gave up because the
+    /// result would not be smaller; then the content of `out` is unspecified.
     ///
     /// # Errors
-    /// The codec's own: memory, or a bug.
+    /// Errors of the codec: lack of memory, or a bug.
     fn encode(&mut self, raw: &[u8], out: &mut Vec<u8>) -> std::result::Result<bool, Reason>;
 }
 
-/// Compresses blocks, one after the other, with one set of buffers.
+/// Compresses blocks one after the other, reusing its buffers.
 pub struct Compressor {
     ty: CompressionType,
-    /// `None` stores blocks as they are.
+    /// `None` if blocks are stored uncompressed.
     codec: Option<Box<dyn Encode>>,
-    /// A block that does not get this small is stored as it is.
+    /// The largest compressed size that is accepted, in bytes per KiB of the block.
     max_bytes_per_kb: u64,
     out: Vec<u8>,
-    /// Who is told.
+    /// The listener, if there is one.
     events: Option<Arc<dyn TableEvents>>,
 }
 
@@ -162,8 +161,8 @@ impl Compressor {
     /// Compresses with `ty`, and with `dictionary` if there is one.
     ///
     /// # Errors
-    /// `NotSupported` for a type that is not built in, and what
-    /// [`CompressionOptions::check`] says.
+    /// `NotSupported` for a type that is not built in; the errors of
+    /// [`CompressionOptions::check`].
     pub fn new(
         ty: CompressionType,
         options: &CompressionOptions,
@@ -180,17 +179,17 @@ impl Compressor {
         })
     }
 
-    /// Has `events` told of each block.
+    /// The same compressor, which reports each block to `events`.
     pub(crate) fn with_events(mut self, events: Option<Arc<dyn TableEvents>>) -> Self {
         self.events = events;
         self
     }
 
-    /// What to store for the block `raw`, and how it is compressed. A block
-    /// that does not shrink enough is stored as it is.
+    /// The stored form of the block `raw`, and its compression. A block that does not shrink
+    /// enough is stored uncompressed.
     ///
     /// # Errors
-    /// `InvalidArgument` when the codec fails.
+    /// `InvalidArgument` if the codec fails.
     pub fn compress<'a>(&'a mut self, raw: &'a [u8]) -> Result<(&'a [u8], CompressionType)> {
         let stored = (raw, CompressionType::None);
         let events = self.events.as_deref();
@@ -261,18 +260,15 @@ fn codec(
     })
 }
 
-/// Decompresses what [`Compressor::compress`] has compressed as `ty` without a
-/// dictionary.
+/// Decompresses a block that [`Compressor::compress`] compressed as `ty` without a dictionary.
 ///
 /// # Errors
-/// `NotSupported` for a type that is not built in; `Corruption` when the bytes
-/// are not what their type says.
+/// `NotSupported` for a type that is not built in; `Corruption` if the bytes do not fit the type.
 pub fn decompress_block(ty: CompressionType, src: &[u8]) -> Result<Vec<u8>> {
     decompress(ty as u8, src, None)
 }
 
-/// Decompresses a value that stands alone, of compression type `ty`, which is
-/// not 0.
+/// Decompresses a single value of compression type `ty`, which is not 0.
 ///
 /// # Errors
 /// As [`decompress`].
@@ -284,8 +280,8 @@ pub(crate) fn decompress_value(ty: u8, src: &[u8]) -> Result<Vec<u8>> {
 /// not 0.
 ///
 /// # Errors
-/// `NotSupported` naming the type when it is known but not read here;
-/// `Corruption` when the bytes are not what their type says.
+/// `NotSupported` naming the type if it is known but cannot be read; `Corruption` if the bytes do
+/// not fit the type.
 pub(crate) fn decompress(ty: u8, src: &[u8], dictionary: Option<&Dictionary>) -> Result<Vec<u8>> {
     let Some(known) = CompressionType::from_u8(ty) else {
         return Err(match ty {
@@ -316,7 +312,7 @@ pub(crate) fn decompress(ty: u8, src: &[u8], dictionary: Option<&Dictionary>) ->
         CompressionType::Lz4 | CompressionType::Lz4hc => lz4::decode(rest, len, dictionary),
         #[cfg(feature = "zstd")]
         CompressionType::Zstd => zstandard::decode(rest, len, dictionary),
-        // No other is built in.
+        // No other type is built in.
         _ => Ok(src.to_vec()),
     }
 }

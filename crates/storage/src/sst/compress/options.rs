@@ -1,4 +1,4 @@
-//! How much effort compression makes.
+//! Options of the codecs, such as levels.
 
 use super::CompressionType;
 use crate::error::{Error, Result};
@@ -6,42 +6,41 @@ use crate::error::{Error, Result};
 /// RocksDB's number for "the codec's default level".
 pub const DEFAULT_LEVEL: i32 = 32_767;
 
-/// Options of a codec. Names, defaults and meanings are RocksDB's; a codec
-/// takes no notice of what is not its own.
+/// Options of a codec. Names, defaults and meanings are RocksDB's. A codec ignores options that are
+/// not its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompressionOptions {
-    /// zlib: minus the base-2 logarithm of its window in bytes, -14 to -9.
-    /// Negative says that there is no zlib header, and RocksDB reads windows of
-    /// 14 bits at most. Default -14.
+    /// zlib: minus the base-2 logarithm of the window size in bytes, -14 to -9. A negative value
+    /// means that there is no zlib header. RocksDB reads windows of at most 14 bits. Default -14.
     pub window_bits: i32,
-    /// Effort; higher is smaller and slower. zlib -1 to 9 (default 6), LZ4HC 1 to
-    /// 12 (default 9), Zstandard up to 22 and down to negative ones (default
-    /// 3); what is outside is moved inside. The others have no levels.
-    /// [`DEFAULT_LEVEL`] is the codec's default. Default that.
+    /// Compression level: a higher one gives smaller blocks and is slower. zlib has -1 to 9
+    /// (default 6), LZ4HC 1 to 12 (default 9), Zstandard negative levels up to 22 (default 3).
+    /// Levels outside the range are clamped. The other codecs have no levels. [`DEFAULT_LEVEL`],
+    /// the default, stands for the codec's default.
     pub level: i32,
     /// zlib: 0 default, 1 filtered, 2 Huffman only, 3 runs, 4 fixed codes.
     /// Default 0.
     pub strategy: i32,
-    /// Largest dictionary of a table, in bytes; 0 is no dictionary. Used by
-    /// zlib, LZ4, LZ4HC and Zstandard. Default 0.
+    /// The largest size of a table's dictionary in bytes; 0 means no dictionary. Used by zlib,
+    /// LZ4, LZ4HC and Zstandard. Default 0.
     pub max_dict_bytes: u32,
-    /// Samples that Zstandard's trainer is given to make a dictionary from, in
-    /// bytes; 0: samples are the dictionary. Default 0.
+    /// How many bytes of samples Zstandard's trainer gets to make a dictionary from. 0 means that
+    /// the samples themselves are the dictionary. Default 0.
     pub zstd_max_train_bytes: u32,
-    /// Threads that compress the blocks of one table. Default 1.
+    /// How many threads compress the blocks of one table. Default 1.
     pub parallel_threads: u32,
-    /// Whether options of the bottommost level count. Default false.
+    /// Whether the options for the bottommost level take effect. Default false.
     pub enabled: bool,
-    /// Uncompressed bytes of a table that are held in memory at most to sample
-    /// a dictionary from; 0 is the size tables are aimed at. Default 0.
+    /// The most uncompressed bytes of a table that are held in memory to sample a dictionary
+    /// from. 0 stands for the target size of tables. Default 0.
     pub max_dict_buffer_bytes: u64,
-    /// Make dictionaries by Zstandard's trainer. `false` (its "finalizer") is
-    /// refused. Default true.
+    /// Whether Zstandard's trainer makes dictionaries. `false`, which stands for its "finalizer",
+    /// is refused. Default true.
     pub use_zstd_dict_trainer: bool,
-    /// A block that does not get this small is stored as it is. Bytes per KiB, 0
-    /// to 1024. Default 896.
+    /// The largest compressed size that is accepted, in bytes per KiB of the block, 0 to 1024.
+    /// Larger blocks are stored uncompressed. Default 896.
     pub max_compressed_bytes_per_kb: i32,
-    /// Zstandard: a checksum in each frame. Default false.
+    /// Zstandard: whether each frame has a checksum. Default false.
     pub checksum: bool,
 }
 
@@ -63,21 +62,21 @@ impl Default for CompressionOptions {
     }
 }
 
-/// Threads for one table at most.
+/// The most threads for one table.
 const MAX_THREADS: u32 = 1024;
 
 impl CompressionOptions {
-    /// The level asked for; `None` is the codec's default.
+    /// The chosen level; `None` for the codec's default.
     #[cfg(any(feature = "lz4", feature = "zstd", feature = "zlib"))]
     pub(crate) fn level(&self) -> Option<i32> {
         (self.level != DEFAULT_LEVEL).then_some(self.level)
     }
 
-    /// Checks what `ty` takes notice of. `option` is the name of the whole.
+    /// Checks the options that `ty` uses. `option` is the name of the option that holds them all.
     ///
     /// # Errors
-    /// `InvalidArgument` for numbers outside their range, `NotSupported` for
-    /// what RocksDB has and this has not; both name option and number.
+    /// `InvalidArgument` for values outside their range; `NotSupported` for values that RocksDB
+    /// supports and this crate does not. Both name option and value.
     pub fn check(&self, option: &str, ty: CompressionType) -> Result<()> {
         let outside = |name: &str, value: i64, range: &str| {
             Err(Error::invalid(format_args!(

@@ -1,5 +1,4 @@
-//! What a block says of its uncompressed size, checked before memory is taken
-//! for it.
+//! Checks the uncompressed size that a block claims, before memory is allocated for it.
 
 use super::MAX_BLOCK;
 #[cfg(any(
@@ -11,7 +10,7 @@ use super::MAX_BLOCK;
 use crate::cache::spare;
 use crate::error::{Error, Result};
 
-/// Refuses a size that so many bytes cannot hold.
+/// Refuses a size that is larger than a block can decompress to.
 pub(super) fn check_len(claimed: usize, reachable: usize) -> Result<()> {
     if claimed > reachable.min(MAX_BLOCK) {
         return Err(Error::corruption(format_args!(
@@ -21,7 +20,7 @@ pub(super) fn check_len(claimed: usize, reachable: usize) -> Result<()> {
     Ok(())
 }
 
-/// `len` zeros, if `reachable` bytes are not fewer.
+/// `len` zeros; refused if `len` is more than `reachable`.
 #[cfg(any(feature = "snappy", feature = "lz4", feature = "zlib"))]
 pub(super) fn zeroed(len: usize, reachable: usize) -> Result<Vec<u8>> {
     check_len(len, reachable)?;
@@ -30,8 +29,7 @@ pub(super) fn zeroed(len: usize, reachable: usize) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Empty memory for a block of `len` bytes, which are known to be no more than it
-/// can hold.
+/// An empty buffer for a block of `len` bytes, whose size was checked.
 #[cfg(any(
     feature = "snappy",
     feature = "lz4",

@@ -1,4 +1,4 @@
-//! Snappy: one raw block, which holds its size itself.
+//! Snappy: a block is one raw Snappy block, which contains its size.
 
 use super::size::{expect_len, zeroed};
 use super::{Encode, Reason};

@@ -1,8 +1,8 @@
-//! Making the dictionary of a table from samples of its blocks.
+//! Makes the dictionary of a table from samples of its blocks.
 //!
-//! The samples are RocksDB's: from the middle block on in steps that are
-//! coprime to the number of blocks, so that they are spread over the table and
-//! the same for the same blocks.
+//! The samples are those that RocksDB takes: from the middle block on, in steps that are coprime to
+//! the number of blocks. So they are spread over the table, and the same blocks give the same
+//! samples.
 
 use super::{CompressionOptions, CompressionType};
 use bytes::Bytes;
@@ -10,8 +10,8 @@ use bytes::Bytes;
 /// A prime larger than any number of blocks.
 const STEP: u64 = 545_055_921_143;
 
-/// The dictionary for a table of type `ty` that begins with `blocks`; `None` if
-/// there is nothing to make it from, or the trainer finds nothing in it.
+/// The dictionary for a table of compression type `ty` that begins with `blocks`. `None` if there
+/// are no samples, or if the trainer finds nothing in them.
 pub(crate) fn train<B: AsRef<[u8]>>(
     ty: CompressionType,
     options: &CompressionOptions,
@@ -52,8 +52,8 @@ fn sample<B: AsRef<[u8]>>(blocks: &[B], max: usize) -> (Vec<u8>, Vec<usize>) {
     (samples, lens)
 }
 
-/// What Zstandard's trainer makes of the samples; nothing, as in RocksDB, when
-/// they are too few or too alike.
+/// The dictionary that Zstandard's trainer makes of the samples. Empty, as in RocksDB, if they are
+/// too few or too similar.
 #[cfg(feature = "zstd")]
 fn trained_by_zstd(samples: &[u8], lens: &[usize], max_len: usize) -> Vec<u8> {
     zstd::dict::from_continuous(samples, lens, max_len).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! zlib: one raw deflate stream.
+//! zlib: a block is one raw deflate stream.
 
 use super::dictionary::Dictionary;
 use super::size::{expect_len, zeroed};
@@ -53,16 +53,16 @@ impl Encode for Encoder {
             .compress(raw, &mut out[start..], DeflateFlush::Finish)
             .map_err(|e| e.as_str())?;
         out.truncate(start + self.deflate.total_out() as usize);
-        // Anything else says that it did not fit.
+        // Any other status means that the output did not fit.
         Ok(status == Status::StreamEnd)
     }
 }
 
-/// Whatever the window was: the largest one takes all.
+/// The largest window, which can read streams of every window size.
 const WINDOW_BITS: u8 = 15;
 
 thread_local! {
-    /// Setting one up costs more than decompressing a block.
+    /// Kept because setting one up costs more than decompressing a block.
     static INFLATE: Cell<Option<Inflate>> = const { Cell::new(None) };
 }
 

@@ -1,4 +1,4 @@
-//! Zstandard: one frame.
+//! Zstandard: a block is one frame.
 
 use super::dictionary::Dictionary;
 use super::size::{check_len, expect_len, for_block};
@@ -9,7 +9,7 @@ use std::cell::Cell;
 use whitewater_concurrent::scratch;
 use zstd::zstd_safe::{self, DCtx};
 
-/// The level RocksDB uses when none is asked for.
+/// The level that RocksDB uses by default.
 const DEFAULT_LEVEL: i32 = 3;
 
 pub(super) struct Encoder(zstd::bulk::Compressor<'static>);
@@ -44,7 +44,7 @@ impl Encode for Encoder {
 }
 
 thread_local! {
-    /// Setting one up costs more than decompressing a block.
+    /// Kept because setting one up costs more than decompressing a block.
     static CONTEXT: Cell<Option<DCtx<'static>>> = const { Cell::new(None) };
 }
 

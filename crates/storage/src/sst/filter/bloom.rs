@@ -1,13 +1,11 @@
-//! Laying out Bloom filters: FastLocalBloom, and the format of versions
-//! before 5.
+//! Builds Bloom filters: FastLocalBloom, and the format before format version 5.
 
 use super::{LINE, PROBE_FACTOR, TRAILER_LEN, line_of};
 
-/// The widest Bloom filter of the old format, in bits: its arithmetic is of 32
-/// bits.
+/// The largest Bloom filter of the old format, in bits: its arithmetic has 32 bits.
 const MAX_LEGACY_BITS: u64 = 0xffff_0000;
 
-/// Bytes of the filter of `keys` keys at thousandths of a bit per key.
+/// Bytes of the filter of `keys` keys with `millibits` thousandths of a bit per key.
 pub(crate) fn fast_local_len(keys: usize, millibits: u64) -> usize {
     data_len(keys, millibits) + TRAILER_LEN
 }
@@ -33,8 +31,8 @@ pub(crate) fn fast_local(hashes: &[u64], millibits: u64) -> Vec<u8> {
     out
 }
 
-/// Probes that give the fewest false positives for this many thousandths of a
-/// bit per key.
+/// The number of probes that gives the fewest false positives for this many thousandths of a bit
+/// per key.
 pub(crate) fn num_probes(millibits: u64) -> u8 {
     const UP_TO: [u64; 12] = [
         2080, 3580, 5100, 6640, 8300, 10070, 11720, 14001, 16050, 18300, 22001, 25501,

@@ -1,17 +1,15 @@
-//! Collecting the keys and prefixes of a table, and laying out its filter,
-//! whole or in partitions.
+//! Collects the keys and prefixes of a table, and builds its filter, whole or in partitions.
 //!
-//! A partition holds the keys of some data blocks, and ends with the separator
-//! of the last of them in the index: who looks for a key finds the partition
-//! as it would find the block. Prefixes need more care. A seek may come into a
-//! partition and find its first key in the next one, or, backward, its last
-//! key in the one before. So the prefixes of the keys on both sides of a cut
-//! are in both partitions.
+//! A partition holds the keys of some data blocks. Its key in the top block is the separator of the
+//! last of these blocks, so that a lookup finds the partition as it finds the data block. Prefixes
+//! need more care. A seek may land in one partition and find its first key in the next one or,
+//! going backward, its last key in the previous one. So the prefixes of the keys on both sides of a
+//! boundary are in both partitions.
 
 use super::{FilterPolicy, LEGACY_SEED, PrefixTransform, bloom, hash32, hash64, ribbon};
 use std::sync::Arc;
 
-/// The format version from which on the hash is [`hash64`].
+/// The first format version whose hash is [`hash64`].
 const NEW_BLOOM_VERSION: u32 = 5;
 
 /// The format of a table's filter.
@@ -25,25 +23,25 @@ enum FilterFormat {
 /// A filter block to be written.
 #[derive(Debug)]
 pub(crate) struct FilterPart {
-    /// The separator, an internal key, of the last data block it covers; empty
-    /// for a filter of the whole table.
+    /// The separator of the last data block it covers, an internal key. Empty for a filter of the
+    /// whole table.
     pub(crate) separator: Vec<u8>,
     pub(crate) block: Vec<u8>,
 }
 
-/// What a filter is to be built for.
+/// The filter to build.
 pub(crate) struct FilterSpec<'a> {
     pub(crate) policy: FilterPolicy,
     pub(crate) format_version: u32,
-    /// Level that the table is for; -1 for a flush.
+    /// The level that the table is for; -1 for a flush.
     pub(crate) level: i32,
     pub(crate) whole_keys: bool,
     pub(crate) prefixes: Option<&'a Arc<dyn PrefixTransform>>,
-    /// Bytes per partition, about; `None` for one filter.
+    /// Approximate bytes per partition; `None` for a filter in one block.
     pub(crate) partition: Option<usize>,
 }
 
-/// Collects the hashes of a table's keys and lays out its filter.
+/// Collects the hashes of a table's keys and builds its filter.
 #[derive(Debug)]
 pub(crate) struct FilterBuilder {
     format: FilterFormat,
@@ -51,7 +49,7 @@ pub(crate) struct FilterBuilder {
     prefixes: Option<Arc<dyn PrefixTransform>>,
     partition: Option<usize>,
     hashes: Vec<u64>,
-    /// What was added last to `hashes`, to leave repetitions out.
+    /// The last entry added to `hashes`, to skip repetitions.
     last_key: Option<u64>,
     last_prefix: Option<Vec<u8>>,
     parts: Vec<FilterPart>,
@@ -60,8 +58,7 @@ pub(crate) struct FilterBuilder {
 }
 
 impl FilterBuilder {
-    /// `None` when the table gets no filter: too few bits, or nothing to put
-    /// into it.
+    /// `None` if the table gets no filter: too few bits, or nothing to add.
     pub(crate) fn new(spec: FilterSpec<'_>) -> Option<Self> {
         if !spec.whole_keys && spec.prefixes.is_none() {
             return None;
@@ -92,7 +89,7 @@ impl FilterBuilder {
         })
     }
 
-    /// Adds a key and its prefix; equal keys stand next to each other.
+    /// Adds a key and its prefix. Equal keys must be added one after the other.
     pub(crate) fn add(&mut self, user_key: &[u8]) {
         if let Some(prefix) = self.prefixes.as_ref().and_then(|p| p.prefix(user_key))
             && self.last_prefix.as_deref() != Some(prefix)
@@ -119,8 +116,8 @@ impl FilterBuilder {
         }
     }
 
-    /// A data block has ended with `separator`, and the next one begins with
-    /// `next`: a place where partitions may be cut.
+    /// Records that a data block with this separator has ended and the next one begins with the
+    /// key `next`. A partition may end here.
     pub(crate) fn end_block(&mut self, separator: &[u8], next: &[u8]) {
         if self.partition.is_none_or(|size| self.part_len() < size) {
             return;
@@ -149,7 +146,7 @@ impl FilterBuilder {
         });
     }
 
-    /// Bytes of the partition that is being filled, if it were cut now.
+    /// Bytes of the partition being filled if it ended now.
     fn part_len(&self) -> usize {
         if self.hashes.is_empty() {
             return 0;
@@ -157,18 +154,18 @@ impl FilterBuilder {
         self.format.estimated_len(self.hashes.len())
     }
 
-    /// Bytes of all filter blocks if they were finished now, about.
+    /// Approximate bytes of all filter blocks if they were finished now.
     pub(crate) fn estimated_len(&self) -> usize {
         self.parts_len + self.part_len()
     }
 
-    /// Whether the filter is in partitions.
+    /// Whether the filter is partitioned.
     pub(crate) fn is_partitioned(&self) -> bool {
         self.partition.is_some()
     }
 
-    /// The filter blocks, and how many entries they hold together. The table's
-    /// last data block has the separator `last`. No blocks without entries.
+    /// The filter blocks, and how many entries they hold together. `last` is the separator of the
+    /// table's last data block. Without entries there are no blocks.
     pub(crate) fn finish(mut self, last: &[u8]) -> (Vec<FilterPart>, u64) {
         if !self.hashes.is_empty() {
             self.cut(last);

@@ -1,8 +1,9 @@
-//! Filters: whether a table may hold a key.
+//! Filters: they tell whether a table may hold a key.
 //!
-//! [`FilterBuilder`] writes RocksDB's FastLocalBloom, Ribbon filters and the
-//! Bloom filters of format versions before 5; [`Filter`] reads them. Filters
-//! are hints: whatever is unknown or malformed answers "maybe".
+//! [`FilterBuilder`] (`builder`) writes RocksDB's FastLocalBloom (`bloom`), Ribbon filters
+//! (`ribbon`) and the Bloom filters before format version 5; [`Filter`] reads them. `policy` says
+//! which filter a table gets, `prefix` what part of a key is its prefix. Filters are hints: a
+//! filter that is unknown or malformed answers "maybe".
 
 mod bloom;
 mod builder;
@@ -19,7 +20,7 @@ use bytes::Bytes;
 use ribbon::Seeded;
 use whitewater_concurrent::prefetch;
 
-/// Bytes after the filter's data.
+/// Bytes of the trailer after the filter's data.
 const TRAILER_LEN: usize = 5;
 /// Bytes of a cache line, the unit of a FastLocalBloom.
 const LINE: usize = 64;
@@ -75,8 +76,8 @@ impl Filter {
         }
     }
 
-    /// Asks the processor for what [`Filter::may_match`] reads about the key with
-    /// this 64-bit hash. A hint.
+    /// Prefetches the memory that [`Filter::may_match`] reads for the key with this 64-bit hash.
+    /// A hint.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64) {
         if let Kind::FastLocal { .. } = self.kind {
@@ -178,9 +179,8 @@ fn probe_legacy(data: &[u8], mut h: u32, probes: u8, lines: u32, line: u32) -> b
     true
 }
 
-/// The columns of a ribbon's solution, as far as a query of one key reads
-/// them: parity of the key's coefficients with each column must give the
-/// key's expected bits.
+/// Queries a Ribbon filter: the parity of the key's coefficients with each column of the solution
+/// must give the key's expected bits.
 fn probe_ribbon(data: &[u8], hash: u64, seed: u8, blocks: u32) -> bool {
     let hash = Seeded::new(hash, seed);
     let start = hash.start(blocks);

@@ -1,32 +1,30 @@
-//! Which filter a table gets.
+//! The filter policy: which filter a table gets.
 
 use std::fmt;
 
-/// The filters of tables.
+/// Which filter a table gets.
 ///
-/// Text form: `bloomfilter:BITS` and `ribbonfilter:BITS:LEVEL`, RocksDB's.
+/// The text forms are RocksDB's: `bloomfilter:BITS` and `ribbonfilter:BITS:LEVEL`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FilterPolicy {
-    /// A Bloom filter; of the old format before format version 5.
+    /// A Bloom filter. Before format version 5 it has the old format.
     Bloom {
-        /// Bits per key. Less than half a bit is no filter, more than 100
-        /// counts as 100.
+        /// Bits per key. Less than half a bit means no filter; more than 100 count as 100.
         bits_per_key: f64,
     },
-    /// A Ribbon filter: about 30 % smaller than a Bloom filter of the same
-    /// accuracy, at several times the work to build. Tables with few keys get
-    /// the Bloom filter, which is smaller then.
+    /// A Ribbon filter. It is about 30 % smaller than a Bloom filter of the same accuracy, and
+    /// takes several times the work to build. Tables with few keys get a Bloom filter, which is
+    /// smaller then.
     Ribbon {
-        /// Accuracy, as the bits per key of the Bloom filter that has it.
+        /// The accuracy, given as the bits per key of a Bloom filter of the same accuracy.
         bloom_equivalent_bits_per_key: f64,
-        /// Levels before this one get Bloom filters of that accuracy. A flush
-        /// counts as level -1.
+        /// Levels before this one get Bloom filters of that accuracy. A flush counts as level -1.
         bloom_before_level: i32,
     },
 }
 
 impl FilterPolicy {
-    /// Bits per key of the Bloom filter, or of the one that is as accurate.
+    /// Bits per key of the Bloom filter, or of a Bloom filter of the same accuracy.
     pub fn bits_per_key(&self) -> f64 {
         match *self {
             FilterPolicy::Bloom { bits_per_key } => bits_per_key,
@@ -45,7 +43,7 @@ impl FilterPolicy {
         }
     }
 
-    /// Thousandths of a bit per key; `None` for too few for a filter.
+    /// Thousandths of a bit per key; `None` if they are too few for a filter.
     pub(super) fn millibits(&self) -> Option<u64> {
         let bits = self.bits_per_key();
         if bits.is_nan() || bits < 0.5 {
@@ -64,7 +62,7 @@ impl FilterPolicy {
             return None;
         }
         match name {
-            // A third part once chose a format that RocksDB has given up.
+            // A third part used to choose a format that RocksDB no longer has.
             BLOOM | "rocksdb.BloomFilter" if matches!(last, None | Some("true" | "false")) => {
                 Some(FilterPolicy::Bloom { bits_per_key: bits })
             }

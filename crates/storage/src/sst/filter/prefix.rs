@@ -1,15 +1,15 @@
-//! Prefixes of keys, as filters know them.
+//! Prefix extractors.
 
 use std::fmt;
 
-/// What part of a user key is its prefix.
+/// A prefix extractor: says which part of a user key is its prefix.
 ///
-/// Keys of one prefix stand next to each other in the table's order.
+/// Keys with the same prefix must be adjacent in the table's order.
 pub trait PrefixTransform: fmt::Debug + Send + Sync {
-    /// Its name, which tables keep: filters of prefixes are asked only by a
-    /// transform of the same name.
+    /// The name of the extractor. Tables store it: a filter is queried for prefixes only by an
+    /// extractor of the same name.
     fn name(&self) -> String;
 
-    /// The prefix of `user_key`; `None` for a key that has none.
+    /// The prefix of `user_key`; `None` if it has none.
     fn prefix<'a>(&self, user_key: &'a [u8]) -> Option<&'a [u8]>;
 }

@@ -1,28 +1,27 @@
-//! Ribbon filters (RocksDB's Standard128): about 30 % smaller than Bloom
-//! filters of the same accuracy, at several times the work to build.
+//! Ribbon filters (RocksDB's Standard128). They are about 30 % smaller than Bloom filters of the
+//! same accuracy, and take several times the work to build.
 //!
-//! A key stands for an equation over GF(2): 128 coefficients, of which the
-//! first is 1, from its start slot on, and up to 32 result bits. The filter is
-//! a solution of all equations; an absent key fits it by chance only. Building
-//! is Gaussian elimination on a band matrix ([`Banding`]), whose rows are then
-//! solved from the last to the first. Some seeds lead to equations that
-//! contradict each other; another is tried then.
+//! A key stands for an equation over GF(2): 128 coefficients from its start slot on, the first of
+//! which is 1, and up to 32 result bits. The filter is a solution of all equations; an absent key
+//! fits it only by chance. Building a filter is Gaussian elimination on a band matrix
+//! ([`Banding`]), whose rows are then solved from the last to the first. Some seeds lead to
+//! equations that contradict each other; then another seed is tried.
 //!
-//! Layout, sizes, seeds and the values of free slots are RocksDB's, so that the
-//! same keys give the same bytes.
+//! Layout, sizes, seeds and the values of free slots are RocksDB's, so that the same keys give the
+//! same bytes.
 
 use super::TRAILER_LEN;
 use super::bloom;
 
-/// Coefficients of an equation, slots of a block.
+/// The number of coefficients of an equation, and of slots of a block.
 const BLOCK: usize = 128;
 /// Bytes of a segment: one result bit of every slot of a block.
 const SEGMENT: usize = 16;
-/// RocksDB builds Bloom filters for more keys.
+/// The most keys of a Ribbon filter. For more, RocksDB builds a Bloom filter.
 const MAX_KEYS: usize = 950_000_000;
-/// Below this many slots a Bloom filter is taken if it is smaller.
+/// Below this many slots, a Bloom filter is built if it is smaller.
 const SMALL_SLOTS: u32 = 1024;
-/// What marks a Ribbon filter, as a first trailer byte.
+/// The first trailer byte of a Ribbon filter.
 const MARKER: u8 = 0xfe;
 
 /// How many keys fit into 2^8, 2^9 ... 2^17 slots such that one seed in twenty
@@ -30,10 +29,10 @@ const MARKER: u8 = 0xfe;
 const FITTING: [f64; 10] = [
     248.851, 499.532, 1001.26, 2003.97, 4005.59, 8000.39, 15966.6, 31828.1, 63447.3, 126_506.0,
 ];
-/// The exponents that the first and last of [`FITTING`] belong to.
+/// The exponents of the first and the last element of [`FITTING`].
 const FIRST_POW: u32 = 8;
 const LAST_POW: u32 = 17;
-/// What every doubling of the slots adds to slots per key.
+/// How much each doubling of the slots adds to the slots per key.
 const GROWTH: f64 = 0.0038;
 
 /// The hash of a key under a seed, mixed for equations.
@@ -65,7 +64,7 @@ impl Seeded {
     }
 }
 
-/// How wide the filter is, in its parts.
+/// The dimensions of the filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shape {
     blocks: u32,
@@ -79,10 +78,9 @@ impl Shape {
     }
 }
 
-/// The filter block for `hashes`, which are distinct where they are
-/// neighbours, with the accuracy of a Bloom filter of `millibits` thousandths
-/// of a bit per key; `None` when a Bloom filter is to be built instead: for
-/// few keys, very many, or when no seed works.
+/// The filter block for `hashes`, of which no two adjacent ones are equal, with the accuracy of a
+/// Bloom filter of `millibits` thousandths of a bit per key. `None` if a Bloom filter should be
+/// built instead: for few keys, for very many, or if no seed works.
 pub(crate) fn ribbon(hashes: &[u64], millibits: u64) -> Option<Vec<u8>> {
     let first = *hashes.first()?;
     let shape = shape(hashes.len(), millibits, (first >> 32) as u32)?;
@@ -98,7 +96,7 @@ pub(crate) fn ribbon(hashes: &[u64], millibits: u64) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// About the bytes of the block for so many keys, were it written now.
+/// Approximate size in bytes of the block for this many keys.
 pub(crate) fn estimated_len(keys: usize, millibits: u64) -> usize {
     match shape(keys, millibits, 0) {
         Some(shape) => shape.len(),
@@ -106,8 +104,8 @@ pub(crate) fn estimated_len(keys: usize, millibits: u64) -> usize {
     }
 }
 
-/// The shape for so many keys, unless a Bloom filter is better. `rounding`
-/// decides to which side sizes are rounded.
+/// The dimensions for this many keys, unless a Bloom filter is better. `rounding` decides in which
+/// direction sizes are rounded.
 fn shape(keys: usize, millibits: u64, rounding: u32) -> Option<Shape> {
     if keys == 0 || keys > MAX_KEYS {
         return None;
@@ -157,8 +155,8 @@ fn fitting(pow: u32) -> f64 {
     }
 }
 
-/// Segments for the wanted accuracy: the first blocks have one result bit
-/// less than the others where whole bits would be too accurate.
+/// The number of segments for the wanted accuracy. Where a whole number of bits would be too
+/// accurate, the first blocks have one result bit fewer than the others.
 fn num_segments(blocks: u32, millibits: u64, rounding: u32) -> usize {
     let bits_per_key = millibits as f64 / 1000.0;
     let one_in = 1.0 / bloom::false_positive_rate(bits_per_key, bloom::num_probes(millibits));
@@ -180,14 +178,13 @@ fn num_segments(blocks: u32, millibits: u64, rounding: u32) -> usize {
 
 /// The equations in echelon form: at most one begins at each slot.
 struct Banding {
-    /// 0 for a slot at which none begins.
+    /// The coefficients of the equation at each slot; 0 for a slot without one.
     coefficients: Vec<u128>,
     results: Vec<u32>,
 }
 
 impl Banding {
-    /// The equations of `hashes` under `seed`; `None` when they contradict
-    /// each other.
+    /// The equations of `hashes` under `seed`; `None` if they contradict each other.
     fn new(hashes: &[u64], seed: u8, blocks: u32) -> Option<Self> {
         let slots = blocks as usize * BLOCK;
         let mut banding = Banding {
@@ -216,7 +213,7 @@ impl Banding {
             coefficients ^= other;
             result ^= self.results[slot];
             if coefficients == 0 {
-                // The sum of others: fine if it says the same.
+                // The sum of other equations: fine if the result bits agree.
                 return result == 0;
             }
             let zeros = coefficients.trailing_zeros();
@@ -225,8 +222,7 @@ impl Banding {
         }
     }
 
-    /// Writes the solution: block by block, and in a block one segment for
-    /// each result bit.
+    /// Writes the solution block by block; a block has one segment for each result bit.
     fn solve(&self, shape: Shape, out: &mut [u8]) {
         let blocks = shape.blocks as usize;
         let upper = shape.segments.div_ceil(blocks).min(32);

@@ -6,8 +6,7 @@ use crate::key::user_key;
 use crate::sst::format::block::{HASH_INDEX_FLAG, MAX_BLOCK, MAX_RESTARTS};
 use crate::sst::format::data_block_hash_index::HashTableBuilder;
 
-/// Collects the entries of one block; reused for the next one after
-/// [`BlockBuilder::reset`].
+/// Collects the entries of one block. [`BlockBuilder::reset`] prepares it for the next block.
 #[derive(Debug)]
 pub(crate) struct BlockBuilder {
     buf: Vec<u8>,
@@ -17,7 +16,7 @@ pub(crate) struct BlockBuilder {
     since_restart: usize,
     last_key: Vec<u8>,
     entries: usize,
-    /// For blocks of internal keys that are to have a hash table.
+    /// The hash table, if blocks get one; their keys must be internal keys.
     hash: Option<HashTableBuilder>,
 }
 
@@ -35,8 +34,8 @@ impl BlockBuilder {
         }
     }
 
-    /// The same builder, whose blocks of internal keys get a hash table with so
-    /// many keys per bucket, where they are small enough for it.
+    /// The same builder, which adds a hash table with `util_ratio` keys per bucket to blocks that
+    /// are small enough. Keys must be internal keys.
     pub(crate) fn hashed(mut self, util_ratio: Option<f64>) -> Self {
         self.hash = util_ratio.map(HashTableBuilder::new);
         self
@@ -52,13 +51,13 @@ impl BlockBuilder {
         &self.last_key
     }
 
-    /// Bytes [`BlockBuilder::finish`] would return now.
+    /// How many bytes [`BlockBuilder::finish`] would return now.
     pub(crate) fn len(&self) -> usize {
         let hash = self.hash.as_ref().map_or(0, HashTableBuilder::len);
         self.buf.len() + 4 * self.restarts.len() + 4 + hash
     }
 
-    /// Bytes the block grows by for such an entry, at most.
+    /// By how many bytes an entry makes the block grow, at most.
     pub(crate) fn grown_by(&self, key: &[u8], value: &[u8]) -> usize {
         key.len() + value.len() + 3 * 5 + 4
     }
@@ -78,8 +77,8 @@ impl BlockBuilder {
         self.finish_entry(shared, key);
     }
 
-    /// Appends an entry whose value says itself where it ends: `full` when
-    /// the key shares nothing with the one before, else `delta`.
+    /// Appends an entry whose value encodes its own length: `full` if the key shares nothing with
+    /// the key before it, else `delta`.
     pub(crate) fn add_delta(&mut self, key: &[u8], full: &[u8], delta: &[u8]) {
         let shared = self.start_entry(key);
         let suffix = &key[shared..];
@@ -91,8 +90,7 @@ impl BlockBuilder {
         self.finish_entry(shared, key);
     }
 
-    /// Places a restart point when one is due; returns the length of the
-    /// prefix to share.
+    /// Adds a restart point if one is due. Returns the length of the prefix to share.
     fn start_entry(&mut self, key: &[u8]) -> usize {
         if self.since_restart >= self.interval {
             self.restarts.push(self.buf.len() as u32);
@@ -112,12 +110,11 @@ impl BlockBuilder {
         self.entries += 1;
     }
 
-    /// The block's payload, if that has at most `max` bytes, which are
-    /// [`MAX_BLOCK`] or less.
+    /// The block's payload, if it has at most `max` bytes. `max` is [`MAX_BLOCK`] or less.
     ///
     /// # Errors
-    /// `InvalidArgument` for a larger one, and one of too many restart points: it
-    /// could not be read. `what` is said of it.
+    /// `InvalidArgument` for a block that is larger or has too many restart points: it could not
+    /// be read. The message calls it `what`.
     pub(crate) fn finish_within(&mut self, max: usize, what: &str) -> Result<&[u8]> {
         let (len, restarts) = (self.len(), self.restarts.len());
         if len > max.min(MAX_BLOCK) || restarts > MAX_RESTARTS {

@@ -1,9 +1,9 @@
-//! The hash table at the end of a data block: from a user key to the restart
-//! point after which it stands.
+//! The hash table at the end of a data block: maps a user key to the restart point after which it
+//! stands.
 //!
-//! One byte for each bucket, then their number. A bucket names a restart
-//! point, or says that no key of the block falls into it, or that keys of
-//! several restart points do; such keys are searched for in the usual way.
+//! It has one byte per bucket, then the number of buckets. A bucket holds a restart point, or says
+//! that no key of the block falls into it, or that keys of several restart points do. In the last
+//! case the block is searched as usual.
 
 use crate::sst::format::hash64::hash32;
 
@@ -12,11 +12,11 @@ const SEED: u32 = 397;
 const COLLISION: u8 = 254;
 /// A bucket that no key falls into.
 const EMPTY: u8 = 255;
-/// Restart points that a bucket can name.
+/// How many restart points a bucket can name.
 const MAX_RESTARTS: usize = 253;
-/// Larger blocks have no table.
+/// The largest block with a hash table, in bytes.
 const MAX_BLOCK: usize = 64 << 10;
-/// Buckets at most: their number has 16 bits, and is odd.
+/// The largest number of buckets: it has 16 bits, and is odd.
 const MAX_BUCKETS: usize = (u16::MAX - 2) as usize;
 
 /// Collects the keys of a block.
@@ -30,8 +30,7 @@ pub(crate) struct HashTableBuilder {
 }
 
 impl HashTableBuilder {
-    /// A table with `util_ratio` keys per bucket; 0.75 when that is no number
-    /// above 0.
+    /// A table with `util_ratio` keys per bucket, or with 0.75 if that is not above 0.
     pub(crate) fn new(util_ratio: f64) -> Self {
         HashTableBuilder {
             util_ratio: if util_ratio > 0.0 { util_ratio } else { 0.75 },
@@ -54,13 +53,13 @@ impl HashTableBuilder {
         (buckets as usize).min(MAX_BUCKETS) | 1
     }
 
-    /// Bytes the table would take now.
+    /// The size of the table in bytes if it were finished now.
     pub(crate) fn len(&self) -> usize {
         if self.usable { self.buckets() + 2 } else { 0 }
     }
 
-    /// Appends the table to a block that has its restart points. Returns
-    /// whether there is one.
+    /// Appends the table to a block that ends with its restart points. Returns whether the block
+    /// gets a table.
     pub(crate) fn finish(&self, block: &mut Vec<u8>) -> bool {
         if !self.usable || block.len() + self.len() + 4 > MAX_BLOCK {
             return false;
@@ -86,18 +85,18 @@ impl HashTableBuilder {
     }
 }
 
-/// What a table says about a key.
+/// The answer of a hash table to a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// The key does not stand in the block.
+    /// The block does not hold the key.
     Nowhere,
-    /// If anywhere, after this restart point and before the next one.
+    /// If the block holds the key, it is after this restart point and before the next one.
     After(usize),
-    /// It has to be searched for.
+    /// The block must be searched.
     Unknown,
 }
 
-/// Asks the table of `buckets` for a key.
+/// Looks up a key in the table of `buckets`.
 #[inline]
 pub(crate) fn find(buckets: &[u8], user_key: &[u8]) -> Found {
     if buckets.is_empty() {

@@ -1,9 +1,8 @@
 //! The footer: the last 53 bytes of a table.
 //!
-//! Format versions 2 to 7 are read and written. Up to version 5 the footer
-//! has no checksum of its own; from 6 on it has, and it names the metaindex
-//! by its size (the block ends where the footer begins) and leaves the index
-//! to the metaindex.
+//! Format versions 2 to 7 are read and written. Up to version 5 the footer has no checksum of its
+//! own. From version 6 on it has one. It then gives the metaindex by its size (the block ends where
+//! the footer begins), and the metaindex has the handle of the index.
 
 use crate::checksum::{ChecksumType, checksum, context};
 use crate::coding::get_fixed32;
@@ -16,8 +15,8 @@ pub(crate) const FOOTER_LEN: usize = 53;
 /// The versions of tables that are read and written.
 pub(crate) const VERSIONS: std::ops::RangeInclusive<u32> = 2..=7;
 
-/// The version from which on footers have a checksum, checksums depend on
-/// where a block stands, and the metaindex knows the index.
+/// The first version in which footers have a checksum, checksums depend on the position of a block,
+/// and the metaindex has the handle of the index.
 pub(crate) const CONTEXT_VERSION: u32 = 6;
 
 const MAGIC: u64 = 0x88e2_41b7_85f4_cff7;
@@ -31,15 +30,15 @@ const EXTENDED_MAGIC: [u8; 4] = [0x3e, 0x00, 0x7a, 0x00];
 /// Offset of the footer's own checksum, version 6 on.
 const CHECKSUM_AT: usize = 5;
 
-/// What the footer says.
+/// The content of a footer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Footer {
     pub(crate) format_version: u32,
     pub(crate) checksum: ChecksumType,
     pub(crate) metaindex: BlockHandle,
-    /// Absent from version 6 on: the metaindex has it.
+    /// Absent from version 6 on, where the metaindex has it.
     pub(crate) index: Option<BlockHandle>,
-    /// Goes into every block's checksum; 0 before version 6.
+    /// Part of every block's checksum; 0 before version 6.
     pub(crate) base_context: u32,
 }
 
@@ -47,8 +46,8 @@ impl Footer {
     /// Decodes the footer that starts at `offset` of its file.
     ///
     /// # Errors
-    /// `Corruption` when the bytes are no table's end, `NotSupported` for
-    /// other kinds of tables and versions outside 2 to 7.
+    /// `Corruption` if the bytes are not the end of a table; `NotSupported` for other kinds of
+    /// tables and for versions outside 2 to 7.
     pub(crate) fn decode(bytes: &[u8; FOOTER_LEN], offset: u64) -> Result<Footer> {
         let magic = u64::from_le_bytes(*bytes.last_chunk().expect("53 bytes"));
         check_magic(magic)?;
@@ -84,8 +83,8 @@ impl Footer {
         })
     }
 
-    /// The bytes of the footer, to stand at `offset`. From version 6 on the
-    /// metaindex has to end there.
+    /// The bytes of the footer at `offset` of its file. From version 6 on the metaindex must end
+    /// there.
     pub(crate) fn encode(&self, offset: u64) -> [u8; FOOTER_LEN] {
         let mut out = Vec::with_capacity(FOOTER_LEN);
         out.push(self.checksum as u8);

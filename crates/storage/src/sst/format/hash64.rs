@@ -1,8 +1,8 @@
-//! The 64-bit hash of the filters.
+//! The hash functions of filters and of data blocks.
 //!
-//! This is the preview version of XXH3 ("XXPH3", seed 0, default secret) that
-//! RocksDB froze into its filter formats. It differs from the final XXH3 for
-//! every length of input, so no library of today offers it.
+//! The 64-bit one is the preview version of XXH3 ("XXPH3", seed 0, default secret) that RocksDB
+//! froze into its filter formats. It differs from the final XXH3 for every length of input, so no
+//! current library offers it.
 
 const P32_1: u64 = 0x9e37_79b1;
 const P32_2: u64 = 0x85eb_ca77;
@@ -175,7 +175,7 @@ fn scramble(acc: &mut [u64; 8]) {
     }
 }
 
-/// The 32-bit hash of the filters before format version 5.
+/// The 32-bit hash of filters before format version 5, and of the hash tables of data blocks.
 pub(crate) fn hash32(data: &[u8], seed: u32) -> u32 {
     const M: u32 = 0xc6a4_a793;
     let mut h = seed ^ (data.len() as u32).wrapping_mul(M);
@@ -187,7 +187,7 @@ pub(crate) fn hash32(data: &[u8], seed: u32) -> u32 {
     let tail = words.remainder();
     if !tail.is_empty() {
         for (i, &b) in tail.iter().enumerate() {
-            // The byte counts as signed: that is how the format came to be.
+            // The format treats the byte as signed.
             h = h.wrapping_add((i32::from(b as i8) << (8 * i)) as u32);
         }
         h = h.wrapping_mul(M);

@@ -3,7 +3,7 @@
 use crate::key::TAG_SIZE;
 use crate::sst::format::block::{Cursor, EntryLayout};
 
-/// How a table's index blocks are to be read.
+/// The encoding of a table's index blocks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct IndexFormat {
     pub(crate) layout: EntryLayout,
@@ -14,7 +14,7 @@ pub(crate) struct IndexFormat {
 }
 
 impl IndexFormat {
-    /// A cursor over one index block that uses `buf` for its keys.
+    /// A cursor over one index block, with `buf` as its key buffer.
     pub(crate) fn cursor(self, buf: Vec<u8>) -> Cursor {
         let min_key = if self.user_keys { 0 } else { TAG_SIZE };
         Cursor::with_buffer(self.layout, min_key, buf)

@@ -52,16 +52,16 @@ pub(crate) mod name {
     pub(crate) const WHOLE_KEY_FILTERING: &str = "rocksdb.block.based.table.whole.key.filtering";
 }
 
-/// What a table says about itself.
+/// The properties that a table stores about itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableProperties {
-    /// Points and tombstones.
+    /// Number of entries: points and range tombstones.
     pub num_entries: u64,
-    /// Point and range tombstones.
+    /// Number of point tombstones and range tombstones.
     pub num_deletions: u64,
-    /// Merge operands.
+    /// Number of merge operands.
     pub num_merge_operands: u64,
-    /// Range tombstones.
+    /// Number of range tombstones.
     pub num_range_deletions: u64,
     /// Bytes of all internal keys before compression.
     pub raw_key_size: u64,
@@ -82,18 +82,18 @@ pub struct TableProperties {
 /// Whether a table was made to be ingested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum External {
-    /// It was not.
+    /// The table was not made to be ingested.
     No,
-    /// It was, by a version that knew no global sequence number: its entries
-    /// have the number 0.
+    /// The table was made to be ingested, by a version without global sequence numbers. Its
+    /// entries have the number 0.
     Unnumbered,
-    /// It was, and its global sequence number is this one; 0 is none yet.
+    /// The table was made to be ingested, and has this global sequence number; 0 means that it
+    /// has none yet.
     Numbered(u64),
 }
 
 impl TableProperties {
-    /// The name of the comparator that the table is sorted by; `None` where it
-    /// says nothing.
+    /// The name of the comparator that the table is sorted by; `None` if the table does not say.
     pub fn comparator(&self) -> Option<String> {
         let name = self.raw.get(name::COMPARATOR)?;
         Some(String::from_utf8_lossy(name).into_owned())
@@ -193,7 +193,7 @@ impl TableProperties {
         self.raw.insert(name.to_owned(), value.as_ref().to_vec());
     }
 
-    /// Bytes of memory held, about.
+    /// Approximate bytes of memory held.
     pub(crate) fn memory_usage(&self) -> usize {
         let entry = |(k, v): (&String, &Vec<u8>)| k.len() + v.len() + 64;
         size_of::<Self>() + self.raw.iter().map(entry).sum::<usize>()

@@ -2,54 +2,56 @@
 
 use crate::cache::Priority;
 
-/// Of which tables a kind of blocks is pinned. RocksDB's numbers.
+/// The tables whose blocks of some kind are pinned. The values are RocksDB's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(C)]
 pub enum PinningTier {
-    /// As older options say: those of
-    /// [`pin_top_level_index_and_filter`](crate::sst::TableOptions::pin_top_level_index_and_filter) and
-    /// [`pin_l0_filter_and_index_blocks_in_cache`](crate::sst::TableOptions::pin_l0_filter_and_index_blocks_in_cache).
+    /// Older options decide: [`pin_top_level_index_and_filter`] and
+    /// [`pin_l0_filter_and_index_blocks_in_cache`].
+    ///
+    /// [`pin_top_level_index_and_filter`]: crate::sst::TableOptions::pin_top_level_index_and_filter
+    /// [`pin_l0_filter_and_index_blocks_in_cache`]:
+    /// crate::sst::TableOptions::pin_l0_filter_and_index_blocks_in_cache
     #[default]
     Fallback = 0,
-    /// Of none.
+    /// No tables.
     None = 1,
-    /// Of those that flushes wrote, and others of level 0 that are not much
-    /// larger than a write buffer.
+    /// Tables that flushes wrote, and other tables of level 0 that are not much larger than a
+    /// write buffer.
     FlushAndSimilar = 2,
-    /// Of all.
+    /// All tables.
     All = 3,
 }
 
-/// What is pinned of which tables.
+/// Which index and filter blocks are pinned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MetadataCacheOptions {
     /// The top blocks of partitioned indexes and filters.
     pub top_level_index_pinning: PinningTier,
-    /// Their partitions.
+    /// The partitions of indexes and filters.
     pub partition_pinning: PinningTier,
     /// Indexes and filters that are not partitioned.
     pub unpartitioned_pinning: PinningTier,
 }
 
-/// Where the index and filter blocks of one table go. By default they stay with
-/// it, except for partitions.
+/// Where the index and filter blocks of one table go. By default they stay in memory with the
+/// table, except for partitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MetadataPlacement {
-    /// Whether blocks that are not pinned are in the cache, if there is one.
+    /// Whether blocks that are not pinned go to the cache, if there is one.
     pub in_cache: bool,
     /// Whether top blocks of partitioned indexes and filters are pinned.
     pub top_level: bool,
-    /// Whether partitions are.
+    /// Whether partitions are pinned.
     pub partitions: bool,
-    /// Whether indexes and filters that are not partitioned are.
+    /// Whether indexes and filters that are not partitioned are pinned.
     pub unpartitioned: bool,
-    /// Of those in the cache, partitions among them.
+    /// The priority of index and filter blocks in the cache, including partitions.
     pub priority: Priority,
 }
 
 impl MetadataPlacement {
-    /// Whether top blocks, or blocks that are not partitioned, are in the cache
-    /// only.
+    /// Whether a top block, or a block that is not partitioned, is only in the cache.
     pub(crate) fn to_cache(self, partitioned: bool) -> bool {
         let pinned = if partitioned {
             self.top_level
@@ -60,16 +62,16 @@ impl MetadataPlacement {
     }
 }
 
-/// Which new tables get their blocks into the block cache as they are written.
-/// RocksDB's numbers.
+/// Which new tables have their blocks inserted into the block cache while they are written.
+/// The values are RocksDB's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(C)]
 pub enum PrepopulateBlockCache {
-    /// None.
+    /// No tables.
     #[default]
     Disable = 0,
-    /// Those that flushes write.
+    /// Tables that flushes write.
     FlushOnly = 1,
-    /// Those that flushes and compactions write.
+    /// Tables that flushes and compactions write.
     FlushAndCompaction = 2,
 }

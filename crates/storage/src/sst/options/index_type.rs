@@ -1,38 +1,37 @@
 //! The kinds of indexes that tables and data blocks can have.
 
-/// How a table finds the data block of a key. The discriminants are on disk.
+/// The kind of a table's index. The discriminants are on disk.
 ///
-/// All kinds are searched in a binary way here; they differ in what is
-/// written, and in what other readers do with it.
+/// This crate searches all kinds by binary search. They differ in what is written, and in what
+/// other readers do with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(u32)]
 pub enum IndexType {
     /// One index block.
     #[default]
     BinarySearch = 0,
-    /// One index block, and blocks that tell for each prefix which data blocks
-    /// hold it. Written as [`BinarySearch`](Self::BinarySearch) when some key
-    /// has no prefix.
+    /// One index block, and two blocks that list the data blocks of each prefix. Written as
+    /// [`BinarySearch`](Self::BinarySearch) if some key has no prefix.
     HashSearch = 1,
     /// Index blocks of about
     /// [`metadata_block_size`](crate::sst::TableOptions::metadata_block_size)
-    /// bytes and one over them. Only that one stays with the open table; the
+    /// bytes, and a top block over them. Only the top block stays with the open table; the
     /// others go through the block cache.
     TwoLevelIndexSearch = 2,
-    /// One index block that holds the first key of each data block, too, so
-    /// that a reader may put off reading the block.
+    /// One index block that also holds the first key of each data block, so that a reader may
+    /// delay reading the block.
     BinarySearchWithFirstKey = 3,
 }
 
-/// How a key is found in a data block. RocksDB's numbers.
+/// The kind of search within data blocks. The values are RocksDB's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(C)]
 pub enum DataBlockIndexType {
     /// By binary search over restart points.
     #[default]
     BinarySearch = 0,
-    /// Point look-ups by a hash table at the block's end, all else by binary
-    /// search. Blocks that are too large for one, and all blocks under
-    /// comparators that are not built in, have none.
+    /// Point lookups use a hash table at the end of the block, everything else uses binary
+    /// search. Blocks that are too large for a hash table, and blocks of tables with a custom
+    /// comparator, have none.
     BinaryAndHash = 1,
 }

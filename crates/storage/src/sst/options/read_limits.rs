@@ -1,27 +1,27 @@
-//! What one call may ask of the file system: nothing, or only for so long.
+//! Limits on the file reads of one call: no reads at all, or a deadline.
 
 use crate::error::{Error, ErrorKind, Result};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Limits of the reads of files that one call makes. None by default.
+/// Limits on the file reads that one call makes. By default there are none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReadLimits {
-    /// No file is opened or read: what is not in memory is `Incomplete`.
+    /// Opens and reads no file. A call that would have to read one fails with `Incomplete`.
     pub memory_only: bool,
-    /// No file is read after this moment, in microseconds since 1970: the call
-    /// is `TimedOut`. 0 is no limit.
+    /// Reads no file after this moment, in microseconds since 1970: the call fails with
+    /// `TimedOut`. 0 means no limit.
     pub deadline: u64,
-    /// A read of a file that took longer, in microseconds, is `TimedOut`. 0 is
-    /// no limit. The read is not interrupted.
+    /// The longest time that one read of a file may take, in microseconds. A longer read is not
+    /// interrupted, but the call fails with `TimedOut` afterwards. 0 means no limit.
     pub timeout: u64,
 }
 
 impl ReadLimits {
-    /// What `read` gives, which reads a file, within the limits.
+    /// Runs `read`, which reads a file, within the limits.
     ///
     /// # Errors
-    /// `Incomplete` if nothing may be read, `TimedOut` if the deadline has
-    /// passed or `read` took too long, and what `read` fails with.
+    /// `Incomplete` if no file may be read; `TimedOut` if the deadline has passed or `read` took
+    /// too long; and the errors of `read`.
     #[inline]
     pub fn run<T>(self, read: impl FnOnce() -> Result<T>) -> Result<T> {
         if self == ReadLimits::default() {
@@ -44,10 +44,10 @@ impl ReadLimits {
         Ok(outcome)
     }
 
-    /// Whether there is time left.
+    /// Checks that the deadline has not passed.
     ///
     /// # Errors
-    /// `TimedOut` if there is none.
+    /// `TimedOut` if it has.
     #[inline]
     pub fn check_deadline(self) -> Result<()> {
         if self.deadline > 0 && now_micros() > self.deadline {

@@ -8,37 +8,37 @@ use crate::sst::options::caching::MetadataPlacement;
 use crate::sst::options::read_limits::ReadLimits;
 use std::sync::Arc;
 
-/// What opening a table needs to know.
+/// Options of opening a table.
 #[derive(Debug, Clone, Default)]
 pub struct TableReaderOptions {
     /// Key order; checked against the file's comparator name.
     pub comparator: InternalComparator,
-    /// What prefixes to ask filters for. Those of tables that were written with
-    /// one of another name hold other prefixes, and are not asked.
+    /// The prefix extractor for queries to filters. Filters of tables that were written with an
+    /// extractor of another name hold other prefixes, and are not queried for prefixes.
     pub prefix_extractor: Option<Arc<dyn PrefixTransform>>,
-    /// Who is told what happens in the table.
+    /// Listens to what happens in the table.
     pub events: Option<Arc<dyn TableEvents>>,
-    /// Where index and filter blocks stay.
+    /// Where index and filter blocks are kept.
     pub metadata: MetadataPlacement,
-    /// Where blocks are cached.
+    /// The cache for blocks. Default none.
     pub block_cache: Option<BlockCache>,
-    /// The manifest's largest sequence number of the file, for ingested files.
+    /// The file's largest sequence number in the manifest. Ingested files need it.
     pub largest_seqno: Option<SequenceNumber>,
-    /// Number of the file, for messages.
+    /// The number of the file, for messages.
     pub file_number: u64,
 }
 
-/// How one read treats blocks.
+/// Options of one read from a table.
 #[derive(Debug, Clone, Copy)]
 pub struct TableReadOptions {
-    /// Verify block checksums. Default true.
+    /// Whether to verify block checksums. Default true.
     pub verify_checksums: bool,
-    /// Put blocks read into the cache, and have blocks found there count as used.
-    /// Default true.
+    /// Whether to insert blocks that were read into the cache, and to count cached blocks as
+    /// used. Default true.
     pub fill_cache: bool,
-    /// Bytes to read ahead in iterators; 0 lets the table decide.
+    /// How many bytes iterators read ahead. 0 lets the table decide, which is the default.
     pub readahead: usize,
-    /// What may be asked of the file. Default anything.
+    /// Limits on file reads. Default none.
     pub limits: ReadLimits,
 }
 
@@ -53,7 +53,7 @@ impl Default for TableReadOptions {
     }
 }
 
-/// Where blocks come from and go to.
+/// Options of reading one block.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BlockReadOptions {
     pub(crate) verify: bool,
@@ -63,7 +63,7 @@ pub(crate) struct BlockReadOptions {
 }
 
 impl BlockReadOptions {
-    /// Everything from the file, checked.
+    /// Reads blocks from the file only, and verifies their checksums.
     pub(crate) const FROM_FILE: BlockReadOptions = BlockReadOptions {
         verify: true,
         use_cache: false,

@@ -7,49 +7,47 @@ use crate::sst::filter::PrefixTransform;
 use crate::sst::options::table_options::TableOptions;
 use std::sync::Arc;
 
-/// What a table to be built needs to know besides [`TableOptions`].
+/// Options of building one table.
 #[derive(Debug, Clone, Default)]
 pub struct TableBuilderOptions {
-    /// EntryLayout.
+    /// The layout of the table.
     pub table: TableOptions,
-    /// Key order.
+    /// The order of keys.
     pub comparator: InternalComparator,
-    /// Compression of data and index blocks.
+    /// The compression of data and index blocks.
     pub compression: CompressionType,
-    /// Options of the codec.
+    /// Options of the compression.
     pub compression_options: CompressionOptions,
-    /// Size in bytes that tables are aimed at, 0 for none. So much is held in
-    /// memory at most until there is a compression dictionary.
+    /// The target size of tables in bytes, 0 for none. At most that much is held in memory until
+    /// the compression dictionary is made.
     pub target_file_size: u64,
-    /// Column family, for the properties.
+    /// The column family's id, for the properties.
     pub column_family_id: u32,
-    /// Column family, for the properties.
+    /// The column family's name, for the properties.
     pub column_family_name: String,
-    /// Merge operator's name, empty for none.
+    /// The merge operator's name, empty for none.
     pub merge_operator: String,
-    /// What prefixes the filter gets, and the index of type `HashSearch`.
+    /// The prefix extractor for the filter and for an index of type `HashSearch`.
     pub prefix_extractor: Option<Arc<dyn PrefixTransform>>,
-    /// Level that the table is for, by which filters are chosen; -1 for a
-    /// flush.
+    /// The level that the table is for, which may decide the kind of filter; -1 for a flush.
     pub level: i32,
-    /// Write no filter, whatever the policy.
+    /// Whether to write no filter, whatever the policy.
     pub skip_filters: bool,
-    /// Unix seconds of the oldest ancestor.
+    /// When the oldest ancestor was created, in Unix seconds.
     pub creation_time: u64,
-    /// Unix seconds of the oldest key, 0 unknown.
+    /// When the oldest key was written, in Unix seconds; 0 if unknown.
     pub oldest_key_time: u64,
-    /// Unix seconds now.
+    /// The current time in Unix seconds.
     pub file_creation_time: u64,
-    /// Database id and session id, for the properties.
+    /// The database's id, for the properties.
     pub db_id: String,
-    /// Session id, 20 base-36 characters.
+    /// The session's id, 20 characters of base 36, for the properties.
     pub session_id: String,
-    /// This file's number, for the properties.
+    /// The file's number, for the properties.
     pub file_number: u64,
-    /// The table is made for a database that does not exist or does not know
-    /// of it. All its entries must have the number 0; whoever ingests it
-    /// decides which number they count as.
+    /// Whether the table is made outside of a database, to be ingested later. All its entries
+    /// must have the sequence number 0; the ingestion decides which number they count as.
     pub external: bool,
-    /// Who is told what becomes of blocks.
+    /// Listens to what happens to the blocks.
     pub events: Option<Arc<dyn TableEvents>>,
 }

@@ -8,11 +8,10 @@ use crate::sst::options::caching::{
 };
 use crate::sst::options::index_type::{DataBlockIndexType, IndexType};
 
-/// How tables are laid out. Read when a table is built; readers follow what
-/// the file says.
+/// The layout of new tables. Only the builder reads it; readers follow what the file says.
 #[derive(Debug, Clone)]
 pub struct TableOptions {
-    /// Uncompressed bytes per data block, about. Default 4096.
+    /// Approximate size of a data block in bytes, uncompressed. Default 4096.
     pub block_size: usize,
     /// Keys between restart points of data blocks. Default 16.
     pub block_restart_interval: usize,
@@ -20,47 +19,43 @@ pub struct TableOptions {
     pub index_block_restart_interval: usize,
     /// Block checksum. Default XXH3.
     pub checksum: ChecksumType,
-    /// 2 to 7. From 3 on the index does without tags where it can, from 4 on
-    /// it holds differences of block handles, from 5 on Bloom filters are of
-    /// the new format, from 6 on checksums depend on where a block stands, and
-    /// 7 names compressions in another way. Default 5, which RocksDB reads
-    /// from 6.6 on; 6 needs 8.6, and 7 a version after 10.4.
+    /// 2 to 7. From 3 on, the index omits the tags of keys where it can. From 4 on, it stores
+    /// block handles as differences. From 5 on, Bloom filters have the new format. From 6 on,
+    /// checksums depend on the position of a block. 7 stores the names of compressions in another
+    /// way. Default 5, which RocksDB reads from 6.6 on; 6 needs 8.6, and 7 a version after 10.4.
     pub format_version: u32,
-    /// How data blocks are found. Default binary search.
+    /// The kind of the index. Default binary search.
     pub index_type: IndexType,
-    /// Bytes of a partition of index or filter, about. Default 4096.
+    /// Approximate size of a partition of index or filter in bytes. Default 4096.
     pub metadata_block_size: usize,
-    /// Whether filters are in partitions; only with an index that is.
-    /// Default false.
+    /// Whether filters are partitioned, which needs a partitioned index. Default false.
     pub partition_filters: bool,
-    /// How keys are found in data blocks. Default binary search.
+    /// The kind of search within data blocks. Default binary search.
     pub data_block_index_type: DataBlockIndexType,
-    /// Keys for each bucket of a data block's hash table. Default 0.75.
+    /// Keys per bucket of a data block's hash table. Default 0.75.
     pub data_block_hash_table_util_ratio: f64,
-    /// The filter; none when unset. Default none.
+    /// The filter policy. Default none: tables have no filter.
     pub filter_policy: Option<FilterPolicy>,
-    /// Whether whole keys go into the filter. Default true.
+    /// Whether the filter holds whole keys. Default true.
     pub whole_key_filtering: bool,
-    /// A hint that filters should fit the sizes that memory is handed out in.
-    /// Filters take exactly the memory they need here: it changes nothing.
-    /// Default false.
+    /// Asks that filters fit the size classes of the allocator. It has no effect: filters take
+    /// exactly the memory they need. Default false.
     pub optimize_filters_for_memory: bool,
-    /// Whether index and filter blocks go to the block cache, where they may be
-    /// evicted; otherwise they stay with the open table. Default false.
+    /// Whether index and filter blocks go to the block cache, where they may be evicted.
+    /// Otherwise they stay in memory with the open table. Default false.
     pub cache_index_and_filter_blocks: bool,
     /// Whether index and filter blocks in the cache have high priority. Default
     /// true.
     pub cache_index_and_filter_blocks_with_high_priority: bool,
-    /// What [`PinningTier::Fallback`] stands for: of blocks that are not
-    /// partitioned, and of partitions, those of flushed tables are pinned.
-    /// Default false.
+    /// What [`PinningTier::Fallback`] means for unpartitioned blocks and for partitions: if true,
+    /// those of flushed tables are pinned. Default false.
     pub pin_l0_filter_and_index_blocks_in_cache: bool,
-    /// And: the top blocks of partitioned indexes and filters are. Default true.
+    /// What [`PinningTier::Fallback`] means for the top blocks of partitioned indexes and
+    /// filters: if true, all are pinned. Default true.
     pub pin_top_level_index_and_filter: bool,
-    /// Of which tables index and filter blocks are pinned. Default: as the two
-    /// before say.
+    /// Which index and filter blocks are pinned. By default, the two options before decide.
     pub metadata_cache_options: MetadataCacheOptions,
-    /// Which tables get their blocks into the cache as they are written. Default
+    /// Which tables have their blocks inserted into the cache while they are written. Default
     /// none.
     pub prepopulate_block_cache: PrepopulateBlockCache,
     /// Block cache; `None` reads every block from the file.
@@ -95,7 +90,7 @@ impl Default for TableOptions {
 }
 
 impl TableOptions {
-    /// Where the blocks of a table go, which may come from a flush or not.
+    /// Where the index and filter blocks of a table go; `flushed` says whether a flush wrote it.
     pub fn metadata_placement(&self, flushed: bool) -> MetadataPlacement {
         let l0 = if self.pin_l0_filter_and_index_blocks_in_cache {
             PinningTier::FlushAndSimilar

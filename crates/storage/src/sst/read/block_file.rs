@@ -1,7 +1,6 @@
-//! Getting blocks out of a file: bounds, checksum, decompression, read-ahead.
+//! Fetches blocks from a file: bounds, checksum, decompression, read-ahead.
 //!
-//! Knows nothing of what blocks hold. Every error names the file and the
-//! offset of the block.
+//! Knows nothing of what blocks hold. Every error names the file and the offset of the block.
 
 use crate::cache::spare;
 use crate::checksum::{ChecksumType, block_checksum, context};
@@ -27,7 +26,7 @@ pub(crate) struct BlockFile {
     pub(crate) size: u64,
     pub(crate) checksum: ChecksumType,
     pub(crate) base_context: u32,
-    /// Who is told.
+    /// The listener, if there is one.
     pub(crate) events: Option<Arc<dyn TableEvents>>,
 }
 
@@ -47,16 +46,15 @@ impl BlockFile {
         }
     }
 
-    /// Names the file and the block's offset in an error that does not.
+    /// Adds the file and the block's offset to an error that lacks them.
     pub(crate) fn blame(&self, e: Error, handle: BlockHandle) -> Error {
         e.in_file(self.file.path(), Some(handle.offset))
     }
 
     /// The uncompressed payload of the block at `handle`.
     ///
-    /// `window` may hold its bytes already, and decides how much to read when
-    /// it does not. With `detach` the result never keeps the window's memory
-    /// alive.
+    /// `readahead` may hold its bytes already; otherwise it decides how much to read. With
+    /// `detach`, the result does not keep the memory of `readahead` alive.
     pub(crate) fn read(
         &self,
         handle: BlockHandle,
@@ -133,12 +131,12 @@ impl BlockFile {
         self.blame(Error::corruption(what), handle)
     }
 
-    /// Bytes of the file.
+    /// Reads bytes of the file.
     fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
         self.counting(len, || self.file.read_at(offset, len))
     }
 
-    /// A `read` of so many bytes for a block, counted.
+    /// Runs `read`, which reads `len` bytes for a block, and counts and times it.
     fn counting<T>(&self, len: usize, read: impl FnOnce() -> Result<T>) -> Result<T> {
         perf::count(PerfMetric::BlockReadCount, 1);
         perf::count(PerfMetric::BlockReadByte, len as u64);
@@ -146,7 +144,7 @@ impl BlockFile {
         read()
     }
 
-    /// The compression type of a block that was read, payload and trailer.
+    /// Checks `whole`, a block with its trailer, and returns its compression type.
     fn check(&self, handle: BlockHandle, verify: bool, whole: &[u8]) -> Result<u8> {
         let len = handle.size as usize;
         let Some(&[ty, c0, c1, c2, c3]) = whole.get(len..) else {
@@ -171,7 +169,7 @@ impl BlockFile {
         Ok(ty)
     }
 
-    /// The block that is stored as `raw`, compressed as `ty`.
+    /// Decompresses `raw`, the stored form of a block of compression type `ty`.
     fn decompress(
         &self,
         handle: BlockHandle,

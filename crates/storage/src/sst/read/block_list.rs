@@ -1,5 +1,5 @@
-//! What a table consists of: its blocks, where they stand, and what a data block
-//! holds. For tools that show a file; reading keys needs none of it.
+//! Lists the blocks of a table and the entries of a data block, for tools that show a file. Reading
+//! keys needs none of it.
 
 use crate::checksum::ChecksumType;
 use crate::error::Result;
@@ -13,15 +13,15 @@ use crate::sst::read::readahead::ReadAhead;
 use crate::sst::read::table::Table;
 use crate::sst::read::table_filter::FilterBlocks;
 
-/// What a block is for.
+/// The role of a block in its table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BlockRole {
     /// Entries.
     Data {
-        /// The user key in the index that no key of the block is greater than.
+        /// The user key of the block's index entry. No key of the block is greater.
         separator: Vec<u8>,
     },
-    /// The index, or the upper part of one in partitions.
+    /// The index, or the top block of a partitioned index.
     Index,
     /// A partition of the index.
     IndexPartition,
@@ -29,7 +29,7 @@ pub enum BlockRole {
     FilterPartition,
     /// A block that the metaindex names: properties, filter, range tombstones.
     Meta {
-        /// Its name there.
+        /// Its name in the metaindex.
         name: String,
     },
 }
@@ -37,11 +37,11 @@ pub enum BlockRole {
 /// A block of a table's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockInfo {
-    /// What it is for.
+    /// Its role.
     pub kind: BlockRole,
-    /// Where it begins in the file, in bytes.
+    /// Its offset in the file, in bytes.
     pub offset: u64,
-    /// Its bytes in the file, without the five of compression type and checksum.
+    /// Its size in the file, in bytes, without the five of compression type and checksum.
     pub size: u64,
 }
 
@@ -63,7 +63,7 @@ impl BlockInfo {
 }
 
 impl Table {
-    /// The checksum that the table's blocks have.
+    /// The kind of checksum of the table's blocks.
     pub fn checksum_type(&self) -> ChecksumType {
         self.file.checksum
     }
@@ -106,7 +106,7 @@ impl Table {
         Ok(blocks)
     }
 
-    /// Adds the blocks that `top` points to.
+    /// Adds the blocks that the top block `top` points to.
     fn push_handles(&self, top: &Block, kind: BlockRole, to: &mut Vec<BlockInfo>) -> Result<()> {
         let mut cursor = self.index_format.cursor(Vec::new());
         cursor.seek_to_first(top);
@@ -118,22 +118,22 @@ impl Table {
         cursor.status().map_err(blame)
     }
 
-    /// The number in the file that says how a block is compressed
-    /// ([`CompressionType`](crate::sst::CompressionType)); its checksum is checked.
+    /// The stored compression type of a block, a number of
+    /// [`CompressionType`](crate::sst::CompressionType). The block's checksum is verified.
     ///
     /// # Errors
-    /// `Corruption` naming file and offset; those of reading.
+    /// `Corruption` naming file and offset; errors of reading the file.
     pub fn compression_of(&self, block: &BlockInfo) -> Result<u8> {
         let readahead = &mut ReadAhead::default();
         let (_, number) = self.file.read_raw(block.handle(), true, readahead)?;
         Ok(number)
     }
 
-    /// Calls `visit` with internal key and value of each entry of a data block,
-    /// as they are stored: those of an ingested file have the sequence number 0.
+    /// Calls `visit` with internal key and value of each entry of a data block, as they are
+    /// stored: entries of an ingested file have the sequence number 0.
     ///
     /// # Errors
-    /// `Corruption` naming file and offset; those of reading, and of `visit`.
+    /// `Corruption` naming file and offset; errors of reading the file, and of `visit`.
     pub fn entries_of<E: From<crate::Error>>(
         &self,
         block: &BlockInfo,

@@ -1,9 +1,8 @@
-//! Taking the blocks of a table that is done with out of the block cache.
+//! Removes the blocks of an obsolete table from the block cache.
 //!
-//! Nobody asks for them again, but the cache cannot know: blocks that were read
-//! often stay among those that are worth to keep, and new ones, of the tables that
-//! a compaction made of this one, are evicted in their place. (RocksDB's
-//! `uncache_aggressiveness`.)
+//! No reader needs them again, but the cache cannot know that. Blocks that were read often would
+//! stay, and blocks of the new tables that a compaction made of this one would be evicted instead.
+//! (RocksDB's `uncache_aggressiveness`.)
 
 use crate::cache::BlockCache;
 use crate::sst::format::block::Block;
@@ -12,10 +11,9 @@ use crate::sst::read::table::Table;
 use crate::sst::read::table_filter::FilterBlocks;
 
 impl Table {
-    /// Takes the table's blocks out of the cache, as far as they can be found
-    /// without reading the file: those of an index that is not in memory any more
-    /// leave when others need the room. To be called when nobody reads the table
-    /// any more; who does so nevertheless reads the file.
+    /// Removes the table's blocks from the cache, as far as they can be found without reading the
+    /// file. Blocks of an index that is no longer in memory leave the cache by normal eviction.
+    /// Call this once there are no more readers; a reader that still exists reads from the file.
     pub fn evict_blocks(&self) {
         let Some((cache, id)) = &self.cache else {
             return;
@@ -64,7 +62,7 @@ impl Blocks<'_> {
         Block::new(bytes).ok()
     }
 
-    /// What the index block `top` leads to.
+    /// Removes the blocks that the index block `top` leads to.
     fn of_index(&self, top: &Block) {
         if !self.table.index_format.partitioned {
             return self.remove_all(top);
@@ -85,8 +83,7 @@ impl Blocks<'_> {
         self.each(index, |handle| self.remove(handle));
     }
 
-    /// Calls `visit` for the entries of an index block, up to one that cannot be
-    /// read.
+    /// Calls `visit` for each entry of an index block, up to the first one that cannot be read.
     fn each(&self, index: &Block, visit: impl Fn(BlockHandle)) {
         let mut cursor = self.table.index_format.cursor(Vec::new());
         cursor.seek_to_first(index);

@@ -1,10 +1,10 @@
-//! Asking the filter of a table.
+//! Queries to the filter of a table.
 //!
-//! A filter holds whole keys, prefixes, or both. Point look-ups ask for whole
-//! keys, and for the key's prefix where there are none; cursors that keep to a
-//! prefix ask for it when they are sent to a key. Prefixes count only when the
-//! table was written with a transform of the same name as the reader's, and a
-//! key without a prefix excludes nothing.
+//! A filter holds whole keys, prefixes, or both. A point lookup queries it for the whole key, or
+//! for the key's prefix if the filter holds no whole keys. An iterator that keeps to a prefix
+//! queries it for that prefix on each seek. Prefixes are used only if the table was written with
+//! a prefix extractor of the same name as the reader's. A key without a prefix is never ruled
+//! out.
 
 use crate::error::Result;
 use crate::key::{MAX_SEQUENCE, seek_key, user_key};
@@ -19,31 +19,31 @@ use crate::sst::read::readahead::ReadAhead;
 use crate::sst::read::table::Table;
 use crate::sst::read::table_filter::FilterBlocks;
 
-/// What the filter says to a look-up.
+/// What the filter says to a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FilterAnswer {
-    /// There was nothing to ask.
+    /// The filter could not be queried.
     NotAsked,
     /// The key is not in the table.
     No,
-    /// The key may be in the table. Which event it is when it is.
+    /// The key may be in the table. If it is, report this event.
     Maybe(FilterEvent),
 }
 
-/// What filters of whole keys are going to be asked: a key's hash.
+/// A query to filters that hold whole keys: the hash of a key.
 #[derive(Debug, Clone, Copy)]
 pub struct FilterQuery(u64);
 
 impl FilterQuery {
-    /// About a user key, without its timestamp if such keys have one.
+    /// A query for a user key, given without its timestamp if such keys have one.
     pub fn new(user_key: &[u8]) -> Self {
         FilterQuery(hash64(user_key))
     }
 }
 
 impl Table {
-    /// Prefetches the memory of the filter that a look-up of this key
-    /// is going to read. A hint, for who asks several tables.
+    /// Prefetches the part of the filter that a lookup of this key will read. A hint, useful
+    /// before several tables are queried.
     #[inline]
     pub fn prefetch_filter(&self, question: FilterQuery) {
         if let FilterBlocks::Full(filter) = &self.filter.blocks
@@ -59,7 +59,7 @@ impl Table {
         self.query_filter(&seek_key(user_key, MAX_SEQUENCE), read_options) != FilterAnswer::No
     }
 
-    /// Asks for the key of `lookup`, an internal key, and counts the outcome.
+    /// Queries the filter for the key of `lookup`, an internal key, and counts the outcome.
     #[inline]
     pub(crate) fn query_filter(
         &self,
@@ -96,10 +96,10 @@ impl Table {
         answer
     }
 
-    /// Whether a cursor that is sent to `target`, an internal key, and looks at
-    /// nothing outside its prefix, may find something. Going `backward`
-    /// partitions cannot be asked: those that older versions of RocksDB wrote
-    /// do not know the prefix of the key before them.
+    /// Whether an iterator that seeks to `target`, an internal key, and looks at nothing outside
+    /// its prefix, may find something. Partitioned filters cannot answer that for a `backward`
+    /// seek: in tables of older RocksDB versions, a partition lacks the prefix of the key before
+    /// it.
     pub(crate) fn may_hold_prefix_of(
         &self,
         target: &[u8],
@@ -140,7 +140,7 @@ impl Table {
         may
     }
 
-    /// Tells of an event, if somebody wants to know.
+    /// Reports an event to the table's listener, if it has one.
     #[inline]
     pub(crate) fn report(&self, event: FilterEvent) {
         if let Some(events) = &self.file.events {
@@ -161,7 +161,7 @@ impl Table {
             FilterBlocks::None => true,
             FilterBlocks::Full(f) => f.may_match(entry),
             FilterBlocks::Partitioned(top) => {
-                // A filter is a hint: what cannot be read excludes nothing.
+                // A filter is a hint: one that cannot be read rules out nothing.
                 self.filter_partition(top, target, read_options)
                     .is_none_or(|f| f.may_match(entry))
             }
@@ -195,7 +195,7 @@ impl Table {
         self.read_filter(cursor.handle(), read_options)
     }
 
-    /// The filter, or the part of one, at `handle`.
+    /// The filter, or the filter partition, at `handle`.
     fn read_filter(&self, handle: BlockHandle, read_options: BlockReadOptions) -> Option<Filter> {
         if let Some(bytes) = self.pinned.partitions.get(&handle.offset) {
             return Some(Filter::new(bytes.clone()));

@@ -14,23 +14,22 @@ use std::cell::Cell;
 use std::cmp::Ordering;
 use whitewater_concurrent::scratch;
 
-/// Larger key buffers are not kept between lookups, in bytes.
+/// The largest key buffer that is kept between lookups, in bytes.
 const MAX_KEPT_BUFFER: usize = 64 << 10;
 
 thread_local! {
-    /// Key buffers of lookups, kept so that a lookup allocates nothing.
+    /// Key buffers that this thread keeps, so that lookups need not allocate.
     static BUFFERS: Cell<[Vec<u8>; 2]> = const { Cell::new([Vec::new(), Vec::new()]) };
 }
 
 impl Table {
-    /// Finds entries of the user key of `lookup` (an internal seek key), or of
-    /// all its versions where keys have timestamps, from `lookup` on, newest
-    /// first, and hands each to `visit` until it returns
-    /// `false` or the user key ends. The value is a slice of the block and may
-    /// be kept. Consults the filter first.
+    /// Finds the entries of the user key of `lookup`, an internal key, from `lookup` on, newest
+    /// first. If keys have timestamps, that includes all timestamps of the key. Calls `visit` for
+    /// each entry until it returns `false` or the entries end. The value is a slice of the block
+    /// and may be kept. Queries the filter first.
     ///
     /// # Errors
-    /// What reading a block met, and what `visit` returns.
+    /// Errors of reading a block, and of `visit`.
     pub fn get(
         &self,
         lookup: &[u8],

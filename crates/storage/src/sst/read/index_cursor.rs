@@ -14,11 +14,10 @@ use crate::sst::read::table::Table;
 #[derive(Debug)]
 pub(crate) struct IndexCursor {
     top: Cursor,
-    /// Where the guide says that the cursor stands, and the data block there:
-    /// `top` moves there once more is asked for.
+    /// The restart point and the data block that the last seek found in the table's prefix
+    /// array. `top` has not moved there yet; [`IndexCursor::sync_top`] moves it when needed.
     by_prefix: Option<(usize, BlockHandle)>,
-    /// The block under `top`, once it was needed, where the table does not have
-    /// it.
+    /// The block under `top`, once it was needed, if the table does not hold it.
     top_block: Option<Block>,
     /// The partition under `top` and the position in it.
     part: Option<(Block, Cursor)>,
@@ -69,7 +68,7 @@ impl IndexCursor {
         let top = top_block(&self.top_block, table);
         match (&self.part, self.by_prefix) {
             (Some((block, c)), _) => c.key(block),
-            // Guides are of blocks whose keys could be read.
+            // Only blocks whose keys could all be read have a prefix array.
             (None, Some((at, _))) => {
                 let layout = table.index_format().layout;
                 top.restart_key(at, layout).unwrap_or_default()
@@ -78,7 +77,7 @@ impl IndexCursor {
         }
     }
 
-    /// Gets the top block, where the table does not have it.
+    /// Reads the top block, unless the table holds it.
     #[inline]
     fn load_top(&mut self, table: &Table) -> Result<()> {
         if table.index_is_cached() && self.top_block.is_none() {
@@ -161,7 +160,7 @@ impl IndexCursor {
         }
     }
 
-    /// Moves `top` to where the cursor stands.
+    /// Moves `top` to the position in `by_prefix`, if there is one.
     #[inline]
     fn sync_top(&mut self, table: &Table) {
         if let Some((at, _)) = self.by_prefix.take() {
@@ -233,7 +232,7 @@ impl IndexCursor {
     }
 }
 
-/// The block under the top cursor of an index: the table's, or that of the cursor.
+/// The block under the top cursor of an index: the cursor's own, or else the table's.
 #[inline]
 fn top_block<'a>(own: &'a Option<Block>, table: &'a Table) -> &'a Block {
     own.as_ref().unwrap_or(table.index())

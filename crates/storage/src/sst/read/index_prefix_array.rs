@@ -1,14 +1,14 @@
-//! A shortcut into an index block: eight bytes of every key in one array.
+//! A faster search in an index block: the first eight bytes of every key in one array.
 //!
-//! Binary search over the entries of a block touches two places in memory per
-//! step, and waits for both. Here a search goes down a tree of arrays: each step
-//! compares the target with [`FAN_OUT`] numbers that lie side by side, and only
-//! those of the last two are seldom in a cache. Only keys that agree with the
-//! target in all eight bytes are compared whole.
+//! A binary search over the entries of a block touches two places in memory per step, and waits
+//! for both. Here a search descends a tree of arrays instead. Each step compares the target with
+//! [`FAN_OUT`] numbers that lie side by side, and only the numbers of the last two steps are
+//! likely to miss the cache. Only keys that agree with the target in all eight bytes are compared
+//! as a whole.
 //!
-//! Beside the keys it has where the blocks start, so that the index need not be
-//! read at all to find a block. Some seventeen bytes per data block, for bytewise
-//! order only.
+//! Beside the prefixes stand the offsets of the data blocks, so that a search often need not read
+//! the index block at all. The array takes about seventeen bytes per data block. There is one for
+//! bytewise order only.
 
 use crate::key::{InternalComparator, UserComparator, user_key};
 use crate::sst::format::block::Block;
@@ -18,31 +18,31 @@ use std::cmp::Ordering;
 use std::ops::Range;
 use whitewater_concurrent::prefetch;
 
-/// The user keys at the restart points of an index block, cut to eight bytes.
+/// The first eight bytes of the user keys at the restart points of an index block.
 ///
-/// Invariant: cutting keeps the order. Where two cuts differ, so do the keys,
-/// and in the same direction.
+/// Invariant: prefixes keep the order. Where two prefixes differ, so do their keys, and in the
+/// same direction.
 #[derive(Debug)]
 pub(crate) struct IndexPrefixArray {
-    /// What all the keys begin with; not part of the cuts.
-    prefix: Vec<u8>,
-    cuts: Vec<u64>,
-    /// The last of every [`FAN_OUT`] cuts, the last of every so many of these,
-    /// and so on, until they are no more than that.
+    /// The bytes that all keys begin with. They are not part of the prefixes.
+    common: Vec<u8>,
+    /// For each key, the eight bytes after the common ones.
+    prefixes: Vec<u64>,
+    /// The upper levels of the tree: the last of every [`FAN_OUT`] prefixes, then the last of
+    /// every [`FAN_OUT`] of these, and so on, until a level has no more than [`FAN_OUT`].
     above: Vec<Vec<u64>>,
-    /// Where the block of each cut starts, and where one behind the last would.
-    /// Empty unless each entry is a restart point, and each block stands right
-    /// behind the one before it.
+    /// The offset of each key's data block, and the end of the last block. Empty unless each
+    /// entry is a restart point and each block directly follows the one before it.
     starts: Vec<u64>,
 }
 
-/// Numbers that are compared in one step: two cache lines.
+/// How many numbers one step compares: two cache lines.
 const FAN_OUT: usize = 16;
 
 impl IndexPrefixArray {
-    /// The guide of an index block, or `None` when its order is not bytewise,
-    /// it is too small to be worth it or something in it looks wrong: the
-    /// search without a guide will tell.
+    /// The array for an index block. `None` if the order is not bytewise, if the block is too
+    /// small to be worth it, or if the block looks damaged: then the search without an array
+    /// reports the damage.
     pub(crate) fn new(
         block: &Block,
         format: IndexFormat,
@@ -60,12 +60,12 @@ impl IndexPrefixArray {
             .collect();
         let keys = keys.filter(|k| k.len() >= 4 && k.is_sorted())?;
         let (first, last) = (keys.first()?, keys.last()?);
-        // The keys in between share what the outermost share.
+        // All keys share what the first and the last share.
         let shared = first.iter().zip(*last).take_while(|(a, b)| a == b).count();
-        let cuts: Vec<u64> = keys.iter().map(|k| cut(&k[shared..])).collect();
+        let prefixes: Vec<u64> = keys.iter().map(|k| prefix_of(&k[shared..])).collect();
         let mut above: Vec<Vec<u64>> = Vec::new();
         loop {
-            let below = above.last().unwrap_or(&cuts);
+            let below = above.last().unwrap_or(&prefixes);
             if below.len() <= FAN_OUT {
                 break;
             }
@@ -73,40 +73,39 @@ impl IndexPrefixArray {
             above.push(lasts.collect());
         }
         Some(IndexPrefixArray {
-            prefix: first[..shared].to_vec(),
-            cuts,
+            common: first[..shared].to_vec(),
+            prefixes,
             above,
             starts: starts(block, format).unwrap_or_default(),
         })
     }
 
-    /// The restart points whose keys have to be compared with `target`: those
-    /// before are less, those after are not. `block` is the one of the guide.
+    /// The restart points whose keys have to be compared with `target`. Keys before them are
+    /// less than `target`, keys after them are not. `block` is the block of this array.
     #[inline]
     pub(crate) fn candidates(&self, block: &Block, target: &[u8]) -> Range<usize> {
-        let (head, rest) = match target.split_at_checked(self.prefix.len()) {
+        let (head, rest) = match target.split_at_checked(self.common.len()) {
             Some(parts) => parts,
             None => (target, &[][..]),
         };
-        match head.cmp(&self.prefix) {
+        match head.cmp(&self.common) {
             Ordering::Less => return 0..0,
-            Ordering::Greater => return self.cuts.len()..self.cuts.len(),
+            Ordering::Greater => return self.prefixes.len()..self.prefixes.len(),
             Ordering::Equal => {}
         }
-        let wanted = cut(rest);
+        let wanted = prefix_of(rest);
         let start = self.lower_bound(block, wanted);
-        let end = match self.cuts.get(start) {
+        let end = match self.prefixes.get(start) {
             Some(&c) if c == wanted => match wanted.checked_add(1) {
                 Some(above) => self.lower_bound(block, above),
-                None => self.cuts.len(),
+                None => self.prefixes.len(),
             },
             _ => start,
         };
         start..end
     }
 
-    /// The block of a restart point, if that is the entry of one and the guide
-    /// knows where it is.
+    /// The data block of a restart point, if the array has its offset.
     #[inline]
     pub(crate) fn handle(&self, restart: usize) -> Option<BlockHandle> {
         let &[offset, next, ..] = self.starts.get(restart..)? else {
@@ -118,16 +117,16 @@ impl IndexPrefixArray {
         })
     }
 
-    /// How many cuts are less than `wanted`.
+    /// How many prefixes are less than `wanted`.
     #[inline]
     fn lower_bound(&self, block: &Block, wanted: u64) -> usize {
-        // As many groups of a level as numbers above it are less: all of theirs are.
+        // Each smaller number in the level above stands for a group of which all are smaller.
         let descend = |groups: usize, level: &Vec<u64>| {
             let start = (groups * FAN_OUT).min(level.len());
             start + count_less(&level[start..], wanted)
         };
         let groups = self.above.iter().rev().fold(0, descend);
-        // What comes after the search is beside what it ends in.
+        // The offsets, or the restart points, that the caller reads next.
         let group = groups * FAN_OUT..(groups + 1) * FAN_OUT;
         match self.starts.get(group.clone()) {
             Some(starts) => starts
@@ -135,20 +134,20 @@ impl IndexPrefixArray {
                 .for_each(|line| prefetch::for_reading(line.as_ptr())),
             None => block.expect_restarts(group),
         }
-        descend(groups, &self.cuts)
+        descend(groups, &self.prefixes)
     }
 
     /// Bytes of memory held.
     pub(crate) fn memory_usage(&self) -> usize {
         let above = self.above.iter().map(Vec::capacity).sum::<usize>();
-        let numbers = self.cuts.capacity() + above + self.starts.capacity();
-        self.prefix.capacity()
+        let numbers = self.prefixes.capacity() + above + self.starts.capacity();
+        self.common.capacity()
             + numbers * size_of::<u64>()
             + self.above.capacity() * size_of::<Vec<u64>>()
     }
 }
 
-/// [`IndexPrefixArray::starts`], if there are to be any.
+/// [`IndexPrefixArray::starts`], if the block allows them.
 fn starts(block: &Block, format: IndexFormat) -> Option<Vec<u64>> {
     if format.partitioned {
         return None;
@@ -172,8 +171,8 @@ fn starts(block: &Block, format: IndexFormat) -> Option<Vec<u64>> {
     all.then_some(starts)
 }
 
-/// How many of the first [`FAN_OUT`] of `numbers` are less than `wanted`: all are
-/// looked at, so that nothing waits for a branch.
+/// How many of the first [`FAN_OUT`] of `numbers` are less than `wanted`. All of them are
+/// compared, so that nothing waits for a branch.
 #[inline]
 fn count_less(numbers: &[u64], wanted: u64) -> usize {
     let less = |n: &[u64]| n.iter().map(|&c| usize::from(c < wanted)).sum();
@@ -183,9 +182,9 @@ fn count_less(numbers: &[u64], wanted: u64) -> usize {
     }
 }
 
-/// The first eight bytes, missing ones as zeros, as a number.
+/// The first eight bytes of `key` as a number; missing bytes count as zeros.
 #[inline]
-fn cut(key: &[u8]) -> u64 {
+fn prefix_of(key: &[u8]) -> u64 {
     match key.first_chunk::<8>() {
         Some(head) => u64::from_be_bytes(*head),
         None => {
@@ -219,7 +218,7 @@ mod tests {
         Block::new(Bytes::copy_from_slice(b.finish())).expect("valid")
     }
 
-    fn guide(block: &Block) -> Option<IndexPrefixArray> {
+    fn array_of(block: &Block) -> Option<IndexPrefixArray> {
         IndexPrefixArray::new(block, FORMAT, &InternalComparator::default())
     }
 
@@ -235,10 +234,10 @@ mod tests {
             let with = |s: &Vec<u8>| [&prefix[..], s].concat();
             let keys: BTreeSet<Vec<u8>> = suffixes.iter().map(with).collect();
             let block = block(&keys);
-            let guide = guide(&block).expect("large enough");
+            let array = array_of(&block).expect("large enough");
             let keys: Vec<Vec<u8>> = keys.into_iter().collect();
             for t in targets.iter().map(with).chain(targets.clone()).chain(keys.clone()) {
-                let at = guide.candidates(&block, &t);
+                let at = array.candidates(&block, &t);
                 prop_assert!(keys[..at.start].iter().all(|k| *k < t));
                 prop_assert!(keys[at.end..].iter().all(|k| *k >= t));
             }
@@ -259,7 +258,7 @@ mod tests {
     #[test]
     fn blocks_that_follow_each_other_are_known() {
         let blocks: Vec<(u64, u64)> = (0..40).map(|i| (7 + i * 105, 100)).collect();
-        let index = guide(&index_of(&blocks, 1)).expect("large enough");
+        let index = array_of(&index_of(&blocks, 1)).expect("large enough");
         for (i, &(offset, size)) in blocks.iter().enumerate() {
             assert_eq!(index.handle(i), Some(BlockHandle { offset, size }));
         }
@@ -269,20 +268,20 @@ mod tests {
     #[test]
     fn blocks_are_not_known_with_gaps_or_without_restart_points() {
         let mut blocks: Vec<(u64, u64)> = (0..40).map(|i| (i * 105, 100)).collect();
-        let shared = guide(&index_of(&blocks, 2)).expect("large enough");
+        let shared = array_of(&index_of(&blocks, 2)).expect("large enough");
         assert_eq!(shared.handle(3), None);
         blocks[20].0 += 1;
-        let aligned = guide(&index_of(&blocks, 1)).expect("large enough");
+        let aligned = array_of(&index_of(&blocks, 1)).expect("large enough");
         assert_eq!(aligned.handle(3), None);
         // A size past all files.
         blocks[20] = (20 * 105, u64::MAX);
-        let damaged = guide(&index_of(&blocks, 1)).expect("large enough");
+        let damaged = array_of(&index_of(&blocks, 1)).expect("large enough");
         assert_eq!(damaged.handle(3), None);
     }
 
     #[test]
-    fn small_blocks_have_no_guide() {
+    fn small_blocks_have_no_array() {
         let keys = [b"a".to_vec(), b"b".to_vec()].into_iter().collect();
-        assert!(guide(&block(&keys)).is_none());
+        assert!(array_of(&block(&keys)).is_none());
     }
 }

@@ -33,8 +33,8 @@ impl FoundFilter {
 }
 
 impl Table {
-    /// Puts index and filter where `placement` says, of a table that has the index
-    /// and no filter yet. Nothing is pinned that a strict cache has no room for.
+    /// Places index and filter as `placement` says. The table already has the index, but no
+    /// filter. Nothing is pinned if a cache with a strict limit has no room for it.
     pub(crate) fn place_metadata(
         &mut self,
         mut placement: MetadataPlacement,
@@ -78,7 +78,7 @@ impl Table {
         }
     }
 
-    /// Bytes that the table keeps of what would be in the cache otherwise.
+    /// Bytes of the blocks that the table keeps instead of the cache.
     fn kept_for_cache(&self, placement: &MetadataPlacement, filter: Option<&FoundFilter>) -> usize {
         let mut kept = self.pinned.len();
         if placement.in_cache {
@@ -94,17 +94,17 @@ impl Table {
         kept
     }
 
-    /// Caches a block that was read already, if there is room.
+    /// Caches a block that was read, if there is room.
     fn offer_to_cache(&self, kind: BlockKind, handle: BlockHandle, bytes: Bytes) {
         let read_options = BlockReadOptions::from(TableReadOptions::default());
         if self.cached_block(kind, handle, read_options).is_none() {
-            // Whoever needs it reads it again, and is told then.
+            // If the cache refuses it, the first reader reads it again and gets the error.
             let _ = self.cache_block(kind, handle, read_options, bytes);
         }
     }
 
-    /// Reads all partitions. Those that cannot be read are read again, and
-    /// reported, when they are needed.
+    /// Reads all partitions. One that cannot be read is left out: the first reader that needs it
+    /// reads it again and reports the error.
     fn pin_partitions(&mut self, filter: Option<&FoundFilter>) {
         let mut partitions = HashMap::new();
         let readahead = &mut ReadAhead::default();
@@ -127,7 +127,7 @@ impl Table {
         self.pinned.partitions = partitions;
     }
 
-    /// What the top block `top` points to, as far as it can be read.
+    /// The handles in the top block `top`, up to the first one that cannot be read.
     fn handles_in(&self, top: &Block) -> Vec<BlockHandle> {
         let mut cursor = self.index_format.cursor(Vec::new());
         let mut handles = Vec::new();

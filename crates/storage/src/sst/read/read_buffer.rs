@@ -1,27 +1,27 @@
-//! Memory for blocks that are read: of the thread, for what is stored; of the
-//! allocator, for what is kept.
+//! Memory to read blocks into: a buffer that each thread reuses for stored blocks. Blocks that are
+//! kept get memory of their own; here the allocator is prepared for it.
 
 use std::cell::Cell;
 use std::hint::black_box;
 use whitewater_concurrent::scratch;
 
-/// Most bytes that a thread keeps to read into.
+/// The largest buffer that a thread keeps, in bytes.
 pub(super) const MAX_LEN: usize = 64 << 10;
 
-/// How much memory is asked for ahead of blocks that will take it, in bytes.
+/// How much memory is requested ahead of the blocks that will use it, in bytes.
 const AHEAD: usize = 96 << 10;
 
 thread_local! {
-    /// What a block is read into to be decompressed or copied: memory that is at
-    /// hand already, and gone through before. Empty until the thread reads.
+    /// The buffer for a stored block that is to be decompressed or copied. The thread reuses it,
+    /// so its memory is mapped and likely to be cached. Empty until the thread reads.
     static READ_INTO: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-    /// Bytes of blocks read since memory was asked for ahead.
+    /// Bytes of blocks read since memory was last requested ahead.
     static SINCE: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Has `read` use `len` bytes of at most [`MAX_LEN`], whatever they hold.
+/// Calls `read` with a buffer of `len` bytes, at most [`MAX_LEN`], with arbitrary content.
 pub(super) fn with<T>(len: usize, read: impl FnOnce(&mut [u8]) -> T) -> T {
-    // Taken, for a file system may read tables itself.
+    // Taken out of the cell, because a file system may itself read tables.
     let mut scratch = scratch::take(&READ_INTO);
     if scratch.len() < len {
         scratch.resize(len.next_power_of_two(), 0);
@@ -31,13 +31,14 @@ pub(super) fn with<T>(len: usize, read: impl FnOnce(&mut [u8]) -> T) -> T {
     result
 }
 
-/// To be called before memory is taken for a block of `len` bytes in the file.
+/// Prepares the allocator for a block of `len` bytes in the file. To be called before memory is
+/// allocated for the block.
 ///
-/// glibc's allocator extends the memory of all threads but the first page by page,
-/// with a system call for each. What it was asked for in one piece and given back
-/// it keeps. Others hardly notice.
+/// glibc's allocator extends the memory of all threads but the first page by page, with a system
+/// call for each. It keeps memory that was requested in one piece and freed. For other allocators
+/// this costs little.
 pub(super) fn reserve_ahead(len: usize) {
-    // Compressed blocks will take about twice as much.
+    // Compressed blocks will need about twice as much.
     let since = SINCE.get().saturating_add(len);
     SINCE.set(since % (AHEAD / 2));
     if since >= AHEAD / 2 {

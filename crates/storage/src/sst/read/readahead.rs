@@ -12,31 +12,29 @@ const FIRST_READAHEAD: usize = 16 << 10;
 /// Size of the largest read-ahead, in bytes.
 const MAX_READAHEAD: usize = 256 << 10;
 
-/// Blocks read in a row, in either direction, before more is read than asked
-/// for.
+/// How many blocks are read in a row, in either direction, before reading ahead begins.
 const SEQUENTIAL_AFTER: u32 = 2;
 
-/// The part of a file that an iterator has read and may need again soon.
+/// The part of a file that an iterator has read and may need soon.
 ///
-/// Reads ahead once blocks are asked for in file order, or against it, and
-/// doubles what it reads up to [`MAX_READAHEAD`].
+/// Reads ahead once blocks are requested in file order, or in the reverse order, and doubles
+/// the size of each read up to [`MAX_READAHEAD`].
 #[derive(Debug, Default)]
 pub(crate) struct ReadAhead {
     bytes: Bytes,
     offset: u64,
-    /// Bytes to read next time; 0: the default for a start.
+    /// Bytes to read next time. 0 stands for [`FIRST_READAHEAD`].
     size: usize,
-    /// The size asked for by the caller, 0 for none.
+    /// The size that the caller chose; 0 if it chose none.
     fixed: usize,
     last: Option<BlockHandle>,
-    /// Blocks in a row so far.
+    /// How many blocks were requested in a row so far.
     run: u32,
     backward: bool,
 }
 
 impl ReadAhead {
-    /// A window that reads `readahead` bytes at a time, or by its own
-    /// judgement when that is 0.
+    /// Reads `readahead` bytes at a time, or a size that adapts if that is 0.
     pub(crate) fn new(readahead: usize) -> Self {
         ReadAhead {
             fixed: readahead,
@@ -44,7 +42,7 @@ impl ReadAhead {
         }
     }
 
-    /// A window over `bytes`, which stand at `offset` of the file.
+    /// Holds `bytes`, which stand at `offset` of the file.
     pub(crate) fn holding(bytes: Bytes, offset: u64) -> Self {
         ReadAhead {
             bytes,
@@ -53,13 +51,12 @@ impl ReadAhead {
         }
     }
 
-    /// Whether the block was taken from here and keeps more memory alive than
-    /// its own.
+    /// Whether the block is held here as part of a larger buffer, which it would keep alive.
     pub(crate) fn is_wider_than(&self, handle: BlockHandle) -> bool {
         self.bytes.len() > handle.size as usize + TRAILER_LEN && self.get(handle).is_some()
     }
 
-    /// Tells the window that the block at `handle` was used, from wherever.
+    /// Records that the block at `handle` was used, wherever it came from.
     pub(crate) fn note(&mut self, handle: BlockHandle) {
         let before = self.last.replace(handle);
         let Some(before) = before else {

@@ -1,4 +1,4 @@
-//! Estimates of where in a table keys stand, and how much data lies between them.
+//! Estimates of the positions of keys in a table, and of the amount of data between them.
 
 use crate::error::Result;
 use crate::key::user_key;
@@ -7,7 +7,7 @@ use crate::sst::read::index_cursor::IndexCursor;
 use crate::sst::read::table::Table;
 
 impl Table {
-    /// About how many bytes of the file precede the internal key `target`.
+    /// Approximately how many bytes of the file precede the internal key `target`.
     pub fn approximate_offset_of(&self, target: &[u8]) -> u64 {
         let read_options = BlockReadOptions::from(TableReadOptions::default());
         let mut index = IndexCursor::new(self, read_options, Vec::new());
@@ -17,12 +17,12 @@ impl Table {
         }
     }
 
-    /// User keys that cut the data of the table into up to `count` parts of
-    /// about equal size, ascending: each with the bytes of the data blocks
-    /// between the one before it and itself. No entry of those is behind it.
+    /// User keys, ascending, that divide the table's data into up to `count` parts of similar
+    /// size. Each comes with the size of its part: the bytes of the data blocks after the key
+    /// before it. No entry of these blocks is greater than the key.
     ///
     /// # Errors
-    /// Those of reading the index.
+    /// Errors of reading the index.
     pub fn anchors(&self, count: usize) -> Result<Vec<(Vec<u8>, u64)>> {
         let read_options = BlockReadOptions::from(TableReadOptions::default());
         let mut index = IndexCursor::new(self, read_options, Vec::new());

@@ -1,12 +1,11 @@
 //! The open table: what it holds in memory, and how it gets at its blocks.
 //!
-//! An open [`Table`] holds range tombstones and properties in memory, and index
-//! and filter unless they are to be in the cache (`metadata_pinning`). It reads data
-//! blocks (and partitions of index and filter) through the block cache. It is
-//! immutable and shared by any number of threads.
+//! A [`Table`] holds range tombstones and properties in memory, and index and filter unless they
+//! are to be in the cache (`metadata_pinning`). It reads data blocks, and partitions of index and
+//! filter, through the block cache. It is immutable, and any number of threads share it.
 //!
-//! Types of entries are not judged here: tables whose entries need a layer
-//! above (blob references, entities) can be iterated all the same.
+//! The types of entries do not matter here. Tables whose entries need a higher layer (blob
+//! references, entities) can be iterated, too.
 
 use crate::cache::{BlockCache, Charge, Priority};
 use crate::error::{Error, Result};
@@ -33,11 +32,11 @@ use std::fmt;
 pub struct Table {
     pub(crate) file: BlockFile,
     pub(crate) comparator: InternalComparator,
-    /// The cache and the table's number in it.
+    /// The cache, and the table's id in it.
     pub(crate) cache: Option<(BlockCache, u64)>,
     pub(crate) properties: TableProperties,
     pub(crate) metaindex: BTreeMap<Vec<u8>, BlockHandle>,
-    /// Empty when it is in the cache only.
+    /// Empty if the index is only in the cache.
     pub(crate) index: Block,
     pub(crate) index_is_cached: bool,
     pub(crate) index_handle: BlockHandle,
@@ -45,7 +44,7 @@ pub struct Table {
     pub(crate) index_prefix_array: Option<IndexPrefixArray>,
     pub(crate) filter: TableFilter,
     pub(crate) pinned: PinnedMetadata,
-    /// Of index and filter blocks in the cache.
+    /// The priority of index and filter blocks in the cache.
     pub(crate) metadata_priority: Priority,
     pub(crate) dictionary: Option<Dictionary>,
     pub(crate) tombstones: Vec<RangeTombstone>,
@@ -57,8 +56,7 @@ pub struct Table {
     pub(crate) file_number: u64,
 }
 
-/// What an open table keeps of its index and filter besides their one block, or
-/// top block.
+/// What an open table keeps of its index and filter besides their only block, or their top block.
 #[derive(Debug, Default)]
 pub(crate) struct PinnedMetadata {
     /// Partitions by their offset, uncompressed.
@@ -80,7 +78,7 @@ impl Table {
         &self.tombstones
     }
 
-    /// What the table says about itself.
+    /// The table's properties.
     pub fn properties(&self) -> &TableProperties {
         &self.properties
     }
@@ -104,7 +102,7 @@ impl Table {
     }
 }
 
-/// What cursors over the table use.
+/// The blocks of the table, and the order of their keys.
 impl Table {
     pub(crate) fn file(&self) -> &BlockFile {
         &self.file
@@ -114,7 +112,7 @@ impl Table {
         &self.index
     }
 
-    /// Whether the index is in the cache only.
+    /// Whether the index is only in the cache.
     #[inline]
     pub(crate) fn index_is_cached(&self) -> bool {
         self.index_is_cached
@@ -157,7 +155,7 @@ impl Table {
         }
     }
 
-    /// The sequence number of an entry that says `stored`.
+    /// The sequence number of an entry that stores `stored`.
     #[inline]
     pub(crate) fn effective_seqno(&self, stored: SequenceNumber) -> SequenceNumber {
         match self.global_seqno {
@@ -166,7 +164,7 @@ impl Table {
         }
     }
 
-    /// The tag of an entry that says `stored`.
+    /// The tag of an entry that stores `stored`.
     #[inline]
     pub(crate) fn effective_tag(&self, stored: u64) -> u64 {
         self.effective_seqno(stored >> 8) << 8 | (stored & 0xff)
@@ -253,8 +251,8 @@ impl Table {
         found
     }
 
-    /// Caches a block that was read, if it is to be cached, and gives back the one
-    /// to use. Fails if the cache has no room and must have.
+    /// Inserts a block that was read into the cache, if so configured. Returns the block to use.
+    /// Fails if the cache has a strict limit and no room.
     pub(crate) fn cache_block(
         &self,
         kind: BlockKind,
@@ -280,7 +278,7 @@ impl Table {
         kept.map_err(|e| self.file.blame(e, handle))
     }
 
-    /// An error at `handle`, with its place.
+    /// A `Corruption` error naming the file and the offset of the block at `handle`.
     pub(crate) fn corrupt(&self, handle: BlockHandle, what: impl fmt::Display) -> Error {
         self.file.blame(Error::corruption(what), handle)
     }

@@ -7,13 +7,13 @@ use crate::sst::format::handle::BlockHandle;
 use crate::sst::format::properties::{TableProperties, name};
 use std::sync::Arc;
 
-/// The filter of a table and how to ask it.
+/// The filter of a table, and which queries it can answer.
 #[derive(Debug)]
 pub(crate) struct TableFilter {
     pub(crate) blocks: FilterBlocks,
     /// Whether it holds whole keys.
     pub(crate) whole_keys: bool,
-    /// Set when it holds the prefixes that this transform gives.
+    /// The prefix extractor whose prefixes the filter holds.
     pub(crate) prefixes: Option<Arc<dyn PrefixTransform>>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) enum FilterBlocks {
     Cached(CachedFilter),
 }
 
-/// A filter that is asked of the cache each time.
+/// A filter that is looked up in the cache for each query.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CachedFilter {
     pub(crate) handle: BlockHandle,
@@ -35,8 +35,8 @@ pub(crate) struct CachedFilter {
 }
 
 impl TableFilter {
-    /// How a filter in a table with such properties may be asked, by a reader
-    /// with this transform; the blocks are still to come.
+    /// A filter whose blocks are not read yet: which queries it can answer, given the table's
+    /// properties and the reader's prefix extractor.
     pub(crate) fn new(
         properties: &TableProperties,
         transform: Option<&Arc<dyn PrefixTransform>>,
@@ -54,7 +54,7 @@ impl TableFilter {
         }
     }
 
-    /// Whether it can be of any use.
+    /// Whether it can answer any query.
     pub(crate) fn is_usable(&self) -> bool {
         self.whole_keys || self.prefixes.is_some()
     }

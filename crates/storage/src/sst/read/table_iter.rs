@@ -3,7 +3,7 @@
 //! Invariants:
 //! * I1: while the cursor is valid, `block` is the data block under `index`
 //!   and `cursor` stands on one of its entries.
-//! * I2: after a failure the cursor is not valid until it is positioned anew.
+//! * I2: after a failure the cursor is not valid until it is positioned again.
 
 use crate::error::{Error, Result};
 use crate::iter::{BoxedIterator, InternalIterator};
@@ -39,7 +39,7 @@ pub(crate) struct TableIter<T> {
     cursor: Cursor,
     read_options: BlockReadOptions,
     readahead: ReadAhead,
-    /// Whether nothing outside the prefix of the key sought is looked at.
+    /// Whether the caller looks at nothing outside the prefix of the key it seeks.
     keeps_to_prefix: bool,
     /// The current key with its sequence number resolved; only for ingested
     /// files.
@@ -72,7 +72,7 @@ impl<T: Deref<Target = Table>> TableIter<T> {
         self.index.key(&self.table)
     }
 
-    /// Runs a movement and remembers its failure.
+    /// Runs a movement and records its failure.
     #[inline]
     fn run(&mut self, movement: impl FnOnce(&mut Self) -> Result<()>) {
         if let Err(e) = movement(self) {
@@ -95,7 +95,7 @@ impl<T: Deref<Target = Table>> TableIter<T> {
         }
     }
 
-    /// Makes `block` the one under the index; `false` when there is none.
+    /// Loads the block under the index; `false` if there is none.
     fn load(&mut self) -> Result<bool> {
         self.cursor.clear();
         if !self.index.valid() {
@@ -114,7 +114,7 @@ impl<T: Deref<Target = Table>> TableIter<T> {
         Ok(true)
     }
 
-    /// Moves within the loaded block; says whether the cursor found an entry.
+    /// Moves within the loaded block. Returns whether the cursor stands on an entry.
     #[inline]
     fn within(&mut self, movement: impl FnOnce(&mut Cursor, &Block, &Table)) -> Result<bool> {
         let Some((handle, block)) = &self.block else {
@@ -130,8 +130,8 @@ impl<T: Deref<Target = Table>> TableIter<T> {
         Ok(false)
     }
 
-    /// Whether the filter spares the caller of a seek to `target` the table;
-    /// the cursor is not valid then.
+    /// Whether the filter rules out that a seek to `target` finds anything. If so, the cursor is
+    /// not valid afterwards.
     fn is_ruled_out(&mut self, target: &[u8], backward: bool) -> bool {
         let out = self.keeps_to_prefix
             && !(self.table).may_hold_prefix_of(target, backward, self.read_options);
@@ -157,7 +157,7 @@ impl<T: Deref<Target = Table>> TableIter<T> {
         });
     }
 
-    /// Goes on to the first entry of the blocks behind.
+    /// Moves on to the first entry of the following blocks.
     fn forward(&mut self) -> Result<()> {
         loop {
             self.index.next(&self.table)?;
@@ -167,7 +167,7 @@ impl<T: Deref<Target = Table>> TableIter<T> {
         }
     }
 
-    /// Goes back to the last entry of the blocks before.
+    /// Moves back to the last entry of the preceding blocks.
     fn backward(&mut self) -> Result<()> {
         loop {
             self.index.prev(&self.table)?;

@@ -1,4 +1,4 @@
-//! Checking a whole table against its checksums, order, index and properties.
+//! Checks a whole table against its checksums, order, index and properties.
 
 use crate::error::Result;
 use crate::iter::InternalIterator;
@@ -13,16 +13,15 @@ use crate::sst::read::table_filter::FilterBlocks;
 use crate::sst::read::table_iter::TableIter;
 use std::cmp::Ordering;
 
-/// Bytes read at a time.
+/// How many bytes are read at a time.
 const READAHEAD: usize = 256 << 10;
 
 impl Table {
     /// Reads every block and checks its checksum and order.
     ///
     /// # Errors
-    /// `Corruption` naming the first block that is damaged, out of order or
-    /// contradicts the index or the properties; `NotSupported` when a block's
-    /// compression is not read.
+    /// `Corruption` naming the first block that is damaged, is out of order, or contradicts the
+    /// index or the properties; `NotSupported` if a block's compression cannot be read.
     pub fn verify(&self) -> Result<()> {
         crate::sst::read::verify::verify(self)
     }
@@ -31,8 +30,8 @@ impl Table {
 /// Reads everything from the file, never from the cache.
 fn verify(table: &Table) -> Result<()> {
     for (name, &handle) in &table.metaindex {
-        // Those of an ingested file may have been rewritten in place; they
-        // were checked when the table was opened.
+        // The properties of an ingested file may have been rewritten in place. They were
+        // checked when the table was opened.
         if name != META_PROPERTIES {
             table
                 .file()
@@ -81,7 +80,7 @@ fn verify_filter_partitions(table: &Table, top: &Block) -> Result<()> {
         .map_err(|e| table.file().blame(e, table.index_handle()))
 }
 
-/// Walks all points; returns their number.
+/// Checks all points, and returns their number.
 fn verify_points(table: &Table) -> Result<u64> {
     let mut iter = TableIter::new(table, BlockReadOptions::FROM_FILE, READAHEAD);
     let mut last: Option<Vec<u8>> = None;

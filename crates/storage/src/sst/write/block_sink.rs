@@ -11,18 +11,18 @@ use crate::sst::write::cache_warmer::CacheWarmer;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The file of a table being built, and how its blocks are sealed.
+/// The file of a table being built. Adds a trailer with a checksum to each block.
 pub(crate) struct BlockSink {
     pub(crate) file: BufferedWriter,
     checksum: ChecksumType,
-    /// Goes into every checksum together with the block's offset; 0 for none.
+    /// Part of every block's checksum, together with the block's offset; 0 for none.
     base_context: u32,
     offset: u64,
-    /// The compressions of the blocks so far, "none" left out.
+    /// The compressions of the blocks so far, without "none".
     compressions: BTreeSet<u8>,
-    /// Where blocks are cached as they are written.
+    /// Caches blocks while they are written, if so configured.
     warmer: Option<CacheWarmer>,
-    /// Who is told.
+    /// The listener, if there is one.
     events: Option<Arc<dyn TableEvents>>,
 }
 
@@ -39,33 +39,33 @@ impl BlockSink {
         }
     }
 
-    /// The same, which caches what it is told to.
+    /// The same sink, which caches blocks with `warmer`.
     pub(crate) fn with_cache_warmer(mut self, warmer: Option<CacheWarmer>) -> Self {
         self.warmer = warmer;
         self
     }
 
-    /// Whether blocks are cached as they are written.
+    /// Whether blocks are cached while they are written.
     pub(crate) fn is_warming(&self) -> bool {
         self.warmer.is_some()
     }
 
-    /// Caches the block that was appended at `handle`, uncompressed, if blocks are
-    /// cached.
+    /// Caches `raw`, the uncompressed form of the block that was appended at `handle`, if blocks
+    /// are cached.
     pub(crate) fn warm_cache(&self, kind: BlockKind, handle: BlockHandle, raw: &[u8]) {
         if let Some(warmer) = &self.warmer {
             warmer.put(kind, handle, spare::copy(raw));
         }
     }
 
-    /// Ends caching, when the table is whole.
+    /// Makes the cached blocks available to readers, once the table is complete.
     pub(crate) fn finish_warming(&mut self) {
         if let Some(warmer) = self.warmer.take() {
             warmer.finish();
         }
     }
 
-    /// Has `events` told of each block.
+    /// The same sink, which reports each block to `events`.
     pub(crate) fn with_events(mut self, events: Option<Arc<dyn TableEvents>>) -> Self {
         self.events = events;
         self
@@ -76,18 +76,17 @@ impl BlockSink {
         self.offset
     }
 
-    /// What goes into every checksum besides the block; 0 for nothing.
+    /// The part of every checksum that does not come from the block; 0 for none.
     pub(crate) fn base_context(&self) -> u32 {
         self.base_context
     }
 
-    /// The compressions of the blocks so far, in ascending order, "none" left
-    /// out.
+    /// The compressions of the blocks so far, in ascending order, without "none".
     pub(crate) fn compressions(&self) -> impl Iterator<Item = u8> {
         self.compressions.iter().copied()
     }
 
-    /// Appends a block that `ty` says how to read, and its trailer.
+    /// Appends `payload`, a block compressed as `ty`, and its trailer.
     pub(crate) fn append(&mut self, payload: &[u8], ty: CompressionType) -> Result<BlockHandle> {
         let events = self.events.clone();
         timed(events.as_deref(), BlockStep::Write, || {
@@ -113,7 +112,7 @@ impl BlockSink {
         Ok(handle)
     }
 
-    /// Appends bytes that are no block.
+    /// Appends bytes that are not a block.
     pub(crate) fn append_raw(&mut self, bytes: &[u8]) -> Result<()> {
         self.file.append(bytes)?;
         self.offset += bytes.len() as u64;

@@ -1,9 +1,9 @@
-//! Filling the block cache with the blocks of a table while it is written.
+//! Inserts the blocks of a table into the block cache while the table is written.
 //!
-//! Blocks are cached under the number that the table is going to have in the cache
-//! when it is opened: the cache keeps that in mind, by the properties that tell
-//! tables apart. Indexes and filters that are not partitioned get there when the
-//! table is opened, which reads them anyway; so do the top blocks of others.
+//! Blocks are cached under a cache id that the table will get when it is opened: the cache
+//! remembers the id by the properties that identify the table. Unpartitioned indexes and filters,
+//! and the top blocks of partitioned ones, are cached when the table is opened, which reads them
+//! anyway.
 
 use crate::cache::{BlockCache, FileIdentity, Priority};
 use crate::sst::events::BlockKind;
@@ -13,7 +13,7 @@ use crate::sst::options::table_builder_options::TableBuilderOptions;
 use crate::sst::options::table_options::TableOptions;
 use bytes::Bytes;
 
-/// The place of a table's blocks in the cache.
+/// Caches the blocks of one table.
 pub(crate) struct CacheWarmer {
     cache: BlockCache,
     id: u64,
@@ -22,8 +22,7 @@ pub(crate) struct CacheWarmer {
 }
 
 impl CacheWarmer {
-    /// Where the blocks of the table go that is to be built, if they are to be
-    /// cached.
+    /// For the table to be built; `None` if its blocks are not to be cached.
     pub(crate) fn new(options: &TableBuilderOptions) -> Option<Self> {
         let TableOptions {
             prepopulate_block_cache,
@@ -54,11 +53,11 @@ impl CacheWarmer {
             BlockKind::Data => Priority::Low,
             BlockKind::Index | BlockKind::Filter => self.metadata_priority,
         };
-        // A strict cache may refuse it; who needs it reads it, then.
+        // A cache with a strict limit may refuse it; then the first reader reads it again.
         let _ = self.cache.insert(self.id, handle.offset, block, priority);
     }
 
-    /// Lets the table be found under its number.
+    /// Tells the cache which id belongs to the table.
     pub(crate) fn finish(self) {
         self.cache.expect(self.identity, self.id);
     }

@@ -1,5 +1,5 @@
-//! What the index type `HashSearch` adds to an index: which data blocks hold
-//! which prefix, in two blocks of their own.
+//! The two blocks that the index type `HashSearch` adds to an index: which data blocks hold
+//! which prefix.
 
 use crate::coding::put_varint32;
 use crate::sst::filter::PrefixTransform;
@@ -9,12 +9,12 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct HashIndexBuilder {
     transform: Arc<dyn PrefixTransform>,
-    /// The prefixes one after the other; and for each its length, first data
-    /// block and number of blocks.
+    /// The prefixes, concatenated.
     prefixes: Vec<u8>,
+    /// For each prefix: its length, its first data block, its number of data blocks.
     metadata: Vec<u8>,
     pending: Option<PrefixRun>,
-    /// Whether a key had no prefix: readers could not find it then.
+    /// Whether a key had no prefix, so that readers could not find it through the index.
     incomplete: bool,
 }
 
@@ -37,7 +37,7 @@ impl HashIndexBuilder {
         }
     }
 
-    /// A key, in ascending order, goes into data block number `block`.
+    /// Adds a key, in ascending order, which goes into data block number `block`.
     pub(crate) fn add(&mut self, user_key: &[u8], block: u32) {
         let transform = self.transform.clone();
         let Some(prefix) = transform.prefix(user_key) else {
@@ -69,7 +69,7 @@ impl HashIndexBuilder {
         }
     }
 
-    /// The two blocks, prefixes first; `None` when they would not be complete.
+    /// The two blocks, prefixes first; `None` if some key had no prefix.
     pub(crate) fn finish(mut self) -> Option<(Vec<u8>, Vec<u8>)> {
         self.flush();
         (!self.incomplete).then_some((self.prefixes, self.metadata))

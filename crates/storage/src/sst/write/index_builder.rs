@@ -1,10 +1,8 @@
-//! Writing the index of a table: in one block, or in partitions under a top
-//! block.
+//! Writes the index of a table: in one block, or in partitions under a top block.
 //!
-//! Entries are collected while data blocks are filled. Their handles come when
-//! the index is written, as blocks may be compressed late; and whether keys can
-//! do without tags is only known once no user key was found to straddle two
-//! blocks, that is, at the end.
+//! Entries are collected while data blocks are filled. The handles of the data blocks are only
+//! known when the index is written, because blocks may be compressed late. Separators can omit
+//! tags only if no user key spans two data blocks, which is known at the end.
 
 use crate::coding::put_varint32;
 use crate::error::Result;
@@ -18,19 +16,20 @@ use crate::sst::options::index_type::IndexType;
 use crate::sst::options::table_options::TableOptions;
 use crate::sst::write::block_sink::BlockSink;
 
-/// Format versions from which on separators may be user keys, and handles
-/// differences.
+/// The first format version whose separators may be user keys.
 const USER_KEY_VERSION: u32 = 3;
+
+/// The first format version that stores handles as differences.
 const DELTA_VERSION: u32 = 4;
 
-/// Bytes of an index entry besides its keys, about: lengths, handle, restart.
+/// Approximate bytes of an index entry besides its keys: lengths, handle, restart point.
 const OVERHEAD: usize = 14;
 
-/// An entry of the index to be, without its handle.
+/// An entry of the index, still without its handle.
 #[derive(Debug)]
 pub(crate) struct IndexEntry {
-    /// An internal key from the last of the block on and before the first of
-    /// the next one.
+    /// An internal key at or after the last key of the block, and before the first key of the
+    /// next block.
     pub(crate) separator: Vec<u8>,
     /// The first internal key of the block; empty when it is not stored.
     pub(crate) first_key: Vec<u8>,
@@ -55,20 +54,20 @@ pub(crate) struct IndexBuilder {
     user_keys: bool,
     entries: Vec<IndexEntry>,
     key_bytes: usize,
-    /// Bytes that a block may have.
+    /// The largest allowed size of a block in bytes.
     max_block: usize,
 }
 
-/// An index that was written.
+/// What was written for an index.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WrittenIndex {
-    /// The one block, or the top one.
+    /// The only block, or the top block.
     pub(crate) handle: BlockHandle,
-    /// Bytes of all blocks.
+    /// Bytes of all index blocks.
     pub(crate) size: u64,
-    /// Number of partitions; 0 for one block.
+    /// The number of partitions; 0 if there is only one block.
     pub(crate) partitions: u64,
-    /// Bytes of the top block; 0 for one block.
+    /// Bytes of the top block; 0 if there is only one block.
     pub(crate) top_size: u64,
 }
 
@@ -77,7 +76,7 @@ impl IndexBuilder {
         IndexBuilder {
             kind: table.index_type,
             restart_interval: match table.index_type {
-                // What is told of prefixes counts restart points.
+                // The prefix blocks refer to restart points by number.
                 IndexType::HashSearch => 1,
                 _ => table.index_block_restart_interval,
             },
@@ -90,18 +89,18 @@ impl IndexBuilder {
         }
     }
 
-    /// Lets no block have more than `max_block` bytes.
+    /// Limits every block to `max_block` bytes.
     #[cfg(test)]
     pub(crate) fn limit_blocks(&mut self, max_block: usize) {
         self.max_block = max_block;
     }
 
-    /// Bytes that a block may have.
+    /// The largest allowed size of a block in bytes.
     pub(crate) fn max_block(&self) -> usize {
         self.max_block
     }
 
-    /// A user key stands in two blocks: separators need their tags.
+    /// Records that a user key spans two blocks: separators keep their tags.
     pub(crate) fn user_key_straddles(&mut self) {
         self.user_keys = false;
     }
@@ -126,7 +125,7 @@ impl IndexBuilder {
         self.entries.last().map_or(&[], |e| &e.separator)
     }
 
-    /// Bytes of the index if it were written now, about.
+    /// Approximate bytes of the index if it were written now.
     pub(crate) fn estimated_len(&self) -> usize {
         self.key_bytes + OVERHEAD * self.entries.len()
     }
@@ -146,8 +145,8 @@ impl IndexBuilder {
         self.delta
     }
 
-    /// A block of `entries`, which lead to `handles`, in the encoding of this
-    /// index; `first_keys` says whether it holds those.
+    /// A block of `entries`, which point to `handles`, in the encoding of this index.
+    /// `first_keys` says whether the entries hold first keys.
     ///
     /// # Errors
     /// `InvalidArgument` for a block that is too large.

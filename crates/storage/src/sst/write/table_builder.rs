@@ -1,16 +1,13 @@
-//! Writing tables.
+//! The table builder.
 //!
-//! Full data blocks go to [`DataBlocks`], which compresses and writes them and
-//! may hold them for a while: an index entry meets the place of its block only at
-//! the end. Index entries, filter hashes and range tombstones are collected and
-//! written by [`TableBuilder::finish`], in RocksDB's order: data, filter, index,
-//! dictionary, range tombstones, properties, metaindex, footer.
+//! Full data blocks go to [`DataBlocks`], which compresses and writes them, and may hold them for
+//! a while. So the handle of a block is only known at the end. Index entries, filter hashes and
+//! range tombstones are collected, and written by [`TableBuilder::finish`] in RocksDB's order:
+//! data, filter, index, dictionary, range tombstones, properties, metaindex, footer.
 //!
 //! Invariants:
-//! * I1: keys ascend strictly; a key that does not is refused, and nothing of
-//!   it is written.
-//! * I2: after a failed write the builder refuses everything else: the file
-//!   is of no use.
+//! * I1: keys ascend strictly. A key that does not is refused, and no part of it is written.
+//! * I2: after a failed write the builder refuses every other call, because the file is unusable.
 
 use crate::error::{Error, Result};
 use crate::fs::{BufferedWriter, WritableFile};
@@ -38,17 +35,17 @@ use crate::sst::write::index_builder::{IndexBuilder, IndexEntry};
 use crate::sst::write::table_properties::{base_context, set_index_properties, set_properties};
 use std::cmp::Ordering;
 
-/// Bytes collected before they go to the file.
+/// Size of the write buffer in bytes.
 const WRITE_BUFFER: usize = 256 << 10;
 
-/// A block may end this many hundredths short of the size asked for, when the
-/// next entry would take it past.
+/// By how many percent a block may stay below its target size, if the next entry would exceed
+/// that size.
 const SIZE_DEVIATION: usize = 10;
 
-/// Offsets inside a block are 32 bits, and so are lengths.
+/// The largest entry in bytes. Offsets and lengths inside a block have 32 bits.
 const MAX_ENTRY: usize = 1 << 30;
 
-/// The metaindex to be: names and places.
+/// The entries of the metaindex: names and handles.
 type Metaindex = Vec<(&'static [u8], BlockHandle)>;
 
 /// Writes one table: points in ascending internal order, range tombstones in
@@ -57,16 +54,16 @@ pub struct TableBuilder {
     options: TableBuilderOptions,
     sink: BlockSink,
     data: DataBlocks,
-    /// Of index blocks.
+    /// Compresses index blocks.
     compressor: Compressor,
     block: BlockBuilder,
-    /// The first key of `block`, where the index wants it.
+    /// The first key of `block`, if the index needs it.
     first_key: Vec<u8>,
     filter: Option<FilterBuilder>,
     index: IndexBuilder,
     hash_index: Option<HashIndexBuilder>,
-    /// What `index` has to get of the block that was ended last, with the last
-    /// key for a separator: that depends on the key after it.
+    /// The index entry of the last finished block, not yet in `index`. Its separator is still the
+    /// block's last key; the final one depends on the next key.
     pending: Option<IndexEntry>,
     last_key: Vec<u8>,
     tombstones: Vec<RangeTombstone>,
@@ -90,9 +87,9 @@ impl TableBuilder {
     /// Starts a table in the empty `file`.
     ///
     /// # Errors
-    /// `NotSupported` for compressions, checksums and format versions that
-    /// are not written, `InvalidArgument` for a file that is not empty and for
-    /// an index of type `HashSearch` without a prefix extractor.
+    /// `NotSupported` for compressions, checksums and format versions that cannot be written;
+    /// `InvalidArgument` for a file that is not empty, and for an index of type `HashSearch`
+    /// without a prefix extractor.
     pub fn new(options: TableBuilderOptions, file: Box<dyn WritableFile>) -> Result<Self> {
         let table = &options.table;
         if !VERSIONS.contains(&table.format_version) {
@@ -145,8 +142,8 @@ impl TableBuilder {
     /// Adds an entry; internal keys must ascend strictly.
     ///
     /// # Errors
-    /// `InvalidArgument` for a key out of order, a range tombstone or an entry
-    /// of 1 GiB and more; the failure of the file, then and ever after.
+    /// `InvalidArgument` for a key out of order, a range tombstone, or an entry of 1 GiB or more;
+    /// a failure of the file, which all later calls return, too.
     pub fn add(&mut self, internal_key: &[u8], value: &[u8]) -> Result<()> {
         self.check_usable()?;
         let (seq, ty) = self.check_entry(internal_key, value)?;
@@ -190,10 +187,10 @@ impl TableBuilder {
         Ok(())
     }
 
-    /// Adds a range tombstone; any order.
+    /// Adds a range tombstone. They may come in any order.
     ///
     /// # Errors
-    /// `InvalidArgument` for a range of 1 GiB and more; an earlier failure.
+    /// `InvalidArgument` for a range tombstone of 1 GiB or more; an earlier failure.
     pub fn add_range_tombstone(&mut self, tombstone: &RangeTombstone) -> Result<()> {
         self.check_usable()?;
         if tombstone.start.len().saturating_add(tombstone.end.len()) >= MAX_ENTRY {
@@ -210,8 +207,8 @@ impl TableBuilder {
         Ok(())
     }
 
-    /// Bytes the file would have if it were finished now, about; without the
-    /// blocks held for want of a compression dictionary.
+    /// Approximate size of the file in bytes if it were finished now. Blocks that are held until
+    /// the compression dictionary is made do not count.
     pub fn file_size(&self) -> u64 {
         let block = if self.block.is_empty() {
             0
@@ -223,18 +220,18 @@ impl TableBuilder {
         self.sink.offset() + rest as u64
     }
 
-    /// Bytes that the index has grown to, about.
+    /// Approximate size of the index in bytes.
     pub fn index_size(&self) -> usize {
         self.index.estimated_len()
     }
 
-    /// Lets no block of the index and of range tombstones have more bytes.
+    /// Limits blocks of the index and of range tombstones to `max_block` bytes.
     #[cfg(test)]
     pub(crate) fn limit_blocks(&mut self, max_block: usize) {
         self.index.limit_blocks(max_block);
     }
 
-    /// Points added so far.
+    /// The number of points added so far.
     pub fn num_entries(&self) -> u64 {
         self.properties.num_entries - self.properties.num_range_deletions
     }
@@ -243,9 +240,8 @@ impl TableBuilder {
     /// file. Returns the properties and the file's size.
     ///
     /// # Errors
-    /// The failure of the file, now or earlier, and `InvalidArgument` for an index or
-    /// range tombstones that could not be read again, those of 4 GiB and more: the
-    /// file is of no use then.
+    /// A failure of the file, now or earlier; `InvalidArgument` for an index or range tombstones
+    /// of 4 GiB or more, which could not be read again. The file is unusable then.
     pub fn finish(mut self) -> Result<(TableProperties, u64)> {
         self.check_usable()?;
         self.flush_block()?;
@@ -305,7 +301,7 @@ impl TableBuilder {
         Ok((self.properties, self.sink.offset()))
     }
 
-    /// What the table is going to say about itself.
+    /// The properties of the table.
     #[cfg(test)]
     pub(crate) fn properties_mut(&mut self) -> &mut TableProperties {
         &mut self.properties
@@ -315,7 +311,7 @@ impl TableBuilder {
         self.failed.clone().map_or(Ok(()), Err)
     }
 
-    /// Remembers a failure (I2).
+    /// Records a failure (I2).
     fn latch(&mut self, result: Result<()>) -> Result<()> {
         if let Err(e) = &result {
             self.failed = Some(e.clone());
@@ -356,7 +352,7 @@ impl TableBuilder {
         len >= size || (len > nearly && len + self.block.grown_by(key, value) > size)
     }
 
-    /// Ends the block being filled, if any.
+    /// Finishes the block being filled, if any.
     fn flush_block(&mut self) -> Result<()> {
         if self.block.is_empty() {
             return Ok(());
@@ -372,7 +368,7 @@ impl TableBuilder {
         Ok(())
     }
 
-    /// Moves the block before `next` into the index.
+    /// Adds the entry of the block before the key `next` to the index.
     fn separate(&mut self, mut entry: IndexEntry, next: &[u8]) {
         let comparator = &self.options.comparator;
         if comparator.compare_user(user_key(&entry.separator), user_key(next)) == Ordering::Equal {
@@ -459,7 +455,7 @@ impl TableBuilder {
     }
 }
 
-/// The filter of a table, if it gets one.
+/// The builder of the table's filter, if it gets one.
 fn filter(options: &TableBuilderOptions) -> Option<FilterBuilder> {
     let table = &options.table;
     if options.skip_filters {
@@ -476,8 +472,8 @@ fn filter(options: &TableBuilderOptions) -> Option<FilterBuilder> {
     })
 }
 
-/// Keys per bucket of data blocks' hash tables; `None` without them. Orders
-/// that may call different bytes equal get none.
+/// Keys per bucket of the hash tables of data blocks; `None` if there are none. Comparators that
+/// may treat different bytes as equal get none.
 fn hash_ratio(options: &TableBuilderOptions) -> Option<f64> {
     let builtin = options.comparator.user.is_builtin();
     let hashed = options.table.data_block_index_type == DataBlockIndexType::BinaryAndHash;

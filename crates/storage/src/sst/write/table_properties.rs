@@ -1,4 +1,4 @@
-//! The properties that a finished table gets, in their stored form.
+//! The properties of a finished table, in their stored form.
 
 use crate::sst::compress::CompressionType;
 use crate::sst::format::footer::CONTEXT_VERSION;
@@ -10,14 +10,14 @@ use crate::sst::write::block_sink::BlockSink;
 use crate::sst::write::index_builder::{IndexBuilder, WrittenIndex};
 use std::fmt::Write;
 
-/// The format version from which on the property of compressions names a
-/// manager of them, and those that were used.
+/// The first format version whose compression property names a compression manager and the
+/// compressions that were used.
 const MANAGER_VERSION: u32 = 7;
 
-/// The format of external tables: there may be a global sequence number.
+/// The version of external tables that may have a global sequence number.
 const EXTERNAL_VERSION: u32 = 2;
 
-/// Fills in the properties that do not depend on the index.
+/// Sets the properties that do not depend on the index.
 pub(crate) fn set_properties(p: &mut TableProperties, o: &TableBuilderOptions, sink: &BlockSink) {
     let table = &o.table;
     for (name, value) in [
@@ -70,7 +70,7 @@ pub(crate) fn set_properties(p: &mut TableProperties, o: &TableBuilderOptions, s
     }
 }
 
-/// Fills in the properties of the index, which was written as `kind`.
+/// Sets the properties of the index, which was written as `kind`.
 pub(crate) fn set_index_properties(
     p: &mut TableProperties,
     index: &IndexBuilder,
@@ -94,8 +94,8 @@ pub(crate) fn set_index_properties(
     p.set_bytes(name::INDEX_TYPE, (kind as u32).to_le_bytes());
 }
 
-/// The number that goes into the checksums of a table; 0 where there is none.
-/// It only has to differ between tables.
+/// The number that is part of all checksums of a table; 0 before version 6. It only has to
+/// differ between tables.
 pub(crate) fn base_context(o: &TableBuilderOptions) -> u32 {
     if o.table.format_version < CONTEXT_VERSION {
         return 0;

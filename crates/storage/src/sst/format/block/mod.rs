@@ -1,18 +1,15 @@
 //! Reading blocks: the entries of data, index and meta blocks.
 //!
-//! A [`Block`] is the bytes; a [`Cursor`] is a position among its entries and
-//! is handed the block with every call, so that it can be kept when the block
-//! changes and so that an index held by its table is searched without being
-//! shared. Nothing here knows files or key order: searches are told how a
-//! stored key compares to the target.
+//! A [`Block`] holds the bytes, a [`Cursor`] is a position among its entries. Every call of the
+//! cursor is given the block. So a cursor can be kept while the block changes, and an index that
+//! its table holds can be searched without sharing it. Nothing here knows files or the order of
+//! keys: the caller of a search compares stored keys with the target.
 //!
 //! Invariants:
-//! * I1: no byte is trusted. Every length is checked against the bytes left;
-//!   a contradiction ends the cursor and shows in [`Cursor::failure`].
-//! * I2: every step forward moves the position by at least two bytes, so that
-//!   every walk ends.
-//! * I3: moving and seeking allocate only to let a buffer grow to the longest
-//!   key met.
+//! * I1: no byte is trusted. Every length is checked against the bytes left. A contradiction ends
+//!   the cursor and shows in [`Cursor::failure`].
+//! * I2: every step forward moves the position by at least two bytes, so that every walk ends.
+//! * I3: moving and seeking allocate only to let a buffer grow to the longest key met.
 
 use crate::coding::{get_length_prefixed, get_varint32, get_varsigned64};
 use crate::error::{Error, Result};
@@ -23,15 +20,15 @@ use std::cmp::Ordering;
 use std::ops::Range;
 use whitewater_concurrent::prefetch;
 
-/// Flags and count in the last four bytes of a block.
+/// A flag in the last four bytes of a block: it has a hash table.
 pub(crate) const HASH_INDEX_FLAG: u32 = 1 << 31;
 const RESERVED_FLAG: u32 = 1 << 30;
 const SEPARATED_VALUES_FLAG: u32 = 1 << 28;
 const NUM_RESTARTS_MASK: u32 = (1 << 28) - 1;
 
-/// Bytes of the largest block: restart points are offsets of 32 bits. And their
-/// largest number.
+/// The largest size of a block in bytes: restart points are offsets of 32 bits.
 pub(crate) const MAX_BLOCK: usize = u32::MAX as usize;
+/// The largest number of restart points of a block.
 pub(crate) const MAX_RESTARTS: usize = NUM_RESTARTS_MASK as usize;
 
 /// The uncompressed payload of a block.
@@ -62,7 +59,7 @@ impl Block {
         }
         let mut end = rest.len();
         if footer & HASH_INDEX_FLAG != 0 {
-            // Bucket bytes and their number stand behind the restarts.
+            // The buckets and their number follow the restart points.
             let Some((head, buckets)) = rest.split_last_chunk::<2>() else {
                 return bad("bad hash index in block");
             };
@@ -104,8 +101,7 @@ impl Block {
         self.num_restarts
     }
 
-    /// Asks the processor for the offsets of these restart points, up to a cache
-    /// line of them. A hint.
+    /// Prefetches the offsets of these restart points, up to a cache line of them. A hint.
     #[inline]
     pub(crate) fn expect_restarts(&self, points: Range<usize>) {
         let start = self.data.as_ptr().wrapping_add(self.limit);
@@ -131,13 +127,13 @@ impl Block {
     #[inline]
     fn buckets(&self) -> &[u8] {
         let restarts_end = self.limit + 4 * self.num_restarts;
-        // Behind them stand the number of buckets and the footer.
+        // The number of buckets and the footer follow.
         let end = self.data.len().saturating_sub(6);
         self.data.get(restarts_end..end).unwrap_or(&[])
     }
 
-    /// The keys at the restart points, in order; `None` for one that cannot be
-    /// read as the key of an entry of `layout`.
+    /// The keys at the restart points, in order; `None` for a key that cannot be read as that of
+    /// an entry of `layout`.
     pub(crate) fn restart_keys(&self, layout: EntryLayout) -> impl Iterator<Item = Option<&[u8]>> {
         (0..self.num_restarts).map(move |i| self.restart_key(i, layout))
     }
@@ -238,7 +234,7 @@ struct Span {
     end: usize,
 }
 
-/// An entry passed on the way to an earlier one, kept for the next step back.
+/// An entry that was passed on the way to an earlier one, kept for the next step back.
 #[derive(Debug, Clone, Copy)]
 struct Passed {
     entry: usize,
@@ -253,7 +249,7 @@ struct Passed {
 #[derive(Debug)]
 pub(crate) struct Cursor {
     layout: EntryLayout,
-    /// Shortest key that is no corruption.
+    /// The shortest valid key, in bytes.
     min_key: usize,
     valid: bool,
     failure: Option<&'static str>,
@@ -266,14 +262,14 @@ pub(crate) struct Cursor {
     buf: Vec<u8>,
     value: Span,
     handle: BlockHandle,
-    /// The entries before the current one up to a restart point, when the
-    /// cursor came here backward.
+    /// The entries before the current one up to a restart point, if the cursor moved backward to
+    /// get here.
     passed: Vec<Passed>,
     passed_keys: Vec<u8>,
 }
 
 impl Cursor {
-    /// A cursor on nothing. Keys shorter than `min_key` are corruption.
+    /// A cursor that stands on no entry. Keys shorter than `min_key` are corruption.
     pub(crate) fn new(layout: EntryLayout, min_key: usize) -> Self {
         Self::with_buffer(layout, min_key, Vec::new())
     }
@@ -307,12 +303,12 @@ impl Cursor {
         self.valid
     }
 
-    /// What is wrong with the block, when the last movement met it.
+    /// What is wrong with the block, if the last movement found damage.
     pub(crate) fn failure(&self) -> Option<&'static str> {
         self.failure
     }
 
-    /// The failure as an error without a place.
+    /// The failure as an error, without file and offset.
     pub(crate) fn status(&self) -> Result<()> {
         self.failure
             .map_or(Ok(()), |what| Err(Error::corruption(what)))
@@ -335,7 +331,7 @@ impl Cursor {
         &block.data[self.value.start..self.value.end]
     }
 
-    /// Whether the current entry is that at restart point `i`.
+    /// Whether the current entry is the one at restart point `i`.
     pub(crate) fn is_at_restart(&self, block: &Block, i: usize) -> bool {
         self.valid && i < block.num_restarts && self.entry == block.restart(i)
     }
@@ -370,7 +366,7 @@ impl Cursor {
         self.handle
     }
 
-    /// Leaves the block; the failure is forgotten too.
+    /// Leaves the block, and clears the failure.
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.valid = false;
@@ -399,9 +395,9 @@ impl Cursor {
         self.seek_between(block, 0..block.num_restarts, compare);
     }
 
-    /// The same for a block of internal keys, when nothing is wanted but
-    /// entries of `user_key`: asks the block's hash table first, if it has one.
-    /// The cursor is not valid when the block holds no such entry.
+    /// [`Cursor::seek`] in a block of internal keys, for a caller that wants only entries of
+    /// `user_key`. Uses the block's hash table, if it has one. The cursor is not valid if the
+    /// block holds no such entry.
     #[inline]
     pub(crate) fn seek_user_key(
         &mut self,
@@ -422,7 +418,7 @@ impl Cursor {
             && key.len() >= self.min_key
             && compare(key) == Ordering::Less
         {
-            // The bucket is that of another key, too.
+            // Another key shares the bucket.
             return self.clear();
         }
         self.seek_between(block, restart..next, compare);
@@ -431,9 +427,8 @@ impl Cursor {
         }
     }
 
-    /// [`Cursor::seek`], where the keys at the restart points before
-    /// `candidates` are known to be less than the target, and those after it
-    /// not to be.
+    /// [`Cursor::seek`] for a caller that knows that the keys at the restart points before
+    /// `candidates` are less than the target, and those after `candidates` are not.
     #[inline]
     pub(crate) fn seek_between(
         &mut self,
@@ -492,8 +487,8 @@ impl Cursor {
         }
     }
 
-    /// The last restart point whose key is less than the target, and whether
-    /// it is known to be; else the first.
+    /// The last restart point whose key is less than the target, or the first one if there is
+    /// none, and whether its key is known to be less.
     #[inline]
     fn find_restart(
         &mut self,
@@ -521,7 +516,7 @@ impl Cursor {
         Some((low, known_less))
     }
 
-    /// Stands before the entry at `at`, which has to share nothing.
+    /// Moves before the entry at `at`, which must share no bytes with the entry before it.
     #[inline]
     fn enter(&mut self, at: usize) {
         self.next = at;
@@ -529,7 +524,7 @@ impl Cursor {
         self.in_block = true;
     }
 
-    /// Decodes the entry at `next`. Returns whether there was one (I1).
+    /// Decodes the entry at `next`. Returns whether there is one (I1).
     #[inline]
     fn advance(&mut self, block: &Block) -> bool {
         let at = self.next;
@@ -593,8 +588,8 @@ impl Cursor {
         true
     }
 
-    /// Decodes the handle of an index entry whose key and, where there is a
-    /// length, value are set.
+    /// Decodes the handle of an index entry. The key must be set, and the value, too, if entries
+    /// have value lengths.
     #[inline]
     fn set_handle(&mut self, entries: &[u8], shared: usize) -> bool {
         let EntryLayout::DeltaHandles { first_key } = self.layout else {
@@ -669,7 +664,7 @@ impl Cursor {
     }
 }
 
-/// The handle after `prev`, whose block follows right behind.
+/// Decodes the handle of the block that directly follows the block of `prev`.
 fn delta_handle(prev: BlockHandle, src: &mut &[u8]) -> Option<BlockHandle> {
     let grown = get_varsigned64(src)?;
     Some(BlockHandle {
@@ -678,8 +673,7 @@ fn delta_handle(prev: BlockHandle, src: &mut &[u8]) -> Option<BlockHandle> {
     })
 }
 
-/// What [`delta_handle`] decodes to `handle`, when it follows right behind
-/// `prev`.
+/// Encodes `handle`, whose block directly follows the block of `prev`, for [`delta_handle`].
 pub(crate) fn encode_delta(prev: BlockHandle, handle: BlockHandle, dst: &mut Vec<u8>) {
     debug_assert_eq!(handle.offset, prev.offset + prev.size + TRAILER_LEN as u64);
     crate::coding::put_varsigned64(dst, handle.size.wrapping_sub(prev.size) as i64);

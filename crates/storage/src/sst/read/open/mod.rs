@@ -1,4 +1,4 @@
-//! Opening a table: from the last bytes of a file to a [`Table`].
+//! Opens a table: reads the footer at the end of the file, then the blocks that it leads to.
 
 #[cfg(test)]
 mod tests;
@@ -30,11 +30,12 @@ use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Bytes read from the file's end at first; small tables need no more.
+/// How many bytes at the end of the file are read first. Small tables need no more.
 const TAIL_READ: u64 = 16 << 10;
 
-/// Values of the index type property.
+/// The value of the index type property for a partitioned index.
 const INDEX_PARTITIONED: u32 = 2;
+/// The value of the index type property for an index with first keys.
 const INDEX_WITH_FIRST_KEY: u32 = 3;
 
 type Metaindex = BTreeMap<Vec<u8>, BlockHandle>;
@@ -44,10 +45,9 @@ impl Table {
     /// index and filter are read and checked.
     ///
     /// # Errors
-    /// `Corruption` naming file and offset for bytes that are no table or a
-    /// damaged one; `NotSupported` for kinds of tables, format versions and
-    /// compressions that are not read; `InvalidArgument` when the table was
-    /// written with another comparator.
+    /// `Corruption` naming file and offset, if the file is not a table or is damaged;
+    /// `NotSupported` for kinds of tables, format versions and compressions that cannot be read;
+    /// `InvalidArgument` if the table was written with another comparator.
     pub fn open(
         file: Arc<dyn RandomAccessFile>,
         size: u64,
@@ -58,13 +58,12 @@ impl Table {
 }
 
 impl TableProperties {
-    /// Reads the properties of the table in `file`, which has `size` bytes. The
-    /// rest of the table may be of a kind that is not read, and its comparator
-    /// one that is not known.
+    /// Reads the properties of the table in `file`, which has `size` bytes. The rest of the table
+    /// may be of a kind that cannot be read, and its comparator may be unknown.
     ///
     /// # Errors
-    /// `Corruption` naming file and offset, `NotSupported` for kinds of files
-    /// that are not read at all; those of reading.
+    /// `Corruption` naming file and offset; `NotSupported` for kinds of files that cannot be read
+    /// at all; errors of reading the file.
     pub fn read(file: Arc<dyn RandomAccessFile>, size: u64) -> Result<Self> {
         crate::sst::read::open::properties(file, size)
     }
@@ -152,7 +151,7 @@ fn properties(file: Arc<dyn RandomAccessFile>, size: u64) -> Result<TablePropert
     }
 }
 
-/// Reads the footer, and with it the end of the file.
+/// Reads the end of the file, and decodes the footer.
 fn read_footer(file: &dyn RandomAccessFile, size: u64) -> Result<(Footer, ReadAhead)> {
     let Some(offset) = size.checked_sub(FOOTER_LEN as u64) else {
         return Err(Error::corruption_in(
@@ -185,8 +184,8 @@ fn check_comparator(properties: &TableProperties, options: &TableReaderOptions) 
     }
 }
 
-/// Refuses a table without the timestamps that its order takes its keys to have:
-/// the keys' last bytes would be taken for them.
+/// Refuses a table whose keys lack the timestamps that the comparator expects. Otherwise the last
+/// bytes of the keys would be taken for timestamps.
 fn check_timestamps(properties: &TableProperties, options: &TableReaderOptions) -> Result<()> {
     let stripped = properties.raw.contains_key(name::TIMESTAMPS_PERSISTED)
         && properties.number(name::TIMESTAMPS_PERSISTED)? == 0;
@@ -198,8 +197,7 @@ fn check_timestamps(properties: &TableProperties, options: &TableReaderOptions) 
     Ok(())
 }
 
-/// The sequence number that stands for the 0 of every entry, if the file was
-/// made elsewhere and ingested.
+/// The sequence number that replaces the 0 of every entry, if the file was ingested.
 fn global_seqno(
     properties: &TableProperties,
     largest_seqno: Option<SequenceNumber>,
@@ -236,7 +234,7 @@ fn index_format(properties: &TableProperties) -> Result<IndexFormat> {
     })
 }
 
-/// The number of a table in `cache`: a new one, unless its blocks are there.
+/// The id of a table in `cache`: a new one, unless its blocks are cached already.
 fn cache_id(cache: &BlockCache, properties: &TableProperties) -> u64 {
     let session = properties.raw.get(name::SESSION_ID);
     let number = properties.number(name::FILE_NUMBER);
@@ -280,7 +278,7 @@ impl Opener<'_> {
     }
 
     fn properties(&mut self, handle: BlockHandle) -> Result<TableProperties> {
-        // Not told at once: a checksum that does not match need not be damage.
+        // The checksum is reported below: a mismatch need not be damage.
         let events = self.file.events.take();
         let block = match self.block(handle) {
             Err(e) if e.kind() == ErrorKind::Corruption => self.rewritten_properties(handle, e),
@@ -300,8 +298,8 @@ impl Opener<'_> {
         TableProperties::decode(&block).map_err(|e| self.file.blame(e, handle))
     }
 
-    /// The properties of an ingested file whose global sequence number was
-    /// written in place: the checksum is that of the block with a 0 there.
+    /// The properties of an ingested file whose global sequence number was changed in place: the
+    /// checksum is that of the block with 0 as the number.
     fn rewritten_properties(&mut self, handle: BlockHandle, e: Error) -> Result<Block> {
         let Ok((raw, 0)) = self.file.read_raw(handle, false, self.tail) else {
             return Err(e);
@@ -338,7 +336,7 @@ impl Opener<'_> {
         Ok(Some(Dictionary::new(raw)))
     }
 
-    /// The filter, unless it is of a kind or a policy that is not known.
+    /// The filter, unless its kind or policy is unknown.
     fn filter(&mut self, meta: &Metaindex) -> Result<Option<FoundFilter>> {
         if let Some(&handle) = meta.get(META_FULL_FILTER) {
             let (raw, ty) = self.file.read_raw(handle, true, self.tail)?;

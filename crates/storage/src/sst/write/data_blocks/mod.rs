@@ -1,9 +1,9 @@
-//! Data blocks on their way to the file: compressed at once, held until there
-//! is a dictionary, or compressed by several threads (`parallel`).
+//! Writes data blocks: compresses them at once, or holds them until there is a dictionary, or has
+//! several threads compress them (`parallel`).
 //!
 //! Invariants:
-//! * D1: blocks reach the file in the order in which they were added; the
-//!   handle of the n-th is the n-th of `handles`.
+//! * D1: blocks reach the file in the order in which they were added. The handle of the n-th block
+//!   is the n-th of `handles`.
 //! * D2: what is written does not depend on the number of threads.
 
 mod parallel;
@@ -21,11 +21,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 enum Stage {
-    /// Held until there is enough to make a dictionary from.
+    /// Blocks are held until there are enough to make a dictionary from.
     Holding { blocks: Vec<Vec<u8>>, bytes: u64 },
-    /// Compressed as they come.
+    /// Blocks are compressed as they come.
     Serial(Compressor),
-    /// Compressed by threads.
+    /// Threads compress the blocks.
     Parallel(Pipeline),
 }
 
@@ -33,30 +33,30 @@ enum Stage {
 pub(super) struct DataBlocks {
     ty: CompressionType,
     options: CompressionOptions,
-    /// Who is told of each block.
+    /// The listener, if there is one.
     events: Option<Arc<dyn TableEvents>>,
-    /// Uncompressed bytes to hold at most.
+    /// The most uncompressed bytes to hold.
     hold_limit: u64,
     stage: Stage,
     dictionary: Option<Bytes>,
     handles: Vec<BlockHandle>,
-    /// Blocks that are with threads and to be cached, oldest first.
+    /// Copies of blocks that threads are compressing and that are to be cached, oldest first.
     to_warm: VecDeque<Vec<u8>>,
 }
 
 impl DataBlocks {
-    /// `target_file_size` is what tables are aimed at, 0 for whatever comes.
+    /// `target_file_size` is the target size of tables, 0 for none.
     ///
     /// # Errors
-    /// `NotSupported` for a codec that is not built in; what
-    /// [`CompressionOptions::check`] says.
+    /// `NotSupported` for a codec that is not built in; the errors of
+    /// [`CompressionOptions::check`].
     pub(super) fn new(
         ty: CompressionType,
         options: CompressionOptions,
         target_file_size: u64,
         events: Option<Arc<dyn TableEvents>>,
     ) -> Result<Self> {
-        // Refused here, whatever comes later.
+        // Refuses bad options now, even if the compressor is only needed later.
         let compressor = Compressor::new(ty, &options, None)?.with_events(events.clone());
         let limits = [target_file_size, options.max_dict_buffer_bytes];
         let hold_limit = limits.into_iter().filter(|n| *n > 0).min();
@@ -82,13 +82,13 @@ impl DataBlocks {
         })
     }
 
-    /// Takes the next block.
+    /// Adds the next block.
     ///
     /// # Errors
     /// The file's, or a codec's.
     ///
     /// # Panics
-    /// When a thread that compresses did, with what it said.
+    /// If a compressing thread panicked, with the same message.
     pub(super) fn add(&mut self, raw: &[u8], sink: &mut BlockSink) -> Result<()> {
         if let Stage::Holding { blocks, bytes } = &mut self.stage {
             blocks.push(raw.to_vec());
@@ -116,18 +116,18 @@ impl DataBlocks {
         Ok(())
     }
 
-    /// Where the blocks stand that are in the file, in order.
+    /// The handles of the blocks that are in the file, in order.
     pub(super) fn handles(&self) -> &[BlockHandle] {
         &self.handles
     }
 
-    /// The dictionary blocks were compressed with.
+    /// The dictionary that blocks were compressed with.
     pub(super) fn dictionary(&self) -> Option<&Bytes> {
         self.dictionary.as_ref()
     }
 
-    /// Bytes of blocks that are with threads, uncompressed. Blocks held for the
-    /// dictionary do not count: how small they get is not known.
+    /// Uncompressed bytes of the blocks that threads are compressing. Blocks held for the
+    /// dictionary do not count, because their compressed size is unknown.
     pub(super) fn in_flight_bytes(&self) -> usize {
         match &self.stage {
             Stage::Parallel(pipeline) => pipeline.in_flight_bytes(),
@@ -135,7 +135,7 @@ impl DataBlocks {
         }
     }
 
-    /// Makes the dictionary from the blocks held, if any, and lets them go.
+    /// Makes the dictionary from the held blocks, if any, and writes them.
     fn release(&mut self, sink: &mut BlockSink) -> Result<()> {
         let Stage::Holding { blocks, .. } = &mut self.stage else {
             return Ok(());
@@ -181,7 +181,7 @@ impl DataBlocks {
     }
 }
 
-/// Appends the oldest block that is with threads.
+/// Appends the oldest block that threads are compressing.
 fn append_next(
     pipeline: &mut Pipeline,
     to_warm: &mut VecDeque<Vec<u8>>,
@@ -195,7 +195,7 @@ fn append_next(
     Ok(handle)
 }
 
-/// Threads that compress a table: none for blocks that stay as they are.
+/// How many threads compress a table. Without compression there are none besides the caller.
 fn threads(ty: CompressionType, options: &CompressionOptions) -> u32 {
     match ty {
         CompressionType::None => 1,

@@ -1,10 +1,10 @@
 //! Threads that compress the blocks of one table.
 //!
-//! Blocks are dealt out in turn and results taken in the same turn, which keeps
-//! the order without numbers. A thread has at most [`DEPTH`] blocks that were
-//! not taken back, so no channel is ever full and no sender waits; whoever adds
-//! blocks waits for the oldest result instead. A thread that fails or panics
-//! is noticed when its next result is taken.
+//! Blocks are handed out to the threads round-robin, and results are taken in the same order, which
+//! keeps the order of blocks without numbering them. Each thread has at most [`DEPTH`] blocks whose
+//! results were not taken, so no channel is ever full and no sender waits; the caller that adds
+//! blocks waits for the oldest result instead. A failure or panic of a thread is noticed when its
+//! next result is taken.
 
 use crate::error::{Error, Result};
 use crate::sst::compress::{CompressionOptions, CompressionType, Compressor};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
-/// Blocks that one thread has at most.
+/// The most blocks that one thread has at a time.
 const DEPTH: usize = 4;
 
 /// A block as it is stored.
@@ -25,7 +25,7 @@ pub(super) struct Compressed {
 }
 
 struct Worker {
-    /// `None` once it is to end.
+    /// `None` once the thread is to end.
     blocks: Option<SyncSender<Vec<u8>>>,
     results: Receiver<Result<Compressed>>,
     thread: Option<JoinHandle<()>>,
@@ -33,17 +33,18 @@ struct Worker {
 
 pub(super) struct Pipeline {
     workers: Vec<Worker>,
-    /// Lengths of the blocks not taken back, oldest first.
+    /// Lengths of the blocks whose results were not taken, oldest first.
     in_flight: VecDeque<usize>,
     in_flight_bytes: usize,
-    /// Whose turn it is to be given a block, and to have one taken back.
+    /// The worker that gets the next block.
     put: usize,
+    /// The worker that has the oldest block.
     take: usize,
 }
 
 impl Pipeline {
     /// # Errors
-    /// As [`Compressor::new`]; what the system says when it gives no thread.
+    /// As [`Compressor::new`]; the system's error if it cannot start a thread.
     pub(super) fn new(
         ty: CompressionType,
         options: &CompressionOptions,
@@ -84,7 +85,7 @@ impl Pipeline {
         })
     }
 
-    /// Blocks not taken back.
+    /// The number of blocks whose results were not taken.
     pub(super) fn in_flight(&self) -> usize {
         self.in_flight.len()
     }
@@ -93,15 +94,15 @@ impl Pipeline {
         self.in_flight_bytes
     }
 
-    /// Whether a block must be taken back before the next one is put in.
+    /// Whether a result must be taken before the next block is added.
     pub(super) fn is_full(&self) -> bool {
         self.in_flight.len() >= self.workers.len() * DEPTH
     }
 
-    /// Gives a block to a thread; there is room for it.
+    /// Gives a block to a thread. The pipeline must not be full.
     ///
     /// # Errors
-    /// None that the thread had: those come with the result.
+    /// If the thread has ended. Failures of compression come with the result.
     pub(super) fn put(&mut self, raw: Vec<u8>) -> Result<()> {
         debug_assert!(!self.is_full());
         let len = raw.len();
@@ -141,7 +142,7 @@ where
     let thread = Builder::new()
         .name("compress".to_owned())
         .spawn(move || {
-            // Ends when the table is finished or given up.
+            // Ends when the table is finished or abandoned.
             while let Ok(raw) = to_do.recv() {
                 if done.send(compress(raw)).is_err() {
                     return;
@@ -157,7 +158,7 @@ where
 }
 
 impl Worker {
-    /// The thread is gone, which only a panic does to it: that is passed on.
+    /// The thread has ended, which only a panic causes: resumes that panic here.
     fn lost(&mut self) -> Error {
         if let Some(thread) = self.thread.take()
             && let Err(panic) = thread.join()
@@ -175,7 +176,7 @@ impl Drop for Pipeline {
         }
         for worker in &mut self.workers {
             if let Some(thread) = worker.thread.take() {
-                // A panic nobody waited for: the table is given up anyway.
+                // Ignores a panic that nobody waited for: the table is abandoned anyway.
                 let _ = thread.join();
             }
         }
