@@ -1,13 +1,13 @@
-//! How many processors there are to spread over.
+//! The number of processors that sharded structures spread over.
 
 use std::sync::OnceLock;
 use std::thread::available_parallelism;
 
-/// Taken where the system does not say.
+/// The number assumed where the system does not tell.
 const UNKNOWN: usize = 8;
 
-/// Processors that this process may use, as it was when first asked: finding out
-/// takes a dozen system calls.
+/// The number of processors that this process may use. It is determined once, at the
+/// first call, since finding it out takes a dozen system calls.
 pub(crate) fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| available_parallelism().map_or(UNKNOWN, usize::from))

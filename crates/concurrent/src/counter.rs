@@ -1,15 +1,15 @@
 //! Counters for statistics.
 //!
-//! For numbers that are shown or compared with thresholds, never for numbers
-//! that say what memory may be touched: nothing is ordered by them. They are
-//! std's atomics in every build, so they may be statics.
+//! They are for numbers that are shown or compared with thresholds, never for numbers
+//! that decide which memory may be accessed: they order nothing. They are std's atomics
+//! in every build, so they may be statics.
 
 use crossbeam_utils::CachePadded;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// A statistics counter that wraps around at both ends.
 ///
-/// Written and read by: anyone. Publishes: nothing, it is relaxed throughout.
+/// Written and read by: any thread. Publishes: nothing; all accesses are relaxed.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 
@@ -35,24 +35,24 @@ impl Counter {
     }
 }
 
-/// A number of the calling thread's own, for picking a shard: threads are
-/// numbered as they first ask.
+/// A number of the calling thread's own, for choosing a shard. Threads are numbered in
+/// the order of their first calls.
 #[inline]
 pub fn thread_number() -> usize {
-    /// Threads so far. Written and read by: threads at their first call.
-    /// Publishes nothing.
+    /// The number of threads numbered so far. Written and read by: threads at their first
+    /// call. Publishes nothing.
     static THREADS: AtomicUsize = AtomicUsize::new(0);
     thread_local!(static NUMBER: usize = crate::system::number()
         .unwrap_or_else(|| THREADS.fetch_add(1, Ordering::Relaxed)));
-    // A thread that is ending counts where the first one does.
+    // A thread whose local storage is gone shares the first thread's number.
     NUMBER.try_with(|number| *number).unwrap_or(0)
 }
 
 /// Shards of a [`Sharded`]; a power of two.
 const SHARDS: usize = 16;
 
-/// `N` counters that many threads add to: each thread in a shard of its own,
-/// on cache lines of its own, as far as there are shards. Reading adds up.
+/// `N` counters that many threads add to. Each thread has a shard of its own, on cache
+/// lines of its own, as far as there are shards. A read sums up the shards.
 #[derive(Debug)]
 pub struct Sharded<const N: usize> {
     shards: Box<[CachePadded<[Counter; N]>]>,
@@ -74,8 +74,8 @@ impl<const N: usize> Sharded<N> {
         self.shards[thread_number() % SHARDS][which].add(n);
     }
 
-    /// The value of counter `which` at some recent moment; what happened
-    /// before the call, by whatever order, is in it.
+    /// The value of counter `which` at some recent moment. It includes every addition
+    /// that happened before the call.
     #[must_use]
     pub fn get(&self, which: usize) -> u64 {
         let each = self.shards.iter().map(|shard| shard[which].get());

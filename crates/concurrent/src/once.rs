@@ -1,13 +1,13 @@
-//! A value that is made when it is first needed.
+//! A cell for a value that is made when it is first needed.
 //!
-//! What std's `OnceLock` does, from [`crate::sync`]'s atomics, so that models
-//! and ThreadSanitizer see what orders the value's making and its use. Nobody
-//! waits: of several threads that make a value at once one wins, and the others
-//! drop theirs.
+//! It does what std's `OnceLock` does, with the atomics of [`crate::sync`], so that
+//! models and ThreadSanitizer see what orders the making of the value and its use. No
+//! thread waits: if several threads make a value at once, one wins and the others drop
+//! theirs.
 //!
 //! # Invariants
-//! * O1: the pointer is null, or from `Box::into_raw` and owned by the cell; it
-//!   is set once and not changed but through `&mut`.
+//! * O1: the pointer is null, or from `Box::into_raw` and owned by the cell; it is set
+//!   once, and changed afterwards only through `&mut`.
 
 use std::marker::PhantomData;
 use std::ptr;
@@ -17,10 +17,11 @@ use crate::sync::{AtomicPtr, Ordering, PublishedMark};
 /// A cell for a value that may come later.
 #[derive(Debug)]
 pub(crate) struct OnceBox<T> {
-    /// Written by: the first to make a value, with compare-and-swap. Read by:
-    /// anyone. Publishes: the value.
+    /// Written by: the first thread to make a value, with compare-and-swap. Read by: any
+    /// thread. Publishes: the value.
     value: AtomicPtr<Made<T>>,
-    /// Says what is owned, and takes away what only holds for some `T`.
+    /// Tells the compiler that a `T` is owned, and removes auto traits that hold only for
+    /// some `T`.
     owns: PhantomData<*mut T>,
 }
 
@@ -56,7 +57,7 @@ impl<T> OnceBox<T> {
         Some(&made.value)
     }
 
-    /// The value, which `make` makes if there is none.
+    /// The value; `make` makes it if there is none.
     pub(crate) fn get_or_make(&self, make: impl FnOnce() -> T) -> &T {
         if let Some(value) = self.get() {
             return value;
@@ -67,15 +68,15 @@ impl<T> OnceBox<T> {
         });
         new.mark.written();
         let new = Box::into_raw(new);
-        // Release: partner of the Acquire in `get`, and of the one here on
-        // failure, since the value found is used.
+        // Release: partner of the Acquire in `get`, and of the one here on failure, since
+        // the value found is then used.
         let swapped =
             self.value
                 .compare_exchange(ptr::null_mut(), new, Ordering::Release, Ordering::Acquire);
         let made = match swapped {
             Ok(_) => new,
             Err(there) => {
-                // SAFETY: made above and given to nobody.
+                // SAFETY: made above and not published.
                 drop(unsafe { Box::from_raw(new) });
                 there
             }
@@ -93,7 +94,7 @@ impl<T> OnceBox<T> {
         if made.is_null() {
             return None;
         }
-        // SAFETY: owned by the cell (O1), which has just forgotten it.
+        // SAFETY: the pointer was owned by the cell (O1), which no longer holds it.
         Some(unsafe { Box::from_raw(made) }.value)
     }
 }
@@ -142,7 +143,7 @@ mod models {
     use loom::sync::Arc;
     use loom::thread;
 
-    /// Two make a value and one looks: all see the same one, and it is whole.
+    /// Two threads make a value and one reads it: all see the same value, complete.
     #[test]
     fn a_value_is_seen_whole() {
         loom::model(|| {

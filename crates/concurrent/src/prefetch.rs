@@ -1,23 +1,23 @@
-//! Asking the processor for memory before it is needed.
+//! Prefetching: asking the processor for memory before it is needed.
 //!
-//! A hint: it changes what is cached and nothing else, may be given for any
-//! address, and is left out where a checker or an interpreter runs the code,
-//! and for processors that this module does not know.
+//! A prefetch is a hint. It changes nothing but what is cached, and any address may be
+//! given. It is left out under model checkers and interpreters, and for processors that
+//! this module does not support.
 
-/// Asks for the line at `at`, to read it.
+/// Prefetches the cache line at `at` for reading.
 #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
 #[inline(always)]
 pub fn for_reading<T>(at: *const T) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: a prefetch has no effect but on caches, whatever the address.
+    // SAFETY: a prefetch affects nothing but caches, whatever the address.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
 }
 
-/// Asks for the line at `at`, to read it.
+/// Prefetches the cache line at `at` for reading.
 #[cfg(all(target_arch = "aarch64", not(any(loom, shuttle, miri))))]
 #[inline(always)]
 pub fn for_reading<T>(at: *const T) {
-    // SAFETY: a prefetch has no effect but on caches, whatever the address.
+    // SAFETY: a prefetch affects nothing but caches, whatever the address.
     unsafe {
         std::arch::asm!(
             "prfm pldl1keep, [{}]",
@@ -27,7 +27,7 @@ pub fn for_reading<T>(at: *const T) {
     }
 }
 
-/// Asks for the line at `at`, to read it.
+/// Prefetches the cache line at `at` for reading.
 #[cfg(any(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),
     any(loom, shuttle, miri)
@@ -40,7 +40,7 @@ mod tests {
     use super::for_reading;
 
     #[test]
-    fn any_address_may_be_asked_for() {
+    fn any_address_may_be_prefetched() {
         let word = 7u64;
         for at in [&raw const word, std::ptr::null(), std::ptr::dangling()] {
             for_reading(at);

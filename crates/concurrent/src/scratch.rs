@@ -1,18 +1,19 @@
-//! What a thread keeps for its next call: memory, or what takes time to set up.
+//! Scratch values that a thread keeps for its next call: buffers, or objects that take
+//! time to set up.
 //!
-//! A thread's destructors may call again when that is gone already. They do
-//! without it, where `LocalKey::take` would panic.
+//! Destructors of a thread may call these functions when the thread's scratch values are
+//! already destroyed. They then get a default value, where `LocalKey::take` would panic.
 
 use std::cell::Cell;
 use std::thread::LocalKey;
 
-/// What was [kept](keep) last, if it is still there.
+/// Takes the value that was [kept](keep) last; a default value if there is none.
 #[inline]
 pub fn take<T: Default>(kept: &'static LocalKey<Cell<T>>) -> T {
     kept.try_with(Cell::take).unwrap_or_default()
 }
 
-/// Keeps `value` for the next call of this thread.
+/// Keeps `value` for this thread's next call of [`take`].
 #[inline]
 pub fn keep<T>(kept: &'static LocalKey<Cell<T>>, value: T) {
     let _ = kept.try_with(|place| place.set(value));
@@ -28,7 +29,7 @@ mod tests {
         static LAST: Cell<Option<AtExit>> = const { Cell::new(None) };
     }
 
-    /// Uses what is spare in a destructor of the thread.
+    /// Uses a scratch value in a destructor of the thread.
     struct AtExit(Sender<usize>);
 
     impl Drop for AtExit {
@@ -40,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_there_until_the_thread_ends() {
+    fn a_scratch_value_is_kept_until_the_thread_ends() {
         let (send, receive) = channel();
         let thread = std::thread::spawn(move || {
             LAST.set(Some(AtExit(send)));
@@ -50,7 +51,7 @@ mod tests {
             len
         });
         assert_eq!(thread.join().unwrap(), 3, "no panic either");
-        // Whether it is destroyed before or after is the system's affair.
+        // The system decides which of the two is destroyed first.
         assert!([0, 3].contains(&receive.recv().unwrap()));
     }
 }

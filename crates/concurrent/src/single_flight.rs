@@ -1,11 +1,10 @@
-//! Work that one thread does for all who wait for it.
+//! Single flight: one thread does a piece of work for all threads that wait for it.
 //!
-//! A sync of a log makes everything durable that was written before it, so of
-//! the writers that want one, only one need call it. [`SingleFlight::run_until`] lets the
-//! first caller work; those who come meanwhile sleep, and when the work is
-//! done, whoever it was not enough for takes the role in turn. There is no
-//! queue and no thread for it: a caller knows by a number whether its part is
-//! done.
+//! A sync of a log makes everything durable that was written before it. So of the writers
+//! that want a sync, only one has to call it. [`SingleFlight::run_until`] lets the first
+//! caller work; callers that come meanwhile sleep. When the work is done, one of the
+//! callers that it did not reach far enough for works next. This needs no queue and no
+//! thread of its own: a caller knows by a number whether its part is done.
 //!
 //! Invariants:
 //! * R1: one caller works at a time, and `done` only grows.
@@ -21,28 +20,28 @@ use crossbeam_utils::CachePadded;
 #[derive(Debug)]
 pub struct SingleFlight {
     /// How far the work has come.
-    /// Written by: the worker (Release). Read by: callers (Acquire).
-    /// Publishes: the work up to it.
+    /// Written by: the worker (Release). Read by: callers (Acquire). Publishes: the work
+    /// up to this number.
     done: CachePadded<AtomicU64>,
-    /// Whether somebody works.
-    /// Written by: whoever takes the role (a swap, Acquire) and gives it up
-    /// (Release). Read by: callers (relaxed, before they try or sleep).
-    /// Publishes: what workers do, from one to the next.
+    /// Whether a caller is working.
+    /// Written by: the worker, when it starts (a swap, Acquire) and when it stops
+    /// (Release). Read by: callers (relaxed, before they try or sleep). Publishes: what a
+    /// worker did, to the next worker.
     busy: AtomicBool,
-    /// Callers asleep.
-    /// Written by: sleepers (relaxed; R2's fence orders it). Read by: workers,
-    /// after R2's fence.
+    /// The number of callers asleep.
+    /// Written by: sleepers (relaxed; R2's fence orders it). Read by: workers, after R2's
+    /// fence.
     sleepers: AtomicU32,
     event: EventCount,
 }
 
-/// Gives the role up, however the work ends.
+/// The right to work. Dropping it gives up the right, however the work ended.
 struct RunGuard<'a>(&'a SingleFlight);
 
 impl Drop for RunGuard<'_> {
     fn drop(&mut self) {
-        // Release: pairs with the swap of the next worker. A store would do, but
-        // loom does not see that it comes after the swaps that found it taken.
+        // Release: pairs with the swap of the next worker. A store would do, but loom
+        // does not see that it comes after the swaps that found the flag set.
         self.0.busy.swap(false, Ordering::Release);
         fence(Ordering::SeqCst); // R2, with the one in `sleep`
         if self.0.sleepers.load(Ordering::Relaxed) > 0 {
@@ -52,7 +51,7 @@ impl Drop for RunGuard<'_> {
 }
 
 impl SingleFlight {
-    /// Work that is done up to `done`.
+    /// An instance whose work is done up to `done`.
     pub fn new(done: u64) -> Self {
         SingleFlight {
             done: CachePadded::new(AtomicU64::new(done)),
@@ -67,11 +66,11 @@ impl SingleFlight {
         self.done.load(Ordering::Acquire)
     }
 
-    /// Returns when the work is done up to `goal`. `work`, if it is up to this
-    /// caller, returns how far it got, `goal` at least.
+    /// Returns when the work is done up to `goal`. If this caller is the one to work, it
+    /// calls `work`, which returns how far it got: `goal` at least.
     ///
     /// # Errors
-    /// Those of the caller's own `work`. Others then try themselves.
+    /// Those of the caller's own `work`. Other callers then work themselves.
     pub fn run_until<E>(&self, goal: u64, work: impl FnOnce() -> Result<u64, E>) -> Result<(), E> {
         loop {
             if self.done() >= goal {
@@ -79,7 +78,7 @@ impl SingleFlight {
             }
             if let Some(_guard) = self.try_start() {
                 if self.done() >= goal {
-                    return Ok(()); // by the worker before, just now
+                    return Ok(()); // by the worker before
                 }
                 let done = work()?;
                 debug_assert!(done >= goal);
@@ -97,12 +96,12 @@ impl SingleFlight {
         free.then(|| RunGuard(self))
     }
 
-    /// Sleeps until the role was given up, if it is taken.
+    /// Sleeps until no caller is working or the work has reached `goal`.
     fn sleep(&self, goal: u64) {
         self.sleepers.fetch_add(1, Ordering::Relaxed);
         loop {
             let epoch = self.event.epoch();
-            fence(Ordering::SeqCst); // R2, with the one of `RunGuard`
+            fence(Ordering::SeqCst); // R2, with the one in `RunGuard::drop`
             if self.done() >= goal || !self.busy.load(Ordering::Relaxed) {
                 break;
             }
@@ -120,7 +119,7 @@ mod tests {
     use std::sync::atomic::Ordering::SeqCst;
 
     #[test]
-    fn everybody_gets_what_was_asked_for_and_one_works_at_a_time() {
+    fn every_caller_reaches_its_goal_and_one_works_at_a_time() {
         let (flight, written) = (SingleFlight::new(0), Number::new(0));
         let (rounds, working) = (Number::new(0), Number::new(0));
         std::thread::scope(|scope| {
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_the_workers_own_and_the_next_one_tries() {
+    fn a_failure_goes_to_the_worker_alone_and_the_next_caller_tries() {
         let flight = SingleFlight::new(0);
         assert_eq!(flight.run_until(1, || Err("no")), Err("no"));
         assert_eq!(flight.done(), 0);

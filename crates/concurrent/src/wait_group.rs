@@ -1,36 +1,36 @@
-//! Work under way that somebody may have to wait out.
+//! A count of work in flight that other threads can wait for.
 //!
-//! Many begin and end pieces of work, each with one addition; who must not go
-//! on before all of it has ended sleeps until the count is zero. Work may
-//! fail, which is told to whoever waits, now and later.
+//! Many threads begin and end work, each with one atomic addition. A thread that must not
+//! go on before all of it has ended sleeps until the count is zero. Work may fail;
+//! current and later waiters are told so.
 //!
 //! Invariants:
-//! * N1: whoever sees the count at zero sees what the work did.
-//! * N2: no lost wake-up. A waiter announces itself in the very word that is
-//!   counted down, so whoever takes the count to zero either finds it
-//!   announced or comes before the waiter's look.
+//! * N1: a thread that sees the count at zero sees what the work did.
+//! * N2: no lost wake-up. A waiter announces itself in the very word that is counted
+//!   down. So the thread that takes the count to zero either finds the announcement or
+//!   comes before the waiter's look.
 
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 use crate::waiter::EventCount;
 use crossbeam_utils::CachePadded;
 
-/// In the count: somebody waits, or has.
+/// A bit of the count: a thread waits, or has waited.
 const AWAITED: u64 = 1 << 63;
 
-/// Some of the work failed.
+/// Some of the work has failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Failed;
 
 /// See the [module](self).
 #[derive(Debug)]
 pub struct WaitGroup {
-    /// Pieces of work under way, and perhaps [`AWAITED`].
-    /// Written by: who begins work (relaxed), who ends it (Release) and who
-    /// waits (Acquire), all by read-modify-writes. Read by: the same. Zero
-    /// publishes what the work did (N1).
+    /// The number of operations in flight, and perhaps [`AWAITED`].
+    /// Written by: threads that begin work (relaxed), end it (Release) and wait
+    /// (Acquire), all by read-modify-writes. Read by: the same. Zero publishes what the
+    /// work did (N1).
     count: CachePadded<AtomicU64>,
-    /// Written by: who ends work that failed (relaxed), before it counts down.
-    /// Read by: who has seen the count at zero (relaxed). Publishes nothing.
+    /// Written by: threads that end failed work (relaxed), before they count down. Read
+    /// by: threads that have seen the count at zero (relaxed). Publishes nothing.
     failed: AtomicBool,
     event: EventCount,
 }
@@ -42,7 +42,7 @@ impl Default for WaitGroup {
 }
 
 impl WaitGroup {
-    /// Nothing is under way.
+    /// A group with no work in flight.
     pub fn new() -> Self {
         WaitGroup {
             count: CachePadded::new(AtomicU64::new(0)),
@@ -51,48 +51,47 @@ impl WaitGroup {
         }
     }
 
-    /// Says that `n` pieces of work are under way. What lets others wait for
-    /// them has to come after.
+    /// Adds `n` operations in flight. Must come before whatever lets other threads wait
+    /// for them.
     pub fn begin(&self, n: u64) {
-        // Relaxed: what lets others wait orders it.
+        // Relaxed: it is ordered by what lets other threads wait.
         self.count.fetch_add(n, Ordering::Relaxed);
     }
 
-    /// Says that `n` of them have ended well.
+    /// Counts `n` operations as ended with success.
     pub fn end(&self, n: u64) {
-        // Release: pairs with the Acquire of who sees zero; those in between
-        // are read-modify-writes, so it is theirs, too (N1).
+        // Release: pairs with the Acquire of a thread that sees zero. The writes in
+        // between are read-modify-writes, so they continue the release sequence (N1).
         let before = self.count.fetch_sub(n, Ordering::Release);
-        debug_assert!(before & !AWAITED >= n, "ended once");
+        debug_assert!(before & !AWAITED >= n, "work ends once");
         if before == AWAITED | n {
             self.event.notify_all();
         }
     }
 
-    /// Says that `n` of them have ended and some of it failed.
+    /// Counts `n` operations as ended, some of them with a failure.
     pub fn fail(&self, n: u64) {
         // Relaxed: the Release of `end` orders it.
         self.failed.store(true, Ordering::Relaxed);
         self.end(n);
     }
 
-    /// Whether nothing is under way, and nothing failed.
+    /// Whether no work is in flight and none has failed.
     pub fn is_settled(&self) -> bool {
         // Acquire: pairs with `end`.
         self.count.load(Ordering::Acquire) & !AWAITED == 0 && self.outcome().is_ok()
     }
 
-    /// Returns when nothing is under way, for a moment at least. Sleeps until
-    /// then.
+    /// Sleeps until there is a moment at which no work is in flight.
     ///
     /// # Errors
     /// Some of the work has failed.
     pub fn wait(&self) -> Result<(), Failed> {
         loop {
             let epoch = self.event.epoch();
-            // Acquire: pairs with `end` (N1). Announced in the word itself
-            // (N2). The announcement stays: a needless wake-up costs less than
-            // taking it back.
+            // Acquire: pairs with `end` (N1). The waiter announces itself in the word
+            // itself (N2). The announcement stays: a needless wake-up costs less than
+            // removing it.
             if self.count.fetch_or(AWAITED, Ordering::Acquire) & !AWAITED == 0 {
                 return self.outcome();
             }
@@ -116,7 +115,7 @@ mod tests {
     use std::sync::atomic::Ordering::Relaxed;
 
     #[test]
-    fn waiters_see_all_that_was_done() {
+    fn waiters_see_what_the_work_did() {
         for threads in [1, 2, 16] {
             let (pending, done) = (WaitGroup::new(), Number::new(0));
             pending.begin(threads * 100);
@@ -142,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_for_good() {
+    fn a_failure_is_reported_from_then_on() {
         let pending = WaitGroup::new();
         assert_eq!(pending.wait(), Ok(()));
         pending.begin(3);

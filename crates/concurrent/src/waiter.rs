@@ -1,7 +1,7 @@
 //! Waiting for a state word to change: spin, yield, then sleep.
 //!
-//! A [`StateWord`] is a small integer that one thread waits on and another
-//! sets. Waiting takes up to three steps (RocksDB's adaptive yield, seed 000):
+//! A [`StateWord`] is a small integer that one thread waits on and another sets. Waiting
+//! takes up to three steps, as RocksDB's adaptive yield does:
 //!
 //! 1. a short spin, about a microsecond;
 //! 2. where yielding has paid off before at this [`CallSite`], a loop of
@@ -17,8 +17,8 @@
 //!   and its word may be gone; a stray wake-up on a reused address is a
 //!   spurious one, which every futex user tolerates.
 //!
-//! [`FUTEX_WAITS`] and [`FUTEX_WAKES`] count the calls of the operating system
-//! that come of it, of the whole process.
+//! [`FUTEX_WAITS`] and [`FUTEX_WAKES`] count the system calls that sleeping and waking
+//! take, for the whole process.
 
 use crate::counter::Counter;
 use crate::sync::{AtomicU32, MODELLED, Ordering, hint, thread};
@@ -27,15 +27,15 @@ use crossbeam_utils::CachePadded;
 use std::sync::atomic::AtomicI32;
 use std::time::{Duration, Instant};
 
-/// Times that waiters went to sleep, in this process. A call to the operating
-/// system each, beside which counting it costs nothing.
+/// How often waiters of this process went to sleep. Each time is a system call, beside
+/// which counting costs nothing.
 pub static FUTEX_WAITS: CachePadded<Counter> = CachePadded::new(Counter::new());
 
-/// Times that setters woke one waiter or all, in this process. A call to the
-/// operating system each.
+/// How often setters of this process woke one waiter or all of them. Each time is a
+/// system call.
 pub static FUTEX_WAKES: CachePadded<Counter> = CachePadded::new(Counter::new());
 
-/// The value of a word whose waiter sleeps. Callers use other values.
+/// The value of a word whose waiter sleeps. Callers must use other values.
 pub const BLOCKED: u32 = u32::MAX;
 
 /// Bounds of the yielding step.
@@ -43,8 +43,8 @@ pub const BLOCKED: u32 = u32::MAX;
 pub struct YieldPolicy {
     /// Yield for at most this long; zero turns the step off.
     pub max_yield: Duration,
-    /// A yield that takes this long let another thread run; after three such
-    /// the waiter sleeps.
+    /// A yield that takes this long has let another thread run. After three of them the
+    /// waiter sleeps.
     pub slow_yield: Duration,
 }
 
@@ -57,12 +57,12 @@ impl Default for YieldPolicy {
     }
 }
 
-/// What yielding has earned at one place in the code.
+/// Whether yielding has paid off so far at one place in the code.
 #[derive(Debug, Default)]
 pub struct CallSite {
-    /// Credit: yields while it is not negative.
-    /// Written by: waiters, without atomicity of the update (a lost update
-    /// costs nothing but a sample). Read by: waiters. Publishes nothing.
+    /// The credit of yielding: waiters yield while it is not negative.
+    /// Written by: waiters; the update is not atomic (a lost update only loses a sample).
+    /// Read by: waiters. Publishes nothing.
     credit: AtomicI32,
 }
 
@@ -82,9 +82,9 @@ impl CallSite {
 /// A word that one thread waits on.
 #[derive(Debug)]
 pub struct StateWord {
-    /// Written by: the waiter (to [`BLOCKED`], W1) and whoever sets the state.
-    /// Read by: the waiter. Publishes: everything the setter did before
-    /// ([`StateWord::set`] releases, [`StateWord::wait`] acquires).
+    /// Written by: the waiter (to [`BLOCKED`], W1) and setters. Read by: the waiter.
+    /// Publishes: everything that the setter did before ([`StateWord::set`] releases,
+    /// [`StateWord::wait`] acquires).
     word: AtomicU32,
 }
 
@@ -112,8 +112,9 @@ impl StateWord {
         // SAFETY: `this` is live until the swap (contract); only the address
         // of the field is computed here.
         let word = unsafe { &raw const (*this).word };
-        // SAFETY: as above. AcqRel: releases to the Acquire loads in `wait`
-        // and `get`; acquires nothing of interest but keeps two setters in order.
+        // SAFETY: `this` is live until this swap (contract). AcqRel: releases to the
+        // Acquire loads in `wait` and `get`; acquires nothing of interest, but keeps two
+        // setters in order.
         let old = unsafe { &*word }.swap(state, Ordering::AcqRel);
         if old == BLOCKED {
             wake(word);
@@ -126,7 +127,7 @@ impl StateWord {
         unsafe { StateWord::set_raw(self, state) }
     }
 
-    /// Makes it look as if the waiter slept.
+    /// Makes the word look as if its waiter slept.
     #[cfg(all(test, not(any(loom, shuttle))))]
     pub(crate) fn set_blocked(&self) {
         self.word.store(BLOCKED, Ordering::Relaxed);
@@ -173,15 +174,15 @@ impl StateWord {
     }
 }
 
-/// How long to ask before anything else: long enough for somebody who is just
-/// about to finish, short enough to cost nothing against a sleep. By the clock,
-/// as what a pause takes differs tenfold between processors.
+/// How long a waiter spins before it does anything else: long enough for a setter that is
+/// about to finish, short enough to cost nothing beside a sleep. It is measured by the
+/// clock, since the length of a pause instruction differs tenfold between processors.
 const SPIN: Duration = Duration::from_micros(1);
 
-/// Asks `reached` for the time of [`SPIN`].
+/// Calls `reached` repeatedly for the time of [`SPIN`].
 pub(crate) fn spin<T>(reached: impl Fn() -> Option<T>) -> Option<T> {
-    // A checker lets a thread that spins wait for the others: it would never
-    // see one go to sleep. In a simulation the others do not run meanwhile.
+    // A model checker makes a spinning thread wait for the others, so it would never see
+    // a thread go to sleep. In a simulation the others do not run meanwhile.
     if MODELLED || system::is_simulated() {
         return None;
     }
@@ -193,15 +194,14 @@ pub(crate) fn spin<T>(reached: impl Fn() -> Option<T>) -> Option<T> {
             }
             hint::spin_loop();
         }
-        // Most waits are over before the clock is asked, which takes longer
-        // than they do.
+        // Most waits are over before the clock is read, which takes longer than they do.
         if start.get_or_insert_with(Instant::now).elapsed() >= SPIN {
             return None;
         }
     }
 }
 
-/// Yields until `reached` says so, where that has paid off before at `site`.
+/// Yields until `reached` returns something, if yielding has paid off before at `site`.
 pub(crate) fn yield_for<T>(
     reached: impl Fn() -> Option<T>,
     site: &CallSite,
@@ -210,8 +210,8 @@ pub(crate) fn yield_for<T>(
     if policy.max_yield.is_zero() || MODELLED || system::is_simulated() {
         return None;
     }
-    // A waiter without credit still samples now and then, or a site that once
-    // lost could never win again.
+    // A waiter without credit still yields now and then as a sample. Otherwise a site
+    // that lost its credit once could never regain it.
     let sampled = fast_random().is_multiple_of(256);
     if site.credit.load(Ordering::Relaxed) < 0 && !sampled {
         return None;
@@ -242,7 +242,7 @@ pub(crate) fn yield_for<T>(
     found
 }
 
-/// Sleeps while `word` holds `value`; may return early.
+/// Sleeps while `word` holds `value`. May return early.
 #[cfg(not(any(loom, shuttle)))]
 fn sleep_while(word: &AtomicU32, value: u32) {
     FUTEX_WAITS.add(1);
@@ -257,29 +257,28 @@ fn sleep_while(_: &AtomicU32, _: u32) {
 #[cfg(not(any(loom, shuttle)))]
 fn wake(word: *const AtomicU32) {
     FUTEX_WAKES.add(1);
-    // A cast for the counted type of `count-rmw`, which is std's in memory.
+    // The cast is for the counted type of `count-rmw`, which is std's type in memory.
     system::futex_wake_one(word.cast());
 }
 
 #[cfg(any(loom, shuttle))]
 fn wake(_: *const AtomicU32) {}
 
-/// A place where many sleep until it is their turn to look again. Under a
-/// checker it is a condition variable, so that a wake-up which is lost shows
-/// as a deadlock.
+/// An event count: many threads sleep on it until the next notification, and then check
+/// their condition again. Under a model checker it is a condition variable, so that a
+/// lost wake-up shows as a deadlock.
 #[derive(Debug)]
 pub(crate) struct EventCount {
-    /// Changes when the sleepers may have to get up.
-    /// Written by: whoever lets them (Release). Read by: sleepers, before they
-    /// look for the reason (Acquire). Publishes: nothing; the reason has words
-    /// of its own.
+    /// Changes with each notification.
+    /// Written by: notifiers (Release). Read by: sleepers, before they check their
+    /// condition (Acquire). Publishes: nothing; the condition has words of its own.
     epoch: AtomicU32,
     #[cfg(any(loom, shuttle))]
     kernel: crate::sync::Parking,
 }
 
 impl EventCount {
-    /// Nobody sleeps.
+    /// An event count without sleepers.
     pub fn new() -> Self {
         EventCount {
             epoch: AtomicU32::new(0),
@@ -288,37 +287,37 @@ impl EventCount {
         }
     }
 
-    /// The turn, to be read before looking whether to sleep.
+    /// The current epoch. To be read before checking whether to sleep.
     pub fn epoch(&self) -> u32 {
-        // Acquire: pairs with `notify_all`; what a sleeper looks at next is
-        // not older than the turn.
+        // Acquire: pairs with `notify_all`; what a sleeper reads next is not older than
+        // the epoch.
         self.epoch.load(Ordering::Acquire)
     }
 
-    /// Sleeps while the turn is `turn`; may return early.
+    /// Sleeps while the epoch is `epoch`. May return early.
     #[cfg(not(any(loom, shuttle)))]
     pub fn sleep(&self, epoch: u32) {
         sleep_while(&self.epoch, epoch);
     }
 
-    /// Lets all sleepers look again.
+    /// Wakes all sleepers, so that they check their condition again.
     #[cfg(not(any(loom, shuttle)))]
     pub fn notify_all(&self) {
         // Release: pairs with `epoch`.
         self.epoch.fetch_add(1, Ordering::Release);
         FUTEX_WAKES.add(1);
-        // A cast for the counted type of `count-rmw`, which is std's in memory.
+        // The cast is for the counted type of `count-rmw`, which is std's type in memory.
         system::futex_wake_all(std::ptr::from_ref(&self.epoch).cast());
     }
 
-    /// See above.
+    /// As the function of this name in a build without a checker.
     #[cfg(any(loom, shuttle))]
     pub fn sleep(&self, epoch: u32) {
         self.kernel
             .park_if(|| self.epoch.load(Ordering::Relaxed) == epoch);
     }
 
-    /// See above.
+    /// As the function of this name in a build without a checker.
     #[cfg(any(loom, shuttle))]
     pub fn notify_all(&self) {
         self.epoch.fetch_add(1, Ordering::Release);

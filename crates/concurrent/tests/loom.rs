@@ -240,7 +240,7 @@ fn a_key_is_found_once_it_is_there() {
 
 /// Two threads take pieces; with two shards, collisions lead to both of them.
 #[test]
-fn pieces_are_disjoint_and_counted() {
+fn allocations_are_disjoint_and_counted() {
     model(|| {
         let arena = Arc::new(ConcurrentArena::new(4096));
         let other = arena.clone();
@@ -437,12 +437,12 @@ mod groups {
     }
 
     #[test]
-    fn a_failed_group_is_told() {
+    fn a_failed_group_gets_its_error() {
         run(&[1, 2], true, Some(2));
     }
 
     #[test]
-    fn three_members_are_set_off_and_told_by_a_caller() {
+    fn three_members_are_started_and_notified_by_a_helper() {
         run(&[1, 2, 3], true, None);
     }
 
@@ -500,7 +500,7 @@ mod groups {
 }
 
 /// Work that is waited out.
-mod pending {
+mod wait_groups {
     use super::model;
     use loom::sync::Arc;
     use loom::thread;
@@ -543,7 +543,7 @@ mod pending {
     }
 
     #[test]
-    fn who_finds_nothing_under_way_sees_what_was_done() {
+    fn an_idle_group_shows_what_was_done() {
         model(|| {
             let shared = Arc::new((WaitGroup::new(), PublishedMark::new()));
             shared.0.begin(1);

@@ -335,7 +335,7 @@ fn prepared_versions() {
 /// Both threads put a version on top, with tags that are given out after it was
 /// prepared, and then add its way; or whatever remains of that where one is late.
 #[test]
-fn versions_on_top_without_a_look() {
+fn versions_pushed_as_the_newest() {
     use loom::sync::atomic::AtomicU64;
     fn write(tree: &Art, tags: &AtomicU64) {
         let prepared = tree.prepare(b"k", b"v");
@@ -599,7 +599,7 @@ fn a_sweep(before: &'static [(&'static str, u64)], new: (&'static str, u64)) {
 }
 
 #[test]
-fn sweeps_beside_inserts() {
+fn flush_iterators_beside_inserts() {
     a_sweep(&[("a", 1), ("c", 1)], ("b", 1));
     a_sweep(&[("a", 1), ("b", 1), ("b", 2)], ("b", 3));
     a_sweep(&[("a", 1), ("b", 1), ("b", 3)], ("b", 2));
@@ -732,7 +732,7 @@ fn preparing_and_publishing_beside_a_reader() {
 }
 
 /// An entry whose place was found before, beside what makes that stale.
-fn a_foreseen_entry_beside(before: &'static [&'static str], key: &'static str, new: &'static str) {
+fn a_located_entry_beside(before: &'static [&'static str], key: &'static str, new: &'static str) {
     model_with_preemptions(3, move || {
         let tree = tree(before);
         let other = tree.clone();
@@ -757,13 +757,13 @@ fn a_foreseen_entry_beside(before: &'static [&'static str], key: &'static str, n
 }
 
 #[test]
-fn a_foreseen_entry_beside_growth_splits_and_the_same_key() {
-    a_foreseen_entry_beside(&[], "a", "b"); // a root
-    a_foreseen_entry_beside(&["a", "b"], "c", "d"); // growth
-    a_foreseen_entry_beside(&["a", "ba"], "bb", "bc"); // a leaf becomes a node
+fn a_located_entry_beside_growth_splits_and_the_same_key() {
+    a_located_entry_beside(&[], "a", "b"); // a root
+    a_located_entry_beside(&["a", "b"], "c", "d"); // growth
+    a_located_entry_beside(&["a", "ba"], "bb", "bc"); // a leaf becomes a node
     let with_room = &["prefix1", "prefix2", "prefix3", "prefix4"];
-    a_foreseen_entry_beside(with_room, "prefix5", "prex"); // a node that is replaced
-    a_foreseen_entry_beside(&["a", "b"], "ab", "ab"); // the leaf itself
+    a_located_entry_beside(with_room, "prefix5", "prex"); // a node that is replaced
+    a_located_entry_beside(&["a", "b"], "ab", "ab"); // the leaf itself
 }
 
 /// A batch, whose places were found together, beside what makes them stale.

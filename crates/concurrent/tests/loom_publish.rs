@@ -157,7 +157,7 @@ fn a_sleeper_is_woken() {
 
 /// A failure reaches a sleeper behind it, and never lets the number pass.
 #[test]
-fn a_failure_wakes_who_waits_behind_it() {
+fn a_failure_wakes_waiters_behind_it() {
     model(5, || {
         let store = Store::new();
         let other = store.clone();
@@ -174,7 +174,7 @@ fn a_failure_wakes_who_waits_behind_it() {
 /// More in flight than the four slots of a model: the writer waits for room
 /// before it marks.
 #[test]
-fn a_ring_that_is_full_lets_writers_wait() {
+fn a_full_ring_makes_writers_wait() {
     model(3, || {
         let store = Store::new();
         let other = store.clone();
@@ -193,7 +193,7 @@ fn a_ring_that_is_full_lets_writers_wait() {
 /// A mover passes more beds than it wakes: whoever sleeps in one of them wakes
 /// the other, or has seen the number before it slept.
 #[test]
-fn who_is_woken_wakes_others() {
+fn a_woken_sleeper_wakes_others() {
     model(4, || {
         let store = Store::new();
         let waiters = [1, 2].map(|number| {
@@ -214,7 +214,7 @@ fn who_is_woken_wakes_others() {
 /// that is woken too early, and must not sleep on while it counts as one who
 /// wakes others.
 #[test]
-fn who_is_woken_too_early_wakes_others() {
+fn a_sleeper_woken_too_early_wakes_others() {
     model(3, || {
         let store = Store::new();
         let waiters = [1, 4].map(|number| {
@@ -232,7 +232,7 @@ fn who_is_woken_too_early_wakes_others() {
 /// Two held ranges and one that is not, behind them: whoever is first settles,
 /// and nothing is seen before it is settled for (P6).
 #[test]
-fn held_ranges_are_settled_before_they_are_seen() {
+fn ranges_that_await_a_sync_are_synced_before_they_are_visible() {
     model(3, || {
         let store = Store::new();
         let settled = Arc::new(AtomicU64::new(0));
@@ -265,7 +265,7 @@ fn held_ranges_are_settled_before_they_are_seen() {
 /// Two callers: each gets what it asked for, asleep or working, and sees what
 /// the work was for.
 #[test]
-fn a_relay_serves_who_sleeps_and_who_comes_later() {
+fn a_single_flight_serves_sleepers_and_later_callers() {
     model(5, || {
         let relay = Arc::new((SingleFlight::new(0), AtomicU64::new(0), AtomicU64::new(0)));
         let run = |(relay, written, durable): &(SingleFlight, AtomicU64, AtomicU64)| {
@@ -289,7 +289,7 @@ fn a_relay_serves_who_sleeps_and_who_comes_later() {
 
 /// The worker fails while the other sleeps: the other takes the role.
 #[test]
-fn a_relay_outlives_a_failure() {
+fn a_single_flight_survives_a_failure() {
     model(5, || {
         let relay = Arc::new(SingleFlight::new(0));
         let other = relay.clone();

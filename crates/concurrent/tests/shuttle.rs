@@ -51,7 +51,7 @@ fn model(check: impl Fn() + Send + Sync + Clone + 'static) {
 }
 
 #[test]
-fn arena_pieces_are_disjoint_and_counted() {
+fn arena_allocations_are_disjoint_and_counted() {
     model(|| {
         let arena = Arc::new(ConcurrentArena::new(4096));
         let workers = [0, 1, 2, 3].map(|worker: usize| {

@@ -115,7 +115,7 @@ fn conditions_wake_those_who_wait() {
 
 /// The protocol's own parts, whose waiters sleep at words.
 #[test]
-fn publications_and_relays_come_to_an_end() {
+fn publications_and_single_flights_come_to_an_end() {
     let mut runs = Vec::new();
     for seed in 0..100 {
         let (_, report) = run(seed, || {

@@ -1,43 +1,44 @@
-//! Publication in order: many finish, a number moves over the finished prefix.
+//! Publication in order: writers finish in any order, and a number moves over the
+//! finished prefix.
 //!
-//! Writers hold disjoint ranges of numbers that together leave no gap (the
-//! reservation is somebody else's business). Each [`finish`]es its range at
-//! its own time; [`visible`] moves to the end of a range once all before it
-//! are finished. Nobody leads and nobody waits for anybody in order to
-//! finish; a writer that must not return before its own range is visible
-//! [`wait`]s, asleep if it takes longer than a moment.
+//! Writers hold disjoint ranges of numbers that together leave no gap (reserving them is
+//! done elsewhere). Each writer [`finish`]es its range when it is ready, and [`visible`]
+//! moves to the end of a range once all ranges before it are finished. There is no
+//! leader, and no writer waits for another one in order to finish. A writer that must not
+//! return before its own range is visible calls [`wait`], which sleeps if it takes longer
+//! than a moment.
 //!
-//! A finished range is marked in a ring of slots under its first number. The
-//! right to move `visible` from `v` belongs to whoever finished the range that
-//! starts at `v + 1`: while it is not marked, its owner alone may move; once
-//! it is marked, whoever wins the compare-exchange from `v`.
+//! A finished range is marked in a ring of slots under its first number. The right to
+//! move `visible` from `v` depends on the range that starts at `v + 1`: while it is not
+//! marked, only its owner may move `visible`; once it is marked, the thread that wins the
+//! compare-exchange from `v` does.
 //!
-//! A range may be *held*: finished, but not to be seen before something slow
-//! is settled (a sync). Nobody moves over a held range but its owner, who does
-//! so when it has become the first in line, and then settles for all finished
-//! ranges that follow, held or not, in one go ([`finish_awaiting_sync`]).
+//! A range may *await a sync*: it is finished, but must not become visible before its
+//! prefix is synced. Only the owner of such a range moves over it. The owner does so when
+//! the range is the first that is not visible, and then syncs once for all finished
+//! ranges that follow, whether they await a sync or not ([`finish_awaiting_sync`]).
 //!
 //! Invariants:
-//! * P1: `visible = v` only if every range up to `v` is finished, and only
-//!   ends of ranges are values of it.
+//! * P1: `visible = v` only if every range up to `v` is finished, and `visible` is always
+//!   the end of a range.
 //! * P2: no lost advance. A finisher marks its slot, then looks at `visible`;
 //!   a mover raises `visible`, then looks at the next slot; a full fence lies
 //!   between the two steps on either side, so one of them sees the other.
-//! * P3: no lost wake-up. A sleeper says where it is going to sleep, then looks
-//!   at `visible`; a mover raises `visible`, then looks who sleeps; fences as
-//!   in P2 (`wait_buckets`).
-//! * P4: a slot is marked for a number below `visible + slots` only, so that
-//!   two live marks never share one. Old marks need no clearing: they end at
-//!   or below `visible + 1`.
-//! * P5: a range that failed is never finished, so `visible` stays below it
-//!   until a restart; those at or above it are told, those below go on.
-//! * P6: `visible` passes a held range only after its owner, or that of a held
-//!   range before it, has settled for it.
-//! * P7: after a restart, numbers that it gave up are at or below `visible`,
-//!   and whoever asks for one of them is still told that it failed.
+//! * P3: no lost wake-up. A sleeper sets the bit of its wait bucket, then looks at
+//!   `visible`; a mover raises `visible`, then looks at the bits; fences as in P2
+//!   (`wait_buckets`).
+//! * P4: a slot is marked only for a number below `visible + slots`, so that two live
+//!   marks never share a slot. Old marks need no clearing: they end at or below `visible
+//!   + 1`.
+//! * P5: a range that failed is never finished, so `visible` stays below it until a
+//!   restart. Waiters at or above it get an error; those below go on.
+//! * P6: `visible` passes a range that awaits a sync only after a sync for it, by its
+//!   owner or by the owner of such a range before it.
+//! * P7: after a restart, the numbers that it gave up are at or below `visible`, and a
+//!   waiter for one of them still gets the error.
 //!
-//! The idea of a ring of marks is InnoDB's `recent_written`; that the visible
-//! number moves over a finished prefix is Pebble's and RocksDB issue 14627's.
+//! The ring of marks is InnoDB's `recent_written`. That the visible number moves over a
+//! finished prefix is an idea of Pebble and of RocksDB's issue 14627.
 //!
 //! [`finish`]: Publication::finish
 //! [`finish_awaiting_sync`]: Publication::finish_awaiting_sync
@@ -54,36 +55,35 @@ use group_commit_delay::GroupCommitDelay;
 use std::time::Instant;
 use wait_buckets::WaitBuckets;
 
-/// Slots of the ring. Numbers in flight beyond this make their writers wait
-/// before they mark; a power of two.
+/// The number of slots in the ring, a power of two. A writer whose number is further than
+/// this beyond `visible` waits before it marks.
 const SLOTS: usize = if MODELLED { 4 } else { 1 << 15 };
 
-/// In a mark: the range is held.
+/// A bit of a mark: the range awaits a sync.
 const AWAITING_SYNC: u64 = 1 << 63;
 
-/// A range could not be published: one at or below it failed.
+/// A range could not be published, since it or a range below it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Failed;
 
-/// The number that is visible, and what is finished beyond it.
+/// The visible number, and the ranges that are finished beyond it.
 #[derive(Debug)]
 pub struct Publication {
     /// See P1.
-    /// Written by: the mover (Release). Read by: readers, snapshots and
-    /// waiters (Acquire). Publishes: everything that was done for the ranges
-    /// up to it before they were finished.
+    /// Written by: the mover (Release). Read by: readers, snapshots and waiters
+    /// (Acquire). Publishes: everything that was done for the ranges up to it before they
+    /// were finished.
     visible: CachePadded<AtomicU64>,
-    /// One beyond the end of the range that starts at the slot's number, if
-    /// that is finished, and perhaps [`AWAITING_SYNC`]; otherwise an old mark (P4).
-    /// Written by: the range's owner (Release). Read by: movers (Acquire).
-    /// Publishes: what was done for the range.
+    /// The mark of the range that starts at the slot's number, if that range is finished:
+    /// one more than its end, and perhaps [`AWAITING_SYNC`]. Otherwise an old mark (P4).
+    /// Written by: the range's owner (Release). Read by: movers (Acquire). Publishes:
+    /// what was done for the range.
     slots: Box<[AtomicU64]>,
     /// Where waiters sleep.
     buckets: WaitBuckets,
-    /// The first number of the lowest range that failed; the maximum while
-    /// none has.
-    /// Written by: whoever fails (AcqRel). Read by: waiters (Acquire), before
-    /// they sleep. Publishes: the reason, which its writer stored before.
+    /// The first number of the lowest range that failed; `u64::MAX` while none has.
+    /// Written by: threads that report a failure (AcqRel). Read by: waiters (Acquire),
+    /// before they sleep. Publishes: the reason, which the writer stored before.
     failed_at: CachePadded<AtomicU64>,
     /// The largest number that a restart gave up; 0 when there was none.
     /// Written by: a restart, before it raises `visible` (relaxed). Read by:
@@ -92,15 +92,15 @@ pub struct Publication {
     given_up_to: AtomicU64,
     /// The ranges that restarts gave up, ascending, both ends inclusive (P7).
     given_up: Mutex<Vec<(u64, u64)>>,
-    /// For whoever settles for held ranges.
+    /// For the thread that syncs.
     commit_delay: CachePadded<GroupCommitDelay>,
     policy: YieldPolicy,
     site: CallSite,
 }
 
 impl Publication {
-    /// `last` is visible and nothing is in flight. `policy` bounds how long a
-    /// waiter yields before it sleeps.
+    /// A publication whose visible number is `last`, with no range in flight. `policy`
+    /// bounds how long a waiter yields before it sleeps.
     pub fn new(last: u64, policy: YieldPolicy) -> Self {
         Publication {
             visible: CachePadded::new(AtomicU64::new(last)),
@@ -115,22 +115,23 @@ impl Publication {
         }
     }
 
-    /// The last number up to which everything is finished.
+    /// The visible number: every range up to it is finished.
     #[inline]
     pub fn visible(&self) -> u64 {
         // Acquire: pairs with the Release in `raise` and `claim`.
         self.visible.load(Ordering::Acquire)
     }
 
-    /// Says that the range from `first` to `last`, inclusive, is finished.
+    /// Reports that the range from `first` to `last`, inclusive, is finished.
     ///
     /// # Errors
-    /// A range below it failed, and so many follow that there is no slot.
+    /// A range below it failed, and so many ranges follow that one that there is no slot
+    /// left.
     pub fn finish(&self, first: u64, last: u64) -> Result<(), Failed> {
         debug_assert!(first <= last);
         let before = first - 1;
         if self.visible() == before {
-            // Not marked: nobody else may move from `before` (P1).
+            // The range is not marked, so no other thread may move from `before` (P1).
             self.raise(before, last);
             return Ok(());
         }
@@ -142,14 +143,15 @@ impl Publication {
         Ok(())
     }
 
-    /// Says that the range from `first` to `last` is finished, and makes it
-    /// visible once `settle` has succeeded for it. `settle` is called when all
-    /// before it is visible, with the last number of those that are finished
-    /// behind it, and for all of them; or not at all, if another's has done.
+    /// Reports that the range from `first` to `last` is finished, and makes it visible
+    /// once it is synced. `sync_prefix` is called when everything before the range is
+    /// visible. Its argument is the last number of the finished ranges that follow
+    /// without a gap, and it has to sync all of them. It is not called at all if another
+    /// caller's sync has covered this range.
     ///
     /// # Errors
-    /// A range below it failed. The inner one: that of `settle`; the caller
-    /// then owes a [`Publication::fail`].
+    /// The outer one: a range below it failed. The inner one: the error of `sync_prefix`;
+    /// the caller must then call [`Publication::fail`].
     pub fn finish_awaiting_sync<E>(
         &self,
         first: u64,
@@ -160,23 +162,24 @@ impl Publication {
         if self.visible() != before {
             self.mark(first, (last + 1) | AWAITING_SYNC)?;
             if self.visible() < before {
-                // For something slow: nothing is gained by asking again and
-                // again, and somebody else may need the core.
+                // What it waits for is slow: spinning gains nothing, and another thread
+                // may need the core.
                 self.sleep(before)?;
             }
             if self.visible() >= last {
                 self.kept(last)?;
-                return Ok(Ok(())); // settled by another
+                return Ok(Ok(())); // synced by another
             }
         }
-        // The first in line, and nobody else moves over a held range (P6).
+        // This range is the first that is not visible, and no other thread moves over a
+        // range that awaits a sync (P6).
         let (mut to, mut count) = (last, 1);
         self.commit_delay.wait(|| {
             count += self.pass_marked(&mut to);
             count
         });
         let start = Instant::now();
-        // Before the number moves, for all that it moves over: upholds P6.
+        // Before the number moves, and for all ranges that it moves over: upholds P6.
         if let Err(e) = sync_prefix(to) {
             return Ok(Err(e));
         }
@@ -198,21 +201,22 @@ impl Publication {
         Ok(())
     }
 
-    /// Moves `visible` from `from` to `to`, and on over what is marked and not
-    /// held (P1, P6).
+    /// Moves `visible` from `from` to `to`, and on over ranges that are marked and await
+    /// no sync (P1, P6).
     ///
     /// The caller has the right to move from `from`.
     fn raise(&self, from: u64, mut to: u64) {
         while let Some(end) = self.marked_after(to) {
             to = end;
         }
-        // Release: pairs with `visible`. A plain store: the right is exclusive.
+        // Release: pairs with `visible`. A plain store is enough, since the right is
+        // exclusive.
         self.visible.store(to, Ordering::Release);
         self.after_raise(from, to);
     }
 
-    /// What follows each raise: the wake-ups, and another raise if a range was
-    /// marked meanwhile whose owner did not see this one.
+    /// Follows each raise: wakes waiters, and raises again if a range was marked
+    /// meanwhile whose owner did not see this raise.
     fn after_raise(&self, from: u64, to: u64) {
         fence(Ordering::SeqCst); // P2 with the one in `finish`, P3 with that of `WaitBuckets::sleep`
         self.buckets.wake(from, to);
@@ -221,15 +225,15 @@ impl Publication {
         }
     }
 
-    /// Moves on from `from` if a marked range starts behind it and nobody else
-    /// has moved on.
+    /// Moves on from `from` if a marked range starts behind it and no other thread has
+    /// moved on.
     fn claim(&self, mut from: u64) {
         while let Some(mut to) = self.marked_after(from) {
             while let Some(end) = self.marked_after(to) {
                 to = end;
             }
-            // Release: pairs with `visible`. Relaxed on failure: whoever moved
-            // goes on with what is behind.
+            // Release: pairs with `visible`. Relaxed on failure: the thread that moved
+            // `visible` goes on with the ranges behind.
             let moved =
                 self.visible
                     .compare_exchange(from, to, Ordering::Release, Ordering::Relaxed);
@@ -242,16 +246,15 @@ impl Publication {
         }
     }
 
-    /// The end of the finished range behind `last`, if it is marked and not
-    /// held.
+    /// The end of the finished range behind `last`, if it is marked and awaits no sync.
     #[inline]
     fn marked_after(&self, last: u64) -> Option<u64> {
         self.mark_after(last)
             .and_then(|(end, awaits_sync)| (!awaits_sync).then_some(end))
     }
 
-    /// The end of the finished range behind `last`, if it is marked, and
-    /// whether it is held.
+    /// The end of the finished range behind `last`, if it is marked, and whether it
+    /// awaits a sync.
     #[inline]
     fn mark_after(&self, last: u64) -> Option<(u64, bool)> {
         // Acquire: pairs with the mark's store.
@@ -260,7 +263,8 @@ impl Publication {
         (end > last + 1).then(|| (end - 1, mark != end))
     }
 
-    /// Moves `to` over the finished ranges behind it, held or not: how many.
+    /// Moves `to` over the finished ranges behind it, whether they await a sync or not.
+    /// Returns how many these are.
     fn pass_marked(&self, to: &mut u64) -> u64 {
         let mut count = 0;
         while let Some((end, _)) = self.mark_after(*to) {
@@ -292,20 +296,20 @@ impl Publication {
         self.sleep(last)
     }
 
-    /// Waits until nothing up to `last` is under way any more: all of it is
-    /// visible, or was given up by a restart.
+    /// Waits until no range up to `last` is in flight: all of them are visible or were
+    /// given up by a restart.
     ///
     /// # Errors
-    /// A range at or below `last` failed, and nobody has restarted since.
+    /// A range at or below `last` failed, and there was no restart since.
     pub fn wait_passed(&self, last: u64) -> Result<(), Failed> {
         match self.wait(last) {
-            // It stays below what failed (P5), so that is over.
+            // `visible` stays below a range that failed (P5), so there was a restart.
             Err(Failed) if self.visible() >= last => Ok(()),
             outcome => outcome,
         }
     }
 
-    /// How waiting for `last` ends, if that is clear.
+    /// The result of waiting for `last`, if it is known already.
     fn outcome(&self, last: u64) -> Option<Result<(), Failed>> {
         if self.visible() >= last {
             return Some(self.kept(last));
@@ -314,7 +318,7 @@ impl Publication {
         (self.failed_at.load(Ordering::Acquire) <= last).then_some(Err(Failed))
     }
 
-    /// Whether `last`, which is visible, is so because it was finished (P7).
+    /// Checks that `last`, which is visible, was finished and not given up (P7).
     #[inline]
     fn kept(&self, last: u64) -> Result<(), Failed> {
         if last > self.given_up_to.load(Ordering::Relaxed) {
@@ -327,7 +331,7 @@ impl Publication {
         }
     }
 
-    /// Whether restarts gave up a number from `first` to `last`, inclusive,
+    /// Whether restarts gave up any number from `first` to `last`, inclusive, all of
     /// which are visible.
     pub fn gave_up(&self, first: u64, last: u64) -> bool {
         if first > self.given_up_to.load(Ordering::Relaxed) {
@@ -341,8 +345,8 @@ impl Publication {
         self.buckets.sleep(last, || self.outcome(last))
     }
 
-    /// Says that the range which starts at `first` failed: it is never
-    /// finished, and whoever waits for it or a later one is told so (P5).
+    /// Reports that the range that starts at `first` failed: it will never be finished,
+    /// and waiters for it or for a later range get an error (P5).
     pub fn fail(&self, first: u64) {
         // AcqRel: releases the reason to `outcome`; acquires nothing of use.
         self.failed_at.fetch_min(first, Ordering::AcqRel);
@@ -355,11 +359,11 @@ impl Publication {
         self.failed_at.load(Ordering::Acquire) != u64::MAX
     }
 
-    /// Gives up the numbers from what is visible to `last`, and forgets a
-    /// failure: the next range starts behind `last`. Every number handed out is
-    /// at most `last`, and nobody is going to [`finish`](Self::finish) one of
-    /// them; whoever still waits for one, or does so later, is told that it
-    /// failed. For a store that has hidden what was done for them.
+    /// Gives up the numbers above the visible one up to `last`, and clears the failure:
+    /// the next range starts behind `last`. Every number handed out must be at most
+    /// `last`, and no thread may [`finish`](Self::finish) one of the given-up numbers
+    /// afterwards. Threads that wait for one of them, now or later, get an error. It is
+    /// for a store that has hidden the effects of these numbers.
     pub fn restart(&self, last: u64) {
         let from = self.visible();
         debug_assert!(last >= from);

@@ -148,12 +148,12 @@ fn a_failed_range_fails_those_behind_it_and_no_others() {
 }
 
 #[test]
-fn held_ranges_are_settled_once_for_many() {
+fn one_sync_covers_many_ranges_that_await_it() {
     let run = Run::new();
-    let (settled, rounds) = (Number::new(0), Number::new(0));
+    let (synced, rounds) = (Number::new(0), Number::new(0));
     std::thread::scope(|scope| {
         for id in 0..16u64 {
-            let (run, settled, rounds) = (&run, &settled, &rounds);
+            let (run, synced, rounds) = (&run, &synced, &rounds);
             scope.spawn(move || {
                 for i in 0..200 {
                     let (first, last) = run.reserve(1 + i % 3);
@@ -162,17 +162,19 @@ fn held_ranges_are_settled_once_for_many() {
                         run.publication.wait(last).unwrap();
                         continue;
                     }
-                    let settle = |upto| {
+                    let sync_prefix = |upto| {
                         assert_eq!(run.publication.visible(), first - 1, "the first in line");
                         std::thread::sleep(Duration::from_micros(20));
-                        settled.fetch_max(upto, SeqCst);
+                        synced.fetch_max(upto, SeqCst);
                         rounds.fetch_add(1, SeqCst);
                         Ok::<_, ()>(())
                     };
-                    let held = run.publication.finish_awaiting_sync(first, last, settle);
-                    assert_eq!(held, Ok(Ok(())));
+                    let outcome = run
+                        .publication
+                        .finish_awaiting_sync(first, last, sync_prefix);
+                    assert_eq!(outcome, Ok(Ok(())));
                     assert!(run.publication.visible() >= last);
-                    assert!(settled.load(SeqCst) >= last, "P6");
+                    assert!(synced.load(SeqCst) >= last, "P6");
                 }
             });
         }
@@ -182,7 +184,7 @@ fn held_ranges_are_settled_once_for_many() {
 }
 
 #[test]
-fn a_range_that_cannot_be_settled_is_never_seen() {
+fn a_range_that_cannot_be_synced_is_never_visible() {
     let p = publication();
     p.finish(2, 2).unwrap();
     assert_eq!(p.finish_awaiting_sync(1, 1, Err), Ok(Err(2)));
@@ -195,8 +197,8 @@ fn a_range_that_cannot_be_settled_is_never_seen() {
     );
 }
 
-/// The scheme of the sleeping path, whatever the luck of spinning: with no
-/// pause between, waiters sleep and are woken many times.
+/// Exercises the sleeping path, whether spinning succeeds or not: with no pause in
+/// between, waiters sleep and are woken many times.
 #[test]
 fn a_frozen_head_lets_the_others_sleep_until_it_moves() {
     let run = Run::new();
@@ -206,7 +208,7 @@ fn a_frozen_head_lets_the_others_sleep_until_it_moves() {
             let waiters: Vec<_> = (0..8)
                 .map(|_| {
                     scope.spawn(|| {
-                        // Each sleeps in a bucket of its own.
+                        // Each thread sleeps in a bucket of its own.
                         let (first, last) = run.reserve(BUCKET_WIDTH);
                         run.publication.finish(first, last).unwrap();
                         run.publication.wait(last)

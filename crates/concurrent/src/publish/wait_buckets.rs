@@ -1,44 +1,45 @@
-//! Where those sleep who wait for a number.
+//! Where threads sleep that wait for a number to become visible.
 //!
-//! Sleepers lie in *buckets* by their number, neighbours together, so that a mover
-//! makes no system call when nobody sleeps, and one for each bucket that it has
-//! passed however many sleep there. Where it has passed many, it wakes some
-//! and leaves the others to those: waking takes microseconds of the waker's
-//! time for each sleeper, and the mover may be the one whom the next sync waits
-//! for. (Seed 002's fan-out, as a tree. The scaling model proposed it.)
+//! Sleepers are spread over *buckets* by the numbers they wait for; neighbouring numbers
+//! share a bucket. So a mover makes no system call when no thread sleeps, and one call
+//! for each bucket that it has passed, however many threads sleep there. A mover that has
+//! passed many buckets wakes some of them and leaves the others to the threads that it
+//! woke: waking takes microseconds of the waker's time for each sleeper, and the next
+//! sync may wait for the mover.
 //!
 //! Invariants:
-//! * B1: no lost wake-up. A sleeper sets the bit of its bucket, then looks at what
-//!   it waits for; a mover changes that, then looks at the bits; a full fence
-//!   lies between the two steps on either side (the mover's is its own
-//!   business). Whoever clears a bit owes the bucket a wake-up.
-//! * B2: while buckets are owed, somebody is going to look at that. Who stops
-//!   waking has let a bucket through in which somebody counted as a sleeper; who
-//!   counts looks at what is owed before it sleeps, and after it has ceased to
-//!   count. The turn of the bucket orders the first look behind the wake-up, if
-//!   that came too early for it, and a full fence on either side the second.
+//! * B1: no lost wake-up. A sleeper sets the bit of its bucket, then checks its
+//!   condition; a mover changes what the condition depends on, then looks at the bits; a
+//!   full fence lies between the two steps on either side (the mover's is in its own
+//!   code). A thread that clears a bit owes the bucket a wake-up.
+//! * B2: while wake-ups are pending, some thread is going to look at them. A thread that
+//!   stops waking has notified a bucket in which a thread counted as a sleeper. A thread
+//!   that counts as a sleeper looks at the pending wake-ups before it sleeps, and again
+//!   after it has ceased to count. The bucket's epoch orders the first look behind the
+//!   notification, if that came too early to end the sleep. A full fence on either side
+//!   orders the second look.
 
 use crate::cores::cores;
 use crate::sync::{AtomicU32, AtomicU64, MODELLED, Ordering, fence};
 use crate::waiter::EventCount;
 use crossbeam_utils::CachePadded;
 
-/// WaitBuckets: the bits of a word.
+/// The number of buckets: the bits of a word.
 const BUCKETS: u64 = if MODELLED { 2 } else { 64 };
 
-/// Neighbouring numbers that share a bucket. They are mostly passed together; who
-/// is woken too early sleeps on.
+/// How many neighbouring numbers share a bucket. They are mostly passed together; a
+/// thread that is woken too early goes back to sleep.
 pub(super) const BUCKET_WIDTH: u64 = if MODELLED { 1 } else { 8 };
 
-/// Cores from which on those who are woken wake others: fewer are busy enough
-/// with the ones that a mover wakes.
+/// With at least this many cores, threads that are woken wake others. With fewer, the
+/// threads that a mover wakes keep all cores busy.
 const MANY_CORES: usize = 8;
 
 #[derive(Debug)]
 struct Bucket {
     event: EventCount,
-    /// Who sleeps here, or is about to, or was until just now.
-    /// Written by: sleepers (relaxed). Read by: whoever wakes the bucket (relaxed,
+    /// The number of threads that sleep here, are about to, or did until just now.
+    /// Written by: sleepers (relaxed). Read by: threads that wake the bucket (relaxed,
     /// after B2's fence). Publishes nothing.
     sleepers: AtomicU32,
 }
@@ -46,24 +47,23 @@ struct Bucket {
 /// See the [module](self).
 #[derive(Debug)]
 pub(super) struct WaitBuckets {
-    /// The buckets that somebody may sleep in, a bit for each.
+    /// The buckets in which threads may sleep, one bit each.
     /// Written by: sleepers (setting, relaxed; B1's fence orders it) and movers
-    /// (clearing, relaxed). Read by: movers, after B1's fence. Publishes
-    /// nothing.
+    /// (clearing, relaxed). Read by: movers, after B1's fence. Publishes nothing.
     occupied: CachePadded<AtomicU64>,
-    /// The buckets whose bit was cleared and that were not woken yet.
-    /// Written by: movers (setting, relaxed) and whoever wakes (clearing,
-    /// relaxed). Read by: sleepers (relaxed; ordered by B2). Publishes nothing.
+    /// The buckets whose bit in `occupied` was cleared and that were not woken yet.
+    /// Written by: movers (setting, relaxed) and wakers (clearing, relaxed). Read by:
+    /// sleepers (relaxed; ordered by B2). Publishes nothing.
     pending_wakes: CachePadded<AtomicU64>,
     buckets: Box<[CachePadded<Bucket>]>,
-    /// WaitBuckets that one thread wakes, if those who sleep there can wake the rest.
+    /// How many occupied buckets one thread wakes, if their sleepers can wake the rest.
     wake_fan_out: u32,
 }
 
 impl WaitBuckets {
-    /// Nobody sleeps.
+    /// Buckets without sleepers.
     pub fn new() -> Self {
-        // Tests are to see it on any machine.
+        // Tests are to cover the fan-out on any machine.
         let many_cores = cfg!(feature = "simulation") || cores() >= MANY_CORES;
         Self::with_fan_out(match (MODELLED, many_cores) {
             (true, _) => 1,
@@ -85,20 +85,20 @@ impl WaitBuckets {
         }
     }
 
-    /// Sleeps, for `number`, until `outcome` says something.
+    /// Sleeps in the bucket of `number` until `outcome` returns something.
     pub fn sleep<T>(&self, number: u64, outcome: impl Fn() -> Option<T>) -> T {
         let at = number / BUCKET_WIDTH % BUCKETS;
         let bucket = &self.buckets[at as usize];
         bucket.sleepers.fetch_add(1, Ordering::Relaxed);
         let found = loop {
             let epoch = bucket.event.epoch();
-            // Each time: whoever wakes a bucket takes the bit away.
+            // Each time, since a thread that wakes the bucket clears the bit.
             self.occupied.fetch_or(1 << at, Ordering::Relaxed);
             fence(Ordering::SeqCst); // B1, with the mover's
             if let Some(found) = outcome() {
                 break found;
             }
-            // Behind the turn: upholds B2.
+            // After reading the epoch: upholds B2.
             self.wake_pending();
             bucket.event.sleep(epoch);
         };
@@ -108,8 +108,8 @@ impl WaitBuckets {
         found
     }
 
-    /// Sees to it that those wake who sleep for a number above `from` and up to
-    /// `to`. After the mover's fence (B1).
+    /// Wakes the threads that sleep for a number above `from` and up to `to`, or leaves
+    /// some of them to others (B2). To be called after the mover's fence (B1).
     #[inline]
     pub fn wake(&self, from: u64, to: u64) {
         let occupied = self.occupied.load(Ordering::Relaxed);
@@ -123,7 +123,7 @@ impl WaitBuckets {
         if wanted == 0 {
             return;
         }
-        // Somebody else may be waking some of them.
+        // Another thread may be waking some of them.
         let mut taken = wanted & self.occupied.fetch_and(!wanted, Ordering::Relaxed);
         if taken.count_ones() > self.wake_fan_out {
             self.pending_wakes.fetch_or(taken, Ordering::Relaxed);
@@ -136,7 +136,7 @@ impl WaitBuckets {
         }
     }
 
-    /// Wakes buckets that are owed, until there are none, or enough sleepers to
+    /// Wakes pending buckets until there are none, or until enough sleepers are awake to
     /// wake the others (B2).
     #[inline]
     fn wake_pending(&self) {
@@ -154,7 +154,7 @@ impl WaitBuckets {
             let before = self.pending_wakes.fetch_and(!lowest, Ordering::Relaxed);
             if before & lowest != 0 {
                 let bucket = self.bucket_of(lowest);
-                // Behind what is owed: upholds B2 for those who come now.
+                // After the pending bit is cleared: upholds B2 for threads that come now.
                 bucket.event.notify_all();
                 fence(Ordering::SeqCst); // B2, with the one in `sleep`
                 if bucket.sleepers.load(Ordering::Relaxed) > 0 {
@@ -165,14 +165,14 @@ impl WaitBuckets {
         }
     }
 
-    /// Wakes everybody, whatever they wait for.
+    /// Wakes all threads, whatever they wait for.
     pub fn wake_all(&self) {
         for bucket in &self.buckets {
             bucket.event.notify_all();
         }
     }
 
-    /// How many may have somebody in them.
+    /// How many buckets may have sleepers.
     #[cfg(all(test, not(any(loom, shuttle))))]
     pub fn occupied(&self) -> u32 {
         self.occupied.load(Ordering::Relaxed).count_ones()
@@ -201,7 +201,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     #[test]
-    fn all_beds_are_woken_by_those_who_slept() {
+    fn all_buckets_are_woken_by_threads_that_slept() {
         const SLEEPERS: u32 = 40;
         let buckets = WaitBuckets::with_fan_out(1);
         for _ in 0..50 {
@@ -220,13 +220,13 @@ mod tests {
                 buckets.wake(0, u64::from(SLEEPERS) * BUCKET_WIDTH);
             });
             assert_eq!(buckets.pending_wakes.load(Ordering::Relaxed), 0);
-            // Somebody may have come back to a bucket that was passed.
+            // A thread may have come back to a bucket that was passed.
             buckets.wake(0, u64::from(SLEEPERS) * BUCKET_WIDTH);
         }
     }
 
     #[test]
-    fn the_beds_of_a_range() {
+    fn the_buckets_of_a_range() {
         let blocks = |from: u64, to: u64| buckets_of(from * BUCKET_WIDTH - 1, to * BUCKET_WIDTH);
         assert_eq!(buckets_of(0, 1), 0b1);
         assert_eq!(buckets_of(BUCKET_WIDTH - 2, BUCKET_WIDTH), 0b11);

@@ -65,7 +65,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn pieces_are_disjoint_and_counted(
+    fn allocations_are_disjoint_and_counted(
         block in prop_oneof![Just(0), Just(4097), 0..100_000_usize],
         lengths in vec(length(), 0..200),
     ) {
