@@ -161,10 +161,15 @@ impl Engine {
         let min = self.versions.min_log_number_to_keep();
         let (manifest, versions) = self.versions.write_copy(staging, min)?;
         let mut logs = self.wal.older();
+        let current = generation.wal.log_number();
         if !planted(Bug::CheckpointWithoutLog) {
-            logs.push((generation.wal.log_number(), end.offset));
+            logs.push((current, end.offset));
         }
         logs.retain(|(number, _)| *number >= min);
+        if end.offset == generation.start() && logs[..] == [(current, end.offset)] {
+            // Nothing but the link to the log before, which the copy is without.
+            logs[0].1 = 0;
+        }
         drop(generation);
         // All of the logs up to their ends is in their files then.
         self.publication

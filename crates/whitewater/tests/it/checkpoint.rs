@@ -344,6 +344,42 @@ fn a_checkpoint_makes_no_parents() {
     checkpoint.create_checkpoint("/data/none/copy").unwrap();
 }
 
+/// With everything in tables, the copy's log says nothing, not even which log was
+/// before it.
+#[test]
+fn the_log_of_a_flushed_checkpoint_is_empty() {
+    for protocol in protocols() {
+        let (fs, o) = options(protocol);
+        let db = open_all(&o, Path::new(DIR)).unwrap();
+        db.put("flushed", "v").unwrap();
+        db.flush().unwrap();
+        db.put("in a memtable", "v").unwrap();
+        let checkpoint = Checkpoint::new(&db).unwrap();
+        let logs = |dir: &str| -> Vec<u64> {
+            let names = fs.list(Path::new(dir)).unwrap().into_iter();
+            let logs = names.filter(|name| name.ends_with(".log"));
+            let size = |name: String| fs.file_size(&Path::new(dir).join(name)).unwrap();
+            logs.map(size).collect()
+        };
+        checkpoint
+            .create_checkpoint_with_log_size(COPY, u64::MAX)
+            .unwrap();
+        let unflushed = logs(COPY);
+        assert!(
+            matches!(unflushed[..], [bytes] if bytes > 0),
+            "{unflushed:?}"
+        );
+        let again = "/data/again";
+        checkpoint.create_checkpoint(again).unwrap();
+        assert_eq!(logs(again), [0]);
+        for copy in [COPY, again] {
+            let copy = open_all(&o, Path::new(copy)).unwrap();
+            assert_eq!(content(&copy), content(&db));
+            copy.put("more", "v").unwrap();
+        }
+    }
+}
+
 /// What cannot be asked is not missing.
 #[test]
 fn a_directory_that_cannot_be_read_is_not_one_without_a_database() {
