@@ -1,24 +1,24 @@
 //! Inserting many entries at once.
 //!
-//! Going down a large tree is a chain of cache misses. Here several keys go
-//! down in turns, so that their misses overlap: each step asks for the line
-//! the key's next step will read. Only then are the entries inserted, each
-//! from the place its key has reached. Nothing is locked on the way down, so
-//! a place may be out of date when it is used; the insert then notices.
+//! Descending a large tree is a chain of cache misses. Here several keys descend in
+//! turns, so that their misses overlap: each step prefetches the cache line that the
+//! key's next step will read. Then the entries are inserted, each from the position that
+//! its key has reached. Nothing is locked on the way down, so a position may be out of
+//! date when it is used; the insert notices this.
 
 use super::Art;
 use super::insert::Position;
 use super::prepare::Prepared;
 
-/// How many keys go down together.
+/// How many keys descend together.
 const LANES: usize = 16;
 
-/// A key on its way down.
+/// A key that descends.
 #[derive(Clone, Copy)]
 struct Lane<'t, 'k> {
     key: &'k [u8],
     value: &'k [u8],
-    /// What the entry is inserted under; unused when it is only prepared.
+    /// The entry's tag; unused when the entry is only prepared.
     tag: u64,
     position: Position<'t>,
     done: bool,
@@ -30,7 +30,7 @@ impl Art {
     /// unless an equal key was there.
     ///
     /// # Panics
-    /// As for [`Art::insert`]; the entries before are inserted then.
+    /// As for [`Art::insert`]. The entries before the one that panics are inserted.
     pub fn insert_batch<'k>(
         &self,
         entries: impl IntoIterator<Item = (&'k [u8], u64, &'k [u8])>,
@@ -61,7 +61,7 @@ impl Art {
         });
     }
 
-    /// Takes entries down together, and calls `arrived` for each in order.
+    /// Descends for many entries together, and calls `arrived` for each in order.
     #[inline(always)]
     fn in_lanes<'k>(
         &self,
@@ -98,21 +98,21 @@ impl Art {
         }
     }
 
-    /// Takes every lane as far down as it gets without any change to the tree.
+    /// Takes every lane as far down as possible without changing the tree.
     fn descend<'t>(&'t self, lanes: &mut [Lane<'t, '_>]) {
         let mut left = lanes.len();
         while left > 0 {
             for lane in lanes.iter_mut().filter(|lane| !lane.done) {
-                lane.done = !self.go_on(lane);
+                lane.done = !self.descend_one(lane);
                 left -= usize::from(lane.done);
             }
         }
     }
 
-    /// One node further down, asking for what is there; whether there may be another
-    /// one.
+    /// Descends by one node and prefetches the next one. Returns whether there may be
+    /// more.
     #[inline]
-    fn go_on<'t>(&'t self, lane: &mut Lane<'t, '_>) -> bool {
+    fn descend_one<'t>(&'t self, lane: &mut Lane<'t, '_>) -> bool {
         let Some(position) = self.step(lane.position, lane.key) else {
             return false;
         };

@@ -1,13 +1,12 @@
 //! Adding keys and versions.
 //!
-//! A search without locks finds where a key belongs; then the node to change
-//! is locked, and what the search has seen is looked at again. Should the node
-//! have been replaced meanwhile, everything begins anew from the root.
+//! A search without locks finds where a key belongs. Then the node to change is locked,
+//! and what the search has seen is checked again. If the node was replaced meanwhile, the
+//! search restarts from the root.
 //!
-//! Four things can happen to a tree: a byte gets its first child (the node may
-//! have to grow for it); a key ends at a node; a leaf is in the way of another
-//! key, so a node comes in its place; a key leaves a node's prefix, so the
-//! prefix is split.
+//! A tree can change in four ways: a byte gets its first child (the node may have to grow
+//! for it); a key ends at a node; a leaf is where another key belongs, so a node replaces
+//! it; a key differs from a node's prefix, so the prefix is split.
 
 use super::leaf::{Leaf, Version};
 use super::lock::Locked;
@@ -16,17 +15,17 @@ use super::versions::{Unlinked, Versions};
 use super::{Art, check_sizes};
 use crate::sync::Ordering;
 
-/// Whose slot leads to some place of the tree.
+/// The owner of the slot that leads to a position in the tree.
 #[derive(Clone, Copy)]
 pub(super) enum Owner<'t> {
-    /// The tree's own.
+    /// The tree itself, with its root slot.
     Root,
-    /// A node's, for a byte.
+    /// A node, with its slot for a byte.
     Node(Node<'t>, u8),
 }
 
-/// A point on the way to a key: all bytes of the key before `depth` agree with
-/// the way that leads to `at`.
+/// A position on the path to a key: all bytes of the key before `depth` agree with the
+/// path that leads to `at`.
 #[derive(Clone, Copy)]
 pub(super) struct Position<'t> {
     pub(super) owner: Owner<'t>,
@@ -34,11 +33,11 @@ pub(super) struct Position<'t> {
     pub(super) depth: usize,
 }
 
-/// A leaf to be put in, made when it is first needed.
+/// A leaf to be inserted, made when it is first needed.
 struct NewLeaf<'t, 'k> {
     tree: &'t Art,
     key: &'k [u8],
-    /// Without a tag, the leaf comes without a version.
+    /// Without a tag, the leaf is made without a version.
     tag: Option<u64>,
     value: &'k [u8],
     made: Option<Leaf<'t>>,
@@ -53,15 +52,15 @@ impl<'t> NewLeaf<'t, '_> {
     }
 }
 
-/// What became of an attempt to find or make a key's leaf.
+/// How a key's leaf was obtained.
 pub(super) enum Reached<'t> {
-    /// It was there.
+    /// It existed.
     Found(Leaf<'t>),
-    /// It is there now.
+    /// It was made and inserted.
     Made(Leaf<'t>),
 }
 
-/// Something was replaced under way; begin at the root.
+/// A node was replaced meanwhile: restart from the root.
 struct Retry;
 
 impl Art {
@@ -75,7 +74,7 @@ impl Art {
         self.insert_at(self.top(), user_key, tag, value)
     }
 
-    /// Inserts an entry whose key lies on the way through `place`.
+    /// Inserts an entry from a position on the path to its key.
     #[inline]
     pub(super) fn insert_at(
         &self,
@@ -102,7 +101,7 @@ impl Art {
         linked
     }
 
-    /// Where the way to every key begins.
+    /// The position at which the path to every key begins.
     #[inline(always)]
     pub(super) fn top(&self) -> Position<'_> {
         Position {
@@ -112,7 +111,7 @@ impl Art {
         }
     }
 
-    /// Finds the leaf of a key, or puts in one made of `tag` and `value`.
+    /// Finds the leaf of a key, or inserts one made of `tag` and `value`.
     #[inline]
     pub(super) fn reach<'t>(
         &'t self,
@@ -180,7 +179,7 @@ impl Art {
         }
     }
 
-    /// Puts the leaf into an empty tree.
+    /// Inserts the leaf into an empty tree.
     #[cold]
     fn plant<'t>(&'t self, new: &mut NewLeaf<'t, '_>) -> Result<Reached<'t>, Retry> {
         let leaf = new.get();
@@ -189,7 +188,7 @@ impl Art {
         Ok(Reached::Made(leaf))
     }
 
-    /// Makes the leaf the one of the key that ends at a node.
+    /// Makes the leaf the terminal of a node, at which its key ends.
     #[cold]
     fn end_at<'t>(
         &'t self,
@@ -209,7 +208,7 @@ impl Art {
         Ok(Reached::Found(self.leaf(there)))
     }
 
-    /// Makes the leaf the child of a byte that had none.
+    /// Adds the leaf as the child of a byte that has none.
     #[inline]
     fn add_child<'t>(
         &'t self,
@@ -218,7 +217,8 @@ impl Art {
         byte: u8,
         new: &mut NewLeaf<'t, '_>,
     ) -> Result<Reached<'t>, Retry> {
-        // Made before the lock is taken, as fresh memory can be slow.
+        // Made before the lock is taken, since the first touch of fresh memory can be
+        // slow.
         let leaf = new.get();
         {
             let mut lock = node.lock().ok_or(Retry)?;
@@ -232,7 +232,7 @@ impl Art {
         self.grow(position, node, byte, leaf)
     }
 
-    /// Replaces a full node by a larger one that has the leaf, too.
+    /// Replaces a full node by a larger one that also has the leaf.
     #[cold]
     #[inline(never)]
     fn grow<'t>(
@@ -247,7 +247,7 @@ impl Art {
         if !node.child(byte).is_none() {
             return Err(Retry);
         }
-        // A node that was full is full as long as it is not obsolete.
+        // A node that was full stays full until it is obsolete.
         let mut parts = node.parts(&lock);
         parts.grow();
         parts.children.push((byte, Ref::leaf(leaf)));
@@ -258,8 +258,8 @@ impl Art {
         Ok(Reached::Made(leaf))
     }
 
-    /// Puts a node in the place of a leaf with another key: its children are
-    /// that leaf and the new one.
+    /// Replaces a leaf that has another key by a node whose children are that leaf and
+    /// the new one.
     fn split_leaf<'t>(
         &'t self,
         position: Position<'t>,
@@ -292,8 +292,9 @@ impl Art {
         Ok(Reached::Made(leaf))
     }
 
-    /// Puts a node before one whose prefix the key leaves after `common`
-    /// bytes. That one is replaced by a copy with the rest of the prefix.
+    /// Splits the prefix of a node, with which the key has `common` bytes in common: a
+    /// new node takes these bytes, and a copy of the old node with the rest of the prefix
+    /// becomes its child.
     #[cold]
     #[inline(never)]
     fn split_prefix<'t>(
@@ -328,7 +329,7 @@ impl Art {
         Ok(Reached::Made(leaf))
     }
 
-    /// Locks an owner, if it is still the one whose slot leads to `at`.
+    /// Locks an owner, if its slot still leads to `at`.
     #[inline]
     fn lock<'t>(&'t self, owner: Owner<'t>, at: Ref) -> Result<Locked<'t>, Retry> {
         let (lock, there) = match owner {
@@ -344,7 +345,7 @@ impl Art {
         if there == at { Ok(lock) } else { Err(Retry) }
     }
 
-    /// Makes a locked owner's slot lead to something else.
+    /// Changes what a locked owner's slot leads to.
     #[inline]
     fn replace<'t>(&'t self, owner: Owner<'t>, lock: &mut Locked<'t>, with: Ref) {
         match owner {

@@ -1,25 +1,25 @@
-//! Leaves and versions: their memory layouts, and the only code that reads or
-//! writes them.
+//! Leaves and versions: their memory layouts, and the only code that reads or writes
+//! them.
 //!
-//! A *leaf* is a user key with its first version inside it. A *version* is a
-//! further one. Both are pieces of the tree's [`Memory`].
+//! A *leaf* is a user key with its first version inside. Each further version is a
+//! [`Version`]. Both are allocations of the tree's [`Memory`].
 //!
 //! ```text
 //!  leaf    = head u32 | lengths u32 | [key length u32 | value length u32]
 //!          | user key | tag u64 LE | value
 //!  lengths = key length (12 bits) | value length (20 bits), or all ones: the
 //!            lengths follow
-//!  version = next u32 | value length u32 | tag u64 | way u64 | value
+//!  version = next u32 | value length u32 | tag u64 | skip pointer u64 | value
 //! ```
 //!
 //! `head` and `next` are *links*: see [`Link`].
 //!
 //! # Invariants
-//! * L1: a leaf's lengths and key are written before it is published in a
-//!   node, and never again; likewise all of a version but `next` and its way.
-//! * L2: the tag inside a leaf is written by the one who owns the inside place
-//!   (its creator, or the holder of the [`super::Prepared`]) before a link
-//!   says [`Link::INSIDE`], and never again.
+//! * L1: a leaf's lengths and key are written before it is published in a node, and never
+//!   again; likewise all of a version except `next` and its skip pointer.
+//! * L2: the tag inside a leaf is written by the owner of the version inside (the leaf's
+//!   creator, or the holder of the [`super::Prepared`]) before a link says
+//!   [`Link::INSIDE`], and never again.
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -37,19 +37,19 @@ pub(super) const MAX_KEY: usize = u32::MAX as usize - TAG;
 /// The longest value, in bytes.
 pub(super) const MAX_VALUE: usize = u32::MAX as usize;
 
-/// Lengths below these fit the packed form.
+/// Lengths below these fit into the packed form.
 const PACKED_KEY: usize = (1 << 12) - 1;
 const PACKED_VALUE: usize = 1 << 20;
-/// The packed form that says: the lengths follow.
+/// In place of the packed form: the lengths follow.
 const UNPACKED: u32 = u32::MAX;
 
-/// Keys longer than this are compared by a call.
+/// Keys longer than this are compared by calling `memcmp`.
 const LONG_KEY: usize = 48;
 
-/// In a version's way: it stands for the one inside its leaf.
+/// A bit of the skip pointer: the version is a proxy for the one inside its leaf.
 const PROXY: u64 = 1 << 63;
 
-/// In a version's way: there is none yet.
+/// A bit of the skip pointer: it is not set yet.
 const NO_SKIP_POINTER: u64 = 1 << 62;
 
 /// One step in a leaf's list of versions, newest first.
@@ -59,10 +59,10 @@ pub(super) struct Link(pub(super) u32);
 impl Link {
     /// No further version.
     pub(super) const END: Link = Link(0);
-    /// The version inside the leaf; the list ends with it.
+    /// The version inside the leaf, which ends the list.
     pub(super) const INSIDE: Link = Link(1);
 
-    /// Whether this is a [`Version`], by unit (memory M2).
+    /// Whether this is the offset of a [`Version`] (memory M2).
     #[inline(always)]
     pub(super) fn is_version(self) -> bool {
         self.0 > 1
@@ -71,12 +71,12 @@ impl Link {
 
 #[repr(C)]
 struct LeafHead {
-    /// The newest version's link; [`Link::END`] while there is none.
-    /// Written by: inserters, with compare-and-swap. Read by: everybody.
-    /// Publishes: the version.
+    /// The link to the newest version; [`Link::END`] while there is none.
+    /// Written by: inserters, with compare-and-swap. Read by: any thread. Publishes: the
+    /// version.
     head: AtomicU32,
     lengths: u32,
-    /// For the key; and for the tag and value inside.
+    /// `mark` is for the key, `inside` for the tag and value inside.
     mark: PublishedMark,
     inside: PublishedMark,
 }
@@ -95,7 +95,7 @@ pub(super) struct Leaf<'t> {
     memory: PhantomData<&'t Memory>,
 }
 
-/// Where the parts of a leaf are.
+/// The positions of a leaf's parts.
 #[derive(Clone, Copy)]
 struct Shape {
     /// Bytes before the user key.
@@ -122,9 +122,9 @@ impl Shape {
 }
 
 impl<'t> Leaf<'t> {
-    /// A new leaf that nobody else knows. With a tag, the version inside is
-    /// complete and the head says so; without one the leaf is empty, and the
-    /// inside place belongs to the caller.
+    /// A new leaf that no other thread knows. With a tag, the version inside is complete
+    /// and the head leads to it. Without a tag the leaf has no versions, and the version
+    /// inside belongs to the caller.
     ///
     /// Key and value must not exceed [`MAX_KEY`] and [`MAX_VALUE`].
     pub(super) fn create(memory: &'t Memory, key: &[u8], tag: Option<u64>, value: &[u8]) -> Self {
@@ -142,7 +142,7 @@ impl<'t> Leaf<'t> {
             mark: PublishedMark::new(),
             inside: PublishedMark::new(),
         };
-        // SAFETY: a fresh piece (memory M1) of `size` bytes, aligned to 8.
+        // SAFETY: a fresh allocation (memory M1) of `size` bytes, aligned to 8.
         unsafe { at.cast::<LeafHead>().write(head) };
         if long {
             let lengths = LongLengths {
@@ -151,7 +151,8 @@ impl<'t> Leaf<'t> {
             };
             // SAFETY: the shape has room for it behind the head.
             let behind = unsafe { at.add(size_of::<LeafHead>()) };
-            // SAFETY: as above; aligned, as the head's size is.
+            // SAFETY: there is room, as the shape says; aligned, since the head's size
+            // is.
             unsafe { behind.cast::<LongLengths>().write(lengths) };
         }
         let leaf = Leaf {
@@ -171,10 +172,10 @@ impl<'t> Leaf<'t> {
     /// Copies bytes to `from` bytes behind the start of the user key.
     fn write(self, shape: Shape, from: usize, bytes: &[u8]) {
         debug_assert!(from + bytes.len() <= shape.size() - shape.start);
-        // SAFETY: inside the piece, by the shape.
+        // SAFETY: inside the allocation, by the shape.
         let to = unsafe { self.at.cast::<u8>().add(shape.start + from) };
-        // SAFETY: inside the piece, and not yet known to (or, for the tag, not
-        // yet read by) anybody else: L1 and L2.
+        // SAFETY: inside the allocation, and not yet known to (or, for the tag, not yet
+        // read by) any other thread: L1 and L2.
         unsafe { to.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
     }
 
@@ -183,18 +184,18 @@ impl<'t> Leaf<'t> {
         self.write(shape, shape.key, &tag.to_le_bytes());
     }
 
-    /// Sets the tag inside.
+    /// Sets the tag of the version inside.
     ///
     /// # Safety
-    /// The caller must own the inside place (L2).
+    /// The caller must own the version inside (L2).
     pub(super) unsafe fn set_tag(self, tag: u64) {
         self.write_tag(self.shape(), tag);
     }
 
-    /// The leaf at a unit of the memory.
+    /// The leaf at an offset of the memory.
     ///
     /// # Safety
-    /// A leaf must have been created there, and have been published to this
+    /// A leaf must have been created there, and it must have been published to this
     /// thread or made by it.
     #[inline(always)]
     pub(super) unsafe fn at(memory: &'t Memory, offset: u32) -> Self {
@@ -205,7 +206,7 @@ impl<'t> Leaf<'t> {
         }
     }
 
-    /// What the leaf is called in its memory.
+    /// The leaf's offset in its memory.
     #[inline(always)]
     pub(super) fn offset(self) -> u32 {
         self.offset
@@ -213,8 +214,8 @@ impl<'t> Leaf<'t> {
 
     #[inline(always)]
     fn head_ref(self) -> &'t LeafHead {
-        // SAFETY: a leaf is there, whose head is written before anybody knows
-        // it and then only through atomics; the memory outlives `'t`.
+        // SAFETY: a leaf is there. Its head is written before any other thread knows it,
+        // and then only through atomics; the memory outlives `'t`.
         unsafe { self.at.as_ref() }
     }
 
@@ -241,7 +242,7 @@ impl<'t> Leaf<'t> {
 
     #[cold]
     fn long_shape(self) -> Shape {
-        // SAFETY: the lengths follow the head, as it says.
+        // SAFETY: the lengths follow the head, as `UNPACKED` says.
         let behind = unsafe { self.at.add(1) };
         // SAFETY: written at creation, never changed.
         let lengths = unsafe { behind.cast::<LongLengths>().as_ref() };
@@ -251,7 +252,7 @@ impl<'t> Leaf<'t> {
     #[inline(always)]
     fn bytes(self, shape: Shape, from: usize, len: usize) -> &'t [u8] {
         debug_assert!(from + len <= shape.size() - shape.start);
-        // SAFETY: inside the piece, by the shape.
+        // SAFETY: inside the allocation, by the shape.
         let start = unsafe { self.at.cast::<u8>().add(shape.start + from) };
         // SAFETY: written, and not written again (L1, L2); the memory
         // outlives `'t`.
@@ -265,7 +266,7 @@ impl<'t> Leaf<'t> {
         self.bytes(shape, 0, shape.key)
     }
 
-    /// Bytes of a leaf up to the end of its key, unless that or the value is very
+    /// Bytes of a leaf up to the end of its key, unless the key or the value is very
     /// long.
     #[inline(always)]
     pub(super) fn size_before_tag(key: &[u8]) -> usize {
@@ -274,9 +275,9 @@ impl<'t> Leaf<'t> {
 
     /// Whether this is the leaf of `key`.
     ///
-    /// Where a leaf lies across two lines, both are asked for at once: which words
-    /// are read depends on a branch that waits for the leaf's length, and is
-    /// predicted, but not on the length, as in a call of `memcmp`.
+    /// If a leaf lies across two cache lines, both are read at once: the words to read
+    /// depend on a branch on the leaf's length, which the processor predicts. In a call
+    /// of `memcmp` they would depend on the length itself.
     #[inline(always)]
     pub(super) fn is_of(self, key: &[u8]) -> bool {
         let there = self.key();
@@ -288,13 +289,13 @@ impl<'t> Leaf<'t> {
         words.zip(there).all(|(a, b)| a == b) && rest.iter().zip(there_rest).all(|(a, b)| a == b)
     }
 
-    /// Tag of the version inside. Some link must have said that it is there.
+    /// Tag of the version inside. A link must have led to it.
     #[inline(always)]
     pub(super) fn tag(self) -> u64 {
         tag_of(self.internal_key())
     }
 
-    /// User key and tag of the version inside, as [`Leaf::tag`].
+    /// User key and tag of the version inside. As for [`Leaf::tag`].
     #[inline(always)]
     pub(super) fn internal_key(self) -> &'t [u8] {
         self.head_ref().inside.read();
@@ -302,7 +303,7 @@ impl<'t> Leaf<'t> {
         self.bytes(shape, 0, shape.key + TAG)
     }
 
-    /// Value of the version inside, as [`Leaf::tag`].
+    /// Value of the version inside. As for [`Leaf::tag`].
     #[inline(always)]
     pub(super) fn value(self) -> &'t [u8] {
         self.head_ref().inside.read();
@@ -310,13 +311,13 @@ impl<'t> Leaf<'t> {
         self.bytes(shape, shape.key + TAG, shape.value)
     }
 
-    /// Bytes of the whole piece.
+    /// Bytes of the whole allocation.
     #[inline(always)]
     pub(super) fn size(self) -> usize {
         self.shape().size()
     }
 
-    /// Bytes of the piece before the value inside: head, user key and tag.
+    /// Bytes of the allocation before the value inside: head, user key and tag.
     #[inline(always)]
     pub(super) fn size_before_value(self) -> usize {
         let shape = self.shape();
@@ -328,22 +329,23 @@ impl<'t> Leaf<'t> {
 fn tag_of(internal_key: &[u8]) -> u64 {
     let (_, tag) = internal_key
         .split_last_chunk::<TAG>()
-        .expect("a tag is there");
+        .expect("an internal key ends with a tag");
     u64::from_le_bytes(*tag)
 }
 
 #[repr(C)]
 struct VersionHead {
-    /// The link to the next older version. Written by: inserters of older
-    /// versions, with compare-and-swap. Read by: everybody. Publishes: the
-    /// older version.
+    /// The link to the next older version.
+    /// Written by: inserters of older versions, with compare-and-swap. Read by: any
+    /// thread. Publishes: the older version.
     next: AtomicU32,
     value_len: u32,
     tag: u64,
-    /// A [`SkipPointer`]: the jump in the low half, the depth above it; with [`PROXY`],
-    /// and [`NO_SKIP_POINTER`] at first. Written by: whoever made the version, once, perhaps
-    /// when others know it (Release). Read by: everybody (Acquire). Publishes: the
-    /// version that it jumps to, which may be newer in memory than this one.
+    /// A [`SkipPointer`]: the jump in the low half, the depth above it. Also the bits
+    /// [`PROXY`] and, at first, [`NO_SKIP_POINTER`].
+    /// Written by: the thread that made the version, once, possibly when other threads
+    /// know the version already (Release). Read by: any thread (Acquire). Publishes: the
+    /// version that it jumps to, which may have been made later than this one.
     skip_pointer: AtomicU64,
     mark: PublishedMark,
 }
@@ -356,22 +358,23 @@ pub(super) struct Version<'t> {
     memory: PhantomData<&'t Memory>,
 }
 
-/// How a version leads to older ones, beside its link: see [`super::versions`].
+/// A version's second pointer to older versions, beside its link: see
+/// [`super::versions`].
 #[derive(Clone, Copy, Default)]
 pub(super) struct SkipPointer {
-    /// Some older version, by unit, or 0.
+    /// The offset of an older version, or 0.
     pub(super) jump: u32,
     pub(super) depth: u32,
 }
 
 impl<'t> Version<'t> {
-    /// A new version that nobody else knows, without tag, link and way.
+    /// A new version that no other thread knows, without tag, link and skip pointer.
     #[inline]
     pub(super) fn create(memory: &'t Memory, value: &[u8]) -> Self {
         let version = Self::with_room(memory, value.len(), 0);
-        // SAFETY: the piece has room for the value behind the head.
+        // SAFETY: the allocation has room for the value behind the head.
         let to = unsafe { version.at.add(1) }.cast::<u8>();
-        // SAFETY: as above; a fresh piece overlaps nothing.
+        // SAFETY: there is room for the value; a fresh allocation overlaps nothing.
         unsafe { to.copy_from_nonoverlapping(NonNull::from(value).cast(), value.len()) };
         version
     }
@@ -382,7 +385,7 @@ impl<'t> Version<'t> {
         size_of::<VersionHead>() + value.len()
     }
 
-    /// A new version that stands for the one inside the leaf.
+    /// A new proxy for the version inside the leaf.
     pub(super) fn create_proxy(memory: &'t Memory) -> Self {
         Self::with_room(memory, 0, PROXY)
     }
@@ -397,7 +400,7 @@ impl<'t> Version<'t> {
             skip_pointer: AtomicU64::new(proxy | NO_SKIP_POINTER),
             mark: PublishedMark::new(),
         };
-        // SAFETY: a fresh piece (memory M1) with room for it, aligned to 8.
+        // SAFETY: a fresh allocation (memory M1) with room for the head, aligned to 8.
         unsafe { at.write(head) };
         Version {
             offset,
@@ -406,41 +409,41 @@ impl<'t> Version<'t> {
         }
     }
 
-    /// Gives an unpublished version its tag.
+    /// Sets the tag of an unpublished version.
     ///
     /// # Safety
     /// The version must have been made by the caller and not be published.
     pub(super) unsafe fn set_tag(mut self, tag: u64) {
-        // SAFETY: nobody else knows the version, says the caller.
+        // SAFETY: no other thread knows the version, by this function's contract.
         let head = unsafe { self.at.as_mut() };
         head.mark.written();
         head.tag = tag;
     }
 
-    /// Gives an unpublished version its link.
+    /// Sets the link of an unpublished version.
     ///
     /// # Safety
     /// As for [`Version::set_tag`].
     pub(super) unsafe fn set_next(mut self, next: Link) {
-        // SAFETY: as in `set_tag`.
+        // SAFETY: no other thread knows the version, by this function's contract.
         unsafe { self.at.as_mut() }.next = AtomicU32::new(next.0);
     }
 
-    /// Gives a version its way, whoever knows it.
+    /// Sets the skip pointer of a version, which other threads may know already.
     ///
     /// # Safety
-    /// The version must have been made by the caller, to whom the one that it jumps
-    /// to is known.
+    /// The version must have been made by the caller, and the one that it jumps to must
+    /// be visible to the caller.
     pub(super) unsafe fn set_skip_pointer(self, pointer: SkipPointer) {
         let word = &self.head_ref().skip_pointer;
-        // Nobody else writes it; what else is in it stays.
+        // Relaxed: no other thread writes it. The proxy bit is kept.
         let proxy = word.load(Ordering::Relaxed) & PROXY;
         let pointer = u64::from(pointer.depth) << 32 | u64::from(pointer.jump);
         // Release: partner of the Acquire in `way`.
         word.store(proxy | pointer, Ordering::Release);
     }
 
-    /// The version at a unit of the memory.
+    /// The version at an offset of the memory.
     ///
     /// # Safety
     /// As for [`Leaf::at`].
@@ -453,7 +456,7 @@ impl<'t> Version<'t> {
         }
     }
 
-    /// What the version is called in its memory.
+    /// The version's offset in its memory.
     #[inline(always)]
     pub(super) fn offset(self) -> u32 {
         self.offset
@@ -461,8 +464,8 @@ impl<'t> Version<'t> {
 
     #[inline(always)]
     fn head_ref(self) -> &'t VersionHead {
-        // SAFETY: a version is there, complete before anybody else knows it
-        // and then changed only through the atomics (L1).
+        // SAFETY: a version is there, complete before any other thread knows it and then
+        // changed only through the atomics (L1).
         unsafe { self.at.as_ref() }
     }
 
@@ -480,7 +483,7 @@ impl<'t> Version<'t> {
         head.tag
     }
 
-    /// How it leads to older ones, if that is known.
+    /// The skip pointer, if it is set.
     #[inline(always)]
     pub(super) fn skip_pointer(self) -> Option<SkipPointer> {
         // Acquire: partner of the Release in `set_skip_pointer`.
@@ -491,10 +494,10 @@ impl<'t> Version<'t> {
         })
     }
 
-    /// Whether it stands for the one inside the leaf.
+    /// Whether this is a proxy for the version inside the leaf.
     #[inline(always)]
     pub(super) fn is_proxy(self) -> bool {
-        // Relaxed: that never changes.
+        // Relaxed: the bit never changes.
         self.head_ref().skip_pointer.load(Ordering::Relaxed) & PROXY != 0
     }
 
@@ -510,7 +513,7 @@ impl<'t> Version<'t> {
         unsafe { slice::from_raw_parts(start.as_ptr(), head.value_len as usize) }
     }
 
-    /// Bytes of the whole piece.
+    /// Bytes of the whole allocation.
     #[inline(always)]
     pub(super) fn size(self) -> usize {
         size_of::<VersionHead>() + self.head_ref().value_len as usize

@@ -1,37 +1,38 @@
-//! Going down to a key before its entry is there.
+//! Finding the leaf of a key before its entry is inserted.
 //!
-//! An insert waits for the leaf of its key longer than for anything else, since
-//! that is in no cache, mostly. Whoever has something to do before, as to write a
-//! log record, goes down first, and the processor fetches the leaf meanwhile.
+//! An insert waits longest for the leaf of its key, which is mostly in no cache. A caller
+//! that has something to do before the insert, such as writing a log record, locates the
+//! leaf first, and the processor fetches it meanwhile.
 //!
-//! Nothing is locked, so a place may be out of date when it is used; the insert
-//! then notices, as it does with its own way down.
+//! Nothing is locked, so a position may be out of date when it is used. The insert
+//! notices this, as it does for positions that it finds itself.
 
 use super::Art;
 use super::insert::{Owner, Position};
 use super::node::Ref;
 use super::prepare::Prepared;
 
-/// How far the way to a key has led. Goes to [`Art::prepare_with_hint`].
+/// Where the leaf of a key was found. To be passed to [`Art::prepare_with_hint`].
 #[derive(Clone, Copy, Debug)]
-#[must_use = "without use it was for nothing"]
+#[must_use = "locating a leaf serves only a later insert"]
 pub struct LeafHint<'k> {
     /// The tree it belongs to.
     tree: u64,
     key: &'k [u8],
-    /// A [`Position`]; the owner is a node, for a byte, or the tree.
+    /// The parts of a [`Position`]. The owner is a node and a byte, or the tree if
+    /// `None`.
     owner: Option<(Ref, u8)>,
     at: Ref,
     depth: usize,
 }
 
 impl Art {
-    /// Goes down to `user_key`, and asks the processor for the leaf that is there.
+    /// Finds the leaf of `user_key`, or where it would be, and prefetches it.
     pub fn locate<'k>(&self, user_key: &'k [u8]) -> LeafHint<'k> {
         let (mut position, mut node) = (self.top(), Ref::NONE);
-        while let Some(farther) = self.step(position, user_key) {
+        while let Some(next) = self.step(position, user_key) {
             node = position.at;
-            position = farther;
+            position = next;
         }
         let Position { owner, at, depth } = position;
         if at.is_leaf() {
@@ -49,24 +50,24 @@ impl Art {
         }
     }
 
-    /// [`Art::prepare`] for a key that was foreseen. (If in another tree, it is of no
-    /// use.)
+    /// [`Art::prepare`] for a key that was located before. (A hint of another tree is
+    /// ignored.)
     ///
     /// # Panics
     /// As for [`Art::insert`].
-    pub fn prepare_with_hint(&self, foreseen: LeafHint<'_>, value: &[u8]) -> Prepared {
+    pub fn prepare_with_hint(&self, hint: LeafHint<'_>, value: &[u8]) -> Prepared {
         let LeafHint {
             tree,
             key,
             owner,
             at,
             depth,
-        } = foreseen;
+        } = hint;
         if tree != self.id {
             return self.prepare(key, value);
         }
-        // So both names were read from this tree, and whoever handed the value to
-        // this thread made visible what they name.
+        // The hint is of this tree, so both `Ref`s were read from it. What handed the
+        // hint to this thread made visible what they refer to.
         let owner = match owner {
             None => Owner::Root,
             Some((node, byte)) => Owner::Node(self.node(node), byte),

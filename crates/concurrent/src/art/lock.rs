@@ -1,21 +1,21 @@
-//! The lock in a node's state word, or for the root's slot.
+//! The lock in a node's state word, or for the slot of the root.
 //!
 //! # Invariants
-//! * W1: a word with the locked bit is written by the holder alone.
+//! * W1: a word with the locked bit is written only by the holder.
 
 use crate::sync::{AtomicU32, MODELLED, Ordering, hint, thread};
 
-/// Somebody holds the lock.
+/// The lock is held.
 const LOCKED: u32 = 1;
-/// What the word belongs to has been replaced.
+/// The node that the word belongs to was replaced.
 const OBSOLETE: u32 = 2;
-/// The lowest bit that is the owner's to use.
+/// The lowest bit that the lock does not use.
 pub(super) const FREE_SHIFT: u32 = 2;
 
-/// A lock on a node, or on the root's slot; released on drop.
+/// A held lock of a node, or of the root's slot. Released on drop.
 pub(super) struct Locked<'t> {
     word: &'t AtomicU32,
-    /// What the word is to hold, without the lock bit.
+    /// The value that the word gets on release, without the lock bit.
     pub(super) state: u32,
 }
 
@@ -26,8 +26,8 @@ impl<'t> Locked<'t> {
         let mut tries = 0;
         loop {
             let state = word.load(Ordering::Relaxed);
-            // Acquire: partner of the Release in `drop`, so that all of the
-            // former holder's writes are seen.
+            // Acquire: partner of the Release in `drop`, so that all writes of the last
+            // holder are seen.
             let taken = state & LOCKED == 0
                 && word
                     .compare_exchange_weak(
@@ -44,17 +44,17 @@ impl<'t> Locked<'t> {
         }
     }
 
-    /// Whether the node has been replaced.
+    /// Whether the node was replaced.
     pub(super) fn is_obsolete(&self) -> bool {
         self.state & OBSOLETE != 0
     }
 
-    /// Says that the node has been replaced, for ever (N3).
+    /// Marks the node as replaced, for good (N3).
     pub(super) fn make_obsolete(&mut self) {
         self.state |= OBSOLETE;
     }
 
-    /// Whether it is that word's.
+    /// Whether this is the lock of `word`.
     pub(super) fn is_of(&self, word: &AtomicU32) -> bool {
         std::ptr::eq(self.word, word)
     }
@@ -63,15 +63,15 @@ impl<'t> Locked<'t> {
 impl Drop for Locked<'_> {
     #[inline]
     fn drop(&mut self) {
-        // Release: publishes what was written under the lock: to its next
-        // holder, and (the count) to readers (N2). A plain store is enough, as
-        // nobody else writes to a locked word (W1).
+        // Release: publishes what was written under the lock, to the next holder and (by
+        // the count) to readers (N2). A plain store is enough, since no other thread
+        // writes to a locked word (W1).
         self.word.store(self.state, Ordering::Release);
     }
 }
 
-/// Locks are held for some dozens of nanoseconds, unless the holder is
-/// preempted; then its waiters get out of its way.
+/// Locks are held for some dozens of nanoseconds, unless the holder is preempted. Then
+/// its waiters yield, so that it can run.
 #[cold]
 fn pause(tries: &mut u32) {
     *tries += 1;

@@ -1,29 +1,29 @@
-//! A tree's memory: pieces named by 32-bit numbers.
+//! A tree's memory: allocations that are identified by 32-bit offsets.
 //!
-//! A piece is named by its distance from the start in *units* of 8 bytes. All
-//! of a small tree lies in one region, so that following a name is one
-//! addition; a tree that outgrows it gets further regions, each as large as
-//! all before it together:
+//! The offset of an allocation is its distance from the start, in *units* of 8 bytes. All
+//! of a small tree lies in one region, so that an offset is turned into an address by one
+//! addition. A tree that outgrows the region gets further regions, each as large as all
+//! before it together:
 //!
 //! ```text
 //!  units  0           M           2M                      4M
 //!         | region 0  | region 1  | region 2              | ...
 //! ```
 //!
-//! Whether a name lies in region 0 is a branch that is predicted, so it does
+//! Whether an offset lies in region 0 is a branch that the processor predicts, so it does
 //! not lengthen a chain of loads.
 //!
-//! Threads take pieces from *shards*: one word each that holds the rest of a
-//! small range, moved by compare-and-swap. Ranges are a page while the tree is
-//! small, and grow with it, so that what is taken is near to what is used: a tree
-//! of few keys takes some KiB of its region. Nothing is freed singly, but a piece
-//! that nobody else has got to know can go back, as long as no other was taken.
+//! Threads allocate from *shards*. A shard is one word that holds the rest of a small
+//! range, and is updated by compare-and-swap. Ranges are a page while the tree is small,
+//! and grow with it, so that a tree takes little more than it uses: a tree of few keys
+//! takes some KiB of its region. There is no freeing, but an allocation that no other
+//! thread knows can be undone, as long as none was made after it in the same shard.
 //!
 //! # Invariants
-//! * M1: a piece lies in one region, which lives as long as the memory; it
-//!   overlaps no other piece, and is aligned to 8. Regions that follow each
-//!   other in units do not in addresses.
-//! * M2: units 0 and 1 are in no piece, so they can mean something else.
+//! * M1: an allocation lies in one region, which lives as long as the memory. It overlaps
+//!   no other allocation and is aligned to 8. Regions whose units follow each other are
+//!   not adjacent in the address space.
+//! * M2: units 0 and 1 are in no allocation, so these offsets can have other meanings.
 
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -43,9 +43,8 @@ use crate::sync::unmodelled::{AtomicU64, AtomicUsize};
 /// Bytes of a unit.
 pub(super) const UNIT: usize = 8;
 
-/// Units are below this, so that a name has a bit to spare, and no region
-/// exceeds what may be one object: 16 GiB, and 2 GiB where pointers have 32
-/// bits.
+/// Offsets are below this, so that they leave a bit unused and no region exceeds the
+/// largest size of an object: 16 GiB, and 2 GiB where pointers have 32 bits.
 const MAX_UNITS: u64 = if cfg!(target_pointer_width = "64") {
     1 << 31
 } else {
@@ -64,19 +63,19 @@ const MAX_MAIN: u64 = if cfg!(target_pointer_width = "64") {
     1 << 25
 };
 
-/// Region 0 and its successors: more cannot be needed below [`MAX_UNITS`].
+/// The number of regions. Below [`MAX_UNITS`] no more can be needed.
 const REGIONS: usize = 24;
 
-/// Units a shard takes at a time, at most: 64 KiB, less in small trees.
+/// The most units that a shard takes at a time: 64 KiB, less in small trees.
 const MAX_RANGE: u32 = 8 << 10;
 
-/// Units it takes at a time at first, if not fewer: a page.
+/// The units that a shard takes at a time at first, unless the most is less: a page.
 const FIRST_RANGE: u64 = (4 << 10) / UNIT as u64;
 
-/// Bytes of the largest piece that is taken for what may turn out in vain.
+/// Bytes of the largest allocation that is made although it may have to be undone.
 const MAX_UNDOABLE: usize = 512;
 
-/// The first unit handed out (M2).
+/// The first offset handed out (M2).
 const FIRST_UNIT: u32 = 8;
 
 /// The low half of a word.
@@ -94,46 +93,49 @@ pub(super) struct Memory {
     base: NonNull<u8>,
     /// Units of region 0, a power of two.
     main_units: u32,
-    /// Units a shard takes at a time once the tree is large.
+    /// The units that a shard takes at a time once the tree is large.
     range: u32,
     /// Whether to ask for huge pages.
     huge: HugePages,
-    /// Bytes of region 0's pages, less one, and the bytes up to which they are
-    /// not what counts, as there are smaller ones.
+    /// Bytes of region 0's pages, less one, and the bytes at its start that have smaller
+    /// pages.
     page_mask: usize,
     plain: usize,
-    /// Where pieces come from; a power of two of them.
+    /// The shards; their number is a power of two.
     shards: Box<[CachePadded<Shard>]>,
     regions: [OnceLock<Region>; REGIONS],
-    /// On lines of its own, as everybody reads the fields above all the time.
+    /// On cache lines of its own, since all threads read the fields above all the time.
     supply: CachePadded<Supply>,
 }
 
-// SAFETY: the regions are owned, and what lies in them is shared by the rules
-// of the modules that put it there; `base` only repeats region 0's address.
+// SAFETY: the regions are owned, and their contents are shared by the rules of the
+// modules that put them there; `base` only repeats region 0's address.
 unsafe impl Send for Memory {}
-// SAFETY: as for `Send`.
+// SAFETY: as for `Send`: shared access follows the rules of those modules, too.
 unsafe impl Sync for Memory {}
 
-/// One source of pieces.
+/// A range that allocations are taken from.
 #[derive(Debug)]
 struct Shard {
-    /// What is left of its range: end in the high half, next in the low half,
-    /// in units. Written by: allocating threads, by compare-and-swap. Read by
-    /// them and by `used_bytes`. Publishes that the range's region is there;
-    /// pieces are published by whoever fills them. And that a piece was given back.
+    /// The rest of the shard's range, in units: its end in the high half, the next offset
+    /// in the low half.
+    /// Written by: allocating threads, by compare-and-swap. Read by: allocating threads
+    /// and `used_bytes`. Publishes: that the range's region exists, and that an
+    /// allocation was undone. The contents of allocations are published by the threads
+    /// that fill them.
     rest: AtomicU64,
     /// Bytes counted by [`Memory::count_garbage`]. Publishes nothing.
     garbage: AtomicUsize,
 }
 
-/// Where ranges come from.
+/// The source of ranges.
 #[derive(Debug)]
 struct Supply {
-    /// No model may branch while this is held: it is not a model's lock.
+    /// No model may branch while this is held, since it is not a model's lock.
     carve: Mutex<Carve>,
-    /// Units carved off the regions, and those of them nobody can use any
-    /// more. Written with `carve` locked. Read by: anyone. Publish nothing.
+    /// Units carved off the regions, and the units among them that are lost: no
+    /// allocation can use them.
+    /// Written by: threads that hold `carve`. Read by: any thread. Publish nothing.
     carved: AtomicUsize,
     lost: AtomicUsize,
 }
@@ -194,10 +196,10 @@ impl Memory {
         }
     }
 
-    /// The address of a piece of this memory.
+    /// The address of an allocation of this memory.
     ///
     /// # Panics
-    /// If the unit was never handed out and lies in no region.
+    /// If the offset was never handed out and lies in no region.
     #[inline(always)]
     pub(super) fn at(&self, offset: u32) -> NonNull<u8> {
         if offset < self.main_units {
@@ -222,16 +224,16 @@ impl Memory {
         unsafe { region.start().add(bytes) }
     }
 
-    /// Asks the processor for the line of a piece.
+    /// Prefetches one cache line of an allocation.
     #[inline(always)]
     pub(super) fn prefetch(&self, offset: u32, line: usize) {
         let bytes = offset as usize * UNIT + line * 64;
         prefetch::for_reading(self.base.as_ptr().wrapping_add(bytes));
     }
 
-    /// Asks the processor for the lines with the bytes of a piece from `from` to
-    /// before `to`. Beyond some lines the rest is left to the processor, which
-    /// notices when memory is read in order.
+    /// Prefetches the cache lines with the bytes of an allocation from `from` to before
+    /// `to`. Beyond some lines the rest is left to the processor, which detects
+    /// sequential reads.
     #[inline(always)]
     pub(super) fn prefetch_bytes(&self, offset: u32, from: usize, to: usize) {
         const LINE: usize = 64;
@@ -246,7 +248,7 @@ impl Memory {
         }
     }
 
-    /// A piece of `bytes` bytes, uninitialized, by its unit.
+    /// Allocates `bytes` uninitialized bytes, and returns the offset.
     ///
     /// # Panics
     /// If the tree would exceed 16 GiB. Nothing is changed then.
@@ -263,18 +265,19 @@ impl Memory {
         }
     }
 
-    /// Whether a piece of so many bytes, and one that costs little, can go
-    /// [back](Memory::undo_allocate), mostly.
+    /// Whether an allocation of `bytes` bytes is cheap, and can mostly be
+    /// [undone](Memory::undo_allocate).
     #[inline]
     pub(super) fn can_undo(&self, bytes: usize) -> bool {
         bytes <= MAX_UNDOABLE && bytes <= self.range as usize / 4 * UNIT
     }
 
-    /// Takes a piece of so many bytes back that no other thread knows, if it is the
-    /// last of its shard; returns whether it is.
+    /// Undoes an allocation of `bytes` bytes that no other thread knows, if it is the
+    /// last one of its shard. Returns whether it is.
     pub(super) fn undo_allocate(&self, offset: u32, bytes: usize) -> bool {
         let units = bytes.div_ceil(UNIT).max(1) as u64;
-        // What begins a region does not continue what ends there (M1).
+        // Units at the start of a region do not continue those at the end of the region
+        // before (M1).
         !self.begins_region(u64::from(offset) + units) && self.shard().undo_allocate(offset, units)
     }
 
@@ -284,12 +287,12 @@ impl Memory {
         self.carve_off(&mut self.supply.carve.lock(), units) as u32
     }
 
-    /// Takes a piece from a fresh range and leaves the rest to the shard.
+    /// Allocates from a fresh range and leaves the rest to the shard.
     #[cold]
     #[inline(never)]
     fn allocate_refill(&self, shard: &Shard, units: u64) -> u32 {
         let mut carve = self.supply.carve.lock();
-        // Another thread may have been here first.
+        // Another thread may have refilled the shard first.
         if let Some(allocation) = shard.take(units) {
             return allocation;
         }
@@ -302,8 +305,8 @@ impl Memory {
         let mut old = shard.rest.load(Ordering::Relaxed);
         loop {
             let (old_end, old_next) = (old >> 32, old & LOW);
-            // A range that follows the last one continues it, unless it is
-            // the first of a region (M1).
+            // A range that follows the shard's last one continues it, unless it is the
+            // first of a region (M1).
             let joined = old_end == start && !self.begins_region(start);
             let first = if joined { old_next } else { start };
             // Release: partner of the Acquire in `Shard::take`.
@@ -325,7 +328,7 @@ impl Memory {
         }
     }
 
-    /// Units that a shard takes at a time when so many have been carved off.
+    /// The units that a shard takes at a time when `carved` have been carved off.
     fn range_at(&self, carved: u64) -> u64 {
         let most = u64::from(self.range);
         (carved / 128)
@@ -333,10 +336,10 @@ impl Memory {
             .clamp(most.min(FIRST_RANGE), most)
     }
 
-    /// Cuts units off the current region, taking the next one if needed.
+    /// Cuts units off the current region, or off the next one if they do not fit.
     fn carve_off(&self, carve: &mut Carve, units: u64) -> u64 {
         if carve.next + units > carve.end {
-            // Regions too small for the piece are passed over and never taken.
+            // Regions that are too small for the allocation are skipped and never mapped.
             let mut start = carve.end;
             while start < units {
                 start *= 2;
@@ -358,8 +361,8 @@ impl Memory {
         start
     }
 
-    /// Has the region make ready for units that are about to be handed out for the
-    /// first time, all of one region.
+    /// Has the region prepare memory for units that are about to be handed out for the
+    /// first time. All of them are of one region.
     fn furnish(&self, from: u64, to: u64) {
         let (region, start) = match from / u64::from(self.main_units) {
             0 => (0, 0),
@@ -374,7 +377,7 @@ impl Memory {
         }
     }
 
-    /// Whether a region other than 0 begins at a unit of a range.
+    /// Whether a region other than 0 begins at this offset.
     fn begins_region(&self, offset: u64) -> bool {
         offset >= u64::from(self.main_units) && offset.is_power_of_two()
     }
@@ -388,8 +391,8 @@ impl Memory {
         &self.shards[thread & (self.shards.len() - 1)]
     }
 
-    /// Counts bytes that serve no purpose any more. By shard, as growing nodes
-    /// leave some behind all the time.
+    /// Counts bytes that no longer serve a purpose. The count is sharded, since nodes
+    /// that grow leave garbage behind all the time.
     pub(super) fn count_garbage(&self, bytes: usize) {
         self.shard().garbage.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -400,7 +403,7 @@ impl Memory {
         each.map(|s| s.garbage.load(Ordering::Relaxed)).sum()
     }
 
-    /// Bytes of pieces handed out. Exact when no allocation is in flight.
+    /// Bytes that are allocated. Exact when no allocation is in flight.
     pub(super) fn used_bytes(&self) -> usize {
         let left = self.shards.iter().map(|shard| {
             let rest = shard.rest.load(Ordering::Relaxed);
@@ -408,12 +411,12 @@ impl Memory {
         });
         let unused = left.sum::<usize>() + self.supply.lost.load(Ordering::Relaxed);
         let carved = self.supply.carved.load(Ordering::Relaxed);
-        // Saturating: the loads are not one snapshot.
+        // Saturating, since the loads are not one snapshot.
         carved.saturating_sub(unused) * UNIT
     }
 
-    /// Bytes taken: pieces, and what lies ready for further ones, in whole pages
-    /// where these are huge.
+    /// Bytes taken for allocations, including what lies ready for further ones; whole
+    /// pages where these are huge.
     pub(super) fn allocated_bytes(&self) -> usize {
         let carved = self.supply.carved.load(Ordering::Relaxed) * UNIT;
         if carved <= self.plain {
@@ -447,7 +450,7 @@ impl Shard {
         }
     }
 
-    /// A piece of what is left, if that is enough.
+    /// Allocates from the rest of the range, if that is enough.
     #[inline(always)]
     fn take(&self, units: u64) -> Option<u32> {
         let mut rest = self.rest.load(Ordering::Relaxed);
@@ -456,9 +459,9 @@ impl Shard {
             if next + units > rest >> 32 {
                 return None;
             }
-            // Acquire: partner of the Release with which the range came, so
-            // that its region is known here, and of that in `undo_allocate`. The low half cannot overflow, as
-            // it stays below the high half's value.
+            // Acquire: partner of the Release that stored the range, so that its region
+            // is known here, and of the one in `undo_allocate`. The low half cannot
+            // overflow, since it stays below the value of the high half.
             match self.rest.compare_exchange_weak(
                 rest,
                 rest + units,
@@ -471,14 +474,14 @@ impl Shard {
         }
     }
 
-    /// Puts a piece before what is left, if it lies right before that.
+    /// Adds an allocation to the rest of the range again, if it lies right before that.
     fn undo_allocate(&self, allocation: u32, units: u64) -> bool {
         let rest = self.rest.load(Ordering::Relaxed);
         if rest & LOW != u64::from(allocation) + units {
             return false;
         }
-        // Release: partner of the Acquire in `take`, by which what was written to the
-        // piece comes before what its next owner writes.
+        // Release: partner of the Acquire in `take`. So what was written to the
+        // allocation comes before what its next owner writes.
         self.rest
             .compare_exchange(rest, rest - units, Ordering::Release, Ordering::Relaxed)
             .is_ok()
@@ -487,7 +490,7 @@ impl Shard {
 
 #[cold]
 fn number_this_thread() -> usize {
-    /// Threads numbered so far. Publishes nothing.
+    /// The number of threads numbered so far. Publishes nothing.
     static THREADS: AtomicUsize = AtomicUsize::new(0);
     let thread = crate::system::number()
         .unwrap_or_else(|| THREADS.fetch_add(1, Ordering::Relaxed) & (usize::MAX >> 1));
@@ -499,11 +502,11 @@ fn number_this_thread() -> usize {
 mod tests {
     use super::*;
 
-    /// Small pieces in a row, through several regions: none may begin in one
+    /// Makes many small allocations, through several regions: none may begin in one
     /// region and end in the next, which lies elsewhere (M1).
     #[test]
     fn an_allocation_lies_in_one_region() {
-        // With large pieces of any size before, ranges end anywhere.
+        // With large allocations of any size before, ranges end anywhere.
         for large in (0..64).map(|units| (64 + units) * UNIT) {
             let memory = Memory::new(0, HugePages::Off);
             memory.allocate(large);
@@ -515,8 +518,8 @@ mod tests {
         }
     }
 
-    /// The last piece of a shard can go back, and is handed out again; no other can,
-    /// nor one that ends with its region.
+    /// The last allocation of a shard can be undone, and its memory is handed out again.
+    /// No other one can, nor one that ends with its region.
     #[test]
     fn the_last_allocation_can_be_undone() {
         let memory = Memory::new(0, HugePages::Off);
@@ -524,15 +527,15 @@ mod tests {
         let second = memory.allocate(5 * UNIT);
         assert!(
             !memory.undo_allocate(first, 3 * UNIT),
-            "there is one behind it"
+            "there is one after it"
         );
         assert!(memory.undo_allocate(second, 5 * UNIT));
-        assert!(!memory.undo_allocate(second, 5 * UNIT), "it was given back");
+        assert!(!memory.undo_allocate(second, 5 * UNIT), "it was undone");
         assert_eq!(memory.used_bytes(), 3 * UNIT);
         assert_eq!(memory.allocate(UNIT), second);
         assert!(memory.undo_allocate(second, UNIT) && memory.undo_allocate(first, 3 * UNIT));
         assert_eq!(memory.used_bytes(), 0);
-        // Over the end of several regions.
+        // Across the ends of several regions.
         let (mut last, mut ends) = (0, 0);
         while memory.supply.carve.lock().next < 5 * MIN_MAIN {
             let offset = memory.allocate(UNIT);
@@ -547,7 +550,8 @@ mod tests {
         assert!(ends > 0);
     }
 
-    /// More threads than shards take pieces and give some back: none overlaps another.
+    /// More threads than shards allocate and undo some allocations: none overlaps
+    /// another.
     #[test]
     fn allocations_of_many_threads_that_undo_some_do_not_overlap() {
         let memory = Memory::new(0, HugePages::Off);
@@ -555,7 +559,7 @@ mod tests {
         let write = |offset: u32, units: u64, what: u64| {
             let words = memory.at(offset).cast::<u64>();
             for i in 0..units as usize {
-                // SAFETY: inside a piece of this thread, whose units are words.
+                // SAFETY: inside an allocation of this thread, whose units are words.
                 let word = unsafe { words.add(i) };
                 // SAFETY: as above; aligned to 8.
                 unsafe { word.write(what) };
@@ -563,8 +567,8 @@ mod tests {
         };
         let read = |offset: u32, units: u64| -> Vec<u64> {
             let words = memory.at(offset).cast::<u64>();
-            // SAFETY: a piece of units that were all written, by a thread that has ended
-            // or this one.
+            // SAFETY: all units of the allocation were written, by a thread that has
+            // ended or by this one.
             unsafe { std::slice::from_raw_parts(words.as_ptr(), units as usize) }.to_vec()
         };
         let kept: Vec<(u32, u64, u64)> = std::thread::scope(|scope| {
@@ -598,7 +602,7 @@ mod tests {
         assert_eq!(memory.used_bytes(), used as usize * UNIT);
     }
 
-    /// A piece that cannot be had leaves everything as it was.
+    /// An allocation that fails leaves everything as it was.
     #[test]
     fn memory_survives_an_allocation_that_is_too_large() {
         let memory = Memory::new(0, HugePages::Off);

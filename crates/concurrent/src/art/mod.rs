@@ -1,11 +1,10 @@
 //! An adaptive radix tree of user keys and their versions.
 //!
-//! A sorted set of entries `(user_key, tag, value)` that many threads insert
-//! into and read from at once, in bytewise order of the user keys (or, by
-//! choice of the cursor, its reverse) and, within a key, from high tags to low
-//! ones. Any bytes are a key: empty ones, ones
-//! with zeros, ones that begin with others. Nothing is ever removed or
-//! changed: the whole tree goes away together.
+//! A sorted set of entries `(user_key, tag, value)` that many threads insert into and
+//! read from at once. Entries are in bytewise order of the user keys (or in its reverse,
+//! as a cursor chooses) and, within a key, from high tags to low ones. Any bytes may be a
+//! key: the empty key, keys with zero bytes, keys that begin with other keys. Nothing is
+//! ever removed or changed; the whole tree is freed at once.
 //!
 //! ```text
 //!  root -> node "ab" -+- (end)  leaf "ab"
@@ -14,28 +13,26 @@
 //!                                          `- '1' -> leaf "abxyz1"
 //! ```
 //!
-//! * `memory`: where it lives; 32-bit names instead of pointers
-//! * `leaf`: keys and versions in memory; `versions`: the versions of a key
-//! * `node`, `bytes`: inner nodes of 4, 16, 48 and 256 children; `children`:
-//!   these in order; `lock`: for one inserter at a time
-//! * `search`: the way to a key; `insert`: adding keys; `batch`: many at once
-//! * `prepare`: inserting in two steps
-//! * `cursor`, `frame`, `iter`: walking in order; `sweep`: the same for a flush;
-//!   `check`: whether a tree is sound
+//! * `memory`: the tree's memory; 32-bit offsets instead of pointers
+//! * `leaf`: the memory layout of keys and versions; `versions`: the versions of a key
+//! * `node`, `bytes`: inner nodes of 4, 16, 48 and 256 children; `children`: the children
+//!   of a node in order; `lock`: the lock that inserters take
+//! * `search`: finding a key; `insert`: adding keys; `batch`: adding many at once
+//! * `prepare`: inserting in two steps; `locate`: finding a key's leaf before the insert
+//! * `cursor`, `frame`, `iter`: walking in order; `flush_iter`: walking for a flush;
+//!   `check`: consistency checks
 //!
 //! # Thread safety
-//! Everything may be called from any thread at any time. Readers never wait
-//! and never start over. Inserters lock the node they add to, and its parent
-//! if the node is to be replaced. An insert that has returned is seen by every
-//! read that starts after it.
+//! Everything may be called from any thread at any time. Readers never wait and never
+//! restart. Inserters lock the node they add to, and also its parent if the node must be
+//! replaced. An insert that has returned is seen by every read that starts after it.
 //!
 //! # Order of locks
-//! A parent before its child. Nothing else is locked under them but the
-//! memory's own lock.
+//! A parent is locked before its child. Under these locks only the memory's own lock is
+//! taken.
 //!
-//! What this does not do: visibility and deletion are the caller's business,
-//! encoded in tags and values. Orders other than bytewise and its reverse are
-//! not for it.
+//! What it does not do: visibility and deletion are up to the caller, who encodes them in
+//! tags and values. Only the bytewise order and its reverse are supported.
 
 mod batch;
 mod bytes;
@@ -75,9 +72,9 @@ pub use crate::region::{Claim, pool_bytes, pool_limit, set_pool_limit};
 /// How a tree takes memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Bytes of the address range reserved at once, rounded up to a power of
-    /// two between 64 KiB and 8 GiB. A tree can outgrow it, at some cost in
-    /// speed: reserve for the largest tree expected. Default: 128 MiB.
+    /// Bytes of address space that are reserved at once, rounded up to a power of two
+    /// between 64 KiB and 8 GiB. A tree can outgrow the range, at some cost in speed, so
+    /// reserve enough for the largest tree expected. Default: 128 MiB.
     pub capacity: usize,
     /// Whether to ask the system for huge pages. Default: no.
     pub huge_pages: HugePages,
@@ -96,20 +93,20 @@ impl Default for Options {
 pub struct Art {
     /// Owns all leaves, versions and nodes.
     memory: Memory,
-    /// What holds the whole tree: nothing, a leaf or a node. As a node's slot.
+    /// The whole tree: nothing, a leaf or a node. Written and read like a slot of a node.
     root: AtomicU32,
-    /// The lock for `root`, as a node's state; never obsolete.
+    /// The lock for `root`. It has the form of a node's state, and is never obsolete.
     root_lock: AtomicU32,
-    /// Names this tree in prepared entries. No other tree of the process ever
-    /// has it.
+    /// Identifies this tree in prepared entries. No other tree of the process ever has
+    /// the same id.
     id: u64,
 }
 
 impl Art {
     /// An empty tree.
     pub fn new(options: Options) -> Self {
-        /// Trees made so far. Written and read by: makers of trees. Publishes
-        /// nothing.
+        /// The number of trees made so far. Written and read by: threads that make trees.
+        /// Publishes nothing.
         static TREES: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         Art {
             memory: Memory::new(options.capacity, options.huge_pages),
@@ -146,7 +143,7 @@ impl Art {
         let mut cursor = Cursor::<false>::default();
         cursor.seek(self, user_key, tag);
         if found.is_some() && cursor.valid() && cursor.leaf(self).key() == user_key {
-            // Its versions have been visited.
+            // Its versions have been visited already.
             cursor.next_key(self);
         }
         while cursor.valid() {
@@ -158,7 +155,7 @@ impl Art {
         }
     }
 
-    /// Visits a leaf's versions at or below `tag`; whether to go on.
+    /// Visits a leaf's versions at or below `tag`. Returns whether to go on.
     #[expect(clippy::type_complexity, reason = "a name would hide the parts")]
     fn visit_versions(
         &self,
@@ -183,14 +180,13 @@ impl Art {
         Iter::new(Arc::clone(self))
     }
 
-    /// As [`Art::iter`], with keys in reverse bytewise order: the greatest key
-    /// comes first, and of a key the highest tag.
+    /// As [`Art::iter`], with keys in reverse bytewise order: the greatest key comes
+    /// first, and within a key the highest tag.
     pub fn iter_reversed(self: &Arc<Self>) -> Iter<true> {
         Iter::new(Arc::clone(self))
     }
 
-    /// As [`Art::iter`], for one walk forward over many entries that reads all
-    /// of each.
+    /// As [`Art::iter`], for one walk forward that reads all bytes of many entries.
     pub fn flush_iter(self: &Arc<Self>) -> FlushIter {
         FlushIter::new(self.iter())
     }
@@ -200,20 +196,20 @@ impl Art {
         FlushIter::new(self.iter_reversed())
     }
 
-    /// Bytes handed out: entries, nodes, and what has become garbage.
+    /// Bytes that are allocated to entries and nodes, garbage included.
     pub fn used_bytes(&self) -> usize {
         self.memory.used_bytes()
     }
 
-    /// Bytes taken, including what lies ready for further entries: some KiB of
-    /// a tree with few, and whole pages of a larger one that has huge pages. The
+    /// Bytes of memory taken, including what lies ready for further entries: some KiB for
+    /// a tree of few entries, and whole pages for a larger one that has huge pages. The
     /// rest of the reserved range is only address space.
     pub fn allocated_bytes(&self) -> usize {
         self.memory.allocated_bytes()
     }
 
-    /// Bytes among [`Art::used_bytes`] that serve no purpose any more:
-    /// outgrown nodes, and what lost a race. They go with the tree.
+    /// Bytes among [`Art::used_bytes`] that no longer serve a purpose: outgrown nodes,
+    /// and allocations that lost a race. They are freed with the tree.
     pub fn garbage_bytes(&self) -> usize {
         self.memory.garbage()
     }
@@ -233,15 +229,16 @@ impl Art {
     #[inline(always)]
     fn leaf(&self, leaf: Ref) -> Leaf<'_> {
         debug_assert!(leaf.is_leaf());
-        // SAFETY: every `Ref` in this module was made for a leaf of this tree
-        // or read from one of its slots with Acquire (node N4).
+        // SAFETY: every `Ref` in this module was made for a leaf of this tree or read
+        // from one of its slots with Acquire (node N4).
         unsafe { Leaf::at(&self.memory, leaf.offset()) }
     }
 
     /// The node a `Ref` of this tree names.
     #[inline(always)]
     fn node(&self, node: Ref) -> Node<'_> {
-        // SAFETY: as for `leaf`, and the callers have asked which it is.
+        // SAFETY: every `Ref` in this module was made for this tree or read from one of
+        // its slots with Acquire (node N4), and callers have checked that it is a node.
         unsafe { Node::at(&self.memory, node) }
     }
 }
@@ -256,8 +253,8 @@ impl fmt::Debug for Art {
     }
 }
 
-/// Lengths beyond 32 bits would be stored cut off, and so misread; and where
-/// pointers have 32 bits, both together could exceed what can be counted.
+/// Checks lengths: those beyond 32 bits would be truncated when stored, and so misread.
+/// Where pointers have 32 bits, the sum of both could overflow.
 #[inline(always)]
 fn check_sizes(user_key: &[u8], value: &[u8]) {
     assert!(user_key.len() <= MAX_KEY, "user key too long");

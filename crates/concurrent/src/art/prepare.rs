@@ -1,5 +1,5 @@
-//! Inserting in two steps: all that can be done before the tag is known, and
-//! then the linking of the version.
+//! Inserting in two steps: first everything that can be done before the tag is known,
+//! then linking the version.
 
 use super::insert::{Position, Reached};
 use super::leaf::{Leaf, Version};
@@ -7,32 +7,30 @@ use super::node::Ref;
 use super::versions::{Unlinked, Versions};
 use super::{Art, check_sizes};
 
-/// An entry that has its place in a tree and its value, but no tag: nobody
-/// sees it yet. Goes to [`Art::publish`]. One that is dropped leaves a little
-/// garbage in the tree, and perhaps a key without versions, which nobody sees
-/// either.
+/// An entry that has its key and value in a tree, but no tag: no reader sees it yet. To
+/// be passed to [`Art::publish`]. An entry that is dropped leaves a little garbage in the
+/// tree, and perhaps a key without versions, which readers do not see either.
 #[derive(Debug)]
 #[must_use = "an entry is visible only once it is published"]
 pub struct Prepared {
     /// The tree it belongs to.
     tree: u64,
     leaf: Ref,
-    /// The version's unit, or 0 for the place inside the leaf. Whichever it
-    /// is, it belongs to this value.
+    /// The version's offset, or 0 for the version inside the leaf. In both cases the
+    /// version belongs to this value.
     version: u32,
 }
 
-/// An entry that was published on top of others of its key, with no way yet that
-/// leads past them. Goes to [`Art::link_skip_pointer`]: without that, reads that look for older
+/// The skip pointer, still to be set, of an entry that was published as the newest of its
+/// key. To be passed to [`Art::link_skip_pointer`]. Without it, reads that look for older
 /// entries of the key take a step for this one.
 #[derive(Debug)]
-#[must_use = "searches are slower without its way"]
+#[must_use = "searches are slower without the skip pointer"]
 pub struct PendingSkipPointer(Prepared);
 
 impl Art {
-    /// Does everything for an entry but making it visible: creates the way to
-    /// its key and a leaf where they are missing, takes memory and copies key
-    /// and value.
+    /// Does everything for an entry except making it visible: creates the path to its key
+    /// and a leaf if they are missing, allocates memory, and copies key and value.
     ///
     /// # Panics
     /// As for [`Art::insert`].
@@ -40,7 +38,7 @@ impl Art {
         self.prepare_at(self.top(), user_key, value)
     }
 
-    /// [`Art::prepare`] from a place on the way to the key.
+    /// [`Art::prepare`] from a position on the path to the key.
     #[inline]
     pub(super) fn prepare_at<'t>(
         &'t self,
@@ -50,8 +48,8 @@ impl Art {
     ) -> Prepared {
         check_sizes(user_key, value);
         if position.at.is_leaf() && self.memory.can_undo(Version::size_for(value)) {
-            // Most likely the key's. It may be on its way here, so what needs no look
-            // at it comes first, if that is not much.
+            // The leaf is most likely the key's. It may not have arrived from memory yet,
+            // so work that does not read it comes first, if it is cheap.
             let version = Version::create(&self.memory, value);
             let leaf = self.leaf(position.at);
             if leaf.is_of(user_key) {
@@ -68,14 +66,14 @@ impl Art {
         }
     }
 
-    /// Has a version that was just made be linked to the newest one of a leaf.
+    /// Links a version that was just made to the newest one of a leaf.
     #[inline]
     fn prepare_version<'t>(&'t self, leaf: Leaf<'t>, version: Version<'t>) -> Prepared {
         let versions = Versions::new(&self.memory, leaf);
         let newest = versions.newest();
-        // For whoever publishes it.
+        // The thread that publishes the entry will read it.
         versions.prefetch(newest);
-        // SAFETY: just made, says the caller.
+        // SAFETY: the caller has just made the version.
         unsafe { version.set_next(newest) };
         self.prepared(leaf, version.offset())
     }
@@ -89,7 +87,7 @@ impl Art {
         }
     }
 
-    /// Gives the memory back of a version that nobody else knows.
+    /// Undoes the allocation of a version that no other thread knows.
     fn discard(&self, version: Version<'_>) {
         let bytes = version.size();
         if !self.memory.undo_allocate(version.offset(), bytes) {
@@ -97,10 +95,9 @@ impl Art {
         }
     }
 
-    /// Makes a prepared entry visible under `tag`. Returns `false` (and does
-    /// nothing) if the key has an entry with this tag. Takes one
-    /// compare-and-swap and no lock, as long as tags of a key come nearly in
-    /// order.
+    /// Makes a prepared entry visible under `tag`. Returns `false` (and does nothing) if
+    /// the key has an entry with this tag. As long as the tags of a key come nearly in
+    /// order, this takes one compare-and-swap and no lock.
     ///
     /// # Panics
     /// If the entry was prepared by another tree.
@@ -110,8 +107,8 @@ impl Art {
             None => Unlinked::Inside,
             Some(version) => Unlinked::Version(version),
         };
-        // SAFETY: what is prepared owns the version or the place inside the
-        // leaf, and is used up here.
+        // SAFETY: the prepared entry owns the version, or the one inside the leaf, and is
+        // consumed here.
         let linked = unsafe { versions.link(new, tag) };
         if let Unlinked::Version(unused) = new
             && !linked
@@ -121,16 +118,17 @@ impl Art {
         linked
     }
 
-    /// [`Art::publish`] without a wait for the newest version of the key, if that is
-    /// still the one that was there when the entry was prepared. Otherwise, or if it
-    /// is the first of its key, the entry is given back. Then nothing was done.
+    /// Fast path of [`Art::publish`] that does not read the newest version of the key. It
+    /// succeeds if that is still the version that was there when the entry was prepared.
+    /// Otherwise, or if the entry is the first of its key, nothing is done and the entry
+    /// is returned.
     ///
-    /// `tag` must be one that was given out since it was prepared, and higher than
-    /// all that were given out before: otherwise versions get out of order, and reads
-    /// find the wrong ones.
+    /// `tag` must have been given out after `prepare`, and must be higher than all tags
+    /// that were given out before it. Otherwise versions get out of order, and reads find
+    /// wrong ones.
     ///
     /// # Errors
-    /// The entry, which takes [`Art::publish`].
+    /// The entry, to be passed to [`Art::publish`].
     ///
     /// # Panics
     /// As for [`Art::publish`].
@@ -144,7 +142,7 @@ impl Art {
         let Some(version) = self.version_of(&prepared) else {
             return Err(prepared);
         };
-        // SAFETY: what is prepared owns the version, and is used up if this succeeds.
+        // SAFETY: the prepared entry owns the version, and is consumed if this succeeds.
         if unsafe { versions.push_newest(version, tag) } {
             Ok(PendingSkipPointer(prepared))
         } else {
@@ -152,16 +150,17 @@ impl Art {
         }
     }
 
-    /// Completes what was published [on top](Art::publish_newest).
+    /// Sets the skip pointer of an entry that was [published as the
+    /// newest](Art::publish_newest).
     ///
     /// # Panics
-    /// If that was in another tree.
+    /// If the entry is of another tree.
     #[inline]
     pub fn link_skip_pointer(&self, pending: PendingSkipPointer) {
         let versions = self.versions_of(&pending.0);
         if let Some(version) = self.version_of(&pending.0) {
-            // SAFETY: linked in this tree by whoever had prepared it, whose token is
-            // used up here.
+            // SAFETY: the version was linked in this tree by the holder of its token,
+            // which is consumed here.
             unsafe { versions.link_skip_pointer(version) };
         }
     }
@@ -177,8 +176,8 @@ impl Art {
     /// The version of an entry of this tree, unless it is the one inside the leaf.
     #[inline]
     fn version_of(&self, prepared: &Prepared) -> Option<Version<'_>> {
-        // SAFETY: made by `prepare` in this tree, which whoever handed the value to
-        // this thread made visible.
+        // SAFETY: made by `prepare` in this tree; what handed `prepared` to this thread
+        // made the version visible.
         (prepared.version != 0).then(|| unsafe { Version::at(&self.memory, prepared.version) })
     }
 }

@@ -1,4 +1,4 @@
-//! The way to a key.
+//! Finding a key.
 
 use super::Art;
 use super::insert::{Owner, Position};
@@ -9,8 +9,8 @@ use crate::sync::MODELLED;
 impl Art {
     /// The leaf of a key, if there is one; it may have no versions yet.
     ///
-    /// Prefixes are not looked at on the way down: if they do not fit, the
-    /// leaf at the end has another key.
+    /// Prefixes are not compared on the way down: if one does not match, the leaf at the
+    /// end has another key.
     #[inline]
     pub(super) fn find(&self, key: &[u8]) -> Option<Leaf<'_>> {
         let mut at = self.root();
@@ -32,7 +32,7 @@ impl Art {
         None
     }
 
-    /// One node further down on the way to a key, if there is something.
+    /// The position one node further down on the path to a key, if there is one.
     #[inline(always)]
     pub(super) fn step<'t>(&'t self, position: Position<'t>, key: &[u8]) -> Option<Position<'t>> {
         let Position { at, depth, .. } = position;
@@ -54,7 +54,7 @@ impl Art {
         })
     }
 
-    /// Asks for a leaf on the way to `key`, up to the end of that.
+    /// Prefetches a leaf, up to the end of its key if that is `key`.
     #[inline(always)]
     pub(super) fn prefetch_leaf(&self, leaf: Ref, key: &[u8]) {
         if !MODELLED {

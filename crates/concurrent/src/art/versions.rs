@@ -13,37 +13,38 @@
 //!                 `------------------------------------------------> `
 //! ```
 //!
-//! A version jumps to the last landmark, which the one below it knows. A landmark
-//! jumps to an older one by the rule of Myers' applicative random-access stack: as
-//! far as the last landmark's jump's jump if these two jumps span equally many,
-//! and else to the last landmark.
+//! A version jumps to the last skip node, which the version below it knows. A skip node
+//! jumps to an older skip node by the rule of Myers' applicative random-access stack: as
+//! far as the jump of the jump of the last skip node if these two jumps span equally many
+//! versions, and otherwise to the last skip node.
 //!
-//! So the way of a version that is put on top takes a look at the one below, which
-//! is in no cache, mostly. Who puts it there may be in a hurry
-//! ([`Versions::push_newest`]), and has its way follow later
-//! ([`Versions::link_skip_pointer`]); until then searches go past it by its link.
+//! So computing the skip pointer of a new version reads the version below it, which is
+//! mostly a cache miss. An inserter that should not wait for it can link the version
+//! first ([`Versions::push_newest`]) and set the skip pointer later
+//! ([`Versions::link_skip_pointer`]). Until then searches follow the version's link.
 //!
-//! The version inside the leaf has no link of its own, so it ends the list. In
-//! the rare case that an older one arrives, a *proxy* takes its place.
+//! The version inside the leaf has no link of its own, so it ends the list. In the rare
+//! case that an older version arrives, a *proxy* takes its place.
 //!
 //! # Invariants
-//! * V1: tags fall strictly along `next`, and a jump leads to a lower tag than
-//!   its origin's. So skipping along a jump whose end is still too new misses
-//!   nothing, whatever was put in between later.
-//! * V2: what has been in a list stays in it; a version's link, once changed,
-//!   leads to a version that leads to where it led before.
-//! * V3: a version is linked by compare-and-swap from what was read while its
-//!   place was found. Under the rule of contiguous publication everything
-//!   newer than a version that still arrives is itself unpublished, so no
-//!   reader at a published sequence misses it.
-//! * V4: a way is written once. The one of a version that is no landmark has a jump,
-//!   which leads to the last one below. A way is made of that of a version farther
-//!   down the list, whose depth is one less, or else begins a row with depth 0, a
-//!   landmark. So the landmarks that `skip_pointer_above` looks at have ways. (A tree ends
-//!   before depths do.)
-//! * V5: what goes on top without a look at the newest version has a higher tag: the
-//!   newest is still the one that was there before the tag was given out, and tags
-//!   are given out in rising order.
+//! * V1: tags fall strictly along `next`, and a jump leads to a lower tag than that of
+//!   its origin. So following a jump whose end is still too new misses nothing, whatever
+//!   was inserted in between later.
+//! * V2: a version that has been in a list stays in it. A link that changes leads to a
+//!   version that leads to where the link led before.
+//! * V3: a version is linked by compare-and-swap from the value that was read while its
+//!   insert point was found. Sequence numbers are published without gaps, so everything
+//!   newer than a version that still arrives is itself unpublished, and no reader at a
+//!   published sequence number misses it.
+//! * V4: a skip pointer is written once. That of a version that is no skip node has a
+//!   jump, which leads to the last skip node below. A skip pointer is derived from that
+//!   of a version further down the list, whose depth is one less; otherwise it begins a
+//!   new sequence with depth 0, at a skip node. So the skip nodes that
+//!   `skip_pointer_above` reads have skip pointers. (A tree is full before depths
+//!   overflow.)
+//! * V5: a version that is pushed without reading the newest one has a higher tag than
+//!   it: the newest is still the one that was there before the tag was given out, and
+//!   tags are given out in rising order.
 
 use super::leaf::{Leaf, Link, SkipPointer, Version};
 use super::memory::Memory;
@@ -59,19 +60,19 @@ pub(super) struct Versions<'t> {
 /// A version that is not linked yet.
 #[derive(Clone, Copy)]
 pub(super) enum Unlinked<'t> {
-    /// The place inside the leaf, which the caller owns.
+    /// The version inside the leaf, which the caller owns.
     Inside,
-    /// A piece of its own.
+    /// A version with an allocation of its own.
     Version(Version<'t>),
 }
 
 /// Where a tag belongs.
 enum InsertPoint<'t> {
-    /// In this link, which held that value.
+    /// In this link, which held this value.
     In(&'t AtomicU32, Link),
-    /// After the version inside, to which this link led.
+    /// After the version inside the leaf, to which this link led.
     AfterInside(&'t AtomicU32),
-    /// It is there already.
+    /// There is a version with this tag already.
     Taken,
 }
 
@@ -80,13 +81,13 @@ impl<'t> Versions<'t> {
         Versions { memory, leaf }
     }
 
-    /// The version a link leads to, which must have been read with Acquire
-    /// from this leaf's list.
+    /// The version that a link leads to. The link must have been read with Acquire from
+    /// this leaf's list.
     #[inline(always)]
     pub(super) fn version(self, link: Link) -> Version<'t> {
         debug_assert!(link.is_version());
-        // SAFETY: links of the list and jumps name versions of this memory;
-        // reading them with Acquire made those visible.
+        // SAFETY: links of the list and jumps lead to versions of this memory; reading
+        // them with Acquire made the versions visible.
         unsafe { Version::at(self.memory, link.0) }
     }
 
@@ -178,16 +179,15 @@ impl<'t> Versions<'t> {
         }
     }
 
-    /// From a version above `tag` on: the last one that is, and the one it led
-    /// to, which is not. The two were read together: whoever reads the link
-    /// again may find a newer version that has come in between since.
+    /// Starting at a version above `tag`: the last version above it, and the version
+    /// which that one led to, which is not above it. The link was read once for both; a
+    /// second read may find a newer version that was inserted in between.
     #[inline(always)]
     fn around(self, from: Link, tag: u64) -> (Link, Link) {
         self.around_counted(from, tag, || ())
     }
 
-    /// How many steps [`Versions::around`] takes from the newest version, for
-    /// tests.
+    /// How many steps [`Versions::around`] takes from the newest version. For tests.
     pub(super) fn steps(self, tag: u64) -> usize {
         let newest = self.newest();
         let mut steps = 0;
@@ -225,7 +225,7 @@ impl<'t> Versions<'t> {
         (jump != 0).then_some(Link(jump))
     }
 
-    /// Where `tag` belongs now.
+    /// Where a version with `tag` has to be linked now.
     fn insert_point(self, tag: u64) -> InsertPoint<'t> {
         let mut link = self.leaf.head();
         loop {
@@ -241,7 +241,7 @@ impl<'t> Versions<'t> {
             if there < tag {
                 return InsertPoint::In(link, target);
             }
-            // Once more from the link found, as it may have changed since.
+            // Once more from the link that was found, since it may have changed.
             let (last, _) = self.around(target, tag);
             if last == Link::INSIDE {
                 return self.insert_point_after_inside();
@@ -250,7 +250,7 @@ impl<'t> Versions<'t> {
         }
     }
 
-    /// The link that leads to the version inside, which ends the list.
+    /// The link that leads to the version inside the leaf, which ends the list.
     #[cold]
     fn insert_point_after_inside(self) -> InsertPoint<'t> {
         let mut link = self.leaf.head();
@@ -273,20 +273,21 @@ impl<'t> Versions<'t> {
         matches!(self.insert_point(tag), InsertPoint::Taken)
     }
 
-    /// Links a version with `tag`; `false`, and nothing is linked, if there is
-    /// one already. Returns once the version is visible to everybody.
+    /// Links a version with `tag`. Returns `false` and links nothing if there is one
+    /// already. Otherwise the version is visible to all threads when the function
+    /// returns.
     ///
     /// # Safety
     /// The caller must own `new`, which must not have been linked before.
     pub(super) unsafe fn link(self, new: Unlinked<'t>, tag: u64) -> bool {
         if let Unlinked::Inside = new {
-            // SAFETY: the caller owns the inside place.
+            // SAFETY: the caller owns the version inside the leaf.
             unsafe { self.leaf.set_tag(tag) };
         }
         loop {
             let linked = match self.insert_point(tag) {
                 InsertPoint::Taken => return false,
-                // SAFETY: the caller's promise; nothing is linked yet.
+                // SAFETY: by this function's contract; nothing is linked yet.
                 InsertPoint::In(link, target) => unsafe { self.link_in(new, tag, link, target) },
                 // SAFETY: as above.
                 InsertPoint::AfterInside(link) => unsafe { self.link_last(new, tag, link) },
@@ -297,14 +298,14 @@ impl<'t> Versions<'t> {
         }
     }
 
-    /// Puts a version between a link and its target, if it still leads there.
+    /// Links a version between a link and its target, if the link still leads there.
     ///
     /// # Safety
     /// As for [`Versions::link`].
     unsafe fn link_in(self, new: Unlinked<'t>, tag: u64, link: &AtomicU32, target: Link) -> bool {
         let version = match new {
             Unlinked::Inside if target == Link::END => return swap(link, target, Link::INSIDE),
-            // Something older is there, so the one inside cannot be linked.
+            // An older version is there, and the one inside has no link to it.
             Unlinked::Inside => Version::create_proxy(self.memory),
             Unlinked::Version(version) => version,
         };
@@ -313,7 +314,7 @@ impl<'t> Versions<'t> {
         swap(link, target, Link(version.offset()))
     }
 
-    /// Puts a version after the one inside, to which `link` leads: as the last
+    /// Links a version after the one inside the leaf, to which `link` leads: as the last
     /// one, behind a proxy.
     ///
     /// # Safety
@@ -321,7 +322,7 @@ impl<'t> Versions<'t> {
     #[cold]
     unsafe fn link_last(self, new: Unlinked<'t>, tag: u64, link: &AtomicU32) -> bool {
         let Unlinked::Version(version) = new else {
-            unreachable!("the version inside is linked once");
+            unreachable!("the version inside a leaf is linked once");
         };
         // SAFETY: the caller owns it, and it is not published.
         unsafe { self.prepare_between(version, tag, Link::END) };
@@ -331,54 +332,55 @@ impl<'t> Versions<'t> {
         swap(link, Link::INSIDE, Link(proxy.offset()))
     }
 
-    /// Gives a version that is to be linked before `next` all that it takes.
+    /// Sets tag, link and skip pointer of a version that is to be linked before `next`.
     ///
     /// # Safety
     /// It must have been made by the caller, and not be published.
     unsafe fn prepare_between(self, version: Version<'t>, tag: u64, next: Link) {
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract.
         unsafe { version.set_tag(tag) };
         // SAFETY: as above.
         unsafe { version.set_next(next) };
-        // SAFETY: as above; whatever it jumps to was read from the list.
+        // SAFETY: by this function's contract; what it jumps to was read from the list.
         unsafe { version.set_skip_pointer(self.skip_pointer_before(next)) };
     }
 
-    /// Puts a version on top, if the newest is still the one that it
-    /// [has a link](Version::set_next) to, of which nothing is read. Its way
-    /// is to [follow](Versions::link_skip_pointer). Otherwise it can still be
-    /// [linked](Versions::link).
+    /// Pushes a version as the newest one, if the newest is still the one that it [has a
+    /// link](Version::set_next) to; nothing of that version is read. The skip pointer
+    /// must be [set](Versions::link_skip_pointer) later. If another version is the
+    /// newest, returns `false`, and the version can still be [linked](Versions::link).
     ///
     /// # Safety
-    /// As for [`Versions::link`]. And `tag` was given out after that version had been
-    /// read from this list: upholds V5. (Where that fails no memory is at risk, but
-    /// the order.)
+    /// As for [`Versions::link`]. Also, `tag` was given out after the newest version had
+    /// been read from this list: upholds V5. (If it was not, the order of versions is
+    /// broken, but no memory is at risk.)
     #[inline]
     pub(super) unsafe fn push_newest(self, version: Version<'t>, tag: u64) -> bool {
-        // Relaxed: nobody else knows the version.
+        // Relaxed: no other thread knows the version.
         let below = Link(version.next().load(Ordering::Relaxed));
         debug_assert!(
             below == Link::END || self.newest() != below || self.tag(below) < tag,
             "V5"
         );
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract.
         unsafe { version.set_tag(tag) };
         swap(self.leaf.head(), below, Link(version.offset()))
     }
 
-    /// Gives a version its way that was linked without one.
+    /// Sets the skip pointer of a version that was linked without one.
     ///
     /// # Safety
-    /// The caller must have made and linked it, and calls this once.
+    /// The caller must have made and linked the version, and call this once.
     #[inline]
     pub(super) unsafe fn link_skip_pointer(self, version: Version<'t>) {
-        // Others may have come in between meanwhile, but older ones.
+        // Other versions may have been inserted in between meanwhile, but only older
+        // ones.
         let next = self.older(Link(version.offset()));
-        // SAFETY: the caller's promise; whatever it jumps to was read from the list.
+        // SAFETY: by this function's contract; what it jumps to was read from the list.
         unsafe { version.set_skip_pointer(self.skip_pointer_before(next)) };
     }
 
-    /// Asks the processor for a version.
+    /// Prefetches a version.
     #[inline]
     pub(super) fn prefetch(self, link: Link) {
         if !MODELLED && link.is_version() {
@@ -386,8 +388,8 @@ impl<'t> Versions<'t> {
         }
     }
 
-    /// The way of a version that comes before `next`. Those that are still without
-    /// one are passed over; if they are many, a new row begins.
+    /// The skip pointer for a version that comes before `next`. Versions that still have
+    /// none are passed over; if there are too many, a new sequence begins.
     #[inline]
     fn skip_pointer_before(self, next: Link) -> SkipPointer {
         let mut below = next;
@@ -404,7 +406,7 @@ impl<'t> Versions<'t> {
         SkipPointer::default()
     }
 
-    /// The way of a version above `below`, whose way is `its`.
+    /// The skip pointer for a version above `below`, whose skip pointer is `its`.
     fn skip_pointer_above(self, below: u32, its: SkipPointer) -> SkipPointer {
         let depth = its.depth + 1;
         let last = if is_skip_node(its.depth) {
@@ -420,24 +422,24 @@ impl<'t> Versions<'t> {
         SkipPointer { jump, depth }
     }
 
-    /// Where a landmark at `depth` jumps to; `last` is the one below it.
+    /// Where a skip node at `depth` jumps to; `last` is the skip node below it.
     fn jump_of_skip_node(self, depth: u32, last: u32) -> u32 {
         if !jumps_are_paired(depth / STRIDE - 1) {
             return last;
         }
-        // Both of these jumps are of one length, and so there (V4); the new one
-        // spans them.
+        // Both of these jumps have the same length, so they exist (V4); the new jump
+        // spans both.
         let both = self.jump(Link(last)).and_then(|middle| self.jump(middle));
         both.map_or(last, |farther| farther.0)
     }
 }
 
-/// How many versions without a way are passed over, at most. There can be as many in
-/// a row as writers that have put a version on this key and wait for one before
-/// them; so a row seldom begins anew, and what leads past it is not lost.
+/// The most versions without a skip pointer that are passed over. There can be as many in
+/// a row as there are writers that have pushed a version of this key and wait for an
+/// earlier writer. So a new sequence seldom begins, and older jumps stay in use.
 const MAX_PASSED: u32 = if MODELLED { 2 } else { 1024 };
 
-/// One of so many versions is a landmark. Models have short lists.
+/// One of this many versions is a skip node. Models have short lists.
 const STRIDE: u32 = if MODELLED { 2 } else { 8 };
 
 #[inline(always)]
@@ -445,14 +447,14 @@ fn is_skip_node(depth: u32) -> bool {
     depth.is_multiple_of(STRIDE)
 }
 
-/// Whether the landmark with `rank` others below it jumps as far as the one it
-/// jumps to.
+/// Whether the jump of the last skip node is as long as the jump that follows it, for a
+/// skip node with `rank` others below it.
 ///
-/// Jumps are of 1, 3, 7, ... landmarks, and those met on the way down from one
-/// are what makes its rank up: the longest that fits at the bottom, then the
-/// longest that fits in the rest. (Skew binary numbers, in which at most the
-/// last length comes twice.) So the rank alone tells, and no other version has
-/// to be fetched for it.
+/// Jumps span 1, 3, 7, ... skip nodes. The lengths of the jumps on the path down from a
+/// skip node add up to its rank: the longest that fits is at the bottom, then the longest
+/// that fits in the rest, and so on. (These are skew binary numbers, in which at most the
+/// last length occurs twice.) So the rank alone tells, and no other version has to be
+/// read for it.
 fn jumps_are_paired(mut rank: u32) -> bool {
     while rank > 0 {
         let longest = (1 << (rank + 1).ilog2()) - 1;
@@ -465,10 +467,10 @@ fn jumps_are_paired(mut rank: u32) -> bool {
     false
 }
 
-/// Publishes a version in a link, if the link is as it was.
+/// Publishes a version in a link, if the link has not changed.
 fn swap(link: &AtomicU32, from: Link, to: Link) -> bool {
-    // Release: partner of the Acquire in `newest` and `older`. Relaxed on
-    // failure: the place is looked for again.
+    // Release: partner of the Acquire in `newest` and `older`. Relaxed on failure: the
+    // insert point is looked for again.
     link.compare_exchange(from.0, to.0, Ordering::Release, Ordering::Relaxed)
         .is_ok()
 }
@@ -479,7 +481,7 @@ mod tests {
 
     /// Builds the jumps of a list from the lengths themselves.
     #[test]
-    fn the_rank_tells_what_the_lengths_of_jumps_say() {
+    fn the_rank_tells_whether_jumps_are_paired() {
         let mut jumps: Vec<u32> = vec![0];
         for rank in 0..5000u32 {
             let first = jumps[rank as usize];

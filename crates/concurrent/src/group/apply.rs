@@ -1,4 +1,4 @@
-//! Applying the requests of a prepared group, by its members side by side.
+//! Applying the requests of a prepared group, by its members in parallel.
 
 use super::node::{Chain, Node, Outcome, at};
 use super::states::{APPLY, DONE};
@@ -9,20 +9,20 @@ use crate::system;
 use crate::waiter::StateWord;
 use std::ptr;
 
-/// What the members of a group in flight share. Lives on the leader's stack
+/// The state that the members of a group in flight share. It lives on the leader's stack
 /// until the leader has seen the group finished (G2).
 pub(super) struct Shared<R, E, G> {
     group: G,
     chain: Chain<R, E, G>,
-    /// Whether leadership was handed on already.
+    /// Whether leadership was handed on before the group is applied.
     handed_over: bool,
     /// Members that have not finished applying.
-    /// Written by: the leader, before it sets anybody off (relaxed; what sets
-    /// off releases it), and each applying member (one decrement, AcqRel).
-    /// Read by: the same; who takes it to zero finishes the group. Publishes:
-    /// everything the members applied, to the finisher.
+    /// Written by: the leader, before it starts any member (relaxed; setting `APPLY`
+    /// releases it), and each applying member (one decrement, AcqRel). Read by: the same;
+    /// the member that takes it to zero finishes the group. Publishes: everything the
+    /// members applied, to the finisher.
     running: AtomicUsize,
-    /// First failure of an apply step.
+    /// The first failure of an apply step.
     failure: system::Mutex<Option<E>>,
 }
 
@@ -45,7 +45,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
             failure: system::Mutex::new(None),
         };
         self.start_members(steps, &shared);
-        // SAFETY: the leader has its part in the group still.
+        // SAFETY: the leader has not ended its part in the group.
         if unsafe { self.leave(steps, &raw const shared, me) } {
             return;
         }
@@ -54,24 +54,24 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         node.state.wait(1 << DONE, &self.finishing, self.policy);
     }
 
-    /// Sets members off and works alongside them.
+    /// Starts members and applies requests alongside them.
     fn start_members<S>(&self, steps: &S, shared: &Shared<R, E, G>)
     where
         S: Steps<Request = R, Error = E, Group = G>,
     {
         let Shared { chain, group, .. } = shared;
         if chain.len == 1 || !steps.parallel(group) {
-            // SAFETY: members are valid until the group is finished, and
-            // nobody is set off: their cells are the leader's.
+            // SAFETY: members are valid until the group is finished, and none is started:
+            // their cells belong to the leader.
             let mut members = unsafe { chain.members() };
-            // Not those behind one that failed: the group fails as a whole.
+            // Requests behind one that failed are skipped: the group fails as a whole.
             let _ = members.all(|member| self.apply_own(steps, shared, member));
             return;
         }
-        // SAFETY (of each block here): members are valid until the group is
-        // finished, those set off too, since they wait for DONE after
-        // applying. Their cells are the leader's until the first is set off,
-        // and from then on those of a share's are its caller's.
+        // SAFETY (of each block here): members are valid until the group is finished,
+        // also those that are started, since they wait for DONE after applying. Their
+        // cells belong to the leader until the first member is started. From then on the
+        // cells of a subtree's members belong to its helper.
         let mut builder = WakeTreeBuilder::EMPTY;
         let mut started = 0;
         let mut prepare_start = |member: &Node<R, E, G>| {
@@ -92,7 +92,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
             // SAFETY: see above.
             let member = unsafe { at(helper) };
             if member.shared.get().is_null() {
-                // Asleep, but needed.
+                // Asleep, but needed as a helper.
                 prepare_start(member);
             }
             helper = member.next();
@@ -102,7 +102,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         while !helper.is_null() {
             // SAFETY: see above.
             let member = unsafe { at(helper) };
-            // Before it runs: its cells are its own then.
+            // Before it runs, since its cells are its own then.
             helper = member.next();
             member.state.set(APPLY);
         }
@@ -111,7 +111,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         self.apply_subtree(steps, shared, me, own);
     }
 
-    /// The part of a member that was set off.
+    /// The part of a member that was started.
     pub(super) fn apply_as_member<S>(&self, steps: &S, me: *mut Node<R, E, G>)
     where
         S: Steps<Request = R, Error = E, Group = G>,
@@ -123,14 +123,14 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         // SAFETY: the leader pointed `shared` at its group before APPLY (G3),
         // and the group lives until it is finished (G2).
         self.apply_subtree(steps, unsafe { &*shared }, node, subtree);
-        // SAFETY: this thread has its part in the group still.
+        // SAFETY: this thread has not ended its part in the group.
         if !unsafe { self.leave(steps, shared, me) } {
             node.state.wait(1 << DONE, &self.finishing, self.policy);
         }
     }
 
-    /// Sets off those of a share who are awake, applies the own request, and
-    /// then those of the sleepers.
+    /// Starts the members of a subtree that are awake, applies the thread's own request,
+    /// and then the requests of the subtree's sleepers.
     fn apply_subtree<S>(
         &self,
         steps: &S,
@@ -142,8 +142,8 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
     {
         let mut node = subtree;
         while !node.is_null() {
-            // SAFETY: members are valid until the group is finished, and the
-            // cells of a share's are its caller's.
+            // SAFETY: members are valid until the group is finished, and the cells of a
+            // subtree's members belong to its helper.
             let member = unsafe { at(node) };
             if member.shared.get().is_null() {
                 break;
@@ -175,12 +175,12 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         }
     }
 
-    /// Ends one thread's part in applying. The last one finishes the group;
-    /// returns whether that was this thread.
+    /// Ends one thread's part in applying. The last thread finishes the group; returns
+    /// whether that was this one.
     ///
     /// # Safety
-    /// The caller has a part in the group behind `shared` and ends it here: it
-    /// may not touch the group afterwards.
+    /// The caller has a part in the group behind `shared` and ends it here: it must not
+    /// access the group afterwards.
     unsafe fn leave<S>(
         &self,
         steps: &S,
@@ -195,8 +195,8 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         let is_last = {
             // SAFETY: valid, since this thread has not left yet (G2).
             let running = unsafe { &(*shared).running };
-            // AcqRel: releases what this thread applied to the last one's
-            // acquire.
+            // AcqRel: releases what this thread applied to the acquire of the last
+            // thread.
             running.fetch_sub(1, Ordering::AcqRel) == 1
         };
         if !is_last {
@@ -207,14 +207,14 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
             let shared = unsafe { &*shared };
             let failure = shared.failure.lock().take();
             steps.publish(&shared.group, failure.as_ref());
-            // After the publication (G4), before anybody is `DONE` (G5).
+            // After the publication (G4), before any member is `DONE` (G5).
             if !shared.handed_over {
                 self.hand_over(shared.chain.last);
             }
             (shared.chain, failure)
         };
         let outcome = || failure.clone().map_or(Outcome::Done, Outcome::Failed);
-        // SAFETY: this thread is the last that works on the group.
+        // SAFETY: this thread is the last one that works on the group.
         unsafe { self.finish(&chain, me, outcome) };
         true
     }
@@ -223,8 +223,8 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
     /// which is not woken.
     ///
     /// # Safety
-    /// The caller is the only one that works on the group, and `me` is one of
-    /// its members. Other members are gone afterwards.
+    /// The caller is the only thread that works on the group, and `me` is one of its
+    /// members. Other members are gone afterwards.
     pub(super) unsafe fn finish(
         &self,
         chain: &Chain<R, E, G>,
@@ -232,8 +232,8 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         outcome: impl Fn() -> Outcome<E, G>,
     ) {
         let mut builder = WakeTreeBuilder::EMPTY;
-        // SAFETY: nodes are valid until DONE is set below, and their cells the
-        // finisher's until then.
+        // SAFETY: nodes are valid until DONE is set below, and their cells belong to the
+        // finisher until then.
         for member in unsafe { chain.members() } {
             member.outcome.set(outcome());
             let node = ptr::from_ref(member).cast_mut();
@@ -244,24 +244,24 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         }
         // SAFETY: as above.
         let WakeTree { helpers, own } = unsafe { builder.build(chain.len) };
-        // SAFETY: as above; whoever is told is not touched any more.
-        unsafe { tell(helpers) };
+        // SAFETY: as above; a node is not accessed after it is notified.
+        unsafe { notify_done(helpers) };
         // SAFETY: as above.
-        unsafe { tell(own) };
+        unsafe { notify_done(own) };
     }
 }
 
 /// Sets the nodes of a list `DONE`.
 ///
 /// # Safety
-/// They are valid until then, and the list the caller's.
-pub(super) unsafe fn tell<R, E, G>(list: *mut Node<R, E, G>) {
+/// They are valid until then, and the list belongs to the caller.
+pub(super) unsafe fn notify_done<R, E, G>(list: *mut Node<R, E, G>) {
     let mut node = list;
     while !node.is_null() {
         // SAFETY: the caller's promise.
         let member = unsafe { at(node) };
         let state = ptr::from_ref(&member.state);
-        // Before it is told: it is gone then (G2).
+        // Before the state is set, since the node may be gone then (G2).
         node = member.next();
         // SAFETY: valid until the swap inside (W2), not touched after.
         unsafe { StateWord::set_raw(state, DONE) };

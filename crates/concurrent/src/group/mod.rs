@@ -1,58 +1,55 @@
-//! Leader and followers: many callers' requests carried out in groups.
+//! Leader and followers: the requests of many callers are carried out in groups.
 //!
-//! This is the mechanism of RocksDB's write thread (seed 000): *who* does a
-//! step and who waits. *What* the steps are is a [`Prepare`] or [`Steps`]
-//! implementation: the leader prepares the whole group (a log write, sequence
-//! numbers), each member or the leader applies the requests, and whoever
-//! finishes last publishes the group. When the next group starts, and who
-//! waits for whom, is one of three:
+//! This is the mechanism of RocksDB's write thread: it decides which thread does a step
+//! and which threads wait. What the steps do is up to an implementation of [`Prepare`] or
+//! [`Steps`]: the leader prepares the whole group (a log write, sequence numbers), each
+//! member or the leader applies the requests, and the thread that finishes last publishes
+//! the group. There are three ways in which groups follow each other:
 //!
 //! * *grouped*: a group is prepared, applied and published, then the next one
 //!   starts ([`GroupQueue::commit`]);
-//! * *pipelined*: the next group starts when this one is prepared, and is
-//!   prepared while this one is applied (the same with [`Steps::pipelined`]).
-//!   Groups then end in any order, and what publishes them has to put that
-//!   right;
-//! * *prepared only*: the next group starts when this one is prepared, and
-//!   every member goes its own way then ([`GroupQueue::prepare`]).
+//! * *pipelined*: the next group starts when this one is prepared, and is prepared while
+//!   this one is applied ([`GroupQueue::commit`] with [`Steps::pipelined`]). Groups then
+//!   end in any order, and publication has to restore the order;
+//! * *prepared only*: the next group starts when this one is prepared, and from then on
+//!   every member continues on its own ([`GroupQueue::prepare`]).
 //!
-//! A caller pushes a node that lives on its own stack onto `newest`. If
-//! the stack was empty it leads; otherwise it waits until somebody sets its
+//! A caller pushes a node that lives on its own stack onto `newest`. If the stack of
+//! nodes was empty, the caller leads; otherwise it waits until another thread sets its
 //! state:
 //!
 //! | state | meaning | set by |
 //! |---|---|---|
 //! | `WAITING` | queued | itself, before the push |
-//! | `LEADER` | lead the group that starts here | who hands leadership on: the group before's leader or last finisher |
-//! | `APPLY` | apply your own request, and set off those of your share | the leader of its group, or a caller |
-//! | `DONE` | the outcome is in the node; tell those of your share | the last finisher of its group, or a caller; terminal |
+//! | `LEADER` | lead the group that starts here | the thread that hands leadership on: the leader or last finisher of the group before |
+//! | `APPLY` | apply your own request, and start the members of your subtree | the leader of its group, or a helper |
+//! | `DONE` | the outcome is in the node; notify the members of your subtree | the last finisher of its group, or a helper; terminal |
 //!
 //! Invariants:
-//! * G1: one group is prepared at a time. The right to build a group passes
-//!   from the pusher onto the empty stack, or by `LEADER`.
-//! * G2: a node stays valid until its state is `DONE` (or, for the leader
-//!   itself, until it has seen the group finished). Everything needed from a
-//!   node is read before its state is set.
-//! * G3: `older` is written before the push that publishes the node; `newer`
-//!   and `ticket` by whoever holds the right of G1, `newer` up to the last
-//!   member's before leadership is handed on; `next`, `share`, `shared` and
-//!   `outcome` by the leader, the last finisher, or, of those in its share, a
-//!   caller. All are read by the node's owner after its state was set.
+//! * G1: one group is prepared at a time. The thread that pushes onto the empty stack
+//!   gets the right to build a group, and `LEADER` passes it on.
+//! * G2: a node stays valid until its state is `DONE` (or, for the leader itself, until
+//!   it has seen the group finished). Everything that is needed from a node is read
+//!   before its state is set.
+//! * G3: `older` is written before the push that publishes the node; `newer` and `ticket`
+//!   are written by the holder of G1's right, and `newer` up to the last member's before
+//!   leadership is handed on. `next`, `subtree`, `shared` and `outcome` are written by
+//!   the leader, by the last finisher, or, for members of its subtree, by a helper. All
+//!   are read by the node's owner after its state was set.
 //! * G4: groups are prepared in the order in which their members were pushed.
 //!   Unless pipelined or prepared only, a group's `publish` ends before the
 //!   next group's `prepare` begins.
-//! * G5: leadership is handed on before any member is `DONE`. So the address
-//!   that the handing over compares with is still the node's that was seen
-//!   (RocksDB 9692).
+//! * G5: leadership is handed on before any member is `DONE`. So the address that
+//!   `hand_over` compares with still belongs to the node that was seen (RocksDB issue
+//!   9692).
 //!
-//! A leader applies the requests of members that sleep, and wakes only those
-//! that are awake to apply their own: waking a sleeper costs more than its
-//! insert, and it must be woken once more for the outcome anyhow. In large
-//! groups it shares both with callers (`group::wake_tree`). Where requests may not be
-//! applied side by side it applies all of them, in their order, up to the first
-//! that fails.
+//! A leader applies the requests of members that sleep, and lets only members that are
+//! awake apply their own: waking a sleeper costs more than its insert, and it must be
+//! woken for the outcome anyway. In large groups helpers do part of both
+//! (`group::wake_tree`). Where requests may not be applied in parallel, the leader
+//! applies all of them, in their order, up to the first that fails.
 //!
-//! A panic in a step would leave waiters behind; it aborts the process. Steps
+//! A panic in a step would leave waiters behind, so it aborts the process. Steps
 //! therefore catch panics of user code themselves.
 
 mod apply;
@@ -77,13 +74,13 @@ mod states {
     pub(super) const DONE: u32 = 3;
 }
 
-/// How a group is put together. Called by the threads that commit.
+/// How a group is built and prepared. Called by the threads that commit.
 pub trait Prepare {
     /// One caller's request.
     type Request;
     /// What the leader makes for its group.
     type Group;
-    /// A failure, handed to every member it concerns.
+    /// A failure. Every member that it affects gets a copy.
     type Error: Clone;
 
     /// Whether `candidate` may join the group that `leader` leads, whose
@@ -91,24 +88,24 @@ pub trait Prepare {
     /// it leads or joins a later one.
     fn admits(&self, leader: &Self::Request, candidate: &Self::Request, bytes: usize) -> bool;
 
-    /// The request's share of a group's size.
+    /// The size that the request adds to its group.
     fn size(&self, request: &Self::Request) -> usize;
 
-    /// The leader's step. Gives each member its ticket.
+    /// The leader's step. It sets the ticket of each member.
     fn prepare(&self, members: &mut Members<'_, Self::Request>)
     -> Result<Self::Group, Self::Error>;
 }
 
-/// What a group does beyond. Called by the threads that commit.
+/// What a group does after it is prepared. Called by the threads that commit.
 pub trait Steps: Prepare {
     /// Whether the next group may be prepared before this one is published.
     fn pipelined(&self) -> bool;
 
-    /// Whether members may apply their requests at the same time.
+    /// Whether members may apply their requests in parallel.
     fn parallel(&self, group: &Self::Group) -> bool;
 
-    /// Applies one request. Not called for each of a group in which another one
-    /// has failed.
+    /// Applies one request. When a request of the group has failed, it may be skipped for
+    /// others.
     fn apply(
         &self,
         group: &Self::Group,
@@ -116,12 +113,12 @@ pub trait Steps: Prepare {
         ticket: u64,
     ) -> Result<(), Self::Error>;
 
-    /// Makes the group's effects visible, or records that applying failed.
+    /// Makes the effects of the group visible, or records that applying it failed.
     fn publish(&self, group: &Self::Group, failure: Option<&Self::Error>);
 }
 
-/// Aborts if dropped: a step panicked and waiters would be left behind. Every
-/// other way out forgets it.
+/// Aborts the process when dropped: a step has panicked, and waiters would be left
+/// behind. Every other path forgets it.
 struct AbortOnUnwind;
 
 impl Drop for AbortOnUnwind {
@@ -130,14 +127,14 @@ impl Drop for AbortOnUnwind {
     }
 }
 
-/// The queue that callers join. All of them agree on the types of requests,
-/// failures and groups, which is what they find behind one another's pointers.
+/// The queue that callers join. All callers agree on the types of requests, failures and
+/// groups, since they follow pointers to each other's nodes.
 pub struct GroupQueue<R, E, G> {
-    /// The node pushed last, null when nobody leads.
-    /// Written by: each caller's push (AcqRel) and whoever hands leadership on
-    /// to nobody (AcqRel). Read by: the same (Acquire). Publishes: the pushed nodes;
-    /// pushes are read-modify-writes, so reading the newest synchronizes with
-    /// all of them.
+    /// The node pushed last; null when there is no leader.
+    /// Written by: each caller's push (AcqRel) and the thread that ends a group with no
+    /// successor (AcqRel). Read by: the same (Acquire). Publishes: the pushed nodes;
+    /// pushes are read-modify-writes, so reading the newest synchronizes with all of
+    /// them.
     newest: CachePadded<AtomicPtr<Node<R, E, G>>>,
     policy: YieldPolicy,
     joining: CallSite,
@@ -186,8 +183,8 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         }
     }
 
-    /// Has `request` prepared as part of some group; returns its ticket and
-    /// what was made for the group. Who else is in it is of no concern then.
+    /// Has `request` prepared as part of some group, and returns its ticket and what the
+    /// leader made for the group. The other members do not matter from then on.
     ///
     /// # Errors
     /// What `prepare` reported.
@@ -200,20 +197,23 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
             let (chain, prepared) = self.build(steps, me);
             if let Some(group) = prepared {
                 self.hand_over(chain.last);
-                // SAFETY: the leader is the only one that works on the group.
+                // SAFETY: the leader is the only thread that works on the group.
                 unsafe { self.finish(&chain, me, || Outcome::Prepared(group.clone())) };
             }
         };
-        let nothing_to_apply = |_| unreachable!("nobody is set off");
+        let nothing_to_apply =
+            |_| unreachable!("no member is started in a group that is only prepared");
         let (ticket, outcome) = self.join(request, lead, nothing_to_apply);
         match outcome {
             Outcome::Failed(e) => Err(e),
             Outcome::Prepared(group) => Ok((ticket, group)),
-            Outcome::Done => unreachable!("a group of other steps"),
+            Outcome::Done => {
+                unreachable!("a group that is only prepared ends as prepared or failed")
+            }
         }
     }
 
-    /// Queues `request` and does what falls to it, until it has its outcome.
+    /// Queues `request`, does the caller's part in its group, and returns the outcome.
     fn join(
         &self,
         request: &R,
@@ -235,23 +235,23 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
             APPLY => apply_as_member(me),
             _ => {}
         }
-        // SAFETY: those in the share wait for this one to tell them, and are
-        // nobody else's.
-        unsafe { apply::tell(node.subtree.replace(ptr::null_mut())) };
+        // SAFETY: the members of the subtree wait for this thread to notify them, and no
+        // other thread accesses them.
+        unsafe { apply::notify_done(node.subtree.replace(ptr::null_mut())) };
         std::mem::forget(abort);
         (node.ticket.get(), node.leave())
     }
 
     /// Pushes `node`; returns whether the stack was empty, so that it leads.
     fn push(&self, node: *mut Node<R, E, G>) -> bool {
-        // Acquire is not needed to link; the leader acquires when it walks.
+        // Acquire is not needed for linking; the leader acquires when it walks.
         let mut newest = self.newest.load(Ordering::Relaxed);
         loop {
             // SAFETY: the node is the caller's own until the push succeeds.
             unsafe { at(node) }.older.set(newest);
-            // AcqRel: releases the node to the leader's Acquire load; acquires
-            // what the last finisher did when the stack was empty, so that
-            // this leader comes after that group (G4).
+            // AcqRel: releases the node to the leader's Acquire load; acquires what the
+            // last finisher did when the stack is empty, so that this leader comes after
+            // that group (G4).
             match self.newest.compare_exchange_weak(
                 newest,
                 node,
@@ -269,7 +269,8 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
     fn link_newer(head: *mut Node<R, E, G>) {
         let mut node = head;
         loop {
-            // SAFETY: queued nodes are valid; their links are the holder's.
+            // SAFETY: queued nodes are valid; their links belong to the holder of G1's
+            // right.
             let older = unsafe { at(node) }.older.get();
             if older.is_null() {
                 return;
@@ -284,7 +285,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         }
     }
 
-    /// Builds the group that starts at `leader`, which has G1's right.
+    /// Collects the group that starts at `leader`, which has G1's right.
     fn gather<S>(&self, steps: &S, leader: *mut Node<R, E, G>) -> Chain<R, E, G>
     where
         S: Prepare<Request = R, Error = E, Group = G>,
@@ -315,8 +316,8 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         chain
     }
 
-    /// Builds and prepares the group that starts at `me`. Where that fails,
-    /// the group is finished.
+    /// Builds and prepares the group that starts at `me`. If that fails, the group is
+    /// finished.
     fn build<S>(&self, steps: &S, me: *mut Node<R, E, G>) -> (Chain<R, E, G>, Option<G>)
     where
         S: Prepare<Request = R, Error = E, Group = G>,
@@ -327,7 +328,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
             Ok(group) => Some(group),
             Err(e) => {
                 self.hand_over(chain.last);
-                // SAFETY: the leader is the only one that works on the group.
+                // SAFETY: the leader is the only thread that works on the group.
                 unsafe { self.finish(&chain, me, || Outcome::Failed(e.clone())) };
                 None
             }
@@ -349,12 +350,12 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
             return;
         };
         Self::link_newer(head);
-        // SAFETY: members are valid until they are told; `newer` is linked,
-        // since somebody was pushed after `last`.
+        // SAFETY: members are valid until they are `DONE`; `newer` is linked, since a
+        // node was pushed after `last`.
         let next = unsafe { at(last) }.newer.get();
-        // SAFETY: queued nodes are valid; their links are the holder's.
+        // SAFETY: queued nodes are valid; their links belong to the holder of G1's right.
         let next = unsafe { at(next) };
-        // Cut it off from the group, so that walks down end here.
+        // Cut it off from the group, so that walks down the stack end here.
         next.older.set(ptr::null_mut());
         let state = ptr::from_ref(&next.state);
         // SAFETY: valid until the swap inside (W2), not touched after.

@@ -1,36 +1,36 @@
-//! A caller's place in the queue, and the members of a group.
+//! A caller's node in the queue, and the members of a group.
 
 use super::states::WAITING;
 use crate::sync::{Cell, PublishedMark};
 use crate::waiter::StateWord;
 use std::ptr;
 
-/// One caller's place in the queue. Lives on the caller's stack; other threads
-/// reach it through [`at`]. The cells are not atomic: G3 says whose they are.
+/// One caller's entry in the queue. It lives on the caller's stack; other threads reach
+/// it through [`at`]. The cells are not atomic: G3 says which thread may access them.
 pub(super) struct Node<R, E, G> {
     request: *const R,
     pub state: StateWord,
     /// The node pushed before this one; null at the bottom.
     pub older: Cell<*mut Node<R, E, G>>,
-    /// The node pushed after this one, once somebody has looked.
+    /// The node pushed after this one, once it is linked.
     pub newer: Cell<*mut Node<R, E, G>>,
-    /// The next one of a list of members that are to be told something.
+    /// The next node in a list of members to start or notify.
     next: Cell<*mut Node<R, E, G>>,
-    /// The members that this one is to tell.
+    /// The members that this one has to start or notify.
     pub subtree: Cell<*mut Node<R, E, G>>,
-    /// Given by the leader in `prepare`.
+    /// Set by the leader in `prepare`.
     pub ticket: Cell<u64>,
-    /// The group's [`Shared`](super::apply::Shared), for members that apply
-    /// themselves.
+    /// The group's [`Shared`](super::apply::Shared), for members that apply their own
+    /// requests.
     pub shared: Cell<*const ()>,
     /// Set before `DONE`.
     pub outcome: Cell<Outcome<E, G>>,
-    /// Written by its owner when the node goes, read by others with `next`:
-    /// models find a look at a node that may be gone (G2).
+    /// Written by the owner when the node goes away, read by other threads with `next`.
+    /// So models find an access to a node that may be gone (G2).
     gone: PublishedMark,
 }
 
-/// What a member is told with `DONE`.
+/// What a member finds in its node with `DONE`.
 pub(super) enum Outcome<E, G> {
     /// The request was carried out.
     Done,
@@ -40,7 +40,7 @@ pub(super) enum Outcome<E, G> {
 }
 
 impl<R, E, G> Node<R, E, G> {
-    /// A node for `request`, which is kept borrowed while it waits.
+    /// A node for `request`, which stays borrowed while its owner waits.
     pub fn new(request: &R) -> Self {
         Node {
             request,
@@ -56,30 +56,29 @@ impl<R, E, G> Node<R, E, G> {
         }
     }
 
-    /// The next one of its list.
+    /// The next node of its list.
     pub fn next(&self) -> *mut Self {
         self.gone.read();
         self.next.get()
     }
 
-    /// Puts it in front of `next` in a list.
+    /// Puts the node in front of `next` in a list.
     pub fn set_next(&self, next: *mut Self) {
         self.gone.read();
         self.next.set(next);
     }
 
-    /// Takes the outcome, which nobody but the owner has an interest in, nor
-    /// in the node.
+    /// Takes the outcome. The owner calls this last: no other thread accesses the node
+    /// afterwards.
     pub fn leave(&self) -> Outcome<E, G> {
         self.gone.written();
         self.outcome.replace(Outcome::Done)
     }
 
-    /// The request, which its owner keeps borrowed while it waits.
+    /// The request. The owner keeps it borrowed while it waits.
     pub fn request<'a>(&self) -> &'a R {
-        // SAFETY: the node's owner borrows the request until the node is done,
-        // and nobody uses a node, or a request found through one, after that
-        // (G2).
+        // SAFETY: the node's owner borrows the request until the node is done, and no
+        // thread uses a node, or a request found through one, after that (G2).
         unsafe { &*self.request }
     }
 }
@@ -87,10 +86,10 @@ impl<R, E, G> Node<R, E, G> {
 /// The node behind a pointer.
 ///
 /// # Safety
-/// The node is valid (G2), and the caller touches only cells that are its own
-/// at this moment (G3).
+/// The node is valid (G2), and the caller accesses only cells that are its own at this
+/// moment (G3).
 pub(super) unsafe fn at<'a, R, E, G>(node: *mut Node<R, E, G>) -> &'a Node<R, E, G> {
-    // SAFETY: the caller's promise.
+    // SAFETY: by this function's contract.
     unsafe { &*node }
 }
 
@@ -113,8 +112,8 @@ impl<R, E, G> Chain<R, E, G> {
     /// The members.
     ///
     /// # Safety
-    /// All of them are valid while the iterator is used, and their cells the
-    /// caller's.
+    /// All members are valid while the iterator is used, and their cells belong to the
+    /// caller.
     pub unsafe fn members<'a>(&self) -> impl Iterator<Item = &'a Node<R, E, G>> + use<'a, R, E, G>
     where
         R: 'a,
@@ -125,7 +124,7 @@ impl<R, E, G> Chain<R, E, G> {
         let mut next = Some(self.first);
         std::iter::from_fn(move || {
             let node = next?;
-            // SAFETY: the caller's promise.
+            // SAFETY: by this function's contract.
             let member = unsafe { at(node) };
             next = (node != last).then(|| member.newer.get());
             Some(member)
@@ -149,7 +148,7 @@ impl<'a, R> Members<'a, R> {
         self.nodes.len()
     }
 
-    /// Never true: a group has its leader.
+    /// Never true, since a group has its leader.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -162,8 +161,8 @@ impl<'a, R> Members<'a, R> {
 
 impl<'a, R: 'a, E, G> MemberList<'a, R> for Chain<R, E, G> {
     fn visit(&mut self, f: &mut dyn FnMut(&'a R, &mut u64)) {
-        // SAFETY: members of a group in preparation are valid, and their
-        // links and tickets are the leader's.
+        // SAFETY: members of a group in preparation are valid, and their links and
+        // tickets belong to the leader.
         for member in unsafe { self.members() } {
             let mut ticket = member.ticket.get();
             f(member.request(), &mut ticket);

@@ -115,7 +115,7 @@ impl Steps for Check {
     fn publish(&self, group: &Group, failure: Option<&String>) {
         let end = group.first + group.len;
         if failure.is_some() && !self.parallel(group) {
-            // The leader has left out those behind the one that failed.
+            // The leader has skipped the requests behind the one that failed.
             let applied = self.applied.swap(end, SeqCst);
             assert!(applied > group.first && applied <= end);
         }
@@ -206,7 +206,7 @@ fn many_threads_sleeping() {
 }
 
 #[test]
-fn large_groups_are_set_off_and_told_by_callers() {
+fn large_groups_are_started_and_notified_by_helpers() {
     for pipelined in [false, true] {
         for policy in [YieldPolicy::default(), SLEEPING] {
             run(Check::new(pipelined, 1 << 20), 64, 500, policy);
@@ -237,8 +237,8 @@ fn members_of_groups_that_are_only_prepared_go_their_own_way() {
     }
 }
 
-/// A first group of one that is held, and then one of all who wait, which the
-/// leader applies one by one until it comes to request 2.
+/// A first group of one request that is held up, and then a group of all that wait, which
+/// the leader applies one by one until it comes to request 2.
 #[derive(Default)]
 struct OneByOne {
     preparing: AtomicBool,
@@ -312,7 +312,7 @@ fn a_leader_that_applies_for_all_stops_at_a_failure() {
     assert_eq!(*steps.applied.lock(), [0, 1, 2]);
 }
 
-/// Nodes for a builder; `asleep` of them look as if they slept.
+/// Nodes for a wake tree; `asleep` of them look as if they slept.
 fn nodes(requests: &[u64], asleep: usize) -> Vec<Node<u64, (), ()>> {
     let nodes: Vec<_> = requests.iter().map(Node::new).collect();
     for node in &nodes[..asleep] {
@@ -331,7 +331,7 @@ fn list<R, E, G>(head: *mut Node<R, E, G>) -> Vec<*mut Node<R, E, G>> {
 }
 
 #[test]
-fn everybody_is_in_one_share_and_shares_are_even() {
+fn every_member_is_in_one_subtree_and_subtrees_are_even() {
     for len in 1..200usize {
         for asleep in [0, 1, 7, len / 2, len - 1] {
             let asleep = asleep.min(len - 1);
@@ -347,18 +347,18 @@ fn everybody_is_in_one_share_and_shares_are_even() {
                 unsafe { builder.add(ptr::from_ref(node).cast_mut()) };
             }
             // SAFETY: as in `list`.
-            let dealt = unsafe { builder.build(len) };
-            let helpers = list(dealt.helpers);
+            let tree = unsafe { builder.build(len) };
+            let helpers = list(tree.helpers);
             // SAFETY: as in `list`.
-            let share = |node: &*mut _| list(unsafe { at(*node) }.subtree.get());
-            let mut shares: Vec<_> = helpers.iter().map(share).collect();
-            shares.push(list(dealt.own));
-            let mut all: Vec<_> = shares.iter().flatten().chain(&helpers).copied().collect();
+            let subtree = |node: &*mut _| list(unsafe { at(*node) }.subtree.get());
+            let mut subtrees: Vec<_> = helpers.iter().map(subtree).collect();
+            subtrees.push(list(tree.own));
+            let mut all: Vec<_> = subtrees.iter().flatten().chain(&helpers).copied().collect();
             all.sort_unstable();
             let mut expected: Vec<_> = nodes.iter().map(|n| ptr::from_ref(n).cast_mut()).collect();
             expected.sort_unstable();
             assert_eq!(all, expected, "{len}");
-            let sizes = || shares.iter().map(Vec::len);
+            let sizes = || subtrees.iter().map(Vec::len);
             assert!(sizes().max().unwrap() <= sizes().min().unwrap() + 1);
             if len >= wake_tree::HELPED_GROUP {
                 assert_eq!(helpers.len(), len.isqrt() - 1);
@@ -367,7 +367,7 @@ fn everybody_is_in_one_share_and_shares_are_even() {
             } else {
                 assert_eq!(helpers.len(), 0);
             }
-            for told in shares.iter().chain([&helpers]) {
+            for told in subtrees.iter().chain([&helpers]) {
                 assert!(told.is_sorted_by_key(sleeps), "sleepers last");
             }
         }

@@ -1,32 +1,32 @@
-//! Who tells whom: telling many members in about two times the square root of
-//! their number (seed 002).
+//! The wake tree: starting or notifying `n` members in a time of about 2 sqrt(n)
+//! wake-ups.
 //!
-//! To tell a member costs a transfer of its cache line, and a call of the
-//! operating system if it sleeps. In a group of [`HELPED_GROUP`] members and more,
-//! whoever has something to tell therefore tells about sqrt(n) *helpers* only,
-//! and each of them its share of the others. RocksDB does so when members are
-//! to insert; here the outcome is told in the same way.
+//! Notifying a member costs a transfer of its cache line, and a system call if it sleeps.
+//! In groups of at least [`HELPED_GROUP`] members, the notifier therefore notifies only
+//! about sqrt(n) *helpers*, and each helper notifies its *subtree* of the other members.
+//! RocksDB does so when members are to insert; here members get their outcome in the same
+//! way, too.
 //!
-//! Callers are members that are awake, as long as there are such, and in each
-//! share sleepers are the last: whoever is awake gets to know before it gives
-//! up and sleeps, too.
+//! Helpers are members that are awake, as far as there are enough. In each subtree
+//! sleepers come last, so that a member that is awake is notified before it gives up
+//! spinning and sleeps.
 
 use super::node::{Node, at};
 use crate::sync::MODELLED;
 use crate::waiter::BLOCKED;
 use std::ptr;
 
-/// Members of a group from which on helpers help.
+/// The least number of members of a group that has helpers.
 pub(super) const HELPED_GROUP: usize = if MODELLED { 3 } else { 20 };
 
-/// Members to be told something.
+/// Collects the members to start or notify.
 pub(super) struct WakeTreeBuilder<R, E, G> {
     awake: List<R, E, G>,
     asleep: List<R, E, G>,
 }
 
-/// Whom the dealer tells: the helpers, each of which has its `share`, and then
-/// its own share. Both are linked by `next`.
+/// The members that the notifier itself notifies: the helpers, each of which has its
+/// `subtree`, and then the notifier's own subtree. Both lists are linked by `next`.
 pub(super) struct WakeTree<R, E, G> {
     pub helpers: *mut Node<R, E, G>,
     pub own: *mut Node<R, E, G>,
@@ -45,22 +45,22 @@ impl<R, E, G> List<R, E, G> {
     };
 
     /// # Safety
-    /// The node is valid, and its `next` the caller's.
+    /// The node is valid, and its `next` belongs to the caller.
     unsafe fn push(&mut self, node: *mut Node<R, E, G>) {
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract.
         unsafe { at(node) }.set_next(self.head);
         self.head = node;
         self.len += 1;
     }
 
     /// # Safety
-    /// The nodes are valid, and their `next` the caller's.
+    /// The nodes are valid, and their `next` belongs to the caller.
     unsafe fn pop(&mut self) -> Option<*mut Node<R, E, G>> {
         let node = self.head;
         if node.is_null() {
             return None;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract.
         self.head = unsafe { at(node) }.next();
         self.len -= 1;
         Some(node)
@@ -76,9 +76,10 @@ impl<R, E, G> WakeTreeBuilder<R, E, G> {
     /// Adds a member; returns whether it is awake.
     ///
     /// # Safety
-    /// The node is valid until it is told, and `next` and `share` the caller's.
+    /// The node is valid until it is notified, and its `next` and `subtree` belong to the
+    /// caller.
     pub unsafe fn add(&mut self, node: *mut Node<R, E, G>) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract.
         let member = unsafe { at(node) };
         member.subtree.set(ptr::null_mut());
         let awake = member.state.get() != BLOCKED;
@@ -87,26 +88,26 @@ impl<R, E, G> WakeTreeBuilder<R, E, G> {
         } else {
             &mut self.asleep
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract.
         unsafe { list.push(node) };
         awake
     }
 
-    /// Takes a sleeper, or if there is none one who is awake.
+    /// Takes a sleeper or, if there is none, a member that is awake.
     ///
     /// # Safety
     /// As for [`WakeTreeBuilder::add`].
     unsafe fn take(&mut self) -> Option<*mut Node<R, E, G>> {
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract.
         if let Some(sleeper) = unsafe { self.asleep.pop() } {
             return Some(sleeper);
         }
-        // SAFETY: as above.
+        // SAFETY: by this function's contract.
         unsafe { self.awake.pop() }
     }
 
-    /// Chooses the helpers of a group of `len` members and deals the others
-    /// out to them and the dealer.
+    /// Chooses the helpers of a group of `len` members, and distributes the other members
+    /// evenly over the helpers and the notifier.
     ///
     /// # Safety
     /// As for [`WakeTreeBuilder::add`].
@@ -118,33 +119,32 @@ impl<R, E, G> WakeTreeBuilder<R, E, G> {
         };
         let mut helpers = List::EMPTY;
         while helpers.len < wanted {
-            // Sleepers, where there must be some, are pushed first and so told
-            // last.
+            // Sleepers, if there must be some, are pushed first and so notified last.
             let list = if self.awake.len < wanted - helpers.len && self.asleep.len > 0 {
                 &mut self.asleep
             } else {
                 &mut self.awake
             };
-            // SAFETY: the caller's promise.
+            // SAFETY: by this function's contract.
             let Some(helper) = (unsafe { list.pop() }) else {
                 break;
             };
-            // SAFETY: as above.
+            // SAFETY: by this function's contract.
             unsafe { helpers.push(helper) };
         }
         let mut own = List::EMPTY;
         let mut turn = helpers.head;
-        // Sleepers first: what is dealt last is told first.
-        // SAFETY: the caller's promise.
+        // Sleepers first: what is distributed last is notified first. SAFETY: by this
+        // function's contract. SAFETY: by this function's contract.
         while let Some(node) = unsafe { self.take() } {
             if turn.is_null() {
-                // SAFETY: as above.
+                // SAFETY: by this function's contract.
                 unsafe { own.push(node) };
                 turn = helpers.head;
             } else {
-                // SAFETY: as above; helpers are members, too.
+                // SAFETY: by this function's contract; helpers are members, too.
                 let helper = unsafe { at(turn) };
-                // SAFETY: as above.
+                // SAFETY: by this function's contract.
                 let member = unsafe { at(node) };
                 member.set_next(helper.subtree.get());
                 helper.subtree.set(node);
