@@ -1,9 +1,9 @@
-//! Finding a byte among the few of a small node.
+//! Finding a byte among those of a small node.
 //!
-//! The bytes live in atomic words, the first one in the lowest byte. With SSE2
-//! sixteen are compared at once; elsewhere eight, within a word.
+//! The bytes are in atomic words, the first one in the lowest byte. With SSE2 sixteen
+//! bytes are compared at once; elsewhere the eight bytes of a word.
 
-/// `count` low bits.
+/// A mask of the `count` lowest bits.
 #[inline(always)]
 fn low_bits(count: usize) -> u64 {
     debug_assert!(count < 64);
@@ -14,7 +14,7 @@ fn low_bits(count: usize) -> u64 {
 #[inline(always)]
 pub(super) fn find_in_4(word: u32, byte: u8, count: usize) -> Option<usize> {
     let different = u64::from(word ^ (u32::from(byte) * 0x0101_0101));
-    // The lowest zero byte gets its top bit set; what is above it may err.
+    // The lowest zero byte gets its top bit set; bits above it may be wrong.
     let zeros = different.wrapping_sub(0x0101_0101) & !different & 0x8080_8080;
     let found = zeros & low_bits(8 * count);
     (found != 0).then(|| found.trailing_zeros() as usize / 8)
@@ -75,7 +75,7 @@ fn portable_mask(word: u64, byte: u8) -> u16 {
     // No carry crosses a byte, so this is exact: a byte's top bit is set
     // where the byte is zero.
     let zeros = !(((different & SEVEN) + SEVEN) | different | SEVEN);
-    // Gathers the eight top bits: each lands in the highest byte.
+    // Gathers the eight top bits in the highest byte.
     ((zeros >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u16
 }
 
@@ -83,7 +83,7 @@ fn portable_mask(word: u64, byte: u8) -> u16 {
 mod tests {
     use super::*;
 
-    /// Words with repeated, neighbouring and extreme bytes.
+    /// Words with repeated, adjacent and extreme bytes.
     fn words() -> Vec<[u64; 2]> {
         let mut seed = 1u64;
         let mut all = vec![[0; 2], [u64::MAX; 2], [0x0100_0100_ff00_8001, 0x7f80]];
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_those_counted_is_found() {
+    fn the_first_match_among_those_counted_is_found() {
         for words in words() {
             let bytes = words.map(u64::to_le_bytes).concat();
             for byte in 0..=255u8 {

@@ -1,4 +1,4 @@
-//! Whether a tree is as it should be.
+//! Consistency checks, for tests.
 
 use super::Art;
 use super::leaf::Link;
@@ -6,8 +6,8 @@ use super::node::{Kind, Node, Ref};
 use super::versions::Versions;
 
 impl Art {
-    /// Walks the whole tree and returns its number of entries, or says what is
-    /// wrong with it. For tests; no insert may be in flight.
+    /// Checks the whole tree and returns the number of its entries, or describes what is
+    /// wrong. For tests; no insert may be in flight.
     #[doc(hidden)]
     pub fn check(&self) -> Result<usize, String> {
         let mut entries = 0;
@@ -26,7 +26,7 @@ impl Art {
             drop(lock);
             let terminal = usize::from(!parts.terminal.is_none());
             if parts.children.len() + terminal < 2 {
-                return Err(format!("a node with one way under {path:x?}"));
+                return Err(format!("a node with one child under {path:x?}"));
             }
             if parts.kind != Kind::N256 && parts.children.iter().any(|(_, c)| c.is_none()) {
                 return Err(format!("a byte without a child under {path:x?}"));
@@ -38,7 +38,7 @@ impl Art {
             let key = self.leaf(any).key();
             let rest = key
                 .get(path.len()..end)
-                .ok_or("a key shorter than its way")?;
+                .ok_or("a key shorter than its path")?;
             path.extend_from_slice(rest);
             if !parts.terminal.is_none() && self.leaf(parts.terminal).key() != path {
                 return Err(format!("a terminal with another key than {path:x?}"));
@@ -53,15 +53,15 @@ impl Art {
         Ok(entries)
     }
 
-    /// Steps from the newest version of a key to the newest at or below `tag`:
-    /// each looks at no more than two others. For tests.
+    /// The number of steps from the newest version of a key to the newest one at or below
+    /// `tag`. Each step reads at most two other versions. For tests.
     #[doc(hidden)]
     pub fn version_steps(&self, user_key: &[u8], tag: u64) -> usize {
         self.find(user_key)
             .map_or(0, |leaf| Versions::new(&self.memory, leaf).steps(tag))
     }
 
-    /// The prefix agrees with some key below.
+    /// Checks that the prefix agrees with some key below.
     fn check_prefix(&self, node: Node<'_>, at: Ref, depth: usize) -> Result<(), String> {
         let prefix = node.prefix();
         let key = self.leaf(self.any_leaf(at)?).key();
@@ -82,7 +82,7 @@ impl Art {
         Ok(at)
     }
 
-    /// A leaf's key and versions; how many these are.
+    /// Checks a leaf's key and versions. Returns how many versions there are.
     fn check_leaf(&self, leaf: Ref, path: &[u8]) -> Result<usize, String> {
         let leaf = self.leaf(leaf);
         if !leaf.key().starts_with(path) {

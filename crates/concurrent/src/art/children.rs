@@ -5,15 +5,14 @@ use crate::sync::Ordering;
 
 /// A node's children in order of their bytes: 48 at most, and the terminal.
 pub(super) type Children = [Ref; 49];
-/// Nothing listed.
+/// An empty list.
 pub(super) const NO_CHILDREN: Children = [Ref::NONE; 49];
 
 impl Node<'_> {
-    /// Fills `into` with the children of a wide node from place `from` to
-    /// before `to`, at most 33; place 0 is the terminal's, place `b + 1` that
-    /// of byte `b`. Returns how many these are, and how many of them are at
-    /// places before `mark`. (One reading tells both: between two, children
-    /// may come.)
+    /// Fills `into` with the children of a wide node from place `from` to before `to`, at
+    /// most 33. Place 0 is the terminal's, place `b + 1` is that of byte `b`. Returns how
+    /// many children these are, and how many of them are at places before `mark`. (Both
+    /// numbers come from one pass, since children may be added between two.)
     #[inline]
     pub(super) fn window(
         self,
@@ -43,9 +42,9 @@ impl Node<'_> {
         (len, before)
     }
 
-    /// Fills `into` with the terminal, if there is one, and the children in
-    /// order. Returns how many these are, and how many of them are at places
-    /// before `mark`, as in [`Node::window`]. Not for wide nodes.
+    /// Fills `into` with the terminal, if there is one, and the children in order.
+    /// Returns how many these are, and how many of them are at places before `mark`, as
+    /// [`Node::window`] does. Not for wide nodes.
     pub(super) fn sorted(self, mark: usize, into: &mut Children) -> (usize, usize) {
         let state = self.state();
         let count = (state >> COUNT_SHIFT) as usize;
@@ -63,8 +62,8 @@ impl Node<'_> {
     }
 }
 
-/// Sorts children by their bytes: a set of bits says which bytes there are, a
-/// table where their children are.
+/// Sorts children by their bytes: a bit set tells which bytes there are, and a table maps
+/// bytes to children.
 struct Lister {
     present: [u64; 4],
     children: [std::mem::MaybeUninit<u32>; 256],

@@ -1,16 +1,15 @@
 //! Walking a tree in order.
 //!
-//! *Forward* is the order of entries: keys rise, or fall if `REVERSED`, and
-//! within a key tags fall. *Up* is towards greater keys.
+//! *Forward* is the order of entries: keys ascend, or descend if `REVERSED`, and within a
+//! key tags descend. *Up* is towards greater keys.
 //!
-//! A cursor remembers the nodes from the root to its leaf. Of a small node it
-//! takes a sorted copy of the children when it first moves within it; a large
-//! one is read by byte.
+//! A cursor remembers the nodes from the root to its leaf. When it first moves within a
+//! small node, it takes a sorted copy of the children; a large node is read by byte.
 //!
-//! A node on the way may be replaced meanwhile. It still leads to everything
-//! that was in it before, and what came later was inserted after the cursor
-//! was positioned, so it may be missed. So a cursor never looks back at the
-//! tree, and never starts over, until it is positioned anew.
+//! A node on the path may be replaced meanwhile. It still leads to everything that was in
+//! it before. Entries that were added later were inserted after the cursor was
+//! positioned, so the cursor may miss them. So it never reads the path again, and never
+//! restarts, until it is positioned again.
 
 use std::cell::Cell;
 use std::cmp::Ordering as Order;
@@ -23,19 +22,19 @@ use super::versions::Versions;
 use crate::scratch;
 
 thread_local! {
-    /// The frames of a cursor of this thread that is gone: most cursors seek
-    /// once, and would spend as long in the allocator as in the tree.
+    /// The frames of the last cursor that this thread dropped. Most cursors seek once,
+    /// and would otherwise spend as long in the allocator as in the tree.
     static SCRATCH: Cell<Vec<Frame>> = const { Cell::new(Vec::new()) };
 }
 
-/// A place in a tree, or nowhere. All calls must name the same tree.
+/// A cursor: at an entry of a tree, or invalid. All calls must pass the same tree.
 #[derive(Clone)]
 pub(super) struct Cursor<const REVERSED: bool> {
-    /// The nodes on the way: the first `depth` of these. The rest are kept
+    /// The first `depth` frames are those of the nodes on the path. The others are kept
     /// for their memory.
     frames: Vec<Frame>,
     depth: usize,
-    /// The leaf, if the cursor is somewhere.
+    /// The leaf, if the cursor is valid.
     leaf: Ref,
     /// The version within the leaf.
     at: Link,
@@ -44,7 +43,7 @@ pub(super) struct Cursor<const REVERSED: bool> {
 impl<const REVERSED: bool> Drop for Cursor<REVERSED> {
     fn drop(&mut self) {
         let frames = std::mem::take(&mut self.frames);
-        // A thread that ends has no spare any more.
+        // When a thread ends, its scratch values may be gone.
         let _ = SCRATCH.try_with(|scratch| {
             let last = scratch.take();
             let larger = frames.capacity() > last.capacity();
@@ -53,7 +52,7 @@ impl<const REVERSED: bool> Drop for Cursor<REVERSED> {
     }
 }
 
-/// The version at which a cursor comes to a key.
+/// The version at which a cursor enters a key.
 #[derive(Clone, Copy)]
 enum Landing {
     Newest,
@@ -61,7 +60,7 @@ enum Landing {
 }
 
 impl Landing {
-    /// Where the order of entries has it.
+    /// The version that comes first in this direction.
     #[inline(always)]
     fn of(forward: bool) -> Self {
         if forward {
@@ -84,16 +83,16 @@ impl<const REVERSED: bool> Default for Cursor<REVERSED> {
 }
 
 impl<const REVERSED: bool> Cursor<REVERSED> {
-    /// Whether it is somewhere.
+    /// Whether the cursor is at an entry.
     #[inline(always)]
     pub(super) fn valid(&self) -> bool {
         !self.leaf.is_none()
     }
 
-    /// The leaf it is at; it must be somewhere.
+    /// The leaf of the current entry. The cursor must be valid.
     #[inline(always)]
     pub(super) fn leaf<'t>(&self, tree: &'t Art) -> Leaf<'t> {
-        assert!(self.valid(), "the cursor stands on an entry");
+        assert!(self.valid(), "the cursor is at an entry");
         tree.leaf(self.leaf)
     }
 
@@ -102,19 +101,19 @@ impl<const REVERSED: bool> Cursor<REVERSED> {
         Versions::new(&tree.memory, self.leaf(tree))
     }
 
-    /// Tag and value of the entry it is at; it must be somewhere.
+    /// Tag and value of the current entry. The cursor must be valid.
     #[inline]
     pub(super) fn entry<'t>(&self, tree: &'t Art) -> (u64, &'t [u8]) {
         self.versions(tree).entry(self.at)
     }
 
-    /// Whether the entry it is at lies inside its leaf.
+    /// Whether the current entry is the one inside the leaf.
     #[inline(always)]
     pub(super) fn is_inside(&self) -> bool {
         self.at == Link::INSIDE
     }
 
-    /// The value of the entry it is at; it must be somewhere.
+    /// The value of the current entry. The cursor must be valid.
     #[inline(always)]
     pub(super) fn value<'t>(&self, tree: &'t Art) -> &'t [u8] {
         if self.is_inside() {
@@ -124,7 +123,7 @@ impl<const REVERSED: bool> Cursor<REVERSED> {
         }
     }
 
-    /// To the next entry.
+    /// Moves to the next entry.
     #[inline(always)]
     pub(super) fn next(&mut self, tree: &Art) {
         if self.valid() {
@@ -138,7 +137,7 @@ impl<const REVERSED: bool> Cursor<REVERSED> {
         }
     }
 
-    /// To the previous entry.
+    /// Moves to the previous entry.
     #[inline]
     pub(super) fn prev(&mut self, tree: &Art) {
         if self.valid() {
@@ -146,8 +145,8 @@ impl<const REVERSED: bool> Cursor<REVERSED> {
             if versions.newest() == self.at {
                 return self.prev_key(tree);
             }
-            // Newer versions may have come since the cursor came here; the
-            // way to the one before is found from the top in any case.
+            // Newer versions may have been added since the cursor came here. The previous
+            // version is found from the top of the list in any case.
             self.at = versions.above(versions.tag(self.at));
             if self.at == Link::END {
                 self.prev_key(tree);
@@ -155,7 +154,7 @@ impl<const REVERSED: bool> Cursor<REVERSED> {
         }
     }
 
-    /// To the first entry of the next key, or of the one before.
+    /// Moves to the newest entry of the next key, or of the key before.
     #[inline(always)]
     pub(super) fn step_key(&mut self, tree: &Art, forward: bool) {
         if self.valid() {
@@ -163,8 +162,8 @@ impl<const REVERSED: bool> Cursor<REVERSED> {
         }
     }
 
-    /// To the newest version at or below `upto` of the same key; whether that
-    /// is another entry, or nothing if there is none.
+    /// Moves to the newest version of the same key at or below `upto`. Returns whether
+    /// that is another entry than before, or `None` if there is none.
     #[inline]
     pub(super) fn newest(&mut self, tree: &Art, upto: u64) -> Option<bool> {
         let at = self.versions(tree).at_or_below(upto);
@@ -176,12 +175,12 @@ impl<const REVERSED: bool> Cursor<REVERSED> {
         Some(moved)
     }
 
-    /// To the first entry.
+    /// Moves to the first entry.
     pub(super) fn seek_to_first(&mut self, tree: &Art) {
         self.enter(tree, true);
     }
 
-    /// To the last entry.
+    /// Moves to the last entry.
     pub(super) fn seek_to_last(&mut self, tree: &Art) {
         self.enter(tree, false);
     }
@@ -201,18 +200,18 @@ impl<const REVERSED: bool> Cursor<REVERSED> {
         }
     }
 
-    /// To the first entry at or after a key.
+    /// Moves to the first entry at or after a key.
     pub(super) fn seek(&mut self, tree: &Art, key: &[u8], tag: u64) {
         self.seek_either(tree, key, true, |versions| versions.at_or_below(tag));
     }
 
-    /// To the last entry at or before a key.
+    /// Moves to the last entry at or before a key.
     pub(super) fn seek_for_prev(&mut self, tree: &Art, key: &[u8], tag: u64) {
         self.seek_either(tree, key, false, |versions| versions.at_or_above(tag));
     }
 
-    /// To the entry of `key` that `choose` names, or else to the nearest entry
-    /// of another key in the direction given.
+    /// Moves to the version of `key` that `choose` returns or, if there is none, to the
+    /// nearest entry of another key in the given direction.
     fn seek_either(
         &mut self,
         tree: &Art,
@@ -246,7 +245,7 @@ impl<const REVERSED: bool> Cursor<REVERSED> {
             let prefix = node.prefix();
             match prefix.compare(&tree.memory, key, depth) {
                 Order::Equal => {}
-                // All below comes after the key, or all before it.
+                // All keys below come after `key`, or all before it.
                 order => {
                     if (order == Order::Greater) == up {
                         self.push(tree, at, start(up));
@@ -274,19 +273,19 @@ impl<const REVERSED: bool> Cursor<REVERSED> {
         self.walk(tree, forward, landing);
     }
 
-    /// To the first entry of the next key.
+    /// Moves to the first entry of the next key.
     #[inline(always)]
     pub(super) fn next_key(&mut self, tree: &Art) {
         self.walk(tree, true, Landing::Newest);
     }
 
-    /// To the last entry of the previous key.
+    /// Moves to the last entry of the previous key.
     #[inline]
     fn prev_key(&mut self, tree: &Art) {
         self.walk(tree, false, Landing::Oldest);
     }
 
-    /// To the nearest key with versions from the place the frames say.
+    /// Moves from the position in the frames to the nearest key with versions.
     #[inline(always)]
     fn walk(&mut self, tree: &Art, forward: bool, landing: Landing) {
         let up = up::<REVERSED>(forward);
@@ -317,8 +316,8 @@ impl<const REVERSED: bool> Cursor<REVERSED> {
         }
     }
 
-    /// To the next leaf, whether it has versions or not, through any nodes.
-    /// With `look`, leaves on the way are looked at.
+    /// Moves the frames to the next leaf, whether it has versions or not, through any
+    /// nodes. With `look`, leaves ahead may be read.
     #[inline(always)]
     fn leaf_after(&mut self, tree: &Art, up: bool, look: bool) -> Ref {
         while self.depth > 0 {
@@ -329,7 +328,7 @@ impl<const REVERSED: bool> Cursor<REVERSED> {
             } else if child.is_leaf() {
                 return child;
             } else {
-                // The next node's children, while this one's are read.
+                // Prefetch the next node's children while this one's are read.
                 let upcoming = frame.upcoming(up);
                 if !upcoming.is_none() && !upcoming.is_leaf() {
                     tree.node(upcoming).prefetch_children(&tree.memory);
@@ -340,8 +339,8 @@ impl<const REVERSED: bool> Cursor<REVERSED> {
         Ref::NONE
     }
 
-    /// Moves the frames alone to the next leaf forward and names it; no leaf
-    /// is read for that. The place of the cursor means nothing from then on.
+    /// Moves only the frames to the next leaf forward, and returns it without reading any
+    /// leaf. The cursor's entry is meaningless from then on.
     #[inline(always)]
     pub(super) fn next_leaf_ref(&mut self, tree: &Art) -> Ref {
         let up = up::<REVERSED>(true);
@@ -359,7 +358,7 @@ impl<const REVERSED: bool> Cursor<REVERSED> {
         self.leaf_after(tree, up, false)
     }
 
-    /// To the next older version of the same key; whether there is one.
+    /// Moves to the next older version of the same key. Returns whether there is one.
     #[inline(always)]
     pub(super) fn older(&mut self, tree: &Art) -> bool {
         if self.is_inside() {
@@ -372,9 +371,9 @@ impl<const REVERSED: bool> Cursor<REVERSED> {
         older != Link::END
     }
 
-    /// To the newest version of a leaf that a scout has named, or nowhere
-    /// without a leaf; `false`, and stays, if the leaf has no versions. The
-    /// frames stay behind, so only a `seek` may follow.
+    /// Moves to the newest version of a leaf that a prefetch cursor has returned; without
+    /// a leaf, the cursor becomes invalid. If the leaf has no versions, returns `false`
+    /// and stays. The frames do not move along, so only a `seek` may use them afterwards.
     #[inline(always)]
     pub(super) fn move_to(&mut self, tree: &Art, leaf: Ref) -> bool {
         if leaf.is_none() {
@@ -384,7 +383,7 @@ impl<const REVERSED: bool> Cursor<REVERSED> {
         self.land(tree, leaf, Landing::Newest)
     }
 
-    /// To a version of a leaf, if it has any.
+    /// Moves to a version of a leaf, if it has any.
     #[inline(always)]
     fn land(&mut self, tree: &Art, leaf: Ref, landing: Landing) -> bool {
         let versions = Versions::new(&tree.memory, tree.leaf(leaf));
@@ -415,7 +414,7 @@ impl<const REVERSED: bool> Cursor<REVERSED> {
     }
 }
 
-/// Whether this way leads to greater keys.
+/// Whether this direction leads to greater keys.
 #[inline(always)]
 fn up<const REVERSED: bool>(forward: bool) -> bool {
     forward != REVERSED

@@ -1,20 +1,19 @@
-//! A walk over everything, for a flush.
+//! A walk over a whole tree, for a flush.
 //!
-//! Whoever writes a table reads all of every entry, and most of what it costs
-//! to hand them out is waiting for memory. So a *scout*, a cursor of its own,
-//! runs ahead through the nodes and names leaves without reading them, and
-//! each leaf it names passes stations on a belt before its turn. At each
-//! station one more of it is read, which was asked for at the one before, and
-//! what that leads to is asked for:
+//! A flush reads all bytes of every entry, and most of the cost of handing them out is
+//! waiting for memory. So a *prefetch cursor* runs ahead through the nodes and finds
+//! leaves without reading them. Each leaf then passes the stages of a *prefetch pipeline*
+//! before its turn. Each stage reads one more part of the leaf, which the stage before
+//! has prefetched, and prefetches what that part leads to:
 //!
 //! ```text
-//!  scout --> [head of the leaf] --> [rest of the leaf, or     --> [value, next] --> [next] --> the walk
+//!  cursor -> [head of the leaf] --> [rest of the leaf, or     --> [value, next] --> [next] --> the walk
 //!                                    head of its newest version]
 //! ```
 //!
-//! All of this is about speed. The belt keeps the order of the scout, whose
-//! frames promise what those of any cursor do; versions are read anew when the
-//! walk comes to their leaf.
+//! All of this affects only speed. The pipeline keeps the order of the prefetch cursor,
+//! whose frames give the guarantees of any cursor. Versions are read again when the walk
+//! comes to their leaf.
 
 use std::fmt;
 
@@ -25,38 +24,39 @@ use super::leaf::Link;
 use super::node::Ref;
 use super::versions::Versions;
 
-/// Leaves between the scout and the walk. Each entry takes its user some
-/// dozens of nanoseconds, and memory a few hundred.
+/// The number of leaves between the prefetch cursor and the walk. A flush takes some
+/// dozens of nanoseconds for an entry, and memory a few hundred.
 const PIPELINE: usize = 32;
 
-/// How far before the walk the stations are: what is asked for at one arrives
+/// How many leaves before the walk the stages are: what one stage prefetches arrives
 /// before the next.
 const HEAD_STAGE: usize = 22;
 const VALUE_STAGE: usize = 13;
 const OLDER_STAGE: usize = 5;
 
-/// A cursor as [`Iter`] that is made for one walk forward over many entries
-/// that reads all of each. It may do everything else, too, but not fast.
+/// A cursor like [`Iter`] for one walk forward that reads all bytes of many entries. It
+/// can do everything else, too, but not as fast.
 pub struct FlushIter<const REVERSED: bool = false> {
-    /// Where the walk is. While there is a belt, its frames are not.
+    /// The walk's current entry. While there is a pipeline, the frames of this cursor lag
+    /// behind.
     iter: Iter<REVERSED>,
-    /// From the first step on; gone when the cursor is moved otherwise.
+    /// Made at the first step forward, and dropped when the cursor is moved otherwise.
     pipeline: Option<Box<PrefetchPipeline<REVERSED>>>,
 }
 
-/// What comes after the walk.
+/// The leaves that come after the walk's current one.
 struct PrefetchPipeline<const REVERSED: bool> {
     prefetch_cursor: Cursor<REVERSED>,
-    /// A ring; [`Ref::NONE`] where the scout has found nothing more.
+    /// A ring; [`Ref::NONE`] where the prefetch cursor has found no more leaves.
     leaves: [Ref; PIPELINE],
-    /// The last version known of each; [`Link::END`] if none.
+    /// The oldest version read so far of each leaf; [`Link::END`] if none.
     versions: [Link; PIPELINE],
-    /// The place of the leaf that is next.
+    /// The slot of the next leaf.
     next: usize,
 }
 
 impl<const REVERSED: bool> PrefetchPipeline<REVERSED> {
-    /// What comes after a cursor.
+    /// The pipeline of the leaves after a cursor.
     fn after(tree: &Art, cursor: &Cursor<REVERSED>) -> Self {
         let mut pipeline = PrefetchPipeline {
             prefetch_cursor: cursor.clone(),
@@ -70,7 +70,7 @@ impl<const REVERSED: bool> PrefetchPipeline<REVERSED> {
         pipeline
     }
 
-    /// The next leaf, if there is one. A new one comes onto the belt.
+    /// Takes the next leaf, if there is one, and adds a new one to the pipeline.
     #[inline(always)]
     fn step(&mut self, tree: &Art) -> Ref {
         let coming = self.prefetch_cursor.next_leaf_ref(tree);
@@ -125,8 +125,8 @@ impl<const REVERSED: bool> PrefetchPipeline<REVERSED> {
         }
     }
 
-    /// Asks for the tag of the version after the last one known: older ones
-    /// are seldom wanted, but looked at.
+    /// Prefetches the tag of the version after the oldest one read so far: a flush seldom
+    /// uses older versions, but reads their tags.
     #[inline(always)]
     fn prefetch_older(&mut self, tree: &Art, versions: Versions<'_>, slot: usize) {
         let older = versions.older(self.versions[slot]);
@@ -190,7 +190,7 @@ impl<const REVERSED: bool> FlushIter<REVERSED> {
     pub fn prev(&mut self) {
         if self.valid() {
             if self.pipeline.take().is_some() {
-                // Back to where the walk is, with frames.
+                // Position the cursor with its frames at the walk's entry.
                 let key = self.key().to_vec();
                 if let Some((user_key, tag)) = key.split_last_chunk() {
                     self.iter.seek(user_key, u64::from_le_bytes(*tag));

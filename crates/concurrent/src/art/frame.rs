@@ -1,9 +1,8 @@
-//! A cursor's place in one node.
+//! A cursor's position in one node.
 //!
-//! A frame works on a sorted copy of some children: of all of them in a small
-//! node, of those of a *window* of bytes in a wide one. So a step is an index
-//! in an array, and what the next steps need is known and can be asked for
-//! long before.
+//! A frame works on a sorted copy of children: of all children of a small node, and of
+//! those in a *window* of bytes of a wide node. So a step moves an index in an array, and
+//! what the next steps need is known early and can be prefetched.
 
 use super::Art;
 use super::children::{Children, NO_CHILDREN};
@@ -11,17 +10,17 @@ use super::leaf::Link;
 use super::node::Ref;
 use crate::sync::Ordering;
 
-/// How many children ahead are asked for.
+/// How many children ahead are prefetched.
 const AHEAD: usize = 8;
 
-/// Places of a window. A wide node has a place for its terminal, number 0, and
-/// one for each byte, numbers 1 to 256.
+/// The number of places in a window. A wide node has a place for its terminal, number 0,
+/// and one for each byte, numbers 1 to 256.
 const WINDOW: usize = 32;
 
-/// After the last place.
+/// One past the last place.
 const END: usize = 257;
 
-/// Where in a node to begin.
+/// Where in a node a walk begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Start {
     /// Before everything.
@@ -32,24 +31,24 @@ pub(super) enum Start {
     Terminal,
     /// At the child of a byte.
     At(u8),
-    /// Where the child of a byte would be, which is not there. Says whether
-    /// the first step is upwards.
+    /// Where the child of a byte would be that has none. The flag says whether the first
+    /// step goes up.
     Beside(u8, bool),
 }
 
-/// A node on the way to a leaf, and where in it.
+/// A node on the path to a leaf, and the position in it.
 #[derive(Clone)]
 pub(super) struct Frame {
     node: Ref,
-    /// The byte of the child the frame is at, if nothing is listed yet; `len`
+    /// The byte of the child that the frame is at, if no children are listed yet; `len`
     /// is 0 then.
     byte: Option<u8>,
-    /// One more than an index in `children`; 0 is before the first, `len + 1`
+    /// One more than the index in `children`; 0 is before the first child, `len + 1`
     /// after the last.
     at: usize,
-    /// How many children are listed.
+    /// The number of children that are listed.
     len: usize,
-    /// The places listed, in a wide node; everything in a small one.
+    /// The range of places that are listed: a window of a wide node, all of a small one.
     from: usize,
     to: usize,
     children: Children,
@@ -75,7 +74,7 @@ impl Frame {
         self.node = node;
         self.byte = None;
         match start {
-            // A place that is only read needs no list.
+            // A position from which the cursor may never move needs no list.
             Start::At(byte) => {
                 self.byte = Some(byte);
                 self.len = 0;
@@ -92,8 +91,8 @@ impl Frame {
             }
             Start::Terminal => self.at = self.list(tree, 0, 1),
             Start::Beside(byte, up) => {
-                // The child may have come since it was missed. It then has
-                // keys on both sides of the one sought, and is passed over.
+                // The child may have been added since it was found missing. It then has
+                // keys on both sides of the one that is sought, and is passed over.
                 let place = place_of(byte);
                 self.at = if up {
                     self.list(tree, place, place + 1)
@@ -104,8 +103,8 @@ impl Frame {
         }
     }
 
-    /// Lists children: all of a small node, those of the window around `place`
-    /// of a wide one. Returns how many of them are at places before `mark`.
+    /// Lists the children: all of a small node, and of a wide node those in the window
+    /// around `place`. Returns how many of them are at places before `mark`.
     #[inline]
     fn list(&mut self, tree: &Art, place: usize, mark: usize) -> usize {
         let node = tree.node(self.node);
@@ -123,9 +122,8 @@ impl Frame {
         before
     }
 
-    /// Moves to the next child, or beyond the last in this direction. `look`
-    /// says whether leaves that come may be looked at, as by
-    /// [`Frame::next_leaf`].
+    /// Moves to the next child, or beyond the last one in this direction. `look` says
+    /// whether leaves ahead may be read, as in [`Frame::next_leaf`].
     #[inline]
     pub(super) fn next(&mut self, tree: &Art, up: bool, look: bool) -> Ref {
         if let Some(byte) = self.byte.take() {
@@ -147,9 +145,9 @@ impl Frame {
         self.next_listed(tree, up, look)
     }
 
-    /// Moves to the next child, if it is a leaf and listed. Otherwise does
-    /// nothing. With `look`, the heads of leaves that come are read for the
-    /// versions they lead to.
+    /// Moves to the next child, if it is listed and a leaf. Otherwise does nothing. With
+    /// `look`, the heads of leaves ahead are read, so that the versions they lead to can
+    /// be prefetched.
     #[inline(always)]
     pub(super) fn next_leaf(&mut self, tree: &Art, up: bool, look: bool) -> Ref {
         let child = self.upcoming(up);
@@ -168,8 +166,8 @@ impl Frame {
         child
     }
 
-    /// Asks the processor for a child some steps ahead, and with `look` for
-    /// the versions of one nearer, which was asked for before.
+    /// Prefetches a child some steps ahead and, with `look`, the newest version of a
+    /// nearer one, which was prefetched before.
     #[inline(always)]
     fn prefetch_ahead(&self, tree: &Art, up: bool, look: bool) {
         let ahead = |steps: usize| {
@@ -190,8 +188,8 @@ impl Frame {
         {
             // Relaxed: only a hint.
             let head = Link(tree.leaf(*near).head().load(Ordering::Relaxed));
-            // With the line after, where the value goes on: who walks mostly
-            // reads it, and would wait for it alone.
+            // With the cache line after it, into which the value reaches: a walk mostly
+            // reads it, and would wait for it.
             if head.is_version() {
                 tree.memory.prefetch(head.0, 0);
                 tree.memory.prefetch(head.0, 1);
@@ -201,7 +199,7 @@ impl Frame {
         }
     }
 
-    /// To before the first child of the next window that has any.
+    /// Moves before the first child of the next window that has any.
     #[inline]
     fn window_up(&mut self, tree: &Art) -> bool {
         while self.to < END {
@@ -218,7 +216,7 @@ impl Frame {
         false
     }
 
-    /// To after the last child of the window before that has any.
+    /// Moves after the last child of the nearest window before that has any.
     #[inline]
     fn window_down(&mut self, tree: &Art) -> bool {
         while self.from > 0 {
@@ -235,7 +233,7 @@ impl Frame {
         false
     }
 
-    /// The child the next step leads to, if it is listed.
+    /// The child that the next step leads to, if it is listed.
     #[inline(always)]
     pub(super) fn upcoming(&self, up: bool) -> Ref {
         let next = if up { self.at } else { self.at.wrapping_sub(2) };
@@ -264,13 +262,13 @@ fn place_of(byte: u8) -> usize {
     usize::from(byte) + 1
 }
 
-/// The first place of a window. The terminal's is in the first one, which so
-/// has one place more.
+/// The first place of a window. The first window also has the place of the terminal, and
+/// so one place more.
 fn first_place(window: usize) -> usize {
     if window == 0 { 0 } else { window * WINDOW + 1 }
 }
 
-/// Asks the processor for what a child is read for first.
+/// Prefetches what is read first of a child.
 #[inline(always)]
 fn prefetch_child(tree: &Art, child: Ref) {
     tree.memory.prefetch(child.offset(), 0);

@@ -6,17 +6,16 @@ use std::sync::Arc;
 use super::Art;
 use super::cursor::Cursor;
 
-/// A cursor over a tree. Sees every entry inserted before it was positioned
-/// with a `seek`; entries inserted meanwhile may or may not appear. Stands
-/// nowhere at first.
+/// A cursor over a tree. It sees every entry that was inserted before it was positioned
+/// with a `seek`; entries inserted meanwhile may or may not appear. It is not valid at
+/// first.
 ///
-/// Keys rise, or fall if `REVERSED`: bytewise order or its reverse. Within a
-/// key, tags fall in both.
+/// Keys are in bytewise order, or in its reverse if `REVERSED`. Within a key, tags
+/// descend in both.
 pub struct Iter<const REVERSED: bool = false> {
     pub(super) tree: Arc<Art>,
     pub(super) cursor: Cursor<REVERSED>,
-    /// User key and tag of the current entry, if they do not lie side by side
-    /// in the tree.
+    /// User key and tag of the current entry, if they are not adjacent in the tree.
     key: Vec<u8>,
 }
 
@@ -29,7 +28,7 @@ impl<const REVERSED: bool> Iter<REVERSED> {
         }
     }
 
-    /// Whether the cursor stands on an entry.
+    /// Whether the cursor is at an entry.
     #[inline]
     pub fn valid(&self) -> bool {
         self.cursor.valid()
@@ -65,8 +64,8 @@ impl<const REVERSED: bool> Iter<REVERSED> {
         self.assemble();
     }
 
-    /// Moves backward, as fast as forward but within a key of many versions,
-    /// where it is a search. Nothing happens if the cursor is not valid.
+    /// Moves backward. This is as fast as moving forward, except within a key of many
+    /// versions, where each step is a search. Nothing happens if the cursor is not valid.
     #[inline]
     pub fn prev(&mut self) {
         self.cursor.prev(&self.tree);
@@ -131,8 +130,8 @@ impl<const REVERSED: bool> Iter<REVERSED> {
         self.assemble();
     }
 
-    /// Makes [`Iter::key`] ready: only further versions need it, as they do
-    /// not repeat the user key.
+    /// Assembles the key for [`Iter::key`]. Only versions outside the leaf need it, since
+    /// they do not repeat the user key.
     #[inline(always)]
     pub(super) fn assemble(&mut self) {
         if self.cursor.valid() && !self.cursor.is_inside() {

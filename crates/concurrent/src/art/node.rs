@@ -1,5 +1,4 @@
-//! Inner nodes: their memory layouts, and the only code that reads or writes
-//! them.
+//! Inner nodes: their memory layouts, and the only code that reads or writes them.
 //!
 //! ```text
 //!  header = state u32 | prefix length u32 | prefix u32 | terminal u32
@@ -10,10 +9,10 @@
 //!  state  = locked | obsolete | kind (2 bits) | ... | count (from bit 8)
 //! ```
 //!
-//! Children of the three small kinds are in order of arrival, and nothing in a
-//! node is ever moved or removed. A node that is full, or whose prefix must be
-//! split, is copied; the copy replaces it in its parent, and the old one is
-//! marked obsolete and stays as it is.
+//! Children of the three small kinds are in order of arrival, and nothing in a node is
+//! ever moved or removed. A node that is full, or whose prefix must be split, is copied.
+//! The copy replaces it in its parent; the old node is marked obsolete and does not
+//! change after that.
 //!
 //! # Invariants
 //! * N1: only the holder of a node's lock writes to it.
@@ -21,9 +20,8 @@
 //!   is stored with Release; readers load the count with Acquire first. A
 //!   count never falls.
 //! * N3: an obsolete node is never written to again.
-//! * N4: a [`Ref`] in a node names a leaf or a node of the same tree, which
-//!   was complete before the `Ref` was stored with Release (or covered by
-//!   N2's Release).
+//! * N4: a [`Ref`] in a node refers to a leaf or a node of the same tree, which was
+//!   complete before the `Ref` was stored with Release (or covered by N2's Release).
 //! * N5: kind and prefix are set at creation and never changed.
 
 use std::hint::black_box;
@@ -36,7 +34,8 @@ use super::lock::{FREE_SHIFT, Locked};
 use super::memory::Memory;
 use crate::sync::{AtomicU32, AtomicU64, MODELLED, Ordering, PublishedMark};
 
-/// A leaf or a node of a tree, or nothing: twice the unit, plus 1 for a leaf.
+/// A reference to a leaf or a node of a tree, or to nothing: twice the offset, plus 1 for
+/// a leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ref(pub(super) u32);
 
@@ -64,7 +63,7 @@ impl Ref {
     }
 }
 
-/// The sizes a node can have, by the number of its children.
+/// The kinds of nodes, by the number of children that they have room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     N4 = 0,
@@ -73,7 +72,8 @@ pub(super) enum Kind {
     N256 = 3,
 }
 
-/// Models grow nodes early, so that few steps reach every kind.
+/// The room for children by kind. Models grow nodes early, so that few steps reach every
+/// kind.
 const ROOM: [usize; 4] = if MODELLED {
     [2, 3, 6, 256]
 } else {
@@ -103,16 +103,16 @@ impl Kind {
 const KIND_SHIFT: u32 = FREE_SHIFT;
 pub(super) const COUNT_SHIFT: u32 = 8;
 
-/// The longest prefix kept in its node, in bytes.
+/// The longest prefix that is stored in its node, in bytes.
 const INLINE_PREFIX: usize = 4;
 
-/// The bytes that all keys below a node have in common at its depth.
+/// The bytes that all keys below a node have in common from its depth on.
 #[derive(Clone, Copy)]
 pub(super) struct Prefix {
-    /// How many.
+    /// The number of bytes.
     pub(super) len: u32,
-    /// They themselves, the first one lowest, if at most [`INLINE_PREFIX`];
-    /// else the unit of a leaf that has them in its key.
+    /// The bytes themselves, the first one lowest, if there are at most
+    /// [`INLINE_PREFIX`]; otherwise the offset of a leaf that has them in its key.
     data: u32,
 }
 
@@ -131,20 +131,20 @@ impl Prefix {
         }
     }
 
-    /// Its bytes, for a node at `depth`.
+    /// The bytes, for a node at `depth`.
     fn bytes<'a>(&'a self, memory: &'a Memory, depth: usize, buffer: &'a mut [u8; 4]) -> &'a [u8] {
         let len = self.len as usize;
         if len <= INLINE_PREFIX {
             *buffer = self.data.to_le_bytes();
             return &buffer[..len];
         }
-        // SAFETY: the leaf was named when the node was made, by a thread that
-        // knew it (N5), and what published the node published the leaf, too.
+        // SAFETY: the offset was set when the node was made, by a thread that knew the
+        // leaf (N5), and what published the node published the leaf, too.
         let leaf = unsafe { Leaf::at(memory, self.data) };
         &leaf.key()[depth..depth + len]
     }
 
-    /// How many bytes of it agree with `key[depth..]`.
+    /// How many of its bytes agree with `key[depth..]`.
     #[inline(always)]
     pub(super) fn common(self, memory: &Memory, key: &[u8], depth: usize) -> usize {
         if self.len == 0 {
@@ -153,11 +153,12 @@ impl Prefix {
         common_len(self.bytes(memory, depth, &mut [0; 4]), &key[depth..])
     }
 
-    /// Where it ends, if it begins at `depth`.
+    /// The depth at which it ends, if it begins at `depth`.
     ///
-    /// Most nodes have none, and that is a branch, which the processor predicts: what
-    /// is loaded next does not wait for the node's head, as it would for a sum. A
-    /// compiler that saw that the sum is right in both cases would make it one.
+    /// Most nodes have no prefix. That is a branch, which the processor predicts: the
+    /// next load does not wait for the node's header, as it would for a sum. A compiler
+    /// that saw that the sum is right in both cases would replace the branch by it; hence
+    /// the `black_box`.
     #[inline(always)]
     pub(super) fn end(self, depth: usize) -> usize {
         match self.len as usize {
@@ -166,15 +167,15 @@ impl Prefix {
         }
     }
 
-    /// How it compares with `key[depth..]`: as long as it is, or with the end
-    /// of the key coming first.
+    /// How it compares with as many bytes of `key[depth..]`. A key that ends earlier
+    /// comes first.
     pub(super) fn compare(self, memory: &Memory, key: &[u8], depth: usize) -> std::cmp::Ordering {
         let rest = &key[depth..];
         let rest = &rest[..rest.len().min(self.len as usize)];
         self.bytes(memory, depth, &mut [0; 4]).cmp(rest)
     }
 
-    /// The byte at `index`, and what follows it.
+    /// The part before `index`, the byte there, and the part that follows it.
     pub(super) fn split(self, memory: &Memory, depth: usize, index: usize) -> (Prefix, u8, Prefix) {
         let mut buffer = [0; 4];
         let bytes = self.bytes(memory, depth, &mut buffer);
@@ -208,29 +209,32 @@ pub(super) fn common_len(a: &[u8], b: &[u8]) -> usize {
 
 #[repr(C)]
 struct Header {
-    /// Lock, obsolete bit, kind, and the count of children (not in a 256).
-    /// Written by: whoever takes the lock, with compare-and-swap, then the
-    /// holder. Read by: everybody. Publishes: the children counted (N2).
+    /// Lock, obsolete bit, kind, and the count of children (not in a node of 256).
+    /// Written by: the thread that takes the lock, with compare-and-swap, then the
+    /// holder. Read by: any thread. Publishes: the children counted (N2).
     state: AtomicU32,
     prefix: Prefix,
-    /// The leaf of the key that ends here, after the prefix. Written by: the
-    /// holder of the lock, once. Read by: everybody. Publishes: the leaf.
+    /// The leaf of the key that ends here, after the prefix.
+    /// Written by: the holder of the lock, once. Read by: any thread. Publishes: the
+    /// leaf.
     terminal: AtomicU32,
     mark: PublishedMark,
 }
 
-/// A child's [`Ref`]. Written by: the holder of the node's lock. Read by:
-/// everybody. Publishes: the child (N4).
+/// A child's [`Ref`].
+/// Written by: the holder of the node's lock. Read by: any thread. Publishes: the child
+/// (N4).
 pub(super) type Slot = AtomicU32;
 
-/// Bytes of a small node. Written by: the holder of the lock. Read by:
-/// everybody, after the count. Publish nothing (N2).
+/// The bytes of a small node.
+/// Written by: the holder of the lock. Read by: any thread, after the count. Publish
+/// nothing (N2).
 pub(super) type Bytes<const WORDS: usize> = [AtomicU64; WORDS];
 
 #[repr(C)]
 pub(super) struct Node4 {
     header: Header,
-    /// As [`Bytes`], for four.
+    /// As [`Bytes`], for four bytes.
     pub(super) bytes: AtomicU32,
     pub(super) children: [Slot; 4],
 }
@@ -252,11 +256,11 @@ pub(super) struct Node48 {
 #[repr(C)]
 pub(super) struct Node256 {
     header: Header,
-    /// By byte; [`Ref::NONE`] where there is none.
+    /// Indexed by byte; [`Ref::NONE`] for a byte without a child.
     pub(super) children: [Slot; 256],
 }
 
-/// A node by its kind.
+/// A node's contents by its kind.
 pub(super) enum Body<'t> {
     N4(&'t Node4),
     N16(&'t Node16),
@@ -271,7 +275,7 @@ pub(super) struct Node<'t> {
     memory: PhantomData<&'t Memory>,
 }
 
-/// What a node is made from.
+/// The parts that a node is made from.
 pub(super) struct Parts {
     pub(super) kind: Kind,
     pub(super) prefix: Prefix,
@@ -284,8 +288,8 @@ impl<'t> Node<'t> {
     /// The node of a `Ref`.
     ///
     /// # Safety
-    /// The `Ref` must name a node, not a leaf, and must have been read from a
-    /// slot of the tree with Acquire, or made by this thread.
+    /// The `Ref` must refer to a node, not a leaf, and must have been read from a slot of
+    /// the tree with Acquire, or made by this thread.
     #[inline(always)]
     pub(super) unsafe fn at(memory: &'t Memory, node: Ref) -> Self {
         debug_assert!(!node.is_none() && !node.is_leaf());
@@ -299,12 +303,12 @@ impl<'t> Node<'t> {
 
     #[inline(always)]
     fn header(self) -> &'t Header {
-        // SAFETY: a node is there, complete before anybody knew it and then
+        // SAFETY: a node is there, complete before any other thread knew it and then
         // changed only through atomics; the memory outlives `'t`.
         unsafe { self.at.as_ref() }
     }
 
-    /// The state: partner of the Release in [`Locked`]'s drop (N2).
+    /// The state. Acquire: partner of the Release in [`Locked`]'s drop (N2).
     #[inline(always)]
     pub(super) fn state(self) -> u32 {
         self.header().state.load(Ordering::Acquire)
@@ -313,8 +317,8 @@ impl<'t> Node<'t> {
     #[inline(always)]
     pub(super) fn body(self, state: u32) -> Body<'t> {
         match state >> KIND_SHIFT & 3 {
-            // SAFETY: the kind says that this is the layout (N5); otherwise
-            // as for `header`.
+            // SAFETY: the kind says that this is the layout (N5); otherwise as in
+            // `header`.
             0 => Body::N4(unsafe { self.at.cast().as_ref() }),
             // SAFETY: as above.
             1 => Body::N16(unsafe { self.at.cast().as_ref() }),
@@ -325,7 +329,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// The bytes all keys below have in common here.
+    /// The bytes that all keys below have in common here.
     #[inline(always)]
     pub(super) fn prefix(self) -> Prefix {
         self.header().prefix
@@ -337,7 +341,7 @@ impl<'t> Node<'t> {
         Ref(self.header().terminal.load(Ordering::Acquire))
     }
 
-    /// The slot of a byte, if there is one. (There is always one in a 256.)
+    /// The slot of a byte, if there is one. (In a node of 256 there always is.)
     #[inline(always)]
     fn slot(self, byte: u8) -> Option<&'t Slot> {
         let state = self.state();
@@ -368,14 +372,14 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// Whether it is of the largest kind, whose children are read by byte.
+    /// Whether it is of the largest kind, whose children are indexed by byte.
     #[inline(always)]
     pub(super) fn is_wide(self) -> bool {
         // Relaxed: the kind is set at creation.
         self.header().state.load(Ordering::Relaxed) >> KIND_SHIFT & 3 == Kind::N256 as u32
     }
 
-    /// Asks the processor for all children of a small node.
+    /// Prefetches all children of a small node.
     #[inline]
     pub(super) fn prefetch_children(self, memory: &Memory) {
         let state = self.state();
@@ -441,7 +445,7 @@ impl<'t> Node<'t> {
         self.header().terminal.store(leaf.0, Ordering::Release);
     }
 
-    /// Puts another child in a byte's place.
+    /// Replaces the child of a byte.
     pub(super) fn replace(self, lock: &mut Locked<'t>, byte: u8, child: Ref) {
         debug_assert!(lock.is_of(&self.header().state));
         let slot = self.slot(byte).expect("the byte has a child");
@@ -449,12 +453,12 @@ impl<'t> Node<'t> {
         slot.store(child.0, Ordering::Release);
     }
 
-    /// All there is in a locked node; the caller makes it obsolete.
+    /// The parts of a locked node. The caller makes the node obsolete if it copies them.
     pub(super) fn parts(self, lock: &Locked<'t>) -> Parts {
         debug_assert!(lock.is_of(&self.header().state));
         let count = (lock.state >> COUNT_SHIFT) as usize;
-        // Relaxed: nobody else writes, and the lock's Acquire made visible
-        // what its former holders wrote.
+        // Relaxed: no other thread writes, and the lock's Acquire made visible what its
+        // former holders wrote.
         let child = |slot: &Slot| Ref(slot.load(Ordering::Relaxed));
         let (kind, children) = match self.body(lock.state) {
             Body::N4(n) => {
@@ -476,7 +480,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// Bytes of the whole piece.
+    /// Bytes of the whole allocation.
     pub(super) fn size(self) -> usize {
         match self.body(self.state()) {
             Body::N4(_) => Kind::N4.size(),
@@ -493,7 +497,7 @@ impl Parts {
         self.kind = self.kind.larger();
     }
 
-    /// A node made of these parts, known to nobody yet.
+    /// Makes a node of these parts, which no other thread knows yet.
     pub(super) fn build(&self, memory: &Memory) -> Ref {
         let offset = memory.allocate(self.kind.size());
         let at = memory.at(offset);
@@ -516,7 +520,7 @@ impl Parts {
                     bytes: AtomicU32::new(self.words::<1>()[0] as u32),
                     children: self.in_order(),
                 };
-                // SAFETY: a fresh piece (memory M1) of the kind's size.
+                // SAFETY: a fresh allocation (memory M1) of the kind's size.
                 unsafe { at.cast().write(node) }
             }
             Kind::N16 => {
@@ -565,7 +569,7 @@ impl Parts {
 
 #[inline(always)]
 pub(super) fn load<const WORDS: usize>(bytes: &Bytes<WORDS>) -> [u64; WORDS] {
-    // Relaxed: what the count includes was made visible by loading it (N2).
+    // Relaxed: loading the count made visible the bytes that it includes (N2).
     std::array::from_fn(|i| bytes[i].load(Ordering::Relaxed))
 }
 
