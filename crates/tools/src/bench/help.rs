@@ -13,11 +13,13 @@ db_bench: benchmarks of this storage engine, with the flags and the output of Ro
   db_bench --benchmarks=fillrandom,readrandom --num=1000000 --threads=4
   db_bench --benchmarks=fillrandom[X5] --histogram
 
-Flags are spelled -flag=value, --flag=value or --flag value; switches also --flag and --noflag.
+Flags are written as -flag=value, --flag=value or --flag value; switches also as --flag and
+--noflag.
 ";
 const SUFFIXES: &str = "\
-  [X5] after a name runs it five times and adds averages and the median, [W2] warms up with two
-  runs that do not count, [W2-X5] does both. A leading dash changes nothing: [-X5] is [X5].
+  [X5] after a name runs the benchmark five times and prints averages and medians. [W2] warms up
+  with two runs that do not count, and [W2-X5] does both. A leading dash changes nothing: [-X5]
+  is [X5].
 ";
 
 /// The whole text.
@@ -61,7 +63,7 @@ pub(crate) fn flags<F: FlagSet>(text: &mut String) {
 pub(crate) fn known<F: FlagSet>(text: &mut String) {
     let _ = writeln!(
         text,
-        "\nFlags of {} that are known but not honoured yet:",
+        "\nFlags of {} that are recognized but not supported yet:",
         F::PEER
     );
     let known = F::known();

@@ -18,29 +18,29 @@ use crate::bench::known::Known;
 flags! {
     "What to run" {
         benchmarks: String = "fillrandom,fillseq,fillbatch,readrandom,readseq,readreverse,seekrandom,readwrite",
-            "Comma-separated benchmarks, see below.";
+            "A comma-separated list of benchmarks, see below.";
         structures: String = "all",
-            "Comma-separated structures, see below, or all. Also --memtablerep, as RocksDB spells it.";
+            "A comma-separated list of structures, see below, or all. RocksDB's name for it is --memtablerep.";
         threads: String = "1,2",
-            "Comma-separated numbers of threads. Also --num_threads.";
+            "A comma-separated list of thread counts. Also --num_threads.";
         num: i64 = 1_000_000,
-            "Entries, shared among the threads that insert or read them. Also --num_operations.";
-        rounds: i32 = 3, "Runs of everything, structures in turn; medians count.";
-        num_scans: i32 = 1, "Scans of each thread in readseq and readreverse. (RocksDB: 10.)";
-        seek_nexts: i32 = 0, "Entries read after each seek of seekrandom.";
-        batch_size: i64 = 512, "Entries of each batch of fillbatch.";
-        seed: i64 = 0, "Seed of keys, values and orders; the same one gives the same run.";
+            "The number of entries, divided among the threads that insert or read them. Also --num_operations.";
+        rounds: i32 = 3, "The number of times that everything runs, structures in turn; results are medians.";
+        num_scans: i32 = 1, "The number of scans of each thread in readseq and readreverse. (RocksDB: 10.)";
+        seek_nexts: i32 = 0, "The number of entries read after each seek of seekrandom.";
+        batch_size: i64 = 512, "The number of entries of each batch of fillbatch.";
+        seed: i64 = 0, "The seed of keys, values and orders; the same seed gives the same run.";
     }
     "Keys and values" {
-        key_size: i32 = 16, "Bytes of each key.";
-        value_size: i32 = 100, "Bytes of each value. Also --item_size.";
+        key_size: i32 = 16, "The size of each key in bytes.";
+        value_size: i32 = 100, "The size of each value in bytes. Also --item_size.";
         keys: String = "random",
-            "random: every byte of a key. dense: db_bench's, consecutive numbers as 8 big-endian bytes and then '0'.";
+            "random: every byte of a key is random. dense: as in db_bench, consecutive numbers as 8 big-endian bytes, padded with '0'.";
     }
     "What to report" {
         progress_reports: bool = true, "Show a progress bar if standard error is a terminal.";
-        json_file: String = "", "File for the results as JSON; empty: none.";
-        html_file: String = "", "File for the results as a page with charts; empty: none.";
+        json_file: String = "", "The file for the results as JSON; empty: none.";
+        html_file: String = "", "The file for the results as a page with charts; empty: none.";
     }
 }
 

@@ -108,13 +108,14 @@ fn run(flags: &Flags, output: &mut dyn Write) -> Result<()> {
 /// The text of `--help`.
 fn help_text() -> String {
     let mut text = "\
-memtablerep_bench: benchmarks of memtables alone, with the flags of RocksDB's program where it has them
+memtablerep_bench: benchmarks of memtable structures, with the flags of RocksDB's program of this name
 
   memtablerep_bench                                 a tour in under a minute
   memtablerep_bench --benchmarks=fillrandom,readrandom --threads=1,2,16 --structures=art,skip_list
   memtablerep_bench --json_file=memtables.json --html_file=memtables.html
 
-Flags are spelled -flag=value, --flag=value or --flag value; switches also --flag and --noflag.
+Flags are written as -flag=value, --flag=value or --flag value; switches also as --flag and
+--noflag.
 "
     .to_owned();
     help::flags::<Flags>(&mut text);

@@ -1,7 +1,7 @@
-//! Many keys at a time: as lines, and as tables.
+//! Many keys at a time, as lines and as tables.
 //!
-//! The text form is that of `ldb dump`: `key ==> value` on each line, and at the
-//! end `Keys in range: N`, by which [`Load`] knows that nothing is missing.
+//! The text form is that of `ldb dump`: one line `key ==> value` for each key, and a last
+//! line `Keys in range: N`, from which [`Load`] knows that the input is complete.
 
 use std::io::{BufRead, stdin};
 use std::path::PathBuf;
@@ -15,23 +15,22 @@ use super::scan::{Range, without_time};
 use super::session::Session;
 use super::text::Form;
 
-/// What stands between key and value.
+/// The separator between key and value.
 const ARROW: &[u8] = b" ==> ";
 
-/// What the last line begins with.
+/// The beginning of the last line.
 const SUMMARY: &[u8] = b"Keys in range: ";
 
-/// Bytes of a batch after which it is written.
+/// The size in bytes at which a batch is written.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// Pairs between two steps of a progress bar.
+/// The number of pairs between two updates of the progress bar.
 const PROGRESS_STEP: u64 = 4096;
 
-/// Prints keys and values in the text form that `load`, and RocksDB's `ldb load`,
-/// read.
+/// Prints keys and values in the text form that `load` and RocksDB's `ldb load` read.
 ///
-/// Without --hex, keys and values that the form cannot hold, such as those with
-/// line breaks, are refused.
+/// Without --hex, keys and values that this form cannot represent, such as those with line
+/// breaks, are refused.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -41,16 +40,16 @@ Examples:
 pub struct Dump {
     #[command(flatten)]
     range: Range,
-    /// Print the number of keys only.
+    /// Print only the number of keys.
     #[arg(long)]
     count_only: bool,
 }
 
 impl Dump {
-    /// Prints them.
+    /// Runs the command.
     ///
     /// # Errors
-    /// Those of reading; a key or value that the text form cannot hold.
+    /// Reading fails, or the text form cannot represent a key or value.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let opened = open::to_read(session, session.db()?, Scope::One)?;
         let estimate = opened
@@ -82,7 +81,7 @@ impl Dump {
     }
 }
 
-/// Checks that a line of `key` and `value` reads back as them.
+/// Checks that the line for `key` and `value` can be parsed again.
 fn check_text(session: &Session<'_>, key: &[u8], value: &[u8]) -> Result<()> {
     let contains = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|w| w == part);
     let breaks = |form: Form, bytes: &[u8]| form == Form::Raw && bytes.contains(&b'\n');
@@ -98,8 +97,8 @@ fn check_text(session: &Session<'_>, key: &[u8], value: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Reads pairs of key and value from standard input, and hands each to `each`.
-/// Returns their number.
+/// Reads pairs of key and value from standard input and passes each to `each`. Returns
+/// their number.
 fn read_pairs(
     session: &Session<'_>,
     mut each: impl FnMut(u64, Vec<u8>, Vec<u8>) -> Result<()>,
@@ -136,26 +135,26 @@ fn read_pairs(
     }
 }
 
-/// Key and value of a line.
+/// The key and value of a line.
 fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = line.windows(ARROW.len()).position(|part| part == ARROW)?;
     Some((&line[..at], &line[at + ARROW.len()..]))
 }
 
-/// Reads lines `key ==> value` from standard input and writes them.
+/// Reads lines `key ==> value` from standard input and writes them to the database.
 ///
-/// A line that is none ends it; the message tells which, and what came before it
-/// may be written.
+/// A malformed line ends the command. The message names the line; the lines before it may
+/// have been written.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   ww --db /copy load --hex --create-if-missing < all.txt
   ldb dump --hex --db=/data/db | ww --db /copy load --hex --create-if-missing")]
 pub struct Load {
-    /// Make the database, and the column family, when there is none.
+    /// Create the database and the column family if they do not exist.
     #[arg(long)]
     create_if_missing: bool,
-    /// Write no log; all is flushed at the end.
+    /// Do not write to the log; flush everything at the end.
     #[arg(long)]
     disable_wal: bool,
     /// Compact the column family at the end.
@@ -164,10 +163,10 @@ pub struct Load {
 }
 
 impl Load {
-    /// Writes them.
+    /// Runs the command.
     ///
     /// # Errors
-    /// A line that is none; those of writing.
+    /// A line is malformed, or writing fails.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let opened = open::to_write(session, self.create_if_missing)?;
         let (db, cf) = (&opened.db, opened.cf()?);
@@ -206,25 +205,25 @@ impl Load {
     }
 }
 
-/// Makes a table of lines `key ==> value` on standard input, for `ingest`.
+/// Writes a table (SST file) from lines `key ==> value` on standard input, for `ingest`.
 ///
-/// Keys must ascend in the order of the column family. With --db, the table is
-/// laid out as that column family's options say.
+/// Keys must be in the ascending order of the column family. With --db, the table has the
+/// format that the column family's options specify.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   sort lines.txt | ww write-sst /tmp/new.sst
   ww --db /data/db ingest /tmp/new.sst")]
 pub struct WriteSst {
-    /// The file to make.
+    /// The file to write.
     output: PathBuf,
 }
 
 impl WriteSst {
-    /// Makes it.
+    /// Runs the command.
     ///
     /// # Errors
-    /// A line that is none; keys that do not ascend; those of writing.
+    /// A line is malformed, keys are not ascending, or writing fails.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let options = match &session.global.db {
             Some(db) => {
@@ -250,8 +249,8 @@ impl WriteSst {
             Ok(count)
         });
         let count = finished.inspect_err(|_| {
-            // Part of a table is of no use; that it stays is not worth a second
-            // message.
+            // A partial table is useless. A second message about a failed removal would not
+            // help.
             let _ = std::fs::remove_file(&self.output);
         })?;
         let size = writer.file_size();
@@ -262,7 +261,7 @@ impl WriteSst {
     }
 }
 
-/// Adds tables that were made elsewhere to a column family, all or none of them.
+/// Ingests tables (SST files) into a column family, atomically.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -275,26 +274,26 @@ pub struct Ingest {
     /// Move the files into the database instead of copying them.
     #[arg(long)]
     move_files: bool,
-    /// Whether snapshots must not see the new keys.
+    /// Whether existing snapshots must not see the new keys.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
     snapshot_consistency: bool,
-    /// Whether the tables may be given a sequence number, which they need when
-    /// their keys overlap what is there.
+    /// Whether the tables may get a sequence number, which they need if their keys overlap
+    /// existing ones.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
     allow_global_seqno: bool,
-    /// Whether the memtable may be flushed when its keys overlap.
+    /// Whether to flush the memtable if it overlaps the tables.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
     allow_blocking_flush: bool,
-    /// Put the tables below all that is there, whose keys win.
+    /// Put the tables below all existing data, which hides their keys.
     #[arg(long)]
     ingest_behind: bool,
 }
 
 impl Ingest {
-    /// Adds them.
+    /// Runs the command.
     ///
     /// # Errors
-    /// Those of the tables, and of writing.
+    /// A table is unsuitable, or writing fails.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let opened = open::to_write(session, false)?;
         let mut options = IngestExternalFileOptions::default();

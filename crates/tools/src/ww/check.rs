@@ -1,4 +1,4 @@
-//! Whether the files of a database agree with each other.
+//! Checks that the files of a database are consistent.
 
 use std::cmp::Ordering;
 use std::path::Path;
@@ -17,12 +17,12 @@ use super::sst;
 use super::state::{Family, State, log_dir, logs_in};
 use super::wal::{self, Finding};
 
-/// Checks that the files of a database are there and agree with each other.
+/// Checks that the files of a database exist and are consistent.
 ///
-/// Manifest, sizes of tables, their comparators and ranges of keys, the order of
-/// each level, and all records of the logs are checked; with --checksums, all
-/// blocks of all tables. What is wrong is printed, a line each; exit code 1 says
-/// that there is something.
+/// The command checks the manifest, the sizes, comparators and key ranges of tables, the
+/// order of the tables of each level, and all records of the logs. With --checksums it also
+/// checks all blocks of all tables. It prints a line for each problem and exits with 1 if
+/// there is any.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -31,16 +31,16 @@ Examples:
 pub struct Check {
     #[command(flatten)]
     place: Place,
-    /// Read all blocks of all tables.
+    /// Read and check all blocks of all tables.
     #[arg(long)]
     checksums: bool,
 }
 
 impl Check {
-    /// Checks it.
+    /// Runs the command.
     ///
     /// # Errors
-    /// There is no database; something is wrong.
+    /// There is no database, or it has a problem.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let dir = &self.place.of(session)?;
         let state = match State::read(dir) {
@@ -72,7 +72,7 @@ impl Check {
         report(session, &problems)
     }
 
-    /// What is wrong with a table.
+    /// The problems of a table.
     fn table(&self, dir: &Path, family: &Family, file: &FileMetaData) -> Result<(), String> {
         let path = filename::table(dir, file.number);
         let name = path.display();
@@ -94,7 +94,7 @@ impl Check {
                 found.name()
             ));
         }
-        // The order of others is not known.
+        // The order of other comparators is unknown.
         let Ok(order) = family.comparator() else {
             return Ok(());
         };
@@ -126,7 +126,7 @@ impl Check {
     }
 }
 
-/// Tables of a level, but for level 0, that overlap.
+/// Tables of the same level, other than level 0, that overlap.
 fn order(family: &Family) -> Vec<String> {
     let Ok(order) = family.comparator() else {
         return Vec::new();
@@ -145,7 +145,7 @@ fn order(family: &Family) -> Vec<String> {
     problems
 }
 
-/// Damage of the logs that recovery would read.
+/// Damage in the logs that recovery would read.
 fn logs(session: &Session<'_>, dir: &Path, state: &State) -> Result<Vec<String>> {
     let logs = log_dir(dir);
     let mut problems = Vec::new();

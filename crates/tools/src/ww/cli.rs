@@ -1,7 +1,7 @@
 //! The command line.
 //!
-//! RocksDB's spellings work too: flags with underscores, and the names of
-//! `ldb`'s commands as aliases.
+//! RocksDB's spellings work, too: flags with underscores, and the names of `ldb`'s commands
+//! as aliases.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -17,12 +17,12 @@ use super::{
 };
 
 const LONG_ABOUT: &str = "\
-Looks into databases of Whitewater and RocksDB, and changes them: RocksDB's ldb and sst_dump in \
-one program.
+Inspects and changes databases of Whitewater and RocksDB: RocksDB's ldb and sst_dump in one \
+program.
 
 Data goes to standard output, messages to standard error. Commands that only read never write to \
-the database's directory and work beside a process that has it open; commands that write need it \
-for themselves.";
+the database's directory, so they work while another process has it open. Commands that write \
+need exclusive access.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,9 +33,9 @@ Examples:
   ww --db /data/db dump --hex | ww --db /data/copy load --hex --create-if-missing
 
 Exit codes:
-  0  done; found
+  0  success
   1  not found, or a check failed
-  2  wrong command line or input
+  2  invalid command line or input
   3  the database or a file could not be read or written";
 
 /// The whole command line.
@@ -43,21 +43,21 @@ Exit codes:
 #[command(
     name = "ww",
     version,
-    about = "Looks into databases and changes them, as RocksDB's ldb and sst_dump do",
+    about = "Inspects and changes databases, like RocksDB's ldb and sst_dump",
     long_about = LONG_ABOUT,
     after_help = EXAMPLES,
     max_term_width = 100,
 )]
 pub struct Cli {
-    /// Arguments that all commands have.
+    /// The arguments that all commands share.
     #[command(flatten)]
     pub global: Global,
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// Arguments that all commands have.
+/// The arguments that all commands share.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Global {
@@ -73,28 +73,28 @@ pub struct Global {
         default_value = "default"
     )]
     pub column_family: String,
-    /// Keys and values are hexadecimal digits, in and out.
+    /// Read and print keys and values as hexadecimal digits.
     #[arg(long, global = true)]
     pub hex: bool,
-    /// Keys are hexadecimal digits, in and out.
+    /// Read and print keys as hexadecimal digits.
     #[arg(long, global = true)]
     pub key_hex: bool,
-    /// Values are hexadecimal digits, in and out.
+    /// Read and print values as hexadecimal digits.
     #[arg(long, global = true)]
     pub value_hex: bool,
-    /// The database was written with times to live: values end with the time they
-    /// were written at, which is neither shown nor to be given.
+    /// The database was written with TTL: each value ends with the time of its write, which
+    /// is neither printed nor read.
     #[arg(long, global = true)]
     pub ttl: bool,
-    /// Output is JSON, one value on a line. Keys and values that are not UTF-8
-    /// are in `key_hex` and `value_hex`.
+    /// Print JSON, one value on each line. Keys and values that are not UTF-8 appear as
+    /// `key_hex` and `value_hex`.
     #[arg(long, global = true)]
     pub json: bool,
-    /// Read as a secondary instance that keeps its own files in this directory.
+    /// Read as a secondary instance whose own files are in this directory.
     #[arg(long, global = true, value_name = "PATH")]
     pub secondary_path: Option<PathBuf>,
-    /// Whether to open the database with the options of its newest OPTIONS file;
-    /// those that cannot be honoured are passed over with a warning.
+    /// Whether to open the database with the options of its newest OPTIONS file. Options
+    /// that this engine does not support are skipped with a warning.
     #[arg(
         long,
         global = true,
@@ -106,16 +106,16 @@ pub struct Global {
         action = clap::ArgAction::Set
     )]
     pub try_load_options: bool,
-    /// The merge operator; without it, the one that the OPTIONS file names, if it
-    /// is one of these.
+    /// The merge operator. By default it is the one that the OPTIONS file names, if it is
+    /// one of these.
     #[arg(long, global = true, value_name = "NAME")]
     pub merge_operator: Option<super::open::Operator>,
-    /// No warnings and no progress.
+    /// Print no warnings and no progress.
     #[arg(long, short, global = true)]
     pub quiet: bool,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 #[expect(missing_docs, reason = "the arguments' types have the commands' docs")]
 pub enum Command {
@@ -163,7 +163,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Does it.
+    /// Runs the command.
     ///
     /// # Errors
     /// Those of the command.
@@ -200,7 +200,7 @@ impl Command {
     }
 }
 
-/// `--column_family=x_y` as `--column-family=x_y`: RocksDB's flags have
+/// Converts `--column_family=x_y` to `--column-family=x_y`, because RocksDB's flags have
 /// underscores.
 pub fn with_dashes(argument: OsString) -> OsString {
     let bytes = argument.as_bytes();

@@ -1,4 +1,4 @@
-//! What ends a command early, and the exit code it gives.
+//! The failures that end a command early, and their exit codes.
 
 use std::fmt::Display;
 use std::io;
@@ -9,41 +9,41 @@ use whitewater::{Error, ErrorKind};
 /// A result with a [`Failure`].
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// Exit code of wrong command lines.
+/// The exit code for a wrong command line.
 pub const USAGE: u8 = 2;
 
-/// Why a command did not succeed.
+/// Why a command failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// What was asked for is not there, or a check failed; exit code 1.
+    /// The key or file was not found, or a check failed; exit code 1.
     Negative(String),
-    /// The command line or the input asks for something impossible; exit code 2.
+    /// The command line or the input is invalid; exit code 2.
     Usage(String),
-    /// The database, or a file of it; exit code 3.
+    /// An error of the database or one of its files; exit code 3.
     Database(Error),
-    /// Something else about files, input or output; exit code 3.
+    /// An error of another file, of input or of output; exit code 3.
     Other(String),
-    /// Nobody reads the output any longer; exit code 0, in silence.
+    /// The reader of the output is gone; exit code 0, without a message.
     Closed,
 }
 
 impl Failure {
-    /// A wrong command line or input.
+    /// An invalid command line or input.
     pub fn usage(what: impl Display) -> Self {
         Failure::Usage(what.to_string())
     }
 
-    /// What was asked for is not there, or a check failed.
+    /// Something was not found, or a check failed.
     pub fn negative(what: impl Display) -> Self {
         Failure::Negative(what.to_string())
     }
 
-    /// A file that is not one of a database's.
+    /// An error of a file that does not belong to a database.
     pub fn io(path: &Path, e: &io::Error) -> Self {
         Failure::Other(format!("{}: {e}", path.display()))
     }
 
-    /// The code that the program exits with.
+    /// The exit code of the program.
     pub fn exit_code(&self) -> u8 {
         match self {
             Failure::Closed => 0,
@@ -53,7 +53,7 @@ impl Failure {
         }
     }
 
-    /// What to tell, if anything.
+    /// The message, if there is one.
     pub fn message(&self) -> Option<String> {
         match self {
             Failure::Negative(text) | Failure::Usage(text) | Failure::Other(text) => {
@@ -69,7 +69,7 @@ impl Failure {
     }
 }
 
-/// Whether somebody else holds the lock of the database.
+/// Whether another process holds the lock of the database.
 fn is_locked(e: &Error) -> bool {
     let is_lock = |path: &Path| path.file_name().is_some_and(|name| name == "LOCK");
     e.kind() == ErrorKind::IOError
@@ -83,7 +83,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// Of writing the output; other files are named by [`Failure::io`].
+/// Errors of the output. [`Failure::io`] names other files.
 impl From<io::Error> for Failure {
     fn from(e: io::Error) -> Self {
         match e.kind() {

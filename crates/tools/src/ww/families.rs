@@ -1,4 +1,4 @@
-//! Column families: listed, created, dropped.
+//! Listing, creating and dropping column families.
 
 use clap::Args;
 use serde_json::json;
@@ -8,7 +8,7 @@ use super::failure::Result;
 use super::open::{self, Db};
 use super::session::{Place, Session};
 
-/// Prints the names of the column families, one on a line.
+/// Prints the names of the column families, one on each line.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -19,7 +19,7 @@ pub struct List {
 }
 
 impl List {
-    /// Prints them.
+    /// Runs the command.
     ///
     /// # Errors
     /// There is no database, or it is damaged.
@@ -35,15 +35,15 @@ impl List {
 /// Creates a column family with default options.
 #[derive(Debug, Args)]
 pub struct Create {
-    /// Its name.
+    /// The name of the column family.
     name: String,
 }
 
 impl Create {
-    /// Creates it.
+    /// Runs the command.
     ///
     /// # Errors
-    /// It exists; those of writing.
+    /// The column family exists already, or writing fails.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let mut opened = open::to_write(session, false)?;
         let options = open::new_family_options(session);
@@ -52,18 +52,18 @@ impl Create {
     }
 }
 
-/// Drops a column family, with all that is in it.
+/// Drops a column family with all of its data.
 #[derive(Debug, Args)]
 pub struct Drop {
-    /// Its name.
+    /// The name of the column family.
     name: String,
 }
 
 impl Drop {
-    /// Drops it.
+    /// Runs the command.
     ///
     /// # Errors
-    /// There is none, or it is the default one; those of writing.
+    /// The column family does not exist or is the default one, or writing fails.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let mut opened = open::to_write(session, false)?;
         if opened.db.cf_handle(&self.name).is_none() {

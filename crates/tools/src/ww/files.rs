@@ -1,4 +1,4 @@
-//! What each file in a database's directory is.
+//! The purpose of each file in a database's directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,9 +11,9 @@ use super::failure::{Failure, Result};
 use super::session::{Place, Session};
 use super::state::{State, log_dir};
 
-/// Says what each file of a database is, and whether it is needed.
+/// Prints the purpose of each file of a database, and whether it is needed.
 ///
-/// Exit code 1 when a table is missing that the manifest names.
+/// The command exits with 1 if a table of the manifest is missing.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -24,10 +24,10 @@ pub struct Files {
 }
 
 impl Files {
-    /// Prints it.
+    /// Runs the command.
     ///
     /// # Errors
-    /// The directory cannot be listed; a table is missing.
+    /// The directory cannot be listed, or a table is missing.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let dir = &self.place.of(session)?;
         let state = match State::read(dir) {
@@ -83,14 +83,14 @@ impl Files {
     }
 }
 
-/// Names and sizes of the files in `dir`; those of directories are 0.
+/// The names and sizes of the files in `dir`; directories have the size 0.
 fn list(dir: &Path) -> Result<BTreeMap<String, u64>> {
     let failed = |e: std::io::Error| Failure::io(dir, &e);
     let mut files = BTreeMap::new();
     for entry in std::fs::read_dir(dir).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let mut name = entry.file_name().to_string_lossy().into_owned();
-        // One that a writer has deleted meanwhile is none.
+        // A writer may have deleted the file since it was listed.
         let Ok(found) = entry.metadata() else {
             continue;
         };
@@ -102,7 +102,7 @@ fn list(dir: &Path) -> Result<BTreeMap<String, u64>> {
     Ok(files)
 }
 
-/// Tables that the manifest names and that are not there.
+/// Tables of the manifest that are missing.
 fn missing(state: &State, found: &BTreeMap<String, u64>) -> Vec<(String, String)> {
     let there: BTreeSet<u64> = found
         .keys()
@@ -121,7 +121,7 @@ fn missing(state: &State, found: &BTreeMap<String, u64>) -> Vec<(String, String)
         .collect()
 }
 
-/// Kind and state of the file `name`.
+/// The kind and state of the file `name`.
 fn describe(
     name: &str,
     state: Option<&State>,

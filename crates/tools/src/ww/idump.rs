@@ -1,7 +1,7 @@
-//! Internal keys: every version of every key that a column family has.
+//! Internal keys: every version of every key of a column family.
 //!
-//! Read from the manifest's tables and the logs, not through a database: also
-//! what reads pass over is shown.
+//! The command reads the manifest's tables and the logs directly instead of opening the
+//! database, so that it also shows what ordinary reads skip.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -27,8 +27,8 @@ use super::wal::{self, Finding};
 
 /// Prints every version of every key: `'key' seq:N, type:N => value`.
 ///
-/// Type 0 is a deletion, 1 a value, 2 a merge operand, 7 a single deletion, 15 a
-/// range deletion with its end as the value. Logs are read, too.
+/// Type 0 is a deletion, 1 a value, 2 a merge operand, 7 a single deletion, and 15 a range
+/// deletion, whose value is its end key. The command also reads the logs.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -41,16 +41,16 @@ pub struct Dump {
     /// The key to stop before.
     #[arg(long, value_name = "KEY")]
     to: Option<OsString>,
-    /// Stop after so many.
+    /// The number of entries to stop after.
     #[arg(long, visible_alias = "limit", value_name = "N")]
     max_keys: Option<u64>,
-    /// Print the number only.
+    /// Print only the number of entries.
     #[arg(long)]
     count_only: bool,
 }
 
-/// Internal keys in order: of logs and range tombstones in memory, or of tables
-/// one behind the other.
+/// A source of internal keys in order: logs and range tombstones in memory, or several
+/// tables one after the other.
 enum Source {
     Memory(std::iter::Peekable<std::vec::IntoIter<(Vec<u8>, Vec<u8>)>>),
     Tables {
@@ -60,7 +60,7 @@ enum Source {
 }
 
 impl Source {
-    /// Where it stands; `None` at the end.
+    /// The current entry; `None` at the end.
     fn item(&mut self) -> Option<(&[u8], &[u8])> {
         match self {
             Source::Memory(entries) => entries.peek().map(|(key, value)| (&key[..], &value[..])),
@@ -71,7 +71,7 @@ impl Source {
         }
     }
 
-    /// Goes on to the next entry. Tables that are begun begin at `from`.
+    /// Advances to the next entry. Each table is read from `from` on.
     fn advance(&mut self, from: Option<&[u8]>) -> Result<()> {
         match self {
             Source::Memory(entries) => drop(entries.next()),
@@ -105,10 +105,10 @@ impl Source {
 }
 
 impl Dump {
-    /// Prints them.
+    /// Runs the command.
     ///
     /// # Errors
-    /// There is no such column family, or its order is not known; those of reading.
+    /// The column family does not exist or its order is unknown, or reading fails.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let dir = session.db()?;
         let name = &session.global.column_family;
@@ -160,7 +160,7 @@ impl Dump {
     }
 }
 
-/// The source that stands on the least key.
+/// The source with the smallest current key.
 fn least(sources: &mut [Source], order: &InternalComparator) -> Option<usize> {
     let mut least: Option<(usize, Vec<u8>)> = None;
     for (at, source) in sources.iter_mut().enumerate() {
@@ -202,7 +202,7 @@ fn in_tombstones(dir: &Path, family: &Family) -> Result<Vec<(Vec<u8>, Vec<u8>)>>
     Ok(entries)
 }
 
-/// What the logs from `first` on have of the column family `id`.
+/// The entries of the column family `id` in the logs from `first` on.
 fn in_logs(
     session: &Session<'_>,
     dir: &Path,

@@ -1,4 +1,4 @@
-//! What a database says about itself.
+//! Information that an open database gives about itself.
 
 use std::ffi::OsString;
 
@@ -11,7 +11,7 @@ use super::failure::{Failure, Result};
 use super::open::{self, Scope};
 use super::session::{Place, Session};
 
-/// Prints about how many bytes of files hold a range of keys.
+/// Prints the approximate size of a range of keys in files, in bytes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -26,10 +26,10 @@ pub struct ApproxSize {
 }
 
 impl ApproxSize {
-    /// Prints it.
+    /// Runs the command.
     ///
     /// # Errors
-    /// Those of opening.
+    /// The database cannot be opened.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let from = session.keys.parse(bytes(&self.from), "key")?;
         let to = session.keys.parse(bytes(&self.to), "key")?;
@@ -41,7 +41,7 @@ impl ApproxSize {
     }
 }
 
-/// Prints the tables in use: level, size, entries, keys.
+/// Prints the level, size, number of entries and key range of each live table.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -50,16 +50,16 @@ Examples:
 pub struct LiveFiles {
     #[command(flatten)]
     place: Place,
-    /// Sorted by file name; otherwise by column family and level.
+    /// Sort by file name instead of column family and level.
     #[arg(long)]
     sort_by_filename: bool,
 }
 
 impl LiveFiles {
-    /// Prints them.
+    /// Runs the command.
     ///
     /// # Errors
-    /// Those of opening.
+    /// The database cannot be opened.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let dir = &self.place.of(session)?;
         let opened = open::to_read(session, dir, Scope::All)?;
@@ -105,9 +105,9 @@ impl LiveFiles {
     }
 }
 
-/// Prints properties of the database or the column family, in RocksDB's names.
+/// Prints properties of the database or the column family by RocksDB's names.
 ///
-/// Without names, all numbers that there are.
+/// Without names, it prints all properties that are numbers.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -115,15 +115,15 @@ Examples:
   ww --db /data/db properties rocksdb.stats
   ww --db /data/db properties estimate-num-keys --column-family orders")]
 pub struct Properties {
-    /// The properties; `rocksdb.` may be left out.
+    /// The names of the properties; the prefix `rocksdb.` is optional.
     names: Vec<String>,
 }
 
 impl Properties {
-    /// Prints them.
+    /// Runs the command.
     ///
     /// # Errors
-    /// A name that is unknown; those of opening.
+    /// A name is unknown, or the database cannot be opened.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let opened = open::to_read(session, session.db()?, Scope::One)?;
         let value =
@@ -160,7 +160,7 @@ impl Properties {
     }
 }
 
-/// Properties that are a number.
+/// The properties that are numbers.
 fn numbers() -> Vec<String> {
     let names = [
         properties::NUM_IMMUTABLE_MEM_TABLE,

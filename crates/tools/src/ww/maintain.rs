@@ -1,4 +1,4 @@
-//! Work on whole databases: compaction, repair, checkpoints.
+//! Compaction, repair and checkpoints of whole databases.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,45 +13,45 @@ use super::failure::{Failure, Result};
 use super::open::{self, Db, Loaded, Opened};
 use super::session::{Place, Session};
 
-/// What becomes of the bottommost level.
+/// How a compaction treats the bottommost level.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Bottommost {
-    /// It is left alone.
+    /// Skip the bottommost level.
     Skip,
-    /// It is compacted when there is a compaction filter.
+    /// Compact the bottommost level if there is a compaction filter.
     IfHaveFilter,
-    /// It is compacted.
+    /// Compact the bottommost level.
     Force,
-    /// It is compacted, but for files that this compaction has made.
+    /// Compact the bottommost level, except for files that this compaction wrote.
     ForceOptimized,
 }
 
-/// Compacts a range of keys, or all of a column family.
+/// Compacts a range of keys, or a whole column family.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   ww --db /data/db compact
   ww --db /data/db compact --from a --to m --bottommost force")]
 pub struct Compact {
-    /// The first key; without it, from the first there is.
+    /// The first key; by default the first key of the column family.
     #[arg(long, value_name = "KEY")]
     from: Option<OsString>,
-    /// The last key; without it, to the last there is.
+    /// The last key; by default the last key of the column family.
     #[arg(long, value_name = "KEY")]
     to: Option<OsString>,
-    /// What becomes of the bottommost level.
+    /// How to treat the bottommost level.
     #[arg(long, value_enum, default_value = "if-have-filter")]
     bottommost: Bottommost,
-    /// Move the result to this level, if it fits there.
+    /// Move the result to this level if it fits there.
     #[arg(long, value_name = "N")]
     target_level: Option<i32>,
 }
 
 impl Compact {
-    /// Compacts.
+    /// Runs the command.
     ///
     /// # Errors
-    /// Those of reading and writing.
+    /// Reading or writing fails.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let parse = |key: &Option<OsString>| {
             let key = key.as_deref().map(bytes);
@@ -94,11 +94,10 @@ fn files_and_bytes(opened: &Opened) -> Result<(usize, u64)> {
     Ok((found.file_count, found.size))
 }
 
-/// Makes a database usable again whose CURRENT or MANIFEST is lost or damaged.
+/// Repairs a database whose CURRENT or MANIFEST file is lost or damaged.
 ///
-/// A new manifest is made of the tables and logs that can be read; what cannot be
-/// read goes to the directory `lost`. Deleted keys may come back. Make a copy
-/// first.
+/// The command builds a new manifest from all readable tables and logs. It moves unreadable
+/// files to the directory `lost`. Deleted keys may reappear. Make a copy first.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -109,13 +108,13 @@ pub struct Repair {
 }
 
 impl Repair {
-    /// Repairs it.
+    /// Runs the command.
     ///
     /// # Errors
-    /// It is open elsewhere; those of reading and writing.
+    /// The database is open elsewhere, or reading or writing fails.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let dir = &self.place.of(session)?;
-        // With the manifest lost, the options file still tells the comparator.
+        // Even without a manifest, the options file tells the comparator.
         let options = match Loaded::new(session, dir, true) {
             Ok(mut loaded) => loaded.family_options(&session.global.column_family),
             Err(_) if session.global.try_load_options => {
@@ -124,7 +123,7 @@ impl Repair {
                         let first = families.first_mut();
                         first.map_or_else(Options::default, |f| f.options_mut().clone())
                     }
-                    // Nor are there options.
+                    // There are no options either.
                     Err(_) => Options::default(),
                 }
             }
@@ -137,25 +136,25 @@ impl Repair {
     }
 }
 
-/// Makes a copy of the database as it is now, with hard links where it can.
+/// Makes a consistent copy of the database, with hard links where possible.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   ww --db /data/db checkpoint /data/copy")]
 pub struct Checkpoint {
-    /// The directory to make; it must not exist.
+    /// The directory to create; it must not exist.
     #[arg(value_name = "PATH", required_unless_present = "checkpoint_dir")]
     target: Option<PathBuf>,
-    /// The same, as ldb has it.
+    /// The same directory, by ldb's name of the flag.
     #[arg(long, hide = true, conflicts_with = "target")]
     checkpoint_dir: Option<PathBuf>,
 }
 
 impl Checkpoint {
-    /// Makes it.
+    /// Runs the command.
     ///
     /// # Errors
-    /// The directory exists; those of reading and writing.
+    /// The directory exists, or reading or writing fails.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let target = self.target.as_ref().or(self.checkpoint_dir.as_ref());
         let target = target.ok_or_else(|| Failure::usage("where to?"))?;

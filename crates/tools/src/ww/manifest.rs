@@ -1,4 +1,4 @@
-//! Manifests, edit by edit and as a whole.
+//! Manifests, as single edits and as a whole.
 
 use std::path::PathBuf;
 
@@ -13,10 +13,10 @@ use super::session::Session;
 use super::state::{Family, State};
 use super::text::{self, Form};
 
-/// Prints what a manifest says: column families, and the tables of each level.
+/// Prints the content of a manifest: column families and the tables of each level.
 ///
-/// A table is shown as `number:size[sequence numbers][smallest key .. largest key]`,
-/// as ldb does.
+/// A table appears as `number:size[sequence numbers][smallest key .. largest key]`, as in
+/// ldb.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -24,24 +24,24 @@ Examples:
   ww manifest-dump /data/db/MANIFEST-000005 --edits
   ww manifest-dump /data/db --edits --json")]
 pub struct Dump {
-    /// A MANIFEST file, or a database's directory; instead of --db.
+    /// A MANIFEST file or a database's directory, instead of --db.
     file: Option<PathBuf>,
-    /// The same, as ldb has it.
+    /// The same path, by ldb's name of the flag.
     #[arg(long, hide = true, conflicts_with = "file")]
     path: Option<PathBuf>,
-    /// Print each edit on a line, too.
+    /// Also print each edit on a line.
     #[arg(long, short = 'v', visible_alias = "verbose")]
     edits: bool,
 }
 
 impl Dump {
-    /// Prints it.
+    /// Runs the command.
     ///
     /// # Errors
     /// The manifest cannot be read.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let named = self.file.as_deref().or(self.path.as_deref());
-        // ldb takes --db beside --path.
+        // ldb accepts --db together with --path.
         let place = match named {
             Some(path) => path,
             None => session.db()?,
@@ -114,7 +114,7 @@ fn table(file: &FileMetaData, form: Form) -> String {
     )
 }
 
-/// An internal key; one with a type that is unknown as its bytes.
+/// An internal key; the raw bytes if its type is unknown.
 fn key(key: &[u8], form: Form) -> String {
     match parse_internal_key(key) {
         Ok(key) => text::internal_key(&key, form),
@@ -122,7 +122,7 @@ fn key(key: &[u8], form: Form) -> String {
     }
 }
 
-/// The edit's fields as `name=value`; those that it does not have are left out.
+/// The edit's fields as `name=value`, without those that it lacks.
 fn one_line(edit: &VersionEdit, form: Form) -> String {
     let mut parts = Vec::new();
     for (name, value) in fields(edit, form) {
@@ -145,7 +145,7 @@ fn one_line(edit: &VersionEdit, form: Form) -> String {
     parts.join(" ")
 }
 
-/// The edit's fields, in RocksDB's names.
+/// The edit's fields by RocksDB's names.
 fn fields(edit: &VersionEdit, form: Form) -> Map<String, Value> {
     let mut fields = Map::new();
     let mut put = |name: &str, value: Option<Value>| {

@@ -1,22 +1,22 @@
 //! `ww`: RocksDB's `ldb` and `sst_dump` in one program.
 //!
-//! [`cli`] has the command line; each other module a group of commands: their
-//! arguments, and what they do.
+//! [`cli`] has the command line. Each other module has a group of commands with their
+//! arguments:
 //!
 //! * [`point`], [`scan`]: reading and writing keys
-//! * [`bulk`]: dump, load, tables from lines, ingestion
+//! * [`bulk`]: dumping, loading, writing tables from lines, ingesting
 //! * [`families`]: column families
 //! * [`maintain`]: compaction, repair, checkpoints
 //! * [`inspect`]: live files, properties, sizes
-//! * [`files`], [`check`]: what a directory holds, and whether it is right
-//! * [`manifest`], [`wal`], [`sst`], [`idump`], [`options`]: files taken apart
+//! * [`files`], [`check`]: the files of a directory and their consistency
+//! * [`manifest`], [`wal`], [`sst`], [`idump`], [`options`]: the content of files
 //!
-//! Beneath them: [`failure`] (exit codes), [`text`] (keys and values as text),
-//! [`session`] (what every command gets), [`open`] (databases with the options
-//! they were last opened with), [`state`] (what a manifest adds up to).
+//! The commands share [`failure`] (exit codes), [`text`] (keys and values as text),
+//! [`session`] (arguments and output), [`open`] (opening databases with their last options)
+//! and [`state`] (the state that a manifest describes).
 //!
-//! Data goes to standard output, all else to standard error. Commands that only
-//! read never write to a database's directory, so that they work beside a writer.
+//! Data goes to standard output and everything else to standard error. Commands that only
+//! read never write to a database's directory, so they work beside a writer.
 
 pub mod bulk;
 pub mod check;
@@ -50,12 +50,12 @@ use cli::Cli;
 use failure::Failure;
 use session::Session;
 
-/// Runs the command line `args`, whose first is the program's name.
+/// Runs the command line `args`, which begins with the program's name.
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(args.map(cli::with_dashes)) {
         Ok(cli) => cli,
         Err(e) => {
-            // Nothing is left to be told when the text cannot be written.
+            // If the text cannot be written, neither can an error message.
             let _ = e.print();
             return ExitCode::from(u8::try_from(e.exit_code()).unwrap_or(failure::USAGE));
         }

@@ -19,7 +19,7 @@ use crate::bench::merge;
 /// The kind of database that commands open.
 pub type Db = DBWithThreadMode<SingleThreaded>;
 
-/// Bytes of the block cache.
+/// The size of the block cache in bytes.
 const CACHE_BYTES: usize = 32 << 20;
 
 /// A merge operator of RocksDB's library.
@@ -27,21 +27,21 @@ const CACHE_BYTES: usize = 32 << 20;
 pub enum Operator {
     /// The last operand.
     Put,
-    /// Sum of 64-bit little-endian integers.
+    /// The sum of 64-bit little-endian integers.
     #[value(name = "uint64add")]
     UInt64Add,
-    /// Operands joined by commas.
+    /// The operands, joined by commas.
     #[value(name = "stringappend")]
     StringAppend,
-    /// The greatest operand, byte by byte.
+    /// The greatest operand in bytewise order.
     Max,
-    /// Exclusive or, byte by byte.
+    /// The bytewise XOR of the operands.
     #[value(name = "bytesxor")]
     BytesXor,
 }
 
 impl Operator {
-    /// RocksDB's name of it.
+    /// RocksDB's name of the operator.
     fn name(self) -> &'static str {
         match self {
             Operator::Put => "PutOperator",
@@ -61,20 +61,20 @@ impl Operator {
     }
 }
 
-/// What [`Operator::StringAppend`] puts between operands unless told otherwise.
+/// The default delimiter of [`Operator::StringAppend`].
 const DELIMITER: &[u8] = b",";
 
-/// An operator as an options file names it.
+/// A merge operator with its parameters.
 #[derive(Debug, PartialEq, Eq)]
 struct Named {
     operator: Operator,
-    /// For [`Operator::StringAppend`].
+    /// The delimiter of [`Operator::StringAppend`].
     delimiter: Vec<u8>,
 }
 
 impl Named {
-    /// The operator that `text` means, if it is known: a name, or
-    /// `{id=name;delimiter=text;}`.
+    /// Parses the text of an options file: a name, or `{id=name;delimiter=text;}`. Returns
+    /// `None` for an unknown operator.
     fn parse(text: &str) -> Option<Self> {
         let braced = text.strip_prefix("{id=").and_then(|t| t.strip_suffix(";}"));
         let (name, delimiter) = match braced {
@@ -116,15 +116,15 @@ impl Named {
 
 /// Options of a database and of its column families.
 pub struct Loaded {
-    /// Of the database.
+    /// The options of the database.
     pub options: Options,
-    /// Of the column families that exist.
+    /// The options of the existing column families.
     pub families: Vec<ColumnFamilyDescriptor>,
 }
 
 impl Loaded {
-    /// Those of the database in `dir`: of its newest options file, or the default
-    /// ones; with merge operators if `merges`.
+    /// The options of the database in `dir`, from its newest options file or by default;
+    /// with merge operators if `merges`.
     ///
     /// # Errors
     /// There is no database, or its manifest or options file cannot be read.
@@ -141,7 +141,7 @@ impl Loaded {
         } else {
             (Options::default(), Vec::new())
         };
-        // Also without its options file: no write may be missed.
+        // This also applies without an options file: the logs must be found.
         let logs = log_dir(dir);
         options.set_wal_dir(if logs == dir { Path::new("") } else { &logs });
         let families = names.into_iter().map(|name| {
@@ -167,8 +167,8 @@ impl Loaded {
     }
 }
 
-/// The options of the newest options file, and a warning about those that cannot
-/// be honoured; with merge operators if `merges`.
+/// The options of the newest options file, and a warning about unsupported ones; with merge
+/// operators if `merges`.
 pub fn from_file(
     session: &Session<'_>,
     dir: &Path,
@@ -210,10 +210,10 @@ pub fn from_file(
     Ok((options, families))
 }
 
-/// Characters of a warning about one option.
+/// The largest length of a warning about one option in characters.
 const MAX_REASON: usize = 80;
 
-/// What an error says, without its kind and file, cut short when it is long.
+/// The text of an error without its kind and file, shortened.
 fn reason(e: &Error) -> String {
     let text = e.to_string();
     let (_, text) = text.split_once(": ").unwrap_or(("", &text));
@@ -226,7 +226,7 @@ fn reason(e: &Error) -> String {
     }
 }
 
-/// An open database and the column family that the command is about.
+/// An open database and the column family of the command.
 pub struct Opened {
     /// The database.
     pub db: Db,
@@ -234,7 +234,7 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// The column family that the command is about.
+    /// The column family of the command.
     ///
     /// # Errors
     /// It does not exist.
@@ -244,27 +244,27 @@ impl Opened {
     }
 }
 
-/// That there is no column family `name`.
+/// The failure for a column family that does not exist.
 pub fn no_family(name: &str) -> Failure {
     Failure::negative(format_args!("there is no column family '{name}'"))
 }
 
-/// Which column families are opened to be read.
+/// Which column families are opened for reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// The default one and that of the command.
     One,
-    /// All.
+    /// All of them.
     All,
 }
 
-/// Opens the database of `--db` to read it: it is not locked and not written to.
+/// Opens the database of `--db` for reading, without locking it or writing to it.
 ///
 /// # Errors
-/// Those of opening; the column family does not exist.
+/// Opening fails, or the column family does not exist.
 pub fn to_read(session: &Session<'_>, dir: &Path, scope: Scope) -> Result<Opened> {
-    // Operands of values with times have times, too, which an operator would take
-    // for a part of them.
+    // With TTL, merge operands end with their time of writing, which an operator would take
+    // for data.
     let merges = !session.global.ttl;
     let Loaded { options, families } = Loaded::new(session, dir, merges)?;
     let family = session.global.column_family.clone();
@@ -289,17 +289,17 @@ pub fn to_read(session: &Session<'_>, dir: &Path, scope: Scope) -> Result<Opened
 /// Whether there is a database in `dir`.
 ///
 /// # Errors
-/// Nobody can tell: a permission is missing, say.
+/// It cannot be determined, for lack of permissions for instance.
 fn exists(dir: &Path) -> Result<bool> {
     let current = dir.join("CURRENT");
     current.try_exists().map_err(|e| Failure::io(&current, &e))
 }
 
-/// Opens the database of `--db` to write to it; with `create`, makes it and the
-/// column family when there are none.
+/// Opens the database of `--db` for writing. With `create`, creates the database and the
+/// column family if necessary.
 ///
 /// # Errors
-/// Those of opening, above all that it is open elsewhere; the column family does
+/// Opening fails, usually because the database is open elsewhere, or the column family does
 /// not exist.
 pub fn to_write(session: &Session<'_>, create: bool) -> Result<Opened> {
     let dir = session.db()?;
@@ -333,7 +333,7 @@ pub fn to_write(session: &Session<'_>, create: bool) -> Result<Opened> {
     options.create_missing_column_families(create);
     options.set_error_if_exists(false);
     let db = if session.global.ttl {
-        // Nothing expires because a tool compacts.
+        // A tool's compactions must not expire anything.
 
         Db::open_cf_descriptors_with_ttl(&options, dir, families, Duration::ZERO)?
     } else {
@@ -342,7 +342,7 @@ pub fn to_write(session: &Session<'_>, create: bool) -> Result<Opened> {
     Ok(Opened { db, family })
 }
 
-/// The options of a column family that does not exist yet.
+/// The options of a new column family.
 pub fn new_family_options(session: &Session<'_>) -> Options {
     let mut options = Options::default();
     if let Some(operator) = session.global.merge_operator {

@@ -1,4 +1,4 @@
-//! Options files: shown and compared.
+//! Printing and comparing options files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,10 @@ use whitewater_storage::filename::{self, FileType};
 use super::failure::{Failure, Result};
 use super::session::Session;
 
-/// Prints the options that a database was last opened with, or compares two
-/// OPTIONS files.
+/// Prints the options that a database was last opened with, or compares two OPTIONS files.
 ///
-/// A directory stands for its newest OPTIONS file. Two files are compared option
-/// by option; exit code 1 says that they differ.
+/// A directory stands for its newest OPTIONS file. The command compares two files option by
+/// option and exits with 1 if they differ.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -23,11 +22,11 @@ Examples:
   ww options /data/db /data/other
   ww options OPTIONS-000007 OPTIONS-000019")]
 pub struct Show {
-    /// An OPTIONS file or a database's directory; instead of --db.
+    /// An OPTIONS file or a database's directory, instead of --db.
     path: Option<PathBuf>,
-    /// What to compare it with.
+    /// The OPTIONS file or directory to compare with.
     other: Option<PathBuf>,
-    /// Only options whose name contains this.
+    /// Only options whose name contains this text.
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
 }
@@ -36,7 +35,7 @@ pub struct Show {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct OptionsFile {
     path: PathBuf,
-    /// Section, name and value, as they stand in the file.
+    /// The section, name and value of each line.
     lines: Vec<(String, String, String)>,
 }
 
@@ -63,7 +62,7 @@ impl OptionsFile {
         }
     }
 
-    /// The file at `path`, or the newest one in the directory that it is.
+    /// The file at `path`, or the newest one if `path` is a directory.
     ///
     /// # Errors
     /// As [`Self::newest`].
@@ -80,8 +79,8 @@ impl OptionsFile {
         Self::parse(path, &text)
     }
 
-    /// Takes `text` apart. What stands in comments is left out: also options that
-    /// only this engine has, which are comments to RocksDB.
+    /// Parses `text`. Comments are left out, including options that only this engine has,
+    /// which are comments for RocksDB.
     fn parse(path: &Path, text: &str) -> Result<Self> {
         let mut file = OptionsFile {
             path: path.to_owned(),
@@ -109,7 +108,7 @@ impl OptionsFile {
         Ok(file)
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -135,12 +134,12 @@ impl OptionsFile {
 }
 
 impl Show {
-    /// Prints or compares.
+    /// Runs the command.
     ///
     /// # Errors
-    /// A file cannot be read; two differ.
+    /// A file cannot be read, or two files differ.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
-        // With --db, the first argument is what its options are compared with.
+        // With --db, the first argument is the file to compare with.
         let (first, other) = match (&session.global.db, &self.path, &self.other) {
             (Some(db), other, None) => (db.as_path(), other.as_deref()),
             (None, Some(path), other) => (path.as_path(), other.as_deref()),

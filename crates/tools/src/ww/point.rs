@@ -1,4 +1,4 @@
-//! Single keys: read, written, deleted.
+//! Reading, writing and deleting single keys.
 
 use std::ffi::OsString;
 
@@ -11,7 +11,7 @@ use super::open::{self, Scope};
 use super::scan;
 use super::session::Session;
 
-/// Prints the value of a key. Exit code 1 when there is none.
+/// Prints the value of a key. Exits with 1 if there is none.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -23,10 +23,10 @@ pub struct Get {
 }
 
 impl Get {
-    /// Prints the value.
+    /// Runs the command.
     ///
     /// # Errors
-    /// There is none; those of reading.
+    /// The key does not exist, or reading fails.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let key = session.keys.parse(bytes(&self.key), "key")?;
         let opened = open::to_read(session, session.db()?, Scope::One)?;
@@ -45,10 +45,10 @@ impl Get {
     }
 }
 
-/// How writes are made.
+/// Options of writes.
 #[derive(Debug, Args)]
 pub struct How {
-    /// Return only when the write is durable, power cuts included.
+    /// Return only when the write is durable, even against power cuts.
     #[arg(long)]
     sync: bool,
 }
@@ -72,7 +72,7 @@ pub struct Put {
     key: OsString,
     /// The value.
     value: OsString,
-    /// Make the database, and the column family, when there is none.
+    /// Create the database and the column family if they do not exist.
     #[arg(long)]
     create_if_missing: bool,
     #[command(flatten)]
@@ -80,10 +80,10 @@ pub struct Put {
 }
 
 impl Put {
-    /// Writes it.
+    /// Runs the command.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Writing fails.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let key = session.keys.parse(bytes(&self.key), "key")?;
         let value = session.values.parse(bytes(&self.value), "value")?;
@@ -94,7 +94,7 @@ impl Put {
     }
 }
 
-/// Deletes a key. There need not be one.
+/// Deletes a key, whether it exists or not.
 #[derive(Debug, Args)]
 pub struct Delete {
     /// The key.
@@ -104,10 +104,10 @@ pub struct Delete {
 }
 
 impl Delete {
-    /// Deletes it.
+    /// Runs the command.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Writing fails.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let key = session.keys.parse(bytes(&self.key), "key")?;
         let opened = open::to_write(session, false)?;
@@ -117,25 +117,25 @@ impl Delete {
     }
 }
 
-/// Deletes all keys from one to before another.
+/// Deletes all keys in a range.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   ww --db /data/db deleterange user: 'user;'")]
 pub struct DeleteRange {
-    /// The first key to delete.
+    /// The first key of the range.
     begin: OsString,
-    /// The first key to keep.
+    /// The first key after the range.
     end: OsString,
     #[command(flatten)]
     how: How,
 }
 
 impl DeleteRange {
-    /// Deletes them.
+    /// Runs the command.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Writing fails.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let begin = session.keys.parse(bytes(&self.begin), "key")?;
         let end = session.keys.parse(bytes(&self.end), "key")?;
@@ -147,10 +147,9 @@ impl DeleteRange {
     }
 }
 
-/// Writes an operand for the merge operator.
+/// Writes a merge operand.
 ///
-/// The operator is the one that the database's OPTIONS file names, or
-/// --merge-operator.
+/// The merge operator is that of --merge-operator or of the database's OPTIONS file.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -165,10 +164,10 @@ pub struct Merge {
 }
 
 impl Merge {
-    /// Writes it.
+    /// Runs the command.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Writing fails.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let key = session.keys.parse(bytes(&self.key), "key")?;
         let operand = session.values.parse(bytes(&self.operand), "operand")?;
@@ -180,16 +179,16 @@ impl Merge {
     }
 }
 
-/// Writes several values, all or none of them.
+/// Writes several values atomically.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   ww --db /data/db batchput k1 v1 k2 v2")]
 pub struct BatchPut {
-    /// Keys and values in turn.
+    /// The keys, each followed by its value.
     #[arg(required = true, num_args = 2.., value_name = "KEY VALUE")]
     pairs: Vec<OsString>,
-    /// Make the database, and the column family, when there is none.
+    /// Create the database and the column family if they do not exist.
     #[arg(long)]
     create_if_missing: bool,
     #[command(flatten)]
@@ -197,10 +196,10 @@ pub struct BatchPut {
 }
 
 impl BatchPut {
-    /// Writes them.
+    /// Runs the command.
     ///
     /// # Errors
-    /// A key without a value; those of writing.
+    /// A key has no value, or writing fails.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let (pairs, rest) = self.pairs.as_chunks::<2>();
         if !rest.is_empty() {

@@ -13,7 +13,7 @@ use super::session::Session;
 use super::state::State;
 use crate::bench::clock;
 
-/// Bytes that a value ends with in a database with times to live.
+/// The size in bytes of the timestamp that values end with in a database with TTL.
 const TIME_BYTES: usize = 4;
 
 /// Prints keys and values in order, as `key ==> value`.
@@ -27,21 +27,21 @@ Examples:
 pub struct Scan {
     #[command(flatten)]
     range: Range,
-    /// Print the number of keys only.
+    /// Print only the number of keys.
     #[arg(long)]
     count_only: bool,
-    /// Print keys only.
+    /// Print only the keys.
     #[arg(long)]
     no_value: bool,
-    /// Print when each value was written; with --ttl.
+    /// With --ttl, also print when each value was written.
     #[arg(long)]
     timestamp: bool,
-    /// From the last key to the first.
+    /// Scan from the last key to the first.
     #[arg(long)]
     reverse: bool,
 }
 
-/// Which keys.
+/// A range of keys.
 #[derive(Debug, Args)]
 pub struct Range {
     /// The first key.
@@ -50,19 +50,19 @@ pub struct Range {
     /// The key to stop before.
     #[arg(long, value_name = "KEY")]
     to: Option<OsString>,
-    /// Only keys that begin with this.
+    /// Only keys with this prefix.
     #[arg(long, value_name = "KEY", conflicts_with_all = ["from", "to"])]
     prefix: Option<OsString>,
-    /// Stop after so many keys.
+    /// The number of keys to stop after.
     #[arg(long, visible_alias = "limit", value_name = "N")]
     max_keys: Option<u64>,
 }
 
 impl Range {
-    /// Calls `visit` with each key and value, until it fails.
+    /// Calls `visit` with each key and value until it fails.
     ///
     /// # Errors
-    /// Those of reading, and of `visit`.
+    /// Those of reading and of `visit`.
     pub fn each(
         &self,
         session: &mut Session<'_>,
@@ -89,8 +89,7 @@ impl Range {
             None if reverse => iter.seek_to_last(),
             None => iter.seek_to_first(),
             Some(prefix) => {
-                // In a column family of the reverse order, what follows the prefix
-                // comes before it.
+                // In the reverse order, the prefix's successor comes before the prefix.
                 let descending = is_descending(session)?;
                 seek_to_prefix(&mut iter, prefix, reverse, descending);
             }
@@ -109,13 +108,13 @@ impl Range {
         Ok(iter.status()?)
     }
 
-    /// Whether it is all keys.
+    /// Whether the range includes all keys.
     pub fn is_everything(&self) -> bool {
         self.from.is_none() && self.to.is_none() && self.prefix.is_none() && self.max_keys.is_none()
     }
 }
 
-/// Moves to the key with `prefix` that a scan begins at.
+/// Moves to the first key of a scan over the keys with `prefix`.
 fn seek_to_prefix(
     iter: &mut DBRawIteratorWithThreadMode<'_, Db>,
     prefix: &[u8],
@@ -137,13 +136,13 @@ fn seek_to_prefix(
         (None, true) => iter.seek_to_last(),
         (None, false) => iter.seek_to_first(),
     }
-    // The key behind all with the prefix is none of them.
+    // The successor of the prefix does not have the prefix.
     if end.is_some() && iter.key() == end.as_deref() {
         if reverse { iter.prev() } else { iter.next() }
     }
 }
 
-/// The least byte string that is greater than all that begin with `prefix`.
+/// The smallest byte string that is greater than all byte strings with `prefix`.
 fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|&byte| byte != 0xff)?;
     let mut next = prefix[..=last].to_vec();
@@ -151,18 +150,18 @@ fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     Some(next)
 }
 
-/// Whether the command's column family has its keys in descending order.
+/// Whether the command's column family orders its keys descending.
 fn is_descending(session: &Session<'_>) -> Result<bool> {
     let state = State::read(session.db()?)?;
     let family = state.family(&session.global.column_family);
     Ok(family.is_some_and(|family| family.is_descending()))
 }
 
-/// With `--ttl`, a value without the time it ends with, and that time in seconds
-/// since 1970.
+/// Splits a value of a database with TTL into the data and the time of its write in seconds
+/// since 1970; without `--ttl`, there is no time.
 ///
 /// # Errors
-/// The value is too short to have one.
+/// The value is too short for a time.
 pub fn without_time<'v>(
     session: &Session<'_>,
     key: &[u8],
@@ -181,10 +180,10 @@ pub fn without_time<'v>(
 }
 
 impl Scan {
-    /// Prints them.
+    /// Runs the command.
     ///
     /// # Errors
-    /// Those of reading.
+    /// Reading fails.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         if self.timestamp && !session.global.ttl {
             return Err(Failure::usage("--timestamp needs --ttl"));

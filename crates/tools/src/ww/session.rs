@@ -1,4 +1,4 @@
-//! What every command gets: the global arguments, and where output goes.
+//! What every command gets: the global arguments and the output.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,20 +12,20 @@ use crate::bench::progress::Progress;
 
 /// One run of a command.
 pub struct Session<'a> {
-    /// Arguments that all commands have.
+    /// The arguments that all commands share.
     pub global: &'a Global,
-    /// Where data goes.
+    /// The output for data.
     pub out: &'a mut dyn Write,
-    /// How keys are written and read.
+    /// The text form of keys.
     pub keys: Form,
-    /// How values are written and read.
+    /// The text form of values.
     pub values: Form,
-    /// Whether data is JSON, one value on a line.
+    /// Whether data is printed as JSON, one value on each line.
     pub json: bool,
 }
 
 impl<'a> Session<'a> {
-    /// A run with `global` that writes to `out`.
+    /// A run with the arguments `global` that writes to `out`.
     pub fn new(global: &'a Global, out: &'a mut dyn Write) -> Self {
         Session {
             global,
@@ -36,10 +36,10 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The database that `--db`, or `path` where a command has one, names.
+    /// The database that `--db` or the command's own `path` names.
     ///
     /// # Errors
-    /// There is none, or two.
+    /// None is named, or both are.
     pub fn directory(&self, path: Option<&Path>) -> Result<PathBuf> {
         match (path, &self.global.db) {
             (Some(_), Some(_)) => Err(Failure::usage(
@@ -56,7 +56,7 @@ impl<'a> Session<'a> {
     /// The database that `--db` names.
     ///
     /// # Errors
-    /// There is none.
+    /// None is named.
     pub fn db(&self) -> Result<&'a Path> {
         let db = self.global.db.as_deref();
         db.ok_or_else(|| Failure::usage("which database? Name it with --db PATH"))
@@ -65,7 +65,7 @@ impl<'a> Session<'a> {
     /// Writes a line.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Writing fails.
     pub fn line(&mut self, text: impl std::fmt::Display) -> Result<()> {
         Ok(writeln!(self.out, "{text}")?)
     }
@@ -73,15 +73,15 @@ impl<'a> Session<'a> {
     /// Writes an object on a line.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Writing fails.
     pub fn object(&mut self, fields: Map<String, Value>) -> Result<()> {
         self.line(Value::Object(fields))
     }
 
-    /// Writes `text`, or `fields` as JSON.
+    /// Writes `text`, or `fields` with `--json`.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Writing fails.
     pub fn either(&mut self, text: impl std::fmt::Display, fields: Value) -> Result<()> {
         if self.json {
             self.line(fields)
@@ -90,18 +90,18 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Says that a change was made.
+    /// Reports a change.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Writing fails.
     pub fn ok(&mut self) -> Result<()> {
         self.either("OK", serde_json::json!({"ok": true}))
     }
 
-    /// Writes `key ==> value`, or an object; without values, keys alone.
+    /// Writes `key ==> value`, or an object with `--json`; without a value, only the key.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Writing fails.
     pub fn pair(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<()> {
         if self.json {
             let mut fields = Map::new();
@@ -119,10 +119,10 @@ impl<'a> Session<'a> {
         Ok(self.out.write_all(b"\n")?)
     }
 
-    /// Writes rows in columns under `names`; numbers at the right.
+    /// Writes rows in columns under `names`, with numbers aligned to the right.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Writing fails.
     pub fn table(&mut self, names: &[&str], rows: &[Vec<Value>]) -> Result<()> {
         if self.json {
             for row in rows {
@@ -160,23 +160,23 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Tells the user something that is not an error.
+    /// Prints a message to the user that is not an error.
     pub fn warn(&self, what: impl std::fmt::Display) {
         if !self.global.quiet {
             eprintln!("ww: warning: {what}");
         }
     }
 
-    /// A bar on a terminal for `count` things called `unit`.
+    /// A progress bar for `count` things called `unit`.
     pub fn progress(&self, name: &str, unit: &str, count: Option<u64>) -> Progress {
         Progress::of(!self.global.quiet, unit, name, count)
     }
 }
 
-/// A directory or file that a command may name instead of `--db`.
+/// A path that a command may take instead of `--db`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Place {
-    /// The database's directory; instead of --db.
+    /// The database's directory, instead of --db.
     pub path: Option<PathBuf>,
 }
 
@@ -184,7 +184,7 @@ impl Place {
     /// The directory.
     ///
     /// # Errors
-    /// None is named, or two.
+    /// None is named, or both are.
     pub fn of(&self, session: &Session<'_>) -> Result<PathBuf> {
         session.directory(self.path.as_deref())
     }

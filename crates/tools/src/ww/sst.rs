@@ -1,4 +1,4 @@
-//! Tables: entries, blocks, properties, and whether they are sound.
+//! Tables: their entries, blocks, properties and integrity.
 
 use std::cmp::Ordering;
 use std::ffi::OsString;
@@ -32,9 +32,9 @@ use super::text::{self, Form, hex, type_name};
 enum What {
     /// Print entries.
     Scan,
-    /// Read all entries and count them.
+    /// Read all entries and print their number.
     Check,
-    /// Check checksums, order, index and properties of all blocks.
+    /// Check the checksums, order, index and properties of all blocks.
     Verify,
     /// Print blocks and their entries.
     Raw,
@@ -43,10 +43,10 @@ enum What {
     Properties,
 }
 
-/// Prints or checks tables (SST files), of a database or not.
+/// Prints or checks tables (SST files), whether or not they belong to a database.
 ///
-/// Entries are printed as `'key' seq:N, type:N => value`, as sst_dump does; range
-/// deletions come at the end, their end keys as values.
+/// Entries appear as `'key' seq:N, type:N => value`, as in sst_dump. Range deletions come
+/// last, with their end keys as values.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -55,9 +55,9 @@ Examples:
   ww sst-dump 000012.sst 000013.sst --command properties --json
   ww sst-dump 000012.sst --command raw")]
 pub struct Dump {
-    /// Tables, or directories with tables; instead of --db.
+    /// Tables or directories with tables, instead of --db.
     files: Vec<PathBuf>,
-    /// A table or directory, as sst_dump names it.
+    /// A table or directory, by sst_dump's name of the flag.
     #[arg(long, hide = true)]
     file: Vec<PathBuf>,
     /// What to do.
@@ -69,16 +69,16 @@ pub struct Dump {
     /// The key to stop before.
     #[arg(long, value_name = "KEY")]
     to: Option<OsString>,
-    /// Stop after so many entries of each table.
+    /// The number of entries of each table to stop after.
     #[arg(long, visible_aliases = ["read-num", "limit"], value_name = "N")]
     max_keys: Option<u64>,
-    /// Print properties, too.
+    /// Also print the properties.
     #[arg(long)]
     show_properties: bool,
 }
 
-/// An order that is not known: that of the bytes under another's name. Right for
-/// walking a table from front to back, for nothing else.
+/// A stand-in for an unknown comparator: bytewise order under the other's name. It serves
+/// only to read a table from beginning to end.
 struct Unknown(String);
 
 impl Comparator for Unknown {
@@ -91,7 +91,7 @@ impl Comparator for Unknown {
     }
 }
 
-/// The order that a comparator's name stands for.
+/// The comparator with this name.
 fn order_of(name: Option<String>) -> UserComparator {
     let name = name.unwrap_or_default();
     if name.is_empty() || name == UserComparator::Bytewise.name() {
@@ -103,8 +103,8 @@ fn order_of(name: Option<String>) -> UserComparator {
     }
 }
 
-/// Opens the table at `path`, whatever its comparator. `largest_seqno` is what the
-/// manifest says, if that is known.
+/// Opens the table at `path`, whatever its comparator. `largest_seqno` comes from the
+/// manifest, if it is known.
 ///
 /// # Errors
 /// Those of [`Table::open`].
@@ -124,7 +124,7 @@ pub fn open(
     Ok((Arc::new(Table::open(file, size, options)?), order))
 }
 
-/// Blocks are read once.
+/// Read options for blocks that are read once.
 pub const READ: TableReadOptions = TableReadOptions {
     verify_checksums: true,
     fill_cache: false,
@@ -137,10 +137,10 @@ pub const READ: TableReadOptions = TableReadOptions {
 };
 
 impl Dump {
-    /// Prints or checks them.
+    /// Runs the command.
     ///
     /// # Errors
-    /// A table cannot be read; one is damaged.
+    /// A table cannot be read or is damaged.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let paths = self.paths(session)?;
         let (several, is_check) = (
@@ -331,7 +331,7 @@ impl Dump {
     }
 }
 
-/// The number of entries, all of them read.
+/// Reads all entries and returns their number.
 fn count(table: &Arc<Table>) -> Result<u64> {
     let mut iter = table.iter(READ);
     let mut count = table.range_tombstones().len() as u64;
@@ -351,10 +351,10 @@ fn count(table: &Arc<Table>) -> Result<u64> {
     Ok(count)
 }
 
-/// Prints an entry by its internal key.
+/// Prints an entry with its internal key.
 ///
 /// # Errors
-/// The key is none; those of writing.
+/// The internal key is malformed, or writing fails.
 pub fn print_entry(session: &mut Session<'_>, key: &[u8], value: &[u8]) -> Result<()> {
     print_parsed(session, &parse_internal_key(key)?, value)
 }
@@ -362,9 +362,9 @@ pub fn print_entry(session: &mut Session<'_>, key: &[u8], value: &[u8]) -> Resul
 /// Prints an entry.
 ///
 /// # Errors
-/// Those of writing.
+/// Writing fails.
 pub fn print_parsed(session: &mut Session<'_>, key: &ParsedKey<'_>, value: &[u8]) -> Result<()> {
-    // The value of a range deletion is a key.
+    // The value of a range deletion is its end key.
     let form = match key.ty {
         ValueType::RangeDeletion => session.keys,
         _ => session.values,
@@ -406,7 +406,8 @@ fn print_properties(
     Ok(())
 }
 
-/// A property's value: a number where RocksDB stores one, else a text, else digits.
+/// The value of a property: a number where RocksDB stores one, otherwise text, otherwise
+/// hexadecimal digits.
 fn property(name: &str, value: &[u8]) -> Value {
     let exact = |number: Option<u64>, rest: &[u8]| number.filter(|_| rest.is_empty());
     let mut rest = value;
@@ -426,7 +427,7 @@ fn property(name: &str, value: &[u8]) -> Value {
     }
 }
 
-/// Whether RocksDB stores a text in the property.
+/// Whether RocksDB stores text in the property.
 fn is_text(name: &str) -> bool {
     let texts = [
         "comparator",

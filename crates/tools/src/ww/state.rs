@@ -1,8 +1,8 @@
-//! What a manifest adds up to: column families and their files.
+//! The state that a manifest describes: column families and their files.
 //!
-//! Read without opening the database, so that it can be shown also when the
-//! database cannot be opened. Beside a writer it is what was true when CURRENT
-//! was read.
+//! The manifest is read without opening the database, so it can be shown even if the
+//! database cannot be opened. While a writer is active, the state is that of the time when
+//! CURRENT was read.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,19 +18,19 @@ use super::options::OptionsFile;
 /// A column family and its tables.
 #[derive(Debug, Default)]
 pub struct Family {
-    /// Its name.
+    /// The name of the column family.
     pub name: String,
-    /// The name of its comparator, when the manifest has it.
+    /// The name of its comparator, if the manifest has it.
     pub comparator: Option<String>,
-    /// Logs with smaller numbers hold nothing of it.
+    /// The first log that may hold data of the column family.
     pub log_number: u64,
     /// Its tables by level and number.
     pub files: BTreeMap<(u32, u64), FileMetaData>,
 }
 
 impl Family {
-    /// The tables of each level that has some: those of level 0 newest first, of
-    /// others in the order of their keys.
+    /// The tables of each level that has some: newest first in level 0, in key order
+    /// elsewhere.
     pub fn levels(&self) -> Vec<(u32, Vec<&FileMetaData>)> {
         let mut levels: BTreeMap<u32, Vec<&FileMetaData>> = BTreeMap::new();
         for (&(level, _), file) in &self.files {
@@ -52,7 +52,7 @@ impl Family {
     /// The order of its keys.
     ///
     /// # Errors
-    /// `NotSupported` when it is not one of RocksDB's two.
+    /// `NotSupported` for a comparator other than RocksDB's two.
     pub fn comparator(&self) -> Result<InternalComparator> {
         let name = self.comparator.as_deref().unwrap_or_default();
         let known = [UserComparator::Bytewise, UserComparator::ReverseBytewise];
@@ -66,51 +66,51 @@ impl Family {
         }
     }
 
-    /// Whether its keys descend, byte by byte.
+    /// Whether its order is the reverse bytewise one.
     pub fn is_descending(&self) -> bool {
         self.comparator.as_deref() == Some(UserComparator::ReverseBytewise.name())
     }
 }
 
-/// What a manifest adds up to.
+/// The state that a manifest describes.
 #[derive(Debug, Default)]
 pub struct State {
-    /// The manifest.
+    /// The path of the manifest.
     pub manifest: PathBuf,
-    /// The database's id, when the manifest has it.
+    /// The database's id, if the manifest has it.
     pub db_id: Option<String>,
     /// Column families by id.
     pub families: BTreeMap<u32, Family>,
-    /// The first file number not used yet.
+    /// The next file number.
     pub next_file_number: u64,
     /// The last sequence number recorded.
     pub last_sequence: u64,
-    /// Logs with smaller numbers are not needed.
+    /// The first log that is needed.
     pub min_log_number_to_keep: u64,
-    /// The greatest id a column family has had.
+    /// The greatest id of any column family so far.
     pub max_column_family: u32,
-    /// Logs that the manifest says there are, with the size that was synced.
+    /// The logs that the manifest names, with their synced sizes.
     pub logs: BTreeMap<u64, Option<u64>>,
     /// Whether blob files were ever added.
     pub has_blob_files: bool,
-    /// Edits read.
+    /// The number of edits read.
     pub edits: u64,
 }
 
 impl State {
-    /// That of the database in `dir`.
+    /// The state of the database in `dir`.
     ///
     /// # Errors
-    /// There is no database; `Corruption` naming file and offset.
+    /// There is no database; `Corruption` with file and offset.
     pub fn read(dir: &Path) -> Result<Self> {
         Self::of(&read_current(&OsFs, dir)?, |_, _| Ok::<_, Error>(()))
     }
 
-    /// That of the manifest at `path`. Each edit is shown to `each` first, with the
-    /// offset behind it.
+    /// The state that the manifest at `path` describes. Passes each edit and its end offset
+    /// to `each` first.
     ///
     /// # Errors
-    /// `Corruption` naming file and offset; those of `each`.
+    /// `Corruption` with file and offset; those of `each`.
     pub fn of<E: From<Error>>(
         path: &Path,
         mut each: impl FnMut(u64, &VersionEdit) -> Result<(), E>,
@@ -185,7 +185,7 @@ impl State {
         self.families.values().find(|family| family.name == name)
     }
 
-    /// All tables: each with its column family and level.
+    /// All tables, each with its column family and level.
     pub fn tables(&self) -> impl Iterator<Item = (&Family, u32, &FileMetaData)> {
         self.families.values().flat_map(|family| {
             let files = family.files.iter();
@@ -200,9 +200,9 @@ impl State {
     }
 }
 
-/// The directory of the logs of the database in `dir`, as its options file says:
-/// unless that is not there, or has none while `dir` has, as in a copy that was made
-/// elsewhere.
+/// The log directory of the database in `dir`, as its options file says. If that directory
+/// does not exist, or has no logs while `dir` has some, as in a copy made elsewhere, it is
+/// `dir`.
 pub fn log_dir(dir: &Path) -> PathBuf {
     let file = OptionsFile::newest(dir).ok();
     let named = file.and_then(|file| file.option("DBOptions", "wal_dir").map(PathBuf::from));
@@ -216,7 +216,7 @@ pub fn log_dir(dir: &Path) -> PathBuf {
 /// The logs in `dir`, oldest first.
 ///
 /// # Errors
-/// Those of listing it.
+/// The directory cannot be listed.
 pub fn logs_in(dir: &Path) -> std::io::Result<Vec<(u64, PathBuf)>> {
     let mut logs = Vec::new();
     for entry in std::fs::read_dir(dir)? {

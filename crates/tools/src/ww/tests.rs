@@ -39,7 +39,7 @@ fn hexadecimal_digits_go_both_ways() {
     assert_eq!(Form::Raw.parse(b"0x1", "key").ok(), Some(b"0x1".to_vec()));
 }
 
-/// What `print` writes with the arguments `global`.
+/// The output of `print` with the arguments `global`.
 fn printed(global: &Global, print: impl FnOnce(&mut Session<'_>)) -> String {
     let mut out = Vec::new();
     print(&mut Session::new(global, &mut out));

@@ -1,8 +1,8 @@
-//! Keys and values as text, in and out.
+//! Reading and printing keys and values as text.
 //!
-//! With hexadecimal digits a byte string is `0x6B31`, as in RocksDB's tools;
-//! without, it is the bytes themselves. In JSON, what is not UTF-8 becomes
-//! hexadecimal digits under a name that says so.
+//! In hexadecimal, a byte string is written as `0x6B31`, as in RocksDB's tools; otherwise
+//! its bytes are written as they are. In JSON, a byte string that is not UTF-8 is written
+//! in hexadecimal, under a name that says so.
 
 use std::fmt::Write as _;
 use std::io;
@@ -12,25 +12,26 @@ use whitewater_storage::key::{ParsedKey, ValueType};
 
 use super::failure::{Failure, Result};
 
-/// How byte strings of one kind, keys or values, are written.
+/// The text form of keys or of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// The bytes themselves.
+    /// The bytes as they are.
     Raw,
-    /// `0x` and two digits for each byte.
+    /// `0x` and two hexadecimal digits for each byte.
     Hex,
 }
 
 impl Form {
-    /// Hexadecimal digits if `hex`.
+    /// Hexadecimal if `hex`.
     pub fn new(hex: bool) -> Self {
         if hex { Form::Hex } else { Form::Raw }
     }
 
-    /// The bytes that `text` stands for. The `0x` may be missing.
+    /// The bytes that `text` represents. The `0x` is optional.
     ///
     /// # Errors
-    /// Digits that are none, or an odd number of them; `what` names the text.
+    /// `text` has characters that are not digits, or an odd number of digits; the message
+    /// names it as `what`.
     pub fn parse(self, text: &[u8], what: &str) -> Result<Vec<u8>> {
         match self {
             Form::Raw => Ok(text.to_vec()),
@@ -54,8 +55,7 @@ impl Form {
         }
     }
 
-    /// `bytes` for a message or a table of columns: what cannot be shown on a
-    /// line is escaped.
+    /// `bytes` for a message or a column, with unprintable characters escaped.
     pub fn show(self, bytes: &[u8]) -> String {
         match self {
             Form::Raw => bytes.escape_ascii().to_string(),
@@ -63,7 +63,7 @@ impl Form {
         }
     }
 
-    /// Adds `bytes` to an object: as a text, or under `<name>_hex` as digits.
+    /// Adds `bytes` to an object as text, or as hexadecimal digits under `<name>_hex`.
     pub fn put(self, to: &mut Map<String, Value>, name: &str, bytes: &[u8]) {
         match (self, std::str::from_utf8(bytes)) {
             (Form::Raw, Ok(text)) => to.insert(name.to_owned(), text.into()),
@@ -72,12 +72,12 @@ impl Form {
     }
 }
 
-/// `0x` and the digits of `bytes`, in capitals.
+/// `0x` and the hexadecimal digits of `bytes` in upper case.
 pub fn hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(2 + 2 * bytes.len());
     text.push_str("0x");
     for byte in bytes {
-        // Strings take all text.
+        // Writing to a string cannot fail.
         let _ = write!(text, "{byte:02X}");
     }
     text

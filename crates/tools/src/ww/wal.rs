@@ -1,4 +1,4 @@
-//! Write-ahead logs: batches and what is in them.
+//! The batches of write-ahead logs.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,12 +16,12 @@ use super::session::Session;
 use super::state::{log_dir, logs_in};
 use super::text::{Form, hex, type_name};
 
-/// Prints the batches of write-ahead logs, one on a line:
+/// Prints the batches of write-ahead logs, one on each line:
 /// `sequence,count,bytes,offset,operations`.
 ///
-/// Operations are `PUT(column family) : key : value`, keys and values as
-/// hexadecimal digits. Damage is told and passed over; exit code 1 says that there
-/// was some. A record that was not wholly written, as a crash leaves it, is no damage.
+/// Operations appear as `PUT(column family) : key : value` with hexadecimal keys and
+/// values. The command reports damage, skips it, and exits with 1 at the end. An incomplete
+/// record at the end, as a crash leaves it, is not damage.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -29,18 +29,18 @@ Examples:
   ww wal-dump /data/db --print-values
   ww wal-dump /data/db --json")]
 pub struct Dump {
-    /// Logs, or directories of databases; instead of --db.
+    /// Logs or directories of databases, instead of --db.
     files: Vec<PathBuf>,
-    /// A log, as ldb names it.
+    /// A log, by ldb's name of the flag.
     #[arg(long, hide = true)]
     walfile: Option<PathBuf>,
-    /// Print a line that names the columns.
+    /// Print a header line with the names of the columns.
     #[arg(long)]
     header: bool,
-    /// Print values, too.
+    /// Also print values.
     #[arg(long, visible_alias = "print-value")]
     print_values: bool,
-    /// Print keys and values as they are, escaped, not as hexadecimal digits.
+    /// Print keys and values as escaped text instead of hexadecimal digits.
     #[arg(long)]
     text: bool,
 }
@@ -50,24 +50,23 @@ pub struct Dump {
 pub struct Record<'a> {
     /// The batch.
     pub bytes: &'a [u8],
-    /// Where it begins in the log.
+    /// The offset of the record in the log.
     pub offset: u64,
 }
 
-/// What is wrong with a log.
+/// A problem of a log.
 #[derive(Debug)]
 pub enum Finding {
-    /// Damage; reading went on behind it.
+    /// Damage that reading skipped.
     Damage(String),
-    /// A record that was not wholly written, as a crash leaves it.
+    /// An incomplete record, as a crash leaves it.
     Unfinished(String),
 }
 
-/// Reads the log at `path`: hands each record to `each`, and what is wrong to
-/// `found`.
+/// Reads the log at `path`. Passes each record to `each` and each problem to `found`.
 ///
 /// # Errors
-/// Those of the file system, and of `each`.
+/// Those of the file system and of `each`.
 pub fn read(
     path: &Path,
     mut each: impl FnMut(Record<'_>) -> Result<()>,
@@ -98,7 +97,7 @@ pub fn read(
                 )));
                 return Ok(());
             }
-            // A writer that died, or is at work, leaves such records.
+            // A writer that died or is still writing leaves such records.
             ReadOutcome::Corrupt(e) if reader.is_lost_tail() || reader.is_hole() => {
                 found(Finding::Unfinished(format!("{e}: not wholly written")));
             }
@@ -108,10 +107,10 @@ pub fn read(
 }
 
 impl Dump {
-    /// Prints them.
+    /// Runs the command.
     ///
     /// # Errors
-    /// A log cannot be read; there is damage.
+    /// A log cannot be read or is damaged.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let mut places: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
         places.extend(self.walfile.as_deref());
@@ -164,7 +163,7 @@ impl Dump {
         let bytes = record.bytes;
         let (sequence, count) = (batch::sequence(bytes), batch::count(bytes));
         if session.json {
-            // What cannot be decoded was told already.
+            // A record that cannot be decoded was reported already.
             let ops = batch::ops(bytes).filter_map(|op| op.ok());
             let ops: Vec<_> = ops.map(|op| self.object(session, op)).collect();
             return session.line(json!({
@@ -182,7 +181,7 @@ impl Dump {
     fn add(&self, line: &mut String, op: Op<'_>) {
         let form = if self.text { Form::Raw } else { Form::Hex };
         let show = |bytes: &[u8]| form.show(bytes);
-        // Strings take all text.
+        // Writing to a string cannot fail.
         let _ = match op {
             Op::Entry { cf, ty, key, value } => {
                 let name = type_name(ty);

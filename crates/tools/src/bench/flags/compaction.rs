@@ -6,35 +6,35 @@ macro_rules! compaction {
         $next! { [
             $($before)*
             "Compaction" {
-                compaction_style: i32 = 0, "How tables are organized: 0 levels of growing size, 1 universal, 2 FIFO.";
-                compaction_pri: i32 = 3, "Which table of a level comes first: 0 largest with its deletions, 1 oldest newest entry, 2 oldest oldest entry, 3 least overlap, 4 in turn.";
-                disable_auto_compactions: bool = false, "Compact only when asked to.";
-                level0_file_num_compaction_trigger: i32 = 4, "Level 0 files that start a compaction.";
-                level0_slowdown_writes_trigger: i32 = 20, "Level 0 files that slow writes down.";
-                delayed_write_rate: u64 = 0_u64, "Bytes per second at which writes begin to be slowed down; 0: 16 MiB.";
-                level0_stop_writes_trigger: i32 = 36, "Level 0 files that stop writes.";
-                num_levels: i32 = 7, "Levels of the tree.";
-                max_bytes_for_level_base: u64 = 256u64 << 20, "Bytes of level 1.";
-                max_bytes_for_level_multiplier: f64 = 10.0, "Size of a level over the size of the one above it.";
-                target_file_size_base: i64 = 64 << 20, "Bytes of a table file in level 1.";
-                target_file_size_multiplier: i32 = 1, "Size of a table file over the size of one a level above.";
+                compaction_style: i32 = 0, "The compaction style: 0 leveled, 1 universal, 2 FIFO.";
+                compaction_pri: i32 = 3, "Which table of a level is compacted first: 0 the largest, deletions counted in; 1 the one whose newest entry is oldest; 2 the one whose oldest entry is oldest; 3 the one with the least overlap; 4 the next in turn.";
+                disable_auto_compactions: bool = false, "Compact only on request.";
+                level0_file_num_compaction_trigger: i32 = 4, "The number of level 0 files that triggers a compaction.";
+                level0_slowdown_writes_trigger: i32 = 20, "The number of level 0 files at which writes slow down.";
+                delayed_write_rate: u64 = 0_u64, "The initial rate of slowed-down writes in bytes per second; 0: 16 MiB per second.";
+                level0_stop_writes_trigger: i32 = 36, "The number of level 0 files at which writes stop.";
+                num_levels: i32 = 7, "The number of levels.";
+                max_bytes_for_level_base: u64 = 256u64 << 20, "The size of level 1 in bytes.";
+                max_bytes_for_level_multiplier: f64 = 10.0, "The factor by which each level is larger than the one above it.";
+                target_file_size_base: i64 = 64 << 20, "The size of a table file of level 1 in bytes.";
+                target_file_size_multiplier: i32 = 1, "The factor by which the table files of each level are larger than those of the level above it.";
                 level_compaction_dynamic_level_bytes: bool = true,
-                    "Take sizes of levels from the last one that has data. (RocksDB's db_bench has false, its library true.)";
-                max_compaction_bytes: u64 = 0u64, "Bytes that one compaction reads at most; 0: 25 table files.";
-                soft_pending_compaction_bytes_limit: u64 = 64u64 << 30, "Bytes that wait for compaction at which writes are slowed down.";
-                hard_pending_compaction_bytes_limit: u64 = 128u64 << 30, "Bytes that wait for compaction at which writes stop.";
-                max_bytes_for_level_multiplier_additional: String = "", "Further factors of the sizes of levels, num_levels numbers with commas between; empty: none.";
-                ttl_seconds: u64 = u64::MAX - 1, "Age of data at which it is compacted, with FIFO deleted, in seconds; 0: never. The default is the style's: 30 days.";
-                periodic_compaction_seconds: u64 = u64::MAX - 1, "Age of tables at which they are written anew, in seconds; 0: never. The default is the style's: 30 days with universal compaction, else never.";
-                universal_size_ratio: i32 = 0, "Universal: percent by which a run may be larger than those before it together; 0: 1.";
-                universal_min_merge_width: i32 = 0, "Universal: runs of a compaction at least; 0: 2.";
-                universal_max_merge_width: i32 = 0, "Universal: runs of a compaction at most; 0: no limit.";
-                universal_max_size_amplification_percent: i32 = 0, "Universal: size of newer runs, in percent of the oldest, at which everything is compacted; 0: 200.";
-                universal_compression_size_percent: i32 = -1, "Universal: share of the data that is compressed, the oldest first; -1: all of it.";
-                universal_allow_trivial_move: bool = false, "Universal: move tables that overlap with no other.";
-                fifo_compaction_max_table_files_size_mb: u64 = 0u64, "FIFO: MiB of all tables over which the oldest are deleted. The default, RocksDB's, keeps nothing.";
-                fifo_compaction_allow_compaction: bool = true, "FIFO: merge small tables meanwhile.";
-                report_bg_io_stats: bool = false, "Measure the time that background jobs spend with files.";
+                    "Derive the sizes of the levels from the size of the last level that has data. (RocksDB's db_bench has false, its library true.)";
+                max_compaction_bytes: u64 = 0u64, "The largest input of one compaction in bytes; 0: 25 table files.";
+                soft_pending_compaction_bytes_limit: u64 = 64u64 << 30, "The number of bytes waiting for compaction at which writes slow down.";
+                hard_pending_compaction_bytes_limit: u64 = 128u64 << 30, "The number of bytes waiting for compaction at which writes stop.";
+                max_bytes_for_level_multiplier_additional: String = "", "Additional factors of the sizes of levels, as num_levels comma-separated numbers; empty: none.";
+                ttl_seconds: u64 = u64::MAX - 1, "The age of data in seconds at which it is compacted, or deleted with FIFO; 0: never. The default stands for 30 days.";
+                periodic_compaction_seconds: u64 = u64::MAX - 1, "The age of tables in seconds at which they are rewritten; 0: never. The default stands for 30 days with universal compaction and for never otherwise.";
+                universal_size_ratio: i32 = 0, "Universal: the percentage by which a run may be larger than all newer runs together; 0: 1.";
+                universal_min_merge_width: i32 = 0, "Universal: the smallest number of runs of a compaction; 0: 2.";
+                universal_max_merge_width: i32 = 0, "Universal: the largest number of runs of a compaction; 0: no limit.";
+                universal_max_size_amplification_percent: i32 = 0, "Universal: the size of the newer runs, in percent of the oldest, at which everything is compacted; 0: 200.";
+                universal_compression_size_percent: i32 = -1, "Universal: the percentage of the data that is compressed, beginning with the oldest; -1: all of it.";
+                universal_allow_trivial_move: bool = false, "Universal: move tables that overlap no other instead of rewriting them.";
+                fifo_compaction_max_table_files_size_mb: u64 = 0u64, "FIFO: the size of all tables in MiB above which the oldest are deleted. RocksDB's default, 0, keeps nothing.";
+                fifo_compaction_allow_compaction: bool = true, "FIFO: merge small tables.";
+                report_bg_io_stats: bool = false, "Measure the I/O time of background jobs.";
             }
         ] $($rest)* }
     };

@@ -6,20 +6,20 @@ macro_rules! files {
         $next! { [
             $($before)*
             "Files and the log" {
-                readahead_size: i32 = 0, "Bytes that iterators read ahead; 0: as the tables decide.";
-                open_files: i32 = -1, "Table files kept open; -1: all.";
+                readahead_size: i32 = 0, "The number of bytes that iterators read ahead; 0: the table iterators decide.";
+                open_files: i32 = -1, "The number of table files that are kept open; -1: all.";
                 paranoid_checks: bool = true, "Check more, and stop writes after a failed background job.";
-                max_total_wal_size: u64 = 0u64, "Bytes of all live logs together at which memtables are flushed; 0: four times the write buffers.";
-                wal_dir: String = "", "Directory of the log files; empty: the database's.";
-                wal_ttl_seconds: u64 = 0u64, "Age in seconds at which archived logs are deleted; 0: no limit.";
-                wal_size_limit_mb: u64 = 0u64, "Size in MiB of the archived logs at which old ones are deleted; 0: no limit. RocksDB's wal_size_limit_MB.";
-                manual_wal_flush: bool = false, "Keep log records in memory until something flushes them.";
-                wal_bytes_per_sync: u64 = 0u64, "Log bytes after which the system is asked to write them back; 0: never.";
-                wal_compression: String = "none", "Compression of log records: none or zstd.";
-                track_and_verify_wals_in_manifest: bool = false, "Record synced logs in the manifest, and check them at open.";
-                bytes_per_sync: u64 = 0u64, "Bytes of a table after which the system is asked to write them back; 0: never.";
-                use_direct_reads: bool = false, "Read tables past the system's page cache.";
-                use_direct_io_for_flush_and_compaction: bool = false, "Write tables past the system's page cache.";
+                max_total_wal_size: u64 = 0u64, "The size of all live logs together in bytes at which memtables are flushed; 0: four times the write buffers.";
+                wal_dir: String = "", "The directory of the log files; empty: the database's.";
+                wal_ttl_seconds: u64 = 0u64, "The age in seconds at which archived logs are deleted; 0: no limit.";
+                wal_size_limit_mb: u64 = 0u64, "The size of the archived logs in MiB at which old ones are deleted; 0: no limit. RocksDB's wal_size_limit_MB.";
+                manual_wal_flush: bool = false, "Keep log records in memory until they are flushed explicitly.";
+                wal_bytes_per_sync: u64 = 0u64, "The number of log bytes after which the system is asked to write them back; 0: never.";
+                wal_compression: String = "none", "The compression of log records: none or zstd.";
+                track_and_verify_wals_in_manifest: bool = false, "Record synced logs in the manifest and check them when the database is opened.";
+                bytes_per_sync: u64 = 0u64, "The number of table bytes after which the system is asked to write them back; 0: never.";
+                use_direct_reads: bool = false, "Read tables with direct I/O, bypassing the page cache.";
+                use_direct_io_for_flush_and_compaction: bool = false, "Write tables with direct I/O, bypassing the page cache.";
             }
         ] $($rest)* }
     };

@@ -7,16 +7,16 @@ macro_rules! hints {
         $next! { [
             $($before)*
             "Hints, without effect on this engine" {
-                delete_obsolete_files_period_micros: u64 = 0u64, "Microseconds between two searches for files that are of no use any more; 0: the engine's default. RocksDB's program ignores it.";
-                use_fsync: bool = false, "Sync files by fsync, not fdatasync.";
+                delete_obsolete_files_period_micros: u64 = 0u64, "The time in microseconds between two searches for obsolete files; 0: the engine's default. RocksDB's program ignores it.";
+                use_fsync: bool = false, "Sync files with fsync instead of fdatasync.";
                 use_adaptive_mutex: bool = false, "Let mutexes spin before they sleep.";
                 advise_random_on_open: bool = true, "Tell the system that tables are read at random.";
-                table_cache_numshardbits: i32 = 4, "The cache of open tables has 2 to this shards.";
-                file_opening_threads: i32 = 16, "Threads that open tables when the database is opened.";
-                writable_file_max_buffer_size: i32 = 1 << 20, "Bytes of a buffer for writing files.";
-                bloom_locality: i32 = 0, "Above 0: keep the bits of a key in memtables' filters together.";
-                max_write_buffer_size_to_maintain: i64 = 0, "Bytes of memtables, flushed ones included, that are kept in memory.";
-                stats_persist_period_sec: u64 = 600u64, "Seconds between two times that statistics are kept.";
+                table_cache_numshardbits: i32 = 4, "The logarithm of the number of shards of the table cache.";
+                file_opening_threads: i32 = 16, "The number of threads that open tables when the database is opened.";
+                writable_file_max_buffer_size: i32 = 1 << 20, "The size of the write buffer of a file in bytes.";
+                bloom_locality: i32 = 0, "Above 0: keep the bits of a key close together in the filters of memtables.";
+                max_write_buffer_size_to_maintain: i64 = 0, "The size in bytes of memtables, including flushed ones, that are kept in memory.";
+                stats_persist_period_sec: u64 = 600u64, "The time in seconds after which statistics are persisted.";
             }
         ] $($rest)* }
     };

@@ -9,32 +9,32 @@ macro_rules! report {
                 histogram: bool = false, "Time every operation and print the distribution.";
                 statistics: bool = false, "Collect the engine's statistics and print them at the end.";
                 stats_level: i32 = 3,
-                    "What statistics collect: 0 nothing, 1 tickers, 2 sizes too, 3 times of calls too, 4 and 5 times of the steps of calls too.";
+                    "What statistics include: 0 nothing, 1 tickers, 2 also sizes, 3 also the times of calls, 4 and 5 also the times of the steps of calls.";
                 perf_level: i32 = 1,
-                    "What threads measure of their own calls, printed after each benchmark: 1 nothing, 2 counts, 4 and 5 times but for mutexes, 6 everything.";
+                    "What threads measure about their own calls and print after each benchmark: 1 nothing, 2 counts, 4 and 5 also times except for mutexes, 6 everything.";
                 contention: bool = false,
-                    "After each write benchmark, print atomic read-modify-writes (in a build with count-rmw), context switches, futex calls and calls for the log, per operation. Collects tickers. (Not a RocksDB flag.)";
+                    "After each write benchmark, print the atomic read-modify-writes (in a build with count-rmw), context switches, futex calls and log calls per operation. Collects tickers. (Not a RocksDB flag.)";
                 confidence_interval_only: bool = false,
                     "With a repeat suffix, print only 95% confidence intervals after each run.";
                 stats_interval: i64 = 0,
-                    "Operations of a thread between two progress lines on standard error. 0: none.";
+                    "The number of operations after which a thread prints a progress line on standard error. 0: no progress lines.";
                 stats_interval_seconds: i64 = 0,
-                    "Seconds between two progress lines of a thread; overrides stats_interval. 0: none.";
+                    "The time in seconds after which a thread prints a progress line; overrides stats_interval. 0: no progress lines.";
                 report_interval_seconds: i64 = 0,
-                    "Seconds between two lines of operations per second in report_file. 0: no file.";
-                report_file: String = "report.csv", "File for report_interval_seconds.";
+                    "The time in seconds after which a line with the operations per second goes to report_file. 0: no file.";
+                report_file: String = "report.csv", "The file for report_interval_seconds.";
                 progress_reports: bool = true,
                     "Show a progress bar if standard error is a terminal.";
-                json_file: String = "", "File for the results as JSON; empty: none. Also --json. (Not a RocksDB flag.)";
+                json_file: String = "", "The file for the results as JSON; empty: none. Also --json. (Not a RocksDB flag.)";
                 html_file: String = "",
-                    "File for the results as a page with charts; empty: none. Also --html. With --histogram it has latencies. (Not a RocksDB flag.)";
+                    "The file for the results as a page with charts; empty: none. With --histogram the page has latencies. Also --html. (Not a RocksDB flag.)";
                 perf_counters: bool = false,
-                    "After each benchmark, print the process's CPU time, context switches and page faults per operation. (Not a RocksDB flag.)";
+                    "After each benchmark, print the CPU time, context switches and page faults of the process per operation. (Not a RocksDB flag.)";
                 report_open_timing: bool = false, "Print how long opening the database took.";
-                stats_per_interval: i32 = 0, "Above 0: print the engine's statistics beside the progress lines of the first thread (stats_interval).";
-                show_table_properties: bool = false, "With them, print the properties of each level's tables.";
-                stats_dump_period_sec: u64 = 600u64, "Seconds between two times that the database writes its statistics to its log; 0: never.";
-                use_stderr_info_logger: bool = false, "Write the database's log to standard error.";
+                stats_per_interval: i32 = 0, "Above 0: print the engine's statistics with the progress lines of the first thread (stats_interval).";
+                show_table_properties: bool = false, "Also print the properties of each level's tables with those statistics.";
+                stats_dump_period_sec: u64 = 600u64, "The time in seconds after which the database writes its statistics to its info log; 0: never.";
+                use_stderr_info_logger: bool = false, "Write the database's info log to standard error.";
             }
         ] $($rest)* }
     };
