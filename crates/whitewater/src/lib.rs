@@ -69,7 +69,7 @@
 //! * `set_paranoid_checks(false)` is a hint without effect: damage is never passed
 //!   over in silence.
 //! * A thread measures nothing for its [`PerfContext`] until it calls
-//!   [`perf_context::set_perf_stats`]. Metrics, tickers and histograms of what this
+//!   [`perf::set_perf_stats`]. Metrics, tickers and histograms of what this
 //!   engine does not have, or does not count, stay 0; their documentation says
 //!   so, or `is_collected`.
 //! * [`DBCommon::get_updates_since`] fails where logs it needs were deleted, and

@@ -60,6 +60,21 @@ impl<'db> Checkpoint<'db> {
     /// `InvalidArgument` when `path` exists; `IOError`; the failure that
     /// stopped the database. There is no checkpoint then, unless all that failed
     /// was making its name durable.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// use whitewater::DB;
+    /// use whitewater::checkpoint::Checkpoint;
+    ///
+    /// db.put("river", "blue")?;
+    /// let copy = dir.path().join("copy");
+    /// Checkpoint::new(&db)?.create_checkpoint(&copy)?;
+    /// db.put("river", "white")?;
+    /// assert_eq!(DB::open_default(&copy)?.get("river")?, Some(b"blue".to_vec()));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn create_checkpoint<P: AsRef<Path>>(&self, path: P) -> Result<(), Error> {
         self.create_checkpoint_with_log_size(path, 0)
     }

@@ -73,6 +73,19 @@ impl Env {
     ///
     /// # Errors
     /// None; the signature is the `rocksdb` crate's.
+    ///
+    /// # Examples
+    /// ```
+    /// use whitewater::{DB, Env, Options};
+    ///
+    /// let mut options = Options::default();
+    /// options.create_if_missing(true);
+    /// options.set_env(&Env::mem_env()?);
+    /// let db = DB::open(&options, "in memory")?;
+    /// db.put("river", "blue")?;
+    /// assert_eq!(db.get("river")?.as_deref(), Some(&b"blue"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn mem_env() -> Result<Self, Error> {
         Ok(Self::with_fs(Arc::new(MemFs::new())))
     }

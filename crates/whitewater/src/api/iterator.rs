@@ -159,6 +159,20 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
     ///
     /// # Errors
     /// When the database cannot be read.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// db.put("a", "1")?;
+    /// let mut iterator = db.raw_iterator();
+    /// iterator.seek_to_last();
+    /// db.put("b", "2")?;
+    /// iterator.refresh()?; // of this moment, and to be sent somewhere again
+    /// iterator.seek_to_last();
+    /// assert_eq!(iterator.key(), Some(&b"b"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn refresh(&mut self) -> Result<(), Error> {
         self.readopts.clear_snapshot();
         self.look_again();

@@ -59,6 +59,15 @@ impl SliceTransform {
     }
 
     /// The first `len` bytes of a key; shorter keys have no prefix.
+    ///
+    /// # Examples
+    /// ```
+    /// use whitewater::{Options, SliceTransform};
+    ///
+    /// let mut options = Options::default();
+    /// options.set_prefix_extractor(SliceTransform::create_fixed_prefix(8));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn create_fixed_prefix(len: usize) -> SliceTransform {
         SliceTransform {
             extractor: Ok(PrefixExtractor::Fixed(len)),

@@ -79,6 +79,19 @@ impl<'a, D: DBAccess> SnapshotWithThreadMode<'a, D> {
     }
 
     /// An iterator over the default column family.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// use whitewater::IteratorMode;
+    ///
+    /// db.put("a", "1")?;
+    /// let snapshot = db.snapshot();
+    /// db.put("b", "2")?;
+    /// assert_eq!(snapshot.iterator(IteratorMode::Start).count(), 1);
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn iterator(&self, mode: IteratorMode<'_>) -> DBIteratorWithThreadMode<'a, D> {
         self.iterator_opt(mode, ReadOptions::default())
     }

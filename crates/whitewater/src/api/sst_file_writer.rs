@@ -93,6 +93,22 @@ impl<'a> SstFileWriter<'a> {
     /// `InvalidArgument` when no file is open, when `key` is not greater than
     /// the one before, and when both together have 1 GiB or more; `IOError`
     /// when the file cannot be written.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("table.sst");
+    /// use whitewater::{Options, SstFileWriter};
+    ///
+    /// let options = Options::default();
+    /// let mut writer = SstFileWriter::create(&options);
+    /// writer.open(&path)?;
+    /// writer.put("a", "1")?;
+    /// assert!(writer.put("a", "2").is_err()); // not in ascending order
+    /// writer.finish()?;
+    /// assert!(writer.file_size() > 0);
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn put<K, V>(&mut self, key: K, value: V) -> Result<(), Error>
     where
         K: AsRef<[u8]>,

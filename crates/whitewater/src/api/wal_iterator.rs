@@ -139,6 +139,19 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// `NotFound` for a number not written yet; `Corruption` ("Gap in sequence
     /// number") when logs of the next numbers are not there any more, where
     /// RocksDB goes on with what is left; `IOError`.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// db.put("river", "blue")?;
+    /// let seen = db.latest_sequence_number();
+    /// db.put("stream", "white")?;
+    /// let mut updates = db.get_updates_since(seen)?;
+    /// let (number, batch) = updates.next().expect("one write since")?;
+    /// assert_eq!((number, batch.len()), (seen + 1, 1));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn get_updates_since(&self, seq_number: u64) -> Result<DBWALIterator, Error> {
         DBWALIterator::new(self.engine().updates_since(seq_number)?, seq_number)
     }

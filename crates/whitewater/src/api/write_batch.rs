@@ -82,6 +82,20 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
     /// The batch that [`data`](Self::data) came from. Bytes that are not a
     /// batch are taken as they are; writing them fails with `Corruption`,
     /// whatever is added to them.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// use whitewater::WriteBatch;
+    ///
+    /// let mut batch = WriteBatch::default();
+    /// batch.put("river", "blue");
+    /// let bytes = batch.data().to_vec(); // send them, keep them
+    /// db.write(WriteBatch::from_data(&bytes))?;
+    /// assert_eq!(db.get("river")?.as_deref(), Some(&b"blue"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn from_data(data: &[u8]) -> Self {
         match Batch::from_bytes(data.to_vec()) {
             Ok(batch) => WriteBatchWithTransaction {
@@ -113,6 +127,19 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
     }
 
     /// Number of operations.
+    ///
+    /// # Examples
+    /// ```
+    /// use whitewater::WriteBatch;
+    ///
+    /// let mut batch = WriteBatch::default();
+    /// batch.put("river", "blue");
+    /// batch.delete("stream");
+    /// assert_eq!(batch.len(), 2);
+    /// batch.clear();
+    /// assert!(batch.is_empty());
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn len(&self) -> usize {
         batch::count(self.data()) as usize
     }
@@ -191,6 +218,20 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
     }
 
     /// Sets `key` to `value`.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// use whitewater::WriteBatch;
+    ///
+    /// let mut batch = WriteBatch::default();
+    /// batch.put("river", "blue");
+    /// batch.put("river", "white"); // later entries count
+    /// db.write(batch)?;
+    /// assert_eq!(db.get("river")?.as_deref(), Some(&b"white"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn put<K, V>(&mut self, key: K, value: V)
     where
         K: AsRef<[u8]>,
@@ -200,6 +241,24 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
     }
 
     /// Sets `key` of `cf` to `value`.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let mut options = whitewater::Options::default();
+    /// # options.create_if_missing(true);
+    /// # options.create_missing_column_families(true);
+    /// # let db = whitewater::DB::open_cf(&options, dir.path(), ["users"])?;
+    /// let users = db.cf_handle("users").expect("named at open");
+    /// use whitewater::WriteBatch;
+    ///
+    /// let mut batch = WriteBatch::default();
+    /// batch.put_cf(&users, "7", "ada");
+    /// batch.put("users", "1");
+    /// db.write(batch)?;
+    /// assert_eq!(db.get_cf(&users, "7")?.as_deref(), Some(&b"ada"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn put_cf<K, V>(&mut self, cf: &impl AsColumnFamilyRef, key: K, value: V)
     where
         K: AsRef<[u8]>,
@@ -243,6 +302,27 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
     }
 
     /// Merges `value` into `key`.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let mut options = whitewater::Options::default();
+    /// # options.create_if_missing(true);
+    /// # options.set_merge_operator_associative("append", |_, existing, operands| {
+    /// #     let parts = existing.into_iter().chain(operands);
+    /// #     Some(parts.collect::<Vec<_>>().concat())
+    /// # });
+    /// # let db = whitewater::DB::open(&options, dir.path())?;
+    /// use whitewater::WriteBatch;
+    ///
+    /// // `options` name a merge operator that appends.
+    /// let mut batch = WriteBatch::default();
+    /// batch.put("log", "a");
+    /// batch.merge("log", "b");
+    /// db.write(batch)?;
+    /// assert_eq!(db.get("log")?.as_deref(), Some(&b"ab"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn merge<K, V>(&mut self, key: K, value: V)
     where
         K: AsRef<[u8]>,
@@ -262,6 +342,21 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
     }
 
     /// Removes `key`; fine when it does not exist.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// use whitewater::WriteBatch;
+    ///
+    /// db.put("river", "blue")?;
+    /// let mut batch = WriteBatch::default();
+    /// batch.delete("river");
+    /// batch.put("stream", "white");
+    /// db.write(batch)?;
+    /// assert_eq!(db.get("river")?, None);
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn delete<K: AsRef<[u8]>>(&mut self, key: K) {
         self.push(0, ValueType::Deletion, key.as_ref(), &[]);
     }
@@ -273,6 +368,20 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
 
     /// Removes `key`, which was put exactly once since it was last removed and
     /// never merged; otherwise the result is undefined.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// use whitewater::WriteBatch;
+    ///
+    /// db.put("once", "1")?; // not put again, not merged into
+    /// let mut batch = WriteBatch::default();
+    /// batch.single_delete("once");
+    /// db.write(batch)?;
+    /// assert_eq!(db.get("once")?, None);
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn single_delete<K: AsRef<[u8]>>(&mut self, key: K) {
         self.push(0, ValueType::SingleDeletion, key.as_ref(), &[]);
     }
@@ -299,6 +408,23 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
 
 impl WriteBatchWithTransaction<false> {
     /// Removes all keys in `[from, to)`.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// use whitewater::WriteBatch;
+    ///
+    /// for day in ["2026-05-01", "2026-05-31", "2026-06-01"] {
+    ///     db.put(day, "dry")?;
+    /// }
+    /// let mut batch = WriteBatch::default();
+    /// batch.delete_range("2026-05-", "2026-06-");
+    /// db.write(batch)?;
+    /// assert_eq!(db.get("2026-05-31")?, None);
+    /// assert_eq!(db.get("2026-06-01")?.as_deref(), Some(&b"dry"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn delete_range<K: AsRef<[u8]>>(&mut self, from: K, to: K) {
         self.push(0, ValueType::RangeDeletion, from.as_ref(), to.as_ref());
     }

@@ -56,8 +56,8 @@
 //! When a write or a sync of the log fails, the database refuses further writes, and reads go
 //! on. [`Error::severity`](crate::Error::severity) says how much has stopped. When the cause is
 //! gone, say because there is room on the disk again, [`resume`](crate::DBCommon::resume) lets
-//! writes go on without opening the database anew. Flushes and compactions that fail are tried
-//! again by themselves.
+//! writes go on without opening the database anew. Flushes and compactions that fail with an I/O
+//! error are tried again by themselves.
 //!
 //! # Copies
 //!

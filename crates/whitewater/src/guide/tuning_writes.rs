@@ -55,7 +55,7 @@
 //!
 //! | what there is too much of | slows down | stops |
 //! |---|---|---|
-//! | full memtables | | [`set_max_write_buffer_number`](crate::Options::set_max_write_buffer_number), all of them full |
+//! | full memtables | all but one full, where there may be more than 3 | [`set_max_write_buffer_number`](crate::Options::set_max_write_buffer_number), all of them full |
 //! | tables in level 0 | [`set_level_zero_slowdown_writes_trigger`](crate::Options::set_level_zero_slowdown_writes_trigger), 20 | [`set_level_zero_stop_writes_trigger`](crate::Options::set_level_zero_stop_writes_trigger), 36 |
 //! | bytes to be compacted | [`set_soft_pending_compaction_bytes_limit`](crate::Options::set_soft_pending_compaction_bytes_limit), 64 GiB | [`set_hard_pending_compaction_bytes_limit`](crate::Options::set_hard_pending_compaction_bytes_limit), 256 GiB |
 //! | memory of memtables | | a [`WriteBufferManager`](crate::WriteBufferManager) that stalls |

@@ -18,6 +18,17 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     ///
     /// # Errors
     /// `IOError` when the log cannot be written.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// db.put("river", "blue")?;
+    /// db.put("stream", "white")?;
+    /// db.flush_wal(true)?; // both survive a power failure
+    /// # assert!(db.get("river")?.is_some());
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn flush_wal(&self, sync: bool) -> Result<(), Error> {
         self.engine().flush_wal(sync)
     }
@@ -26,6 +37,20 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     ///
     /// # Errors
     /// As [`flush`](Self::flush).
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// use whitewater::FlushOptions;
+    ///
+    /// db.put("river", "blue")?;
+    /// let mut options = FlushOptions::default();
+    /// options.set_wait(false); // a background thread goes on
+    /// db.flush_opt(&options)?;
+    /// assert_eq!(db.get("river")?.as_deref(), Some(&b"blue"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn flush_opt(&self, flushopts: &FlushOptions) -> Result<(), Error> {
         let engine = self.engine();
         engine.flush(&[engine.default_cf().clone()], flushopts.wait)
@@ -35,6 +60,19 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     ///
     /// # Errors
     /// `IOError` when the table cannot be written.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// use whitewater::properties::NUM_ENTRIES_ACTIVE_MEM_TABLE;
+    ///
+    /// db.put("river", "blue")?;
+    /// db.flush()?;
+    /// assert_eq!(db.live_files()?.len(), 1);
+    /// assert_eq!(db.property_int_value(NUM_ENTRIES_ACTIVE_MEM_TABLE)?, Some(0));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn flush(&self) -> Result<(), Error> {
         self.flush_opt(&FlushOptions::default())
     }
@@ -79,6 +117,20 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// column family; `None` is no limit. Returns when it is done. Does not
     /// say whether it failed;
     /// [`try_compact_range_opt`](Self::try_compact_range_opt) does.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// for round in 0..3 {
+    ///     db.put("river", round.to_string())?;
+    ///     db.flush()?;
+    /// }
+    /// assert_eq!(db.live_files()?.len(), 3);
+    /// db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    /// assert_eq!(db.live_files()?.len(), 1);
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn compact_range<S: AsRef<[u8]>, E: AsRef<[u8]>>(&self, start: Option<S>, end: Option<E>) {
         self.compact_range_opt(start, end, &CompactOptions::default());
     }
@@ -121,6 +173,20 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// # Errors
     /// `IOError` or `Corruption` when a table cannot be read or written,
     /// `ShutdownInProgress` after background work was cancelled.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// use whitewater::{BottommostLevelCompaction, CompactOptions};
+    ///
+    /// db.put("river", "blue")?;
+    /// let mut options = CompactOptions::default();
+    /// options.set_bottommost_level_compaction(BottommostLevelCompaction::Force);
+    /// db.try_compact_range_opt(Some("a"), Some("z"), &options)?;
+    /// assert_eq!(db.get("river")?.as_deref(), Some(&b"blue"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn try_compact_range_opt<S: AsRef<[u8]>, E: AsRef<[u8]>>(
         &self,
         start: Option<S>,
@@ -258,6 +324,16 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     ///
     /// # Errors
     /// As [`set_options`](Self::set_options).
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// db.set_db_options(&[("max_background_jobs", "8"), ("bytes_per_sync", "1M")])?;
+    /// let e = db.set_db_options(&[("wal_dir", "elsewhere")]).unwrap_err();
+    /// assert!(e.to_string().contains("wal_dir"));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn set_db_options(&self, opts: &[(&str, &str)]) -> Result<(), Error> {
         self.engine().set_db_options(opts)
     }
@@ -297,6 +373,21 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// # Errors
     /// `TimedOut` when that takes longer than the options allow; the failure
     /// of a background job.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// use whitewater::WaitForCompactOptions;
+    ///
+    /// db.put("river", "blue")?;
+    /// let mut options = WaitForCompactOptions::default();
+    /// options.set_flush(true);
+    /// options.set_timeout(60_000_000); // a minute
+    /// db.wait_for_compact(&options)?;
+    /// assert_eq!(db.live_files()?.len(), 1);
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn wait_for_compact(&self, opts: &WaitForCompactOptions) -> Result<(), Error> {
         self.engine().wait_for_compact(opts.flush, opts.timeout)
     }
@@ -360,6 +451,16 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     ///
     /// # Errors
     /// `Corruption` that names the first damaged file; those of reading.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// db.put("river", "blue")?;
+    /// db.flush()?;
+    /// db.verify_checksum()?;
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn verify_checksum(&self) -> Result<(), Error> {
         self.engine().verify_tables(Checks {
             blocks: true,
@@ -396,6 +497,16 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// On a thread of the database, and in the middle of a flush or a write,
     /// that is, in a compaction filter or merge operator, it waits for nothing:
     /// where there are such writes, another thread does all that, a moment later.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// db.put("river", "blue")?;
+    /// db.cancel_all_background_work(true);
+    /// assert_eq!(db.get("river")?.as_deref(), Some(&b"blue"[..])); // reads go on
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn cancel_all_background_work(&self, wait: bool) {
         self.engine().cancel_all_background_work(wait);
     }

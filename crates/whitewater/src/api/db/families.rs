@@ -23,6 +23,21 @@ impl<D: DBInner> DBCommon<SingleThreaded, D> {
     /// # Errors
     /// `InvalidArgument` when it exists or an option is out of range,
     /// `NotSupported` for options that are not built in.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// use whitewater::{DBWithThreadMode, Options, SingleThreaded};
+    ///
+    /// let mut db = DBWithThreadMode::<SingleThreaded>::open_default(dir.path())?;
+    /// db.create_cf("users", &Options::default())?;
+    /// let users = db.cf_handle("users").expect("created above");
+    /// db.put_cf(users, "7", "ada")?;
+    /// assert_eq!(db.get_cf(users, "7")?, Some(b"ada".to_vec()));
+    /// db.drop_cf("users")?;
+    /// assert!(db.cf_handle("users").is_none());
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn create_cf<N: AsRef<str>>(&mut self, name: N, opts: &Options) -> Result<(), Error> {
         let name = name.as_ref();
         let handle = self.create(name, opts)?;
@@ -57,6 +72,19 @@ impl<D: DBInner> DBCommon<MultiThreaded, D> {
     /// # Errors
     /// `InvalidArgument` when it exists or an option is out of range,
     /// `NotSupported` for options that are not built in.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// use whitewater::{DBWithThreadMode, MultiThreaded, Options};
+    ///
+    /// let db = DBWithThreadMode::<MultiThreaded>::open_default(dir.path())?;
+    /// db.create_cf("users", &Options::default())?;
+    /// let users = db.cf_handle("users").expect("created above");
+    /// db.put_cf(&users, "7", "ada")?;
+    /// assert_eq!(db.get_cf(&users, "7")?, Some(b"ada".to_vec()));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn create_cf<N: AsRef<str>>(&self, name: N, opts: &Options) -> Result<(), Error> {
         let name = name.as_ref();
         // Held over the creation, so that a second creator that sees no handle

@@ -21,6 +21,25 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// ingested or by another comparator, and where the options rule out what
     /// it takes; `Corruption` for a damaged one; `IOError`. The database is as
     /// it was then.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// use whitewater::{DB, Options, SstFileWriter};
+    ///
+    /// let options = Options::default();
+    /// let file = dir.path().join("rivers.sst");
+    /// let mut writer = SstFileWriter::create(&options);
+    /// writer.open(&file)?;
+    /// writer.put("danube", "2850 km")?;
+    /// writer.finish()?;
+    ///
+    /// let db = DB::open_default(dir.path().join("db"))?;
+    /// db.put("danube", "unknown")?;
+    /// db.ingest_external_file(vec![file])?; // counts as later than that
+    /// assert_eq!(db.get("danube")?.as_deref(), Some(&b"2850 km"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn ingest_external_file<P: AsRef<Path>>(&self, paths: Vec<P>) -> Result<(), Error> {
         self.ingest_external_file_opts(&IngestExternalFileOptions::default(), paths)
     }

@@ -125,6 +125,19 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// # Errors
     /// As [`property_value`](Self::property_value), and when the property is a
     /// text.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// use whitewater::properties;
+    ///
+    /// db.put("river", "blue")?;
+    /// let entries = db.property_int_value(properties::NUM_ENTRIES_ACTIVE_MEM_TABLE)?;
+    /// assert_eq!(entries, Some(1));
+    /// assert_eq!(db.property_int_value("no such property")?, None);
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn property_int_value(&self, name: impl CStrLike) -> Result<Option<u64>, Error> {
         self.property_int(self.engine().default_cf(), name)
     }
@@ -189,12 +202,38 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     }
 
     /// The sequence number of the last write.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// let before = db.latest_sequence_number();
+    /// db.put("river", "blue")?;
+    /// assert_eq!(db.latest_sequence_number(), before + 1);
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn latest_sequence_number(&self) -> u64 {
         self.engine().latest_sequence_number()
     }
 
     /// About how many bytes of files hold each of `ranges` of the default
     /// column family.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// use whitewater::Range;
+    ///
+    /// for key in 0..1_000 {
+    ///     db.put(format!("{key:04}"), [key as u8; 100])?;
+    /// }
+    /// db.flush()?;
+    /// let sizes = db.get_approximate_sizes(&[Range::new(b"0000", b"0500"), Range::new(b"5", b"6")]);
+    /// assert!(sizes[0] > 0);
+    /// assert_eq!(sizes[1], 0);
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn get_approximate_sizes(&self, ranges: &[Range<'_>]) -> Vec<u64> {
         self.approximate_sizes(self.engine().default_cf(), ranges)
     }
@@ -240,6 +279,19 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     ///
     /// # Errors
     /// When they cannot be listed.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// db.put("river", "blue")?;
+    /// db.put("stream", "white")?;
+    /// db.flush()?;
+    /// let files = db.live_files()?;
+    /// assert_eq!(files[0].num_entries, 2);
+    /// assert_eq!(files[0].start_key.as_deref(), Some(&b"river"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn live_files(&self) -> Result<Vec<LiveFile>, Error> {
         let tables = self.engine().live_tables()?;
         let files = tables.into_iter().map(|t| LiveFile {

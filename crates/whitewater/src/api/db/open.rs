@@ -28,6 +28,19 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     ///
     /// # Errors
     /// As listed above.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path();
+    /// use whitewater::DB;
+    ///
+    /// let db = DB::open_default(path)?;
+    /// db.put("river", "blue")?;
+    /// drop(db); // closes it
+    /// assert_eq!(DB::open_default(path)?.get("river")?, Some(b"blue".to_vec()));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn open_default<P: AsRef<Path>>(path: P) -> Result<Self, Error> {
         let mut opts = Options::default();
         opts.create_if_missing(true);
@@ -40,6 +53,21 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     ///
     /// # Errors
     /// As listed above.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path();
+    /// use whitewater::{DB, Options};
+    ///
+    /// let mut options = Options::default();
+    /// assert!(DB::open(&options, path).is_err()); // there is none
+    /// options.create_if_missing(true);
+    /// options.increase_parallelism(4);
+    /// let db = DB::open(&options, path)?;
+    /// assert_eq!(db.path(), path);
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn open<P: AsRef<Path>>(opts: &Options, path: P) -> Result<Self, Error> {
         Self::open_cf(opts, path, None::<&str>)
     }
@@ -81,6 +109,22 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     ///
     /// # Errors
     /// As listed above.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path();
+    /// use whitewater::{DB, Options};
+    ///
+    /// let mut options = Options::default();
+    /// options.create_if_missing(true);
+    /// options.create_missing_column_families(true);
+    /// let mut of_queue = Options::default();
+    /// of_queue.set_write_buffer_size(8 << 20);
+    /// let db = DB::open_cf_with_opts(&options, path, [("queue", of_queue)])?;
+    /// assert!(db.cf_handle("queue").is_some());
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn open_cf_with_opts<P, I, N>(opts: &Options, path: P, cfs: I) -> Result<Self, Error>
     where
         P: AsRef<Path>,
@@ -96,6 +140,23 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     ///
     /// # Errors
     /// As listed above.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path();
+    /// use whitewater::{ColumnFamilyDescriptor, DB, DBCompressionType, Options};
+    ///
+    /// let mut options = Options::default();
+    /// options.create_if_missing(true);
+    /// options.create_missing_column_families(true);
+    /// let mut of_archive = Options::default();
+    /// of_archive.set_compression_type(DBCompressionType::Zstd);
+    /// let families = [ColumnFamilyDescriptor::new("archive", of_archive)];
+    /// let db = DB::open_cf_descriptors(&options, path, families)?;
+    /// assert!(db.cf_handle("archive").is_some());
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn open_cf_descriptors<P, I>(opts: &Options, path: P, cfs: I) -> Result<Self, Error>
     where
         P: AsRef<Path>,
@@ -172,6 +233,22 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     ///
     /// # Errors
     /// `IOError` when there is no database, `Corruption` when it is damaged.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let mut options = whitewater::Options::default();
+    /// # options.create_if_missing(true);
+    /// # options.create_missing_column_families(true);
+    /// # let db = whitewater::DB::open_cf(&options, dir.path(), ["users"])?;
+    /// # let path = dir.path();
+    /// use whitewater::{DB, Options};
+    ///
+    /// let mut names = DB::list_cf(&Options::default(), path)?;
+    /// names.sort();
+    /// assert_eq!(names, ["default", "users"]);
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn list_cf<P: AsRef<Path>>(opts: &Options, path: P) -> Result<Vec<String>, Error> {
         Engine::list_column_families(path.as_ref(), &opts.db_options()?)
     }
@@ -181,6 +258,18 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     ///
     /// # Errors
     /// `IOError` naming the lock file when the database is open.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = &dir.path().join("db");
+    /// use whitewater::{DB, Options};
+    ///
+    /// drop(DB::open_default(path)?);
+    /// DB::destroy(&Options::default(), path)?;
+    /// assert!(DB::open(&Options::default(), path).is_err());
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn destroy<P: AsRef<Path>>(opts: &Options, path: P) -> Result<(), Error> {
         Engine::destroy(path.as_ref(), &opts.db_options()?)
     }
@@ -208,6 +297,21 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// `IOError` when there is no such directory or the database is open;
     /// `InvalidArgument` when `opts` have another comparator than the tables, and
     /// for options out of range. Nothing has changed then.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path();
+    /// use whitewater::{DB, Options};
+    ///
+    /// let db = DB::open_default(path)?;
+    /// db.put("river", "blue")?;
+    /// drop(db);
+    /// std::fs::remove_file(path.join("CURRENT")).expect("it is there");
+    /// DB::repair(&Options::default(), path)?;
+    /// assert_eq!(DB::open_default(path)?.get("river")?, Some(b"blue".to_vec()));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn repair<P: AsRef<Path>>(opts: &Options, path: P) -> Result<(), Error> {
         Engine::repair(path.as_ref(), &opts.db_options()?, &opts.cf_options()?)
     }

@@ -25,6 +25,20 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     ///
     /// # Errors
     /// As [`get`](Self::get).
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// use whitewater::ReadOptions;
+    ///
+    /// db.put("river", "blue")?;
+    /// let mut at_snapshot = ReadOptions::default();
+    /// at_snapshot.set_snapshot(&db.snapshot());
+    /// db.put("river", "white")?;
+    /// assert_eq!(db.get_opt("river", &at_snapshot)?, Some(b"blue".to_vec()));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn get_opt<K: AsRef<[u8]>>(
         &self,
         key: K,
@@ -39,6 +53,16 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     ///
     /// # Errors
     /// As listed above.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// db.put("river", "blue")?;
+    /// assert_eq!(db.get("river")?, Some(b"blue".to_vec()));
+    /// assert_eq!(db.get("stream")?, None);
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn get<K: AsRef<[u8]>>(&self, key: K) -> Result<Option<Vec<u8>>, Error> {
         self.get_opt(key, &ReadOptions::default())
     }
@@ -61,6 +85,19 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     ///
     /// # Errors
     /// As [`get`](Self::get).
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let mut options = whitewater::Options::default();
+    /// # options.create_if_missing(true);
+    /// # options.create_missing_column_families(true);
+    /// # let db = whitewater::DB::open_cf(&options, dir.path(), ["users"])?;
+    /// let users = db.cf_handle("users").expect("named at open");
+    /// db.put_cf(&users, "7", "ada")?;
+    /// assert_eq!(db.get_cf(&users, "7")?, Some(b"ada".to_vec()));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn get_cf<K: AsRef<[u8]>>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -86,6 +123,18 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     ///
     /// # Errors
     /// As [`get`](Self::get).
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// db.put("river", vec![1; 1 << 20])?;
+    /// // Borrows from the memtable or the block cache instead of copying 1 MiB.
+    /// let value = db.get_pinned("river")?.expect("written above");
+    /// assert_eq!(value.len(), 1 << 20);
+    /// assert_eq!(value[0], 1);
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn get_pinned<K: AsRef<[u8]>>(&self, key: K) -> Result<Option<DBPinnableSlice<'_>>, Error> {
         self.get_pinned_opt(key, &ReadOptions::default())
     }
@@ -155,6 +204,21 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
 
     /// The values of keys of column families, in their order, as of one
     /// moment.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let mut options = whitewater::Options::default();
+    /// # options.create_if_missing(true);
+    /// # options.create_missing_column_families(true);
+    /// # let db = whitewater::DB::open_cf(&options, dir.path(), ["users"])?;
+    /// let users = db.cf_handle("users").expect("named at open");
+    /// db.put_cf(&users, "7", "ada")?;
+    /// let found = db.multi_get_cf([(&users, "7"), (&users, "8")]);
+    /// let found = found.into_iter().collect::<Result<Vec<_>, _>>()?;
+    /// assert_eq!(found, [Some(b"ada".to_vec()), None]);
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn multi_get_cf<'a, 'b: 'a, K, I, W>(
         &'a self,
         keys: I,
@@ -188,6 +252,23 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
 
     /// The values of `keys` of `cf`, in their order, not copied.
     /// `sorted_input` is a hint that the keys ascend.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let mut options = whitewater::Options::default();
+    /// # options.create_if_missing(true);
+    /// # options.create_missing_column_families(true);
+    /// # let db = whitewater::DB::open_cf(&options, dir.path(), ["users"])?;
+    /// let users = db.cf_handle("users").expect("named at open");
+    /// db.put_cf(&users, "7", "ada")?;
+    /// db.put_cf(&users, "9", "eve")?;
+    /// let found = db.batched_multi_get_cf(&users, ["7", "8", "9"], true);
+    /// let found = found.into_iter().collect::<Result<Vec<_>, _>>()?;
+    /// assert_eq!(found[0].as_deref(), Some(&b"ada"[..]));
+    /// assert!(found[1].is_none());
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn batched_multi_get_cf<'a, K, I>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -230,6 +311,19 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
 
     /// `false` when `key` certainly does not exist, found out without reading
     /// values from files.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// db.put("river", "blue")?;
+    /// assert!(db.key_may_exist("river"));
+    /// // `false` is certain, `true` is not.
+    /// if db.key_may_exist("stream") {
+    ///     assert_eq!(db.get("stream")?, None);
+    /// }
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn key_may_exist<K: AsRef<[u8]>>(&self, key: K) -> bool {
         self.key_may_exist_opt(key, &ReadOptions::default())
     }

@@ -69,6 +69,23 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     ///
     /// # Errors
     /// As [`write`](Self::write).
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let mut options = whitewater::Options::default();
+    /// # options.create_if_missing(true);
+    /// # options.create_missing_column_families(true);
+    /// # let db = whitewater::DB::open_cf(&options, dir.path(), ["users"])?;
+    /// let users = db.cf_handle("users").expect("named at open");
+    /// for id in ["1", "2", "3"] {
+    ///     db.put_cf(&users, id, "")?;
+    /// }
+    /// db.delete_range_cf(&users, "1", "3")?; // the end is not deleted
+    /// assert_eq!(db.get_cf(&users, "2")?, None);
+    /// assert_eq!(db.get_cf(&users, "3")?, Some(vec![]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn delete_range_cf<K: AsRef<[u8]>>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -83,6 +100,21 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     /// # Errors
     /// As [`write`](Self::write); `Incomplete` when the write would have to
     /// wait and may not, `InvalidArgument` for a synced write without a log.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// use whitewater::{WriteBatch, WriteOptions};
+    ///
+    /// let mut batch = WriteBatch::default();
+    /// batch.put("river", "blue");
+    /// let mut options = WriteOptions::default();
+    /// options.set_no_slowdown(true); // fails with `Incomplete` instead of waiting
+    /// db.write_opt(batch, &options)?;
+    /// assert_eq!(db.get("river")?.as_deref(), Some(&b"blue"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn write_opt(&self, batch: WriteBatch, writeopts: &WriteOptions) -> Result<(), Error> {
         self.commit(batch, writeopts)
     }
@@ -94,6 +126,20 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     /// write; `Corruption` when the batch came from damaged bytes;
     /// `InvalidArgument` when a column family does not exist any more, or a merge
     /// is for one without merge operator. Then nothing was written.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// use whitewater::WriteBatch;
+    ///
+    /// let mut batch = WriteBatch::default();
+    /// batch.put("river", "blue");
+    /// batch.put("stream", "white");
+    /// db.write(batch)?; // both or neither
+    /// assert_eq!(db.get("stream")?.as_deref(), Some(&b"white"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn write(&self, batch: WriteBatch) -> Result<(), Error> {
         self.write_opt(batch, &WriteOptions::default())
     }
@@ -103,6 +149,20 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     ///
     /// # Errors
     /// As [`write`](Self::write).
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// use whitewater::WriteBatch;
+    ///
+    /// let mut batch = WriteBatch::default();
+    /// batch.put("cached", "1");
+    /// db.write_without_wal(batch)?;
+    /// db.flush()?; // from here on it survives a crash
+    /// assert_eq!(db.get("cached")?.as_deref(), Some(&b"1"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn write_without_wal(&self, batch: WriteBatch) -> Result<(), Error> {
         let mut writeopts = WriteOptions::new();
         writeopts.disable_wal(true);
@@ -116,6 +176,19 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     ///
     /// # Errors
     /// As [`write_opt`](DBWithThreadMode::write_opt).
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// use whitewater::WriteOptions;
+    ///
+    /// let mut synced = WriteOptions::default();
+    /// synced.set_sync(true);
+    /// db.put_opt("order", "42", &synced)?; // survives a power failure
+    /// assert_eq!(db.get("order")?.as_deref(), Some(&b"42"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn put_opt<K, V>(&self, key: K, value: V, writeopts: &WriteOptions) -> Result<(), Error>
     where
         K: AsRef<[u8]>,
@@ -219,6 +292,16 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     ///
     /// # Errors
     /// As [`write`](DBWithThreadMode::write).
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// db.put("river", "blue")?;
+    /// db.put("river", "white")?;
+    /// assert_eq!(db.get("river")?.as_deref(), Some(&b"white"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn put<K, V>(&self, key: K, value: V) -> Result<(), Error>
     where
         K: AsRef<[u8]>,
@@ -231,6 +314,20 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     ///
     /// # Errors
     /// As [`write`](DBWithThreadMode::write).
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let mut options = whitewater::Options::default();
+    /// # options.create_if_missing(true);
+    /// # options.create_missing_column_families(true);
+    /// # let db = whitewater::DB::open_cf(&options, dir.path(), ["users"])?;
+    /// let users = db.cf_handle("users").expect("named at open");
+    /// db.put_cf(&users, "7", "ada")?;
+    /// assert_eq!(db.get_cf(&users, "7")?.as_deref(), Some(&b"ada"[..]));
+    /// assert_eq!(db.get("7")?, None);
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn put_cf<K, V>(&self, cf: &impl AsColumnFamilyRef, key: K, value: V) -> Result<(), Error>
     where
         K: AsRef<[u8]>,
@@ -245,6 +342,24 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// # Errors
     /// As [`write`](DBWithThreadMode::write); `NotSupported` where the column family
     /// has no merge operator.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let mut options = whitewater::Options::default();
+    /// # options.create_if_missing(true);
+    /// # options.set_merge_operator_associative("append", |_, existing, operands| {
+    /// #     let parts = existing.into_iter().chain(operands);
+    /// #     Some(parts.collect::<Vec<_>>().concat())
+    /// # });
+    /// # let db = whitewater::DB::open(&options, dir.path())?;
+    /// // `options` name a merge operator that appends.
+    /// db.put("log", "a")?;
+    /// db.merge("log", "b")?;
+    /// db.merge("log", "c")?;
+    /// assert_eq!(db.get("log")?.as_deref(), Some(&b"abc"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn merge<K, V>(&self, key: K, value: V) -> Result<(), Error>
     where
         K: AsRef<[u8]>,
@@ -270,6 +385,17 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     ///
     /// # Errors
     /// As [`write`](DBWithThreadMode::write).
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// db.put("river", "blue")?;
+    /// db.delete("river")?;
+    /// db.delete("never written")?;
+    /// assert_eq!(db.get("river")?, None);
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn delete<K: AsRef<[u8]>>(&self, key: K) -> Result<(), Error> {
         self.delete_opt(key, &WriteOptions::default())
     }
@@ -278,6 +404,20 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     ///
     /// # Errors
     /// As [`write`](DBWithThreadMode::write).
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let mut options = whitewater::Options::default();
+    /// # options.create_if_missing(true);
+    /// # options.create_missing_column_families(true);
+    /// # let db = whitewater::DB::open_cf(&options, dir.path(), ["users"])?;
+    /// let users = db.cf_handle("users").expect("named at open");
+    /// db.put_cf(&users, "7", "ada")?;
+    /// db.delete_cf(&users, "7")?;
+    /// assert_eq!(db.get_cf(&users, "7")?, None);
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn delete_cf<K: AsRef<[u8]>>(
         &self,
         cf: &impl AsColumnFamilyRef,

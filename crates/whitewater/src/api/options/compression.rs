@@ -33,6 +33,21 @@ impl Options {
     /// same for all.
     ///
     /// **Option `compression_per_level`**: default none. Can be changed while the database is open.
+    ///
+    /// # Examples
+    /// ```
+    /// use whitewater::{DBCompressionType, Options};
+    ///
+    /// // The upper levels are rewritten often, the last one holds most of the data.
+    /// let mut options = Options::default();
+    /// options.set_compression_per_level(&[
+    ///     DBCompressionType::None,
+    ///     DBCompressionType::None,
+    ///     DBCompressionType::Lz4,
+    /// ]);
+    /// options.set_bottommost_compression_type(DBCompressionType::Zstd);
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn set_compression_per_level(&mut self, level_types: &[DBCompressionType]) {
         self.cf.compression_per_level = level_types.iter().map(|t| (*t).into()).collect();
     }

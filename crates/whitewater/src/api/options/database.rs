@@ -343,6 +343,15 @@ impl Options {
     /// most 100). Jobs that stalled writers wait for come first. All three must
     /// be positive, or the database is not opened. By default there is no
     /// limit. Cannot change while the database is open.
+    ///
+    /// # Examples
+    /// ```
+    /// use whitewater::Options;
+    ///
+    /// let mut options = Options::default();
+    /// options.set_ratelimiter(64 << 20, 100_000, 10); // 64 MiB per second
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn set_ratelimiter(
         &mut self,
         rate_bytes_per_sec: i64,
@@ -645,6 +654,21 @@ impl Options {
     /// Collects statistics, in an object that clones of these options and databases opened
     /// with them share. By default none are collected. Fixed while the database is open, but
     /// for [the level](Self::set_statistics_level).
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// use whitewater::statistics::Ticker;
+    /// use whitewater::{DB, Options};
+    ///
+    /// let mut options = Options::default();
+    /// options.create_if_missing(true);
+    /// options.enable_statistics();
+    /// let db = DB::open(&options, dir.path())?;
+    /// db.put("river", "blue")?;
+    /// assert_eq!(options.get_ticker_count(Ticker::NumberKeysWritten), 1);
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn enable_statistics(&mut self) {
         self.db.statistics = Some(Arc::new(Statistics::default()));
     }

@@ -159,6 +159,17 @@ impl Options {
     ///
     /// **Option `write_buffer_size`**: bytes, 64 KiB to 64 GiB (others are moved inside), default
     /// 64 MiB. Can be changed while the database is open.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// let mut options = whitewater::Options::default();
+    /// options.set_write_buffer_size(128 << 20);
+    /// // Later, while the database is open:
+    /// db.set_options(&[("write_buffer_size", "256M")])?;
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn set_write_buffer_size(&mut self, size: usize) {
         self.cf.write_buffer_size = size;
     }

@@ -277,6 +277,18 @@ impl WriteOptions {
 
     /// Whether a write returns only once it survives a power cut. Without it,
     /// it survives the death of the process. Default false.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// use whitewater::WriteOptions;
+    ///
+    /// let mut synced = WriteOptions::default();
+    /// synced.set_sync(true);
+    /// db.put_opt("order", "42", &synced)?;
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn set_sync(&mut self, sync: bool) {
         self.spec.sync = sync;
     }

@@ -63,6 +63,17 @@ impl BlockBasedOptions {
     /// their bytes: not for a
     /// [comparator](crate::Options::set_comparator) that calls different bytes
     /// equal. The text form is RocksDB's `filter_policy=bloomfilter:10`.
+    ///
+    /// # Examples
+    /// ```
+    /// use whitewater::{BlockBasedOptions, Options};
+    ///
+    /// let mut tables = BlockBasedOptions::default();
+    /// tables.set_bloom_filter(10.0, false);
+    /// let mut options = Options::default();
+    /// options.set_block_based_table_factory(&tables);
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
     pub fn set_bloom_filter(&mut self, bits_per_key: f64, _block_based: bool) {
         self.table.filter_policy = Some(FilterPolicy::Bloom { bits_per_key });
     }
