@@ -171,9 +171,9 @@ impl Engine {
             limit,
         ) {
             Ok(0) => {}
-            Ok(n) => self.log.write(&format!("Deleted {n} archived logs")),
+            Ok(n) => self.info_log.write(&format!("Deleted {n} archived logs")),
             Err(e) => self
-                .log
+                .info_log
                 .warn(&format!("deleting archived logs failed: {e}")),
         }
     }

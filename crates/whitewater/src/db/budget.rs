@@ -31,7 +31,7 @@ impl Engine {
     pub(crate) fn flush_for_budget(&self) {
         // The thread has to live on, for the flushes of a resumed database.
         if let Err(e) = caught(Guarded::Job, || self.switch_for_budget()) {
-            self.log.warn(&format!("no flush for the budget: {e}"));
+            self.info_log.warn(&format!("no flush for the budget: {e}"));
         }
     }
 

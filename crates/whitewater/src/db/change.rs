@@ -124,12 +124,12 @@ impl Engine {
     }
 
     fn log_change(&self, what: &str, changes: &[(&str, &str)], remarks: Vec<String>) {
-        self.log.write(&format!("{what}, inputs:"));
+        self.info_log.write(&format!("{what}, inputs:"));
         for (name, value) in changes {
-            self.log.write(&format!("{name}: {value}"));
+            self.info_log.write(&format!("{name}: {value}"));
         }
         for remark in remarks {
-            self.log.warn(&remark);
+            self.info_log.warn(&remark);
         }
     }
 }

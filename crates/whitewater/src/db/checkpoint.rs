@@ -65,7 +65,7 @@ impl Engine {
             let _ = clear(&*self.fs, &staging);
         }
         made?;
-        self.log
+        self.info_log
             .write(&format!("Created checkpoint {}", target.display()));
         Ok(())
     }

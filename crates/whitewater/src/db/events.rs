@@ -35,8 +35,8 @@ impl Engine {
                 return;
             };
             match trouble {
-                Trouble::Panicked => engine.log.error("an event listener panicked"),
-                Trouble::Backlog(waiting) => engine.log.warn(&format!(
+                Trouble::Panicked => engine.info_log.error("an event listener panicked"),
+                Trouble::Backlog(waiting) => engine.info_log.warn(&format!(
                     "event listeners are slow: {waiting} events wait in memory to be told"
                 )),
             }

@@ -293,7 +293,7 @@ impl Engine {
         } else {
             "it is tried again"
         };
-        self.log.error(&format!(
+        self.info_log.error(&format!(
             "Background IO error {error}, reason {source} ({what}), severity {severity}, worst {worst}: {stops}"
         ));
     }
@@ -354,7 +354,7 @@ impl Engine {
                     u64::from(failures),
                 );
             }
-            self.log.write(&format!(
+            self.info_log.write(&format!(
                 "Successfully resumed: a {source} succeeded after {failures} failures"
             ));
         }

@@ -14,13 +14,15 @@ pub(crate) mod background;
 mod budget;
 mod change;
 mod checkpoint;
+mod column_families;
 mod direct_io;
 mod events;
 pub(crate) mod failure;
+mod flush_request;
 pub(crate) mod ingest;
+pub(crate) mod inspect;
 pub(crate) mod integrity;
 pub(crate) mod internal_stats;
-mod maintain;
 mod manual;
 mod merge_folding;
 #[cfg(feature = "metrics")]
@@ -119,19 +121,6 @@ pub(crate) enum Bottommost {
     ForceOptimized,
 }
 
-/// A live table file, for `DB::live_files`.
-#[derive(Debug, Clone)]
-pub(crate) struct LiveTable {
-    pub column_family_name: String,
-    pub name: String,
-    pub size: usize,
-    pub level: i32,
-    pub start_key: Option<Vec<u8>>,
-    pub end_key: Option<Vec<u8>>,
-    pub num_entries: u64,
-    pub num_deletions: u64,
-}
-
 /// An open database.
 pub(crate) struct Engine {
     /// Whether it writes, or only reads what another one writes.
@@ -146,7 +135,7 @@ pub(crate) struct Engine {
     /// relaxed.
     log_limit: AtomicU64,
     pub(crate) fs: Arc<dyn Fs>,
-    pub(crate) log: InfoLog,
+    pub(crate) info_log: InfoLog,
     pub(crate) stats: DbStats,
     pending: PendingOutputs,
     /// Set at the end of opening.
@@ -239,6 +228,12 @@ impl fmt::Debug for Engine {
 }
 
 impl Engine {
+    /// The database's options at present. They stay what they are for whoever holds
+    /// them; a change makes others.
+    pub(crate) fn db_options(&self) -> Arc<DbOptions> {
+        self.lock_state().options.clone()
+    }
+
     /// The database's id, as in its IDENTITY file.
     pub fn identity(&self) -> String {
         self.db_id.clone()
@@ -284,11 +279,11 @@ impl Engine {
                 Ok(_) => return,
                 Err(e) => {
                     let text = format!("unlogged writes are not flushed: starting a thread: {e}");
-                    self.log.error(&text);
+                    self.info_log.error(&text);
                 }
             }
         } else if due && let Err(e) = self.flush_all(true) {
-            self.log
+            self.info_log
                 .error(&format!("flushing unlogged writes failed: {e}"));
         }
         let was_closing = self.state.lock().close();
@@ -310,7 +305,7 @@ impl Engine {
             let threads = std::mem::take(&mut *self.threads.lock());
             for thread in threads {
                 if thread.join().is_err() {
-                    self.log.error("a background thread panicked");
+                    self.info_log.error("a background thread panicked");
                 }
             }
         }
@@ -368,7 +363,8 @@ impl Engine {
         let engine = self.clone();
         if let Err(e) = system::spawn("ww-close".to_owned(), move || engine.close_here()) {
             // The lock goes with the last of the threads.
-            self.log.error(&format!("starting a thread to close: {e}"));
+            self.info_log
+                .error(&format!("starting a thread to close: {e}"));
             self.cancel_all_background_work(false);
             self.end_log();
         }
@@ -383,13 +379,13 @@ impl Engine {
             events.end();
         }
         if self.lock.lock().take().is_some() {
-            self.log.write("Shutdown complete");
+            self.info_log.write("Shutdown complete");
         }
     }
 
     fn end_log(&self) {
         if let Err(e) = self.close_log() {
-            self.log.error(&format!("closing the log failed: {e}"));
+            self.info_log.error(&format!("closing the log failed: {e}"));
         }
     }
 

@@ -45,6 +45,12 @@ impl Deletions {
 }
 
 impl Engine {
+    /// A job begins to delete files that it made obsolete.
+    pub(crate) fn begin_purge(&self) -> Purge<'_> {
+        self.lock_state().purges += 1;
+        Purge(self)
+    }
+
     /// Whether obsolete files are deleted at present.
     pub(super) fn deletes_files(&self) -> bool {
         *self.deletions.disabled.read() == 0
@@ -88,13 +94,14 @@ impl Engine {
         }
         if let Err(e) = self.track_deleted(self.versions.min_log_number_to_keep()) {
             // The manifest may say that they must be there.
-            self.log
+            self.info_log
                 .warn(&format!("replaced logs are not deleted: {e}"));
             return;
         }
         for path in logs {
             if let Err(e) = self.fs.remove(&path) {
-                self.log.warn(&format!("deleting an old log failed: {e}"));
+                self.info_log
+                    .warn(&format!("deleting an old log failed: {e}"));
             }
         }
     }
@@ -157,14 +164,14 @@ impl Engine {
                     self.note_deleted(number, job, Ok(()));
                     Event::new(job, "table_file_deletion")
                         .number("file_number", number)
-                        .log(&self.log);
+                        .log(&self.info_log);
                 }
                 Err(e) if e.is_missing_file() => {
                     // Databases of LevelDB's time call their tables .ldb.
                     let _ = self.fs.remove(&path.with_extension("ldb"));
                 }
                 Err(e) => {
-                    self.log
+                    self.info_log
                         .warn(&format!("deleting {} failed: {e}", path.display()));
                     self.note_deleted(number, job, Err(e));
                     failed.push(number);
@@ -185,10 +192,10 @@ impl Engine {
             match self.fs.remove(&path) {
                 Ok(()) => Event::new(self.next_job(), "blob_file_deletion")
                     .number("file_number", number)
-                    .log(&self.log),
+                    .log(&self.info_log),
                 Err(e) if e.is_missing_file() => {}
                 Err(e) => {
-                    self.log
+                    self.info_log
                         .warn(&format!("deleting {} failed: {e}", path.display()));
                     failed.push(number);
                 }
@@ -230,7 +237,8 @@ impl Engine {
         }
         if let Err(e) = self.track_deleted(min_needed) {
             // The manifest says that they must be there.
-            self.log.warn(&format!("old logs are not deleted: {e}"));
+            self.info_log
+                .warn(&format!("old logs are not deleted: {e}"));
             return;
         }
         for number in self.wal.forget_below(min_needed) {
@@ -239,7 +247,8 @@ impl Engine {
                 false => self.fs.remove(&filename::wal(self.wal_dir(), number)),
             };
             if let Err(e) = done {
-                self.log.warn(&format!("deleting an old log failed: {e}"));
+                self.info_log
+                    .warn(&format!("deleting an old log failed: {e}"));
             }
         }
         self.purge_archive();
@@ -334,7 +343,7 @@ impl Engine {
             self.report(Source::Manifest, &e, "dropping tables");
             return Err(e);
         }
-        self.log
+        self.info_log
             .write(&format!("[{}] Dropped {} tables", cf.name, picked.len()));
         drop(picked);
         self.tell_stalls();
@@ -415,4 +424,23 @@ pub(crate) fn remove_leftovers(
         }
     }
     removed
+}
+
+/// While this lives, a job deletes files that it made obsolete; dropped without
+/// the database mutex.
+#[must_use = "files are being deleted while it lives"]
+pub(crate) struct Purge<'a>(&'a Engine);
+
+impl<'a> Purge<'a> {
+    /// Of a job that is counted in `DbState::purges` already.
+    pub fn of(engine: &'a Engine) -> Self {
+        Purge(engine)
+    }
+}
+
+impl Drop for Purge<'_> {
+    fn drop(&mut self) {
+        self.0.lock_state().purges -= 1;
+        self.0.done.notify_all();
+    }
 }

@@ -128,7 +128,7 @@ impl Engine {
             options,
             wanted,
             db_id: db_id.clone(),
-            log,
+            info_log: log,
             versions: versions.counting(statistics.as_ref()),
             obsolete,
             tenant,
@@ -220,7 +220,7 @@ pub(super) struct Opening<'a> {
     pub options: DbOptions,
     pub wanted: Wanted,
     pub db_id: String,
-    pub log: InfoLog,
+    pub info_log: InfoLog,
     pub versions: VersionSet,
     pub obsolete: Arc<ObsoleteFiles>,
     pub tenant: Option<Arc<BudgetClient>>,
@@ -242,7 +242,7 @@ impl Opening<'_> {
             wal_dir: &self.wal_dir,
             options: &self.options,
             versions: &self.versions,
-            log: &self.log,
+            log: &self.info_log,
             db_id: &self.db_id,
             session_id: &session_id,
             recovered: &recovered,
@@ -424,7 +424,7 @@ impl Opening<'_> {
         }
         if self.logs == Logs::Missed {
             let first = recovered.first_log();
-            self.log.warn(&format!(
+            self.info_log.warn(&format!(
                 "Recovery: no log in {} has a number from {first} on. If there are such logs \
                  elsewhere, what was written to them is not in the database until it is opened \
                  with the right wal_dir.",
@@ -457,7 +457,7 @@ impl Opening<'_> {
             },
         );
         if !removed.is_empty() {
-            self.log
+            self.info_log
                 .write(&format!("Removed leftovers: {}", removed.join(" ")));
         }
     }
@@ -515,7 +515,7 @@ impl Opening<'_> {
             limiter: self.options.limiter(),
             options: self.options,
             fs: self.fs,
-            log: self.log,
+            info_log: self.info_log,
             stats,
             pending: PendingOutputs::default(),
             events: OnceLock::new(),

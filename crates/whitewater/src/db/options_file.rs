@@ -67,7 +67,7 @@ impl Engine {
         let mut one_at_a_time = self.options_files.lock();
         change(&mut one_at_a_time);
         if let Err(e) = self.try_write_options_file(&one_at_a_time) {
-            self.log
+            self.info_log
                 .warn(&format!("writing the options file failed: {e}"));
             // If it was the directory's sync: that is not tried again, and names
             // of other files may be lost with it. Better told now than by the

@@ -65,7 +65,7 @@ impl Engine {
             options,
             wanted,
             db_id,
-            log,
+            info_log: log,
             versions: state.versions,
             obsolete: state.obsolete,
             tenant: None,

@@ -74,14 +74,14 @@ impl Engine {
     /// The failure itself when it is fatal or worse; `ShutdownInProgress`; what
     /// went wrong on the way. The database is as stopped as before then.
     pub fn resume(&self) -> Result<()> {
-        self.log.write("Resuming DB");
+        self.info_log.write("Resuming DB");
         let before = self.lock_state().failure.stop().cloned();
         self.note_recovery(before.clone(), false);
         let outcome = self.try_resume();
         self.note_recovered(before, outcome.as_ref().err().cloned(), false);
         match &outcome {
-            Ok(()) => self.log.write("Successfully resumed DB"),
-            Err(e) => self.log.error(&format!("Failed to resume DB [{e}]")),
+            Ok(()) => self.info_log.write("Successfully resumed DB"),
+            Err(e) => self.info_log.error(&format!("Failed to resume DB [{e}]")),
         }
         self.work.notify_all();
         self.done.notify_all();

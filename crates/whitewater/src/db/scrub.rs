@@ -122,7 +122,7 @@ impl Engine {
         if let Some(e) = &failure {
             let path = filename::table(&self.dir, number);
             let text = format!("scrubbing [{}] {}: {e}", cf.name, path.display());
-            self.log.error(&text);
+            self.info_log.error(&text);
         }
         let mut progress = self.scrubbed.lock();
         progress.tables_done += 1;

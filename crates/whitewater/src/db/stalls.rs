@@ -200,7 +200,7 @@ impl Engine {
     pub(crate) fn tell_stalls(&self) {
         let lines = std::mem::take(&mut self.state.lock().stalls.lines);
         for (level, line) in lines {
-            self.log.log(level, &line);
+            self.info_log.log(level, &line);
         }
     }
 

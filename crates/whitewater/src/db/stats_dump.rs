@@ -65,7 +65,7 @@ impl Engine {
     fn publish_unasked(&self) {
         #[cfg(feature = "metrics")]
         if catch_unwind(AssertUnwindSafe(|| self.publish_metrics())).is_err() {
-            self.log.error("a recorder of metrics panicked");
+            self.info_log.error("a recorder of metrics panicked");
         }
     }
 
@@ -91,16 +91,16 @@ impl Engine {
                 text.push_str(&self.file_histogram(&cf));
             }
         }
-        self.log.write("------- DUMPING STATS -------");
-        self.log.write(&text);
+        self.info_log.write("------- DUMPING STATS -------");
+        self.info_log.write(&text);
         if let Some(statistics) = self.statistics() {
-            self.log.write(&format!("STATISTICS:\n{statistics}"));
+            self.info_log.write(&format!("STATISTICS:\n{statistics}"));
         }
         if self.options.dump_malloc_stats {
             #[cfg(feature = "jemalloc")]
-            self.log.write(&crate::malloc::stats_text());
+            self.info_log.write(&crate::malloc::stats_text());
             #[cfg(not(feature = "jemalloc"))]
-            self.log
+            self.info_log
                 .write("MALLOC STATS: none, built without the cargo feature jemalloc");
         }
     }

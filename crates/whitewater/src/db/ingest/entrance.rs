@@ -58,7 +58,7 @@ impl Entrance<'_> {
         let numbers = self.numbers(&incoming.tables, &placed, in_memory)?;
         let placed = match in_memory {
             true => {
-                *obsolete_logs = background::flush_here(engine, self.cf.id)?;
+                *obsolete_logs = background::flush::flush_here(engine, self.cf.id)?;
                 self.place(&ranges)?
             }
             false => placed,

@@ -119,7 +119,7 @@ impl Engine {
         if spec.move_files {
             self.remove_sources(paths);
         }
-        self.log.write(&format!(
+        self.info_log.write(&format!(
             "[{}] Ingested {} tables into levels {levels:?} in {} us",
             cf.name,
             paths.len(),
@@ -133,7 +133,7 @@ impl Engine {
     fn remove_sources(&self, paths: &[PathBuf]) {
         for path in paths {
             if let Err(e) = self.fs.remove(path) {
-                self.log.write(&format!(
+                self.info_log.write(&format!(
                     "removing {} failed, which was ingested: {e}",
                     path.display()
                 ));

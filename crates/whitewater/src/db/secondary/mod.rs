@@ -245,7 +245,7 @@ impl Engine {
             options,
             wanted,
             db_id,
-            log,
+            info_log: log,
             versions,
             obsolete: Arc::new(ObsoleteFiles::default()),
             tenant: None,
@@ -258,7 +258,7 @@ impl Engine {
             progress: Mutex::new(progress),
         }));
         let engine = opening.into_reader(&recovered, memtables, last, role)?;
-        engine.log.write(&format!(
+        engine.info_log.write(&format!(
             "Following {} from sequence number {last} on",
             dir.display()
         ));
@@ -292,7 +292,7 @@ impl Engine {
             // Nobody else publishes, so it cannot have failed.
             && self.publication.finish(visible + 1, last).is_err()
         {
-            self.log.write("publishing failed");
+            self.info_log.write("publishing failed");
         }
         let (mut old, mut told) = (Vec::new(), Vec::new());
         let mut state = self.lock_state();
@@ -320,7 +320,7 @@ impl Engine {
         drop(old);
         drop(switching);
         told.push(format!("Caught up to sequence number {last}"));
-        told.iter().for_each(|line| self.log.write(line));
+        told.iter().for_each(|line| self.info_log.write(line));
     }
 
     /// Keeps views of one age while they are pinned (N2).

@@ -11,6 +11,7 @@
 
 mod below;
 
+use super::finish;
 use crate::clock::micros;
 use crate::column_family::ColumnFamilyData;
 use crate::db::Engine;
@@ -21,12 +22,15 @@ use crate::listener::event::Happened;
 use crate::listener::{FlushJobInfo, TableFileCreationReason};
 use crate::memtable::Memtable;
 use crate::options::text::OptionText;
+use crate::panics::{Guarded, caught};
 use crate::rate_limiter::Priority;
 use crate::read::merging::merging_iterator;
 use crate::stats::{Histogram, JobStats, Ticker};
 use crate::sync_points::Point;
 use crate::table_writer::source::Part;
 use crate::table_writer::{Input, OutputContext, OutputSpec, Written, write_tables};
+use crate::thread_pools;
+use crate::thread_pools::pool::Found;
 use crate::trace;
 use crate::write::stall::Pressure;
 use below::Below;
@@ -34,6 +38,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use whitewater_concurrent::system;
+use whitewater_storage::Error;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
 use whitewater_storage::planted::{Bug, planted};
@@ -241,7 +246,7 @@ fn remove(engine: &Engine, flushed: &[Flushed]) {
 
 /// Logs that `job` begins, as job `number`.
 fn tell_start(engine: &Engine, job: &FlushJob, number: u64) {
-    engine.log.write(&format!(
+    engine.info_log.write(&format!(
         "[{}] [JOB {number}] Flushing memtable with next log file: {}",
         job.cf.name, job.next_log
     ));
@@ -251,7 +256,7 @@ fn tell_start(engine: &Engine, job: &FlushJob, number: u64) {
         .number("num_entries", sum(Memtable::num_entries))
         .number("num_deletes", sum(Memtable::num_deletes))
         .number("memory_usage", sum(|m| m.memory_usage() as u64))
-        .log(&engine.log);
+        .log(&engine.info_log);
     engine.note(|| Happened::FlushBegin(info(engine, job, number)));
 }
 
@@ -299,7 +304,7 @@ fn note_end(engine: &Engine, job: &FlushJob, flushed: &Flushed) {
 fn tell_end(engine: &Engine, job: &FlushJob, flushed: &Flushed, start: Instant) {
     let number = flushed.number;
     tell_tables(engine, &job.cf.name, number, &flushed.tables);
-    engine.log.write(&format!(
+    engine.info_log.write(&format!(
         "[{}] [JOB {number}] Flush lasted {} microseconds, {} bytes in level 0",
         job.cf.name,
         system::since(start).as_micros(),
@@ -320,7 +325,7 @@ pub(crate) fn tell_tables(engine: &Engine, family: &str, number: u64, tables: &[
             .number("smallest_seqno", table.smallest_seqno)
             .number("largest_seqno", table.largest_seqno)
             .text("status", "OK")
-            .log(&engine.log);
+            .log(&engine.info_log);
     }
 }
 
@@ -334,7 +339,7 @@ pub(crate) fn tell_levels(engine: &Engine, family: &ColumnFamilyData, event: Eve
             levels.map(|l| view.version.num_files(l) as u64),
         )
         .number("immutable_memtables", view.imm.len())
-        .log(&engine.log);
+        .log(&engine.info_log);
 }
 
 /// Records the tables of each job; returns the number below which logs are
@@ -384,4 +389,115 @@ fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u6
         .inspect_err(|e| engine.report(Source::Manifest, e, "recording a flush"))?;
     engine.tell_stalls();
     Ok(min_log)
+}
+
+/// Runs one flush, if there is one to run.
+pub(super) fn flush_one(engine: &Arc<Engine>) -> Found {
+    let jobs = {
+        let mut state = engine.state.lock();
+        if state.closing {
+            return Found::Nothing(None);
+        }
+        if std::mem::take(&mut state.purge_asked) {
+            drop(state);
+            engine.purge_obsolete_files();
+            return Found::Job;
+        }
+        let not_before = state.failure.flush.not_before(system::now());
+        let may_start = state.failure.stop().is_none();
+        let picked = match may_start && not_before.is_none() {
+            true => pick(&mut state, engine.options.atomic_flush),
+            false => None,
+        };
+        match picked {
+            Some(jobs) => jobs,
+            None if may_start && engine.budget_asks(&mut state) => {
+                drop(state);
+                engine.flush_for_budget();
+                return Found::Job;
+            }
+            None => return Found::Nothing(not_before),
+        }
+    };
+    // There may be one for another thread.
+    engine.work.wake(thread_pools::Priority::High);
+    let outcome = run_flush(engine, jobs);
+    let obsolete_logs = outcome.as_ref().ok().copied();
+    finish(engine, outcome.map(drop), Source::Flush);
+    let purge = engine.begin_purge();
+    end_flush(engine);
+    // Last, for this may wait for a switch, during which others wait for the
+    // end of flushes.
+    if let Some(below) = obsolete_logs {
+        engine.purge_obsolete_logs(below);
+    }
+    drop(purge);
+    Found::Job
+}
+
+/// Runs `jobs`, and lets others flush the families again. [`end_flush`] comes
+/// once its outcome was reported.
+fn run_flush(engine: &Engine, jobs: Vec<FlushJob>) -> Result<u64> {
+    let outcome = engine.on_own_thread(|| caught(Guarded::Job, || run(engine, &jobs)));
+    // Readers' views that still hold the memtables keep them alive; this
+    // thread's own references go before the next wait.
+    let families: Vec<u32> = jobs.iter().map(|job| job.cf.id).collect();
+    drop(jobs);
+    end(&mut engine.state.lock(), &families, outcome.is_err());
+    engine.done.notify_all();
+    outcome
+}
+
+/// Once the failure of a flush is counted, for those who ask which failures
+/// are to come from what runs.
+fn end_flush(engine: &Engine) {
+    {
+        let mut state = engine.state.lock();
+        state.running_flushes -= 1;
+        engine.forgive_flushes(&mut state);
+    }
+    engine.done.notify_all();
+    engine.tell_budget();
+}
+
+/// Flushes all full memtables of column family `id`, and with atomic flushes of
+/// all others, on the caller's thread, who may have the right to switch. Returns
+/// the number below which logs are obsolete then, for
+/// [`Engine::purge_obsolete_logs`] once the caller has not.
+///
+/// # Errors
+/// Those of the flush, which flush threads try again; the failure that stopped
+/// the database.
+pub(crate) fn flush_here(engine: &Engine, id: u32) -> Result<Option<u64>> {
+    let atomic = engine.options.atomic_flush;
+    let jobs = {
+        let mut state = engine.state.lock();
+        loop {
+            Engine::check_healthy(&state)?;
+            if state.closing {
+                return Err(Engine::shutdown_error());
+            }
+            // By the marks on families, not by the number of running flushes:
+            // one that waits for the switch to end is still among these.
+            let flushing = match atomic {
+                true => state.cfs.values().any(|cf| cf.flushing),
+                false => state.cfs.get(&id).is_some_and(|cf| cf.flushing),
+            };
+            if !flushing {
+                match begin(&mut state, id, atomic) {
+                    Some(jobs) => break jobs,
+                    None => return Ok(None),
+                }
+            }
+            engine.wait_for_job(&mut state, None);
+        }
+    };
+    let outcome = run_flush(engine, jobs);
+    finish(
+        engine,
+        outcome.as_ref().map(drop).map_err(Error::clone),
+        Source::Flush,
+    );
+    end_flush(engine);
+    outcome.map(Some)
 }

@@ -1,0 +1,296 @@
+//! Running compactions: those that threads pick, and those that callers ask for.
+
+use super::finish;
+use crate::clock::micros;
+use crate::column_family::ColumnFamilyData;
+use crate::compact::job;
+use crate::compact::part_events::PartEvents;
+use crate::compact::pick::{self, Compaction};
+use crate::db::Engine;
+use crate::db::background::flush::{tell_levels, tell_tables};
+use crate::db::events::job_stats;
+use crate::db::failure::Source;
+use crate::db::obsolete_files::Purge;
+use crate::db::state::DbState;
+use crate::info_log::event::Event;
+use crate::listener::event::Happened;
+use crate::listener::{CompactionJobStats, TableFileCreationReason};
+use crate::panics::{Guarded, caught};
+use crate::stats::JobStats;
+use crate::thread_pools::Priority;
+use crate::thread_pools::pool::Found;
+use crate::trace;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use whitewater_concurrent::system;
+use whitewater_storage::manifest::FileMetaData;
+use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::{Error, ErrorKind, Result};
+
+/// A compaction that was recorded.
+struct Done {
+    tables: Vec<FileMetaData>,
+    moved: bool,
+    stats: CompactionJobStats,
+}
+
+/// Runs one automatic compaction, if there is one to run.
+pub(super) fn compact_one(engine: &Arc<Engine>) -> Found {
+    let (cf, compaction) = {
+        let mut state = engine.state.lock();
+        if state.closing {
+            return Found::Nothing(None);
+        }
+        let look_again = engine.look_for_due(&mut state);
+        let not_before = state.failure.compaction.not_before(system::now());
+        // What is due by then has to wait for both.
+        let nothing = Found::Nothing(not_before.or(look_again));
+        let may_start = state.failure.stop().is_none() && not_before.is_none();
+        if !may_start || state.manual_compactions > 0 {
+            return nothing;
+        }
+        // A custom comparator may panic here.
+        match catch_unwind(AssertUnwindSafe(|| pick_compaction(&mut state))) {
+            Ok(Some(job)) if engine.work.has_bottom() && is_for_bottom(&job.1, engine) => {
+                state.forwarded.push_back(job);
+                drop(state);
+                engine.work.wake(Priority::Bottom);
+                return Found::Job;
+            }
+            Ok(Some(job)) => job,
+            // What seemed due is not: those who wait for its end may go on.
+            Ok(None) => {
+                engine.done.notify_all();
+                return nothing;
+            }
+            Err(_) => {
+                drop(state);
+                let e = Error::new(ErrorKind::Aborted, "a comparator panicked");
+                engine.report(Source::Compaction, &e, "picking a compaction");
+                return Found::Job;
+            }
+        }
+    };
+    // There may be one for another thread.
+    engine.work.wake(Priority::Low);
+    run_picked(engine, cf, compaction)
+}
+
+/// Whether a compaction is for the pool of lowest priority, if that has threads:
+/// one that writes to the last level. RocksDB's rule.
+fn is_for_bottom(compaction: &Compaction, engine: &Engine) -> bool {
+    let kept_free = usize::from(engine.options.allow_ingest_behind);
+    let levels = compaction.version.levels.len();
+    let last = levels.saturating_sub(1 + kept_free);
+    let writes = !compaction.trivial_move && !compaction.deletes;
+    writes && compaction.output_level > 0 && compaction.output_level == last
+}
+
+/// Runs one compaction to the last level that was left to this pool, if there is one.
+pub(super) fn compact_bottom(engine: &Arc<Engine>) -> Found {
+    let forwarded = engine.state.lock().forwarded.pop_front();
+    let Some((cf, compaction)) = forwarded else {
+        return Found::Nothing(None);
+    };
+    // There may be one for another thread.
+    engine.work.wake(Priority::Bottom);
+    run_picked(engine, cf, compaction)
+}
+
+/// Runs a compaction that counts as running.
+fn run_picked(engine: &Engine, cf: Arc<ColumnFamilyData>, compaction: Compaction) -> Found {
+    let outcome = caught(Guarded::Job, || engine.run_compaction(&cf, compaction));
+    let purge = engine.compaction_ended(&cf);
+    // It may have been dropped meanwhile, and its files are deleted below.
+    drop(cf);
+    finish(engine, outcome, Source::Compaction);
+    drop(purge);
+    Found::Job
+}
+
+/// Picks the most urgent automatic compaction of any column family, and
+/// counts it as running.
+fn pick_compaction(state: &mut DbState) -> Option<(Arc<ColumnFamilyData>, Compaction)> {
+    let mut due: Vec<(f64, u32)> = state
+        .cfs
+        .iter()
+        .filter(|(_, cf)| cf.wants_compaction() && cf.requests_waiting == 0)
+        .map(|(id, cf)| (cf.levels.score(), *id))
+        .collect();
+    due.sort_by(|a, b| b.0.total_cmp(&a.0));
+    for (_, id) in due {
+        let Some(cf) = state.cfs.get_mut(&id) else {
+            continue;
+        };
+        let (data, version) = (cf.data.clone(), cf.version.clone());
+        let options = cf.options().clone();
+        let picked = pick::pick_automatic(
+            &version,
+            &options,
+            &data.comparator,
+            &mut cf.cursor,
+            &cf.moment,
+        );
+        if let Some(compaction) = picked {
+            state.running_compactions += 1;
+            return Some((data, compaction));
+        }
+        cf.nothing_to_pick = true;
+    }
+    None
+}
+
+impl Engine {
+    /// Runs `compaction` and installs what it made.
+    pub(crate) fn run_compaction(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        compaction: Compaction,
+    ) -> Result<()> {
+        let number = self.next_job();
+        let _span = trace::compaction(&self.dir, &cf.name, number, compaction.output_level);
+        self.tell_start(cf, &compaction, number);
+        let info = self.compaction_info(cf, &compaction, number);
+        if let Some(info) = info.clone() {
+            self.note(|| Happened::CompactionBegin(info));
+        }
+        let mut done = None;
+        let events = (info.as_ref().zip(self.events.get()))
+            .map(|(info, events)| PartEvents::new(events, info));
+        let outcome = self.compact(cf, compaction, number, events, &mut done);
+        if let Some(mut info) = info {
+            match done {
+                Some(Done {
+                    tables,
+                    moved,
+                    stats,
+                }) => {
+                    let reason = TableFileCreationReason::Compaction;
+                    if !moved {
+                        self.note_tables(&cf.name, number, reason, &tables);
+                    }
+                    let tables = tables.iter();
+                    info.output_files = tables.map(|t| self.table_path(t.number)).collect();
+                    (info.trivial_move, info.stats) = (moved, stats);
+                }
+                None => info.status.clone_from(&outcome),
+            }
+            self.note(|| Happened::CompactionCompleted(info));
+        }
+        outcome
+    }
+
+    fn compact(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        compaction: Compaction,
+        number: u64,
+        events: Option<PartEvents<'_>>,
+        recorded: &mut Option<Done>,
+    ) -> Result<()> {
+        let start = system::now();
+        let snapshots = self.snapshots.sequences();
+        let (db, options) = (self.db_options(), cf.options());
+        let ctx = self.output_context(cf, (&db, &options), &snapshots);
+        let _pending = self.expect_outputs();
+        let done = job::run(&compaction, &ctx, &self.tables, events)
+            .inspect_err(|e| self.count_cancelled(e))?;
+        let outputs: Vec<_> = done.edit.new_files.iter().map(|(_, f)| f.clone()).collect();
+        if !done.moved {
+            tell_tables(self, &cf.name, number, &outputs);
+            if !planted(Bug::CompactionNameNotSynced) {
+                self.fs.sync_dir(&self.dir)?;
+            }
+        }
+        let last = self.latest_sequence_number();
+        self.versions
+            .log_and_apply(vec![done.edit], last, None, &mut |changed| {
+                // Declared first, so dropped after the mutex is free.
+                let mut old = Vec::new();
+                let mut state = self.lock_state();
+                for new in changed {
+                    let Some(cf) = state.cfs.get_mut(&new.id) else {
+                        continue;
+                    };
+                    old.push(cf.set_version(new.current.clone()));
+                    cf.publish();
+                }
+                self.weigh(&mut state, changed.iter().map(|new| new.id));
+            })
+            .inspect_err(|e| self.report(Source::Manifest, e, "recording a compaction"))?;
+        let micros = micros(system::since(start));
+        let stats = JobStats {
+            micros: if done.moved { 0 } else { micros },
+            ..done.stats
+        };
+        self.count_compaction(&compaction, &stats, &done.drops);
+        self.info_log.write(&format!(
+            "[{}] [JOB {number}] Compacted {} in {} parts => {} bytes",
+            cf.name,
+            compaction.summary(),
+            done.parts,
+            stats.bytes_written
+        ));
+        let event = Event::new(number, "compaction_finished")
+            .number("compaction_time_micros", micros)
+            .number("output_level", compaction.output_level)
+            .number("num_output_files", outputs.len())
+            .number("total_output_size", stats.bytes_written);
+        tell_levels(self, cf, event);
+        *recorded = Some(Done {
+            tables: outputs,
+            moved: done.moved,
+            stats: job_stats(&stats, &done.drops, done.parts),
+        });
+        // With the marks on its files goes what they hid from the scores: a
+        // file that was only moved counts from here on. The version is let go
+        // of after the mutex.
+        let old = compaction.version.clone();
+        let (output_level, reason) = (compaction.output_level, compaction.reason);
+        let mut state = self.lock_state();
+        drop(compaction);
+        if let Some(cf) = state.cfs.get_mut(&cf.id) {
+            cf.stats.add_compaction(output_level, reason, stats);
+            cf.score_levels();
+        }
+        self.weigh(&mut state, [cf.id]);
+        drop(state);
+        drop(old);
+        self.snapshots.note_gone(&snapshots);
+        self.tell_stalls();
+        Ok(())
+    }
+
+    /// Logs that `compaction` begins, as job `number`.
+    fn tell_start(&self, cf: &ColumnFamilyData, compaction: &Compaction, number: u64) {
+        self.info_log.write(&format!(
+            "[{}] [JOB {number}] Compacting {}",
+            cf.name,
+            compaction.summary()
+        ));
+        let mut event = Event::new(number, "compaction_started")
+            .text("cf_name", &cf.name)
+            .text("compaction_reason", compaction.reason);
+        for (level, files) in &compaction.inputs {
+            let numbers = files.iter().map(|f| f.meta.number);
+            event = event.list(&format!("files_L{level}"), numbers);
+        }
+        let inputs = compaction.inputs.iter().flat_map(|(_, files)| files);
+        event
+            .number("input_data_size", inputs.map(|f| f.meta.size).sum::<u64>())
+            .log(&self.info_log);
+    }
+
+    /// After a compaction of `cf` ended, well or not: its files are free again.
+    /// The result lives until those that it made obsolete are deleted.
+    pub(crate) fn compaction_ended(&self, cf: &ColumnFamilyData) -> Purge<'_> {
+        let mut state = self.lock_state();
+        state.purges += 1;
+        state.running_compactions -= 1;
+        if let Some(cf) = state.cfs.get_mut(&cf.id) {
+            cf.score_levels();
+        }
+        drop(state);
+        Purge::of(self)
+    }
+}

@@ -1,0 +1,111 @@
+//! Flushes on request, and waiting for background work.
+
+use crate::column_family::ColumnFamilyData;
+use crate::db::Engine;
+use crate::db::state::DbState;
+use std::sync::Arc;
+use std::time::Duration;
+use whitewater_concurrent::system;
+use whitewater_storage::{Error, ErrorKind, Result};
+
+impl Engine {
+    /// Switches the memtables of `cfs` out and, with `wait`, waits until they
+    /// are tables.
+    pub fn flush(self: &Arc<Self>, cfs: &[Arc<ColumnFamilyData>], wait: bool) -> Result<()> {
+        self.flush_those(|_| cfs.iter().map(|cf| cf.id).collect(), wait)
+    }
+
+    /// [`Engine::flush`] of all column families, those included that are created
+    /// while this waits for the right to switch: what was written to them may
+    /// come before what is flushed of others.
+    pub fn flush_all(self: &Arc<Self>, wait: bool) -> Result<()> {
+        self.flush_those(|state| state.cfs.keys().copied().collect(), wait)
+    }
+
+    fn flush_those(
+        self: &Arc<Self>,
+        those: impl FnOnce(&DbState) -> Vec<u32>,
+        wait: bool,
+    ) -> Result<()> {
+        let ids;
+        {
+            let switching = self.switching();
+            {
+                let state = self.lock_state();
+                Self::check_healthy(&state)?;
+                ids = those(&state);
+            }
+            self.switch_memtables(&switching, &ids, true)?;
+        }
+        if !wait {
+            return Ok(());
+        }
+        let mut state = self.lock_state();
+        // What is under way may fail yet for a reason that is gone.
+        let failures = state.failure.totals().0 + state.running_flushes as u64;
+        state.failure.flush.hurry();
+        // Only the memtables switched out by now matter, not later ones.
+        let mut goal: Vec<(u32, u64)> = Vec::new();
+        for id in ids {
+            if let Some(cf) = state.cfs.get_mut(&id)
+                && let Some(last) = cf.imm.last()
+            {
+                goal.push((id, last.id));
+                // Somebody else may have switched the last one out, since this thread
+                // did, without asking for its flush.
+                cf.flush_requested = true;
+            }
+        }
+        self.work.notify_all();
+        loop {
+            let pending = goal.iter().any(|(id, last)| {
+                state
+                    .cfs
+                    .get(id)
+                    .is_some_and(|cf| cf.imm.iter().any(|m| m.id <= *last))
+            });
+            if !pending {
+                return Ok(());
+            }
+            Self::check_healthy(&state)?;
+            if let Some(e) = state.failure.lasting_flush()
+                && state.failure.totals().0 > failures
+            {
+                return Err(e);
+            }
+            self.wait_for_job(&mut state, None);
+        }
+    }
+
+    /// Waits until no flush or compaction is running or due, and what those
+    /// that ran made obsolete is deleted.
+    ///
+    /// # Errors
+    /// `TimedOut` after `timeout`; the failure that stopped the database.
+    pub fn wait_for_compact(
+        self: &Arc<Self>,
+        flush: bool,
+        timeout: Option<Duration>,
+    ) -> Result<()> {
+        let deadline = timeout.map(|t| system::now() + t);
+        if flush {
+            self.flush_all(true)?;
+        }
+        let mut state = self.lock_state();
+        self.look_for_due(&mut state);
+        let failures = state.failure.totals();
+        state.failure.flush.hurry();
+        state.failure.compaction.hurry();
+        self.work.notify_all();
+        while state.busy() || state.purges > 0 {
+            Self::check_healthy(&state)?;
+            if let Some(e) = state.failure.lasting_since(failures) {
+                return Err(e);
+            }
+            if self.wait_for_job(&mut state, deadline) {
+                return Err(Error::new(ErrorKind::TimedOut, "background work goes on"));
+            }
+        }
+        Self::check_healthy(&state)
+    }
+}
