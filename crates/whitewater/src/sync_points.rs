@@ -1,52 +1,51 @@
-//! Named points of a write's way, where tests can stop it.
+//! Named points of a write, where tests can stop it.
 //!
-//! With the cargo feature `failpoints`, which this crate's own tests turn on, a
-//! database calls the hook of its options ([`SyncPointHook`]) at each [`Point`]. The
-//! hook may block, yield or panic; it holds up whoever reached the point, with
-//! whatever that one has at the time. Without the feature there is no hook,
-//! and reaching a point is no code at all.
+//! With the cargo feature `failpoints`, which this crate's own tests turn on, a database
+//! calls the hook of its options ([`SyncPointHook`]) at each [`Point`]. The hook may
+//! block, yield or panic; it holds up the calling thread with everything that the thread
+//! holds at that time. Without the feature there is no hook, and a point is no code at
+//! all.
 
 use whitewater_storage::key::SequenceNumber;
 
-/// A point that a write, or the switch of a generation, has reached. The number
-/// that comes with it is a sequence number: the write's first one where nothing else
-/// is said.
+/// A point that a write, or the switch of a generation, has reached. The number that
+/// comes with it is the write's first sequence number, unless the point says otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Point {
-    /// It has its numbers and its place in the log, and nothing else. By the
-    /// leader of a group, for all of it.
+    /// The write has its sequence numbers and its place in the log. Hit by the leader of
+    /// a group, for all of it.
     Reserved,
-    /// Its record is in the log. Not reached by writes without one.
+    /// The record of the write is in the log. Not hit by writes that are not logged.
     Appended,
-    /// Its entries are in the memtables. By each writer of a group.
+    /// The entries of the write are in the memtables. Hit by each writer of a group.
     Inserted,
-    /// About to make a log durable. The number is that of the writes before.
+    /// The log is about to be synced. The number is the last one to become durable.
     Syncing,
-    /// It counts as finished, and may be visible. The number is its last one,
-    /// as for the next two.
+    /// The write is finished, and may be visible. The number is its last one, as for
+    /// `Waiting` and `Visible`.
     Published,
-    /// One before it is not finished, so it will wait, at last asleep. One that
-    /// waits before it inserts gives the last number of those before it.
+    /// An earlier write is not finished, so the writer is going to wait, finally asleep.
+    /// If it waits before its insert, the number is the last one before its own.
     Waiting,
-    /// It is visible. Its caller has not been told.
+    /// The write is visible. Its caller has not been told yet.
     Visible,
-    /// A switch is prepared, and about to close the current generation. The
-    /// number is the last one before that.
+    /// A switch is prepared, and about to close the current generation. The number is the
+    /// last one before that generation.
     Closing,
-    /// The current generation was closed, with the number as the last that it
-    /// has handed out, and there is no other yet.
+    /// The current generation is closed, and its successor is not installed. The number
+    /// is the last one that it has handed out.
     Closed,
-    /// The generation that continues after the number is there.
+    /// The generation that continues after the number is installed.
     Switched,
-    /// A flush is about to write memtables that hold nothing beyond the number.
+    /// A flush is about to write memtables that hold nothing above the number.
     Flushing,
 }
 
 #[cfg(feature = "failpoints")]
 type Call = std::sync::Arc<dyn Fn(Point, SequenceNumber) + Send + Sync>;
 
-/// What a database calls at its points.
+/// The function that a database calls at sync points.
 #[derive(Clone, Default)]
 pub(crate) struct SyncPointHook {
     #[cfg(feature = "failpoints")]
@@ -60,7 +59,7 @@ impl SyncPointHook {
         SyncPointHook { call: Some(call) }
     }
 
-    /// Says that `point` was hit.
+    /// Calls the hook, if there is one.
     #[cfg(feature = "failpoints")]
     pub fn hit(&self, point: Point, number: SequenceNumber) {
         if let Some(call) = &self.call {
@@ -68,7 +67,7 @@ impl SyncPointHook {
         }
     }
 
-    /// Says nothing to nobody.
+    /// No-op without the `failpoints` feature.
     #[cfg(not(feature = "failpoints"))]
     #[inline(always)]
     pub fn hit(&self, _: Point, _: SequenceNumber) {}

@@ -270,7 +270,7 @@ impl Opening<'_> {
                 shared: self.options.wal_access.into(),
                 manual_flush: self.options.manual_wal_flush,
                 bytes_per_sync: self.options.wal_bytes_per_sync,
-                packed: self.options.wal_compression == CompressionType::Zstd,
+                compressed: self.options.wal_compression == CompressionType::Zstd,
             },
         );
         if self.options.archives_logs() {

@@ -166,7 +166,7 @@ fn no_log() -> Result<(Wal, Arc<Segment>)> {
         shared: SharedOptions::default(),
         manual_flush: false,
         bytes_per_sync: 0,
-        packed: false,
+        compressed: false,
     };
     let wal = Wal::new(Arc::new(fs), dir.to_path_buf(), options);
     let log = wal.create(1)?;

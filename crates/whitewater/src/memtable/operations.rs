@@ -1,17 +1,17 @@
-//! Operations that go into memtables and logs.
+//! The operations of a write, as memtables and the log take them.
 
 use whitewater_storage::Result;
 use whitewater_storage::batch::{self, Batch, HEADER_SIZE};
 use whitewater_storage::key::ValueType;
 
-/// Operations of a write: a batch, or a single one that needs none.
+/// The operations of a write: a batch, or a single operation that needs none.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Operations<'a> {
     Batch(&'a Batch),
     Single(SingleOp<'a>),
 }
 
-/// The only operation of a write, which takes a number and has no checksum.
+/// The only operation of a write. It takes a number and has no checksum.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SingleOp<'a> {
     pub cf: u32,
@@ -39,9 +39,9 @@ impl Operations<'_> {
         }
     }
 
-    /// Sequence numbers that they take. A batch without entries (log data
-    /// alone) keeps its record in the order: what follows is acknowledged
-    /// only when the record is in the log (C4).
+    /// Sequence numbers that they take. A batch of log data alone takes one, which keeps
+    /// its record in the order: later writes are acknowledged only when the record is in
+    /// the log (C4 of `write`).
     #[inline]
     pub fn numbers(&self) -> u64 {
         u64::from(self.count()).max(1)
@@ -52,16 +52,16 @@ impl Operations<'_> {
     pub fn size(&self) -> usize {
         match self {
             Operations::Batch(batch) => batch.bytes().len(),
-            Operations::Single(one) => {
-                HEADER_SIZE + batch::entry_size(one.cf, one.ty, one.key, one.value)
+            Operations::Single(op) => {
+                HEADER_SIZE + batch::entry_size(op.cf, op.ty, op.key, op.value)
             }
         }
     }
 
-    /// Whether they are what their checksums say, if they have any.
+    /// Compares them with their checksums, if they have any.
     ///
     /// # Errors
-    /// `Corruption` if not.
+    /// `Corruption` if they do not match.
     #[inline]
     pub fn verify(&self) -> Result<()> {
         match self {
@@ -92,9 +92,9 @@ mod tests {
             ] {
                 let mut batch = Batch::default();
                 batch.push(cf, ty, key, value);
-                let one = Operations::Single(SingleOp::new(cf, ty, key, value));
+                let single = Operations::Single(SingleOp::new(cf, ty, key, value));
                 assert_eq!(
-                    one.size(),
+                    single.size(),
                     Operations::Batch(&batch).size(),
                     "{ty:?} in {cf}"
                 );

@@ -1,73 +1,95 @@
 //! Ordered commit: no leader, no queue, strict order. The default.
 //!
-//! Every writer takes its place, logs and inserts by itself, beside all
-//! others; what orders them is the place. The visible number moves over the
-//! finished prefix (`concurrent::publish`), so snapshots are immutable and
-//! batches atomic as with a leader. A writer waits for one thing only: that
-//! those before it are finished, which they are about to be, unless one lost
-//! its core between taking its place and finishing; then the others sleep.
+//! Every writer reserves, appends and inserts by itself, concurrently with all others;
+//! the reservation orders them. The visible number moves over the finished prefix
+//! (`concurrent::publish`), so snapshots are immutable and batches atomic, as with a
+//! leader. A writer waits only for earlier writes to finish. They are about to, unless
+//! a thread lost its core between its reservation and the end of its insert; then the
+//! others sleep.
 //!
-//! With `sync`, a write is held until the log is durable: as with a leader,
-//! nobody sees it before. The first of those that are held syncs for all that
-//! are finished behind it.
+//! A write with `sync` becomes visible only when the log is durable, as with a leader.
+//! The first of the synced writers in line syncs for all that have finished behind it.
 //!
-//! Writes that are *in order* (`WriteFlags::reads_own_prefix`) wait, in the middle, for
-//! those before them. They could not go side by side anyhow, so they take turns
-//! before they have a place: whoever has a core does several in a row, and no
-//! two threads wake each other for every write.
+//! Writes whose insert *reads its own prefix* (`WriteFlags::reads_own_prefix`) wait for
+//! all earlier writes before they insert. They could not run concurrently anyway, so
+//! they take turns before they reserve: the thread that has a core does several in a
+//! row, and no two threads wake each other for every write.
 
+use super::admit::{Admitted, admit};
+use super::env::CommitEnv;
 use super::record::Record;
 use super::request::Write;
-use super::steps::{CommitGuard, acknowledge, append_and_insert, reserve_prepared};
-use super::{CommitEnv, Prefetched};
+use super::steps::{
+    CommitGuard, Prefetched, Reserved, acknowledge, append, insert, locate_and_reserve,
+};
 use crate::sync_points::Point;
 use whitewater_storage::Result;
 
-/// Commits `write`; `ahead` is what was looked at before anything else, if
-/// anything.
+/// Commits `write`, which was checked. In outline, with what happens on failure:
+///
+/// ```text
+///  check        the caller, before this               \
+///  admit        wait out stalls                        |
+///  encode       the log record; compress it            |  this write fails alone;
+///  locate       find the keys' leaves, copy values     |  nothing was taken
+///  reserve      sequence numbers and place in the log /
+///  append       the record to the log                 \   this write and all after it
+///  insert       link the entries into the memtables    |  fail, and writes stop until
+///  publish      with `sync`, when durable             /   a resumption (C5)
+///  acknowledge  wait until visible                        fails if an earlier write did
+///  deferred     skip pointers, extension of the log       cannot fail
+/// ```
 ///
 /// # Errors
-/// What its log write, insert or sync reported, or a failure before it in the
-/// order. No part of the batch is visible then, now or later.
+/// No part of the batch is visible then, now or later.
 pub(crate) fn commit<E: CommitEnv>(
     env: &E,
     write: &Write<'_>,
-    prefetched: Option<Prefetched<'_>>,
+    prefetched: Option<Prefetched<'_, E>>,
 ) -> Result<()> {
-    let record = Record::prepare(env, write)?;
-    let payload = record.as_ref().map(Record::len);
-    // Held by who has no place yet, so it comes before all other locks.
-    let turn = write
-        .flags
-        .reads_own_prefix
-        .then(|| env.prefix_turn().lock());
-    let ((generation, reservation), prepared) = reserve_prepared(env, write, prefetched, payload)?;
+    let sync = write.flags.sync;
+
+    let Some(admitted) = admit(env, write, prefetched)? else {
+        return Ok(());
+    };
+    let Admitted {
+        prefetched,
+        large_turn: _large_turn,
+    } = admitted;
+
+    let record = Record::encode(env, write)?;
+
+    // Taken without a reservation, so it comes before all other locks.
+    let prefix_turn = (write.flags.reads_own_prefix).then(|| env.prefix_turn().lock());
+
+    let reserved = locate_and_reserve(env, write, record.as_ref(), prefetched)?;
+    let Reserved {
+        generation,
+        reservation,
+        located,
+    } = reserved;
+    // From here on later writes wait for this one, and a failure stops writes.
     let guard = CommitGuard::new(env, reservation);
     env.hit(Point::Reserved, reservation.first);
-    env.grouped(1);
-    let carried = append_and_insert(
-        env,
-        &generation,
-        &reservation,
-        write,
-        record.as_ref(),
-        prepared,
-    );
-    let mut deferred = match carried {
-        Ok(deferred) => Some(deferred),
-        Err(e) => {
-            guard.fail(&e);
-            return Err(e);
-        }
-    };
-    // Whoever waits for a synced write waits for the disk, and not for this, which is not
-    // to be put off for as long as that takes.
-    if let Some(deferred) = deferred.take_if(|_| write.flags.sync) {
+    env.record_group(1);
+
+    let mut deferred = None;
+    let guard = guard.run(|| {
+        append(env, &generation, &reservation, write, record.as_ref())?;
+        deferred = Some(insert(env, &generation, &reservation, write, located)?);
+        Ok(())
+    })?;
+
+    // Writers behind a synced write wait for the disk, not for this, and it should not
+    // be put off for as long as a sync takes.
+    if let Some(deferred) = deferred.take_if(|_| sync) {
         env.run_deferred(&generation, deferred);
     }
-    guard.publish(write.flags.sync)?;
-    drop(turn);
+    guard.publish(sync)?;
+    drop(prefix_turn);
+
     acknowledge(env, reservation.last)?;
+
     if let Some(deferred) = deferred {
         env.run_deferred(&generation, deferred);
     }

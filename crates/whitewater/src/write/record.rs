@@ -1,48 +1,49 @@
-//! What a write puts into the log, but for the header, which has its number.
+//! The step *encode*: the log record of a write, without its header, which contains the
+//! sequence number.
 
-use super::CommitEnv;
+use super::env::CommitEnv;
 use super::generation::{Generation, Reservation};
 use super::request::Write;
-use super::steps::header;
 use crate::memtable::operations::{Operations, SingleOp};
 use std::cell::Cell;
 use whitewater_concurrent::scratch;
 use whitewater_storage::Result;
 use whitewater_storage::batch::{Batch, HEADER_SIZE};
+use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::CompressedRecord;
 
-/// Batches larger than this are not kept as a spare.
-const SPARE_LIMIT: usize = 64 << 10;
+/// The largest batch whose memory is kept for reuse. Bytes.
+const SCRATCH_LIMIT: usize = 64 << 10;
 
 thread_local! {
-    /// The memory of the last batch that was made up in this thread.
-    static SPARE: Cell<Option<Batch>> = const { Cell::new(None) };
+    /// The memory of this thread's last batch of a single operation.
+    static SCRATCH: Cell<Option<Batch>> = const { Cell::new(None) };
 }
 
 /// An empty batch, in memory that this thread may have [kept](keep_batch).
 #[inline]
-pub(crate) fn spare_batch() -> Batch {
-    scratch::take(&SPARE).unwrap_or_default()
+pub(crate) fn scratch_batch() -> Batch {
+    scratch::take(&SCRATCH).unwrap_or_default()
 }
 
-/// Keeps the memory of a batch for the next one of this thread.
+/// Keeps the memory of a batch for this thread's next one.
 #[inline]
 pub(crate) fn keep_batch(mut batch: Batch) {
-    if batch.bytes().len() <= SPARE_LIMIT {
+    if batch.bytes().len() <= SCRATCH_LIMIT {
         batch.clear();
         batch.unprotect();
-        scratch::keep(&SPARE, Some(batch));
+        scratch::keep(&SCRATCH, Some(batch));
     }
 }
 
-/// The batch of one operation, until it is dropped.
+/// The batch of a single operation. Its memory is kept when it is dropped.
 pub(super) struct SingleOpBatch(Option<Batch>);
 
 impl SingleOpBatch {
     #[inline]
-    fn new(one: SingleOp<'_>) -> Self {
-        let mut batch = spare_batch();
-        batch.push(one.cf, one.ty, one.key, one.value);
+    fn new(op: SingleOp<'_>) -> Self {
+        let mut batch = scratch_batch();
+        batch.push(op.cf, op.ty, op.key, op.value);
         SingleOpBatch(Some(batch))
     }
 
@@ -61,52 +62,52 @@ impl Drop for SingleOpBatch {
     }
 }
 
-/// A record for the log but for its header, of one write.
+/// The log record of one write, without its header.
 pub(super) enum Record<'a> {
-    Plain(&'a [u8]),
-    SingleOpBatch(SingleOpBatch),
-    Packed(CompressedRecord),
+    Batch(&'a [u8]),
+    SingleOp(SingleOpBatch),
+    Compressed(CompressedRecord),
 }
 
 impl<'a> Record<'a> {
-    /// The record of `write`; none if it is not to be logged.
+    /// *Encode*: the record of `write`, or `None` if it is not logged.
     ///
     /// # Errors
-    /// Those of [`CommitEnv::pack`].
+    /// Those of [`WalEnv::compress`](super::env::WalEnv::compress).
     #[inline]
-    pub fn prepare<E: CommitEnv>(env: &E, write: &Write<'a>) -> Result<Option<Self>> {
+    pub fn encode<E: CommitEnv>(env: &E, write: &Write<'a>) -> Result<Option<Self>> {
         if write.flags.disable_wal {
             return Ok(None);
         }
         let record = match write.operations {
-            Operations::Batch(batch) => Record::Plain(batch.body()),
-            Operations::Single(one) => Record::SingleOpBatch(SingleOpBatch::new(one)),
+            Operations::Batch(batch) => Record::Batch(batch.body()),
+            Operations::Single(op) => Record::SingleOp(SingleOpBatch::new(op)),
         };
-        let packed = env.pack(&[record.body()])?;
-        Ok(Some(packed.map_or(record, Record::Packed)))
+        let compressed = env.compress(&[record.body()])?;
+        Ok(Some(compressed.map_or(record, Record::Compressed)))
     }
 
-    /// What is logged if it is not compressed.
+    /// The bytes after the header, unless they are compressed.
     fn body(&self) -> &[u8] {
         match self {
-            Record::Plain(body) => body,
-            Record::SingleOpBatch(batch) => batch.body(),
-            Record::Packed(_) => &[],
+            Record::Batch(body) => body,
+            Record::SingleOp(batch) => batch.body(),
+            Record::Compressed(_) => &[],
         }
     }
 
-    /// Bytes, the header included.
+    /// Bytes, including the header.
     #[inline]
     pub fn len(&self) -> usize {
         match self {
-            Record::Packed(packed) => packed.len(),
+            Record::Compressed(compressed) => compressed.len(),
             record => HEADER_SIZE + record.body().len(),
         }
     }
 
-    /// Puts it to its place, with the first of its numbers and how many they are.
+    /// *Append*: writes it to its reserved place, with a header for `count` operations.
     #[inline]
-    pub fn log<E: CommitEnv>(
+    pub fn append<E: CommitEnv>(
         &self,
         env: &E,
         generation: &Generation,
@@ -115,10 +116,18 @@ impl<'a> Record<'a> {
     ) -> Result<()> {
         let header = header(reservation.first, count);
         match self {
-            Record::Packed(packed) => {
-                env.log(generation, reservation, &packed.with_header(&header))
+            Record::Compressed(compressed) => {
+                env.append_wal(generation, reservation, &compressed.with_header(&header))
             }
-            record => env.log(generation, reservation, &[&header, record.body()]),
+            record => env.append_wal(generation, reservation, &[&header, record.body()]),
         }
     }
+}
+
+/// The header of a record.
+pub(super) fn header(first: SequenceNumber, count: u32) -> [u8; HEADER_SIZE] {
+    let mut header = [0; HEADER_SIZE];
+    header[..8].copy_from_slice(&first.to_le_bytes());
+    header[8..].copy_from_slice(&count.to_le_bytes());
+    header
 }

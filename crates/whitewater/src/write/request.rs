@@ -1,30 +1,33 @@
-//! What is to be written, in the two forms that the protocols want it in.
+//! A write, in the two forms that the protocols want it in.
 //!
-//! A [`Write`] is what the steps work on, and borrows what it can. A leader
-//! works on requests of other threads, which have to own their batch:
-//! [`WriteRequest`].
+//! The steps work on a [`Write`], which borrows what it can. A leader works on the
+//! requests of other threads, which have to own their batch: [`WriteRequest`].
 //!
-//! A batch is the form in which the log, and whoever hands work to others, has
-//! operations. A single one whose writer does it all by himself needs none: the
-//! [`Record`](super::record::Record) makes one up if it is logged.
+//! Operations come as a batch, the form of the log and of requests. A single operation
+//! whose writer does everything by itself needs no batch; if it is logged, its
+//! [`Record`](super::record::Record) makes one.
 
 use crate::memtable::operations::Operations;
 use whitewater_storage::batch::Batch;
 
-/// What is asked for beside the operations.
+/// How to commit a write.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct WriteFlags {
     pub sync: bool,
     pub disable_wal: bool,
     /// See [`WriteSpec`](crate::options::read::WriteSpec).
     pub insert_hint: bool,
-    /// The insert reads what is before it (`db::fold`): it begins only when
-    /// all of that is in the memtables.
+    /// Fail with `Incomplete` instead of waiting for a write stall to end.
+    pub no_slowdown: bool,
+    /// Give way to compactions when they are behind.
+    pub low_pri: bool,
+    /// The insert reads everything before it (`db::fold`), so it begins only when all of
+    /// that is in the memtables.
     pub reads_own_prefix: bool,
 }
 
-/// A batch to commit. Operations on column families that are not there take
-/// their numbers and go nowhere.
+/// A batch to commit. Operations on column families that do not exist take their numbers
+/// and are not inserted.
 #[derive(Debug)]
 pub(crate) struct WriteRequest {
     pub batch: Batch,
@@ -32,7 +35,7 @@ pub(crate) struct WriteRequest {
 }
 
 impl WriteRequest {
-    /// It, as the steps want it.
+    /// The form that the steps work on.
     #[inline]
     pub fn write(&self) -> Write<'_> {
         Write {
@@ -42,7 +45,7 @@ impl WriteRequest {
     }
 }
 
-/// Operations to commit.
+/// Operations to commit, and how.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Write<'a> {
     pub operations: Operations<'a>,

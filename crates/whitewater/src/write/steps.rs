@@ -1,72 +1,102 @@
-//! The steps that all protocols share: [`reserve`], [`CommitGuard`], [`acknowledge`].
+//! The steps that the protocols share.
 
+use super::env::CommitEnv;
 use super::generation::{Generation, Refusal, Reservation};
 use super::record::Record;
 use super::request::Write;
-use super::{CommitEnv, Prefetched};
 use crate::perf_context::Step;
 use crate::sync_points::Point;
 use arc_swap::Guard;
 use std::sync::Arc;
-use whitewater_storage::batch::HEADER_SIZE;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, ErrorKind, Result};
 
-/// A place, and the generation it is in: held until the write is done, which
-/// is all that C6 takes.
-type Reserved = (Guard<Arc<Generation>>, Reservation);
+/// The leaf of the only key of a write, prefetched before anything else is done: most of
+/// the time of an insert goes into waiting for it.
+pub(crate) struct Prefetched<'k, E: CommitEnv> {
+    /// The generation that was current. Drop it before any wait, like that of
+    /// [`enter`](super::env::GenerationEnv::enter).
+    pub generation: Guard<Arc<Generation>>,
+    /// Where the key leads in its memtable.
+    pub hint: Option<E::LeafHint<'k>>,
+}
 
-/// Takes `count` sequence numbers and, for a record of `payload` bytes, a
+/// A reservation and the generation that it is in, which is held until the write is
+/// done: that is all C6 takes.
+pub(super) struct Reserved<L> {
+    pub generation: Guard<Arc<Generation>>,
+    pub reservation: Reservation,
+    /// The entries as located in `generation`.
+    pub located: Option<L>,
+}
+
+/// *Reserve*: allocates `count` sequence numbers and, for a record of `payload` bytes, a
 /// place in the log.
 ///
 /// # Errors
-/// Writes have failed before, or a switch or an extension of the log failed;
-/// then nothing was taken.
+/// Writes have failed before, or a switch or an extension of the log failed. Then nothing
+/// was taken.
 pub(super) fn reserve<E: CommitEnv>(
     env: &E,
     count: u64,
     payload: Option<usize>,
-) -> Result<Reserved> {
+) -> Result<Reserved<E::Located>> {
     let _timer = env.step(Step::Reserve);
     loop {
         let generation = env.enter()?;
         match generation.reserve(count, payload) {
-            Ok(reservation) => return Ok((generation, reservation)),
+            Ok(reservation) => {
+                return Ok(Reserved {
+                    generation,
+                    reservation,
+                    located: None,
+                });
+            }
             Err(refusal) => recover_from(env, generation, refusal)?,
         }
     }
 }
 
-/// [`reserve`] for one write, with what can be prepared for the generation in
-/// which it gets its place.
+/// *Locate* and *reserve* for one write: it must reserve in the generation in which its
+/// entries were located.
+///
+/// # Errors
+/// As for [`reserve`], or a comparator panicked.
 #[inline]
-pub(super) fn reserve_prepared<E: CommitEnv>(
+pub(super) fn locate_and_reserve<E: CommitEnv>(
     env: &E,
     write: &Write<'_>,
-    prefetched: Option<Prefetched<'_>>,
-    payload: Option<usize>,
-) -> Result<(Reserved, Option<E::Prepared>)> {
+    record: Option<&Record<'_>>,
+    prefetched: Option<Prefetched<'_, E>>,
+) -> Result<Reserved<E::Located>> {
+    let count = write.operations.numbers();
+    let payload = record.map(Record::len);
     let (generation, hint) = match prefetched {
-        Some(prefetched) if env.is_current() => (prefetched.generation, prefetched.hint),
+        Some(prefetched) if env.nothing_due() => (prefetched.generation, prefetched.hint),
         prefetched => {
             drop(prefetched);
             (env.enter()?, None)
         }
     };
     if payload.is_some() && generation.wal.lacks_room() {
-        // It may well be refused, and what is prepared takes memory.
+        // The reservation may well be refused, and locating takes memory.
         drop(generation);
-        let reserved = reserve(env, write.operations.numbers(), payload)?;
-        return Ok((reserved, None));
+        return reserve(env, count, payload);
     }
-    let prepared = env.prepare(&generation, write, hint)?;
+    let located = env.locate(&generation, write, hint)?;
     loop {
         let _timer = env.step(Step::Reserve);
-        match generation.reserve(write.operations.numbers(), payload) {
-            Ok(reservation) => return Ok(((generation, reservation), Some(prepared))),
-            // A long record does not fit in what is allocated. What was prepared is
-            // as good as before, in the same memtables.
+        match generation.reserve(count, payload) {
+            Ok(reservation) => {
+                return Ok(Reserved {
+                    generation,
+                    reservation,
+                    located: Some(located),
+                });
+            }
+            // A long record does not fit in what is allocated. The entries remain
+            // located in the same memtables.
             Err(Refusal::NoRoom { upto }) => env.extend_wal(&generation, upto)?,
             Err(refusal) => {
                 recover_from(env, generation, refusal)?;
@@ -74,13 +104,11 @@ pub(super) fn reserve_prepared<E: CommitEnv>(
             }
         }
     }
-    // Seldom, so what was prepared, for another generation perhaps, is left
-    // behind (C6).
-    let reserved = reserve(env, write.operations.numbers(), payload)?;
-    Ok((reserved, None))
+    // Rare, so the located entries, perhaps of another generation, are abandoned (C6).
+    reserve(env, count, payload)
 }
 
-/// Sees to it that there may be a place next time.
+/// Makes a later attempt to reserve possible.
 #[cold]
 fn recover_from<E: CommitEnv>(
     env: &E,
@@ -96,24 +124,63 @@ fn recover_from<E: CommitEnv>(
         }
         Refusal::NoRoom { upto } => env.extend_wal(&generation, upto),
         Refusal::Full => {
-            let log = generation.wal.clone();
-            let renewed = env.replace_full(generation);
-            renewed.inspect_err(|_| log.note_no_successor())
+            let wal = generation.wal.clone();
+            let replaced = env.replace_full(generation);
+            replaced.inspect_err(|_| wal.note_no_successor())
         }
     }
 }
 
-/// The header of a record.
-pub(super) fn header(first: SequenceNumber, count: u32) -> [u8; HEADER_SIZE] {
-    let mut header = [0; HEADER_SIZE];
-    header[..8].copy_from_slice(&first.to_le_bytes());
-    header[8..].copy_from_slice(&count.to_le_bytes());
-    header
+/// *Append* for one write.
+#[inline]
+pub(super) fn append<E: CommitEnv>(
+    env: &E,
+    generation: &Generation,
+    reservation: &Reservation,
+    write: &Write<'_>,
+    record: Option<&Record<'_>>,
+) -> Result<()> {
+    match record {
+        Some(record) => record.append(env, generation, reservation, write.operations.count()),
+        None => Ok(()),
+    }
 }
 
-/// The time between taking a place and being finished with it. Whoever leaves
-/// it in any way but [`CommitGuard::publish`] or [`CommitGuard::fail`] has panicked: the
-/// place is lost, and with it every later write (C5).
+/// *Insert* for one write, in the generation of its reservation (C6).
+#[inline]
+pub(super) fn insert<E: CommitEnv>(
+    env: &E,
+    generation: &Generation,
+    reservation: &Reservation,
+    write: &Write<'_>,
+    located: Option<E::Located>,
+) -> Result<E::Deferred> {
+    if write.flags.reads_own_prefix {
+        await_prefix(env, reservation.first)?; // upholds C7
+    }
+    env.insert(generation, write, located, reservation.first)
+}
+
+/// Waits until everything before `first` is in the memtables. The write at `first` is
+/// finished after this.
+///
+/// # Errors
+/// An earlier write failed.
+#[cold]
+pub(super) fn await_prefix<E: CommitEnv>(env: &E, first: SequenceNumber) -> Result<()> {
+    let before = first - 1;
+    let publication = env.publication();
+    if publication.visible() < before && !planted(Bug::InOrderIgnored) {
+        let _timer = env.step(Step::PublishWait);
+        env.hit(Point::Waiting, before);
+        publication.wait(before).map_err(|_| env.failure())?;
+    }
+    Ok(())
+}
+
+/// Stands for a reserved write until it is published or has failed. A guard dropped
+/// before that belongs to a writer that panicked: its reservation is lost, and with it
+/// every later write (C5).
 pub(super) struct CommitGuard<'a, E: CommitEnv> {
     env: &'a E,
     reservation: Reservation,
@@ -121,7 +188,7 @@ pub(super) struct CommitGuard<'a, E: CommitEnv> {
 }
 
 impl<'a, E: CommitEnv> CommitGuard<'a, E> {
-    /// For a place that was taken just now.
+    /// For a reservation just made.
     #[inline]
     pub fn new(env: &'a E, mut reservation: Reservation) -> Self {
         if planted(Bug::BatchPublishedInHalves) && reservation.first < reservation.last {
@@ -137,7 +204,19 @@ impl<'a, E: CommitEnv> CommitGuard<'a, E> {
         }
     }
 
-    /// All of it is in the log and in the memtables. With `sync`, returns when
+    /// Runs steps of the write, and fails the write if they fail.
+    #[inline]
+    pub fn run(self, steps: impl FnOnce() -> Result<()>) -> Result<Self> {
+        match steps() {
+            Ok(()) => Ok(self),
+            Err(e) => {
+                self.fail(&e);
+                Err(e)
+            }
+        }
+    }
+
+    /// *Publish*: the write is in the log and in the memtables. With `sync`, returns when
     /// it is durable, and so visible.
     #[inline]
     pub fn publish(mut self, sync: bool) -> Result<()> {
@@ -148,10 +227,10 @@ impl<'a, E: CommitEnv> CommitGuard<'a, E> {
         if planted(Bug::PublishByMaximum) {
             first = first.min(publication.visible() + 1);
         }
-        // All of the batch at once: upholds C2 and C3.
+        // The whole batch at once: upholds C2 and C3.
         let finished = if sync {
-            // What is finished is in the log: C4.
-            let durable = |upto| self.env.make_durable(upto);
+            // A finished write is in the log: C4.
+            let durable = |upto| self.env.sync_wal(upto);
             publication.finish_awaiting_sync(first, last, durable)
         } else {
             publication.finish(first, last).map(Ok)
@@ -170,9 +249,9 @@ impl<'a, E: CommitEnv> CommitGuard<'a, E> {
         Ok(())
     }
 
-    /// Some of it is not.
+    /// The write failed.
     #[cold]
-    pub fn fail(mut self, error: &Error) {
+    fn fail(mut self, error: &Error) {
         self.open = false;
         self.env.fail(self.reservation.first, error);
     }
@@ -181,20 +260,25 @@ impl<'a, E: CommitEnv> CommitGuard<'a, E> {
 impl<E: CommitEnv> Drop for CommitGuard<'_, E> {
     fn drop(&mut self) {
         if self.open {
-            let e = Error::new(
-                ErrorKind::Aborted,
-                "a writer panicked in the middle of a write",
-            );
-            self.env.fail(self.reservation.first, &e);
+            self.env.fail(self.reservation.first, &panicked());
         }
     }
 }
 
-/// Waits until a finished write up to `last` is visible, and so all before it
-/// is in the log: upholds C4.
+/// The failure of a write whose thread panicked after the reservation.
+#[cold]
+pub(super) fn panicked() -> Error {
+    Error::new(
+        ErrorKind::Aborted,
+        "a writer panicked in the middle of a write",
+    )
+}
+
+/// *Acknowledge*: waits until a finished write up to `last` is visible, and so everything
+/// before it is in the log: upholds C4.
 ///
 /// # Errors
-/// This write or one before it failed.
+/// This write or an earlier one failed.
 #[inline]
 pub(super) fn acknowledge<E: CommitEnv>(env: &E, last: SequenceNumber) -> Result<()> {
     let _timer = env.step(Step::PublishWait);
@@ -206,39 +290,4 @@ pub(super) fn acknowledge<E: CommitEnv>(env: &E, last: SequenceNumber) -> Result
     }
     env.hit(Point::Visible, last);
     Ok(())
-}
-
-/// Waits until everything before `first` is in the memtables; `first` belongs
-/// to a write that is finished after this.
-///
-/// # Errors
-/// One of the writes before failed.
-#[cold]
-pub(super) fn await_prefix<E: CommitEnv>(env: &E, first: SequenceNumber) -> Result<()> {
-    let before = first - 1;
-    let publication = env.publication();
-    if publication.visible() < before && !planted(Bug::InOrderIgnored) {
-        let _timer = env.step(Step::PublishWait);
-        env.hit(Point::Waiting, before);
-        publication.wait(before).map_err(|_| env.failure())?;
-    }
-    Ok(())
-}
-
-/// Logs and inserts one batch at its place, in one generation (C6).
-pub(super) fn append_and_insert<E: CommitEnv>(
-    env: &E,
-    generation: &Generation,
-    reservation: &Reservation,
-    write: &Write<'_>,
-    record: Option<&Record<'_>>,
-    prepared: Option<E::Prepared>,
-) -> Result<E::DeferredWork> {
-    if let Some(record) = record {
-        record.log(env, generation, reservation, write.operations.count())?;
-    }
-    if write.flags.reads_own_prefix {
-        await_prefix(env, reservation.first)?; // upholds C7
-    }
-    env.apply(generation, write, prepared, reservation.first)
 }

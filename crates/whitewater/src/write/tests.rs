@@ -2,19 +2,20 @@
 //! visibility, atomicity, a failure at each step, switches and extensions of
 //! the log in flight, more threads than cores.
 
-use super::generation::{End, MAX_OFFSET};
-use super::group::{self, Grouped, Leader, WriteQueue};
-use super::request::{WriteFlags, WriteRequest};
-use super::unordered::{self, Unordered};
+use super::env::{AdmitEnv, CommitObserver, GenerationEnv, MemtableEnv, WalEnv};
+use super::generation::{End, Generation, MAX_OFFSET, Reservation};
+use super::group;
+use super::request::{Write, WriteFlags};
 use super::*;
 use crate::memtable::operations::{Operations, SingleOp};
-use crate::options::commit_protocol::CommitProtocol;
-use crate::perf_context;
-use arc_swap::ArcSwap;
+use crate::perf_context::{self as perf, Step, StepTimer};
+use arc_swap::{ArcSwap, Guard};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use whitewater_concurrent::group::GroupQueue;
+use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::single_flight::SingleFlight;
 use whitewater_concurrent::system::{Condvar, Mutex, RwLock};
 use whitewater_concurrent::waiter::YieldPolicy;
@@ -22,8 +23,9 @@ use whitewater_storage::batch::{self, Batch, Op};
 use whitewater_storage::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
 use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::fs::{Fs, SharedOptions};
-use whitewater_storage::key::ValueType;
+use whitewater_storage::key::{SequenceNumber, ValueType};
 use whitewater_storage::wal::{LogReader, ReadOutcome, Segment};
+use whitewater_storage::{Error, ErrorKind};
 
 /// The protocols that keep every promise.
 const STRICT: [CommitProtocol; 3] = [
@@ -44,7 +46,7 @@ const ALL: [CommitProtocol; 4] = [
 #[derive(Debug, Default, Clone, Copy)]
 struct Plan {
     /// The n-th log write, counting from 1.
-    log: u64,
+    append: u64,
     /// The insert of this sequence number.
     insert: u64,
     /// Panic at the insert of this sequence number.
@@ -68,20 +70,23 @@ struct FakeEnv {
     generation: ArcSwap<Generation>,
     switching: RwLock<()>,
     prefix_turn: Mutex<()>,
+    large_turn: Mutex<()>,
     extending: Mutex<()>,
     publication: Publication,
     durable: SingleFlight,
     /// Generation to its entries, by sequence number.
     inserted: Mutex<BTreeMap<SequenceNumber, Vec<u8>>>,
     failure: Mutex<Option<Error>>,
-    log_writes: AtomicU64,
+    appends: AtomicU64,
     syncs: AtomicU64,
     logs: AtomicU64,
-    /// Writes that were prepared, and inserts of what was not.
-    prepared: AtomicU64,
-    unprepared: AtomicU64,
-    /// Writes that were prepared, and cleared up after.
-    cleared: AtomicU64,
+    /// Writes that were located, and inserts of writes that were not.
+    located: AtomicU64,
+    unlocated: AtomicU64,
+    /// Located writes whose deferred work was done.
+    deferred: AtomicU64,
+    /// Writes that waited to be admitted.
+    admitted: AtomicU64,
     /// Threads that insert at this moment, and the most there were.
     inserting: AtomicU64,
     most_inserting: AtomicU64,
@@ -140,16 +145,18 @@ impl FakeEnv {
             generation: ArcSwap::from_pointee(first),
             switching: RwLock::new(()),
             prefix_turn: Mutex::new(()),
+            large_turn: Mutex::new(()),
             extending: Mutex::new(()),
             publication: Publication::new(0, YieldPolicy::default()),
             durable: SingleFlight::new(0),
             inserted: Mutex::default(),
             failure: Mutex::default(),
-            log_writes: AtomicU64::new(0),
+            appends: AtomicU64::new(0),
             syncs: AtomicU64::new(0),
-            prepared: AtomicU64::default(),
-            unprepared: AtomicU64::default(),
-            cleared: AtomicU64::default(),
+            located: AtomicU64::default(),
+            unlocated: AtomicU64::default(),
+            deferred: AtomicU64::default(),
+            admitted: AtomicU64::default(),
             logs: AtomicU64::new(1),
             inserting: AtomicU64::new(0),
             most_inserting: AtomicU64::new(0),
@@ -223,7 +230,7 @@ fn keys_of(batch: &Batch) -> Result<Vec<Vec<u8>>> {
 }
 
 impl FakeEnv {
-    fn insert(&self, write: &Write<'_>, first: SequenceNumber) -> Result<()> {
+    fn insert_all(&self, write: &Write<'_>, first: SequenceNumber) -> Result<()> {
         if write.flags.reads_own_prefix {
             let before = self.inserted.lock().range(..first).count() as u64;
             assert_eq!(before, first - 1, "C7: all before it is inserted");
@@ -251,20 +258,44 @@ impl FakeEnv {
 }
 
 impl CommitEnv for FakeEnv {
-    /// The generation it was prepared for, by its base.
-    type Prepared = SequenceNumber;
-    /// Its first number, if it was prepared, and whether it is synced.
-    type DeferredWork = Option<(SequenceNumber, bool)>;
-
-    fn prepare(
-        &self,
-        generation: &Generation,
-        _: &Write<'_>,
-        _: Option<LeafHint<'_>>,
-    ) -> Result<SequenceNumber> {
-        self.prepared.fetch_add(1, SeqCst);
-        Ok(generation.base())
+    fn publication(&self) -> &Publication {
+        &self.publication
     }
+    fn fail(&self, first: SequenceNumber, error: &Error) {
+        self.failure.lock().get_or_insert_with(|| error.clone());
+        self.publication.fail(first);
+    }
+    fn failure(&self) -> Error {
+        self.failure.lock().clone().expect("something failed")
+    }
+    fn prefix_turn(&self) -> &Mutex<()> {
+        &self.prefix_turn
+    }
+}
+
+impl AdmitEnv for FakeEnv {
+    fn may_stall(&self, flags: &WriteFlags) -> bool {
+        flags.low_pri
+    }
+    fn await_admission(&self, _: usize, flags: &WriteFlags) -> Result<()> {
+        if flags.no_slowdown {
+            return Err(Error::new(ErrorKind::Incomplete, "stalled"));
+        }
+        self.admitted.fetch_add(1, SeqCst);
+        Ok(())
+    }
+    fn large_batch_turn(&self) -> &Mutex<()> {
+        &self.large_turn
+    }
+    fn commit_empty(&self, sync: bool) -> Result<()> {
+        if sync {
+            self.sync_wal(self.publication.visible())?;
+        }
+        Ok(())
+    }
+}
+
+impl GenerationEnv for FakeEnv {
     fn enter(&self) -> Result<Guard<Arc<Generation>>> {
         if let Some(e) = &*self.failure.lock() {
             return Err(e.clone());
@@ -282,12 +313,19 @@ impl CommitEnv for FakeEnv {
         }
         Ok(self.generation.load())
     }
-    fn is_current(&self) -> bool {
+    fn nothing_due(&self) -> bool {
         self.failure.lock().is_none()
     }
     fn await_switch(&self) {
         drop(self.switching.read());
     }
+    fn replace_full(&self, full: Guard<Arc<Generation>>) -> Result<()> {
+        drop(full);
+        self.switch()
+    }
+}
+
+impl WalEnv for FakeEnv {
     fn extend_wal(&self, generation: &Generation, upto: u64) -> Result<()> {
         let _one_at_a_time = self.extending.lock();
         generation.wal.extend(upto + self.plan.step)
@@ -299,57 +337,18 @@ impl CommitEnv for FakeEnv {
             generation.wal.extend(end + self.plan.step).unwrap();
         }
     }
-    fn replace_full(&self, full: Guard<Arc<Generation>>) -> Result<()> {
-        drop(full);
-        self.switch()
-    }
-    fn log(
+    fn append_wal(
         &self,
         generation: &Generation,
         reservation: &Reservation,
         parts: &[&[u8]],
     ) -> Result<()> {
-        if self.log_writes.fetch_add(1, SeqCst) + 1 == self.plan.log {
+        if self.appends.fetch_add(1, SeqCst) + 1 == self.plan.append {
             return Err(Error::invalid("planted log failure"));
         }
         generation.wal.put(reservation.at, parts)
     }
-    fn apply(
-        &self,
-        generation: &Generation,
-        write: &Write<'_>,
-        prepared: Option<SequenceNumber>,
-        first: SequenceNumber,
-    ) -> Result<Option<(SequenceNumber, bool)>> {
-        assert!(prepared.is_none_or(|base| base == generation.base()), "C6");
-        self.unprepared
-            .fetch_add(u64::from(prepared.is_none()), SeqCst);
-        let inserting = self.inserting.fetch_add(1, SeqCst) + 1;
-        self.most_inserting.fetch_max(inserting, SeqCst);
-        let inserted = self.insert(write, first);
-        self.inserting.fetch_sub(1, SeqCst);
-        inserted.map(|()| prepared.map(|_| (first, write.flags.sync)))
-    }
-    fn run_deferred(&self, _: &Generation, deferred: Option<(SequenceNumber, bool)>) {
-        if let Some((first, synced)) = deferred {
-            assert_eq!(self.publication.visible() < first, synced, "who may wait?");
-            self.cleared.fetch_add(1, SeqCst);
-        }
-    }
-    fn prefix_turn(&self) -> &Mutex<()> {
-        &self.prefix_turn
-    }
-    fn grouped(&self, writes: usize) {
-        assert!(writes > 0);
-        self.most_grouped.fetch_max(writes as u64, SeqCst);
-    }
-    fn step(&self, step: Step) -> StepTimer<'_> {
-        perf_context::step(None, step)
-    }
-    fn publication(&self) -> &Publication {
-        &self.publication
-    }
-    fn make_durable(&self, last: SequenceNumber) -> Result<()> {
+    fn sync_wal(&self, last: SequenceNumber) -> Result<()> {
         self.durable.run_until(last, || {
             if self.syncs.fetch_add(1, SeqCst) + 1 == self.plan.sync {
                 let e = Error::invalid("planted sync failure");
@@ -359,12 +358,50 @@ impl CommitEnv for FakeEnv {
             Ok(self.publication.visible().max(last))
         })
     }
-    fn fail(&self, first: SequenceNumber, error: &Error) {
-        self.failure.lock().get_or_insert_with(|| error.clone());
-        self.publication.fail(first);
+}
+
+impl MemtableEnv for FakeEnv {
+    type LeafHint<'k> = ();
+    /// The generation it was located in, by its base.
+    type Located = SequenceNumber;
+    /// The first number, if the write was located, and whether it is synced.
+    type Deferred = Option<(SequenceNumber, bool)>;
+
+    fn locate(&self, generation: &Generation, _: &Write<'_>, _: Option<()>) -> Result<u64> {
+        self.located.fetch_add(1, SeqCst);
+        Ok(generation.base())
     }
-    fn failure(&self) -> Error {
-        self.failure.lock().clone().expect("something failed")
+    fn insert(
+        &self,
+        generation: &Generation,
+        write: &Write<'_>,
+        located: Option<SequenceNumber>,
+        first: SequenceNumber,
+    ) -> Result<Option<(SequenceNumber, bool)>> {
+        assert!(located.is_none_or(|base| base == generation.base()), "C6");
+        self.unlocated
+            .fetch_add(u64::from(located.is_none()), SeqCst);
+        let inserting = self.inserting.fetch_add(1, SeqCst) + 1;
+        self.most_inserting.fetch_max(inserting, SeqCst);
+        let inserted = self.insert_all(write, first);
+        self.inserting.fetch_sub(1, SeqCst);
+        inserted.map(|()| located.map(|_| (first, write.flags.sync)))
+    }
+    fn run_deferred(&self, _: &Generation, deferred: Option<(SequenceNumber, bool)>) {
+        if let Some((first, synced)) = deferred {
+            assert_eq!(self.publication.visible() < first, synced, "who may wait?");
+            self.deferred.fetch_add(1, SeqCst);
+        }
+    }
+}
+
+impl CommitObserver for FakeEnv {
+    fn step(&self, step: Step) -> StepTimer<'_> {
+        perf::step(None, step)
+    }
+    fn record_group(&self, writes: usize) {
+        assert!(writes > 0);
+        self.most_grouped.fetch_max(writes as u64, SeqCst);
     }
 }
 
@@ -388,42 +425,31 @@ impl Db {
     }
 
     fn commit(&self, request: &WriteRequest) -> Result<()> {
-        let leader = Leader {
+        let committer = Committer {
             env: &self.env,
+            protocol: self.protocol,
+            queue: &self.queue,
             max_group_bytes: self.max_group_bytes,
+            concurrent_inserts: self.concurrent_inserts,
         };
-        match self.protocol {
-            CommitProtocol::Ordered => {
-                // Every second write has looked at the generation some time ago.
-                let looks = self.env.prepared.load(SeqCst).is_multiple_of(2);
-                let prefetched = looks.then(|| Prefetched {
-                    generation: self.env.generation.load(),
-                    hint: None,
-                });
-                std::thread::yield_now();
-                // And those of one entry have no batch.
-                let keys = keys_of(&request.batch)?;
-                let mut write = request.write();
-                if let [key] = &keys[..]
-                    && looks
-                {
-                    write.operations =
-                        Operations::Single(SingleOp::new(0, ValueType::Value, key, b"v"));
-                }
-                ordered::commit(&self.env, &write, prefetched)
-            }
-            CommitProtocol::Grouped | CommitProtocol::Pipelined => {
-                let steps = Grouped {
-                    leader,
-                    concurrent_inserts: self.concurrent_inserts,
-                    pipelined: self.protocol == CommitProtocol::Pipelined,
-                };
-                group::commit(&self.queue, &steps, request)
-            }
-            CommitProtocol::Unordered => {
-                unordered::commit(&self.queue, &Unordered { leader }, request)
-            }
+        // Every second write has looked at the generation some time ago.
+        let looks = self.env.located.load(SeqCst).is_multiple_of(2);
+        if self.protocol != CommitProtocol::Ordered || !looks {
+            return committer.commit(request, None);
         }
+        let prefetched = Prefetched {
+            generation: self.env.generation.load(),
+            hint: Some(()),
+        };
+        std::thread::yield_now();
+        // And those of one entry have no batch.
+        let keys = keys_of(&request.batch)?;
+        let mut write = request.write();
+        if let [key] = &keys[..] {
+            let op = SingleOp::new(0, ValueType::Value, key, b"v");
+            write.operations = Operations::Single(op);
+        }
+        ordered::commit(&self.env, &write, Some(prefetched))
     }
 
     fn write(&self, keys: &[String], sync: bool, disable_wal: bool) -> Result<()> {
@@ -438,7 +464,9 @@ impl Db {
                 disable_wal,
                 // Some of them read what is before.
                 reads_own_prefix: keys.len() == 2 && !self.env.unordered,
-                insert_hint: false,
+                // And some have to wait before they are admitted.
+                low_pri: keys.len() == 3,
+                ..WriteFlags::default()
             },
         })
     }
@@ -605,9 +633,9 @@ fn groups_have_a_bound_of_their_own() {
 #[test]
 fn after_a_failed_log_write_nothing_is_acknowledged_or_visible() {
     for protocol in ALL {
-        for log in [1, 2, 17, 60] {
+        for append in [1, 2, 17, 60] {
             let plan = Plan {
-                log,
+                append,
                 ..Plan::default()
             };
             let db = Db::new(protocol, plan);
@@ -637,7 +665,7 @@ fn after_a_failed_insert_it_and_what_follows_fails() {
 /// Grouped and pipelined writers abort the process instead: what the others of
 /// the group point to is on the stack that unwinds.
 #[test]
-fn a_panic_in_the_window_fails_the_write_and_hangs_nobody() {
+fn a_panic_after_the_reservation_fails_the_write_and_hangs_nobody() {
     for protocol in [CommitProtocol::Ordered, CommitProtocol::Unordered] {
         let plan = Plan {
             panic: 40,
@@ -688,10 +716,10 @@ fn a_failed_sync_is_told_to_whoever_asked_and_stops_writes() {
     }
 }
 
-/// What is prepared takes memory of the memtable, which nothing gives back while a
-/// full disk keeps it from being flushed.
+/// A located entry takes memory of the memtable, which is not returned while a full disk
+/// keeps the memtable from being flushed.
 #[test]
-fn writes_that_the_log_has_no_room_for_are_prepared_once() {
+fn writes_that_the_log_has_no_room_for_are_located_once() {
     let db = Db::new(CommitProtocol::Ordered, Plan::default());
     db.write(&["a".to_owned()], false, false).unwrap();
     db.env.fs.add_rule(Rule {
@@ -706,30 +734,30 @@ fn writes_that_the_log_has_no_room_for_are_prepared_once() {
         let refused = db.write(&large, false, false).unwrap_err();
         assert!(refused.is_no_space(), "{refused}");
     }
-    assert_eq!(db.env.prepared.load(SeqCst), 2, "and the one before");
+    assert_eq!(db.env.located.load(SeqCst), 2, "and the one before");
     db.env.fs.clear_rules();
     for _ in 0..2 {
         db.write(&large, false, false).unwrap();
     }
-    assert_eq!(db.env.prepared.load(SeqCst), 3, "there is room again");
+    assert_eq!(db.env.located.load(SeqCst), 3, "there is room again");
     assert_eq!(db.env.publication.visible(), 3);
 }
 
 /// Nor does a large one take its memory twice because the log has to be extended.
 #[test]
-fn a_write_that_extends_the_log_inserts_what_it_has_prepared() {
+fn a_write_that_extends_the_log_inserts_what_it_has_located() {
     let db = Db::new(CommitProtocol::Ordered, Plan::default());
     for size in [10, 1_000, 100_000] {
         db.write(&["k".repeat(size)], false, false).unwrap();
     }
-    assert_eq!(db.env.prepared.load(SeqCst), 3);
-    assert_eq!(db.env.unprepared.load(SeqCst), 0);
-    assert_eq!(db.env.cleared.load(SeqCst), 3, "when they were visible");
+    assert_eq!(db.env.located.load(SeqCst), 3);
+    assert_eq!(db.env.unlocated.load(SeqCst), 0);
+    assert_eq!(db.env.deferred.load(SeqCst), 3, "when they were visible");
 }
 
 /// And those for which no other log can be made, where there must be one.
 #[test]
-fn writes_that_no_log_can_be_made_for_are_prepared_once() {
+fn writes_that_no_log_can_be_made_for_are_located_once() {
     let db = Db::new(CommitProtocol::Ordered, Plan::default());
     let first = db.env.generation.load().wal.clone();
     let end = End {
@@ -750,13 +778,55 @@ fn writes_that_no_log_can_be_made_for_are_prepared_once() {
         let refused = db.write(&keys, false, false).unwrap_err();
         assert!(refused.is_no_space(), "{refused}");
     }
-    assert_eq!(db.env.prepared.load(SeqCst), 1);
+    assert_eq!(db.env.located.load(SeqCst), 1);
     db.env.fs.clear_rules();
     for _ in 0..2 {
         db.write(&keys, false, false).unwrap();
     }
-    assert_eq!(db.env.prepared.load(SeqCst), 2, "there is room again");
+    assert_eq!(db.env.located.load(SeqCst), 2, "there is room again");
     assert_eq!(db.env.publication.visible(), 2);
+}
+
+/// It concerns its caller alone, and has taken nothing.
+#[test]
+fn a_write_that_is_not_admitted_takes_no_number() {
+    for protocol in ALL {
+        let db = Db::new(protocol, Plan::default());
+        let mut batch = Batch::default();
+        batch.push(0, ValueType::Value, b"a", b"v");
+        let stalled = WriteFlags {
+            low_pri: true,
+            no_slowdown: true,
+            ..WriteFlags::default()
+        };
+        let refused = db.commit(&WriteRequest {
+            batch,
+            flags: stalled,
+        });
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::Incomplete);
+        db.write(&["b".to_owned()], false, false).unwrap();
+        assert_eq!(db.env.publication.visible(), 1);
+        assert_eq!(db.env.admitted.load(SeqCst), 0);
+    }
+}
+
+#[test]
+fn an_empty_batch_takes_no_number_and_syncs_if_asked() {
+    for protocol in ALL {
+        let db = Db::new(protocol, Plan::default());
+        db.write(&["a".to_owned()], false, false).unwrap();
+        for sync in [false, true] {
+            let flags = WriteFlags {
+                sync,
+                ..WriteFlags::default()
+            };
+            let batch = Batch::default();
+            db.commit(&WriteRequest { batch, flags }).unwrap();
+            assert_eq!(db.env.durable.done() >= 1, sync, "{protocol}");
+        }
+        assert_eq!(db.env.publication.visible(), 1);
+        assert_eq!(db.env.records().len(), 1);
+    }
 }
 
 #[test]

@@ -1,35 +1,34 @@
-//! Unordered commit: RocksDB's `unordered_write` (seed 003).
+//! Unordered commit: RocksDB's `unordered_write`.
 //!
-//! Writers queue up for the log only. A leader reserves and logs for its
-//! group, publishes the group's numbers *before any of it is inserted*, and
-//! hands leadership on; then every writer inserts its own batch and returns,
-//! without waiting for anybody.
+//! Writers queue up for the log only. A leader reserves and appends for its group,
+//! publishes the group's numbers *before any of it is inserted*, and hands leadership on.
+//! Then every writer inserts its own batch and returns, without waiting for another.
 //!
-//! What is kept: a write is in the log and inserted when it is acknowledged,
-//! so that its caller, and whoever the caller tells, reads it. What is given
-//! up: entries with numbers up to `visible` may still be on their way, so a
-//! snapshot can change, and a reader can see a part of a batch.
+//! What is kept: an acknowledged write is in the log and inserted, so its caller, and any
+//! thread that the caller tells, reads it. What is given up: entries with numbers up to
+//! `visible` may not be inserted yet, so a snapshot can change, and a reader can see a
+//! part of a batch.
 //!
-//! Inserts under way are counted per generation ([`Generation::pending`]): the
-//! leader counts its members before it publishes them, and each is counted
-//! down after its insert. A flush waits for the generations that its memtables
-//! belong to; writers in later ones go on meanwhile (RocksDB drains all).
+//! Pending inserts are counted per generation ([`Generation::pending`]): the leader counts
+//! its members before it publishes them, and each is counted down after its insert. A
+//! flush waits for the generations that its memtables belong to; writers in later ones go
+//! on meanwhile (RocksDB drains all).
 //!
-//! An insert that fails is published already. It stops the database, and the
-//! memtables that it should be in are not flushed any more, so that the log
-//! keeps what they lack.
+//! A failed insert is published already. It stops the database, and the memtables that
+//! lack it are no longer flushed, so that the log keeps what they lack.
 //!
-//! The protocol is refused together with `max_successive_merges`, as in
-//! RocksDB: that reads what may not be inserted yet
-//! (`DbOptions::check_family`).
+//! The protocol is refused together with `max_successive_merges`, as in RocksDB: that
+//! option reads what may not be inserted yet (`DbOptions::check_family`).
 
-use super::CommitEnv;
+use super::admit::admit;
+use super::env::CommitEnv;
 use super::generation::Generation;
 use super::group::{Leader, WriteGroup, WriteQueue};
 use super::request::WriteRequest;
+use super::steps::panicked;
 use whitewater_concurrent::group::{Members, Prepare};
 use whitewater_storage::key::SequenceNumber;
-use whitewater_storage::{Error, ErrorKind, Result};
+use whitewater_storage::{Error, Result};
 
 /// The unordered protocol over an environment.
 #[derive(Debug)]
@@ -40,24 +39,27 @@ pub(crate) struct Unordered<'a, E> {
 /// Commits `request` through `queue`.
 ///
 /// # Errors
-/// What the group's log write reported; then no part of the batch is visible.
-/// What its own insert reported; then a part of it may be, and the database
-/// refuses writes from then on.
+/// Those of the group's log write: then no part of the batch is visible. Those of its
+/// own insert: then a part of it may be, and the database refuses writes from then on.
 pub(crate) fn commit<E: CommitEnv>(
     queue: &WriteQueue,
     steps: &Unordered<'_, E>,
     request: &WriteRequest,
 ) -> Result<()> {
-    let (first, group) = queue.prepare(steps, request)?;
     let env = steps.leader.env;
-    let late = Late {
+    let write = request.write();
+    let Some(_admitted) = admit(env, &write, None)? else {
+        return Ok(());
+    };
+    let (first, group) = queue.prepare(steps, request)?;
+    let pending = PendingInsert {
         env,
         generation: &group.generation,
         first,
         open: true,
     };
-    let inserted = env.apply(&group.generation, &request.write(), None, first);
-    late.end(inserted.as_ref().err());
+    let inserted = env.insert(&group.generation, &write, None, first);
+    pending.end(inserted.as_ref().err());
     inserted.map(|deferred| env.run_deferred(&group.generation, deferred))
 }
 
@@ -75,16 +77,16 @@ impl<E: CommitEnv> Prepare for Unordered<'_, E> {
     }
 
     fn prepare(&self, members: &mut Members<'_, WriteRequest>) -> Result<WriteGroup> {
-        let group = self.leader.prepare(members)?;
+        let group = self.leader.reserve_and_append(members)?;
         let (pending, reservation) = (&group.generation.pending, group.reservation);
         let inserts = members.len() as u64;
-        // Before they are published: whoever sees the number finds them
-        // counted (S3, S4 of `db::switch`).
+        // Before they are published: a thread that sees the number finds them counted (S3,
+        // S4 of `db::switch`).
         pending.begin(inserts);
         let publication = self.leader.env.publication();
         let published = publication.finish(reservation.first, reservation.last);
         if published.is_err() || publication.visible() < reservation.last {
-            // A write before it failed: nothing is published after it.
+            // An earlier write failed: nothing is published after it.
             pending.fail(inserts);
             return Err(self.leader.env.failure());
         }
@@ -92,16 +94,16 @@ impl<E: CommitEnv> Prepare for Unordered<'_, E> {
     }
 }
 
-/// An insert that is published and not made yet. Whoever leaves without
-/// [`Late::end`] has panicked.
-struct Late<'a, E: CommitEnv> {
+/// An insert that is published and not done yet. One dropped before
+/// [`PendingInsert::end`] belongs to a writer that panicked.
+struct PendingInsert<'a, E: CommitEnv> {
     env: &'a E,
     generation: &'a Generation,
     first: SequenceNumber,
     open: bool,
 }
 
-impl<E: CommitEnv> Late<'_, E> {
+impl<E: CommitEnv> PendingInsert<'_, E> {
     fn end(mut self, failure: Option<&Error>) {
         self.open = false;
         match failure {
@@ -110,8 +112,8 @@ impl<E: CommitEnv> Late<'_, E> {
         }
     }
 
-    /// Stops the database first, so that whoever waited for the insert finds
-    /// the reason (F1 of `db::failure`).
+    /// Stops the database first, so that threads that wait for the insert find the reason
+    /// (F1 of `db::failure`).
     #[cold]
     fn fail(&self, error: &Error) {
         self.env.fail(self.first, error);
@@ -119,14 +121,10 @@ impl<E: CommitEnv> Late<'_, E> {
     }
 }
 
-impl<E: CommitEnv> Drop for Late<'_, E> {
+impl<E: CommitEnv> Drop for PendingInsert<'_, E> {
     fn drop(&mut self) {
         if self.open {
-            let e = Error::new(
-                ErrorKind::Aborted,
-                "a writer panicked in the middle of a write",
-            );
-            self.fail(&e);
+            self.fail(&panicked());
         }
     }
 }

@@ -87,7 +87,7 @@ pub(crate) struct WalOptions {
     /// Bytes after which the system is asked to write a log back; 0 is never.
     pub bytes_per_sync: u64,
     /// Records are [`CompressedRecord`].
-    pub packed: bool,
+    pub compressed: bool,
 }
 
 /// A log begins with that much room, and is doubled from there: how it is best
@@ -246,7 +246,7 @@ impl Wal {
             file = Box::new(WindowFile::new(file, path.to_path_buf()));
         }
         let mut log = Segment::new(file, number, self.options.recycle_limit > 0);
-        if self.options.packed {
+        if self.options.compressed {
             log = log.compressed();
         }
         log.initialize(self.initializes.load(Ordering::Relaxed));
@@ -300,7 +300,7 @@ impl Wal {
     /// `link` leads to the log before, whose last number is `last`. Returns
     /// where the first write begins.
     fn begin(&self, log: &Segment, link: Option<Link>, last: SequenceNumber) -> Result<u64> {
-        let start = match self.options.packed {
+        let start = match self.options.compressed {
             true => log.begin_compressed()?,
             false => 0,
         };
@@ -308,11 +308,11 @@ impl Wal {
             return Ok(start);
         };
         let record = link.encode(last);
-        let len = match self.pack(&[&record[HEADER_SIZE..]])? {
-            Some(packed) => {
+        let len = match self.compress(&[&record[HEADER_SIZE..]])? {
+            Some(compressed) => {
                 let header = record.first_chunk().unwrap_or(&[0; HEADER_SIZE]);
-                log.put(start, &packed.with_header(header))?;
-                packed.len()
+                log.put(start, &compressed.with_header(header))?;
+                compressed.len()
             }
             None => {
                 log.put(start, &[&record])?;
@@ -324,15 +324,15 @@ impl Wal {
 
     /// Whether records are compressed.
     #[inline]
-    pub fn packs(&self) -> bool {
-        self.options.packed
+    pub fn compresses(&self) -> bool {
+        self.options.compressed
     }
 
     /// Compresses a record, the concatenation of `parts` behind a header, if
     /// records are to be compressed.
     #[inline]
-    pub fn pack(&self, parts: &[&[u8]]) -> Result<Option<CompressedRecord>> {
-        if !self.options.packed {
+    pub fn compress(&self, parts: &[&[u8]]) -> Result<Option<CompressedRecord>> {
+        if !self.options.compressed {
             return Ok(None);
         }
         match parts {
@@ -371,7 +371,7 @@ impl Wal {
     /// # Errors
     /// A full disk, for one. The log is what it was, and the next writer tries
     /// again.
-    pub fn make_room(&self, log: &Segment, upto: u64) -> Result<()> {
+    pub fn extend_to(&self, log: &Segment, upto: u64) -> Result<()> {
         let _one_at_a_time = self.extending.lock(); // upholds L4
         if upto <= log.allocated() || log.is_closed() {
             return Ok(());
@@ -385,12 +385,12 @@ impl Wal {
     /// whether it was this one. A failure is left to whoever will need the room.
     /// Asks the system to write it back, if that is due.
     #[inline]
-    pub fn keep_ahead(&self, log: &Segment, end: u64) -> bool {
+    pub fn extend_ahead(&self, log: &Segment, end: u64) -> bool {
         let bytes_per_sync = self.bytes_per_sync.load(Ordering::Relaxed);
         if bytes_per_sync > 0 {
             log.write_back(end, bytes_per_sync);
         }
-        self.is_near_end(log, end) && self.extend_ahead(log, end)
+        self.is_near_end(log, end) && self.extend_step_ahead(log, end)
     }
 
     #[inline]
@@ -401,7 +401,7 @@ impl Wal {
     }
 
     #[cold]
-    fn extend_ahead(&self, log: &Segment, end: u64) -> bool {
+    fn extend_step_ahead(&self, log: &Segment, end: u64) -> bool {
         let Some(_one_at_a_time) = self.extending.try_lock() else {
             return false;
         };
@@ -552,18 +552,18 @@ mod tests {
 
     const STEP: u64 = 64 << 10;
 
-    fn wal(fs: &MemFs, packed: bool) -> Wal {
-        wal_on(Arc::new(fs.clone()), packed)
+    fn wal(fs: &MemFs, compressed: bool) -> Wal {
+        wal_on(Arc::new(fs.clone()), compressed)
     }
 
-    fn wal_on(fs: Arc<dyn Fs>, packed: bool) -> Wal {
+    fn wal_on(fs: Arc<dyn Fs>, compressed: bool) -> Wal {
         let options = WalOptions {
             recycle_limit: 1,
             expected: 16 * STEP,
             shared: SharedOptions::default(),
             manual_flush: false,
             bytes_per_sync: 0,
-            packed,
+            compressed,
         };
         Wal::new(fs, PathBuf::from("/"), options)
     }
@@ -581,7 +581,7 @@ mod tests {
         let fs = MemFs::new();
         let wal = wal(&fs, false);
         let (old, _) = next(&wal, 1, 0, 0);
-        wal.make_room(&old, 9 * STEP).unwrap();
+        wal.extend_to(&old, 9 * STEP).unwrap();
         next(&wal, 2, 5, 9 * STEP);
         wal.trim(&old, 9 * STEP).unwrap();
         assert_eq!(wal.forget_below(2), [0; 0], "kept for reuse");
@@ -589,12 +589,12 @@ mod tests {
         assert_eq!(log.allocated(), 9 * STEP, "the old file");
         assert_eq!(log.ready(), STEP);
         // Not yet, and then once.
-        assert!(!wal.keep_ahead(&log, STEP / 2));
-        assert!(wal.keep_ahead(&log, STEP / 2 + 1));
+        assert!(!wal.extend_ahead(&log, STEP / 2));
+        assert!(wal.extend_ahead(&log, STEP / 2 + 1));
         assert_eq!(log.ready(), 2 * STEP);
-        assert!(!wal.keep_ahead(&log, STEP / 2 + 1));
+        assert!(!wal.extend_ahead(&log, STEP / 2 + 1));
         // Beyond what the old file had.
-        wal.make_room(&log, 9 * STEP + 1).unwrap();
+        wal.extend_to(&log, 9 * STEP + 1).unwrap();
         assert_eq!(log.allocated(), log.ready());
         assert!(log.ready() > 9 * STEP);
     }
@@ -608,8 +608,8 @@ mod tests {
         wal.trim(&old, 1_000).unwrap();
         let size = || fs.file_size(Path::new("/000001.log")).unwrap();
         assert_eq!(size(), 1_000);
-        assert!(!wal.keep_ahead(&old, 1_000));
-        wal.make_room(&old, 5_000).unwrap();
+        assert!(!wal.extend_ahead(&old, 1_000));
+        wal.extend_to(&old, 5_000).unwrap();
         assert_eq!(size(), 1_000);
     }
 

@@ -15,7 +15,7 @@ use crate::memtable::Memtable;
 use crate::options::compaction::CompactionStyle;
 use crate::options::file_checksum;
 use crate::version::range::KeyRange;
-use crate::write::CommitEnv;
+use crate::write::env::WalEnv;
 use std::sync::Arc;
 use whitewater_storage::key::{MAX_SEQUENCE, SequenceNumber, seek_key, user_key};
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
@@ -66,7 +66,7 @@ impl Entrance<'_> {
         drop(ranges);
         // A power cut must not keep the tables and lose writes before them.
         if !planted(Bug::IngestedBeforeLog) {
-            engine.make_durable(self.last)?;
+            engine.sync_wal(self.last)?;
         }
         let now = unix_seconds();
         let new_file =

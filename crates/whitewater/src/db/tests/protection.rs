@@ -2,7 +2,7 @@
 
 use crate::db::timestamps::Stamped;
 use crate::options::read::WriteSpec;
-use crate::write::CommitEnv;
+use crate::write::env::MemtableEnv;
 use crate::write::request::{WriteFlags, WriteRequest};
 use crate::{CommitProtocol, DB, IteratorMode, Options};
 use std::sync::Arc;
@@ -93,7 +93,7 @@ fn a_batch_that_changed_late_is_not_inserted() {
     let engine = db.engine();
     let generation = engine.generation.load();
     let e = engine
-        .apply(&generation, &request.write(), None, 1)
+        .insert(&generation, &request.write(), None, 1)
         .unwrap_err();
     assert_eq!(e.kind(), ErrorKind::Corruption, "{e}");
     let memtable = engine.state.lock().cfs[&0].mem.clone();

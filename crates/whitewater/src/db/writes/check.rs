@@ -1,0 +1,189 @@
+//! The step *check*: refuses what could not be applied, before it takes anything.
+
+use super::super::Engine;
+use super::super::timestamps::Stamped;
+use crate::column_family::{ColumnFamilyData, no_timestamp};
+use crate::entry::check_lengths;
+use crate::memtable::operations::SingleOp;
+use crate::write::generation::Generation;
+use crate::write::memory_of;
+use whitewater_storage::batch::{self, Batch, Op};
+use whitewater_storage::key::ValueType;
+use whitewater_storage::{Error, Result};
+
+/// Bytes that one batch may take in memory: a radix tree takes that much beyond the largest
+/// write buffer that it supports.
+const MAX_BATCH_MEMORY: u64 = batch::MAX_SIZE;
+
+impl Engine {
+    /// Checks a single operation. Returns whether its insert reads its own prefix: it is a
+    /// merge that may be stored as a value.
+    #[inline]
+    pub(super) fn check_op(&self, op: &SingleOp<'_>, ignore_missing_cf: bool) -> Result<bool> {
+        check_lengths(op.key, op.value)?;
+        if op.cf == 0 {
+            // The default family always exists.
+            check_unstamped(self.default_cf())?;
+        } else {
+            let generation = self.generation.load();
+            generation.memtables.check_unstamped(op.cf)?;
+            if !ignore_missing_cf {
+                check_family(&generation, op.cf)?;
+            }
+        }
+        if op.ty != ValueType::Merge {
+            return Ok(false);
+        }
+        let generation = self.generation.load();
+        self.check_merge(&generation, op.cf)?;
+        Ok(generation.memtables.folds(op.cf))
+    }
+
+    /// Checks a batch. Returns whether its insert reads its own prefix: it has merges that
+    /// may be stored as values.
+    pub(super) fn check_batch(
+        &self,
+        batch: &Batch,
+        stamped: &Stamped,
+        ignore_missing_cf: bool,
+    ) -> Result<bool> {
+        check_size(batch.bytes().len() as u64, batch.count())?;
+        let generation = self.generation.load();
+        stamped.check(batch, &generation.memtables)?;
+        let mut found = 0u32;
+        let mut folds = false;
+        for op in batch.ops() {
+            let Op::Entry { cf, ty, key, value } = op? else {
+                continue;
+            };
+            found += 1;
+            if !ignore_missing_cf {
+                check_family(&generation, cf)?;
+            }
+            check_lengths(key, value)?;
+            if !is_writable(ty) {
+                return Err(Error::not_supported(format_args!(
+                    "writing entries of type {ty:?}"
+                )));
+            }
+            if ty == ValueType::Merge {
+                if !takes_merges(&generation, cf) {
+                    self.check_writer()?;
+                    return Err(merge_in_batch());
+                }
+                folds |= generation.memtables.folds(cf);
+            }
+        }
+        if found != batch.count() {
+            return Err(Error::corruption(format_args!(
+                "write batch holds {found} operations but says {}",
+                batch.count()
+            )));
+        }
+        Ok(folds)
+    }
+
+    /// Refuses a merge in the column family `cf` if it could not be read again.
+    ///
+    /// # Errors
+    /// RocksDB's, `NotSupported`; with a time to live, where a merge is a batch, that
+    /// of a batch.
+    fn check_merge(&self, generation: &Generation, cf: u32) -> Result<()> {
+        if takes_merges(generation, cf) {
+            return Ok(());
+        }
+        // A database that takes no writes at all reports that instead.
+        self.check_writer()?;
+        if self.options.stamps_values {
+            return Err(merge_in_batch());
+        }
+        Err(Error::not_supported(
+            "Provide a merge_operator when opening DB",
+        ))
+    }
+}
+
+/// Refuses an operation without a timestamp on a column family whose keys have some.
+#[inline]
+fn check_unstamped(cf: &ColumnFamilyData) -> Result<()> {
+    match cf.comparator.user.timestamp_size() {
+        0 => Ok(()),
+        _ => Err(no_timestamp(&cf.name)),
+    }
+}
+
+/// Refuses an operation on a column family that does not exist.
+fn check_family(generation: &Generation, cf: u32) -> Result<()> {
+    match generation.memtables.position(cf) {
+        Some(_) => Ok(()),
+        None => Err(Error::invalid(format_args!(
+            "Invalid column family specified in write batch: id {cf}"
+        ))),
+    }
+}
+
+/// Whether merges in the column family `cf` can be read again. A family that does not
+/// exist gets none.
+#[inline]
+fn takes_merges(generation: &Generation, cf: u32) -> bool {
+    let memtable = generation.memtables.get(cf);
+    memtable.is_none_or(|m| m.takes_merges())
+}
+
+/// The error for a batch with a merge in a column family without merge operator. RocksDB's
+/// text.
+#[cold]
+fn merge_in_batch() -> Error {
+    Error::invalid("Merge requires `ColumnFamilyOptions::merge_operator != nullptr`")
+}
+
+fn is_writable(ty: ValueType) -> bool {
+    matches!(
+        ty,
+        ValueType::Value
+            | ValueType::Deletion
+            | ValueType::SingleDeletion
+            | ValueType::Merge
+            | ValueType::RangeDeletion
+    )
+}
+
+/// Refuses a batch that would take too much memory.
+fn check_size(bytes: u64, entries: u32) -> Result<()> {
+    let memory = memory_of(bytes, entries);
+    if memory > MAX_BATCH_MEMORY {
+        return Err(Error::invalid(format_args!(
+            "write batch of {bytes} bytes and {entries} operations would take {memory} bytes of memory, the most is \
+             {MAX_BATCH_MEMORY}"
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use whitewater_storage::ErrorKind;
+
+    /// Compressed logs are read up to that size.
+    #[test]
+    fn no_batch_is_accepted_that_is_larger_than_a_log_record() {
+        assert!(check_size(batch::MAX_SIZE, 0).is_ok());
+        assert!(check_size(batch::MAX_SIZE + 1, 0).is_err());
+    }
+
+    #[test]
+    fn batches_of_too_many_bytes_or_operations_are_refused() {
+        assert!(check_size(12, 0).is_ok());
+        assert!(check_size(3 << 30, 1 << 20).is_ok());
+        for (bytes, entries) in [
+            (5 << 30, 1),
+            (200 << 20, 40 << 20),
+            (u64::from(u32::MAX), u32::MAX),
+        ] {
+            let e = check_size(bytes, entries).unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::InvalidArgument);
+            assert!(e.to_string().contains("write batch of"), "{e}");
+        }
+    }
+}

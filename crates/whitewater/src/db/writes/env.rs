@@ -1,0 +1,357 @@
+//! The database as the environment of the commit sequence.
+
+use super::super::Engine;
+use super::super::failure::Source;
+use super::super::merge_folding::Folding;
+use crate::memtable::operations::Operations;
+use crate::memtable::{DeferredWork, Inserter, LeafHint, LocatedBatch, LocatedEntries};
+use crate::panics::{Guarded, caught};
+use crate::perf_context::{Step, StepTimer};
+use crate::stats::{Histogram, Ticker};
+use crate::sync_points::Point;
+use crate::thread_pools::pool::Waiting;
+use crate::write::env::{AdmitEnv, CommitEnv, CommitObserver, GenerationEnv, MemtableEnv, WalEnv};
+use crate::write::generation::{Generation, Reservation};
+use crate::write::request::{Write, WriteFlags};
+use crate::write::stall::Pressure;
+use arc_swap::Guard;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use whitewater_concurrent::publish::Publication;
+use whitewater_concurrent::system::Mutex;
+use whitewater_storage::batch::Op;
+use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::wal::CompressedRecord;
+use whitewater_storage::{Error, Result};
+
+impl CommitEnv for Engine {
+    fn publication(&self) -> &Publication {
+        &self.publication
+    }
+
+    fn fail(&self, first: SequenceNumber, error: &Error) {
+        // In this order: C5, F1 of `failure`.
+        if !planted(Bug::FailureNotReported) {
+            self.report(Source::Write, error, "a write");
+        }
+        self.publication.fail(first);
+    }
+
+    fn failure(&self) -> Error {
+        self.first_error()
+    }
+
+    fn prefix_turn(&self) -> &Mutex<()> {
+        &self.prefix_turn
+    }
+}
+
+impl AdmitEnv for Engine {
+    #[inline]
+    fn may_stall(&self, flags: &WriteFlags) -> bool {
+        flags.low_pri || self.tenant.is_some() || self.gate.pressure() != Pressure::None
+    }
+
+    fn await_admission(&self, bytes: usize, flags: &WriteFlags) -> Result<()> {
+        // Tells the pools of background threads, which the caller may belong to.
+        let _waiting = Waiting::begin();
+        if flags.low_pri {
+            let waited = self.gate.pass_low_pri(bytes, flags.no_slowdown)?;
+            self.count_low_pri(waited);
+        }
+        let mut stalled = self.gate.pass(bytes, flags.no_slowdown)?;
+        if let Some(tenant) = &self.tenant {
+            let waited = tenant.pass(flags.no_slowdown)?;
+            if !waited.is_zero() {
+                self.gate.count_budget_stop();
+            }
+            if tenant.budget().should_stall() && tenant.is_out() {
+                self.why_no_budget()?;
+            }
+            stalled += waited;
+        }
+        if !stalled.is_zero() {
+            self.count_stall(stalled);
+        }
+        Ok(())
+    }
+
+    fn large_batch_turn(&self) -> &Mutex<()> {
+        &self.large
+    }
+
+    #[cold]
+    fn commit_empty(&self, sync: bool) -> Result<()> {
+        self.check_writer()?;
+        if sync { self.flush_wal(true) } else { Ok(()) }
+    }
+}
+
+impl GenerationEnv for Engine {
+    #[inline]
+    fn enter(&self) -> Result<Guard<Arc<Generation>>> {
+        if self.attention.load(Ordering::Relaxed) {
+            self.attend()?; // refuses after a failure (C5)
+        }
+        if let Some(tenant) = &self.tenant
+            && tenant.budget().should_flush()
+        {
+            self.relieve_budget(tenant)?;
+        }
+        Ok(self.generation.load())
+    }
+
+    #[inline]
+    fn nothing_due(&self) -> bool {
+        !self.attention.load(Ordering::Relaxed) && self.tenant.is_none()
+    }
+
+    #[cold]
+    fn await_switch(&self) {
+        drop(self.switching.read());
+        if self.generation.load().end().is_none() {
+            // The switch failed, or the database was closed: `enter` reports it.
+            self.ask_for_attention();
+        }
+    }
+
+    #[cold]
+    fn replace_full(&self, full: Guard<Arc<Generation>>) -> Result<()> {
+        let base = full.base();
+        // Never wait for a switch while holding a generation (S6 of `db::switch`).
+        drop(full);
+        let switching = self.switching();
+        let generation = self.generation.load();
+        if generation.base() != base || generation.end().is_none() {
+            return Ok(()); // another writer has replaced it
+        }
+        let log_is_empty = generation.log_is_empty();
+        drop(generation);
+        if log_is_empty {
+            return self.renew_generation(&switching).map(drop);
+        }
+        // Its log may be full, too.
+        self.renew_log(&switching)
+    }
+}
+
+impl WalEnv for Engine {
+    #[inline]
+    fn compresses(&self) -> bool {
+        self.wal.compresses()
+    }
+
+    #[inline]
+    fn compress(&self, parts: &[&[u8]]) -> Result<Option<CompressedRecord>> {
+        self.wal.compress(parts)
+    }
+
+    #[cold]
+    fn extend_wal(&self, generation: &Generation, upto: u64) -> Result<()> {
+        self.tick(Ticker::WalExtendCalls, 1);
+        self.wal.extend_to(&generation.wal, upto)
+    }
+
+    #[inline]
+    fn extend_wal_ahead(&self, generation: &Generation, end: u64) {
+        if self.wal.extend_ahead(&generation.wal, end) {
+            self.tick(Ticker::WalExtendCalls, 1);
+        }
+    }
+
+    #[inline]
+    fn append_wal(
+        &self,
+        generation: &Generation,
+        reservation: &Reservation,
+        parts: &[&[u8]],
+    ) -> Result<()> {
+        let timer = self.step(Step::Append);
+        let put = generation.wal.put(reservation.at, parts);
+        if !planted(Bug::LogFailureIgnored) {
+            put?;
+        }
+        drop(timer);
+        self.hit(Point::Appended, reservation.first);
+        let limit = self.log_limit.load(Ordering::Relaxed);
+        if self.wal.older_bytes() + reservation.end > limit {
+            self.ask_for_attention();
+        }
+        self.tick(Ticker::WalWriteCalls, 1);
+        self.tick(
+            Ticker::WalFileBytes,
+            parts.iter().map(|p| p.len() as u64).sum(),
+        );
+        Ok(())
+    }
+
+    fn sync_wal(&self, last: SequenceNumber) -> Result<()> {
+        let _step = self.step(Step::SyncWait);
+        self.durable.run_until(last, || {
+            // Everything visible is in the log (C4).
+            let upto = self.publication.visible().max(last);
+            self.hit(Point::Syncing, upto);
+            let timer = self.time(Histogram::WalFileSyncMicros);
+            let mut synced = self.wal.sync(upto);
+            if planted(Bug::SyncFailureIgnored) {
+                synced = synced.or(Ok(Vec::new()));
+            }
+            let synced = synced.and_then(|logs| self.track_synced(logs));
+            drop(timer);
+            match &synced {
+                Ok(()) => {
+                    self.stats.syncs.add(1);
+                    self.tick(Ticker::WalFileSynced, 1);
+                }
+                Err(e) => self.report(Source::Log, e, "syncing the log"),
+            }
+            synced.map(|()| upto)
+        })
+    }
+}
+
+impl MemtableEnv for Engine {
+    type LeafHint<'k> = LeafHint<'k>;
+    type Located = Option<LocatedBatch>;
+    type Deferred = Option<DeferredWork>;
+
+    #[inline]
+    fn locate(
+        &self,
+        generation: &Generation,
+        write: &Write<'_>,
+        hint: Option<LeafHint<'_>>,
+    ) -> Result<Option<LocatedBatch>> {
+        let _timer = self.step(Step::Locate);
+        let memtable_of = |cf| generation.memtables.get(cf);
+        caught(Guarded::Comparator("an insert"), || {
+            Ok(LocatedBatch::new(write.operations, hint, memtable_of))
+        })
+    }
+
+    fn insert(
+        &self,
+        generation: &Generation,
+        write: &Write<'_>,
+        located: Option<Option<LocatedBatch>>,
+        first: SequenceNumber,
+    ) -> Result<Option<DeferredWork>> {
+        let inserted = caught(Guarded::Comparator("an insert"), || {
+            self.insert_into(generation, write, located.flatten(), first)
+        });
+        if inserted.is_ok() {
+            self.hit(Point::Inserted, first);
+        }
+        inserted
+    }
+
+    #[inline]
+    fn run_deferred(&self, generation: &Generation, deferred: Option<DeferredWork>) {
+        if let Some(deferred) = deferred {
+            deferred.run(|cf| generation.memtables.get(cf));
+        }
+    }
+}
+
+impl CommitObserver for Engine {
+    #[inline]
+    fn step(&self, step: Step) -> StepTimer<'_> {
+        Engine::step(self, step)
+    }
+
+    #[inline]
+    fn hit(&self, point: Point, number: SequenceNumber) {
+        self.options.hook.hit(point, number);
+    }
+
+    fn record_group(&self, writes: usize) {
+        self.tick(Ticker::WriteDoneBySelf, 1);
+        self.tick(Ticker::WriteDoneByOther, writes as u64 - 1);
+    }
+}
+
+impl Engine {
+    /// Records that a write of `bytes` is not in the log.
+    fn record_unlogged(&self, bytes: usize) {
+        self.stats.unlogged_bytes.add(0, bytes as u64);
+        if !self.unlogged.load(Ordering::Relaxed) {
+            self.unlogged.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn insert_into(
+        &self,
+        generation: &Generation,
+        write: &Write<'_>,
+        located: Option<LocatedBatch>,
+        first: SequenceNumber,
+    ) -> Result<Option<DeferredWork>> {
+        let _timer = self.step(Step::Insert);
+        // The write may have waited for long, and was logged meanwhile.
+        write.operations.verify()?;
+        if write.flags.disable_wal {
+            self.record_unlogged(write.operations.size());
+        }
+        // A column family may have been dropped since the check: its entries take their
+        // numbers and are not inserted, as at recovery.
+        let memtable_of = |cf| {
+            generation
+                .memtables
+                .get(cf)
+                .filter(|_| is_inserted(write, cf))
+        };
+        let located = match located {
+            Some(LocatedBatch::Single(entry)) => {
+                let (full, deferred) = entry.link(first, memtable_of)?;
+                if full {
+                    self.ask_for_attention();
+                }
+                self.count_write(write, 1);
+                return Ok(deferred);
+            }
+            Some(LocatedBatch::Many(entries)) => entries,
+            None => LocatedEntries::default(),
+        };
+        let folding = Folding::new(self, &generation.memtables);
+        let mut inserter = Inserter::new(write.flags.insert_hint);
+        if write.flags.reads_own_prefix {
+            inserter.fold_by(&folding);
+        }
+        let next = match &write.operations {
+            Operations::Batch(batch) => located.insert(batch, first, memtable_of, &mut inserter)?,
+            Operations::Single(op) => {
+                if let Some(memtable) = memtable_of(op.cf) {
+                    inserter.add(memtable, op.ty, op.key, op.value, first)?;
+                }
+                first + 1
+            }
+        };
+        if inserter.finish()? {
+            self.ask_for_attention();
+        }
+        let updated = inserter.updated();
+        if updated > 0 {
+            self.tick(Ticker::NumberKeysUpdated, updated);
+        }
+        self.count_write(write, next - first);
+        Ok(None)
+    }
+}
+
+/// Whether the operations of `write` on the column family `cf` are inserted: always, except
+/// for a planted bug.
+#[inline(always)]
+fn is_inserted(write: &Write<'_>, cf: u32) -> bool {
+    let Operations::Batch(batch) = write.operations else {
+        return true;
+    };
+    if !planted(Bug::FamilyLeftOut) {
+        return true;
+    }
+    let first = batch.ops().find_map(|op| match op {
+        Ok(Op::Entry { cf, .. }) => Some(cf),
+        _ => None,
+    });
+    first == Some(cf)
+}

@@ -1,0 +1,141 @@
+//! Writing: from the calls of users to the commit sequence (`write`).
+//!
+//! A write is checked here (`check`) and committed there, over the traits that the engine
+//! implements (`env`).
+
+mod check;
+mod env;
+
+use super::Engine;
+use super::failure::Source;
+use super::timestamps::Stamped;
+use crate::memtable::operations::{Operations, SingleOp};
+use crate::options::commit_protocol::CommitProtocol;
+use crate::options::read::{WriteSpec, has_checksums};
+use crate::stats::Histogram;
+use crate::write::env::WalEnv;
+use crate::write::request::{Write, WriteFlags, WriteRequest};
+use crate::write::steps::Prefetched;
+use crate::write::{Committer, ordered, record};
+use whitewater_storage::batch::Batch;
+use whitewater_storage::key::ValueType;
+use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::{Error, Result};
+
+impl Engine {
+    /// Commits one operation on the column family with id `cf`.
+    pub fn write_one(
+        &self,
+        cf: u32,
+        ty: ValueType,
+        key: &[u8],
+        value: &[u8],
+        spec: &WriteSpec,
+    ) -> Result<()> {
+        let stamped = self.stamp(ty, value);
+        let value = stamped.as_deref().unwrap_or(value);
+        let op = SingleOp::new(cf, ty, key, value);
+        let reads_own_prefix = self.check_op(&op, spec.ignore_missing_column_families)?;
+        let flags = flags(spec, reads_own_prefix)?;
+        let protected = has_checksums(spec.protection_bytes_per_key)?;
+        let _timer = self.time(Histogram::DbWrite);
+        let prefetched = self.prefetch(&op, &flags);
+        if self.protocol == CommitProtocol::Ordered && !protected {
+            let operations = Operations::Single(op);
+            return ordered::commit(self, &Write { operations, flags }, prefetched);
+        }
+        let mut batch = record::scratch_batch();
+        if protected {
+            batch.protect()?;
+        }
+        batch.push(cf, ty, key, value);
+        let request = WriteRequest { batch, flags };
+        let outcome = self.committer().commit(&request, prefetched);
+        record::keep_batch(request.batch);
+        outcome
+    }
+
+    /// Commits `batch`; `stamped` tells which of its operations came with timestamps.
+    ///
+    /// # Errors
+    /// Then no part of the batch is visible, now or later in this process; but with
+    /// [`CommitProtocol::Unordered`], a part of a failed insert may be. After `IOError` the
+    /// batch may turn out to be durable when the database is reopened.
+    pub fn write(&self, mut batch: Batch, stamped: &Stamped, spec: &WriteSpec) -> Result<()> {
+        if has_checksums(spec.protection_bytes_per_key)? {
+            batch.protect()?;
+        }
+        let batch = self.stamp_batch(batch)?;
+        let ignore_missing_cf = spec.ignore_missing_column_families;
+        let reads_own_prefix = self.check_batch(&batch, stamped, ignore_missing_cf)?;
+        let flags = flags(spec, reads_own_prefix)?;
+        let _timer = self.time(Histogram::DbWrite);
+        let request = WriteRequest { batch, flags };
+        self.committer().commit(&request, None)
+    }
+
+    /// Prefetches the leaf that the insert of `op` is going to wait for, before everything
+    /// that can be done without it. Leaders insert for other writers, and a write that
+    /// reads its own prefix waits for a turn, so neither has a use for it.
+    #[inline]
+    fn prefetch<'k>(&self, op: &SingleOp<'k>, flags: &WriteFlags) -> Option<Prefetched<'k, Self>> {
+        if flags.reads_own_prefix || self.protocol != CommitProtocol::Ordered {
+            return None;
+        }
+        let generation = self.generation.load();
+        let memtable = generation.memtables.get(op.cf)?;
+        let hint = memtable.find_leaf(op.ty, op.key);
+        Some(Prefetched { generation, hint })
+    }
+
+    #[inline]
+    fn committer(&self) -> Committer<'_, Self> {
+        Committer {
+            env: self,
+            protocol: self.protocol,
+            queue: &self.queue,
+            max_group_bytes: self.options.max_write_batch_group_size_bytes,
+            concurrent_inserts: self.options.allow_concurrent_memtable_write,
+        }
+    }
+
+    /// Hands the log to the operating system, or makes it durable: all writes that were
+    /// acknowledged before the call.
+    pub fn flush_wal(&self, sync: bool) -> Result<()> {
+        if !sync {
+            if !self.options.manual_wal_flush || planted(Bug::FlushWalDoesNothing) {
+                self.check_writer()?;
+                return Ok(()); // every record is handed over as it is written
+            }
+            Self::check_healthy(&self.lock_state())?;
+            let _here = self.generation.load();
+            return self
+                .wal
+                .flush()
+                .inspect_err(|e| self.report(Source::Log, e, "writing the log"));
+        }
+        Self::check_healthy(&self.lock_state())?;
+        // A resumption waits for this call, too, before it changes the log.
+        let _here = self.generation.load();
+        self.sync_wal(self.publication.visible())
+    }
+}
+
+/// How `spec` wants a write to be committed.
+///
+/// # Errors
+/// `InvalidArgument` if it wants a write durable that is not logged.
+#[inline]
+fn flags(spec: &WriteSpec, reads_own_prefix: bool) -> Result<WriteFlags> {
+    if spec.sync && spec.disable_wal {
+        return Err(Error::invalid("Sync writes has to enable WAL."));
+    }
+    Ok(WriteFlags {
+        sync: spec.sync,
+        disable_wal: spec.disable_wal,
+        insert_hint: spec.insert_hint,
+        no_slowdown: spec.no_slowdown,
+        low_pri: spec.low_pri,
+        reads_own_prefix,
+    })
+}
