@@ -310,3 +310,26 @@ fn every_function_that_threads_may_share_is_taken_as_a_comparator() {
     }
     assert_ne!(calls.load(std::sync::atomic::Ordering::Relaxed), 0);
 }
+
+/// A comparator that must not be called will do for a database of one key.
+#[test]
+fn a_database_of_one_key_is_written_and_flushed_without_comparisons() {
+    for name in MEMTABLES {
+        if name == "art" {
+            continue; // serves the built-in orders only
+        }
+        let mut o = tiny();
+        o.set_fs(Arc::new(MemFs::new()));
+        set_memtable(&mut o, name);
+        o.set_comparator(
+            "asked for nothing",
+            Box::new(|_: &[u8], _: &[u8]| panic!("compared")),
+        );
+        let db = Db::open(&o, DIR).unwrap();
+        db.put("k", "v").unwrap();
+        db.flush().unwrap();
+        drop(db);
+        let db = Db::open(&o, DIR).unwrap();
+        assert_eq!(db.live_files().unwrap().len(), 1, "{name}");
+    }
+}
