@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use whitewater::fs::Fs;
 use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
 use whitewater::fs::mem::MemFs;
+use whitewater::statistics::Ticker;
 use whitewater::{
     BlockBasedOptions, Cache, ColumnFamilyDescriptor, DB, ErrorKind, FlushOptions, MemtableFactory,
     Options, WriteBufferManager, WriteOptions,
@@ -535,4 +536,38 @@ fn a_failure_to_flush_goes_with_its_family() {
             dbs[n as usize % 2].put(n.to_be_bytes(), [1; 1000]).unwrap();
         }
     });
+}
+
+/// Each of many column families has a memtable of a few keys: a limit far above what
+/// these take is no reason to flush them.
+#[test]
+fn many_small_families_are_charged_what_they_take() {
+    const FAMILIES: usize = 300;
+    for factory in FACTORIES {
+        let manager = WriteBufferManager::new_write_buffer_manager(64 << 20, false);
+        let mut o = Options::default();
+        o.create_if_missing(true);
+        o.create_missing_column_families(true);
+        set_protocol(&mut o);
+        o.set_fs(Arc::new(MemFs::new()));
+        o.set_memtable_factory(factory);
+        o.set_write_buffer_manager(&manager);
+        o.enable_statistics();
+        let names: Vec<_> = (0..FAMILIES).map(|n| format!("family{n}")).collect();
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
+        let db = open(&o, "/db", &names);
+        for key in 0..10 {
+            for name in &names {
+                let cf = db.cf_handle(name).unwrap();
+                db.put_cf(&cf, format!("key{key}"), "value").unwrap();
+            }
+        }
+        let charged = manager.get_usage();
+        assert!(charged < 4 << 20, "{charged} bytes charged");
+        assert!(charged > FAMILIES * 10 * 9, "{charged} bytes charged");
+        // Flushes would have begun while the families were written.
+        drop(db);
+        let flushed = o.get_ticker_count(Ticker::FlushWriteBytes);
+        assert_eq!(flushed, 0, "{flushed} bytes of tables written by flushes");
+    }
 }
