@@ -121,37 +121,43 @@ fn write_family(log: &InfoLog, options: &CfOptions) {
     let factory = factory.map_or_else(none, |f| f.name());
     write(log, "compaction_filter_factory", &factory);
     write(log, "table_factory", "BlockBasedTable");
-    log.header("           table_factory options:");
-    write_tables(log, options);
+    log.header(&format!(
+        "           table_factory options: {}",
+        tables(options)
+    ));
     for (name, value) in options.in_force().to_text() {
         write_all(log, as_in_rocksdb(name, &value));
     }
     write(log, "table_properties_collectors", &collectors(options));
 }
 
-fn write_tables(log: &InfoLog, options: &CfOptions) {
-    for (name, value) in options.table.to_text() {
-        for (name, value) in as_in_rocksdb(name, &value) {
-            log.header(&format!("  {name}: {value}"));
-        }
-    }
+/// The options of tables, a line for each. They are one message, as in RocksDB: readers
+/// look for some of these lines behind others, with no time in between.
+fn tables(options: &CfOptions) -> String {
+    let texts = options.table.to_text().into_iter();
+    let mut lines: Vec<String> = texts
+        .flat_map(|(name, value)| as_in_rocksdb(name, &value))
+        .map(|(name, value)| format!("  {name}: {value}"))
+        .collect();
     let cache = options.table.block_cache.as_ref();
-    log.header(&format!("  no_block_cache: {}", i32::from(cache.is_none())));
-    let Some(cache) = cache else { return };
-    let cache = cache.options();
-    log.header("  block_cache_options:");
-    for (name, value) in [
-        ("capacity", cache.capacity.to_string()),
-        ("num_shard_bits", cache.num_shard_bits.to_string()),
-        (
-            "strict_capacity_limit",
-            i32::from(cache.strict_capacity_limit).to_string(),
-        ),
-    ] {
-        log.header(&format!("    {name} : {value}"));
+    lines.push(format!("  no_block_cache: {}", i32::from(cache.is_none())));
+    if let Some(cache) = cache {
+        let cache = cache.options();
+        lines.push("  block_cache_options:".to_owned());
+        for (name, value) in [
+            ("capacity", cache.capacity.to_string()),
+            ("num_shard_bits", cache.num_shard_bits.to_string()),
+            (
+                "strict_capacity_limit",
+                i32::from(cache.strict_capacity_limit).to_string(),
+            ),
+        ] {
+            lines.push(format!("    {name} : {value}"));
+        }
+        let ratio = cache.high_pri_pool_ratio;
+        lines.push(format!("    high_pri_pool_ratio: {ratio:.3}"));
     }
-    let ratio = cache.high_pri_pool_ratio;
-    log.header(&format!("    high_pri_pool_ratio: {ratio:.3}"));
+    lines.join("\n")
 }
 
 /// What marks tables as wanting compaction, in RocksDB's words.

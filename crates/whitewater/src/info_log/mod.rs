@@ -96,7 +96,7 @@ impl InfoLog {
         level as i32 >= self.level as i32
     }
 
-    /// Writes one line of `level`, if such lines are written.
+    /// Writes one message of `level`, if such messages are written.
     pub fn log(&self, level: LogLevel, text: &str) {
         if !self.takes(level) {
             return;
