@@ -1,18 +1,24 @@
 //! Everything in Whitewater that becomes bytes.
 //!
-//! File systems ([`fs`]), the write-ahead log ([`wal`]), write batches
-//! ([`batch`]), block-based tables ([`sst`]), values outside of them ([`blob`]),
-//! wide columns ([`entity`]), the manifest ([`manifest`]),
-//! file names ([`filename`]), keys and comparators ([`key`]), and the error
-//! type every layer above shares ([`error`]). All of it follows RocksDB's
-//! on-disk formats, described in `docs/format/`. What reading costs a thread is
-//! counted in [`perf`].
+//! * [`fs`]: file systems.
+//! * [`wal`]: the log format of write-ahead logs and manifests. [`batch`]: write batches.
+//! * [`manifest`]: version edits. [`filename`]: names of a database's files.
+//! * [`sst`]: block-based tables. [`blob`]: values outside of tables. [`entity`]: wide columns.
+//! * [`cache`]: the block cache.
+//! * [`key`]: keys and comparators. [`timestamp`]: a comparator of keys with timestamps.
+//!   [`internal_iterator`]: iterators over internal keys. [`rangedel`]: range tombstones.
+//! * [`coding`]: integers and strings as bytes. [`checksum`]: checksums of blocks and records.
+//!   [`file_checksum`]: checksums of whole files. [`protection`]: checksums of single entries.
+//! * [`error`]: the error type that all layers share. [`perf`]: counters of a thread.
+//!   [`planted`]: deliberate bugs, for tests that show that other tests can fail.
 //!
-//! This crate knows no memtables, no column-family state and no threads but
-//! those that compress the blocks of a table: it turns values into bytes and bytes into values, and never trusts a byte it
-//! reads. Nothing here panics on file content.
+//! All formats are RocksDB's; `docs/format/` describes them.
+//!
+//! This crate knows no memtables and no column families, and has no threads except those that
+//! compress the blocks of a table. It turns values into bytes and bytes into values. It never trusts
+//! a byte it reads: no file content makes it panic.
 
-// Lifted in one file: `fs/map/mod.rs`, which stores into mapped files.
+// Allowed in one file only: `fs/map/mod.rs`, which stores into mapped files.
 #![deny(unsafe_code)]
 
 pub mod batch;
@@ -28,7 +34,7 @@ pub mod fs;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
-pub mod iter;
+pub mod internal_iterator;
 pub mod key;
 pub mod manifest;
 pub mod perf;

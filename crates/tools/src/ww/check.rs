@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 use whitewater_storage::ErrorKind;
 use whitewater_storage::filename;
-use whitewater_storage::iter::InternalIterator;
+use whitewater_storage::internal_iterator::InternalIterator;
 use whitewater_storage::key::user_key;
 use whitewater_storage::manifest::FileMetaData;
 

@@ -12,7 +12,7 @@ use clap::Args;
 use serde_json::json;
 use whitewater_storage::batch::{self, Op};
 use whitewater_storage::filename;
-use whitewater_storage::iter::{BoxedIterator, InternalIterator};
+use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{
     InternalComparator, MAX_SEQUENCE, ValueType, internal_key, seek_key, user_key,
 };

@@ -11,7 +11,7 @@ use whitewater_storage::coding::{get_fixed32, get_fixed64, get_varint64};
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::Fs;
 use whitewater_storage::fs::os::OsFs;
-use whitewater_storage::iter::InternalIterator;
+use whitewater_storage::internal_iterator::InternalIterator;
 use whitewater_storage::key::{
     Comparator, InternalComparator, MAX_SEQUENCE, ParsedKey, UserComparator, ValueType,
     parse_internal_key, seek_key, user_key,

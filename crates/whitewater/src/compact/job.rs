@@ -28,7 +28,7 @@ use crate::version::table_cache::TableCache;
 use crate::version::{TableFile, Version, total_bytes};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use whitewater_storage::iter::BoxedIterator;
+use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::sst::{ReadLimits, TableReadOptions};

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::UNIX_EPOCH;
 use whitewater_concurrent::system;
-use whitewater_storage::iter::BoxedIterator;
+use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::{SequenceNumber, seek_key};
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, Result};

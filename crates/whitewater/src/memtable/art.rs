@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use whitewater_concurrent::art::{Art, FlushIter, Iter, Options};
 use whitewater_concurrent::region::HugePages;
-use whitewater_storage::iter::{BoxedIterator, KeyCursor};
+use whitewater_storage::internal_iterator::{BoxedIterator, KeyCursor};
 use whitewater_storage::key::UserComparator;
 
 /// A tree for about `capacity` bytes of entries. `comparator` is not a custom one.

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use twox_hash::XxHash3_64;
 use whitewater_concurrent::dynamic_bloom::DynamicBloom;
 use whitewater_storage::Result;
-use whitewater_storage::iter::{BoxedIterator, InternalIterator, KeyCursor};
+use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator, KeyCursor};
 use whitewater_storage::key::user_key;
 
 /// Keys whose blocks are asked for before the first is written.

@@ -16,7 +16,7 @@ use twox_hash::XxHash3_64;
 use whitewater_concurrent::skiplist::KeyOrder;
 use whitewater_concurrent::sorted_snapshot::{self, SortedIter};
 use whitewater_storage::Result;
-use whitewater_storage::iter::{BoxedIterator, InternalIterator};
+use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{tag, user_key};
 
 /// A hash table of lists.

@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use twox_hash::XxHash3_64;
 use whitewater_concurrent::system::RwLock;
 use whitewater_storage::Result;
-use whitewater_storage::iter::{BoxedIterator, InternalIterator};
+use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, pack_tag, tag};
 use whitewater_storage::protection::KvSum;
 

@@ -57,7 +57,7 @@ use whitewater_concurrent::arena::ArenaOptions;
 use whitewater_concurrent::counter::Sharded;
 use whitewater_concurrent::region::{Claim, HugePages, TRANSPARENT};
 use whitewater_concurrent::system::Mutex;
-use whitewater_storage::iter::BoxedIterator;
+use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::{
     SEEK_TYPE, SequenceNumber, UserComparator, ValueType, pack_tag, parse_internal_key, seek_key,
 };

@@ -9,7 +9,7 @@
 //! bytes of it are kept ([`KvSum::in_memtable`]).
 
 use super::rep::Entry;
-use whitewater_storage::iter::{BoxedIterator, InternalIterator};
+use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{SequenceNumber, tag, user_key};
 use whitewater_storage::protection::KvSum;
 use whitewater_storage::{Error, Result};

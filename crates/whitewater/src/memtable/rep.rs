@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use whitewater_concurrent::arena::ArenaOptions;
 use whitewater_concurrent::hash_buckets::SkipListOptions;
-use whitewater_storage::iter::BoxedIterator;
+use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::UserComparator;
 
 /// Receives tag and value; returns whether to go on.
@@ -109,10 +109,10 @@ pub(super) fn new_rep(kind: MemtableKind, options: RepOptions) -> Arc<dyn Memtab
 /// cursors have the same methods, with user key and tag apart. `by_key` is for
 /// cursors that are a `KeyCursor` too.
 ///
-/// [`InternalIterator`]: whitewater_storage::iter::InternalIterator
+/// [`InternalIterator`]: whitewater_storage::internal_iterator::InternalIterator
 macro_rules! cursor_as_iterator {
     ($name:ident $(<$param:ident: $bound:path>)? $(, $by_key:ident)?) => {
-        impl$(<$param: $bound>)? whitewater_storage::iter::InternalIterator
+        impl$(<$param: $bound>)? whitewater_storage::internal_iterator::InternalIterator
             for $name$(<$param>)?
         {
             fn valid(&self) -> bool {
@@ -147,7 +147,7 @@ macro_rules! cursor_as_iterator {
             fn status(&self) -> whitewater_storage::Result<()> {
                 Ok(())
             }
-            $(fn $by_key(&mut self) -> Option<&mut dyn whitewater_storage::iter::KeyCursor> {
+            $(fn $by_key(&mut self) -> Option<&mut dyn whitewater_storage::internal_iterator::KeyCursor> {
                 Some(self)
             })?
         }

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use whitewater_concurrent::arena::ArenaOptions;
 use whitewater_concurrent::skiplist::{Bytewise, Iter, KeyOrder, SkipList, Splice};
-use whitewater_storage::iter::BoxedIterator;
+use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::UserComparator;
 
 /// A skip list in the order of `comparator`.

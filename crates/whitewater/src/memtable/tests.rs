@@ -5,7 +5,7 @@ use super::*;
 use crate::options::prefix::PrefixExtractor;
 use crate::read::testing::Append;
 use whitewater_storage::ErrorKind;
-use whitewater_storage::iter::InternalIterator;
+use whitewater_storage::internal_iterator::InternalIterator;
 use whitewater_storage::key::{internal_key, seek_key};
 
 const KINDS: [MemtableKind; 3] = [

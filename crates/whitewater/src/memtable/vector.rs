@@ -13,7 +13,7 @@ use whitewater_concurrent::append_list::AppendList;
 use whitewater_concurrent::arena::ArenaOptions;
 use whitewater_concurrent::sorted_snapshot::SortedIter;
 use whitewater_storage::Result;
-use whitewater_storage::iter::{BoxedIterator, InternalIterator};
+use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{UserComparator, tag, user_key};
 
 /// An empty vector.

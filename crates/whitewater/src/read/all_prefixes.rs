@@ -1,7 +1,7 @@
 //! A source that does not keep to prefixes, for it knows others than its caller.
 
 use whitewater_storage::Result;
-use whitewater_storage::iter::{BoxedIterator, InternalIterator, KeyCursor};
+use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator, KeyCursor};
 
 /// A cursor that leaves no entries out, whatever prefix it is asked to keep to.
 pub(crate) struct AllPrefixes(pub BoxedIterator);

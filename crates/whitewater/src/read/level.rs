@@ -14,7 +14,7 @@ use crate::version::{TableFile, Version};
 use std::cmp::Ordering;
 use std::sync::Arc;
 use whitewater_storage::Result;
-use whitewater_storage::iter::BoxedIterator;
+use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::{
     self, InternalComparator, MAX_SEQUENCE, UserComparator, ValueType, pack_tag,
 };

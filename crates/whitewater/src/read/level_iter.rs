@@ -5,7 +5,7 @@
 
 use crate::version::{TableFile, Version};
 use std::sync::Arc;
-use whitewater_storage::iter::{BoxedIterator, InternalIterator};
+use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{InternalComparator, UserComparator, user_key};
 use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::planted::{Bug, planted};

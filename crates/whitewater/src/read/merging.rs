@@ -18,7 +18,7 @@
 
 use crate::perf_context::{self, PerfMetric};
 use std::cmp::Ordering;
-use whitewater_storage::iter::{BoxedIterator, InternalIterator, MergedCursor};
+use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator, MergedCursor};
 use whitewater_storage::key::InternalComparator;
 use whitewater_storage::{Error, Result};
 

@@ -11,7 +11,7 @@ use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use whitewater_storage::ErrorKind;
-use whitewater_storage::iter::BoxedIterator;
+use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::{
     InternalComparator, SequenceNumber, UserComparator, ValueType, internal_key,
 };

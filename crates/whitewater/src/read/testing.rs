@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::cmp::Ordering;
 use std::sync::Arc;
 use whitewater_storage::coding::{put_length_prefixed, put_varint32};
-use whitewater_storage::iter::{BoxedIterator, InternalIterator};
+use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{
     Comparator, InternalComparator, MAX_SEQUENCE, UserComparator, ValueType, append_internal_key,
     internal_key,

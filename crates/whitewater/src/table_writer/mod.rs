@@ -44,7 +44,7 @@ use std::time::Duration;
 use whitewater_storage::coding::get_varint64;
 use whitewater_storage::file_checksum::Digest;
 use whitewater_storage::fs::{BufferedWriter, Fs};
-use whitewater_storage::iter::BoxedIterator;
+use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::{
     self, InternalComparator, MAX_SEQUENCE, SequenceNumber, ValueType, internal_key,
 };

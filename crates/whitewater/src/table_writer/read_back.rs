@@ -9,7 +9,7 @@
 use crate::version::table_cache::open_alone;
 use std::path::Path;
 use whitewater_storage::fs::Fs;
-use whitewater_storage::iter::InternalIterator;
+use whitewater_storage::internal_iterator::InternalIterator;
 use whitewater_storage::key::InternalComparator;
 use whitewater_storage::protection::KvSum;
 use whitewater_storage::rangedel::RangeTombstone;

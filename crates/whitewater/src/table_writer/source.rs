@@ -4,7 +4,7 @@
 use super::blob_flow::BlobFlow;
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use whitewater_storage::iter::BoxedIterator;
+use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::{InternalComparator, MAX_SEQUENCE, seek_key, user_key};
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, ErrorKind, Result};

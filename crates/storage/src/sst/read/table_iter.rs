@@ -6,7 +6,7 @@
 //! * I2: after a failure the cursor is not valid until it is positioned again.
 
 use crate::error::{Error, Result};
-use crate::iter::{BoxedIterator, InternalIterator};
+use crate::internal_iterator::{BoxedIterator, InternalIterator};
 use crate::key::{TAG_SIZE, tag, user_key};
 use crate::perf::{self, PerfMetric};
 use crate::sst::format::block::{Block, Cursor, EntryLayout};

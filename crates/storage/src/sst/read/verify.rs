@@ -1,7 +1,7 @@
 //! Checks a whole table against its checksums, order, index and properties.
 
 use crate::error::Result;
-use crate::iter::InternalIterator;
+use crate::internal_iterator::InternalIterator;
 use crate::key::{parse_internal_key, user_key};
 use crate::sst::format::block::Block;
 use crate::sst::format::metaindex::META_PROPERTIES;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use whitewater_storage::cache::BlockCache;
 use whitewater_storage::fs::{RandomAccessFile, WritableFile};
-use whitewater_storage::iter::InternalIterator;
+use whitewater_storage::internal_iterator::InternalIterator;
 use whitewater_storage::key::{InternalComparator, ParsedKey, parse_internal_key};
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::sst::{

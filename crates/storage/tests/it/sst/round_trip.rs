@@ -7,7 +7,7 @@ use std::sync::Arc;
 use whitewater_storage::ErrorKind;
 use whitewater_storage::cache::BlockCache;
 use whitewater_storage::checksum::ChecksumType;
-use whitewater_storage::iter::InternalIterator;
+use whitewater_storage::internal_iterator::InternalIterator;
 use whitewater_storage::key::{
     InternalComparator, MAX_SEQUENCE, UserComparator, ValueType, internal_key, seek_key,
 };

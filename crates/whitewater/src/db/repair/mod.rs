@@ -71,7 +71,7 @@ use tables::FoundTable;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::Fs;
 use whitewater_storage::fs::mem::MemFs;
-use whitewater_storage::iter::BoxedIterator;
+use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::{InternalComparator, SequenceNumber};
 use whitewater_storage::manifest::{FileMetaData, VersionEdit, read_current, set_current};
 use whitewater_storage::rangedel::RangeTombstone;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use whitewater_storage::coding::get_varint64;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::Fs;
-use whitewater_storage::iter::{BoxedIterator, InternalIterator};
+use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{self, InternalComparator};
 use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::sst::{External, Table, TableReadOptions};

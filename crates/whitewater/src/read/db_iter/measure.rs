@@ -6,7 +6,7 @@ use crate::perf_context::{self, PerfMetric};
 use crate::stats::{Activity, Histogram, Statistics, Ticker};
 use std::time::Instant;
 use whitewater_storage::Result;
-use whitewater_storage::iter::BoxedIterator;
+use whitewater_storage::internal_iterator::BoxedIterator;
 
 impl DbIter {
     /// Runs a seek: timed for the statistics, what it shows counted.

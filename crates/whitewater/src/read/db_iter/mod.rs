@@ -40,7 +40,7 @@ use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 use versions::Shown;
-use whitewater_storage::iter::BoxedIterator;
+use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::{
     MAX_SEQUENCE, SEEK_TYPE, SequenceNumber, UserComparator, append_internal_key,
 };

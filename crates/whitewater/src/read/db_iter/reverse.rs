@@ -7,7 +7,7 @@ use crate::entry::payload::{Payload, payload};
 use crate::operators::merge::{Merger, full_merge};
 use crate::perf_context::{self, PerfMetric};
 use std::cmp::Ordering;
-use whitewater_storage::iter::{BoxedIterator, InternalIterator, KeyCursor};
+use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator, KeyCursor};
 use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, pack_tag, parse_internal_key, user_key};
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, Result};

@@ -389,7 +389,7 @@ impl Counting {
     }
 }
 
-impl whitewater_storage::iter::InternalIterator for Counting {
+impl whitewater_storage::internal_iterator::InternalIterator for Counting {
     fn valid(&self) -> bool {
         self.inner.valid()
     }
@@ -631,7 +631,7 @@ struct Damaged {
     at: (usize, usize),
 }
 
-impl whitewater_storage::iter::InternalIterator for Damaged {
+impl whitewater_storage::internal_iterator::InternalIterator for Damaged {
     fn valid(&self) -> bool {
         self.at.0 < self.blocks.len()
     }

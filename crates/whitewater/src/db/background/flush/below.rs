@@ -1,7 +1,7 @@
 //! The entries of a memtable up to a number.
 
 use whitewater_storage::Result;
-use whitewater_storage::iter::{BoxedIterator, InternalIterator};
+use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{self, SequenceNumber};
 
 /// A cursor that passes over entries with numbers above one.
