@@ -1,16 +1,15 @@
 //! First-error latch.
 //!
-//! After a write or a sync has failed, nobody knows what is on disk: the
-//! system may have dropped the bytes and report success for the next sync. So
-//! the first failure of a call that changes files latches, and every later
-//! such call fails with it, until the database is opened anew on a new
-//! [`LatchFs`]. Reads go on.
+//! After a failed write or sync, the content of the disk is unknown: the system may have dropped the
+//! bytes and then report success for the next sync. So the first failure of a call that changes
+//! files latches. Every later such call fails with the same error, until the database is opened
+//! again on a new [`LatchFs`]. Reads go on.
 //!
-//! What latches: creating, appending, flushing, syncing, truncating, renaming
-//! and syncing a directory. Removing, linking and making directories do not
-//! (their failures leave nothing in doubt), but they too fail afterwards. The
-//! same goes for extending a shared file, which may be tried again once the
-//! disk has room; a failed sync in it is found by the next write.
+//! Failures of these calls latch: creating, appending, flushing, syncing, truncating, renaming, and
+//! syncing a directory. Failures of removing, linking and making directories do not latch, because
+//! they leave nothing in doubt; but these calls, too, fail once another failure has latched. The
+//! same holds for extending a shared file, which may be tried again once the disk has room; the next
+//! write finds a failed sync in it.
 
 use super::{Fs, SharedFile, SharedOptions, WritableFile};
 use crate::delegate_fs;
@@ -18,16 +17,15 @@ use crate::error::{Error, ErrorKind, Result};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-/// Wraps a file system and lets the first write failure stick. Clones share
-/// the latch.
+/// Wraps a file system and latches the first failed write. Clones share the latch.
 #[derive(Debug, Clone)]
 pub struct LatchFs {
     inner: Arc<dyn Fs>,
     latch: Latch,
 }
 
-/// The first failure. Written once, by whichever call failed first; read by
-/// every call that changes files.
+/// The first failure. Written once, by the call that failed first; read by every call that changes
+/// files.
 #[derive(Debug, Clone, Default)]
 struct Latch(Arc<OnceLock<Error>>);
 
@@ -153,7 +151,7 @@ impl SharedFile for LatchShared {
     fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {
         self.latch.check()?;
         match self.inner.write_at(offset, data) {
-            // Nothing was written, and the file is as it was.
+            // Nothing was written, and the file is unchanged.
             Err(e) if e.kind() == ErrorKind::InvalidArgument => Err(e),
             result => self.latch.guard(|| result),
         }

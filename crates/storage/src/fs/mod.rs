@@ -1,22 +1,23 @@
-//! The file system as the engine sees it.
+//! The file system interface of the engine.
 //!
-//! All engine I/O goes through [`Fs`], so that a test can put an in-memory
-//! file system with crash clones, a fault injector or a latch in its place.
+//! All I/O of the engine goes through [`Fs`], so that a test can substitute an in-memory file system
+//! with crash clones, or a fault injector.
 //!
-//! * [`os::OsFs`]: the operating system's.
-//! * [`mem::MemFs`]: in memory; tells written from synced, and clones itself
-//!   as a crash would leave it.
-//! * [`fault::FaultFs`]: wraps another one and fails operations by rule.
-//! * [`latch::LatchFs`]: wraps another one and lets the first write or sync
-//!   failure stick.
-//! * [`names::NamesFs`]: wraps another one, never syncs a directory again after
-//!   that has failed, and syncs those that it holds wherever they are by then.
+//! * `os`, [`os::OsFs`]: the operating system's files. `map`: a file mapped into memory.
+//! * `mem`, [`mem::MemFs`]: files in memory. It tells written from synced bytes, and makes clones of
+//!   itself as a crash would leave it.
+//! * `fault`, [`fault::FaultFs`]: wraps a file system, and makes operations fail by rule.
+//! * `latch`, [`latch::LatchFs`]: wraps a file system, and repeats the first failed write or sync.
+//! * `names`, [`names::NamesFs`]: wraps a file system, and never syncs a directory again after a
+//!   failure. It syncs directories that it holds open even if they were moved.
+//! * `delegate`: a macro for file systems that wrap another one.
 //!
-//! * [`window::WindowFile`]: keeps what is written to a shared file in memory.
-//! * [`part::Part`]: a part of a file, read front to back.
+//! * `shared`, [`shared::SharedFile`]: a file that many threads write at once.
+//! * `window`, [`window::WindowFile`]: a shared file that keeps written bytes in memory.
+//! * `part`, [`part::Part`]: a part of a file, read front to back.
 //!
-//! Files are written by one owner front to back ([`WritableFile`]), or by many
-//! threads at once ([`shared::SharedFile`]).
+//! A file is written front to back by one owner ([`WritableFile`]), or by many threads at once
+//! ([`shared::SharedFile`]).
 //!
 //! Every error names the operation and the path.
 
@@ -47,12 +48,11 @@ use std::sync::Arc;
 pub trait Fs: Debug + Send + Sync + 'static {
     /// Creates `path` for writing, truncating what was there.
     fn create(&self, path: &Path) -> Result<Box<dyn WritableFile>>;
-    /// [`create`](Self::create) past the system's page cache: what is flushed is
-    /// on the device, though not durable.
+    /// [`create`](Self::create), bypassing the system's page cache: flushed bytes are on the
+    /// device, though not durable.
     ///
     /// # Errors
-    /// `NotSupported` naming the file where the system or the file system has
-    /// no such files.
+    /// `NotSupported` naming the file, if the system or the file system has no such files.
     fn create_direct(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
         Err(Error::not_supported("direct I/O").in_file(path, None))
     }
@@ -61,14 +61,13 @@ pub trait Fs: Debug + Send + Sync + 'static {
     /// Renames `old` to `new` and opens it for overwriting from offset 0
     /// without truncating: how a WAL file is recycled.
     fn reuse(&self, old: &Path, new: &Path) -> Result<Box<dyn WritableFile>>;
-    /// Opens `path` for writing by many threads at once. With `from`, that file
-    /// is renamed to `path` first and keeps its content and its length, all of
-    /// which is allocated: how a WAL file is recycled. Without, the file is
-    /// empty, whatever was there.
+    /// Opens `path` for writing by many threads at once. With `from`, that file is first renamed
+    /// to `path`, and keeps its content and its length, all of which is allocated: how a WAL file
+    /// is recycled. Without `from`, the file is empty, whatever was there.
     ///
     /// # Errors
-    /// `NotSupported` naming the file where `options` ask for a mapping and
-    /// there is none to be had, and from file systems without such files.
+    /// `NotSupported` naming the file, if `options` ask for a mapping and it is not available,
+    /// and from file systems without such files.
     fn open_shared(
         &self,
         path: &Path,
@@ -79,7 +78,7 @@ pub trait Fs: Debug + Send + Sync + 'static {
     }
     /// Opens `path` for positioned reads.
     fn open_random(&self, path: &Path) -> Result<Arc<dyn RandomAccessFile>>;
-    /// [`open_random`](Self::open_random) past the system's page cache.
+    /// [`open_random`](Self::open_random), bypassing the system's page cache.
     ///
     /// # Errors
     /// As [`create_direct`](Self::create_direct).
@@ -92,16 +91,16 @@ pub trait Fs: Debug + Send + Sync + 'static {
     fn exists(&self, path: &Path) -> Result<bool>;
     /// The length of the file at `path` in bytes.
     fn file_size(&self, path: &Path) -> Result<u64>;
-    /// When the file at `path` was written to last. Seconds since 1970.
+    /// When the file at `path` was last written, in seconds since 1970.
     ///
     /// # Errors
-    /// Those of the file system; `NotSupported` from one that keeps no times.
+    /// Errors of the file system; `NotSupported` from one that keeps no times.
     fn modified(&self, path: &Path) -> Result<u64> {
         Err(Error::not_supported("times of files").in_file(path, None))
     }
     /// The names (not paths) of the entries of the directory `path`.
     fn list(&self, path: &Path) -> Result<Vec<String>>;
-    /// Creates the directory `path` and its parents; fine when it exists.
+    /// Creates the directory `path` and its parents. It is no error if it exists.
     fn create_dir_all(&self, path: &Path) -> Result<()>;
     /// Removes the file `path`.
     fn remove(&self, path: &Path) -> Result<()>;
@@ -113,17 +112,16 @@ pub trait Fs: Debug + Send + Sync + 'static {
     fn link(&self, from: &Path, to: &Path) -> Result<()>;
     /// Makes the entries of the directory `path` durable.
     fn sync_dir(&self, path: &Path) -> Result<()>;
-    /// Holds on to the directory `path`, for [`sync_open_dir`](Self::sync_open_dir).
+    /// Opens the directory `path`, for [`sync_open_dir`](Self::sync_open_dir).
     ///
     /// # Errors
-    /// Those of the file system; none by default, which only keeps the path.
+    /// Errors of the file system. The default keeps only the path and does not fail.
     fn open_dir(&self, path: &Path) -> Result<OpenDir> {
         Ok(OpenDir::by_path(path))
     }
-    /// Makes the entries of a directory durable, wherever it has been moved to
-    /// since it was opened, and if it was removed, too. `dir` is from
-    /// [`open_dir`](Self::open_dir) of the same file system; where that only
-    /// keeps the path, this is [`sync_dir`](Self::sync_dir).
+    /// Makes the entries of an open directory durable, even if it was moved or removed since it
+    /// was opened. `dir` comes from [`open_dir`](Self::open_dir) of the same file system. If that
+    /// keeps only the path, this is [`sync_dir`](Self::sync_dir).
     fn sync_open_dir(&self, dir: &OpenDir) -> Result<()> {
         self.sync_dir(dir.path())
     }
@@ -131,21 +129,21 @@ pub trait Fs: Debug + Send + Sync + 'static {
     /// result is dropped.
     ///
     /// # Errors
-    /// `IOError` naming the lock file at once when another process or another
-    /// opener in this process holds it.
+    /// `IOError` naming the lock file, without waiting, if another process or another opener in
+    /// this process holds it.
     fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>>;
 }
 
-/// A directory that somebody holds on to; see [`Fs::open_dir`].
+/// An open directory; see [`Fs::open_dir`].
 #[derive(Debug)]
 pub struct OpenDir {
     path: PathBuf,
-    /// Its descriptor, in a file system of the operating system.
+    /// Its descriptor, if it belongs to the operating system's file system.
     file: Option<File>,
 }
 
 impl OpenDir {
-    /// One that is no more than its path: for file systems without descriptors.
+    /// An open directory that keeps only its path, for file systems without descriptors.
     pub fn by_path(path: &Path) -> Self {
         OpenDir {
             path: path.to_path_buf(),
@@ -153,7 +151,7 @@ impl OpenDir {
         }
     }
 
-    /// Where it was when it was opened.
+    /// Its path when it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -161,17 +159,17 @@ impl OpenDir {
 
 /// A file being written. Not shared: the owner serializes calls.
 ///
-/// `append` hands the bytes to the operating system before it returns (or may
-/// buffer them until `flush`, as [`BufferedWriter`] does on top of it).
+/// `append` hands the bytes to the operating system before it returns. A [`BufferedWriter`] on top
+/// of it may hold them until `flush`.
 pub trait WritableFile: Debug + Send + Sync {
-    /// Writes `data` at the end (for a reused file: at the write position).
+    /// Writes `data` at the end, or at the write position of a reused file.
     fn append(&mut self, data: &[u8]) -> Result<()>;
     /// Hands buffered bytes to the operating system; they survive the death
     /// of this process from then on.
     fn flush(&mut self) -> Result<()>;
     /// Makes all appended bytes and the file's length durable (fdatasync).
     fn sync(&mut self) -> Result<()>;
-    /// Bytes appended so far (for a reused file: the write position).
+    /// Bytes appended so far: the write position of a reused file.
     fn len(&self) -> u64;
     /// Whether nothing was appended yet.
     fn is_empty(&self) -> bool {
@@ -179,16 +177,16 @@ pub trait WritableFile: Debug + Send + Sync {
     }
     /// Reserves space for the file to grow to `len` bytes. A hint.
     fn preallocate(&mut self, _len: u64) {}
-    /// Asks the system to begin writing back what was appended between the
-    /// offsets `from` and `to`, so that a later sync has less to do. A hint.
+    /// Asks the system to begin writing back the bytes between the offsets `from` and `to`, so
+    /// that a later sync has less to do. A hint.
     fn start_writeback(&mut self, _from: u64, _to: u64) {}
-    /// Cuts the file at the bytes appended and gives back reserved space.
+    /// Cuts the file at its write position, and frees reserved space.
     fn truncate_to_len(&mut self) -> Result<()> {
         Ok(())
     }
-    /// Told by a fault injector that a sync was made to fail. A simulated file
-    /// system then forgets which bytes are unsynced, as Linux does after a
-    /// failed fsync: no later sync makes them durable. Others ignore it.
+    /// A fault injector calls this when it makes a sync fail. A simulated file system then
+    /// forgets which bytes are unsynced, as Linux does after a failed fsync, so that no later
+    /// sync makes them durable. Other file systems ignore it.
     fn forget_unsynced(&mut self) {}
 }
 
@@ -199,11 +197,10 @@ pub trait RandomAccessFile: Debug + Send + Sync {
     /// # Errors
     /// `Corruption` naming the file and offset when the file ends before.
     fn read_at(&self, offset: u64, len: usize) -> Result<Bytes>;
-    /// Fills `buf` from `offset` on: for bytes of which nothing is kept, in
-    /// memory that the caller uses again.
+    /// Fills `buf` with the bytes from `offset` on. For callers that reuse their buffer.
     ///
     /// # Errors
-    /// Those of [`read_at`](Self::read_at). `buf` holds anything then.
+    /// As [`read_at`](Self::read_at). The content of `buf` is unspecified then.
     fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
         let bytes = self.read_at(offset, buf.len())?;
         if bytes.len() != buf.len() {
@@ -219,10 +216,10 @@ pub trait RandomAccessFile: Debug + Send + Sync {
     fn is_empty(&self) -> Result<bool> {
         Ok(self.len()? == 0)
     }
-    /// Tells the operating system that this range will be read soon. A hint.
+    /// Tells the system that this range will be read soon. A hint.
     fn prefetch(&self, _offset: u64, _len: usize) {}
-    /// The first offset from `offset` on where something else than zeros may be,
-    /// or the file's end, as far as that is known without reading.
+    /// The first offset from `offset` on that may hold something other than zeros, or the end of
+    /// the file, as far as it is known without reading.
     fn data_from(&self, offset: u64) -> u64 {
         offset
     }
@@ -234,8 +231,8 @@ pub trait RandomAccessFile: Debug + Send + Sync {
 pub trait SequentialFile: Debug + Send {
     /// Reads up to `buf.len()` bytes; 0 means end of file.
     fn read(&mut self, buf: &mut [u8]) -> Result<usize>;
-    /// Moves on over a multiple of `unit` bytes that read as zeros, if it is known
-    /// without reading that they do; returns over how many.
+    /// Skips a multiple of `unit` bytes that are known, without reading, to be zeros. Returns how
+    /// many were skipped.
     fn skip_hole(&mut self, _unit: u64) -> Result<u64> {
         Ok(0)
     }
@@ -243,7 +240,7 @@ pub trait SequentialFile: Debug + Send {
     fn path(&self) -> &Path;
 }
 
-/// Holds a lock file until dropped.
+/// A held lock. Dropping it releases the lock.
 pub trait FileLock: Debug + Send + Sync {}
 
 /// Reads a whole file, refusing one longer than `max` bytes.
@@ -267,8 +264,8 @@ pub fn read_file(fs: &dyn Fs, path: &Path, max: u64) -> Result<Vec<u8>> {
     }
 }
 
-/// Writes `data` to `path` so that after a crash there is either no file or
-/// the whole of it: temporary name, sync, rename, directory sync.
+/// Writes `data` to `path` so that after a crash there is either no new file or all of it: writes a
+/// temporary file, syncs it, renames it, and syncs the directory.
 pub fn write_file_atomically(fs: &dyn Fs, tmp: &Path, path: &Path, data: &[u8]) -> Result<()> {
     let mut file = fs.create(tmp)?;
     file.append(data)?;

@@ -1,20 +1,18 @@
-//! Directories are made durable by one caller at a time, until that fails.
+//! Syncs of directories: one caller at a time, and never again after a failure.
 //!
-//! The system reports a failed sync of a directory once: a later call, by
-//! whomever and of whatever file's name, succeeds although names are lost. A
-//! database has several who sync its directory: logs (before a synced write is
-//! acknowledged), flushes and compactions (before the manifest mentions a
-//! table), new manifests. One that comes between the failure of another and
-//! the end that this puts to all writing would promise what is not so. So of
-//! each directory the first failure is remembered before the next call, and is
-//! what all later ones get, until the database is opened anew on a new
-//! [`NamesFs`].
+//! The system reports a failed sync of a directory only once. A later sync succeeds although names
+//! of files are lost. A database syncs its directory in several places: for logs (before a synced
+//! write is acknowledged), for flushes and compactions (before the manifest mentions a table), and
+//! for new manifests. If one of them synced after another one failed, but before that failure
+//! stopped all writing, it would promise durability that does not exist. So the first failure of
+//! each directory is recorded before the next call, and all later calls return it, until the
+//! database is opened again on a new [`NamesFs`].
 //!
-//! Directories that a database [holds](NamesFs::hold) stay open, as in RocksDB: they
-//! are made durable by their descriptors, whether they were renamed or removed
-//! meanwhile. Others are opened by their paths each time.
+//! Directories that a database [holds](NamesFs::hold) stay open, as in RocksDB. They are synced by
+//! their descriptors, even if they were renamed or removed meanwhile. Others are opened by path each
+//! time.
 //!
-//! Everything else goes to the wrapped file system as it is.
+//! Everything else is passed on to the wrapped file system.
 
 use super::{Fs, OpenDir};
 use crate::delegate_fs;
@@ -27,8 +25,8 @@ use whitewater_concurrent::system::Mutex;
 
 /// See the [module](self).
 ///
-/// Lock order: `dirs` is let go of before a directory's lock is taken, which
-/// is held while the directory is synced.
+/// Lock order: `dirs` is released before a directory's lock is taken, which is held while the
+/// directory is synced.
 #[derive(Debug)]
 pub struct NamesFs {
     inner: Arc<dyn Fs>,
@@ -37,14 +35,14 @@ pub struct NamesFs {
 
 #[derive(Debug, Default)]
 struct Dir {
-    /// The first failure to make it durable. Held while that is tried.
+    /// The first failed sync. Locked while the directory is synced.
     failed: Mutex<Option<Error>>,
-    /// It, if it is held.
+    /// The open directory, if it is held.
     open: OnceLock<OpenDir>,
 }
 
 impl NamesFs {
-    /// Wraps `inner`. Nothing has failed.
+    /// Wraps `inner`, with no recorded failures.
     pub fn new(inner: Arc<dyn Fs>) -> Self {
         NamesFs {
             inner,
@@ -58,7 +56,7 @@ impl NamesFs {
     /// Those of [`Fs::open_dir`].
     pub fn hold(&self, path: &Path) -> Result<()> {
         let open = self.inner.open_dir(path)?;
-        // The one that is held already stays.
+        // A directory that is already held stays.
         let _ = self.dir(path).open.set(open);
         Ok(())
     }
@@ -113,13 +111,13 @@ mod tests {
         assert_eq!(sync("/a").unwrap_err().to_string(), first.to_string());
         sync("/b").unwrap();
         assert_eq!(faults.injected().len(), 1);
-        // Opened anew.
+        // Opened again.
         NamesFs::new(faults.clone())
             .sync_dir(Path::new("/a"))
             .unwrap();
     }
 
-    /// Whoever waits for one that fails does not succeed after it.
+    /// A caller that waits for a sync that fails does not succeed after it.
     #[test]
     fn of_many_at_once_none_succeeds_after_one_that_failed() {
         for round in 1..50 {

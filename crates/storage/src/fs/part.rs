@@ -5,7 +5,7 @@ use crate::error::Result;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A part of a file, which may be cut at its end meanwhile.
+/// A part of a file. The file may be cut while the part is read.
 #[derive(Debug)]
 pub struct Part {
     file: Arc<dyn RandomAccessFile>,
@@ -37,7 +37,7 @@ impl SequentialFile for Part {
                     self.at += n as u64;
                     return Ok(n);
                 }
-                // Cut at its end meanwhile.
+                // The file was cut meanwhile.
                 Err(_) if self.file.len()? < self.end => self.end = self.file.len()?,
                 Err(e) => return Err(e),
             }

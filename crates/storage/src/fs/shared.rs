@@ -1,13 +1,11 @@
-//! Files that many threads write at once, each at places of its own.
+//! Files that many threads write at once, each to a range of its own.
 //!
-//! This is what a log is written through when every writer copies its own
-//! record. The places are the callers' business: a file neither hands them out
-//! nor checks that they are disjoint. Overlapping writes leave one or the
-//! other's bytes, in any mixture; they never touch anything else.
+//! A log is written through such a file if every writer copies its own record. The callers assign
+//! the ranges: a file neither hands them out nor checks that they are disjoint. Overlapping writes
+//! leave any mixture of their bytes in the overlap, and never touch anything else.
 //!
-//! Length and content are apart here: [`SharedFile::extend`] makes room, with
-//! all that can go wrong (a full disk, a refused mapping), and
-//! [`SharedFile::write_at`] then only copies bytes into it.
+//! Length and content are separate: [`SharedFile::extend`] makes room, and that is where a full disk
+//! or a refused mapping shows. [`SharedFile::write_at`] then only copies bytes.
 
 use crate::error::{Error, Result};
 use std::fmt::Debug;
@@ -16,12 +14,12 @@ use std::sync::OnceLock;
 /// How bytes get from [`SharedFile::write_at`] into the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum SharedAccess {
-    /// Mapped where that works and a full disk cannot turn into a signal,
-    /// positioned writes elsewhere. The default.
+    /// A mapping where it works and a full disk cannot cause a signal; positioned writes
+    /// otherwise. The default.
     #[default]
     Auto,
-    /// Stores into a shared mapping of the file: no system call per write. Refused
-    /// where a full disk could turn into a signal.
+    /// Stores into a shared mapping of the file, without a system call per write. Refused where a
+    /// full disk could cause a signal.
     Mapped,
     /// One `pwrite` call per write.
     Positioned,
@@ -32,12 +30,11 @@ pub enum SharedAccess {
 pub struct SharedOptions {
     /// How bytes get into the file. Default: [`SharedAccess::Auto`].
     pub access: SharedAccess,
-    /// Whether [`SharedFile::extend`] writes zeros to new space and makes them
-    /// durable, until [`SharedFile::initialize`] says otherwise. That costs as
-    /// much as writing that much data, and spares the `sync` calls from it: the
-    /// first one need not write back memory that was made ready, and none has to
-    /// note that space is in use now. For logs whose writes are synced one by
-    /// one. Default: false.
+    /// Whether [`SharedFile::extend`] writes zeros to new space and makes them durable, until
+    /// [`SharedFile::initialize`] changes it. That costs as much as writing that much data, but
+    /// makes later `sync` calls cheaper: the first one need not write back prepared memory, and
+    /// none has to record that space is now in use. For logs whose writes are synced one by one.
+    /// Default: false.
     pub initialize: bool,
 }
 
@@ -50,80 +47,72 @@ impl From<SharedAccess> for SharedOptions {
     }
 }
 
-/// A file that many threads write at once, each at places of its own.
+/// A file that many threads write at once, each to a range of its own.
 ///
-/// All methods may be called beside each other, but for the two that say
-/// otherwise ([`SharedFile::extend`], [`SharedFile::truncate`]).
+/// All methods may be called concurrently, except for two that say otherwise
+/// ([`SharedFile::extend`], [`SharedFile::truncate`]).
 pub trait SharedFile: Debug + Send + Sync {
-    /// Writes `data` at `offset`. The bytes are the operating system's when
-    /// this returns: they survive the death of the process.
+    /// Writes `data` at `offset`. When this returns, the operating system has the bytes: they
+    /// survive the death of the process.
     ///
     /// # Errors
-    /// `InvalidArgument`, with nothing written, when the range is not below
-    /// [`SharedFile::allocated`]; those of the file system, after which it is
-    /// unknown what stands in the range; the first error of a `sync` that
-    /// failed before.
+    /// `InvalidArgument`, with nothing written, if the range is not below
+    /// [`SharedFile::allocated`]; errors of the file system, after which the content of the range
+    /// is unknown; the error of a `sync` that failed before.
     fn write_at(&self, offset: u64, data: &[u8]) -> Result<()>;
 
-    /// Makes the first `len` bytes of the file usable: really allocated, so
-    /// that no later write below `len` fails for want of space, and reading as
-    /// zeros where nothing was written (in a reused file: as what stood
-    /// there). Also gets the memory behind them ready, if the file is mapped,
-    /// in as far as no earlier call did: also below [`SharedFile::allocated`],
-    /// unless [`SharedOptions::initialize`] is set.
-    /// Nothing is cut off when `len` is below that.
+    /// Makes the first `len` bytes of the file usable. Their space is allocated, so that no later
+    /// write below `len` fails for lack of space, and bytes that were not written read as zeros,
+    /// or as the previous content of a reused file. If the file is mapped, this also prepares the
+    /// memory that no earlier call has prepared, even below [`SharedFile::allocated`] unless
+    /// [`SharedOptions::initialize`] is set. The file is not cut if `len` is below
+    /// [`SharedFile::allocated`].
     ///
-    /// Call it from one thread at a time, off the path of writers, and not too
-    /// far ahead: what was made ready takes memory and may have to be written
-    /// back. Writes may go on meanwhile.
+    /// Call it from one thread at a time, outside of the write path, and not too far ahead:
+    /// prepared space takes memory and may have to be written back. Writes may go on meanwhile.
     ///
     /// # Errors
-    /// Those of the file system, a full disk first of all. What was allocated
-    /// before stays usable, and the call may be tried again.
+    /// Errors of the file system, above all a full disk. Previously allocated space stays usable,
+    /// and the call may be repeated.
     fn extend(&self, len: u64) -> Result<()>;
 
-    /// Changes [`SharedOptions::initialize`] for extensions from now on. A pure
-    /// hint.
+    /// Changes [`SharedOptions::initialize`] for later extensions. A hint.
     fn initialize(&self, _on: bool) {}
 
-    /// How many bytes can be written to, from the start of the file; this is
-    /// also its length.
+    /// How many bytes can be written, from the start of the file. This is also its length.
     fn allocated(&self) -> u64;
 
-    /// Makes durable all that was written before the call, and the length
-    /// (fdatasync).
+    /// Makes everything that was written before the call durable, and the length (fdatasync).
     ///
     /// # Errors
-    /// Those of the file system. A failed sync is final: every later sync and
-    /// write fails with the first one's error.
+    /// Errors of the file system. A failed sync is final: every later sync and write fails with
+    /// the same error.
     fn sync(&self) -> Result<()>;
 
-    /// Hands buffered bytes to the operating system; only a
-    /// [`super::window::WindowFile`] has any.
+    /// Hands buffered bytes to the operating system. Only a [`super::window::WindowFile`] has any.
     ///
     /// # Errors
-    /// Those of [`SharedFile::write_at`].
+    /// As [`SharedFile::write_at`].
     fn flush(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Asks the system to begin writing back what was written between `from`
-    /// and `to`, so that a later sync has less to do. A pure hint: nothing is
-    /// waited for, nothing becomes durable, and where there is no such call,
-    /// nothing happens.
+    /// Asks the system to begin writing back the bytes between `from` and `to`, so that a later
+    /// sync has less to do. A hint: it does not wait, and makes nothing durable. It does nothing
+    /// on systems without such a call.
     fn start_writeback(&self, _from: u64, _to: u64) {}
 
-    /// Cuts the file at `len` bytes, which is how a log is closed. Nothing
-    /// happens when it is shorter. Not synced.
+    /// Cuts the file at `len` bytes, as is done when a log is closed. Does nothing if the file is
+    /// shorter. Does not sync.
     ///
-    /// Not to be called while a write at or beyond `len` is under way. (The
-    /// process dies by a signal when one is in a mapped file.)
+    /// Must not be called while a write at or beyond `len` is under way. (Such a write to a mapped
+    /// file would kill the process with a signal.)
     ///
     /// # Errors
-    /// Those of the file system, or the first failed sync's.
+    /// Errors of the file system; the error of a `sync` that failed before.
     fn truncate(&self, len: u64) -> Result<()>;
 
-    /// Told by a fault injector that a sync was made to fail; see
+    /// A fault injector calls this when it makes a sync fail; see
     /// [`super::WritableFile::forget_unsynced`].
     fn forget_unsynced(&self) {}
 }
@@ -134,7 +123,7 @@ pub trait SharedFile: Debug + Send + Sync {
 pub(super) struct FailedSync(OnceLock<Error>);
 
 impl FailedSync {
-    /// Fails when a sync has failed.
+    /// Fails if a sync has failed.
     #[inline]
     pub fn check(&self) -> Result<()> {
         match self.0.get() {
@@ -151,8 +140,7 @@ impl FailedSync {
     }
 }
 
-/// The end of a write of `len` bytes at `offset`, when that is not above
-/// `allocated`; otherwise what to tell the caller.
+/// Checks that a write of `len` bytes at `offset` ends at or below `allocated`.
 #[inline]
 pub(super) fn check_range(
     offset: u64,

@@ -1,23 +1,19 @@
-//! A shared file whose bytes stay in memory until they are asked for.
+//! A shared file that keeps written bytes in memory until they are flushed.
 //!
-//! What a log is written through with `manual_wal_flush`. Writers copy into a
-//! window over the file; [`SharedFile::flush`] writes out what is there
-//! without a gap, from the first byte on. So the file always holds a prefix of
-//! what was written in the order of places, whoever was late, and a killed
-//! process loses a suffix.
+//! A log is written through it with `manual_wal_flush`. Writers copy into a window over the file.
+//! [`SharedFile::flush`] writes the bytes up to the first gap. So the file always holds a prefix of
+//! the log, however late a writer is, and a killed process loses a suffix.
 //!
 //! * I1: the file holds all bytes below `Window::start` and none from there on.
-//! * I2: `Window::filled` is the end of the bytes that are there without a gap;
-//!   `ahead` are the ranges beyond it, disjoint.
-//! * I3: after [`SharedFile::truncate`] nothing is kept back any more: those
-//!   who still had places there write through.
+//! * I2: `Window::filled` is the end of the bytes before the first gap; `ahead` holds the ranges
+//!   beyond it, which are disjoint.
+//! * I3: after [`SharedFile::truncate`] nothing is kept in memory: writers that still have ranges
+//!   there write through.
 //!
-//! A window is written out by whoever fills more than [`WINDOW_LIMIT`] bytes of
-//! it, as in RocksDB, which bounds the memory to that and what is ahead of a
-//! late writer.
+//! The writer that fills more than [`WINDOW_LIMIT`] bytes of a window writes it out, as in RocksDB.
+//! That bounds the memory to this limit and the bytes that are ahead of a late writer.
 //!
-//! Lock order: the window's lock is held across the writes of the file below,
-//! which orders them.
+//! Lock order: the window's lock is held during writes to the file below, which orders them.
 
 use super::shared::{FailedSync, SharedFile, check_range};
 use crate::error::Result;
@@ -25,7 +21,7 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Bytes without a gap that a window holds before they are written out.
+/// How many bytes before the first gap a window holds before they are written out.
 pub const WINDOW_LIMIT: u64 = 1 << 20;
 
 /// Keeps what is written to a shared file in memory. See the [module](self).
@@ -34,7 +30,7 @@ pub struct WindowFile {
     inner: Box<dyn SharedFile>,
     path: PathBuf,
     window: Mutex<Window>,
-    /// A write to the file failed: its bytes are neither here nor there.
+    /// Set when a write to the file fails: its bytes are neither in memory nor in the file.
     failed: FailedSync,
 }
 
@@ -46,7 +42,7 @@ struct Window {
     filled: u64,
     /// Ranges written beyond `filled`: from, to.
     ahead: BTreeMap<u64, u64>,
-    /// I3.
+    /// Whether writes go through to the file (I3).
     write_through: bool,
 }
 
@@ -69,7 +65,7 @@ impl Window {
 }
 
 impl WindowFile {
-    /// Keeps what is written to `inner`, an empty or recycled file at `path`.
+    /// Wraps `inner`, an empty or recycled file at `path`.
     pub fn new(inner: Box<dyn SharedFile>, path: PathBuf) -> Self {
         WindowFile {
             inner,
@@ -79,7 +75,7 @@ impl WindowFile {
         }
     }
 
-    /// Writes out what is there without a gap.
+    /// Writes out the bytes before the first gap.
     fn write_out(&self, window: &mut Window) -> Result<()> {
         let len = (window.filled - window.start) as usize;
         if len == 0 {

@@ -1,15 +1,15 @@
-//! What a file is to a database, by its name.
+//! The kind of a file of a database, by its name.
 
 use crate::filename::{self, FileType};
 use std::fmt;
 use std::path::Path;
 
-/// What a path is to a database.
+/// The kind of a file of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileKind {
     /// A write-ahead log, archived or not.
     Log,
-    /// A table, also one made outside the database.
+    /// A table, including one made outside the database.
     Table,
     /// A blob file.
     Blob,
@@ -17,7 +17,7 @@ pub enum FileKind {
     Manifest,
     /// `CURRENT`
     Current,
-    /// A file that gets its name once it is whole.
+    /// A temporary file, which is renamed once it is complete.
     Temporary,
     /// `OPTIONS-*`
     Options,
@@ -32,7 +32,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// The kind of what is at `path`.
+    /// The kind of the file at `path`.
     pub fn of(path: &Path) -> FileKind {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         match filename::parse(&name) {

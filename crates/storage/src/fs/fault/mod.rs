@@ -1,14 +1,15 @@
 //! Fault injection.
 //!
-//! [`FaultFs`] counts every operation by kind and fails those that a
-//! [`Rule`] picks. A sweep over "the n-th operation fails", n = 1, 2, ...,
-//! ends when nothing was injected any more. What there is to fail is told by
-//! [`FaultFs::start_recording`]: the operations of a run without faults.
+//! [`FaultFs`] counts every operation by kind, and makes those fail that a [`Rule`] picks. A sweep
+//! over "the n-th operation fails", n = 1, 2, ..., ends when no failure was injected.
+//! [`FaultFs::start_recording`] records the operations of a run without faults, which are those that
+//! can be made to fail.
 //!
-//! An injected failure means that the operation did not happen, but for
-//! [`Fault::ShortWrite`], which leaves half of the bytes, and for a failed
-//! sync, after which the file system below forgets which bytes were unsynced
-//! (as Linux does), so that a second sync cannot rescue them.
+//! An injected failure means that the operation did not happen, with two exceptions:
+//! [`Fault::ShortWrite`] writes half of the bytes, and after a failed sync the wrapped file system
+//! forgets which bytes were unsynced, as Linux does, so that a second sync cannot rescue them.
+//!
+//! `kind`: the kind of a file by its name. `shared`: failures of files that many threads write.
 
 mod kind;
 mod shared;
@@ -80,7 +81,7 @@ pub enum FaultOp {
     SequentialRead,
 }
 
-/// Number of kinds in [`FaultOp`].
+/// The number of kinds of operations in [`FaultOp`].
 const OPS: usize = FaultOp::SequentialRead as usize + 1;
 
 /// A set of operations.
@@ -135,17 +136,17 @@ impl OpSet {
     }
 }
 
-/// Which paths a rule is about.
+/// Which paths a rule applies to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum PathMatch {
-    /// All.
+    /// All paths.
     #[default]
     Any,
-    /// Those whose text contains this.
+    /// Paths that contain this text.
     Contains(String),
-    /// Those whose text ends with this.
+    /// Paths that end with this text.
     EndsWith(String),
-    /// Those of files of this kind.
+    /// Paths of files of this kind.
     Kind(FileKind),
 }
 
@@ -166,7 +167,7 @@ impl PathMatch {
 pub enum When {
     /// The n-th since the rule was added, counted from 1.
     Nth(u64),
-    /// Each with this probability, by a generator with this seed.
+    /// Each operation with this probability, drawn from a generator with this seed.
     Chance {
         /// 0.0 to 1.0.
         probability: f64,
@@ -175,15 +176,15 @@ pub enum When {
     },
 }
 
-/// What an injected failure looks like.
+/// The kind of an injected failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The device reports an error (`EIO`).
     Eio,
     /// The device is full (`ENOSPC`).
     Enospc,
-    /// Half of an append's bytes are written, then the device is full. For
-    /// other operations the same as [`Fault::Enospc`].
+    /// Half of the bytes of an append are written, then the device is full. For other operations,
+    /// this is the same as [`Fault::Enospc`].
     ShortWrite,
 }
 
@@ -201,19 +202,19 @@ impl Fault {
     }
 }
 
-/// Picks operations and makes them fail.
+/// A rule that picks operations and makes them fail.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rule {
-    /// The kinds of operation it is about.
+    /// The kinds of operations it applies to.
     pub ops: OpSet,
-    /// The paths it is about.
+    /// The paths it applies to.
     pub path: PathMatch,
-    /// Which of these fail.
+    /// Which of the matching operations fail.
     pub when: When,
-    /// How they fail.
+    /// How the operations fail.
     pub fault: Fault,
-    /// Whether, after the first failure, every matching operation fails;
-    /// otherwise only those that `when` picks do.
+    /// Whether every matching operation fails after the first failure. Otherwise only those fail
+    /// that `when` picks.
     pub sticky: bool,
 }
 
@@ -231,7 +232,7 @@ impl Rule {
     }
 }
 
-/// Names a rule that was added.
+/// Identifies a rule that was added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RuleId(u64);
 
@@ -246,7 +247,7 @@ pub struct Injected {
     pub fault: Fault,
 }
 
-/// An operation that was asked for.
+/// A recorded operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Operation {
     /// What it was.
@@ -255,7 +256,7 @@ pub struct Operation {
     pub path: PathBuf,
 }
 
-/// A rule and what it has seen.
+/// A rule and its state.
 #[derive(Debug)]
 struct Armed {
     id: u64,
@@ -287,7 +288,7 @@ impl Armed {
     }
 }
 
-/// What is called before each operation.
+/// A function that is called before each operation.
 pub type Observer = Arc<dyn Fn(FaultOp, &Path) + Send + Sync>;
 
 #[derive(Default)]
@@ -326,8 +327,7 @@ impl FaultFs {
         }
     }
 
-    /// Adds a rule. When several rules pick an operation, the one added first
-    /// decides how it fails.
+    /// Adds a rule. If several rules pick an operation, the one added first decides how it fails.
     pub fn add_rule(&self, rule: Rule) -> RuleId {
         let mut state = self.state.lock();
         state.next_id += 1;
@@ -346,7 +346,7 @@ impl FaultFs {
         RuleId(id)
     }
 
-    /// Removes a rule; nothing happens when it is gone already.
+    /// Removes a rule. Does nothing if it was removed before.
     pub fn remove_rule(&self, id: RuleId) {
         self.state.lock().rules.retain(|r| r.id != id.0);
     }
@@ -356,7 +356,7 @@ impl FaultFs {
         self.state.lock().rules.clear();
     }
 
-    /// Calls `observer` before each operation, on the thread that it is by.
+    /// Calls `observer` before each operation, on the thread of the operation.
     pub fn set_observer(&self, observer: Observer) {
         self.state.lock().observer = Some(observer);
     }
@@ -380,13 +380,13 @@ impl FaultFs {
         self.state.lock().injected.clone()
     }
 
-    /// Records all operations from now on, in the order in which they are asked
-    /// for, failed ones included; what was recorded before is forgotten.
+    /// Records all operations from now on, in the order of the calls, including failed ones.
+    /// Discards an earlier recording.
     pub fn start_recording(&self) {
         self.state.lock().recorded = Some(Vec::new());
     }
 
-    /// Ends the recording; returns the operations since it began.
+    /// Ends the recording, and returns its operations.
     pub fn end_recording(&self) -> Vec<Operation> {
         self.state.lock().recorded.take().unwrap_or_default()
     }
@@ -398,7 +398,7 @@ impl FaultFs {
         }
     }
 
-    /// Counts the operation and decides its fate.
+    /// Counts the operation, and decides whether and how it fails.
     fn pick(&self, op: FaultOp, path: &Path) -> Option<Fault> {
         let observer = self.state.lock().observer.clone();
         if let Some(observer) = observer {
@@ -414,7 +414,7 @@ impl FaultFs {
         }
         let mut fault = None;
         for armed in &mut state.rules {
-            // Every rule counts, also behind the one that decides.
+            // Every rule counts the operation, even after one has decided.
             if armed.fires(op, path) {
                 fault = fault.or(Some(armed.rule.fault));
             }

@@ -11,7 +11,7 @@ pub(super) struct FaultShared {
     inner: Box<dyn SharedFile>,
     fs: FaultFs,
     path: PathBuf,
-    /// Injected failures: the file below knows nothing of them.
+    /// Injected failures, which the wrapped file does not know.
     failed: FailedSync,
 }
 

@@ -1,20 +1,16 @@
-//! A file's bytes as memory: the one place of this crate with unsafe code.
+//! The bytes of a file as memory. This is the only file of the crate with unsafe code.
 //!
-//! A [`Mapping`] covers a file with windows of [`WINDOW`] bytes, mapped when
-//! somebody asks for them and kept until the mapping is dropped. A window may
-//! reach beyond the end of the file; touching it there kills the process, so
-//! callers store only below a length that they know the file to have.
+//! A [`Mapping`] covers a file with windows of [`WINDOW`] bytes, which are mapped on request and kept
+//! until the mapping is dropped. A window may reach beyond the end of the file. Touching it there
+//! kills the process, so callers store only below a length that the file is known to have.
 //!
-//! The memory is shared: with other threads that store to it, with other
-//! mappings of the file and with the kernel. So no reference to its bytes is
-//! ever made, and it is touched only by relaxed atomic operations on whole
-//! aligned words. That all accesses have the same size matters: atomic
-//! operations of different sizes that overlap are as undefined as plain ones.
-//! A word of which a write covers only a part is changed by
-//! compare-and-exchange, which keeps the neighbour's bytes whatever he does
-//! to them meanwhile. Relaxed is enough: nothing is read through the mapping
-//! but to warm it and to probe it, and who wants to know that a write is done
-//! learns it from its writer.
+//! The memory is shared with other threads that store to it, with other mappings of the file and
+//! with the kernel. So there is never a reference to its bytes, and it is accessed only by relaxed
+//! atomic operations on whole aligned words. All accesses must have the same size, because
+//! overlapping atomic operations of different sizes are as undefined as plain ones. If a write
+//! covers only a part of a word, compare-and-exchange keeps the other bytes, whatever their writer
+//! does meanwhile. Relaxed is enough: the mapping is only read to warm and to probe it, and other
+//! threads learn from the writer that a write is done.
 
 #![expect(unsafe_code, reason = "stores through a pointer into a mapping")]
 
@@ -25,31 +21,33 @@ use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes per window. A multiple of every page size.
+/// The size of a window in bytes: a multiple of every page size.
 const WINDOW: u64 = 64 << 20;
 
-/// Windows per group, and groups: 1 TiB in all.
+/// The number of windows per group.
 const GROUP: usize = 64;
+
+/// The number of groups: with [`GROUP`] windows each, they cover 1 TiB.
 const GROUPS: usize = 256;
 
-/// Bytes per word.
+/// The size of a word in bytes.
 const WORD: usize = size_of::<usize>();
 
-/// What warming touches when the system cannot be asked to.
+/// The step in which warming touches pages if the system has no call for it, in bytes.
 const PAGE: u64 = 4096;
 
-/// Windows next to each other.
+/// Adjacent windows.
 type Group = [OnceLock<MmapRaw>; GROUP];
 
-/// A file's windows. Each cell is written once, by the thread that extends the
-/// file, and read by all that write; it publishes the mapping in it.
+/// The windows of a file. Each cell is written once, by the thread that extends the file, and read
+/// by all threads that write; it publishes the mapping in it.
 #[derive(Debug)]
 pub(super) struct Mapping {
     groups: Box<[OnceLock<Box<Group>>]>,
 }
 
 impl Mapping {
-    /// Nothing mapped.
+    /// A mapping without windows.
     pub fn new() -> Self {
         Mapping {
             groups: (0..GROUPS).map(|_| OnceLock::new()).collect(),
@@ -63,8 +61,8 @@ impl Mapping {
         self.groups.get(index / GROUP)?.get()?[index % GROUP].get()
     }
 
-    /// Maps the windows of `file` between `from` and `to` that are not mapped.
-    /// Always to be called with the same file.
+    /// Maps those windows of `file` between `from` and `to` that are not mapped yet. Must always
+    /// be called with the same file.
     pub fn cover(&self, file: &File, from: u64, to: u64) -> io::Result<()> {
         for index in from / WINDOW..to.div_ceil(WINDOW) {
             let group = self
@@ -78,15 +76,15 @@ impl Mapping {
                     .offset(index * WINDOW)
                     .len(WINDOW as usize)
                     .map_raw(file)?;
-                // Somebody else's would do as well.
+                // A window that another thread has set meanwhile is as good.
                 let _ = window.set(map);
             }
         }
         Ok(())
     }
 
-    /// Faults in the pages between `from` and `to`, which are mapped and below
-    /// the end of the file, so that storing to them need not.
+    /// Faults in the pages between `from` and `to`, so that stores to them cause no page faults.
+    /// They are mapped and below the end of the file.
     pub fn warm(&self, from: u64, to: u64) -> io::Result<()> {
         let mut at = from - from % PAGE;
         while at < to {
@@ -114,8 +112,8 @@ impl Mapping {
         Ok(())
     }
 
-    /// Stores `data` at `offset`, all of it below the end of the file. False,
-    /// with nothing or only a first part stored, when some of it is not mapped.
+    /// Stores `data` at `offset`, all of it below the end of the file. If some of the range is not
+    /// mapped, returns false and may have stored a first part.
     #[inline]
     pub fn store(&self, mut offset: u64, mut data: &[u8]) -> bool {
         loop {
@@ -134,27 +132,27 @@ impl Mapping {
         }
     }
 
-    /// The word at `offset`, a multiple of the word's size and below the end of
-    /// the file, as the mapping has it; stored back unchanged.
+    /// The word at `offset` in the mapping, which is stored back unchanged. `offset` is a multiple
+    /// of the word's size and below the end of the file.
     pub fn rewrite_word(&self, offset: u64) -> Option<[u8; WORD]> {
         let word = word(self.window(offset)?, (offset % WINDOW) as usize);
         Some(rewrite(word).to_ne_bytes())
     }
 }
 
-/// Stores to each page of `len` bytes at `at`, a page's first, what is there.
+/// Rewrites a word in each page of the `len` bytes at `at`, the start of a page.
 fn touch(window: &MmapRaw, at: u64, len: u64) {
     for page in (0..len).step_by(PAGE as usize) {
         rewrite(word(window, (at + page) as usize));
     }
 }
 
-/// Stores what is in `word`, and returns it: so the page can be written to, and
-/// has taken its write fault.
+/// Stores the value of `word` back into it, and returns the value. Afterwards the page is known to be
+/// writable, and has taken its write fault.
 ///
-/// The compiler must not know that nothing changes: of `fetch_or(0)` it makes a
-/// fence and a load, and nothing at all where the result is not used, and a
-/// load takes a read fault and works in pages that cannot be written to.
+/// The compiler must not know that nothing changes. It turns `fetch_or(0)` into a fence and a load,
+/// or into nothing if the result is unused. A load takes only a read fault, and works in pages that
+/// cannot be written.
 fn rewrite(word: &AtomicUsize) -> usize {
     word.fetch_or(black_box(0), Ordering::Relaxed)
 }
@@ -211,15 +209,15 @@ fn store_in(window: &MmapRaw, at: usize, data: &[u8]) {
     }
 }
 
-/// Less than a word's bytes, the first one lowest.
+/// Fewer bytes than a word has, as a number; the first byte is the lowest.
 #[inline]
 fn few_bytes(bytes: &[u8]) -> usize {
     let next = |word, byte: &u8| word << 8 | usize::from(*byte);
     bytes.iter().rev().fold(0, next)
 }
 
-/// Stores the `len` lowest of `bytes`, the lowest one first, at `skip` within
-/// a word and keeps its other bytes. `len` is 1 or more and less than a word's.
+/// Stores the `len` lowest bytes of `bytes`, the lowest one first, at byte `skip` of a word, and
+/// keeps its other bytes. `len` is at least 1 and less than the size of a word.
 #[inline]
 fn store_part(word: &AtomicUsize, skip: usize, len: usize, bytes: usize) {
     let mask = (usize::MAX >> (8 * (WORD - len))) << (8 * skip);

@@ -7,10 +7,10 @@ use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 use whitewater_concurrent::system;
 
-/// What is written back, or lost, together.
+/// The unit that is written back, or lost, as a whole, in bytes.
 const BLOCK: usize = 4096;
 
-/// What the device writes atomically.
+/// The unit that the device writes atomically, in bytes.
 const SECTOR: usize = 512;
 
 /// A file's content; its names are in [`super::tree`].
@@ -25,7 +25,7 @@ impl fmt::Debug for MemFile {
     }
 }
 
-/// The content as written and as durable.
+/// The content as written, and the durable content.
 #[derive(Default)]
 pub(super) struct Content {
     pub data: Vec<u8>,
@@ -34,7 +34,7 @@ pub(super) struct Content {
     dirty: BTreeSet<usize>,
     /// The file was cut to this length since the last sync.
     cut_to: Option<usize>,
-    /// The last write.
+    /// The time of the last write.
     modified: Option<SystemTime>,
 }
 
@@ -61,7 +61,7 @@ impl Content {
         }
     }
 
-    /// Makes the file at least `len` bytes long; what is new reads as zeros.
+    /// Makes the file at least `len` bytes long. New bytes read as zeros.
     pub fn extend(&mut self, len: usize) {
         if len > self.data.len() {
             self.data.resize(len, 0);
@@ -77,13 +77,13 @@ impl Content {
         }
     }
 
-    /// When bytes were written last. Seconds since 1970; 0 is never.
+    /// The time of the last write in seconds since 1970; 0 for never.
     pub fn modified(&self) -> u64 {
         let since = |t: SystemTime| t.duration_since(UNIX_EPOCH).ok();
         self.modified.and_then(since).map_or(0, |d| d.as_secs())
     }
 
-    /// Forgets which bytes are unsynced: no sync makes them durable any more.
+    /// Forgets which bytes are unsynced, so that no sync makes them durable.
     pub fn forget_unsynced(&mut self) {
         self.dirty.clear();
     }
@@ -100,7 +100,7 @@ impl Content {
         }
     }
 
-    /// What a crash leaves, each unsynced part kept by chance.
+    /// The content after a crash, with each unsynced part kept with probability `keep`.
     pub fn after_crash(&self, keep: f64, rng: &mut StdRng) -> Content {
         Content {
             modified: self.modified,
@@ -118,7 +118,7 @@ impl Content {
         for &block in &self.dirty {
             let range = block_range(block, self.data.len());
             let kept = rng.random_bool(keep);
-            // A quarter of the blocks is torn where anything is left to chance.
+            // Unless everything or nothing is kept, a quarter of the blocks is torn.
             let torn = keep > 0.0 && keep < 1.0 && rng.random_bool(0.25);
             let mut sector = range.start;
             while sector < range.end {

@@ -1,28 +1,27 @@
 //! In-memory file system.
 //!
-//! It tells what was written from what is durable, and [`MemFs::crash_clone`]
-//! makes the file system that a power cut at this moment might leave. The
-//! model is meant to be no kinder than Linux:
+//! It tells written from durable bytes. [`MemFs::crash_clone`] makes the file system that a power
+//! cut at this moment might leave. The model promises no more than Linux does:
 //!
 //! * Written bytes are durable after the file's `sync`, directory operations
 //!   (create, rename, link, remove) after `sync_dir` of a directory they touch.
 //!   Syncing a file does not make its name durable.
-//! * The space of a shared file counts as zeros that were written: it may be
-//!   gone, in whole or from some place on, until the file is synced.
-//! * A crash keeps all that is durable. Of the rest it keeps any part: each
-//!   directory operation, and each unsynced 4 KiB block, or, in torn blocks,
-//!   each 512-byte sector, by itself. A file may come out longer than its
-//!   bytes; what was lost reads as zeros, or as what was there before.
+//! * The space of a shared file counts as written zeros: until the file is synced, all of it or a
+//!   part at its end may be lost.
+//! * A crash keeps everything durable. Of the rest it keeps any part: each directory operation, and
+//!   each unsynced 4 KiB block or, in torn blocks, each 512-byte sector, independently. A file may
+//!   be longer than its kept bytes; lost bytes read as zeros, or as the previous content.
 //! * After a failed sync ([`WritableFile::forget_unsynced`]) the unsynced bytes
 //!   stay readable, but no later sync makes them durable.
-//! * Making a directory is durable after `sync_dir` of its parent, of itself or
-//!   of a directory below, as on file systems with an ordered journal. Sync a
-//!   directory before renaming it: `sync_dir` does not find operations made
-//!   under an older name.
+//! * Making a directory is durable after `sync_dir` of its parent, of itself or of a directory below
+//!   it, as on file systems with an ordered journal. Sync a directory before renaming it: `sync_dir`
+//!   does not find operations made under an older name.
 //!
-//! The death of the process alone loses nothing that was written:
-//! [`MemFs::after_kill`]. That is [`MemFs::crash_clone`] with everything kept where
-//! no sync has failed.
+//! The death of the process alone loses no written bytes: [`MemFs::after_kill`]. If no sync has
+//! failed, that is [`MemFs::crash_clone`] with everything kept.
+//!
+//! `content`: the bytes of a file. `tree`: the names of files. `shared`: files that many threads
+//! write.
 //!
 //! Lock order: names, then one file's content.
 
@@ -48,7 +47,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One call of `sync` or `sync_dir`, as the hook sees it.
+/// One call of `sync` or `sync_dir`, for the hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyncPoint {
     /// Counts the syncs of this file system, from 1.
@@ -57,12 +56,11 @@ pub struct SyncPoint {
     pub path: PathBuf,
     /// Whether this is a `sync_dir`.
     pub is_dir: bool,
-    /// The hook is called twice per sync: before it takes effect (false) and
-    /// after (true).
+    /// False before the sync takes effect, true after it: the hook is called both times.
     pub done: bool,
 }
 
-/// Called at every sync; no lock is held then.
+/// Called at every sync, without any lock held.
 pub type SyncHook = Arc<dyn Fn(SyncPoint) + Send + Sync>;
 
 /// An in-memory file system. Clones are handles of the same one.
@@ -88,7 +86,7 @@ impl fmt::Debug for MemFs {
     }
 }
 
-/// A file system with the files of `tree`, each with what `left` makes of it.
+/// A file system with the files of `tree`, each with the content that `left` makes of its own.
 fn copy_of(tree: &Tree, mut left: impl FnMut(&Content) -> Content) -> MemFs {
     // Hard links stay links: each file is copied once.
     let mut copies: BTreeMap<*const MemFile, Arc<MemFile>> = BTreeMap::new();
@@ -128,11 +126,11 @@ impl MemFs {
         MemFs::default()
     }
 
-    /// A file system as a power cut at this moment might leave it: all that is
-    /// durable, and of the rest each part with probability `keep` (0.0: drop
-    /// all, 1.0: keep all but bytes whose sync has failed). The same `seed` and
-    /// state give the same result, in which everything is durable and nothing
-    /// is locked. Handles of this file system stay valid, and its own.
+    /// A file system as a power cut at this moment might leave it: everything durable, and each
+    /// part of the rest with probability `keep` (0.0 drops all, 1.0 keeps all except bytes whose
+    /// sync has failed). The same `seed` and state give the same result. In the result everything
+    /// is durable and nothing is locked. Handles of this file system stay valid and keep referring
+    /// to it.
     ///
     /// # Panics
     /// When `keep` is not in `0.0..=1.0`.
@@ -148,9 +146,9 @@ impl MemFs {
         copy_of(&tree, |content| content.after_crash(keep, &mut rng))
     }
 
-    /// A file system as the death of the process at this moment leaves it:
-    /// everything as it could be read, bytes whose sync has failed included.
-    /// Everything in it is durable and nothing is locked.
+    /// A file system as the death of the process at this moment leaves it: everything that can be
+    /// read, including bytes whose sync has failed. In the result everything is durable and
+    /// nothing is locked.
     pub fn after_kill(&self) -> MemFs {
         let names = self.shared.names.write();
         copy_of(&names.current, |content| {
@@ -158,9 +156,9 @@ impl MemFs {
         })
     }
 
-    /// Calls `hook` before and after every `sync` and `sync_dir`, on the
-    /// thread that syncs. It may use the file system, for instance to take a
-    /// [`MemFs::crash_clone`]; syncing from it would recurse.
+    /// Calls `hook` before and after every `sync` and `sync_dir`, on the thread that syncs. The
+    /// hook may use the file system, for instance to take a [`MemFs::crash_clone`], but must not
+    /// sync, which would recurse.
     pub fn set_sync_hook(&self, hook: SyncHook) {
         *self.shared.hook.lock() = Some(hook);
     }
@@ -170,7 +168,7 @@ impl MemFs {
         *self.shared.hook.lock() = None;
     }
 
-    /// How many syncs were begun.
+    /// How many syncs have begun.
     pub fn sync_count(&self) -> u64 {
         self.shared.syncs.load(Ordering::Relaxed)
     }
@@ -256,7 +254,7 @@ impl Fs for MemFs {
         Ok(self.writable(named("reopen a file for writing", new, file)?, new, 0))
     }
 
-    /// Maps nothing, whatever is asked for: the promises are the same.
+    /// Maps nothing, whatever the options say: the promises are the same.
     fn open_shared(
         &self,
         path: &Path,
@@ -513,7 +511,7 @@ impl SequentialFile for MemReadable {
     }
 }
 
-/// A lock held by somebody in this process.
+/// A held lock.
 #[derive(Debug)]
 struct MemLock {
     shared: Arc<Shared>,

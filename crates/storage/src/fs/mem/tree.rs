@@ -23,11 +23,10 @@ impl Node {
     }
 }
 
-/// Names by path from the root, which itself is not in it.
+/// Names by path from the root. The root itself is not in it.
 pub(super) type Tree = BTreeMap<PathBuf, Node>;
 
-/// The directory tree as it is, as it would be after losing everything
-/// unsynced, and the operations between the two.
+/// The current directory tree, the durable one, and the operations between the two.
 #[derive(Default)]
 pub(super) struct Names {
     pub current: Tree,
@@ -56,7 +55,7 @@ impl DirOp {
         }
     }
 
-    /// Does it to `tree`, where operations before it may be missing.
+    /// Applies the operation to `tree`, where earlier operations may be missing.
     pub fn apply(&self, tree: &mut Tree) {
         match self {
             DirOp::Add(path, node) => {
@@ -95,7 +94,7 @@ fn move_children(tree: &mut Tree, from: &Path, to: &Path) {
 }
 
 impl Names {
-    /// Does `op` now; it becomes durable later.
+    /// Performs `op`, which becomes durable later.
     pub fn perform(&mut self, op: DirOp) {
         op.apply(&mut self.current);
         self.pending.push(op);
@@ -123,7 +122,7 @@ impl Names {
         }
     }
 
-    /// The file at `path`, made when missing.
+    /// The file at `path`, which is created if missing.
     pub fn open_or_create(&mut self, path: &Path) -> io::Result<Arc<MemFile>> {
         match self.file(path) {
             Err(e) if e.kind() == ErrorKind::NotFound => {
@@ -136,7 +135,7 @@ impl Names {
         }
     }
 
-    /// Renames a file, replacing another, or a directory.
+    /// Renames a file, possibly replacing another one, or renames a directory.
     pub fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
         let node = self.current.get(from).ok_or(ErrorKind::NotFound)?.clone();
         self.check_parent(to)?;
@@ -151,7 +150,7 @@ impl Names {
         Ok(())
     }
 
-    /// The paths right below `dir`.
+    /// The paths directly below `dir`.
     pub fn children<'a>(&'a self, dir: &'a Path) -> impl Iterator<Item = &'a Path> {
         self.current
             .range(dir.to_path_buf()..)

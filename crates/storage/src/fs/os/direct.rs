@@ -1,9 +1,8 @@
 //! Files that bypass the system's page cache (`O_DIRECT`).
 //!
-//! The system then takes only whole blocks, at offsets and from memory that are
-//! multiples of a block. A writer collects bytes in an aligned buffer, writes
-//! the last block padded with zeros, and cuts the file to its length. A reader
-//! reads the blocks around what it was asked for.
+//! The system then accepts only whole blocks, at offsets and addresses that are multiples of a
+//! block. A writer collects bytes in an aligned buffer, pads the last block with zeros, and cuts the
+//! file to its length. A reader reads the blocks that contain the requested range.
 
 use super::named;
 use super::opening::{NONBLOCK, check_is_file};
@@ -15,11 +14,11 @@ use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What offsets, lengths and addresses are multiples of. Bytes; no device has
+/// The size of a block in bytes: offsets, lengths and addresses are multiples of it. No device has
 /// larger logical blocks.
 const BLOCK: usize = 4096;
 
-/// Bytes collected before they are written.
+/// The size of the write buffer in bytes.
 const BUFFER: usize = 1 << 20;
 
 #[cfg(target_os = "linux")]
@@ -73,9 +72,9 @@ struct DirectWritable {
     buffer: Aligned,
     /// Bytes in the buffer.
     filled: usize,
-    /// Where the buffer's first byte belongs in the file: a multiple of a block.
+    /// The offset in the file of the buffer's first byte: a multiple of a block.
     start: u64,
-    /// Bytes of the buffer that were handed to the system, padded.
+    /// Bytes of the buffer that were written, with padding.
     handed: usize,
 }
 
@@ -100,7 +99,7 @@ impl DirectWritable {
         while done < len {
             let at = self.start + done as u64;
             match rustix::io::pwrite(&self.file, &self.buffer.bytes()[done..len], at) {
-                // After half a block it goes on from the block's start.
+                // After a part of a block, writing continues at the start of that block.
                 Ok(n) if n >= BLOCK => done += n / BLOCK * BLOCK,
                 Err(Errno::INTR) => {}
                 Ok(_) => return named("append to a file", &self.path, Err(Errno::IO.into())),
@@ -161,7 +160,7 @@ impl WritableFile for DirectWritable {
 struct DirectRandom {
     file: File,
     path: PathBuf,
-    /// Lets reads of finished files be bounded without a system call.
+    /// Bounds reads of finished files without a system call.
     len_at_open: u64,
 }
 
@@ -190,7 +189,7 @@ impl RandomAccessFile for DirectRandom {
         let mut blocks = Aligned::new((skip + len).next_multiple_of(BLOCK));
         let mut got = 0;
         while got < skip + len {
-            // Ends at a block boundary but at the end of the file.
+            // Ends at a block boundary, except at the end of the file.
             let at = first + got as u64;
             match rustix::io::pread(&self.file, &mut blocks.bytes_mut()[got..], at) {
                 Ok(0) => return Err(self.ends_early(offset, len, got.saturating_sub(skip) as u64)),

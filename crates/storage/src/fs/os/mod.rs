@@ -1,19 +1,19 @@
 //! The operating system's file system.
 //!
-//! Nothing is buffered on the way out: an append is one `write` call (more
-//! only when the system takes less than it was given). Files are opened
-//! close-on-exec. Reads of whole files front to back are buffered.
+//! Writes are not buffered: an append is one `write` call, or several if the system writes less than
+//! it was given. Files are opened close-on-exec. Reads of whole files front to back are buffered.
 //!
-//! What is in the place of a file may be anything: opening never waits, as it would
-//! for the other end of a FIFO, and only files are read from, for a device may
-//! have no end.
+//! A path may lead to something that is not a file. So opening never waits, as it would for the
+//! other end of a FIFO, and only regular files are read, because a device may have no end.
 //!
-//! Locks are `fcntl` write locks over the whole lock file, the kind RocksDB
-//! takes, so both engines keep out of each other's databases. These locks
-//! belong to the process: they do not exclude a second opener inside it, and
-//! the system drops them when the process closes *any* descriptor of the lock
-//! file. Hence the table of held locks, which is asked before the file is
-//! touched, and hence nobody else in the process may open a lock file.
+//! Locks are `fcntl` write locks over the whole lock file, as RocksDB takes them, so both engines
+//! keep out of each other's databases. These locks belong to the process: they do not exclude a
+//! second opener in the same process, and the system releases them when the process closes *any*
+//! descriptor of the lock file. Therefore a table of held locks is checked before the file is
+//! touched, and nothing else in the process may open a lock file.
+//!
+//! `direct`: files that bypass the page cache. `opening`: opening files, and finding holes in them.
+//! `shared`: files that many threads write.
 
 mod direct;
 mod opening;
@@ -37,19 +37,19 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes a sequential file reads ahead.
+/// The buffer of a sequential file, in bytes.
 const READ_BUFFER: usize = 64 * 1024;
 
 /// The operating system's file system.
 #[derive(Debug, Default, Clone)]
 pub struct OsFs;
 
-/// Names the operation and the path in the error of `result`.
+/// Adds the operation and the path to the error of `result`.
 fn named<T>(op: &str, path: &Path, result: io::Result<T>) -> Result<T> {
     result.map_err(|e| Error::io(op, path, &e))
 }
 
-/// The directory `path`; nothing is the working directory.
+/// The directory `path`; an empty path is the working directory.
 fn or_here(path: &Path) -> &Path {
     if path.as_os_str().is_empty() {
         Path::new(".")
@@ -146,7 +146,7 @@ impl Fs for OsFs {
         let read = || -> io::Result<Vec<String>> {
             let mut names = Vec::new();
             for entry in fs::read_dir(path)? {
-                // Names that are not UTF-8 are none of the database's.
+                // No file of a database has a name that is not UTF-8.
                 if let Ok(name) = entry?.file_name().into_string() {
                     names.push(name);
                 }
@@ -204,13 +204,12 @@ impl Fs for OsFs {
     }
 }
 
-/// A file written at a position that only moves forward.
+/// A file that is written front to back.
 #[derive(Debug)]
 struct OsWritable {
     file: File,
     path: PathBuf,
-    /// Bytes written: the system's file offset is the same unless an append
-    /// failed half-way.
+    /// Bytes written. The system's file offset is the same, unless an append failed half-way.
     pos: u64,
 }
 
@@ -227,7 +226,7 @@ impl OsWritable {
 
 impl WritableFile for OsWritable {
     fn append(&mut self, data: &[u8]) -> Result<()> {
-        // Goes on after short writes and interruptions.
+        // `write_all` continues after short writes and interruptions.
         let result = self.file.write_all(data);
         named("append to a file", &self.path, result)?;
         self.pos += data.len() as u64;
@@ -248,7 +247,7 @@ impl WritableFile for OsWritable {
 
     fn preallocate(&mut self, len: u64) {
         if len > self.pos {
-            // A hint: file systems without it, and full disks, do without.
+            // A hint: the file works without it on other file systems and on full disks.
             let _ = rustix::fs::fallocate(
                 &self.file,
                 FallocateFlags::KEEP_SIZE,
@@ -260,7 +259,7 @@ impl WritableFile for OsWritable {
 
     fn start_writeback(&mut self, from: u64, to: u64) {
         if let Some(len) = NonZeroU64::new(to.saturating_sub(from)) {
-            // On Linux, advice that pages are not needed begins to write them.
+            // On Linux, the advice that pages are not needed begins to write them back.
             let _ = rustix::fs::fadvise(&self.file, from, Some(len), Advice::DontNeed);
         }
     }
@@ -274,7 +273,7 @@ impl WritableFile for OsWritable {
 #[derive(Debug)]
 struct OsRandom {
     file: File,
-    /// Lets reads of finished files be bounded without a system call.
+    /// Bounds reads of finished files without a system call.
     len_at_open: u64,
     path: PathBuf,
 }
@@ -288,8 +287,8 @@ impl OsRandom {
         )
     }
 
-    /// Fails where the file ends before, without a system call where it was long
-    /// enough when it was opened: to be called before memory is taken.
+    /// Fails if the file ends before the range does. Needs no system call if the file was long
+    /// enough when it was opened. To be called before memory is allocated.
     fn check_range(&self, offset: u64, len: usize) -> Result<()> {
         let fits = |file_len: u64| {
             offset
@@ -307,8 +306,8 @@ impl OsRandom {
         Err(self.ends_early(offset, len, there as usize))
     }
 
-    /// Has `read` read at growing offsets, with what was read so far, until it
-    /// is `len` bytes or more.
+    /// Calls `read` with the next offset and the number of bytes read so far, until `len` bytes or
+    /// more are read.
     fn read_all(
         &self,
         offset: u64,
@@ -399,11 +398,10 @@ impl SequentialFile for OsSequential {
     }
 }
 
-/// The lock files this process holds. Guards the taking and the giving back
-/// of locks as a whole.
+/// The lock files that this process holds. Locked during the whole of taking and releasing a lock.
 static HELD: Mutex<Vec<LockId>> = Mutex::new(Vec::new());
 
-/// Tells lock files apart, whatever path they are opened by.
+/// Identifies a lock file, whatever path it is opened by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct LockId {
     path: PathBuf,
@@ -414,7 +412,7 @@ struct LockId {
 /// A held lock.
 #[derive(Debug)]
 struct OsLock {
-    /// Holds the lock; closed, and the lock with it, on drop.
+    /// The locked file. Closing it, on drop, releases the lock.
     file: Option<File>,
     id: LockId,
 }
@@ -428,8 +426,8 @@ impl OsLock {
         let name = path.file_name().ok_or(ErrorKind::InvalidInput)?;
         let canonical = dir.canonicalize()?.join(name);
         let mut held = HELD.lock();
-        // Looked up without opening the file, for closing it again would
-        // drop the lock of whoever holds it.
+        // Checked without opening the file, because closing it again would release the lock
+        // of its current holder.
         let inode = fs::metadata(&canonical).ok().map(|m| (m.dev(), m.ino()));
         let mut held_ones = held.iter();
         let is_held = held_ones.any(|l| l.path == canonical || inode == Some((l.dev, l.ino)));
@@ -465,8 +463,8 @@ impl FileLock for OsLock {}
 impl Drop for OsLock {
     fn drop(&mut self) {
         let mut held = HELD.lock();
-        // First the system's lock, then the entry: who finds no entry can
-        // take the lock.
+        // First the system's lock, then the entry: an opener that finds no entry can take the
+        // lock.
         self.file = None;
         held.retain(|l| *l != self.id);
     }

@@ -1,31 +1,32 @@
-//! Opening what may be no file, and finding holes in files.
+//! Opening paths that may not be files, and finding holes in files.
 
 use std::fs::{File, FileType, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Has `options` open a FIFO or a device at once or not at all. Files are not
-/// affected.
+/// Makes `options` open a FIFO or a device without waiting, or fail. Regular files are not affected.
 pub(super) fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
     options.custom_flags(NONBLOCK)
 }
 
-/// The flag, for callers that have others.
+/// The flag for that, for callers that set other flags, too.
 pub(super) const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits() as i32;
 
-/// Opens the file at `path` to be read.
+/// Opens the file at `path` for reading.
 ///
 /// # Errors
-/// Those of the system; `InvalidInput` saying what is there if it is no file.
+/// Errors of the system; `InvalidInput` saying what is at `path`, if it is not a file.
 pub(super) fn open_to_read(path: &Path) -> io::Result<File> {
     let file = without_waiting(OpenOptions::new().read(true)).open(path)?;
     check_is_file(&file)?;
     Ok(file)
 }
 
+/// Checks that `file` is a regular file.
+///
 /// # Errors
-/// `InvalidInput` saying what `file` is if it is no file.
+/// `InvalidInput` saying what it is, if it is not a file.
 pub(super) fn check_is_file(file: &File) -> io::Result<()> {
     let ty = file.metadata()?.file_type();
     if ty.is_file() {
@@ -47,18 +48,18 @@ fn name_of(ty: FileType) -> &'static str {
     }
 }
 
-/// The first offset from `at` on where `file` may have something else than
-/// zeros, as far as the file system knows; the file's end if there is none.
+/// The first offset from `at` on where `file` may hold something other than zeros, as far as the
+/// file system knows; the end of the file if there is none.
 #[cfg(target_os = "linux")]
 pub(super) fn data_from(file: &File, at: u64) -> u64 {
     let position = rustix::fs::tell(file);
     let data = match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(at)) {
         Ok(data) => data,
-        // Nothing but a hole.
+        // The rest of the file is a hole.
         Err(rustix::io::Errno::NXIO) => file.metadata().map_or(at, |meta| meta.len()),
         Err(_) => at,
     };
-    // Whoever reads on goes on from there.
+    // Restores the position for later reads.
     match position.map(|was| rustix::fs::seek(file, rustix::fs::SeekFrom::Start(was))) {
         Ok(Ok(_)) => data.max(at),
         _ => at,

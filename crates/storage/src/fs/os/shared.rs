@@ -1,15 +1,13 @@
 //! The operating system's files, written by many threads at once.
 //!
-//! * I1: `allocated` is raised only after the space below it is allocated and,
-//!   if the file is mapped, its windows are; it is lowered before the file is
-//!   cut. So no store goes beyond the end of the file, and none to a page for
-//!   which the file system would have to look for space.
-//! * I2: fdatasync calls take turns, and a failure is remembered before the
-//!   next one starts: the system reports an error only once per open file, so
-//!   of two calls at once one would return in vain.
+//! * I1: `allocated` is raised only after the space below it is allocated and, if the file is
+//!   mapped, its windows are mapped; it is lowered before the file is cut. So no store goes beyond
+//!   the end of the file, and none goes to a page that the file system has not allocated.
+//! * I2: fdatasync calls take turns, and a failure is recorded before the next call starts. The
+//!   system reports an error only once per open file, so one of two concurrent calls would miss it.
 //!
-//! Mappings and `write` calls go to the same pages of the page cache, so the
-//! two can be mixed: a window that could not be mapped is written to by calls.
+//! Mappings and `write` calls use the same pages of the page cache, so the two can be mixed: a
+//! window that could not be mapped is written by calls.
 //!
 //! Lock order: `growth`, then `syncing`.
 
@@ -27,28 +25,27 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Zeros written at a time. A page and no more: Linux caches what comes in one
-/// call as one large folio where it can, and then looks through all of that at
-/// every later write of a few bytes, and writes all of it back for a store into
-/// any of its pages.
+/// The zeros that one call writes: a page and no more. Linux caches the bytes of one call as one
+/// large folio if it can. It then scans the whole folio at every later write of a few bytes, and
+/// writes all of it back for a store into any of its pages.
 static ZEROS: [u8; 4096] = [0; 4096];
 
-/// Bytes that probing needs.
+/// How many bytes probing a mapping needs.
 #[cfg(target_os = "linux")]
 const PROBE: u64 = ZEROS.len() as u64;
 
-/// File systems (by `statfs` type) on which files are mapped. On these, allocated
-/// space stays the file's when it is overwritten. Others may copy on write (btrfs,
-/// ZFS, bcachefs), share the space with a copy that somebody makes of the file
-/// (XFS, OCFS2, NFS), hide one that does (overlay, FUSE) or lose their server, and
-/// what a `write` call reports as an error a mapping reports as a signal.
+/// The file systems (by `statfs` type) on which files are mapped. On these, allocated space still
+/// belongs to the file when it is overwritten. Other file systems may copy on write (btrfs, ZFS,
+/// bcachefs), share space with a copy of the file (XFS, OCFS2, NFS), hide a file system that does
+/// (overlay, FUSE), or lose their server. There, a failure that a `write` call reports as an error
+/// comes as a signal from a mapping.
 #[cfg(target_os = "linux")]
 const MAPPABLE: [u32; 2] = [
     0xef53,      // ext2, ext3, ext4
     0x0102_1994, // tmpfs
 ];
 
-/// Tells the type of the file system that a file is on, if it is known.
+/// Returns the type of the file system that a file is on, if it is known.
 #[cfg(target_os = "linux")]
 type TypeOf = fn(&File) -> Option<u32>;
 
@@ -66,28 +63,27 @@ pub(super) struct OsShared {
     #[cfg(target_os = "linux")]
     map: Option<Mapping>,
     options: SharedOptions,
-    /// Bytes that may be written to (I1). Written by `extend` and `truncate`
-    /// under `growth`, read by every write. Publishes, to the writes, the
-    /// windows and the space below it.
+    /// How many bytes may be written to (I1). Written by `extend` and `truncate` under `growth`,
+    /// read by every write. Publishes, to the writes, the windows and the space below it.
     allocated: AtomicU64,
-    /// Whether extensions write zeros. Written by whoever extends or lets
-    /// extend, read by `extend` (relaxed). Publishes nothing.
+    /// Whether extensions write zeros. Written by `initialize`, read by `extend` (relaxed).
+    /// Publishes nothing.
     initialize: AtomicBool,
     growth: Mutex<Growth>,
     syncing: Mutex<()>,
     failed: FailedSync,
 }
 
-/// What `extend` has done.
+/// The progress of `extend`.
 #[derive(Debug)]
 struct Growth {
-    /// Pages below this are warm, or were once.
+    /// Pages below this offset were warmed at some time.
     warmed: u64,
 }
 
 impl OsShared {
-    /// Opens `path`: `from`, when given, renamed and with its content, and an
-    /// empty file otherwise.
+    /// Opens `path`. If `from` is given, the file was renamed from there and keeps its content;
+    /// otherwise it becomes empty.
     pub fn open(path: &Path, from: Option<&Path>, options: SharedOptions) -> Result<Self> {
         let mut shared = Self::open_unmapped(path, from, options)?;
         #[cfg(target_os = "linux")]
@@ -125,8 +121,8 @@ impl OsShared {
         Ok(shared)
     }
 
-    /// Takes the file's space as allocated, once any gaps in it are filled.
-    /// Where that cannot be done, `extend` will write it all anew.
+    /// Fills any gaps in the file, and then counts its space as allocated. If that is not
+    /// possible, `extend` will write all of it.
     fn adopt(&mut self) -> Result<()> {
         let meta = named("get the size of a file", &self.path, self.file.metadata())?;
         if meta.len() > 0 && self.reserve(0, meta.len())? {
@@ -135,7 +131,7 @@ impl OsShared {
         Ok(())
     }
 
-    /// Really allocates a range; false where the file system cannot.
+    /// Allocates space for a range; false if the file system cannot.
     fn reserve(&self, from: u64, to: u64) -> Result<bool> {
         use rustix::io::Errno;
         loop {
@@ -149,7 +145,7 @@ impl OsShared {
         }
     }
 
-    /// Writes zeros to a range that no writer knows of yet.
+    /// Writes zeros to a range that writers do not use yet.
     fn write_zeros(&self, mut from: u64, to: u64) -> Result<()> {
         while from < to {
             let now = (to - from).min(ZEROS.len() as u64);
@@ -160,7 +156,7 @@ impl OsShared {
         Ok(())
     }
 
-    /// Maps the file if it is to be, and makes sure that this works.
+    /// Maps the file if the options say so, and checks that the mapping works.
     #[cfg(target_os = "linux")]
     fn choose_access(&mut self, type_of: TypeOf) -> Result<()> {
         if self.options.access == SharedAccess::Positioned {
@@ -190,13 +186,13 @@ impl OsShared {
             .in_file(&self.path, None)
     }
 
-    /// Maps the first window and stores a word through it. The word keeps its
-    /// value: whenever the process dies, the file must read as a log does.
+    /// Maps the first window and stores a word through it. The word keeps its value, because the
+    /// file must be readable as a log whenever the process dies.
     #[cfg(target_os = "linux")]
     fn probe(&self) -> io::Result<Mapping> {
         let len = self.file.metadata()?.len();
         if len < PROBE {
-            // Allocates, or fails: no store may meet a full disk.
+            // Allocates space or fails, so that the store cannot meet a full disk.
             let missing = (PROBE - len) as usize;
             self.file.write_all_at(&ZEROS[..missing], len)?;
         }
@@ -224,7 +220,7 @@ impl OsShared {
         false
     }
 
-    /// Maps what was allocated.
+    /// Maps the windows of allocated space.
     #[cfg(target_os = "linux")]
     fn cover(&self, from: u64, to: u64) -> Result<()> {
         match &self.map {
@@ -233,7 +229,7 @@ impl OsShared {
                 Err(e) if self.options.access == SharedAccess::Mapped => {
                     named("map a file", &self.path, Err(e))
                 }
-                // Writes to a window that is missing are `pwrite` calls.
+                // A window that is missing is written by `pwrite` calls.
                 _ => Ok(()),
             },
         }
@@ -287,8 +283,8 @@ impl SharedFile for OsShared {
         }
         let warm_to = len.max(growth.warmed);
         self.cover(growth.warmed, warm_to)?;
-        // Warming makes pages dirty. Where each write is synced, a fault costs
-        // less than writing back what is there already.
+        // Warming makes pages dirty. If each write is synced, a page fault costs less than
+        // writing back existing pages.
         let cool = if initialize { old } else { 0 };
         self.warm(growth.warmed.max(cool), warm_to)?;
         growth.warmed = warm_to;
@@ -318,9 +314,8 @@ impl SharedFile for OsShared {
         self.failed.remember(result)
     }
 
-    /// By the call that gives up cached pages: before Linux looks for clean
-    /// ones in the range, it starts writing back the dirty ones, and waits for
-    /// none. Mapped pages stay.
+    /// Uses the call that drops cached pages. Before Linux looks for clean pages in the range, it
+    /// starts to write back the dirty ones, without waiting. Mapped pages stay.
     fn start_writeback(&self, from: u64, to: u64) {
         if let Some(len) = NonZeroU64::new(to.saturating_sub(from)) {
             let _ = rustix::fs::fadvise(&self.file, from, Some(len), Advice::DontNeed);
