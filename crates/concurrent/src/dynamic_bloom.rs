@@ -1,34 +1,34 @@
-//! A Bloom filter of fixed size that many threads add to beside readers.
+//! A Bloom filter of fixed size that many threads add to while others query it.
 //!
-//! All bits of a key lie in one block of 64 bytes, so that an addition and a
-//! question touch one cache line. In it three of the eight words get two bits
-//! each. That is RocksDB's `DynamicBloom` (seed 000) in shape; hashing is the
-//! caller's, and the bits are chosen differently.
+//! All bits of a key lie in one block of 64 bytes, so that an addition or a query touches
+//! one cache line. Three of the eight words in it get two bits each. The layout is that
+//! of RocksDB's `DynamicBloom`; hashing is up to the caller, and the bits are chosen
+//! differently.
 //!
-//! With 10 bits for each key about 1 question in 60 about a key that was not
-//! added is answered "maybe".
+//! With 10 bits for each key, about 1 in 60 queries for a key that was not added gets the
+//! answer "maybe".
 //!
 //! # Ordering
-//! Every access is relaxed. The filter orders nothing by itself; it leans on
-//! whoever publishes what was added:
+//! Every access is relaxed. The filter itself orders nothing; it relies on the
+//! publication of what was added:
 //!
-//! * I1: bits are only ever set. A bit that was seen set is set for good.
+//! * I1: bits are only ever set. A bit that was seen set stays set.
 //! * I2: when [`DynamicBloom::add`] returns, the calling thread has seen or
 //!   set all bits of the key.
-//! * I3: if the end of `add` happens before the start of
-//!   [`DynamicBloom::may_contain`] (the adding thread published something with
-//!   release, the asking one acquired it), the answer is "maybe".
+//! * I3: if the end of `add` happens before the start of [`DynamicBloom::may_contain`]
+//!   (the adding thread published something with Release, and the querying thread
+//!   acquired it), the answer is "maybe".
 //!
-//! I3 follows from coherence alone: the adding thread read or wrote, of each
-//! word, a value `v` with the bits in it (I2). That access happens before the
-//! asking thread's load, which therefore returns `v` or a value later in the
-//! word's modification order, and these have the bits too (I1). It does not
-//! matter that the bits of `v` may have been set by a third thread that has
-//! published nothing: leaving out the write when no bit is missing is sound.
+//! I3 follows from coherence alone: of each word, the adding thread read or wrote a value
+//! `v` with the bits in it (I2). That access happens before the querying thread's load,
+//! which therefore returns `v` or a later value in the word's modification order, and
+//! these have the bits, too (I1). It does not matter that the bits of `v` may have been
+//! set by a third thread that has published nothing: omitting the write when no bit is
+//! missing is sound.
 //!
-//! Bits may be set before or after the thing they stand for is put in place,
-//! as long as both come before the publication. A reader that has not acquired
-//! it may miss the bits; it must not expect the thing either.
+//! Bits may be set before or after the entry that they stand for is inserted, as long as
+//! both come before the publication. A reader that has not acquired the publication may
+//! miss the bits; it must not expect the entry either.
 
 use std::fmt;
 
@@ -41,43 +41,43 @@ const BLOCK_WORDS: usize = 8;
 /// Bytes of a block.
 pub const BLOCK: usize = BLOCK_WORDS * 8;
 
-/// Words of a block that a key has two bits in.
+/// The words of a block in which a key has two bits each.
 const PAIRS: usize = 3;
 
-/// Spreads the low half of a hash over a word.
+/// The factor that spreads the low half of a hash over a word.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The filter; see the module.
+/// The filter. See the [module](self).
 pub struct DynamicBloom {
-    /// The blocks, and up to one block's words before them, so that the blocks
+    /// The words of the blocks, preceded by up to one block's words, so that the blocks
     /// start on a cache line.
     ///
-    /// Written by: adding threads, bits are only set (relaxed). Read by:
-    /// adding and asking threads (relaxed). Publish nothing: see I3.
+    /// Written by: adding threads, which only set bits (relaxed). Read by: adding and
+    /// querying threads (relaxed). Publish nothing: see I3.
     words: Box<[AtomicU64]>,
-    /// The word at which the first block starts.
+    /// The index of the word at which the first block starts.
     first: usize,
     blocks: usize,
 }
 
 impl DynamicBloom {
-    /// A filter of `bytes` bytes, rounded up to blocks of 64, without keys.
-    /// The memory is the system's zeroed pages where it hands them out, so
-    /// that a large filter costs nothing until it is used.
+    /// An empty filter of `bytes` bytes, rounded up to blocks of 64. The memory comes
+    /// zeroed from the system if possible, so that a large filter costs nothing until it
+    /// is used.
     pub fn new(bytes: usize) -> Self {
         let blocks = bytes.div_ceil(BLOCK).clamp(1, u32::MAX as usize);
-        // One block more: what `align_offset` may skip.
+        // One block more, since `align_offset` may skip as much.
         let words = zeroed((blocks + 1) * BLOCK_WORDS);
         let first = words.as_ptr().align_offset(BLOCK);
         DynamicBloom {
-            // An address that cannot be aligned costs speed, nothing else.
+            // An address that cannot be aligned costs only speed.
             first: if first < BLOCK_WORDS { first } else { 0 },
             words,
             blocks,
         }
     }
 
-    /// Bytes of memory it takes.
+    /// Bytes of memory that the filter takes.
     pub fn memory_bytes(&self) -> usize {
         self.words.len() * 8
     }
@@ -88,8 +88,8 @@ impl DynamicBloom {
         let block = self.block(hash);
         for (word, mask) in bits(hash) {
             let word = &block[word];
-            // Mostly there already in a filter that has filled up: a load
-            // leaves the line shared.
+            // In a filter that has filled up, the bits are mostly set already, and a load
+            // leaves the cache line shared.
             if word.load(Ordering::Relaxed) & mask != mask {
                 word.fetch_or(mask, Ordering::Relaxed);
             }
@@ -104,7 +104,7 @@ impl DynamicBloom {
         bits(hash).all(|(word, mask)| block[word].load(Ordering::Relaxed) & mask == mask)
     }
 
-    /// Asks the processor for the block of the key with this hash.
+    /// Prefetches the block of the key with this hash.
     #[inline]
     pub fn prefetch(&self, hash: u64) {
         prefetch::for_reading(self.block(hash).as_ptr());
@@ -119,12 +119,12 @@ impl DynamicBloom {
     }
 }
 
-/// The words within its block that a key has bits in, and the bits.
+/// The indexes of the words of its block in which a key has bits, and the bits.
 #[inline]
 fn bits(hash: u64) -> impl Iterator<Item = (usize, u64)> {
     let spread = (hash & u64::from(u32::MAX)).wrapping_mul(SPREAD);
-    // The high bits are mixed best: 12 for each pair, then 3 for the word.
-    // Words differ, since the number of the pair is or-ed out of them.
+    // The high bits are mixed best: 12 of them for each pair, then 3 for the word. The
+    // words of a key differ, since each pair xors its number into the index.
     let first = (spread >> 25) as usize % BLOCK_WORDS;
     (0..PAIRS).map(move |pair| {
         let of_pair = spread >> (64 - 12 * (pair + 1));
@@ -147,13 +147,13 @@ fn zeroed(n: usize) -> Box<[AtomicU64]> {
         handle_alloc_error(layout)
     };
     let all = NonNull::slice_from_raw_parts(start, n);
-    // SAFETY: fresh memory from the global allocator with the layout of a
-    // slice of `n` atomics, which nobody else has; zeros are atomics of value
-    // 0. A box gives it back with the same layout.
+    // SAFETY: fresh memory from the global allocator with the layout of a slice of `n`
+    // atomics, owned here; zero bytes are atomics of value 0. A box frees it with the
+    // same layout.
     unsafe { Box::from_raw(all.as_ptr()) }
 }
 
-/// A model's atomics are not their value alone.
+/// A model checker's atomics hold more than their value.
 #[cfg(any(loom, shuttle))]
 fn zeroed(n: usize) -> Box<[AtomicU64]> {
     (0..n).map(|_| AtomicU64::new(0)).collect()
@@ -185,7 +185,7 @@ mod tests {
             let mut words: Vec<usize> = bits(hash).map(|(word, _)| word).collect();
             words.sort_unstable();
             words.dedup();
-            assert_eq!(words.len(), PAIRS, "of different words");
+            assert_eq!(words.len(), PAIRS, "the words differ");
         }
     }
 
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_added_is_found_and_little_else() {
+    fn added_keys_are_found_and_few_others() {
         let mut rng = StdRng::seed_from_u64(7);
         let keys = 100_000;
         let filter = DynamicBloom::new(keys * 10 / 8);
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn threads_lose_no_bits_of_one_another() {
-        // One block, so that all of them hit the same words.
+        // One block, so that all threads hit the same words.
         let filter = DynamicBloom::new(64);
         std::thread::scope(|scope| {
             for thread in 0..8u64 {

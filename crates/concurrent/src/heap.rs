@@ -1,16 +1,16 @@
-//! The system's allocator with a counter that can be switched on: how
-//! benchmarks learn the size of structures that keep no account of their own.
+//! The system's allocator with a counter that can be switched on. With it, benchmarks
+//! measure the size of structures that do not count their own memory.
 //!
-//! A program installs it with `#[global_allocator]`. Counting is for one
-//! closure at a time ([`growth_during`]), never for a part whose time is
-//! taken; otherwise an allocation costs one load of a word that nobody writes.
+//! A program installs it with `#[global_allocator]`. It counts during one closure at a
+//! time ([`growth_during`]), which must not be timed. Otherwise an allocation costs one
+//! extra load of a word that is not written.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use parking_lot::Mutex;
 
-/// The system's allocator, counting when asked to.
+/// The system's allocator, which can count.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CountingHeap;
 
@@ -18,21 +18,21 @@ pub struct CountingHeap;
 /// Publishes nothing.
 static COUNTING: AtomicBool = AtomicBool::new(false);
 
-/// Bytes asked for less bytes given back while counting. Written by: every
-/// allocation meanwhile. Read by: [`growth_during`]. Publishes nothing.
+/// Bytes allocated minus bytes freed while counting.
+/// Written by: every allocation meanwhile. Read by: [`growth_during`]. Publishes nothing.
 static GROWTH: AtomicI64 = AtomicI64::new(0);
 
-/// Held while somebody counts.
+/// Held while counting, so that one closure is counted at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Runs `run` and returns by how many bytes the whole process's heap grew
-/// meanwhile: bytes asked for, without what the allocator adds to each piece
-/// (8 to 16 bytes in usual ones). `None` if [`CountingHeap`] is not the
-/// program's allocator. Nested calls wait for themselves forever.
+/// Runs `run` and returns by how many bytes the whole process's heap grew meanwhile.
+/// These are the bytes asked for, without the allocator's overhead (mostly 8 to 16 bytes
+/// each time). `None` if [`CountingHeap`] is not the program's allocator. Nested calls
+/// deadlock.
 pub fn growth_during(run: impl FnOnce()) -> Option<i64> {
     let _turn = TURN.lock();
     let _counting = Counting::start();
-    // Whether anything is counted at all.
+    // Finds out whether allocations are counted at all.
     let probe = std::hint::black_box(Box::new(0_u64));
     let installed = GROWTH.load(Ordering::Relaxed) > 0;
     drop(probe);
@@ -41,7 +41,7 @@ pub fn growth_during(run: impl FnOnce()) -> Option<i64> {
     installed.then(|| GROWTH.load(Ordering::Relaxed))
 }
 
-/// Ends the counting, also when the closure panics.
+/// Counts until it is dropped, also when the closure panics.
 struct Counting;
 
 impl Counting {
@@ -102,12 +102,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_being_installed_there_is_no_figure() {
+    fn without_being_installed_it_gives_no_figure() {
         assert_eq!(growth_during(|| drop(vec![0_u8; 100])), None);
     }
 
     #[test]
-    fn what_is_taken_and_given_back_is_counted() {
+    fn allocations_and_frees_are_counted() {
         let layout = Layout::from_size_align(1000, 8).expect("a layout");
         let _turn = TURN.lock();
         let _counting = Counting::start();

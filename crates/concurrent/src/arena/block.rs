@@ -1,4 +1,4 @@
-//! What an arena takes from the system.
+//! The blocks that an arena takes from the system.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::mem::ManuallyDrop;
@@ -9,8 +9,8 @@ use crate::region::{HugePages, Region};
 /// Blocks from the heap start on a cache line.
 pub(super) const BLOCK_ALIGN: usize = 64;
 
-/// Regular blocks of at least this many bytes are regions: mapped, and kept
-/// for the next arena. For smaller ones the allocator is better.
+/// Regular blocks of at least this many bytes are regions: mapped, and kept for the next
+/// arena. Smaller blocks come from the allocator, which is better at them.
 const MIN_REGION: usize = if cfg!(any(loom, shuttle, miri)) {
     usize::MAX
 } else {
@@ -23,14 +23,14 @@ const PAGE: usize = 64 << 10;
 /// Exclusively owned memory; returned on drop.
 pub(super) struct Block {
     bytes: usize,
-    /// Bytes at its end that were never handed out, and so never touched.
+    /// Bytes at the end that were never handed out, and so never touched.
     pub(super) untouched: usize,
-    source: Source,
+    backing: Backing,
 }
 
-enum Source {
+enum Backing {
     Heap(NonNull<u8>),
-    /// Taken out only when the block is dropped.
+    /// Moved out only when the block is dropped.
     Region(ManuallyDrop<Region>),
 }
 
@@ -39,7 +39,7 @@ enum Source {
 unsafe impl Send for Block {}
 
 impl Block {
-    /// A block for small pieces: of at least `size` bytes, more than 0.
+    /// A block for small allocations: of at least `size` bytes, more than 0.
     pub(super) fn regular(size: usize, pages: HugePages) -> Self {
         if size < MIN_REGION && pages == HugePages::Off {
             return Self::from_heap(size);
@@ -49,18 +49,18 @@ impl Block {
             return Block {
                 bytes,
                 untouched: 0,
-                source: Source::Region(ManuallyDrop::new(region)),
+                backing: Backing::Region(ManuallyDrop::new(region)),
             };
         }
         match pages {
-            // Reserved pages may be much larger: round up anew.
+            // Reserved pages may be much larger, so the size is rounded up again.
             HugePages::Reserved(_) => Self::regular(size, HugePages::Transparent),
             _ => Self::from_heap(size),
         }
     }
 
-    /// A block of exactly `size` bytes, more than 0, that nobody would have a
-    /// second use for.
+    /// A block of exactly `size` bytes, more than 0, which is not worth keeping for
+    /// another arena.
     ///
     /// Ends the process when the system has no memory left.
     pub(super) fn from_heap(size: usize) -> Self {
@@ -73,15 +73,15 @@ impl Block {
         Block {
             bytes: size,
             untouched: 0,
-            source: Source::Heap(start),
+            backing: Backing::Heap(start),
         }
     }
 
     /// The first byte.
     pub(super) fn start(&self) -> NonNull<u8> {
-        match &self.source {
-            Source::Heap(start) => *start,
-            Source::Region(region) => region.start(),
+        match &self.backing {
+            Backing::Heap(start) => *start,
+            Backing::Region(region) => region.start(),
         }
     }
 
@@ -93,13 +93,13 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        match &mut self.source {
-            Source::Heap(start) => {
+        match &mut self.backing {
+            Backing::Heap(start) => {
                 // SAFETY: `start` came from `alloc` with this layout, and only
                 // this destructor returns it.
                 unsafe { dealloc(start.as_ptr(), layout(self.bytes)) }
             }
-            Source::Region(region) => {
+            Backing::Region(region) => {
                 // SAFETY: only this destructor takes it, and it runs once.
                 let region = unsafe { ManuallyDrop::take(region) };
                 region.release(self.bytes - self.untouched);

@@ -1,35 +1,32 @@
 //! A concurrent bump allocator.
 //!
-//! Memory comes from the system in blocks and is handed out in pieces; all of
-//! it goes back at once when the arena is dropped. The first block has a few KiB,
-//! each further one as much as all before it, up to the usual size: an arena of
-//! little use takes little, and never much more than twice what it has handed out.
-//! Nothing is freed singly and no destructor of what was put into a piece is run.
+//! The arena takes memory from the system in blocks and allocates from these; all of it
+//! goes back at once when the arena is dropped. The first block has a few KiB, each
+//! further one as much as all before it, up to the regular size. So an arena that is used
+//! little takes little, and never takes much more than twice what it has allocated.
+//! Single allocations are not freed, and no destructors are run for their contents.
 //!
-//! One main block serves everybody under one lock. A thread that once finds
-//! that lock taken moves to a *shard*, a small bump region of its own that is
-//! refilled from the main block, and stays there (in every arena of the
-//! process) until it collides inside its shard as well. So a single writer
-//! pays one uncontended lock and no slack, and many writers share nothing but
-//! refills.
+//! One main block serves all threads under one lock. A thread that once finds that lock
+//! taken moves to a *shard*: a small bump region that is refilled from the main block. It
+//! stays there (in every arena of the process) until it collides in its shard as well. So
+//! a single writer pays for one uncontended lock and has no slack, and many writers share
+//! only refills.
 //!
-//! Facts the design follows are those of RocksDB's `ConcurrentArena`, with
-//! these differences: a thread that collides takes the next shard in turn
-//! instead of asking for its CPU number; bytes are counted when they are
-//! handed out, so slack in shards never shows in
-//! [`ConcurrentArena::used_bytes`]; pieces of more than a sixteenth of a
-//! region (there: a quarter) go past it, which keeps what is lost at the ends
-//! of blocks and of shards' regions within 5% of what is used, once that is
-//! some hundred times a shard's region; blocks are kept for the next arena
-//! ([`crate::region`]).
+//! The design follows RocksDB's `ConcurrentArena`, with these differences: a thread that
+//! collides takes the next shard in turn instead of asking for its CPU number. Bytes are
+//! counted when they are allocated, so slack in shards never shows in
+//! [`ConcurrentArena::used_bytes`]. Allocations of more than a sixteenth of a region
+//! (there: a quarter) bypass it, which keeps the loss at the ends of blocks and of
+//! shards' regions within 5% of what is used, once that is some hundred times a shard's
+//! region. Blocks are kept for the next arena ([`crate::region`]).
 //!
 //! # Invariants
-//! * I1: a piece lies in a block that lives as long as the arena, overlaps no
-//!   other piece and is aligned to [`ALIGN`].
-//! * I2: a `Bump` region is owned by whoever holds the mutex around it.
+//! * I1: an allocation lies in a block that lives as long as the arena, overlaps no other
+//!   allocation and is aligned to [`ALIGN`].
+//! * I2: a `Bump` region is owned by the thread that holds the mutex around it.
 //!
 //! # Locks
-//! Shard before main; nothing is locked while main is held.
+//! A shard is locked before main. No lock is taken while main is held.
 
 mod block;
 
@@ -45,60 +42,60 @@ use crate::once::OnceBox;
 use crate::region::HugePages;
 use crate::sync::{AtomicUsize, MODELLED, Mutex, MutexGuard, Ordering};
 
-/// Alignment of every piece, in bytes.
+/// Alignment of every allocation, in bytes.
 pub const ALIGN: usize = 8;
 
 /// Smallest block taken from the system, in bytes.
 const MIN_BLOCK: usize = 4 << 10;
-/// Largest block for small pieces, in bytes.
+/// Largest block for small allocations, in bytes.
 const MAX_BLOCK: usize = 1 << 30;
 /// Largest region a shard takes from the main block, in bytes.
 const MAX_SHARD_REGION: usize = 128 << 10;
 
 crate::sync::thread_local! {
-    /// The shard this thread uses, plus one; zero as long as the thread has
-    /// seen no contention. Shared by all arenas of the process.
+    /// The number of the shard that this thread uses, plus one; zero as long as the
+    /// thread has seen no contention. It is the same for all arenas of the process.
     static SHARD: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Memory that is handed out in pieces and given back all at once.
+/// An arena: many allocations that are freed all at once.
 pub struct ConcurrentArena {
-    /// The main block, and every block ever taken from the system.
+    /// The main block, and every block that was taken from the system.
     main: CachePadded<Counted<Main>>,
     /// Created when contention is first seen.
     shards: OnceBox<Shards>,
     /// Bytes taken from the system.
-    /// Written by: whoever adds a block, with main locked. Read by: anyone.
+    /// Written by: threads that add a block, with main locked. Read by: any thread.
     /// Publishes nothing.
     allocated: AtomicUsize,
     /// Bytes of a regular block, a multiple of [`ALIGN`].
     block_size: usize,
     /// Bytes a shard takes at a time, a multiple of [`ALIGN`].
     shard_region: usize,
-    /// What regular blocks of the usual size are made of.
+    /// The pages of blocks of the regular size.
     pages: HugePages,
 }
 
 /// How an arena takes memory.
 #[derive(Clone, Copy, Debug)]
 pub struct ArenaOptions {
-    /// Bytes it grows by once it has as many: rounded up to 8, at least 4 KiB, at
-    /// most 1 GiB; with huge pages, rounded up to whole ones.
+    /// The regular size of a block in bytes, used once the arena has as many: rounded up
+    /// to 8, at least 4 KiB, at most 1 GiB; with huge pages, rounded up to whole pages.
     pub block_size: usize,
-    /// What blocks of that size are made of. Smaller ones have plain pages: what
-    /// holds little shall not take a huge one.
+    /// The pages of blocks of that size. Smaller blocks have plain pages, so that an
+    /// arena with little content takes no huge page.
     pub pages: HugePages,
 }
 
 impl ArenaOptions {
-    /// The bytes that an arena grows by once it has as many.
+    /// The bytes that an arena grows by, once it has as many.
     pub fn growth(&self) -> usize {
         let block_size = self.block_size.clamp(MIN_BLOCK, MAX_BLOCK);
         block_size.next_multiple_of(self.pages.grain().unwrap_or(ALIGN))
     }
 }
 
-/// Blocks of so many bytes, on plain pages.
+/// Blocks of this many bytes, on plain pages.
 impl From<usize> for ArenaOptions {
     fn from(block_size: usize) -> Self {
         ArenaOptions {
@@ -109,7 +106,7 @@ impl From<usize> for ArenaOptions {
 }
 
 impl ConcurrentArena {
-    /// An arena. Takes no memory yet.
+    /// An empty arena, which takes no memory yet.
     pub fn new(options: impl Into<ArenaOptions>) -> Self {
         let ArenaOptions { block_size, pages } = options.into();
         let block_size = block_size
@@ -139,24 +136,24 @@ impl ConcurrentArena {
         let size = bytes.max(1).next_multiple_of(ALIGN);
         if SHARD.with(Cell::get) == 0
             && let Some(mut main) = self.main.part.try_lock()
-            && let Some(piece) = main.bump.take(size)
+            && let Some(allocation) = main.bump.take(size)
         {
             self.main.tally.count(&main, size);
-            return piece;
+            return allocation;
         }
         self.allocate_slow(size)
     }
 
-    /// Bytes handed out, each piece rounded up to 8, slack of blocks and
-    /// shards excluded: what decides about flushes. Exact whenever no
-    /// allocation is in flight.
+    /// Bytes allocated, each allocation rounded up to 8, without the slack of blocks and
+    /// shards. This figure decides about flushes. Exact whenever no allocation is in
+    /// flight.
     pub fn used_bytes(&self) -> usize {
         self.sum(|tally| &tally.bytes)
     }
 
-    /// Number of pieces handed out. Exact whenever no allocation is in flight.
+    /// Number of allocations made. Exact whenever none is in flight.
     pub fn allocations(&self) -> usize {
-        self.sum(|tally| &tally.pieces)
+        self.sum(|tally| &tally.allocations)
     }
 
     /// Bytes taken from the system.
@@ -173,15 +170,15 @@ impl ConcurrentArena {
         main + rest.sum::<usize>()
     }
 
-    /// Everything but a piece of a free main block.
+    /// Every case but an allocation from the main block while its lock is free.
     #[cold]
     #[inline(never)]
     fn allocate_slow(&self, size: usize) -> NonNull<u8> {
-        if size > largest_piece(self.block_size) {
+        if size > largest_allocation(self.block_size) {
             return self.allocate_alone(size);
         }
         let own_shard = SHARD.with(Cell::get);
-        if size > largest_piece(self.shard_region) {
+        if size > largest_allocation(self.shard_region) {
             return self.allocate_main(self.main.part.lock(), size);
         }
         if own_shard == 0
@@ -192,45 +189,46 @@ impl ConcurrentArena {
         self.allocate_shard(own_shard, size)
     }
 
-    /// A block of its own for one large piece.
+    /// A block of its own for one large allocation.
     fn allocate_alone(&self, size: usize) -> NonNull<u8> {
         let block = Block::from_heap(size);
-        let piece = block.start();
+        let allocation = block.start();
         let mut main = self.main.part.lock();
         self.keep(&mut main, block);
         self.main.tally.count(&main, size);
-        piece
+        allocation
     }
 
     fn allocate_main(&self, mut main: MutexGuard<'_, Main>, size: usize) -> NonNull<u8> {
-        let piece = self.carve(&mut main, size);
+        let allocation = self.carve(&mut main, size);
         self.main.tally.count(&main, size);
-        piece
+        allocation
     }
 
     fn allocate_shard(&self, own_shard: usize, size: usize) -> NonNull<u8> {
         let shards = self.shards.get_or_make(Shards::new);
         let (shard, mut bump) = shards.lock(own_shard);
-        let piece = match bump.take(size) {
-            Some(piece) => piece,
+        let allocation = match bump.take(size) {
+            Some(allocation) => allocation,
             None => {
                 *bump = self.refill(size);
-                bump.take(size).expect("a region holds two such pieces")
+                bump.take(size)
+                    .expect("a region holds two such allocations")
             }
         };
         shard.tally.count(&bump, size);
-        piece
+        allocation
     }
 
-    /// A fresh region for a shard that needs `piece` bytes. What the main block has
-    /// left is taken whole when it is near the usual size, so that little is wasted.
-    fn refill(&self, piece: usize) -> Bump {
+    /// A fresh region for a shard that needs `needed` bytes. The rest of the main block is
+    /// taken as a whole if its size is near the usual one, so that little is wasted.
+    fn refill(&self, needed: usize) -> Bump {
         let mut main = self.main.part.lock();
         let left = main.bump.left;
-        // Less in a small arena. No piece exceeds a quarter of the largest region.
+        // Less in a small arena. No allocation exceeds a quarter of the largest region.
         let usual = (self.allocated_bytes() / 8)
             .next_multiple_of(ALIGN)
-            .max(2 * piece)
+            .max(2 * needed)
             .min(self.shard_region);
         let size = if (usual / 2..usual * 2).contains(&left) {
             left
@@ -246,8 +244,8 @@ impl ConcurrentArena {
 
     /// Cuts `size` bytes off the main block, taking a new block if needed.
     fn carve(&self, main: &mut Main, size: usize) -> NonNull<u8> {
-        if let Some(piece) = main.bump.take(size) {
-            return piece;
+        if let Some(allocation) = main.bump.take(size) {
+            return allocation;
         }
         let block = self.next_block(size);
         main.settle();
@@ -259,11 +257,11 @@ impl ConcurrentArena {
         self.keep(main, block);
         main.bump
             .take(size)
-            .expect("regular pieces fit a quarter block")
+            .expect("regular allocations fit into a quarter block")
     }
 
-    /// A block for pieces of up to `size` bytes, which is an eighth of the usual
-    /// block at most.
+    /// A block for allocations of up to `size` bytes, which is at most an eighth of the
+    /// regular block.
     fn next_block(&self, size: usize) -> Block {
         let taken = self.allocated_bytes();
         if taken >= self.block_size {
@@ -280,10 +278,10 @@ impl ConcurrentArena {
     }
 }
 
-/// The largest piece to be cut from a block or a shard's region of `bytes`
-/// bytes: what does not fit any more at its end is lost, a thirty-second on
-/// average. Pieces in tiny regions may be larger, up to a quarter.
-fn largest_piece(bytes: usize) -> usize {
+/// The largest allocation to be taken from a block or a shard's region of `bytes` bytes.
+/// What is left at its end and too small is lost: a thirty-second on average. In tiny
+/// regions allocations may be larger, up to a quarter.
+fn largest_allocation(bytes: usize) -> usize {
     (bytes / 16).max(1 << 10).min(bytes / 4)
 }
 
@@ -296,7 +294,7 @@ impl fmt::Debug for ConcurrentArena {
     }
 }
 
-/// A locked part of the arena and what it has handed out.
+/// A locked part of the arena, and the count of what it has allocated.
 struct Counted<T> {
     part: Mutex<T>,
     tally: Tally,
@@ -308,44 +306,43 @@ impl<T> Counted<T> {
             part: Mutex::new(part),
             tally: Tally {
                 bytes: AtomicUsize::new(0),
-                pieces: AtomicUsize::new(0),
+                allocations: AtomicUsize::new(0),
             },
         }
     }
 }
 
-/// Totals of the pieces handed out by one part of the arena.
+/// The totals of the allocations from one part of the arena.
 struct Tally {
-    /// Written by: the holder of the part's lock. Read by: anyone. Publishes
-    /// nothing.
+    /// Written by: the holder of the part's lock. Read by: any thread. Publishes nothing.
     bytes: AtomicUsize,
     /// As `bytes`.
-    pieces: AtomicUsize,
+    allocations: AtomicUsize,
 }
 
 impl Tally {
-    /// Counts one piece. The guard is proof that nobody else writes, which is
-    /// why no read-modify-write is needed.
+    /// Counts one allocation. The guard proves that no other thread writes, so no
+    /// read-modify-write is needed.
     #[inline]
     fn count<T>(&self, _locked: &MutexGuard<'_, T>, size: usize) {
         let bytes = self.bytes.load(Ordering::Relaxed) + size;
         self.bytes.store(bytes, Ordering::Relaxed);
-        let pieces = self.pieces.load(Ordering::Relaxed) + 1;
-        self.pieces.store(pieces, Ordering::Relaxed);
+        let allocations = self.allocations.load(Ordering::Relaxed) + 1;
+        self.allocations.store(allocations, Ordering::Relaxed);
     }
 }
 
-/// What only the holder of the main lock may touch.
+/// What only the holder of the main lock may access.
 #[derive(Default)]
 struct Main {
     bump: Bump,
     blocks: Vec<Block>,
-    /// The block that `bump` is the rest of.
+    /// The index of the block whose rest is in `bump`.
     current: Option<usize>,
 }
 
 impl Main {
-    /// Tells the current block how much of it was never handed out.
+    /// Records in the current block how much of it was never handed out.
     fn settle(&mut self) {
         if let Some(current) = self.current {
             self.blocks[current].untouched = self.bump.left;
@@ -366,28 +363,29 @@ struct Bump {
     left: usize,
 }
 
-// SAFETY: a `Bump` owns the bytes it points to (I2); bytes have no thread.
+// SAFETY: a `Bump` owns the bytes that it points to (I2), and bytes are not bound to a
+// thread.
 unsafe impl Send for Bump {}
 
 impl Bump {
     /// Cuts off `size` bytes, a multiple of [`ALIGN`] greater than 0.
     #[inline]
     fn take(&mut self, size: usize) -> Option<NonNull<u8>> {
-        let piece = self.next?;
+        let allocation = self.next?;
         self.left = self.left.checked_sub(size)?;
         // SAFETY: the region had at least `size` bytes left, so the result is
         // inside its block or one past the end.
-        self.next = Some(unsafe { piece.add(size) });
-        Some(piece)
+        self.next = Some(unsafe { allocation.add(size) });
+        Some(allocation)
     }
 }
 
 /// The regions of threads that have met contention.
 struct Shards {
-    /// A power of two of them.
+    /// The shards; their number is a power of two.
     list: Box<[CachePadded<Counted<Bump>>]>,
-    /// The shard the next colliding thread gets.
-    /// Written and read by: colliding threads. Publishes nothing.
+    /// The shard that the next colliding thread gets. Written and read by: colliding
+    /// threads. Publishes nothing.
     turn: AtomicUsize,
 }
 
@@ -406,8 +404,8 @@ impl Shards {
         }
     }
 
-    /// Locks the thread's own shard or, if it has none or finds it taken, the
-    /// next one in turn, which becomes its own.
+    /// Locks the thread's own shard. If it has none or finds it taken, locks the next
+    /// shard in turn, which becomes its own.
     fn lock(&self, own_shard: usize) -> (&Counted<Bump>, MutexGuard<'_, Bump>) {
         let mask = self.list.len() - 1;
         if own_shard != 0 {

@@ -1,10 +1,10 @@
 //! The versions of one key.
 //!
-//! They form a list, newest first, that begins at the leaf's head. Each
-//! [`Version`] also has a [`SkipPointer`]: a *jump* to some older one, so that a version is
-//! found in logarithmically many steps as long as versions arrive nearly in order,
-//! and a *depth*, which counts the versions below; each eighth is a *landmark*
-//! (here each third):
+//! They form a list, newest first, that begins at the leaf's head. Each [`Version`] also
+//! has a [`SkipPointer`]: a *jump* to some older version, so that a version is found in a
+//! logarithmic number of steps as long as versions arrive nearly in order, and a *depth*,
+//! the number of versions below it. Each eighth version is a *skip node* (in the drawing
+//! each third):
 //!
 //! ```text
 //!  head -> 10 -> [9] -> 8 -> 7 -> [6] -> 5 -> 4 -> [3] -> 2 -> 1 -> [0] -> inside

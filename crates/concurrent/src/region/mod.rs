@@ -1,26 +1,25 @@
-//! Stretches of address space for memtables, and the pool of those given back.
+//! Regions of address space for memtables, and the pool of regions that were given back.
 //!
-//! A region is reserved at once and becomes real memory page by page, as it is
-//! touched. The first touch of a page costs microseconds, so memory that a tree
-//! or an arena has used is kept for the next one (`pool`). Its old contents are
-//! garbage to the next owner.
+//! A region is reserved at once and becomes real memory page by page, as it is touched.
+//! The first touch of a page costs microseconds, so memory that a tree or an arena has
+//! used is kept for the next one (`pool`). The next owner must treat its contents as
+//! garbage.
 //!
-//! *Whole regions* are what an arena's blocks and small trees use: all of one is
-//! taken from the pool, and goes back to it.
+//! *Whole regions* are for the blocks of an arena and for small trees: such a region is
+//! taken from the pool, and goes back to it, as a whole.
 //!
-//! *Regions that grow* are what larger trees use: much address space, of which
-//! only a beginning is ever touched. The pool keeps such memory in pieces of
-//! `PIECE` bytes, and the region gets one whenever its owner reaches the next
-//! border between pieces, so a tree never has more memory than it uses but for
-//! the last piece. The first piece has plain pages until the owner has reached
-//! its middle: a family with few keys takes some KiB, and no more than half of
-//! what is taken is unused later on.
+//! *Growing regions* are for larger trees: much address space, of which only the
+//! beginning is ever touched. The pool keeps such memory in pieces of `PIECE` bytes. The
+//! region gets a piece whenever its owner reaches the start of the next one, so a tree
+//! never has more memory than it uses, except for the last piece. The first piece has
+//! plain pages until the owner has reached its middle: a column family with few keys
+//! takes some KiB, and later at most half of what is taken is unused.
 //!
 //! # Invariants
-//! * R1: a `Region` owns `bytes` bytes from `start` on, readable and
-//!   writable, and aligned to a page or at least to 64 bytes, until dropped.
-//! * R2: memory of a growing region is only replaced where its owner has not
-//!   handed anything out yet.
+//! * R1: until it is dropped, a `Region` owns `bytes` bytes from `start` on, which are
+//!   readable and writable. `start` is aligned to a page or at least to 64 bytes.
+//! * R2: memory of a growing region is replaced only where its owner has not handed out
+//!   anything yet.
 
 mod pool;
 #[cfg(all(unix, not(any(loom, shuttle, miri))))]
@@ -38,27 +37,28 @@ pub use self::pool::{Claim, pool_bytes, pool_limit, set_pool_limit};
 /// AArch64.
 pub const TRANSPARENT: usize = 2 << 20;
 
-/// Bytes by which a region grows that does: a huge page. The processor's tables
-/// of such a stretch move with it at once, so no page is copied or faulted in.
+/// Bytes by which a growing region grows: a huge page. Moving a piece moves its page
+/// table as a whole, so no page is copied or faulted in.
 pub(crate) const PIECE: usize = TRANSPARENT;
 
-/// Bytes of a growing region that have plain pages, until its owner goes beyond.
+/// Bytes at the start of a growing region that have plain pages until its owner goes
+/// beyond.
 pub(crate) const PLAIN: usize = PIECE / 2;
 
-/// Which pages a memtable's memory is to have. Fewer, larger pages make the
-/// processor's address cache reach further, which random access over many
-/// megabytes feels. Where the system grants none, plain pages serve.
+/// Which pages the memory of a memtable gets. With fewer and larger pages the processor's
+/// TLB covers more memory, which speeds up random access over many megabytes. If the
+/// system grants no huge pages, plain pages are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HugePages {
-    /// The system's plain ones. The default.
+    /// The system's plain pages. The default.
     #[default]
     Off,
-    /// Transparent huge pages: the system is advised to use them for regions
-    /// of at least one, which are aligned accordingly.
+    /// Transparent huge pages: the system is advised to use them for regions of at least
+    /// one huge page, which are aligned accordingly.
     Transparent,
-    /// Of those that the administrator has reserved, with this many bytes each
-    /// (a power of two; Linux: `MAP_HUGETLB`). Where there are not enough of
-    /// them, as [`HugePages::Transparent`].
+    /// Huge pages that the administrator has reserved, of this many bytes each (a power
+    /// of two; Linux: `MAP_HUGETLB`). If there are not enough of them, as
+    /// [`HugePages::Transparent`].
     Reserved(usize),
 }
 
@@ -76,55 +76,55 @@ impl HugePages {
 /// Alignment of regions that come from the heap.
 const HEAP_ALIGN: usize = 64;
 
-/// An exclusively owned stretch of memory (R1).
+/// An exclusively owned range of memory (R1).
 #[derive(Debug)]
 pub(crate) struct Region {
     start: NonNull<u8>,
     bytes: usize,
     /// Bytes from the start that some owner may have written, as of the last
-    /// [`Region::release`]: what the region holds of the machine's memory.
+    /// [`Region::release`]: the real memory that the region holds.
     touched: usize,
     huge: HugePages,
     source: Source,
 }
 
-/// Where a region's memory came from, and so how it goes back.
+/// Where a region's memory came from, which decides how it goes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
-    /// Mapped: costs nothing until touched.
+    /// A mapping, which costs nothing until it is touched.
     #[cfg(all(unix, not(any(loom, shuttle, miri))))]
     Map,
-    /// The same, of a region that grows.
+    /// A mapping of a growing region.
     #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
     Growing {
-        /// Whether its first piece has plain pages at first.
+        /// Whether the first piece has plain pages at first.
         plain_first: bool,
     },
-    /// The allocator's.
+    /// The global allocator.
     Heap,
 }
 
-// SAFETY: a region owns its memory, which has no thread; unmapping and
-// freeing may be done from any.
+// SAFETY: a region owns its memory, which is not bound to a thread; any thread may unmap
+// or free it.
 unsafe impl Send for Region {}
 // SAFETY: a shared region gives out nothing but its address and length.
 unsafe impl Sync for Region {}
 
 impl Region {
-    /// A region of exactly `bytes` bytes (more than 0), from the pool or the
-    /// system; `None` when the system has none, when there are not enough
-    /// reserved pages, or `bytes` is no multiple of their size.
+    /// A region of exactly `bytes` bytes (more than 0), from the pool or the system.
+    /// `None` if the system has none, if there are not enough reserved pages, or if
+    /// `bytes` is no multiple of their size.
     pub(crate) fn take(bytes: usize, huge: HugePages) -> Option<Region> {
         pool::take(bytes, huge).or_else(|| Self::map(bytes, huge))
     }
 
-    /// As [`Region::take`], for an owner that uses it from the front and
-    /// [says](Region::furnish) how far it has come. With transparent huge pages
-    /// where there are not enough reserved ones. `plain_first`: it may come to
-    /// use very little.
+    /// As [`Region::take`], for an owner that uses the region from the front and
+    /// [reports](Region::furnish) how far it has come. If there are not enough reserved
+    /// huge pages, transparent ones are used. `plain_first` is for owners that may use
+    /// very little.
     pub(crate) fn reserve(bytes: usize, huge: HugePages, plain_first: bool) -> Option<Region> {
         match huge {
-            // They are set apart for the region as soon as it is mapped.
+            // Reserved pages are set aside for the region as soon as it is mapped.
             HugePages::Reserved(_) => Self::take(bytes, huge)
                 .or_else(|| Self::reserve(bytes, HugePages::Transparent, plain_first)),
             _ if bytes <= PIECE => Self::take(bytes, huge),
@@ -200,12 +200,12 @@ impl Region {
         self.bytes
     }
 
-    /// What its pages are.
+    /// The kind of its pages.
     pub(crate) fn huge(&self) -> HugePages {
         self.huge
     }
 
-    /// Whether its first pages are plain, and it gets larger ones as it grows.
+    /// Whether its first pages are plain, and are replaced by huge ones as it grows.
     pub(crate) fn starts_plain(&self) -> bool {
         #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
         if let Source::Growing { plain_first } = self.source {
@@ -214,14 +214,14 @@ impl Region {
         false
     }
 
-    /// To be called before an owner hands out the bytes of `part`, the next ones
-    /// after all that it has handed out, and by one thread at a time: gets memory
-    /// that was kept, and huge pages if they are wanted.
+    /// Gets kept memory, and huge pages if they are wanted, for the bytes of `part`. The
+    /// owner calls it before it hands out these bytes, which follow all those that it has
+    /// handed out, and from one thread at a time.
     pub(crate) fn furnish(&self, part: Range<usize>) {
         #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
         if let Source::Growing { plain_first } = self.source {
             if plain_first && part.start <= PLAIN && PLAIN < part.end {
-                // SAFETY: the first piece is inside, as such regions are longer.
+                // SAFETY: the first piece is inside, since such regions are longer.
                 unsafe { system::enlarge_pages(self.start, self.huge != HugePages::Off) };
             }
             let mut at = part.start.next_multiple_of(PIECE);
@@ -235,8 +235,8 @@ impl Region {
                 let piece = std::mem::ManuallyDrop::new(piece);
                 // SAFETY: inside this region, as was checked.
                 let place = unsafe { self.start.add(at) };
-                // SAFETY: the piece is owned and whole, as is its place, which
-                // nobody knows yet (R2).
+                // SAFETY: the piece is owned and whole, and so is its destination, which
+                // no other thread knows yet (R2).
                 unsafe { system::move_to(piece.start, place, PIECE) };
                 at += PIECE;
             }
@@ -245,14 +245,14 @@ impl Region {
         let _ = part;
     }
 
-    /// Gives the region back, of which the first `touched` bytes may have been
-    /// written: to the pool if it has room, else to the system.
+    /// Gives back the region, whose first `touched` bytes may have been written: to the
+    /// pool if that has room, otherwise to the system.
     pub(crate) fn release(mut self, touched: usize) {
         match self.source {
             Source::Heap => {}
             #[cfg(all(unix, not(any(loom, shuttle, miri))))]
             Source::Map => {
-                // A former owner may have gone further.
+                // A former owner may have written more.
                 self.touched = self.touched.max(touched);
                 if self.touched > 0 {
                     pool::give(vec![self]);
@@ -260,7 +260,7 @@ impl Region {
             }
             #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
             Source::Growing { plain_first } => {
-                // Of a first piece that is plain, there is too little to keep.
+                // A first piece that still has plain pages is too small to keep.
                 let little = plain_first && touched <= PLAIN;
                 let pieces = if little { 0 } else { touched.div_ceil(PIECE) };
                 pool::give(self.cut(pieces));
@@ -268,8 +268,8 @@ impl Region {
         }
     }
 
-    /// The first pieces of this region, at most as many as that; the rest goes
-    /// back to the system.
+    /// Cuts off the first pieces of this region, at most `pieces`. The rest goes back to
+    /// the system.
     #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
     fn cut(self, pieces: usize) -> Vec<Region> {
         let pieces = pieces.min(self.bytes / PIECE).min(pool::room() / PIECE);
@@ -278,7 +278,7 @@ impl Region {
         if kept < region.bytes {
             // SAFETY: inside the region or at its end.
             let rest = unsafe { region.start.add(kept) };
-            // SAFETY: whole pages of this region, whose owner is done with them.
+            // SAFETY: whole pages of this region, which its owner no longer uses.
             unsafe { system::unmap(rest.as_ptr(), region.bytes - kept) };
         }
         let each = (0..pieces).map(|i| Region {
@@ -298,13 +298,14 @@ impl Drop for Region {
         match self.source {
             #[cfg(all(unix, not(any(loom, shuttle, miri))))]
             Source::Map => {
-                // SAFETY: mapped with this length by `map`, or a piece that was
-                // cut; used by nobody but the owner, who drops it now.
+                // SAFETY: mapped with this length by `map`, or a piece that was cut off.
+                // Only the owner used it, who drops it now.
                 unsafe { system::unmap(self.start.as_ptr(), self.bytes) };
             }
             #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
             Source::Growing { .. } => {
-                // SAFETY: as above; by `map_growing`.
+                // SAFETY: mapped with this length by `map_growing`. Only the owner used
+                // it, who drops it now.
                 unsafe { system::unmap(self.start.as_ptr(), self.bytes) };
             }
             Source::Heap => {

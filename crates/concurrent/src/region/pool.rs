@@ -1,16 +1,16 @@
-//! What memtables have given back, for the next ones.
+//! The pool of memory that memtables have given back, for later memtables.
 //!
-//! Three things bound what is kept:
-//! * [`pool_limit`], of the whole process;
-//! * the [`Claim`]s: what the write buffers of the memtables that live may grow
-//!   to. When the last database is closed, nothing is kept;
-//! * time: what nobody has taken within [`IDLE`] goes back to the system. A thread
-//!   sees to that, which exists as long as there is something in the pool. Where
-//!   none can be started, nothing is kept.
+//! Three things limit what is kept:
+//! * [`pool_limit`], for the whole process;
+//! * the [`Claim`]s: the sizes that the write buffers of live memtables may grow to. When
+//!   the last database is closed, nothing is kept;
+//! * time: memory that was not taken within [`IDLE`] goes back to the system. A thread
+//!   does this, which exists as long as the pool is not empty. If the thread cannot be
+//!   started, nothing is kept.
 //!
 //! # Locks
-//! The pool's is a leaf: nothing is locked and no system call is made while it
-//! is held. It may be taken under any other.
+//! The pool's lock is a leaf: while it is held, no lock is taken and no system call is
+//! made. It may be taken under any other lock.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,11 +21,11 @@ use parking_lot::Mutex;
 
 use super::{HugePages, Region};
 
-/// Bytes of touched memory the pool keeps unless told otherwise.
+/// The default of [`pool_limit`].
 const DEFAULT_LIMIT: usize = 256 << 20;
 
-/// How long something may lie in the pool, and how often that is looked at: it is
-/// gone after the sum of both.
+/// How long memory may stay in the pool, and how often that is checked. It is gone after
+/// the sum of both.
 const IDLE: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -35,21 +35,23 @@ static POOL: Mutex<Pool> = Mutex::new(Pool {
     keeper: false,
 });
 
-/// The most touched bytes the pool keeps. Written by: [`set_pool_limit`].
-/// Read by: threads that give a region back. Publishes nothing (relaxed).
+/// The most touched bytes that the pool keeps.
+/// Written by: [`set_pool_limit`]. Read by: threads that give a region back. Publishes
+/// nothing (relaxed).
 static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_LIMIT);
 
-/// The sum of all claims. Written by: threads that make or end a claim. Read by:
-/// threads that give a region back. Publishes nothing (relaxed): a thread that ends
-/// a claim trims the pool afterwards.
+/// The sum of all claims.
+/// Written by: threads that make or drop a claim. Read by: threads that give a region
+/// back. Publishes nothing (relaxed): a thread that drops a claim trims the pool
+/// afterwards.
 static CLAIMED: AtomicUsize = AtomicUsize::new(0);
 
 struct Pool {
-    /// The oldest first.
+    /// The regions in the pool, oldest first.
     kept: VecDeque<Kept>,
-    /// Touched bytes of all of them.
+    /// Touched bytes of all regions in the pool.
     bytes: usize,
-    /// Whether the thread runs that lets go what is idle.
+    /// Whether the thread runs that frees idle memory.
     keeper: bool,
 }
 
@@ -59,7 +61,7 @@ struct Kept {
 }
 
 impl Pool {
-    /// Takes out what is over `limit`, the oldest first: it is the least likely
+    /// Takes out the regions over `limit`, oldest first, since these are the least likely
     /// to be taken.
     fn trim(&mut self, limit: usize, out: &mut Vec<Region>) {
         while self.bytes > limit
@@ -70,7 +72,7 @@ impl Pool {
         }
     }
 
-    /// Takes out what has lain there since `then` or longer.
+    /// Takes out the regions that have been in the pool since `then` or longer.
     fn expire(&mut self, then: Instant, out: &mut Vec<Region>) {
         let idle = self.kept.iter().take_while(|kept| kept.since <= then);
         let idle = idle.count();
@@ -87,8 +89,8 @@ pub fn pool_limit() -> usize {
     LIMIT.load(Ordering::Relaxed)
 }
 
-/// Sets [`pool_limit`] (default: 256 MiB) and gives the system what is over
-/// it. Zero turns the pool off.
+/// Sets [`pool_limit`] (default: 256 MiB) and gives memory over the limit back to the
+/// system. Zero turns the pool off.
 pub fn set_pool_limit(bytes: usize) {
     LIMIT.store(bytes, Ordering::Relaxed);
     trim();
@@ -99,20 +101,20 @@ pub fn pool_bytes() -> usize {
     POOL.lock().bytes
 }
 
-/// Bytes that the pool may keep as things are.
+/// The bytes that the pool may keep at present.
 pub(super) fn room() -> usize {
     pool_limit().min(CLAIMED.load(Ordering::Relaxed))
 }
 
-/// Returns to the system what exceeds the pool's limits.
+/// Gives memory over the pool's limits back to the system.
 fn trim() {
     let mut over = Vec::new();
-    // The system calls happen after the lock is gone.
+    // The system calls are made after the lock is released.
     POOL.lock().trim(room(), &mut over);
 }
 
-/// Says that memory of so many bytes is going to be taken and given back, again
-/// and again: as much may be kept for that, as long as this lives.
+/// A claim on the pool: its owner will take and give back this many bytes again and
+/// again, so the pool may keep as much while the claim lives.
 #[derive(Debug)]
 pub struct Claim(usize);
 
@@ -132,8 +134,8 @@ impl Drop for Claim {
     }
 }
 
-/// A region of exactly so many bytes and such pages, if there is one: the one with
-/// most memory.
+/// Takes a region of exactly this size and kind of pages, if there is one: the one with
+/// the most touched memory.
 pub(super) fn take(bytes: usize, huge: HugePages) -> Option<Region> {
     let mut pool = POOL.lock();
     let fitting = (0..pool.kept.len()).filter(|&i| {
@@ -146,7 +148,7 @@ pub(super) fn take(bytes: usize, huge: HugePages) -> Option<Region> {
     Some(region)
 }
 
-/// Keeps regions, as far as they may be.
+/// Puts regions into the pool, as far as its limits allow.
 pub(super) fn give(regions: Vec<Region>) {
     let limit = room();
     let since = Instant::now();
@@ -163,14 +165,14 @@ pub(super) fn give(regions: Vec<Region>) {
     pool.trim(limit, &mut over);
     let start = !pool.keeper && !pool.kept.is_empty();
     pool.keeper |= start;
-    // The system calls happen after the lock is gone.
+    // The system calls are made after the lock is released.
     drop(pool);
     if start {
         start_keeper();
     }
 }
 
-/// Starts the thread that lets go what is idle; without it nothing is kept.
+/// Starts the thread that frees idle memory. If that fails, empties the pool.
 fn start_keeper() {
     let keeper = thread::Builder::new().name("ww-idle-memory".to_string());
     if keeper.spawn(keep).is_err() {
@@ -182,7 +184,7 @@ fn start_keeper() {
     }
 }
 
-/// Lets go what is idle, until there is nothing left.
+/// Frees idle memory until the pool is empty.
 fn keep() {
     loop {
         thread::sleep(LOOK);
@@ -201,7 +203,7 @@ fn keep() {
     }
 }
 
-/// Touched bytes of each region in the pool of so many bytes.
+/// The touched bytes of each region of this size in the pool.
 #[cfg(all(test, unix, not(any(loom, shuttle, miri))))]
 pub(super) fn touched(bytes: usize) -> Vec<usize> {
     let pool = POOL.lock();

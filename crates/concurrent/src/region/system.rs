@@ -19,14 +19,14 @@ pub(super) fn map(bytes: usize) -> Option<NonNull<u8>> {
 
 fn map_with(bytes: usize, flags: MapFlags) -> Option<NonNull<u8>> {
     let access = ProtFlags::READ | ProtFlags::WRITE;
-    // SAFETY: a new private mapping at an address the system chooses
-    // overlaps nothing that anybody uses.
+    // SAFETY: a new private mapping at an address that the system chooses overlaps no
+    // memory in use.
     let start = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, access, flags) };
     NonNull::new(start.ok()?.cast::<u8>())
 }
 
-/// A mapping that begins at a huge page's border and, where the system
-/// has them, has transparent huge pages.
+/// A mapping that is aligned to a huge page and, if the system has them, has transparent
+/// huge pages.
 pub(super) fn map_transparent(bytes: usize) -> Option<NonNull<u8>> {
     if bytes < TRANSPARENT {
         return map(bytes);
@@ -35,48 +35,50 @@ pub(super) fn map_transparent(bytes: usize) -> Option<NonNull<u8>> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
         use rustix::mm::{Advice, madvise};
-        // SAFETY: the mapping was made above, of that length; the advice
-        // changes no contents. That it may fail is of no consequence.
+        // SAFETY: the mapping was made above, with this length; the advice changes no
+        // contents. A failure does not matter.
         let _ = unsafe { madvise(start.as_ptr().cast(), bytes, Advice::LinuxHugepage) };
     }
     Some(start)
 }
 
-/// A mapping from a multiple of [`TRANSPARENT`] on: more is mapped, and
-/// what is too much on both sides goes back.
+/// A mapping that is aligned to [`TRANSPARENT`]. More is mapped first, and the excess on
+/// both sides is unmapped.
 fn map_aligned(bytes: usize) -> Option<NonNull<u8>> {
     let more = bytes.checked_add(TRANSPARENT)?;
     let start = map(more)?;
     let before = start.as_ptr().align_offset(TRANSPARENT);
     // SAFETY: an offset below `TRANSPARENT` is inside the mapping.
     let aligned = unsafe { start.add(before) };
-    // SAFETY: `bytes` more are inside, or the mapping's end.
+    // SAFETY: `bytes` further is inside the mapping or its end.
     let end = unsafe { aligned.add(bytes) };
     if before > 0 {
-        // SAFETY: of the mapping made above; nobody knows of it yet. The
-        // end of the part is a page's border, as `TRANSPARENT` is.
+        // SAFETY: part of the mapping made above, which no other thread knows yet. The
+        // part ends at a page boundary, since it ends at a multiple of `TRANSPARENT`.
         unsafe { unmap(start.as_ptr(), before) };
     }
     if before < TRANSPARENT {
-        // SAFETY: as above; regions are whole pages.
+        // SAFETY: part of the mapping made above, which no other thread knows yet;
+        // regions are whole pages.
         unsafe { unmap(end.as_ptr(), TRANSPARENT - before) };
     }
     Some(aligned)
 }
 
-/// A mapping of reserved huge pages of `size` bytes; `None` when there are
-/// not enough, or `bytes` is no multiple of that.
+/// A mapping of reserved huge pages of `size` bytes. `None` if there are not enough, or
+/// if `bytes` is no multiple of `size`.
 pub(super) fn map_reserved(bytes: usize, size: usize) -> Option<NonNull<u8>> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
-        /// Where the logarithm of the page's size is in the flags.
+        /// The position of the page size's logarithm in the flags.
         const SIZE_SHIFT: u32 = 26;
-        // Of part of a page, the system would map all, and unmap none.
+        // The system would map a whole page for a part of one, and would not unmap the
+        // part.
         if !size.is_power_of_two() || !bytes.is_multiple_of(size) {
             return None;
         }
         let size = MapFlags::from_bits_retain(size.trailing_zeros() << SIZE_SHIFT);
-        // With a reservation: else the first touch could fail.
+        // With a reservation, since otherwise the first touch could fail.
         map_with(bytes, MapFlags::PRIVATE | MapFlags::HUGETLB | size)
     }
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -87,87 +89,87 @@ pub(super) fn map_reserved(bytes: usize, size: usize) -> Option<NonNull<u8>> {
 }
 
 /// # Safety
-/// The bytes must be whole pages of mappings made here that nobody uses
-/// any more.
+/// The bytes must be whole pages of mappings made here that are no longer used.
 pub(super) unsafe fn unmap(start: *mut u8, bytes: usize) {
-    // SAFETY: the caller's promise. An error would mean that nothing was
-    // unmapped; there is nothing to do about it.
+    // SAFETY: by this function's contract. An error would mean that nothing was unmapped,
+    // and nothing can be done about it.
     let _ = unsafe { munmap(start.cast(), bytes) };
 }
 
-/// A mapping as of [`map_transparent`] or, unless `huge`, of plain pages, both from
-/// a multiple of [`TRANSPARENT`] on. With `plain_first` its first piece has plain
-/// pages, whatever the system does unasked.
+/// A mapping like that of [`map_transparent`] or, unless `huge`, of plain pages; both are
+/// aligned to [`TRANSPARENT`]. With `plain_first` the first piece has plain pages, even
+/// if the system uses huge ones by default.
 #[cfg(target_os = "linux")]
 pub(super) fn map_growing(bytes: usize, huge: bool, plain_first: bool) -> Option<NonNull<u8>> {
     let start = map_aligned(bytes)?;
     let plain = if plain_first { PIECE } else { 0 };
     if plain > 0 {
-        // SAFETY: of the mapping made above, which is longer than a piece.
+        // SAFETY: part of the mapping made above, which is longer than a piece.
         unsafe { advise(start, plain, libc::MADV_NOHUGEPAGE) };
     }
     if huge {
         // SAFETY: inside the mapping made above.
         let rest = unsafe { start.add(plain) };
-        // SAFETY: as above, up to its end.
+        // SAFETY: inside the mapping made above, up to its end.
         unsafe { advise(rest, bytes - plain, libc::MADV_HUGEPAGE) };
     }
     Some(start)
 }
 
-/// Linux's `MADV_COLLAPSE`; not every C library has a name for it yet.
+/// Linux's `MADV_COLLAPSE`, which not every C library defines yet.
 #[cfg(target_os = "linux")]
 const COLLAPSE: libc::c_int = 25;
 
-/// Takes back what [`map_growing`] has said of the first piece; with `huge`, what is
-/// there already is put together to a huge page, where the system can do that
-/// (Linux 6.1), or sees to it later.
+/// Reverts the advice of [`map_growing`] on the first piece. With `huge`, the pages that
+/// exist are collapsed into a huge page if the system supports this (Linux 6.1);
+/// otherwise the system may do it later.
 ///
 /// # Safety
 /// A mapping made by [`map_growing`] must begin at `start`.
 #[cfg(target_os = "linux")]
 pub(super) unsafe fn enlarge_pages(start: NonNull<u8>, huge: bool) {
     if huge {
-        // SAFETY: the caller's promise; such mappings are longer than a piece.
+        // SAFETY: by this function's contract; such mappings are longer than a piece.
         unsafe { advise(start, PIECE, libc::MADV_HUGEPAGE) };
-        // SAFETY: as above. Changes no contents, whoever reads or writes them.
+        // SAFETY: by this function's contract. It changes no contents, even if they are
+        // read or written meanwhile.
         unsafe { advise(start, PIECE, COLLAPSE) };
     }
 }
 
-/// Advises the system on memory. That it may not listen is of no consequence.
+/// Advises the system on memory. A failure does not matter.
 ///
 /// # Safety
 /// The bytes must be mapped, and the advice one that changes no contents.
 #[cfg(target_os = "linux")]
 unsafe fn advise(start: NonNull<u8>, bytes: usize, advice: libc::c_int) {
-    // SAFETY: the caller's promise.
+    // SAFETY: by this function's contract.
     let _ = unsafe { libc::madvise(start.as_ptr().cast(), bytes, advice) };
 }
 
-/// Moves the pages of `bytes` bytes from one place to another, in place of what is
-/// there. Where the system refuses, the other place has fresh pages.
+/// Moves the pages of `bytes` bytes to another address, and replaces the pages there. If
+/// the system refuses, there are fresh pages at that address.
 ///
-/// Ends the process when the system refuses those, too.
+/// Ends the process if the system refuses those, too.
 ///
 /// # Safety
-/// Both must be whole pages of mappings made here, that nobody uses. The first is
-/// none afterwards.
+/// Both ranges must be whole pages of mappings made here that are not in use. The first
+/// is unmapped afterwards.
 #[cfg(target_os = "linux")]
 pub(super) unsafe fn move_to(from: NonNull<u8>, to: NonNull<u8>, bytes: usize) {
     use rustix::mm::{MremapFlags, mremap_fixed};
     let (old, new) = (from.as_ptr().cast(), to.as_ptr().cast());
-    // SAFETY: the caller's promise.
+    // SAFETY: by this function's contract.
     let moved = unsafe { mremap_fixed(old, bytes, bytes, MremapFlags::MAYMOVE, new) };
     if moved.is_ok() {
         return;
     }
-    // SAFETY: the caller's promise: it was not moved.
+    // SAFETY: by this function's contract; the pages were not moved.
     unsafe { unmap(from.as_ptr(), bytes) };
-    // The system may have unmapped the place before it refused.
+    // The system may have unmapped the destination before it refused.
     let access = ProtFlags::READ | ProtFlags::WRITE;
     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED;
-    // SAFETY: the caller's promise: nobody uses what is there.
+    // SAFETY: by this function's contract: the destination is not in use.
     if unsafe { mmap_anonymous(new, bytes, access, flags) }.is_err() {
         std::alloc::handle_alloc_error(super::heap_layout(bytes));
     }

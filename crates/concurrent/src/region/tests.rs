@@ -1,7 +1,7 @@
 use super::*;
 use std::time::{Duration, Instant};
 
-/// One at a time: all of them look at the same pool.
+/// Tests run one at a time, since all of them look at the same pool.
 static TURN: parking_lot::Mutex<()> = parking_lot::Mutex::new(());
 
 fn write(region: &Region, offset: usize, what: u8) {
@@ -29,7 +29,7 @@ fn regions_for_huge_pages_begin_at_their_border() {
 }
 
 #[test]
-fn reserved_pages_that_are_not_there_are_done_without() {
+fn missing_reserved_pages_are_replaced_by_others() {
     // No system has pages of this size.
     let odd = HugePages::Reserved(8 << 10);
     let region = Region::reserve(2 * TRANSPARENT, odd, true).expect("memory");
@@ -53,7 +53,7 @@ fn the_pool_remembers_what_was_ever_touched() {
 }
 
 #[test]
-fn what_no_live_memtable_may_grow_to_is_not_kept() {
+fn memory_beyond_the_claims_is_not_kept() {
     // No other test has regions of this size.
     const BYTES: usize = 5 << 20;
     let _turn = TURN.lock();
@@ -65,13 +65,17 @@ fn what_no_live_memtable_may_grow_to_is_not_kept() {
     let (small, large) = (Claim::new(BYTES - 1), Claim::new(BYTES));
     assert_eq!(release(), 1);
     drop(large);
-    assert_eq!(pool::touched(BYTES), [0; 0], "too much for what is left");
+    assert_eq!(
+        pool::touched(BYTES),
+        [0; 0],
+        "more than the claims that are left"
+    );
     assert_eq!(release(), 0);
     drop(small);
 }
 
 #[test]
-fn what_nobody_takes_goes_back_to_the_system() {
+fn idle_memory_goes_back_to_the_system() {
     // No other test has regions of this size.
     const BYTES: usize = 7 << 20;
     let _turn = TURN.lock();
@@ -111,17 +115,20 @@ fn a_region_that_grows_gets_kept_memory_where_it_has_none() {
             second.furnish(at..at + 4096);
             write(&second, at, (at >> 12) as u8);
         }
-        assert!(pool::touched(PIECE).len() <= before, "all are used again");
+        assert!(
+            pool::touched(PIECE).len() <= before,
+            "all pieces are used again"
+        );
         for at in (0..BYTES).step_by(4096) {
             assert_eq!(read(&second, at), (at >> 12) as u8);
         }
         let old = (0..8).filter(|at| read(&second, at * PIECE + 5) > 0);
-        assert_eq!(old.count(), 5, "the former owner's, moved");
+        assert_eq!(old.count(), 5, "the former owner's pieces, moved");
         second.release(BYTES);
     }
 }
 
-/// Little of a region is kept neither in the pool nor in memory.
+/// The memory of a region that was used little is not kept.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_region_of_little_use_leaves_nothing_behind() {
