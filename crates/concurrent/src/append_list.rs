@@ -1,16 +1,16 @@
-//! A bag of entries: cheap to add to from many threads, sorted when read.
+//! An append list: unordered entries that many threads add cheaply, sorted when read.
 //!
-//! Meant for bulk loads. An insert copies the entry into the arena and pushes
-//! it onto the list of its thread's shard with one compare-and-swap: nothing
-//! is compared, and threads share nothing but the arena's refills. A point
-//! read looks at every entry; a cursor sorts a snapshot. Once the list is
-//! sealed its entries are sorted a single time, and point reads search them.
+//! It is meant for bulk loads; RocksDB's vector memtable is similar. An insert copies the
+//! entry into the arena and pushes it onto the list of its thread's shard with one
+//! compare-and-swap. It compares nothing, and threads share only the arena's refills. A
+//! point read looks at every entry; a cursor sorts a snapshot. Once the list is sealed,
+//! its entries are sorted once, and point reads search them.
 //!
-//! An equal key is not noticed: both entries stay.
+//! Equal keys are not detected: both entries stay.
 //!
 //! # Invariants
-//! * A1: a shard's head is null or a complete, published node of the arena
-//!   whose links (level 0) lead to the nodes that were pushed before it.
+//! * A1: a shard's head is null or a complete, published node of the arena whose links
+//!   (level 0) lead to the nodes that were pushed before it.
 
 use std::fmt;
 use std::ptr::{self, NonNull};
@@ -23,7 +23,7 @@ use crate::cores::cores;
 use crate::counter::thread_number;
 use crate::skiplist::node::Node;
 use crate::skiplist::{KeyOrder, check_sizes};
-use crate::sorted_snapshot::{Seal, Sorted, SortedIter};
+use crate::sorted_snapshot::{Seal, SortedIter, SortedSnapshot};
 use crate::sync::{AtomicPtr, Ordering};
 
 /// The newest entry of a shard.
@@ -36,7 +36,7 @@ type Head = CachePadded<AtomicPtr<u8>>;
 pub struct AppendList<O> {
     order: Arc<O>,
     arena: Arc<ConcurrentArena>,
-    /// A power of two of them.
+    /// The shards; their number is a power of two.
     shards: Box<[Head]>,
     seal: Seal<O>,
 }
@@ -59,8 +59,8 @@ impl<O: KeyOrder> AppendList<O> {
         }
     }
 
-    /// Adds entries, concurrently with other inserts and readers. Not after
-    /// [`AppendList::seal`].
+    /// Adds entries, concurrently with other inserts and readers. Must not be called
+    /// after [`AppendList::seal`].
     ///
     /// # Panics
     /// If a key or value is longer than 4 GiB less a few bytes.
@@ -68,8 +68,7 @@ impl<O: KeyOrder> AppendList<O> {
         self.extend_shard(thread_number(), entries);
     }
 
-    /// [`AppendList::extend`] in a given shard (modulo their number), for
-    /// models.
+    /// [`AppendList::extend`] in a given shard (modulo the number of shards), for models.
     #[doc(hidden)]
     pub fn extend_shard<'a>(
         &self,
@@ -77,7 +76,7 @@ impl<O: KeyOrder> AppendList<O> {
         entries: impl IntoIterator<Item = (&'a [u8], u64, &'a [u8])>,
     ) {
         debug_assert!(!self.seal.is_set(), "sealed lists get no entries");
-        // Chained up privately, newest first, and pushed at once.
+        // The entries are chained privately, newest first, and pushed at once.
         let mut chain: Option<(Node, Node)> = None;
         for (user_key, tag, value) in entries {
             check_sizes(user_key, value);
@@ -96,19 +95,18 @@ impl<O: KeyOrder> AppendList<O> {
         }
     }
 
-    /// Makes the unpublished chain from `newest` to `oldest` the shard's
-    /// newest entries (A1).
+    /// Pushes the unpublished chain from `newest` to `oldest` as the shard's newest
+    /// entries (A1).
     fn push(&self, head: &Head, newest: Node, oldest: Node) {
-        // Relaxed: the entries behind are not looked at here.
+        // Relaxed: the entries behind it are not read here.
         let mut seen = head.load(Ordering::Relaxed);
         loop {
             let next = NonNull::new(seen).map(Node::from_raw);
-            // SAFETY: has one level, and is not yet published; what the head
-            // leads to is a node with a level 0 (A1).
+            // SAFETY: the node has one level and is not yet published; the head leads to
+            // a node with a level 0 (A1).
             unsafe { oldest.prepare_next(0, next) };
-            // Release: partner of the Acquire in `nodes`; as every change of
-            // the head is a read-modify-write, that pairs with all earlier
-            // pushes, too.
+            // Release: partner of the Acquire in `nodes`. Since every change of the head
+            // is a read-modify-write, that Acquire pairs with all earlier pushes, too.
             let pushed = head.compare_exchange_weak(
                 seen,
                 newest.into_raw().as_ptr(),
@@ -122,7 +120,7 @@ impl<O: KeyOrder> AppendList<O> {
         }
     }
 
-    /// The entries there are, unsorted.
+    /// All entries so far, unsorted.
     fn nodes(&self) -> impl Iterator<Item = Node> {
         self.shards.iter().flat_map(|head| {
             // Acquire: partner of the Release in `push`.
@@ -134,12 +132,12 @@ impl<O: KeyOrder> AppendList<O> {
         })
     }
 
-    fn sorted(&self) -> Arc<Sorted<O>> {
+    fn sorted(&self) -> Arc<SortedSnapshot<O>> {
         self.seal.sorted(|| {
             let mut nodes = Vec::with_capacity(self.len());
             nodes.extend(self.nodes());
             // SAFETY: nodes of this arena that were published (A1).
-            unsafe { Sorted::new(self.order.clone(), self.arena.clone(), nodes) }
+            unsafe { SortedSnapshot::new(self.order.clone(), self.arena.clone(), nodes) }
         })
     }
 
@@ -167,12 +165,13 @@ impl<O: KeyOrder> AppendList<O> {
         found.into_iter().all(|(t, value)| visit(t, value));
     }
 
-    /// A sorted snapshot: O(n log n), but once only if the list is sealed.
+    /// A cursor over a sorted snapshot. Making it takes O(n log n), but only once if the
+    /// list is sealed.
     pub fn iter(&self) -> SortedIter<O> {
         SortedIter::new(self.sorted())
     }
 
-    /// Says that no more entries come. No insert may be in flight.
+    /// Seals the list: no more entries come. No insert may be in flight.
     pub fn seal(&self) {
         self.seal.set();
     }
@@ -187,12 +186,12 @@ impl<O: KeyOrder> AppendList<O> {
         self.len() == 0
     }
 
-    /// Bytes of entries and links handed out by the arena.
+    /// Bytes of entries and links.
     pub fn used_bytes(&self) -> usize {
         self.arena.used_bytes()
     }
 
-    /// Bytes taken for that, with what lies ready for further entries.
+    /// Bytes taken from the system, including what lies ready for further entries.
     pub fn allocated_bytes(&self) -> usize {
         self.arena.allocated_bytes()
     }

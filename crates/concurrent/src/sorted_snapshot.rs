@@ -1,17 +1,17 @@
-//! Entries sorted after they were collected.
+//! Sorted snapshots: entries that are sorted after they were collected.
 //!
-//! Structures that do not keep all their entries in order (vectors, hash
-//! tables of lists) serve ordered walks by collecting the entries there are
-//! and sorting pointers to them: a snapshot, O(n log n) to make. A structure
-//! that is *sealed* (gets no more entries) makes it once and shares it.
+//! Structures that do not keep all their entries in order (append lists, hash tables of
+//! lists) serve ordered walks by collecting their entries and sorting pointers to them.
+//! Making such a snapshot takes O(n log n). A structure that is *sealed* (gets no more
+//! entries) makes it once and shares it.
 //!
 //! # Invariants
-//! * T1: the nodes of a `Sorted` lie in its arena, are complete and were
+//! * T1: the nodes of a `SortedSnapshot` lie in its arena, are complete and were
 //!   published to the thread that made it.
 //!
 //! # Locks
-//! Whoever sorts the entries of a sealed structure holds its lock, so that
-//! others wait instead of sorting too; comparators run under it.
+//! A thread that sorts the entries of a sealed structure holds the lock of its seal, so
+//! that others wait instead of sorting, too. Comparators run under this lock.
 
 use std::cmp::Ordering as Order;
 use std::fmt;
@@ -23,38 +23,38 @@ use crate::skiplist::KeyOrder;
 use crate::skiplist::node::{Entry, Node};
 use crate::sync::{AtomicBool, Mutex, Ordering};
 
-/// Takes user key, tag and value of an entry; returns whether to go on.
+/// A visitor: takes user key, tag and value of an entry, and returns whether to go on.
 pub type Visit<'a> = dyn FnMut(&[u8], u64, &[u8]) -> bool + 'a;
 
-/// Sorted entries of a structure.
-pub(crate) struct Sorted<O> {
+/// SortedSnapshot entries of a structure.
+pub(crate) struct SortedSnapshot<O> {
     order: Arc<O>,
-    /// With the digest of their keys, which says most of the order without a
-    /// look at the entry.
+    /// The nodes with the digests of their keys, which decide most of the order without
+    /// reading the entries.
     nodes: Vec<(u64, Node)>,
     /// Keeps the nodes alive.
     _arena: Arc<ConcurrentArena>,
 }
 
-// SAFETY: the nodes live in the arena, which is shared between threads, and
-// are not written any more (T1, skip list N3).
-unsafe impl<O: Send + Sync> Send for Sorted<O> {}
-// SAFETY: as for `Send`; only reads happen.
-unsafe impl<O: Send + Sync> Sync for Sorted<O> {}
+// SAFETY: the nodes live in the arena, which is shared between threads, and are no longer
+// written (T1, skip list N3).
+unsafe impl<O: Send + Sync> Send for SortedSnapshot<O> {}
+// SAFETY: a shared snapshot is only read, and its nodes are no longer written.
+unsafe impl<O: Send + Sync> Sync for SortedSnapshot<O> {}
 
-impl<O: KeyOrder> Sorted<O> {
+impl<O: KeyOrder> SortedSnapshot<O> {
     /// Sorts `nodes`.
     ///
     /// # Safety
-    /// They must be published nodes of `arena` with an entry (T1).
+    /// `nodes` must be published nodes of `arena` with an entry (T1).
     pub(crate) unsafe fn new(order: Arc<O>, arena: Arc<ConcurrentArena>, nodes: Vec<Node>) -> Self {
-        let mut sorted = Sorted {
+        let mut sorted = SortedSnapshot {
             nodes: Vec::with_capacity(nodes.len()),
             order,
             _arena: arena,
         };
         for node in nodes {
-            // SAFETY: by the caller's promise.
+            // SAFETY: by this function's contract.
             let (user_key, _) = unsafe { node.key() };
             sorted.nodes.push((sorted.order.digest(user_key), node));
         }
@@ -63,7 +63,7 @@ impl<O: KeyOrder> Sorted<O> {
             .nodes
             .sort_unstable_by(|(a_digest, a), (b_digest, b)| {
                 a_digest.cmp(b_digest).then_with(|| {
-                    // SAFETY: by the caller's promise.
+                    // SAFETY: by this function's contract.
                     let a = unsafe { a.key() };
                     // SAFETY: as above.
                     let b = unsafe { b.key() };
@@ -73,8 +73,8 @@ impl<O: KeyOrder> Sorted<O> {
         sorted
     }
 
-    /// The number of entries before `(user_key, tag)`; those at it count too
-    /// if `or_at`.
+    /// The number of entries before `(user_key, tag)`; entries at it count, too, if
+    /// `or_at`.
     fn count_before(&self, user_key: &[u8], tag: u64, or_at: bool) -> usize {
         let digest = self.order.digest(user_key);
         self.nodes.partition_point(|(d, node)| {
@@ -87,15 +87,15 @@ impl<O: KeyOrder> Sorted<O> {
         })
     }
 
-    /// The entry at a place.
+    /// The entry at an index.
     fn entry(&self, at: usize) -> Option<Entry<'_>> {
         let (_, node) = self.nodes.get(at)?;
         // SAFETY: T1, and `self` keeps the arena.
         Some(unsafe { node.entry() })
     }
 
-    /// Visits the entries from the first at or after `(user_key, tag)` on, as
-    /// user key, tag and value, until `visit` returns `false`.
+    /// Visits the entries from the first one at or after `(user_key, tag)` on, until
+    /// `visit` returns `false`.
     pub(crate) fn scan_from(&self, user_key: &[u8], tag: u64, visit: &mut Visit<'_>) {
         let mut at = self.count_before(user_key, tag, false);
         while let Some(entry) = self.entry(at) {
@@ -108,13 +108,13 @@ impl<O: KeyOrder> Sorted<O> {
     }
 }
 
-/// Whether a structure is sealed, and its entries sorted if somebody asked.
+/// Whether a structure is sealed, and then its sorted snapshot once it was made.
 pub(crate) struct Seal<O> {
-    /// Written by: whoever seals. Read by: those who want sorted entries.
+    /// Written by: the thread that seals. Read by: threads that need sorted entries.
     /// Publishes: all inserts, which happened before.
     sealed: AtomicBool,
-    sorted: OnceBox<Arc<Sorted<O>>>,
-    /// Held by whoever sorts for `sorted`.
+    sorted: OnceBox<Arc<SortedSnapshot<O>>>,
+    /// Held while a thread makes the snapshot for `sorted`.
     sorting: Mutex<()>,
 }
 
@@ -127,21 +127,24 @@ impl<O> Seal<O> {
         }
     }
 
-    /// Seals: no insert may be in flight or follow.
+    /// Seals the structure: no insert may be in flight or follow.
     pub(crate) fn set(&self) {
         // Release: partner of the Acquire in `is_set`.
         self.sealed.store(true, Ordering::Release);
     }
 
-    /// Whether it is sealed; then every entry is visible to the caller.
+    /// Whether the structure is sealed. Then every entry is visible to the caller.
     pub(crate) fn is_set(&self) -> bool {
         // Acquire: partner of the Release in `set`.
         self.sealed.load(Ordering::Acquire)
     }
 
-    /// What `sort` makes, kept for all if the structure is sealed. Those who
-    /// ask while somebody sorts wait.
-    pub(crate) fn sorted(&self, sort: impl FnOnce() -> Sorted<O>) -> Arc<Sorted<O>> {
+    /// The snapshot that `sort` makes. It is kept and shared if the structure is sealed;
+    /// callers then wait while another thread sorts.
+    pub(crate) fn sorted(
+        &self,
+        sort: impl FnOnce() -> SortedSnapshot<O>,
+    ) -> Arc<SortedSnapshot<O>> {
         if !self.is_set() {
             return Arc::new(sort());
         }
@@ -153,21 +156,21 @@ impl<O> Seal<O> {
     }
 }
 
-/// A cursor over a sorted snapshot. Keeps the entries alive. Stands nowhere at
+/// A cursor over a sorted snapshot, which keeps the entries alive. It is not valid at
 /// first.
 pub struct SortedIter<O> {
-    sorted: Arc<Sorted<O>>,
-    /// An index; past the last one for nowhere.
+    sorted: Arc<SortedSnapshot<O>>,
+    /// The index of the current entry; past the last one if the cursor is not valid.
     at: usize,
 }
 
 impl<O: KeyOrder> SortedIter<O> {
-    pub(crate) fn new(sorted: Arc<Sorted<O>>) -> Self {
+    pub(crate) fn new(sorted: Arc<SortedSnapshot<O>>) -> Self {
         let at = sorted.nodes.len();
         SortedIter { sorted, at }
     }
 
-    /// Whether the cursor stands on an entry.
+    /// Whether the cursor is at an entry.
     #[inline]
     pub fn valid(&self) -> bool {
         self.at < self.sorted.nodes.len()
@@ -203,7 +206,7 @@ impl<O: KeyOrder> SortedIter<O> {
     #[inline]
     pub fn prev(&mut self) {
         if self.valid() {
-            self.stand_before(self.at);
+            self.move_before(self.at);
         }
     }
 
@@ -214,7 +217,7 @@ impl<O: KeyOrder> SortedIter<O> {
 
     /// Moves to the last entry at or before the given key.
     pub fn seek_for_prev(&mut self, user_key: &[u8], tag: u64) {
-        self.stand_before(self.sorted.count_before(user_key, tag, true));
+        self.move_before(self.sorted.count_before(user_key, tag, true));
     }
 
     /// Moves to the first entry.
@@ -224,17 +227,17 @@ impl<O: KeyOrder> SortedIter<O> {
 
     /// Moves to the last entry.
     pub fn seek_to_last(&mut self) {
-        self.stand_before(self.sorted.nodes.len());
+        self.move_before(self.sorted.nodes.len());
     }
 
-    /// Moves to the entry before place `at`, or nowhere.
-    fn stand_before(&mut self, at: usize) {
+    /// Moves to the entry before index `at`; without one, the cursor becomes invalid.
+    fn move_before(&mut self, at: usize) {
         self.at = at.checked_sub(1).unwrap_or(self.sorted.nodes.len());
     }
 
     fn entry(&self) -> Entry<'_> {
         let entry = self.sorted.entry(self.at);
-        entry.expect("the cursor stands on an entry")
+        entry.expect("the cursor is at an entry")
     }
 }
 

@@ -1,4 +1,4 @@
-//! Buckets that are linked lists, and skip lists once they are long.
+//! Buckets that are linked lists at first, and skip lists once they are long.
 //!
 //! ```text
 //!  bucket.head = null                    empty
@@ -6,22 +6,20 @@
 //!              = skip list | 1           after more than `threshold` entries
 //! ```
 //!
-//! A list is inserted into by the holder of the bucket's lock alone, who links
-//! a new node with one store that readers see whole. When a list has become
-//! too long, the same holder copies its entries into a skip list and publishes
-//! that in place of the list, which stays as it is for the readers inside it.
-//! From then on inserts go to the skip list, without the lock.
+//! Only the holder of the bucket's lock inserts into a list, and links a new node with a
+//! single store. When a list has become too long, the holder copies its entries into a
+//! skip list and publishes that in place of the list. The list stays unchanged for the
+//! readers inside it. From then on inserts go to the skip list, without the lock.
 //!
 //! # Invariants
-//! * L1: a head without the low bit is null or a complete, published node of
-//!   the arena whose links (level 0) lead to greater keys. It changes only
-//!   under the bucket's lock.
-//! * L2: a head with the low bit is a pointer from `Arc::into_raw`, plus the
-//!   bit, that owns one count of a skip list with everything the bucket's list
-//!   had. It never changes again, until it is given back on drop.
+//! * L1: a head without the low bit is null or a complete, published node of the arena
+//!   whose links (level 0) lead to greater keys. It changes only under the bucket's lock.
+//! * L2: a head with the low bit is a pointer from `Arc::into_raw`, plus the bit, that
+//!   owns one count of a skip list with all entries of the bucket's list. It never
+//!   changes again until the count is released on drop.
 //!
 //! # Locks
-//! A bucket's lock is a leaf but for those inside the arena.
+//! Under a bucket's lock only the locks of the arena are taken.
 
 use std::fmt;
 use std::ptr::{self, NonNull};
@@ -32,22 +30,22 @@ use crate::arena::{ALIGN, ArenaOptions, ConcurrentArena};
 use crate::counter::Counter;
 use crate::skiplist::node::{Key, Node};
 use crate::skiplist::{KeyOrder, SkipList, check_sizes};
-use crate::sorted_snapshot::{Seal, Sorted, SortedIter, Visit};
+use crate::sorted_snapshot::{Seal, SortedIter, SortedSnapshot, Visit};
 use crate::sync::{AtomicPtr, Mutex, Ordering};
 
-/// Marks a head as a skip list's.
+/// The bit that marks a head as that of a skip list.
 const SKIP: usize = 1;
 
 const _: () = assert!(ALIGN > SKIP);
 
-/// What a [`HashLinkList`] is made with.
+/// The options of a [`HashLinkList`].
 #[derive(Debug, Clone, Copy)]
 pub struct LinkListOptions {
-    /// Buckets, at least 1.
+    /// The number of buckets, at least 1.
     pub buckets: usize,
-    /// Entries of a bucket beyond which it becomes a skip list.
+    /// A bucket with more entries than this becomes a skip list.
     pub threshold: u32,
-    /// How memory is taken.
+    /// How the arena takes memory.
     pub arena: ArenaOptions,
 }
 
@@ -56,10 +54,11 @@ pub(super) type Skip<O> = SkipList<Arc<O>>;
 
 struct Bucket {
     /// What the bucket holds (L1, L2).
-    /// Written by: inserters, with `listed` locked. Read by: everybody.
-    /// Publishes: the entries behind it.
+    /// Written by: inserters, with `listed` locked. Read by: any thread. Publishes: the
+    /// entries behind it.
     head: AtomicPtr<u8>,
-    /// Entries of the list. Whoever holds the lock may insert into it.
+    /// The number of entries of the list. The holder of the lock may insert into the
+    /// list.
     listed: Mutex<u32>,
 }
 
@@ -77,7 +76,7 @@ pub struct HashLinkList<O> {
     buckets: Box<[Bucket]>,
     threshold: u32,
     towers: Towers,
-    /// Lists that became skip lists.
+    /// The number of lists that became skip lists.
     converted: Counter,
     seal: Seal<O>,
     /// The table owns its skip lists.
@@ -85,7 +84,7 @@ pub struct HashLinkList<O> {
 }
 
 impl<O: KeyOrder> HashLinkList<O> {
-    /// An empty table; no buckets count as one.
+    /// An empty table. Zero buckets count as one.
     pub fn new(order: O, options: LinkListOptions) -> Self {
         HashLinkList {
             order: Arc::new(order),
@@ -119,7 +118,8 @@ impl<O: KeyOrder> HashLinkList<O> {
         let bucket = self.slot(hash);
         if let Content::List(_) = self.content(bucket) {
             let mut listed = self.buckets[bucket].listed.lock();
-            // Again: it may have become a skip list before the lock was taken.
+            // Checked again, since the list may have become a skip list before the lock
+            // was taken.
             if let Content::List(first) = self.content(bucket) {
                 if !self.insert_listed(bucket, first, key, value) {
                     return false;
@@ -132,7 +132,7 @@ impl<O: KeyOrder> HashLinkList<O> {
             }
         }
         let Content::Skip(skip) = self.content(bucket) else {
-            unreachable!("a bucket stays a skip list (L2)");
+            unreachable!("a bucket that is a skip list stays one (L2)");
         };
         skip.insert_with_height(self.towers.height(), user_key, tag, value)
     }
@@ -145,20 +145,20 @@ impl<O: KeyOrder> HashLinkList<O> {
         key: Key<'_>,
         value: &[u8],
     ) -> bool {
-        // SAFETY: of a bucket of this table.
+        // SAFETY: a node of a bucket of this table.
         let (prev, next) = unsafe { self.neighbors(first, key, false) };
         // SAFETY: a node of the list (L1).
         if next.is_some_and(|node| self.order.compare(unsafe { node.key() }, key).is_eq()) {
             return false;
         }
         let node = Node::create(&self.arena, 1, key, value);
-        // SAFETY: has one level, and is not yet published.
+        // SAFETY: the node has one level and is not yet published.
         unsafe { node.prepare_next(0, next) };
         match prev {
             Some(prev) => {
                 // SAFETY: both have a level 0.
                 let linked = unsafe { prev.publish_next(0, next, node) };
-                debug_assert!(linked, "nobody else inserts here (L1)");
+                debug_assert!(linked, "no other thread inserts here (L1)");
             }
             None => {
                 let head = node.into_raw().as_ptr();
@@ -169,11 +169,11 @@ impl<O: KeyOrder> HashLinkList<O> {
         true
     }
 
-    /// Makes a skip list of a list, with the bucket locked.
+    /// Converts a list to a skip list, with the bucket locked.
     fn convert(&self, bucket: usize) {
         let skip = Skip::in_arena(self.order.clone(), self.arena.clone(), self.towers.max);
         if let Content::List(first) = self.content(bucket) {
-            // SAFETY: of a bucket of this table.
+            // SAFETY: a node of a bucket of this table.
             unsafe {
                 scan_list(first, &mut |key, tag, value| {
                     skip.insert_with_height(self.towers.height(), key, tag, value)
@@ -200,7 +200,7 @@ impl<O: KeyOrder> HashLinkList<O> {
         }
     }
 
-    /// [`Self::content`], with a count of its own of the skip list.
+    /// [`Self::content`], with a reference count of its own for the skip list.
     pub(super) fn content_owned(&self, bucket: usize) -> Content<Arc<Skip<O>>> {
         let skip: *const Skip<O> = match self.content(bucket) {
             Content::List(first) => return Content::List(first),
@@ -212,9 +212,9 @@ impl<O: KeyOrder> HashLinkList<O> {
         Content::Skip(unsafe { Arc::from_raw(skip) })
     }
 
-    /// Where `key` belongs in a list from `first` on: the last node before it
-    /// and the first one after, with a node at it among these, or among those
-    /// if `or_at`.
+    /// The neighbors of `key` in a list from `first` on: the last node before it and the
+    /// first one after it. A node at `key` counts as after it, or as before it if
+    /// `or_at`.
     ///
     /// # Safety
     /// `first` must be a node of a bucket of this table (L1).
@@ -239,13 +239,13 @@ impl<O: KeyOrder> HashLinkList<O> {
         (prev, next)
     }
 
-    /// Passes the entries of `hash`'s bucket from the first at or after
-    /// `(user_key, tag)` on to `visit` until that returns `false`.
+    /// Passes the entries of the bucket of `hash`, from the first one at or after
+    /// `(user_key, tag)` on, to `visit` until that returns `false`.
     pub fn scan_from(&self, hash: u64, user_key: &[u8], tag: u64, visit: &mut Visit<'_>) {
         match self.content(self.slot(hash)) {
             Content::Skip(skip) => skip.scan_from(user_key, tag, visit),
             Content::List(first) => {
-                // SAFETY: of a bucket of this table.
+                // SAFETY: a node of a bucket of this table.
                 let (_, from) = unsafe { self.neighbors(first, (user_key, tag), false) };
                 // SAFETY: as above.
                 unsafe { scan_list(from, visit) };
@@ -253,13 +253,13 @@ impl<O: KeyOrder> HashLinkList<O> {
         }
     }
 
-    /// A cursor that goes through one bucket at a time.
+    /// A cursor over one bucket at a time.
     pub fn bucket_iter(self: &Arc<Self>) -> LinkIter<O> {
         LinkIter::new(Arc::clone(self))
     }
 
-    /// A sorted snapshot of all buckets: O(n log n), but once only if the
-    /// table is sealed.
+    /// A cursor over a sorted snapshot of all buckets. Making it takes O(n log n), but
+    /// only once if the table is sealed.
     pub fn sorted(&self) -> SortedIter<O> {
         SortedIter::new(self.seal.sorted(|| {
             let mut nodes = Vec::with_capacity(self.arena.allocations());
@@ -276,27 +276,27 @@ impl<O: KeyOrder> HashLinkList<O> {
                 }
             }
             // SAFETY: published nodes of lists in this arena.
-            unsafe { Sorted::new(self.order.clone(), self.arena.clone(), nodes) }
+            unsafe { SortedSnapshot::new(self.order.clone(), self.arena.clone(), nodes) }
         }))
     }
 
-    /// Says that no more entries come. No insert may be in flight.
+    /// Seals the table: no more entries come. No insert may be in flight.
     pub fn seal(&self) {
         self.seal.set();
     }
 
-    /// Bytes of entries, links and skip lists in use; the entries of a list
-    /// that became a skip list count twice, as they are kept twice.
+    /// Bytes of entries, links and skip lists in use. The entries of a list that became a
+    /// skip list count twice, since they are kept twice.
     pub fn used_bytes(&self) -> usize {
         self.arena.used_bytes() + self.converted.get() as usize * size_of::<Skip<O>>()
     }
 
-    /// Bytes taken for that, with what lies ready for further entries.
+    /// Bytes taken from the system, including what lies ready for further entries.
     pub fn allocated_bytes(&self) -> usize {
         self.arena.allocated_bytes() + self.converted.get() as usize * size_of::<Skip<O>>()
     }
 
-    /// Buckets that are skip lists by now.
+    /// The number of buckets that have become skip lists.
     pub fn converted(&self) -> usize {
         self.converted.get() as usize
     }
@@ -324,7 +324,7 @@ unsafe fn scan_list(mut at: Option<Node>, visit: &mut Visit<'_>) {
     }
 }
 
-/// The skip list of a head that is one's.
+/// The skip list of a head, if it has one.
 fn skip_of<O>(head: *mut u8) -> Option<*const Skip<O>> {
     let skip = head.map_addr(|at| at & !SKIP);
     (skip != head).then(|| skip.cast_const().cast())
@@ -333,10 +333,10 @@ fn skip_of<O>(head: *mut u8) -> Option<*const Skip<O>> {
 impl<O> Drop for HashLinkList<O> {
     fn drop(&mut self) {
         for bucket in &self.buckets {
-            // Relaxed: whoever drops has exclusive access.
+            // Relaxed: `&mut` gives exclusive access.
             let head = bucket.head.load(Ordering::Relaxed);
             if let Some(skip) = skip_of::<O>(head) {
-                // SAFETY: the bucket's own count (L2), given back once.
+                // SAFETY: the bucket's own count (L2), released once.
                 drop(unsafe { Arc::from_raw(skip) });
             }
         }

@@ -8,9 +8,9 @@ use super::link::Content;
 use crate::skiplist::node::{Entry, Node};
 use crate::skiplist::{Iter, KeyOrder};
 
-/// A cursor over the bucket it was last sent to. Sees every entry inserted
-/// before that; entries inserted meanwhile may or may not appear. Stands
-/// nowhere at first.
+/// A cursor over the bucket of its last seek. It sees every entry that was inserted
+/// before the seek; entries inserted meanwhile may or may not appear. It is not valid at
+/// first.
 pub struct LinkIter<O> {
     /// Keeps the nodes alive.
     table: Arc<HashLinkList<O>>,
@@ -20,7 +20,7 @@ pub struct LinkIter<O> {
 
 enum At<O> {
     Nowhere,
-    /// A node of the bucket's list, which may have become a skip list since.
+    /// A node of the bucket's list. The bucket may have become a skip list since.
     List(Node),
     Skip(Iter<Arc<O>>),
 }
@@ -40,7 +40,7 @@ impl<O: KeyOrder> LinkIter<O> {
         }
     }
 
-    /// Whether the cursor stands on an entry.
+    /// Whether the cursor is at an entry.
     #[inline]
     pub fn valid(&self) -> bool {
         match &self.at {
@@ -83,7 +83,7 @@ impl<O: KeyOrder> LinkIter<O> {
             At::List(node) => {
                 // SAFETY: a node of a list of the table, which is alive.
                 let next = unsafe { node.next(0) };
-                self.stand_on(next);
+                self.move_to(next);
             }
         }
     }
@@ -96,12 +96,12 @@ impl<O: KeyOrder> LinkIter<O> {
             At::Skip(iter) => iter.prev(),
             At::List(node) => {
                 let node = *node;
-                self.stand_before(node);
+                self.move_before(node);
             }
         }
     }
 
-    /// Moves to the first entry of `hash`'s bucket at or after the given key.
+    /// Moves to the first entry at or after the given key in the bucket of `hash`.
     pub fn seek(&mut self, hash: u64, user_key: &[u8], tag: u64) {
         self.bucket = self.table.slot(hash);
         match self.table.content_owned(self.bucket) {
@@ -111,14 +111,14 @@ impl<O: KeyOrder> LinkIter<O> {
                 self.at = At::Skip(iter);
             }
             Content::List(first) => {
-                // SAFETY: of a bucket of this table.
+                // SAFETY: a node of a bucket of this table.
                 let (_, next) = unsafe { self.table.neighbors(first, (user_key, tag), false) };
-                self.stand_on(next);
+                self.move_to(next);
             }
         }
     }
 
-    /// Moves to the last entry of `hash`'s bucket at or before the given key.
+    /// Moves to the last entry at or before the given key in the bucket of `hash`.
     pub fn seek_for_prev(&mut self, hash: u64, user_key: &[u8], tag: u64) {
         self.bucket = self.table.slot(hash);
         match self.table.content_owned(self.bucket) {
@@ -128,15 +128,15 @@ impl<O: KeyOrder> LinkIter<O> {
                 self.at = At::Skip(iter);
             }
             Content::List(first) => {
-                // SAFETY: of a bucket of this table.
+                // SAFETY: a node of a bucket of this table.
                 let (prev, _) = unsafe { self.table.neighbors(first, (user_key, tag), true) };
-                self.stand_on(prev);
+                self.move_to(prev);
             }
         }
     }
 
     /// Moves to the entry before that of `node` in the bucket.
-    fn stand_before(&mut self, node: Node) {
+    fn move_before(&mut self, node: Node) {
         // SAFETY: a node of a list of the table, which is alive.
         let key = unsafe { node.key() };
         match self.table.content_owned(self.bucket) {
@@ -148,20 +148,20 @@ impl<O: KeyOrder> LinkIter<O> {
                 self.at = At::Skip(iter);
             }
             Content::List(first) => {
-                // SAFETY: of a bucket of this table.
+                // SAFETY: a node of a bucket of this table.
                 let (prev, _) = unsafe { self.table.neighbors(first, key, false) };
-                self.stand_on(prev);
+                self.move_to(prev);
             }
         }
     }
 
-    fn stand_on(&mut self, node: Option<Node>) {
+    fn move_to(&mut self, node: Option<Node>) {
         self.at = node.map_or(At::Nowhere, At::List);
     }
 
     fn entry(&self) -> Entry<'_> {
         let At::List(node) = &self.at else {
-            panic!("the cursor stands on no entry");
+            panic!("the cursor is not valid");
         };
         // SAFETY: a published node of a list; the table lives as long as
         // `self`.

@@ -8,18 +8,18 @@ use super::{MAX_HEIGHT, Towers, bucket_of};
 use crate::arena::{ArenaOptions, ConcurrentArena};
 use crate::counter::Counter;
 use crate::skiplist::{Iter, KeyOrder, SkipList};
-use crate::sorted_snapshot::{Seal, Sorted, SortedIter, Visit};
+use crate::sorted_snapshot::{Seal, SortedIter, SortedSnapshot, Visit};
 
-/// What a [`HashSkipList`] is made with.
+/// The options of a [`HashSkipList`].
 #[derive(Debug, Clone, Copy)]
 pub struct SkipListOptions {
-    /// Buckets, at least 1.
+    /// The number of buckets, at least 1.
     pub buckets: usize,
-    /// Most levels of a bucket's list, 1 to [`MAX_HEIGHT`].
+    /// The most levels of a bucket's list, 1 to [`MAX_HEIGHT`].
     pub height: usize,
-    /// One node in so many of a level is in the level above, too; at least 1.
+    /// One in this many nodes of a level is also in the level above; at least 1.
     pub branching: u32,
-    /// How memory is taken.
+    /// How the arena takes memory.
     pub arena: ArenaOptions,
 }
 
@@ -31,13 +31,13 @@ pub struct HashSkipList<O> {
     arena: Arc<ConcurrentArena>,
     buckets: Slots<Bucket<O>>,
     towers: Towers,
-    /// Buckets made.
+    /// The number of buckets made.
     made: Counter,
     seal: Seal<O>,
 }
 
 impl<O: KeyOrder> HashSkipList<O> {
-    /// An empty table; numbers out of range are moved into it.
+    /// An empty table. Options out of range are clamped.
     pub fn new(order: O, options: SkipListOptions) -> Self {
         HashSkipList {
             order: Arc::new(order),
@@ -69,15 +69,15 @@ impl<O: KeyOrder> HashSkipList<O> {
         bucket.insert_with_height(self.towers.height(), user_key, tag, value)
     }
 
-    /// Passes the entries of `hash`'s bucket from the first at or after
-    /// `(user_key, tag)` on to `visit` until that returns `false`.
+    /// Passes the entries of the bucket of `hash`, from the first one at or after
+    /// `(user_key, tag)` on, to `visit` until that returns `false`.
     pub fn scan_from(&self, hash: u64, user_key: &[u8], tag: u64, visit: &mut Visit<'_>) {
         if let Some(bucket) = self.buckets.get(self.slot(hash)) {
             bucket.scan_from(user_key, tag, visit);
         }
     }
 
-    /// A cursor that goes through one bucket at a time.
+    /// A cursor over one bucket at a time.
     pub fn bucket_iter(self: &Arc<Self>) -> BucketIter<O> {
         BucketIter {
             table: Arc::clone(self),
@@ -85,8 +85,8 @@ impl<O: KeyOrder> HashSkipList<O> {
         }
     }
 
-    /// A sorted snapshot of all buckets: O(n log n), but once only if the
-    /// table is sealed.
+    /// A cursor over a sorted snapshot of all buckets. Making it takes O(n log n), but
+    /// only once if the table is sealed.
     pub fn sorted(&self) -> SortedIter<O> {
         SortedIter::new(self.seal.sorted(|| {
             let mut nodes = Vec::with_capacity(self.arena.allocations());
@@ -96,11 +96,11 @@ impl<O: KeyOrder> HashSkipList<O> {
                 }
             }
             // SAFETY: published nodes of lists in this arena.
-            unsafe { Sorted::new(self.order.clone(), self.arena.clone(), nodes) }
+            unsafe { SortedSnapshot::new(self.order.clone(), self.arena.clone(), nodes) }
         }))
     }
 
-    /// Says that no more entries come. No insert may be in flight.
+    /// Seals the table: no more entries come. No insert may be in flight.
     pub fn seal(&self) {
         self.seal.set();
     }
@@ -110,7 +110,7 @@ impl<O: KeyOrder> HashSkipList<O> {
         self.arena.used_bytes() + self.made.get() as usize * size_of::<Bucket<O>>()
     }
 
-    /// Bytes taken for that, with what lies ready for further entries.
+    /// Bytes taken from the system, including what lies ready for further entries.
     pub fn allocated_bytes(&self) -> usize {
         self.arena.allocated_bytes() + self.made.get() as usize * size_of::<Bucket<O>>()
     }
@@ -129,16 +129,16 @@ impl<O> fmt::Debug for HashSkipList<O> {
     }
 }
 
-/// A cursor over the bucket it was last sent to. Sees every entry inserted
-/// before that; entries inserted meanwhile may or may not appear. Stands
-/// nowhere at first.
+/// A cursor over the bucket of its last seek. It sees every entry that was inserted
+/// before the seek; entries inserted meanwhile may or may not appear. It is not valid at
+/// first.
 pub struct BucketIter<O> {
     table: Arc<HashSkipList<O>>,
     at: Option<Iter<Arc<O>>>,
 }
 
 impl<O: KeyOrder> BucketIter<O> {
-    /// Whether the cursor stands on an entry.
+    /// Whether the cursor is at an entry.
     #[inline]
     pub fn valid(&self) -> bool {
         self.at.as_ref().is_some_and(Iter::valid)
@@ -178,14 +178,14 @@ impl<O: KeyOrder> BucketIter<O> {
         }
     }
 
-    /// Moves to the first entry of `hash`'s bucket at or after the given key.
+    /// Moves to the first entry at or after the given key in the bucket of `hash`.
     pub fn seek(&mut self, hash: u64, user_key: &[u8], tag: u64) {
         if let Some(iter) = self.go_to(hash) {
             iter.seek(user_key, tag);
         }
     }
 
-    /// Moves to the last entry of `hash`'s bucket at or before the given key.
+    /// Moves to the last entry at or before the given key in the bucket of `hash`.
     pub fn seek_for_prev(&mut self, hash: u64, user_key: &[u8], tag: u64) {
         if let Some(iter) = self.go_to(hash) {
             iter.seek_for_prev(user_key, tag);
@@ -200,7 +200,7 @@ impl<O: KeyOrder> BucketIter<O> {
     }
 
     fn iter(&self) -> &Iter<Arc<O>> {
-        self.at.as_ref().expect("the cursor stands on an entry")
+        self.at.as_ref().expect("the cursor is at an entry")
     }
 }
 

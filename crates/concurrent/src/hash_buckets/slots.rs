@@ -1,8 +1,8 @@
 //! Buckets that are made when first needed.
 //!
 //! # Invariants
-//! * B1: a slot is null or a pointer from `Arc::into_raw` that owns one count
-//!   of its value. It changes once, from null, and is given back on drop.
+//! * B1: a slot is null or a pointer from `Arc::into_raw` that owns one count of its
+//!   value. It changes once, from null; the count is released on drop.
 
 use std::ptr;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use crate::sync::{AtomicPtr, Ordering};
 
 /// Slots for values that are published once each.
 pub(super) struct Slots<T> {
-    /// Written by: the first inserter into the bucket, by compare-and-swap.
-    /// Read by: everybody. Publishes: the value (B1).
+    /// Written by: the first inserter into the bucket, by compare-and-swap. Read by: any
+    /// thread. Publishes: the value (B1).
     list: Box<[AtomicPtr<T>]>,
 }
 
@@ -39,7 +39,7 @@ impl<T> Slots<T> {
         unsafe { value.as_ref() }
     }
 
-    /// [`Slots::get`], with a count of its own.
+    /// [`Slots::get`], with a reference count of its own.
     pub(super) fn get_arc(&self, slot: usize) -> Option<Arc<T>> {
         let value: *const T = self.get(slot)?;
         // SAFETY: from `Arc::into_raw`, with the slot's count (B1).
@@ -48,15 +48,16 @@ impl<T> Slots<T> {
         Some(unsafe { Arc::from_raw(value) })
     }
 
-    /// The value of a slot, made by `make` if there is none. Of several who
-    /// make one, the first to publish wins. Says whether `make`'s was taken.
+    /// The value of a slot, made by `make` if there is none. If several threads make one,
+    /// the first to publish wins. Also returns whether the value of this call's `make`
+    /// was used.
     pub(super) fn get_or_make(&self, slot: usize, make: impl FnOnce() -> T) -> (&T, bool) {
         if let Some(value) = self.get(slot) {
             return (value, false);
         }
         let made = Arc::into_raw(Arc::new(make())).cast_mut();
-        // Release: partner of the Acquire in `get`. Acquire on failure: the
-        // winner's value is used, and was published by such a Release.
+        // Release: partner of the Acquire in `get`. Acquire on failure: the winner's
+        // value is used, and was published by such a Release.
         let published = self.list[slot].compare_exchange(
             ptr::null_mut(),
             made,
@@ -66,12 +67,12 @@ impl<T> Slots<T> {
         let value = match published {
             Ok(_) => made,
             Err(winner) => {
-                // SAFETY: made above and not published: its one count.
+                // SAFETY: made above and not published; this is its only count.
                 drop(unsafe { Arc::from_raw(made) });
                 winner
             }
         };
-        // SAFETY: the slot's value, which is not null now (B1).
+        // SAFETY: the slot's value, which is no longer null (B1).
         (unsafe { &*value }, published.is_ok())
     }
 }
@@ -79,10 +80,10 @@ impl<T> Slots<T> {
 impl<T> Drop for Slots<T> {
     fn drop(&mut self) {
         for slot in &self.list {
-            // Relaxed: whoever drops has exclusive access.
+            // Relaxed: `&mut` gives exclusive access.
             let value = slot.load(Ordering::Relaxed);
             if !value.is_null() {
-                // SAFETY: the slot's own count (B1), given back once.
+                // SAFETY: the slot's own count (B1), released once.
                 drop(unsafe { Arc::from_raw(value) });
             }
         }

@@ -1,9 +1,8 @@
-//! Fetching what a forward walk will come to.
+//! Prefetching the nodes that a forward walk will reach.
 //!
-//! A walk in level 0 finds out where a node is only from the one before: one
-//! cache miss after another. Links of level 1 lead past four nodes on average,
-//! and so cut what lies ahead into *segments* whose nodes can be asked for
-//! side by side:
+//! A walk in level 0 learns the address of a node only from the node before: one cache
+//! miss after another. Links of level 1 skip four nodes on average, and so divide the
+//! nodes ahead into *segments* that can be prefetched in parallel:
 //!
 //! ```text
 //!  level 1   S0 -----------> S1 -----------> S2 -------> tip
@@ -11,60 +10,61 @@
 //!                  ^ the cursor    ^ lane 1        ^ lane 2
 //! ```
 //!
-//! A *lane* walks one segment, a step at a time, and asks the processor for
-//! each node it finds. Lanes take turns, so that what one of them has asked
-//! for arrives while the others and the cursor's user are busy.
+//! A *lane* walks one segment, a step at a time, and prefetches each node that it finds.
+//! Lanes take turns, so that what one of them has prefetched arrives while the other
+//! lanes and the cursor's user are busy.
 //!
-//! All of this is about speed: lanes hold nodes of the list (invariant N1 of
-//! `node`), and a lane that is late, or that misses a node inserted meanwhile,
-//! costs the cursor a cache miss.
+//! All of this affects only speed: lanes hold nodes of the list (invariant N1 of `node`),
+//! and a lane that is late, or that misses a node inserted meanwhile, costs the cursor a
+//! cache miss.
 
 use super::node::{MAX_HEIGHT, Node};
 use super::{EntryLayout, KeyOrder, SkipList};
 
-/// Lanes: enough that a node arrives before its lane has its next turn.
+/// The number of lanes: enough that a node arrives before its lane's next turn.
 const LANES: usize = 16;
 
-/// Lanes that take a step for each of the cursor's: there must be more steps
-/// than the cursor's, as the turns of lanes that have ended are lost.
+/// How many lanes take a step for each step of the cursor. It must be more than one,
+/// since the turns of lanes that have ended are lost.
 const STEPS: usize = 3;
 
-/// Steps of the cursor from the opening of one lane to that of the next: where
-/// a lane ends must have arrived before the next one is opened there. Fewer
-/// than a segment has nodes on average.
+/// The steps of the cursor between opening one lane and opening the next: the end of a
+/// lane must have arrived before the next lane is opened there. It is less than the
+/// number of nodes of a segment on average.
 const PAUSE: usize = 2;
 
-/// Links of this level bound the segments.
+/// The level whose links bound the segments.
 const LEVEL: usize = 1;
 const _: () = assert!(LEVEL < MAX_HEIGHT);
 
-/// A segment: from the node before `at` to `end`.
+/// A lane in its segment, which goes from the node before `at` to `end`.
 #[derive(Clone, Copy)]
 struct Lane {
-    /// A node that was asked for; `None` when the segment is done.
+    /// A node that was prefetched; `None` when the segment is done.
     at: Option<Node>,
-    /// A node with more than [`LEVEL`] levels; `None` is the end of the list.
+    /// A node with more than [`LEVEL`] levels; `None` for the end of the list.
     end: Option<Node>,
 }
 
 /// The lanes ahead of one cursor.
 pub(super) struct Ahead {
-    /// A ring. The cursor is in the segment of `first`.
+    /// A ring. The cursor is in the segment of the lane `first`.
     lanes: [Lane; LANES],
     first: usize,
-    /// Lanes in use, from `first` on. At least one.
+    /// The number of lanes in use, from `first` on. At least one.
     open: usize,
-    /// Whose turn it is.
+    /// The lane whose turn it is.
     turn: usize,
-    /// Steps of the cursor since a lane was opened, up to [`PAUSE`].
+    /// The cursor's steps since a lane was opened, up to [`PAUSE`].
     rested: usize,
-    /// Whether to ask for the ends of long entries, too.
+    /// Whether to prefetch the ends of long entries, too.
     whole: bool,
 }
 
 impl Ahead {
-    /// What is ahead of `at`, a node of `list` and not its head. `whole` says
-    /// that all of each entry will be read; only for entries in their nodes.
+    /// The lanes ahead of `at`, which is a node of `list` and not its head. `whole` says
+    /// that all bytes of each entry will be read; it has an effect only on inline
+    /// entries.
     pub(super) fn of<O: KeyOrder, L: EntryLayout>(
         list: &SkipList<O, L>,
         at: Node,
@@ -86,7 +86,7 @@ impl Ahead {
         }
     }
 
-    /// Called when the cursor has moved to `at`, and with the first `at`, too.
+    /// To be called when the cursor has moved to `at`, and also for the first `at`.
     ///
     /// # Safety
     /// The list must be alive.
@@ -95,10 +95,10 @@ impl Ahead {
         self.rested = (self.rested + 1).min(PAUSE);
         if self.open < LANES && (self.rested == PAUSE || self.open == 1) {
             self.rested = 0;
-            // SAFETY: the caller's promise.
+            // SAFETY: by this function's contract.
             unsafe { self.open_lane() };
         }
-        // The cursor meets every end, as no node goes away.
+        // The cursor meets every end, since nodes are not removed.
         if self.lanes[self.first].end == Some(at) {
             debug_assert!(self.open > 1, "a lane was opened where this one ends");
             self.first = (self.first + 1) % LANES;
@@ -106,12 +106,12 @@ impl Ahead {
         }
         for _ in 0..STEPS {
             self.turn = (self.turn + 1) % LANES;
-            // SAFETY: the caller's promise.
+            // SAFETY: by this function's contract.
             unsafe { self.lanes[self.turn].step(self.whole) };
         }
     }
 
-    /// Starts a lane where the last one ends.
+    /// Opens a lane where the last one ends.
     ///
     /// # Safety
     /// As for [`Ahead::follow`].
@@ -124,7 +124,7 @@ impl Ahead {
         let end = unsafe { start.next(LEVEL) };
         if let Some(end) = end {
             end.prefetch();
-            // Its link of the level, which is read first, may lie in the line
+            // The end's link of this level, which is read first, may be in the cache line
             // before.
             end.prefetch_link(LEVEL);
         }
@@ -145,8 +145,8 @@ impl Lane {
             return;
         };
         if whole {
-            // SAFETY: a published node, by the caller's promise in its list,
-            // and not the head: lanes begin at nodes after the cursor's.
+            // SAFETY: a published node of a list that is alive by this function's
+            // contract, and not the head: lanes begin at nodes after the cursor's.
             unsafe { node.prefetch_rest() };
         }
         // SAFETY: every node has level 0.

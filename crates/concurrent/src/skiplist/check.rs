@@ -1,15 +1,15 @@
-//! Checking a list's structure, for tests and for those who doubt an order.
+//! Consistency checks, for tests and for debugging a key order.
 
 use super::node::Node;
 use super::{EntryLayout, KeyOrder, SkipList};
 
 impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
-    /// Checks that every level is sorted and that what is in a level is in the
-    /// level below, too; returns the number of entries. Reads everything. The
-    /// answer is about a list into which nobody inserts meanwhile.
+    /// Checks that every level is sorted and that every node of a level is also in the
+    /// level below. Returns the number of entries. It reads the whole list, and no insert
+    /// may be in flight.
     ///
     /// # Errors
-    /// What is wrong, and in which level.
+    /// A description of what is wrong, and in which level.
     #[doc(hidden)]
     pub fn check(&self) -> Result<usize, String> {
         let mut below = self.level(0)?;
@@ -18,14 +18,16 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
             let nodes = self.level(level)?;
             let mut rest = below.iter();
             if !nodes.iter().all(|node| rest.any(|other| other == node)) {
-                return Err(format!("level {level} is no part of the one below"));
+                return Err(format!(
+                    "level {level} has nodes that are not in the level below"
+                ));
             }
             below = nodes;
         }
         Ok(count)
     }
 
-    /// The nodes of one level (less than the height), which must be sorted.
+    /// The nodes of one level (below the height), which must be sorted.
     fn level(&self, level: usize) -> Result<Vec<Node>, String> {
         let mut nodes: Vec<Node> = Vec::new();
         // SAFETY: the head has every level.

@@ -1,7 +1,7 @@
-//! How high a new node is.
+//! The height of a new node.
 //!
-//! Drawn from a xorshift generator per thread, so that inserters share
-//! nothing. The numbers need no quality beyond that: a bad draw costs a few
+//! Heights are drawn from an xorshift generator of each thread, so that inserters share
+//! nothing. The quality of the numbers matters little: a bad draw costs a few
 //! comparisons, never correctness.
 
 use std::cell::Cell;
@@ -14,17 +14,17 @@ thread_local! {
     static STATE: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Levels of a new node: 1, and one more with probability 1/4 each, at most
-/// [`MAX_HEIGHT`].
+/// The number of levels of a new node: 1, and each further level with probability 1/4, up
+/// to [`MAX_HEIGHT`].
 #[inline]
 pub(super) fn random_height() -> usize {
-    // Every pair of low zero bits is one success with probability 1/4.
+    // Every pair of zero bits at the low end is one success with probability 1/4.
     let rises = draw().trailing_zeros() / BRANCHING.trailing_zeros();
     (1 + rises as usize).min(MAX_HEIGHT)
 }
 
-/// Levels of a new node: 1, and one more with probability 1/`branching` each,
-/// at most `max`.
+/// The number of levels of a new node: 1, and each further level with probability
+/// 1/`branching`, up to `max`.
 pub(crate) fn random_height_of(max: usize, branching: u32) -> usize {
     let mut height = 1;
     while height < max && draw() < u32::MAX / branching {
@@ -51,17 +51,17 @@ fn draw() -> u32 {
     })
 }
 
-/// A start value other than 0, different for every thread.
+/// A seed other than 0, different for every thread.
 #[cold]
 fn seed() -> u64 {
-    /// Threads that have drawn. Written and read by: threads at their first
+    /// The number of threads that have drawn. Written and read by: threads at their first
     /// draw. Publishes nothing.
     static THREADS: AtomicU64 = AtomicU64::new(1);
     let thread = match crate::system::number() {
         None => THREADS.fetch_add(1, Ordering::Relaxed),
         Some(number) => number as u64 + 1,
     };
-    // Odd, so never 0; the factor spreads small numbers over all bits.
+    // The result is odd, so never 0. The factor spreads small numbers over all bits.
     thread.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1
 }
 

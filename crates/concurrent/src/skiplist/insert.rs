@@ -1,23 +1,22 @@
-//! Inserting: find the place in each level, then link from the bottom up.
+//! Inserting: find the gap in each level, then link from the bottom up.
 //!
-//! A level is linked by one compare-and-swap of the predecessor's link. If
-//! another inserter was there first, only that level is searched again, from
-//! the old predecessor on. The bottom level decides: whoever links there owns
-//! the key, and an equal key makes the insert fail before anything of it is
-//! visible.
+//! A level is linked by one compare-and-swap of the predecessor's link. If another
+//! inserter came first, only that level is searched again, from the old predecessor on.
+//! The bottom level decides: the inserter that links there owns the key, and an insert of
+//! an equal key fails before any part of it is visible.
 //!
 //! # Invariants
-//! * S1: a [`Splice`] that names this list holds, for every level below its
-//!   height, nodes of this list that have this level.
-//! * S2: its places are around the key it was last used for, and its top is
-//!   the place of everything.
+//! * S1: a [`Splice`] with this list's id holds, for every level below its height, nodes
+//!   of this list that have this level.
+//! * S2: its gaps contain the key that it was last used for, and its topmost gap is the
+//!   whole list.
 //!
-//! S1 is what memory safety rests on; breaking S2 would only misplace keys.
+//! Memory safety depends on S1; breaking S2 would only misplace keys.
 //!
-//! Others insert while a splice rests, so its places need not be tight. But
-//! if one is tight, no node lies inside it, so by S2 every higher place
-//! reaches at least as far to both sides: a key inside a tight place is inside
-//! all places above. Those need not be tight then, as linking notices.
+//! Other threads insert while a splice is not in use, so its gaps need not be tight
+//! (without nodes inside). But if one is tight, then by S2 every higher gap reaches at
+//! least as far on both sides: a key inside a tight gap is inside all gaps above. Those
+//! need not be tight, since linking detects it.
 
 use super::node::{Key, MAX_HEIGHT, Node};
 use super::search::Gap;
@@ -25,20 +24,20 @@ use super::{EntryLayout, KeyOrder, SkipList, check_sizes};
 use crate::sync::Ordering;
 use std::cmp::Ordering as Order;
 
-/// A remembered place in a list, level by level. A new one remembers nothing
-/// and fits any list; one that comes from another list is forgotten.
+/// A remembered insert position in a list: a gap in each level. A new splice is empty and
+/// fits any list; a splice of another list is reset.
 #[derive(Debug)]
 pub struct Splice {
-    /// The list it belongs to; 0 for none.
+    /// The id of the list that it belongs to; 0 for none.
     list: u64,
-    /// The levels that are filled in; 0 for none. The place of everything is
-    /// kept above them.
+    /// The number of levels that are filled in; 0 for none. Above them is the gap that
+    /// spans the whole list.
     height: usize,
     gaps: [Gap; MAX_HEIGHT + 1],
 }
 
-// SAFETY: the nodes in it are followed only by the list it names, which shares
-// them between threads anyway.
+// SAFETY: its nodes are followed only by the list with its id, which shares them between
+// threads anyway.
 unsafe impl Send for Splice {}
 
 impl Default for Splice {
@@ -54,34 +53,32 @@ impl Default for Splice {
     }
 }
 
-/// What to do with a splice that is not around the next key in the bottom
-/// level.
+/// What to do if the next key is not in the gap of a splice's bottom level.
 #[derive(Clone, Copy)]
 pub(super) enum Reuse {
-    /// Search from the top: all that a bad guess costs is two comparisons with
-    /// nodes that are in the cache.
+    /// Search from the top: a bad guess costs only two comparisons with nodes that are in
+    /// the cache.
     IfAdjacent,
-    /// Climb to the lowest level that is around the key: the cost grows with
-    /// the distance from the last key, not with the list.
+    /// Climb to the lowest level whose gap contains the key: the cost grows with the
+    /// distance from the last key, not with the size of the list.
     Climb,
 }
 
-/// The key to insert is there already.
+/// The key to insert exists already.
 struct Duplicate;
 
-/// On which side of a place a key lies.
+/// Where a key is relative to a gap.
 enum Side {
     Inside,
-    /// Before or after the place, beyond the node given.
+    /// Before or after the gap, beyond this node.
     Beyond(Node),
-    /// The key is that of a node at the border.
+    /// At one of the gap's nodes: it has the same key.
     Taken,
 }
 
 impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
-    /// [`SkipList::insert`] with a given number of levels, from 1 to the
-    /// greatest (larger numbers count as that): for tests that need a list of
-    /// a known shape.
+    /// [`SkipList::insert`] with a given number of levels, clamped to the valid range.
+    /// For tests that need a list of a known shape.
     #[doc(hidden)]
     pub fn insert_with_height(
         &self,
@@ -109,12 +106,12 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
             }
         }
         let node = Node::create_as::<L>(&self.arena, &self.apart, height, key, value);
-        // SAFETY: the places were found above, in their levels.
+        // SAFETY: the gaps were found above, in their levels.
         let linked = unsafe { self.link(node, height, key, &mut gaps) };
         linked.is_ok()
     }
 
-    /// [`SkipList::insert_with_splice`] with a given number of levels, as
+    /// [`SkipList::insert_with_splice`] with a given number of levels, as for
     /// [`SkipList::insert_with_height`].
     #[doc(hidden)]
     pub fn insert_spliced_with_height(
@@ -128,8 +125,8 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
         self.insert_at(splice, Reuse::Climb, height, (user_key, tag), value)
     }
 
-    /// Inserts from a splice's place if that may be `reuse`d, and leaves in
-    /// the splice the places of the new entry.
+    /// Inserts from the gaps of a splice as far as `reuse` allows, and leaves in the
+    /// splice the gaps of the new entry.
     #[inline(always)]
     pub(super) fn insert_at(
         &self,
@@ -145,7 +142,7 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
         let Ok(()) = self.fit(splice, reuse, top, key) else {
             return false;
         };
-        // Forgotten unless all goes well.
+        // Reset unless the insert succeeds.
         splice.height = 0;
         let node = Node::create_as::<L>(&self.arena, &self.apart, height, key, value);
         // SAFETY: `fit` filled `splice` for this list (S1) and this key.
@@ -159,8 +156,8 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
         linked.is_ok()
     }
 
-    /// Makes a splice hold the place of `key` in the levels below `top`, the
-    /// height of the list, keeping what still fits.
+    /// Makes a splice hold the gaps of `key` in the levels below `top`, the height of the
+    /// list. Gaps that still fit are kept.
     #[inline(always)]
     fn fit(
         &self,
@@ -171,7 +168,7 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
     ) -> Result<(), Duplicate> {
         let mut good_from = top;
         if splice.list == self.id && splice.height == top {
-            // SAFETY: the splice names this list (S1).
+            // SAFETY: the splice has this list's id (S1).
             good_from = unsafe { self.lowest_fitting(splice, reuse, key) }?;
         } else {
             splice.list = self.id;
@@ -179,8 +176,8 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
         }
         splice.height = 0;
         for level in (0..good_from).rev() {
-            // SAFETY: the place above is the head's or a node's that has the
-            // level above; the place above is around the key.
+            // SAFETY: the `prev` of the gap above is the head or a node that has the
+            // level above, and that gap contains the key.
             let found = unsafe { self.search_level(key, level, splice.gaps[level + 1]) };
             splice.gaps[level] = found.gap;
             if found.exact {
@@ -191,12 +188,11 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
         Ok(())
     }
 
-    /// The lowest level of a splice whose place is tight and around the key,
-    /// or its height if there is none. All places above are around the key,
-    /// too (module doc).
+    /// The lowest level of a splice whose gap is tight and contains the key, or its
+    /// height if there is none. All gaps above contain the key, too (module doc).
     ///
     /// # Safety
-    /// The splice must name this list (S1).
+    /// The splice must have this list's id (S1).
     unsafe fn lowest_fitting(
         &self,
         splice: &Splice,
@@ -211,16 +207,16 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
             }
             // SAFETY: `prev` has this level (S1).
             if unsafe { gap.prev.next(level) } != gap.next {
-                // Others inserted here: the place is wider than need be.
+                // Other threads inserted here: the gap is not tight.
                 level += 1;
                 continue;
             }
-            // SAFETY: the place is one of this list (S1).
+            // SAFETY: the gap is one of this list (S1).
             match unsafe { self.side_of(gap, key) } {
                 Side::Inside => break,
                 Side::Taken => return Err(Duplicate),
                 Side::Beyond(border) => {
-                    // Skip the levels that have the same border.
+                    // Skip the levels whose gaps have the same node at their border.
                     let at_border = |gap: &Gap| gap.prev == border || gap.next == Some(border);
                     while level < splice.height && at_border(&splice.gaps[level]) {
                         level += 1;
@@ -232,7 +228,7 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
     }
 
     /// # Safety
-    /// The place must be one of this list.
+    /// The gap must be one of this list.
     unsafe fn side_of(&self, gap: Gap, key: Key<'_>) -> Side {
         if gap.prev != self.head {
             // SAFETY: a published node and not the head.
@@ -253,12 +249,12 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
         }
     }
 
-    /// Links a new node into its levels, bottom-up, and leaves in `places`
-    /// where that was.
+    /// Links a new node into its levels, bottom-up, and leaves in `gaps` where it was
+    /// linked.
     ///
     /// # Safety
-    /// `node` must be unpublished with `height` levels; `places[level]` must
-    /// be a place of this list in that level, around `key`, the node's.
+    /// `node` must be unpublished and have `height` levels and the key `key`;
+    /// `gaps[level]` must be a gap of this list in that level that contains `key`.
     #[inline(always)]
     unsafe fn link(
         &self,
@@ -268,17 +264,18 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
         gaps: &mut [Gap],
     ) -> Result<(), Duplicate> {
         for (level, gap) in gaps.iter_mut().enumerate().take(height) {
-            // SAFETY: the node and the place have this level.
+            // SAFETY: the node and the gap's nodes have this level.
             while !unsafe { self.try_link(node, level, *gap) } {
                 let from = Gap {
                     prev: gap.prev,
                     next: None,
                 };
-                // SAFETY: as promised, the head or before the key.
+                // SAFETY: by this function's contract, `prev` is the head or before the
+                // key.
                 let found = unsafe { self.search_level(key, level, from) };
                 if found.exact {
-                    // Equal keys meet at the bottom only: the other node owns
-                    // the key there before it gets any higher.
+                    // Equal keys meet only at the bottom: there the other node owns the
+                    // key before it is linked any higher.
                     debug_assert_eq!(level, 0);
                     self.abandoned.fetch_add(1, Ordering::Relaxed);
                     return Err(Duplicate);
@@ -289,19 +286,20 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
         Ok(())
     }
 
-    /// One attempt to link one level.
+    /// Attempts once to link one level.
     ///
     /// # Safety
-    /// `node`, unpublished in this level, and the place must have it.
+    /// `node` and the gap's nodes must have this level, and `node` must not be published
+    /// in it.
     #[inline(always)]
     unsafe fn try_link(&self, node: Node, level: usize, gap: Gap) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract.
         unsafe { node.prepare_next(level, gap.next) };
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract.
         unsafe { gap.prev.publish_next(level, gap.next, node) }
     }
 
-    /// Makes the list at least `height` high, and returns how high it is.
+    /// Raises the height of the list to at least `height`, and returns it.
     #[inline(always)]
     fn raise_height(&self, height: usize) -> usize {
         let now = self.height();

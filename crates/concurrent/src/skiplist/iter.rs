@@ -7,25 +7,26 @@ use super::ahead::Ahead;
 use super::node::{Entry, Node};
 use super::{EntryLayout, Inline, KeyOrder, SkipList};
 
-/// Steps forward after which nodes further ahead are fetched: looking ahead
-/// begins with a search, which short walks should not pay for. Nor should
-/// those through nodes that lie in memory as they are ordered: processors see
-/// that by themselves.
+/// The number of steps forward after which nodes further ahead are prefetched.
+/// Prefetching begins with a search, which short walks should not pay for, nor walks
+/// through nodes whose order in memory is that of the list: processors prefetch these
+/// themselves.
 const LONG_WALK: u32 = 32;
 
-/// A cursor over a list. Sees every entry inserted before it was positioned;
-/// entries inserted meanwhile may or may not appear. Stands nowhere at first.
+/// A cursor over a list. It sees every entry that was inserted before it was positioned;
+/// entries inserted meanwhile may or may not appear. It is not valid at first.
 pub struct Iter<O, L: EntryLayout = Inline> {
     /// Keeps the nodes alive.
     list: Arc<SkipList<O, L>>,
     /// A node of the list, never its head.
     at: Option<Node>,
-    /// Steps forward to a node far away in memory, less those to one nearby;
-    /// 0 to twice [`LONG_WALK`].
+    /// The number of steps forward to a node far away in memory, minus steps to one
+    /// nearby; kept from 0 to twice [`LONG_WALK`].
     far_steps: u32,
-    /// Whether whole entries are fetched, and from the first step on.
-    sweeps: bool,
-    /// What is fetched for a long walk.
+    /// Whether the cursor is for a flush: whole entries are prefetched, from the first
+    /// step on.
+    for_flush: bool,
+    /// The prefetching for a long walk.
     ahead: Option<Box<Ahead>>,
 }
 
@@ -36,21 +37,21 @@ unsafe impl<O: KeyOrder, L: EntryLayout> Send for Iter<O, L> {}
 unsafe impl<O: KeyOrder, L: EntryLayout> Sync for Iter<O, L> {}
 
 impl<O: KeyOrder, L: EntryLayout> Iter<O, L> {
-    /// `sweeps` says that the cursor is for one walk forward over many entries
-    /// that reads all of each.
-    pub(super) fn new(list: Arc<SkipList<O, L>>, sweeps: bool) -> Self {
+    /// `for_flush` says that the cursor is for one walk forward that reads all bytes of
+    /// many entries.
+    pub(super) fn new(list: Arc<SkipList<O, L>>, for_flush: bool) -> Self {
         let mut iter = Iter {
             list,
             at: None,
             far_steps: 0,
-            sweeps,
+            for_flush,
             ahead: None,
         };
         iter.moved();
         iter
     }
 
-    /// Whether the cursor stands on an entry.
+    /// Whether the cursor is at an entry.
     #[inline]
     pub fn valid(&self) -> bool {
         self.at.is_some()
@@ -86,8 +87,8 @@ impl<O: KeyOrder, L: EntryLayout> Iter<O, L> {
         }
     }
 
-    /// Sees to it that the nodes after `to` are fetched, to which the cursor
-    /// has come from `from`.
+    /// Prefetches nodes after `to`, to which the cursor has moved from `from`, if the
+    /// walk is long enough.
     #[inline]
     fn look_ahead(&mut self, from: Node, to: Node) {
         if from.is_near(to) {
@@ -102,16 +103,16 @@ impl<O: KeyOrder, L: EntryLayout> Iter<O, L> {
                 self.ahead = None;
             }
         } else if self.far_steps >= LONG_WALK {
-            let ahead = Ahead::of(&*self.list, to, self.sweeps);
+            let ahead = Ahead::of(&*self.list, to, self.for_flush);
             let ahead = self.ahead.insert(Box::new(ahead));
             // SAFETY: the list is alive.
             unsafe { ahead.follow(to) };
         }
     }
 
-    /// Somebody moved the cursor elsewhere than one step forward.
+    /// To be called when the cursor moves otherwise than one step forward.
     fn moved(&mut self) {
-        self.far_steps = if self.sweeps { LONG_WALK } else { 0 };
+        self.far_steps = if self.for_flush { LONG_WALK } else { 0 };
         self.ahead = None;
     }
 
@@ -151,7 +152,7 @@ impl<O: KeyOrder, L: EntryLayout> Iter<O, L> {
 
     #[inline]
     fn entry(&self) -> Entry<'_> {
-        let node = self.at.expect("the cursor stands on an entry");
+        let node = self.at.expect("the cursor is at an entry");
         // SAFETY: found by a search, so published and not the head; the list
         // lives as long as `self`.
         unsafe { node.entry_as::<L>() }

@@ -1,45 +1,45 @@
-//! Where an entry's bytes are: in its node, or behind a pointer.
+//! Where the bytes of an entry are: in its node, or behind a pointer.
 //!
-//! [`Inline`] is the layout to use. [`Indirect`] exists to show what it gains
-//! (seed 000 compares the two): the same code over nodes that hold a pointer
-//! to the entry, as RocksDB's first skip list did.
+//! [`Inline`] is the layout to use. [`Indirect`] exists to measure what it gains: the
+//! same code over nodes that hold a pointer to the entry, as in RocksDB's first skip
+//! list.
 
 /// A layout: [`Inline`] or [`Indirect`].
 pub trait EntryLayout: sealed::Sealed + 'static {}
 
-/// Key and value follow the node's links: one allocation for an entry, and a
-/// comparison reads the memory that the link led to.
+/// Key and value follow the node's links. An entry takes one allocation, and a comparison
+/// reads the memory that the link led to.
 #[derive(Clone, Copy, Debug)]
 pub enum Inline {}
 
-/// The node holds a pointer to key and value: two allocations for an entry,
-/// and a comparison follows a second pointer. Nodes and entries come from
-/// different blocks, as they did in RocksDB: its arena hands out aligned pieces
-/// (nodes) from the front of a block and others (keys) from its end.
+/// The node holds a pointer to key and value. An entry takes two allocations, and a
+/// comparison follows a second pointer. Nodes and entries come from different blocks, as
+/// in RocksDB, whose arena allocates aligned memory (nodes) from the front of a block and
+/// other memory (keys) from its end.
 #[derive(Clone, Copy, Debug)]
 pub enum Indirect {}
 
 impl EntryLayout for Inline {}
 impl EntryLayout for Indirect {}
 
-/// What the list asks of a layout.
+/// What the list requires of a layout.
 pub(super) mod sealed {
     use std::ptr::NonNull;
 
     use crate::arena::{ArenaOptions, ConcurrentArena};
 
-    /// See the module around.
+    /// See the enclosing module.
     pub trait Sealed {
         /// Whether the entry follows the links.
         const INLINE: bool;
 
-        /// Memory for entries apart from their nodes.
+        /// The memory for entries that are not in their nodes.
         type Apart: Apart;
     }
 
-    /// Memory for entries apart from their nodes.
+    /// The memory for entries that are not in their nodes.
     pub trait Apart {
-        /// Takes no memory yet.
+        /// An instance that takes no memory yet.
         fn new(options: ArenaOptions) -> Self;
         /// As [`ConcurrentArena::allocate`].
         fn allocate(&self, bytes: usize) -> NonNull<u8>;
@@ -58,7 +58,7 @@ pub(super) mod sealed {
         type Apart = ConcurrentArena;
     }
 
-    /// There are no entries apart from their nodes.
+    /// For lists whose entries are all in their nodes.
     #[derive(Debug)]
     pub struct Nowhere;
 
@@ -67,7 +67,7 @@ pub(super) mod sealed {
             Nowhere
         }
         fn allocate(&self, _: usize) -> NonNull<u8> {
-            unreachable!("entries are in their nodes")
+            unreachable!("inline entries are in their nodes")
         }
         fn bytes(&self) -> (usize, usize) {
             (0, 0)

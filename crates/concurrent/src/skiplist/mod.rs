@@ -1,30 +1,29 @@
 //! The inline skip list.
 //!
-//! A sorted list of entries `(user_key, tag, value)` that many threads insert
-//! into and read from at once. Nothing is ever removed or changed: the whole
-//! list goes away together. Each entry is one allocation that holds the links,
-//! the key and the value.
+//! A sorted list of entries `(user_key, tag, value)` that many threads insert into and
+//! read from at once. Nothing is ever removed or changed; the whole list is freed at
+//! once. Each entry is one allocation that holds the links, the key and the value.
 //!
-//! The structure is that of RocksDB's `InlineSkipList`. Differences: keys are
-//! compared as user key and tag, not as opaque bytes; an equal key is noticed
-//! during the search, before memory is taken; a search does not compare a node
-//! again that bounded it one level up; entries are counted by the arena, under
-//! the lock it takes anyway.
+//! The structure is that of RocksDB's `InlineSkipList`, with these differences: keys are
+//! compared as user key and tag, not as opaque bytes; an equal key is detected during the
+//! search, before memory is allocated; a search does not compare a node again that
+//! bounded it one level up; entries are counted by the arena, under the lock that it
+//! takes anyway.
 //!
-//! * `node`: an entry's memory layout; `layout`: where its bytes are;
-//!   `height`: how many levels it gets; `order`: how keys compare
+//! * `node`: the memory layout of an entry; `layout`: where an entry's bytes are;
+//!   `height`: how many levels a node gets; `order`: how keys compare
 //! * `search`: walking the levels
-//! * `insert`: linking, and the splices that remember places
-//! * `iter`: cursors; `ahead`: what they fetch in advance; `check`: whether a list is as it should be
+//! * `insert`: linking nodes, and the splices that remember insert positions
+//! * `iter`: cursors; `ahead`: prefetching for them; `check`: consistency checks
 //!
 //! # Thread safety
-//! Everything may be called from any thread at any time. Readers never wait.
-//! Inserters wait for each other only inside the arena, and repeat at most the
-//! search of one level when they meet. An insert that has returned is seen by
-//! every read that happens after it.
+//! Everything may be called from any thread at any time. Readers never wait. Inserters
+//! wait for each other only inside the arena; when two meet at a link, one of them
+//! repeats the search of one level. An insert that has returned is seen by every read
+//! that happens after it.
 //!
-//! What this does not do: versions, visibility and deletion are the caller's
-//! business, encoded in tags and values.
+//! What it does not do: versions, visibility and deletion are up to the caller, who
+//! encodes them in tags and values.
 
 mod ahead;
 mod check;
@@ -55,8 +54,8 @@ pub use self::iter::Iter;
 pub use self::layout::{EntryLayout, Indirect, Inline};
 pub use self::order::{Bytewise, KeyOrder};
 
-/// Where the last entry went. Only ever tried: whoever finds it taken does
-/// without.
+/// The splice of the last insert. It is locked only with `try_lock`; a thread that finds
+/// it taken inserts without it.
 type Last = CachePadded<Mutex<Splice>>;
 
 /// A sorted list of entries `(user_key, tag, value)`.
@@ -64,34 +63,35 @@ pub struct SkipList<O, L: EntryLayout = Inline> {
     order: O,
     /// Owns all nodes, the head included.
     arena: Arc<ConcurrentArena>,
-    /// Owns the entries that are not in their nodes.
+    /// Owns the entries that are not stored in their nodes.
     apart: L::Apart,
-    /// The node before the first; has `max_height` levels.
+    /// The node before the first one. It has `max_height` levels.
     head: Node,
     /// The most levels a node can have, at most [`MAX_HEIGHT`].
     max_height: usize,
     /// The highest level in use, plus one.
-    /// Written by: inserters of higher nodes. Read by: every search.
-    /// Publishes nothing: see [`SkipList::height`].
+    /// Written by: inserters of higher nodes. Read by: every search. Publishes nothing:
+    /// see [`SkipList::height`].
     height: AtomicUsize,
-    /// Nodes made and then not linked, since an equal key came first.
-    /// Written by: inserters that lose such a race. Read by: `len`.
-    /// Publishes nothing.
+    /// The number of nodes that were made but not linked, since an equal key came first.
+    /// Written by: inserters that lose such a race. Read by: `len`. Publishes nothing.
     abandoned: AtomicUsize,
-    /// Names this list in splices. No other list of the process ever has it.
+    /// Identifies this list in splices. No other list of the process ever has the same
+    /// id.
     id: u64,
-    /// Set if there is no `last`, and once two inserters have met; from then on `last` is left alone, so
-    /// that its cache line does not travel between processors.
+    /// Set if there is no `last`, and once two inserters have met. From then on `last` is
+    /// not used, so that its cache line does not move between processors.
     /// Written by: inserters. Read by: inserters. Publishes nothing.
     contended: AtomicBool,
     last: Option<Box<Last>>,
     layout: PhantomData<fn() -> L>,
 }
 
-// SAFETY: the nodes live in the arena, which moves with the list; they are
-// written only before they are published (N3) and through atomics.
+// SAFETY: the nodes live in the arena, which moves with the list; they are written only
+// before they are published (N3) and through atomics.
 unsafe impl<O: Send, L: EntryLayout> Send for SkipList<O, L> {}
-// SAFETY: as for `Send`; every operation on a shared list is made for it.
+// SAFETY: nodes are written only before they are published (N3) and through atomics, and
+// every operation on a shared list is made for concurrent use.
 unsafe impl<O: Sync, L: EntryLayout> Sync for SkipList<O, L> {}
 
 impl<O: KeyOrder> SkipList<O> {
@@ -100,9 +100,9 @@ impl<O: KeyOrder> SkipList<O> {
         Self::with_layout(order, arena)
     }
 
-    /// An empty list of at most `max_height` levels (1 to [`MAX_HEIGHT`]) that
-    /// takes memory from an arena it shares: the sizes and the length that the
-    /// list tells are those of the arena.
+    /// An empty list of at most `max_height` levels (1 to [`MAX_HEIGHT`]) that allocates
+    /// from a shared arena. The sizes and the length that the list reports are those of
+    /// the arena.
     pub(crate) fn in_arena(order: O, arena: Arc<ConcurrentArena>, max_height: usize) -> Self {
         let apart = Nowhere;
         Self::made_of(order, arena, apart, max_height, None)
@@ -126,8 +126,8 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
         max_height: usize,
         last: Option<Box<Last>>,
     ) -> Self {
-        /// Lists made so far. Written and read by: makers of lists. Publishes
-        /// nothing.
+        /// The number of lists made so far. Written and read by: threads that make lists.
+        /// Publishes nothing.
         static LISTS: AtomicU64 = AtomicU64::new(0);
         let head = Node::head(&arena, max_height);
         SkipList {
@@ -148,8 +148,8 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
     /// Inserts an entry, concurrently with other inserts and readers.
     /// Returns `false` (and inserts nothing) if an equal key is there.
     ///
-    /// An entry next to the one inserted before it is found without a search,
-    /// as long as no two threads were seen inserting at once.
+    /// An entry adjacent to the one inserted before it needs no search, as long as no two
+    /// threads were seen inserting at once.
     ///
     /// # Panics
     /// If key or value are longer than 4 GiB less a few bytes.
@@ -165,8 +165,7 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
         self.insert_with_height(height, user_key, tag, value)
     }
 
-    /// Like [`SkipList::insert`], without a thought for the entry inserted
-    /// before.
+    /// Like [`SkipList::insert`], but does not use the splice of the last insert.
     ///
     /// # Panics
     /// As for [`SkipList::insert`].
@@ -174,10 +173,10 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
         self.insert_with_height(random_height(), user_key, tag, value)
     }
 
-    /// Like [`SkipList::insert`], starting from and updating the caller's
-    /// `splice`, which pays when keys come nearly sorted: the cost then grows
-    /// with the distance from the last key, not with the list. One splice per
-    /// thread and list; a splice from another list is started anew.
+    /// Like [`SkipList::insert`], but starts from the caller's `splice` and updates it.
+    /// This pays when keys come nearly sorted: the cost then grows with the distance from
+    /// the last key, not with the size of the list. Each thread uses its own splice for
+    /// each list; a splice of another list is reset.
     ///
     /// # Panics
     /// As for [`SkipList::insert`].
@@ -224,17 +223,16 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
         Iter::new(Arc::clone(self), false)
     }
 
-    /// As [`SkipList::iter`], for one walk forward over many entries that
-    /// reads all of each.
+    /// As [`SkipList::iter`], for one walk forward that reads all bytes of many entries.
     pub fn flush_iter(self: &Arc<Self>) -> Iter<O, L> {
         Iter::new(Arc::clone(self), true)
     }
 
-    /// Number of entries. Exact when no insert is in flight; inserts in flight
-    /// may be counted early. Sums up the arena's shards, so not quite free.
+    /// Number of entries. Exact when no insert is in flight; inserts in flight may be
+    /// counted early. It sums up the arena's shards, so it has some cost.
     pub fn len(&self) -> usize {
-        // The head is a piece of the arena, too. Relaxed: a count orders
-        // nothing; saturating, since the two loads are not one snapshot.
+        // The head is an allocation of the arena, too. Relaxed: a count orders nothing.
+        // Saturating, since the two loads are not one snapshot.
         let abandoned = self.abandoned.load(sync::Ordering::Relaxed);
         self.arena.allocations().saturating_sub(1 + abandoned)
     }
@@ -256,7 +254,7 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
         }
     }
 
-    /// Bytes of entries and links handed out by the arena.
+    /// Bytes of entries and links.
     pub fn used_bytes(&self) -> usize {
         self.arena.used_bytes() + self.apart.bytes().0
     }
@@ -266,15 +264,15 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
         self.arena.allocated_bytes() + self.apart.bytes().1
     }
 
-    /// About how many entries lie before `(user_key, tag)`: right in the order
-    /// of magnitude, as the share of nodes in higher levels is random.
+    /// About how many entries are before `(user_key, tag)`. Only the order of magnitude
+    /// is right, since the share of nodes in higher levels is random.
     pub fn estimate_count_before(&self, user_key: &[u8], tag: u64) -> usize {
         self.estimate_before((user_key, tag))
     }
 
-    /// Levels to search, at least 1. Relaxed, as an old value costs only
-    /// speed: higher levels merely shorten the way, and the head's links are
-    /// there from the beginning.
+    /// The number of levels to search, at least 1. Relaxed, since an old value costs only
+    /// speed: higher levels merely shorten the search, and the head has all its links
+    /// from the beginning.
     #[inline(always)]
     fn height(&self) -> usize {
         self.height.load(sync::Ordering::Relaxed)
@@ -289,8 +287,8 @@ impl<O, L: EntryLayout> fmt::Debug for SkipList<O, L> {
     }
 }
 
-/// Lengths beyond 32 bits would be stored cut off, and so misread; and where
-/// pointers have 32 bits, both together could exceed what can be counted.
+/// Checks lengths: those beyond 32 bits would be truncated when stored, and so misread.
+/// Where pointers have 32 bits, the sum of both could overflow.
 #[inline(always)]
 pub(crate) fn check_sizes(user_key: &[u8], value: &[u8]) {
     assert!(user_key.len() <= MAX_USER_KEY, "user key too long");

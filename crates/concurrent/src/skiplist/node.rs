@@ -1,5 +1,4 @@
-//! One entry of the list: its memory layout, and the only code that reads or
-//! writes it.
+//! The nodes of a list: their memory layout, and the only code that reads or writes it.
 //!
 //! ```text
 //!  link h-1 | ... | link 1 | link 0 | entry
@@ -8,17 +7,15 @@
 //!        | varint32 value length | value
 //! ```
 //!
-//! That is the layout [`Inline`](super::Inline). With
-//! [`Indirect`](super::Indirect) a pointer to the entry, a piece of its own,
-//! stands in its place.
+//! That is the layout [`Inline`](super::Inline). With [`Indirect`](super::Indirect) the
+//! entry is an allocation of its own, and the node has a pointer to it instead.
 //!
-//! A node does not store its height: whoever reaches it through a link of
-//! level `l` knows that it has the levels `0..=l`. The head has all levels and
-//! no entry.
+//! A node does not store its height: a node that is reached through a link of level `l`
+//! has the levels `0..=l`. The head has all levels and no entry.
 //!
 //! # Invariants
-//! * N1: a `Node` of a list stays valid as long as the list: nodes are never
-//!   moved, unlinked or freed before the arena is.
+//! * N1: a `Node` of a list stays valid as long as the list: nodes are never moved or
+//!   unlinked, and are freed only with the arena.
 //! * N2: a link of level `l` holds null or a node of the same list with more
 //!   than `l` levels.
 //! * N3: an entry is written before its node is first published and never
@@ -35,11 +32,11 @@ use crate::arena::{ALIGN, ConcurrentArena};
 use crate::prefetch;
 use crate::sync::{AtomicPtr, Ordering, PublishedMark};
 
-/// The most levels a node can have. With one node in four rising a level this
-/// is ideal up to 16 million entries and good beyond.
+/// The most levels that a node can have. With one node in four reaching the next level,
+/// this is ideal for up to 16 million entries and good beyond.
 pub(crate) const MAX_HEIGHT: usize = if cfg!(loom) { 2 } else { 12 };
 
-/// One node in `BRANCHING` of a level is in the level above, too.
+/// One in `BRANCHING` nodes of a level is also in the level above.
 pub(crate) const BRANCHING: usize = 4;
 
 /// Bytes of a tag.
@@ -56,9 +53,8 @@ pub(crate) type Key<'a> = (&'a [u8], u64);
 
 /// The successor of a node in one level.
 ///
-/// Written by: inserters, with a compare-and-swap once the node is published.
-/// Read by: everybody. Publishes: the successor's entry and its links up to
-/// this level.
+/// Written by: inserters, with a compare-and-swap once the node is published. Read by:
+/// any thread. Publishes: the successor's entry and its links up to this level.
 #[repr(transparent)]
 struct Link(AtomicPtr<Link>);
 
@@ -88,7 +84,7 @@ impl<'a> Entry<'a> {
 }
 
 impl Node {
-    /// A node for no list: only a placeholder, not to be followed.
+    /// A placeholder that belongs to no list and must not be followed.
     pub(crate) const fn dangling() -> Self {
         Node(NonNull::dangling())
     }
@@ -98,9 +94,9 @@ impl Node {
         Self::with_room(arena, height, 0)
     }
 
-    /// An unpublished node with `height` levels (1 to [`MAX_HEIGHT`]) that
-    /// holds a copy of the entry or, as the layout says, a pointer to one
-    /// in `apart`. Key and value must not exceed [`MAX_USER_KEY`] and [`MAX_VALUE`].
+    /// An unpublished node with `height` levels (1 to [`MAX_HEIGHT`]) that holds a copy
+    /// of the entry or, depending on the layout, a pointer to one in `apart`. Key and
+    /// value must not exceed [`MAX_USER_KEY`] and [`MAX_VALUE`].
     pub(super) fn create_as<L: EntryLayout>(
         arena: &ConcurrentArena,
         apart: &L::Apart,
@@ -119,22 +115,22 @@ impl Node {
         } else {
             let entry = apart.allocate(size).as_ptr();
             let node = Self::with_room(arena, height, size_of::<*const u8>());
-            // SAFETY: the room for a pointer, aligned as links are.
+            // SAFETY: there is room for a pointer, aligned as links are.
             unsafe { node.behind_links().cast::<*const u8>().write(entry) };
             (node, entry)
         };
         // SAFETY: just made in this arena.
         unsafe { node.mark() }.written();
         let mut writer = EntryWriter { to };
-        // SAFETY: this and the next four pieces add up to `size`, the room.
+        // SAFETY: this and the next four parts add up to `size`, for which there is room.
         unsafe { writer.varint(key_len) };
-        // SAFETY: see above.
+        // SAFETY: the five parts add up to `size`.
         unsafe { writer.bytes(user_key) };
-        // SAFETY: see above.
+        // SAFETY: the five parts add up to `size`.
         unsafe { writer.bytes(&tag.to_le_bytes()) };
-        // SAFETY: see above.
+        // SAFETY: the five parts add up to `size`.
         unsafe { writer.varint(value_len) };
-        // SAFETY: see above.
+        // SAFETY: the five parts add up to `size`.
         unsafe { writer.bytes(value) };
         node
     }
@@ -156,13 +152,13 @@ impl Node {
         let start = arena.allocate(links + size_of::<Mark>() + entry_size);
         let start = start.cast::<Link>();
         for level in 0..height {
-            // SAFETY: `level < height`, and the piece begins with room for
-            // `height` links.
+            // SAFETY: `level < height`, and the allocation begins with room for `height`
+            // links.
             let link = unsafe { start.add(level) };
             // SAFETY: fresh memory of the right size and alignment (arena I1).
             unsafe { link.write(Link(AtomicPtr::new(ptr::null_mut()))) };
         }
-        // SAFETY: `height - 1` links after the start is still in the piece.
+        // SAFETY: `height - 1` links after the start is still in the allocation.
         let node = Node(unsafe { start.add(height - 1) });
         let mark = node.mark_ptr();
         // SAFETY: fresh memory behind the links, sized and aligned for it.
@@ -188,8 +184,8 @@ impl Node {
     /// `'a`.
     #[inline(always)]
     unsafe fn link<'a>(self, level: usize) -> &'a AtomicPtr<Link> {
-        // SAFETY: higher links lie before the node (module doc), and there are
-        // that many by the caller's promise.
+        // SAFETY: higher links are before the node (module doc), and there are that many
+        // by this function's contract.
         let link = unsafe { self.0.sub(level) };
         // SAFETY: links are initialized when a node is made, and from then on
         // only accessed as atomics; valid for `'a` by N1.
@@ -197,14 +193,14 @@ impl Node {
         &link.0
     }
 
-    /// The successor in one level. All of the successor that its publisher
-    /// wrote is visible afterwards.
+    /// The successor in one level. Everything that the successor's publisher wrote to it
+    /// is visible afterwards.
     ///
     /// # Safety
     /// The node must have more than `level` levels, and its list must be alive.
     #[inline(always)]
     pub(crate) unsafe fn next(self, level: usize) -> Option<Node> {
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract.
         let link = unsafe { self.link(level) };
         // Acquire: partner of the Release in `publish_next` (N3).
         NonNull::new(link.load(Ordering::Acquire)).map(Node)
@@ -216,9 +212,9 @@ impl Node {
     /// As for [`Node::next`]; and `next` must have more than `level` levels.
     #[inline(always)]
     pub(crate) unsafe fn prepare_next(self, level: usize, next: Option<Node>) {
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract.
         let link = unsafe { self.link(level) };
-        // Relaxed: published by the `publish_next` that follows.
+        // Relaxed: the `publish_next` that follows publishes it.
         link.store(raw(next), Ordering::Relaxed);
     }
 
@@ -234,10 +230,10 @@ impl Node {
         expected: Option<Node>,
         node: Node,
     ) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract.
         let link = unsafe { self.link(level) };
-        // Release: partner of the Acquire in `next`. Relaxed on failure: what
-        // was found is not used, the search that follows loads it again.
+        // Release: partner of the Acquire in `next`. Relaxed on failure: the value found
+        // is not used; the search that follows loads it again.
         link.compare_exchange(
             raw(expected),
             node.0.as_ptr(),
@@ -247,29 +243,27 @@ impl Node {
         .is_ok()
     }
 
-    /// Asks the processor for the successor in one level: its link and, with luck,
-    /// all of its key.
+    /// Prefetches the successor in one level: its link and mostly all of its key.
     ///
     /// # Safety
     /// As for [`Node::next`].
     #[inline(always)]
     pub(crate) unsafe fn prefetch_next(self, level: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract.
         let link = unsafe { self.link(level) };
         // Relaxed: the address is only a hint, nothing is read through it.
         prefetch::for_reading(link.load(Ordering::Relaxed));
     }
 
-    /// Whether walking from one node to the other is as reading memory in
-    /// order, one way or the other.
+    /// Whether the nodes are so near to each other that a walk between them is like
+    /// sequential reading, in either direction.
     #[inline(always)]
     pub(super) fn is_near(self, other: Node) -> bool {
         self.0.addr().get().abs_diff(other.0.addr().get()) < 512
     }
 
-    /// Asks the processor for the node: its lowest links, its key and the
-    /// beginning of its value. What is longer than that comes by itself, as it
-    /// is read in order.
+    /// Prefetches the node: its lowest links, its key and the beginning of its value. The
+    /// processor itself prefetches longer ones, since they are read sequentially.
     #[inline(always)]
     pub(super) fn prefetch(self) {
         for line in 0..2 {
@@ -277,15 +271,15 @@ impl Node {
         }
     }
 
-    /// Asks the processor for one of the node's links, if it has the level.
+    /// Prefetches one of the node's links, if it has the level.
     #[inline(always)]
     pub(super) fn prefetch_link(self, level: usize) {
         prefetch::for_reading(self.0.as_ptr().wrapping_sub(level));
     }
 
-    /// Asks the processor for what [`Node::prefetch`] has not asked for of a
-    /// node with the entry in it, which is read for that. Beyond some lines
-    /// the rest comes by itself.
+    /// Prefetches the part of an inline entry that [`Node::prefetch`] has not prefetched.
+    /// It reads the entry's lengths. Beyond some cache lines the rest is left to the
+    /// processor.
     ///
     /// # Safety
     /// As for [`Node::key_as`].
@@ -293,11 +287,11 @@ impl Node {
     pub(super) unsafe fn prefetch_rest(self) {
         const LINE: usize = 64;
         const MOST: usize = 16 * LINE;
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract.
         let value = unsafe { self.entry() }.value;
         let start = self.0.as_ptr().cast::<u8>().cast_const();
         let end = value.as_ptr_range().end.min(start.wrapping_add(MOST));
-        // Two lines were asked for, and lines start before the node.
+        // Two lines were prefetched, and the first one starts before the node.
         let into_line = start.addr() % LINE;
         let mut line = start.wrapping_add(2 * LINE).wrapping_sub(into_line);
         while line < end {
@@ -313,7 +307,7 @@ impl Node {
     /// by it, and its list must outlive `'a`.
     #[inline(always)]
     pub(super) unsafe fn key_as<'a, L: EntryLayout>(self) -> Key<'a> {
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract.
         let entry = unsafe { self.entry_ptr::<L>() };
         // SAFETY: not a head, so an entry is there, complete by N3.
         split_key(unsafe { read_prefixed(entry) })
@@ -325,9 +319,9 @@ impl Node {
     /// As for [`Node::key_as`].
     #[inline(always)]
     pub(super) unsafe fn entry_as<'a, L: EntryLayout>(self) -> Entry<'a> {
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract.
         let entry = unsafe { self.entry_ptr::<L>() };
-        // SAFETY: as in `key`.
+        // SAFETY: not a head, so an entry is there, complete by N3.
         let internal_key: &'a [u8] = unsafe { read_prefixed(entry) };
         let after_key = internal_key.as_ptr_range().end;
         // SAFETY: the value's length follows the key.
@@ -338,23 +332,23 @@ impl Node {
         }
     }
 
-    /// [`Node::key_as`] of a node that has the entry in it.
+    /// [`Node::key_as`] for an inline entry.
     ///
     /// # Safety
     /// As for [`Node::key_as`].
     #[inline(always)]
     pub(crate) unsafe fn key<'a>(self) -> Key<'a> {
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract.
         unsafe { self.key_as::<Inline>() }
     }
 
-    /// [`Node::entry_as`] of a node that has the entry in it.
+    /// [`Node::entry_as`] for an inline entry.
     ///
     /// # Safety
     /// As for [`Node::key_as`].
     #[inline(always)]
     pub(crate) unsafe fn entry<'a>(self) -> Entry<'a> {
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract.
         unsafe { self.entry_as::<Inline>() }
     }
 
@@ -363,7 +357,7 @@ impl Node {
         self.0.as_ptr().wrapping_add(1).cast()
     }
 
-    /// What follows links and mark.
+    /// The address behind links and mark.
     #[inline(always)]
     fn behind_links(self) -> *mut u8 {
         let after_links = self.mark_ptr().cast::<u8>();
@@ -381,8 +375,8 @@ impl Node {
         if L::INLINE {
             self.behind_links()
         } else {
-            // SAFETY: a node of such a list holds a pointer here, written as
-            // the entry was (N3).
+            // SAFETY: a node of such a list holds a pointer here, which was written like
+            // the entry (N3).
             unsafe { self.behind_links().cast::<*const u8>().read() }
         }
     }
@@ -391,8 +385,8 @@ impl Node {
     /// The node's list must outlive `'a`.
     #[inline(always)]
     unsafe fn mark<'a>(self) -> &'a Mark {
-        // SAFETY: every node and head has an initialized mark behind its
-        // links (N1); it is of no size but in models.
+        // SAFETY: every node and head has an initialized mark behind its links (N1); it
+        // has a size only in models.
         unsafe { &*self.mark_ptr() }
     }
 }
@@ -401,7 +395,7 @@ fn raw(node: Option<Node>) -> *mut Link {
     node.map_or(ptr::null_mut(), |node| node.0.as_ptr())
 }
 
-/// User key and tag of an internal key.
+/// The user key and the tag of an internal key.
 #[inline(always)]
 fn split_key(internal_key: &[u8]) -> Key<'_> {
     let (user_key, tag) = internal_key
@@ -430,16 +424,16 @@ unsafe fn read_prefixed<'a>(at: *const u8) -> &'a [u8] {
     let (len, start) = if first < 0x80 {
         (usize::from(first), 1)
     } else {
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract.
         unsafe { read_long_varint(at) }
     };
     // SAFETY: the bytes follow the length.
     let bytes = unsafe { at.add(start) };
-    // SAFETY: the caller's promise.
+    // SAFETY: by this function's contract.
     unsafe { slice::from_raw_parts(bytes, len) }
 }
 
-/// A varint32 and its size, for those of more than one byte.
+/// A varint32 of more than one byte, and its size.
 ///
 /// # Safety
 /// `at` must point to a complete varint32.
@@ -459,24 +453,24 @@ unsafe fn read_long_varint(at: *const u8) -> (usize, usize) {
     }
 }
 
-/// Writes an entry piece by piece into fresh memory.
+/// Writes the parts of an entry into fresh memory.
 struct EntryWriter {
     to: *mut u8,
 }
 
 impl EntryWriter {
     /// # Safety
-    /// At least `bytes.len()` bytes of the room must be left.
+    /// There must be room for `bytes.len()` bytes.
     #[inline(always)]
     unsafe fn bytes(&mut self, bytes: &[u8]) {
-        // SAFETY: room is left, and fresh memory overlaps no borrowed slice.
+        // SAFETY: there is room, and fresh memory overlaps no borrowed slice.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.to, bytes.len()) };
         // SAFETY: ends at most at the end of the room.
         self.to = unsafe { self.to.add(bytes.len()) };
     }
 
     /// # Safety
-    /// At least `varint_len(value)` bytes of the room must be left.
+    /// There must be room for `varint_len(value)` bytes.
     #[inline(always)]
     unsafe fn varint(&mut self, mut value: u32) {
         while value >= 0x80 {

@@ -5,20 +5,20 @@ use std::sync::Arc;
 
 /// The order of a list's keys: user key bytes, then the 8-byte tag.
 ///
-/// Must be a total order over `(user_key, tag)` and must not panic. An order
-/// that is not total makes entries hard to find; it does not endanger memory.
+/// It must be a total order over `(user_key, tag)` and must not panic. With an order that
+/// is not total, entries may not be found, but memory is not at risk.
 pub trait KeyOrder: Send + Sync + 'static {
     /// Compares two entries, each a user key and a tag.
     fn compare(&self, a: (&[u8], u64), b: (&[u8], u64)) -> Ordering;
 
-    /// Whether two user keys are one key, whatever their bytes.
+    /// Whether two user keys count as one key, even if their bytes differ.
     #[inline]
     fn same_key(&self, a: &[u8], b: &[u8]) -> bool {
         self.compare((a, 0), (b, 0)).is_eq()
     }
 
-    /// A number that does not fall as user keys ascend, to sort by before
-    /// looking at whole keys. Always 0 is right, and of no use.
+    /// A number that never decreases as user keys ascend, so that it can be compared
+    /// before whole keys are. Always returning 0 is correct, but useless.
     fn digest(&self, _user_key: &[u8]) -> u64 {
         0
     }
@@ -39,13 +39,13 @@ impl<O: KeyOrder> KeyOrder for Arc<O> {
     }
 }
 
-/// User keys byte by byte, and the greater tag first.
+/// The bytewise order of user keys, with greater tags first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bytewise;
 
 impl KeyOrder for Bytewise {
-    /// Most keys differ in their first eight bytes; those are compared as one
-    /// number, without a call.
+    /// Most keys differ in their first eight bytes. These are compared as one number,
+    /// without a call of `memcmp`.
     #[inline(always)]
     fn compare(&self, a: (&[u8], u64), b: (&[u8], u64)) -> Ordering {
         if let (Some(x), Some(y)) = (a.0.first_chunk(), b.0.first_chunk()) {
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytewise_is_the_order_of_slices_then_of_falling_tags() {
+    fn bytewise_is_the_order_of_slices_then_of_descending_tags() {
         let keys: [&[u8]; 9] = [
             b"",
             b"\0",

@@ -1,19 +1,18 @@
-//! Finding places: how a list is walked, level by level.
+//! Searching a list, level by level.
 //!
-//! Searches only load links with Acquire. They never wait and never start
-//! over: a link, once followed, stays good (node invariant N1), and a node
-//! found in a level is found in every lower one, since inserters link from
-//! the bottom up.
+//! Searches only load links with Acquire. They never wait and never restart: a link that
+//! was followed stays valid (node invariant N1), and a node that is found in a level is
+//! also in every lower one, since inserters link from the bottom up.
 
 use std::cmp::Ordering;
 
 use super::node::{BRANCHING, Key, Node};
 use super::{EntryLayout, KeyOrder, SkipList};
 
-/// Two neighbours of one level with a key's place between them.
+/// Two adjacent nodes of one level, between which a key belongs.
 ///
-/// `prev` is the head or before the key; `next` is the end of the list or not
-/// before the key. Both have the level in question.
+/// `prev` is the head or before the key; `next` is the end of the list or not before the
+/// key. Both have the level in question.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gap {
     pub(super) prev: Node,
@@ -23,8 +22,8 @@ pub(super) struct Gap {
 /// The outcome of a search in one level.
 pub(super) struct Found {
     pub(super) gap: Gap,
-    /// Whether `next` has the very key that was looked for. May be `false` in
-    /// spite of it if `next` was the search's bound.
+    /// Whether `next` has exactly the key that was looked for. If `next` was the bound of
+    /// the search, this may be `false` all the same.
     pub(super) exact: bool,
 }
 
@@ -36,12 +35,12 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
     /// not the head.
     #[inline(always)]
     pub(super) unsafe fn compare(&self, node: Node, key: Key<'_>) -> Ordering {
-        // SAFETY: not the head and published, by the caller's promise; the
-        // list is borrowed.
+        // SAFETY: not the head and published, by this function's contract; the list is
+        // borrowed.
         self.order.compare(unsafe { node.key_as::<L>() }, key)
     }
 
-    /// Finds the place of `key` in one level, from `from.prev` on.
+    /// Finds the gap in one level to which `key` belongs, from `from.prev` on.
     ///
     /// `from.next` is a bound: a node known not to be before the key, or
     /// `None`. Meeting it ends the search without comparing again.
@@ -53,7 +52,7 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
     pub(super) unsafe fn search_level(&self, key: Key<'_>, level: usize, from: Gap) -> Found {
         let mut prev = from.prev;
         loop {
-            // SAFETY: `prev` is as promised, or was reached in this level.
+            // SAFETY: `prev` is that of the contract, or was reached in this level.
             let next = unsafe { prev.next(level) };
             let found = |exact| Found {
                 gap: Gap { prev, next },
@@ -65,8 +64,8 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
             if next == from.next {
                 return found(false);
             }
-            // Whatever the comparison says, one of two nodes comes next: ask
-            // for both while this one's key is on its way.
+            // Whatever the comparison says, one of two nodes comes next. Prefetch both
+            // while this node's key arrives.
             if level > 0 {
                 // SAFETY: having `level`, it also has the one below.
                 unsafe { prev.prefetch_next(level - 1) };
@@ -82,7 +81,7 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
         }
     }
 
-    /// The first node at or after `key`, and whether it has this very key.
+    /// The first node at or after `key`, and whether it has exactly this key.
     #[inline]
     pub(super) fn first_at_or_after(&self, key: Key<'_>) -> (Option<Node>, bool) {
         let mut gap = self.whole_list();
@@ -98,15 +97,14 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
         (gap.next, false)
     }
 
-    /// The first node of one level at or after `key`; none if nodes are not so
-    /// high.
+    /// The first node of one level at or after `key`; `None` if no node is that high.
     pub(super) fn first_in_level(&self, key: Key<'_>, lowest: usize) -> Option<Node> {
         if lowest >= self.max_height {
             return None;
         }
         let mut gap = self.whole_list();
         for level in (lowest..self.height().max(lowest + 1)).rev() {
-            // SAFETY: as in `first_at_or_after`.
+            // SAFETY: the head has every level; later `prev`s come from the level above.
             let found = unsafe { self.search_level(key, level, gap) };
             gap = found.gap;
         }
@@ -117,7 +115,7 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
     pub(super) fn last_before(&self, key: Key<'_>, or_at: bool) -> Option<Node> {
         let mut gap = self.whole_list();
         for level in (0..self.height()).rev() {
-            // SAFETY: as in `first_at_or_after`.
+            // SAFETY: the head has every level; later `prev`s come from the level above.
             let found = unsafe { self.search_level(key, level, gap) };
             if found.exact && or_at {
                 return found.gap.next;
@@ -139,8 +137,8 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
         self.unless_head(node)
     }
 
-    /// About how many nodes are before `key`: steps taken in a level stand for
-    /// the nodes that such a step passes over on average.
+    /// About how many nodes are before `key`: each step in a level counts as many nodes
+    /// as such a step passes over on average.
     pub(super) fn estimate_before(&self, key: Key<'_>) -> usize {
         let mut gap = self.whole_list();
         let mut count = 0_usize;
@@ -160,7 +158,8 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
         count
     }
 
-    /// The place that holds every key, in every level.
+    /// The gap from the head to the end of the list: every key belongs to it, in every
+    /// level.
     #[inline(always)]
     pub(super) fn whole_list(&self) -> Gap {
         Gap {
