@@ -2,35 +2,36 @@
 //!
 //! * [`arena`]: a bump allocator for memtables, sharded when it sees contention.
 //! * [`art`]: an adaptive radix tree of keys and their versions.
-//! * [`single_flight`]: work that one thread does for all who wait for it.
-//! * [`skiplist`]: the inline skip list, concurrent inserts beside lock-free
-//!   readers (seed: RocksDB's `InlineSkipList`).
-//! * [`wait_group`]: work under way that somebody may have to wait out.
+//! * [`single_flight`]: work that one thread does for all that wait for it.
+//! * [`skiplist`]: the inline skip list (RocksDB's `InlineSkipList`): concurrent inserts
+//!   and lock-free readers.
+//! * [`wait_group`]: a count of work in flight that other threads can wait for.
 //! * [`prefetch`]: asking the processor for memory before it is needed.
 //! * [`publish`]: a number that moves over a finished prefix, without a leader.
-//! * [`region`]: the memory of memtables, huge pages, and what is kept of it.
-//! * [`append_list`]: entries without order, sorted when read.
+//! * [`region`]: the memory of memtables, with huge pages and a pool.
+//! * [`append_list`]: unordered entries, sorted when read.
 //! * [`hash_buckets`]: hash tables of linked lists and skip lists.
-//! * [`sorted_snapshot`]: snapshots of entries, sorted after the fact.
-//! * [`group`]: leader and followers, the mechanism of grouped commits.
-//! * [`scratch`]: what a thread keeps for its next call.
-//! * [`dynamic_bloom`]: a Bloom filter that is added to while it is asked.
+//! * [`sorted_snapshot`]: snapshots of entries that are sorted after they were collected.
+//! * [`group`]: leader and followers, the mechanism of grouped commit.
+//! * [`scratch`]: values that a thread keeps for its next call.
+//! * [`dynamic_bloom`]: a Bloom filter that is added to while it is queried.
 //! * [`counter`]: statistics that promise no ordering.
-//! * [`heap`]: a global allocator that benchmarks can ask to count.
-//! * [`waiter`]: spin, yield, then sleep, by what has paid off before.
-//! * [`sync`]: the atomics all of them use; loom's under `cfg(loom)` and feature
-//!   `loom`.
-//! * [`system`]: locks, threads and time, the system's or a simulation's.
+//! * [`heap`]: a global allocator that can count, for benchmarks.
+//! * [`waiter`]: waiting by spinning, yielding if that has paid off before, and sleeping.
+//! * [`sync`]: the atomics and locks that the others use; loom's or shuttle's in models.
+//! * [`system`]: locks, threads and time: the operating system's or a simulation's.
 //!
-//! No I/O and no engine types here. This is the one crate whose business is
-//! `unsafe`; each block states the invariant it relies on, each atomic who
-//! writes it, who reads it and what it publishes.
+//! There is no I/O and there are no engine types here. This crate is the home of `unsafe`
+//! code: each block states the invariant that it relies on, and each atomic states which
+//! threads write and read it and what it publishes.
 
 #[cfg(any(
     all(loom, not(feature = "loom")),
     all(shuttle, not(feature = "shuttle"))
 ))]
-compile_error!("models need the feature of their checker, too: --features loom or shuttle");
+compile_error!(
+    "a model also needs the feature of its checker: --features loom or --features shuttle"
+);
 
 pub mod append_list;
 pub mod arena;

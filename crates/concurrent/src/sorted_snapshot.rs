@@ -6,8 +6,8 @@
 //! entries) makes it once and shares it.
 //!
 //! # Invariants
-//! * T1: the nodes of a `SortedSnapshot` lie in its arena, are complete and were
-//!   published to the thread that made it.
+//! * T1: the nodes of a `SortedSnapshot` are in its arena, are complete, and were
+//!   published to the thread that made the snapshot.
 //!
 //! # Locks
 //! A thread that sorts the entries of a sealed structure holds the lock of its seal, so
@@ -26,7 +26,7 @@ use crate::sync::{AtomicBool, Mutex, Ordering};
 /// A visitor: takes user key, tag and value of an entry, and returns whether to go on.
 pub type Visit<'a> = dyn FnMut(&[u8], u64, &[u8]) -> bool + 'a;
 
-/// SortedSnapshot entries of a structure.
+/// The sorted entries of a structure.
 pub(crate) struct SortedSnapshot<O> {
     order: Arc<O>,
     /// The nodes with the digests of their keys, which decide most of the order without

@@ -1,21 +1,20 @@
-//! The atomics and locks of this crate: std's and those of [`crate::system`],
-//! loom's under `cfg(loom)`, or shuttle's under `cfg(shuttle)`.
+//! The atomics and locks of this crate: those of std and of [`crate::system`], loom's
+//! under `cfg(loom)`, or shuttle's under `cfg(shuttle)`.
 //!
-//! Code whose interleavings are model-checked takes its shared state from
-//! here and from nowhere else; statistics ([`crate::counter`]) do not, since
-//! they order nothing. All variants offer the same names with the same
-//! signatures (parking_lot's: no poisoning).
+//! Code whose interleavings are model-checked takes its shared state only from here.
+//! Statistics ([`crate::counter`]) do not, since they order nothing. All variants have
+//! the same names with the same signatures (parking_lot's, without poisoning).
 //!
-//! loom tries every interleaving of a small run, and every value that the
-//! memory model lets a load return. shuttle runs long ones under random
-//! schedules, and knows sequential consistency only.
+//! loom tries every interleaving of a short run, and every value that the memory model
+//! lets a load return. shuttle executes long runs under random schedules, with sequential
+//! consistency only.
 //!
-//! Contract for users: no item of this module may live in a plain `static`,
-//! because a checker's are created anew in every execution.
+//! Contract for users: no item of this module may be in a plain `static`, since a
+//! checker's items must be created again in every execution.
 //!
 //! With the cargo feature `count-rmw` the atomics and the mutex count the
-//! read-modify-writes of each thread ([`rmw`]); without it they are std's and
-//! parking_lot's themselves.
+//! read-modify-writes of each thread ([`rmw`]). Without it they are std's and
+//! parking_lot's own.
 
 pub mod rmw;
 
@@ -29,8 +28,8 @@ pub use backend::{
     MutexGuard, Ordering, fence, hint, thread,
 };
 
-/// Atomics that models need not branch on: std's under a checker, too. For
-/// shared words that order nothing a reader relies on.
+/// Atomics that models need not branch on: std's also under a checker. They are for
+/// shared words whose ordering no reader relies on.
 pub(crate) mod unmodelled {
     #[cfg(all(feature = "count-rmw", not(any(loom, shuttle))))]
     pub(crate) use super::rmw::counted::{AtomicU64, AtomicUsize};
@@ -69,7 +68,7 @@ mod backend {
     pub(crate) use std::thread_local;
 }
 
-/// std's, but for what a simulation has to know of.
+/// std's functions, except those that a simulation replaces.
 #[cfg(not(any(loom, shuttle)))]
 pub mod real_thread {
     pub use crate::system::yield_now;
@@ -91,7 +90,7 @@ mod backend {
         thread,
     };
 
-    /// loom's, with std's way of saying that the value is constant.
+    /// loom's `thread_local`, with std's syntax for a constant value.
     macro_rules! modelled_local {
         ($(#[$meta:meta])* static $name:ident: $type:ty = const { $value:expr };) => {
             loom::thread_local! { $(#[$meta])* static $name: $type = $value; }
@@ -156,8 +155,8 @@ mod modelled {
         }
     }
 
-    /// What the kernel does for a futex: the look at the word and the sleep
-    /// are one step against a wake-up.
+    /// Does what the kernel does for a futex: checking the word and going to sleep are
+    /// one step with respect to a wake-up.
     #[derive(Debug)]
     pub(crate) struct Parking {
         lock: checked::Mutex<()>,
@@ -172,7 +171,7 @@ mod modelled {
             }
         }
 
-        /// Sleeps, until a wake-up, if `asleep` says so.
+        /// Sleeps until a wake-up if `asleep` returns `true`.
         pub(crate) fn park_if(&self, asleep: impl Fn() -> bool) {
             let lock = self.lock.lock().expect("no thread fails under the lock");
             if asleep() {

@@ -1,14 +1,13 @@
-//! How many atomic read-modify-writes a thread has done: what two cores that
-//! write to one structure pay each other for, and a figure that, unlike time,
-//! does not depend on what else the machine does.
+//! Counts the atomic read-modify-writes of each thread. They are the main cost of writing
+//! to shared memory from several cores, and unlike times, the count does not depend on
+//! what else the machine does.
 //!
-//! Off unless the cargo feature `count-rmw` is on, and not part of a model.
-//! Counted is every swap, fetch-and-something and attempt of a
-//! compare-exchange on the atomics of [`crate::sync`], whether other threads
-//! share its line at that moment or not, and two for each time a mutex is
-//! taken (taking and releasing, as parking_lot does without contention).
-//! Loads, stores, fences, and the locks taken once per many entries are not
-//! counted.
+//! It is off unless the cargo feature `count-rmw` is on, and never part of a model. It
+//! counts every swap, fetch-and-modify and attempted compare-exchange on the atomics of
+//! [`crate::sync`], whether other threads share the cache line at that moment or not, and
+//! two for each time that a mutex is taken (taking and releasing it, as in parking_lot
+//! without contention). Loads, stores, fences, and locks that are taken once per many
+//! entries are not counted.
 
 /// Whether this build counts.
 pub const ENABLED: bool = cfg!(all(feature = "count-rmw", not(any(loom, shuttle))));
@@ -40,8 +39,8 @@ pub(super) mod counted {
         DONE.with(|done| done.set(done.get() + operations));
     }
 
-    /// A newtype around std's atomic: what is not a read-modify-write goes to
-    /// it through `Deref`, the rest is counted and handed on.
+    /// A newtype around std's atomic. Operations that are not read-modify-writes reach it
+    /// through `Deref`; the others are counted and forwarded.
     macro_rules! counted {
         ($name:ident $(<$param:ident>)?, $value:ty, { $($op:ident),* }) => {
             /// std's atomic of this name, counting read-modify-writes.
@@ -116,8 +115,7 @@ pub(super) mod counted {
     counted!(AtomicU64, u64, { swap, fetch_add, fetch_sub, fetch_and, fetch_or, fetch_xor, fetch_max, fetch_min });
     counted!(AtomicUsize, usize, { swap, fetch_add, fetch_sub, fetch_and, fetch_or, fetch_xor, fetch_max, fetch_min });
 
-    /// parking_lot's mutex, counting two read-modify-writes for each time it
-    /// is taken.
+    /// parking_lot's mutex, counting two read-modify-writes each time it is taken.
     #[derive(Debug, Default)]
     pub struct Mutex<T>(parking_lot::Mutex<T>);
 
@@ -134,7 +132,7 @@ pub(super) mod counted {
             self.0.lock()
         }
 
-        /// The lock, if it is free now. Finding it taken is only a load.
+        /// The lock, if it is free now. Finding it taken takes only a load.
         #[inline(always)]
         pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
             let guard = self.0.try_lock()?;

@@ -1,20 +1,21 @@
-//! What the engine asks of the operating system besides files: locks, conditions,
-//! threads, sleeping and the time.
+//! What the engine needs from the operating system besides files: locks, condition
+//! variables, threads, sleeping and time.
 //!
-//! In a normal build these are parking_lot's and std's themselves. With the cargo
-//! feature `simulation`, which tests and the `stress` tool turn on, they look first
-//! whether the calling thread belongs to a `simulation`. If it does, one thread of
-//! it runs at a time, and a seed decides which: at each of the calls below, and
-//! wherever `simulation::point` is called. Time then passes as the simulation
-//! says, so that waiting takes none. The same seed gives the same run.
+//! In a normal build these are parking_lot's and std's own. With the cargo feature
+//! `simulation`, which tests and the `stress` tool turn on, they check first whether the
+//! calling thread belongs to a `simulation`. In a simulation one thread runs at a time. A
+//! seed decides which one, at each of the calls below and wherever `simulation::point` is
+//! called. Time is simulated, so that waiting takes none. The same seed gives the same
+//! run.
 //!
 //! # Contract
-//! * The database takes all that may make a thread wait from here, as well as the
-//!   time where anything depends on it. What only measures may ask std.
-//! * Locks of the whole process are not from here: threads of a simulation and
-//!   others may meet at them. Nothing that is from here is called under one.
-//! * What is made of this module is used by one simulation, or by none, as long
-//!   as that runs.
+//! * The database takes from here everything that may make a thread wait, and the time
+//!   wherever a decision depends on it. Measurements may use std.
+//! * Locks shared by the whole process are not from here, since threads of a simulation
+//!   and other threads may contend for them. Under such a lock nothing from here is
+//!   called.
+//! * An object made of this module's types is used by threads of one simulation only, or
+//!   by threads outside of simulations only, while a simulation runs.
 
 #[cfg(not(feature = "simulation"))]
 mod real;
@@ -35,7 +36,7 @@ pub(crate) use backend::{futex_wait, futex_wake_all, futex_wake_one};
 #[cfg(feature = "simulation")]
 pub use simulated::{limit_threads, scheduler as simulation};
 
-/// How long ago `moment` was.
+/// The time since `moment`.
 #[inline]
 pub fn since(moment: std::time::Instant) -> std::time::Duration {
     now().saturating_duration_since(moment)

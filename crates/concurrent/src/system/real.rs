@@ -1,4 +1,5 @@
-//! The operating system's own. See [`crate::system`] for what is promised.
+//! The operating system's locks, threads and time. See [`crate::system`] for the
+//! contract.
 
 pub(crate) use atomic_wait::{
     wait as futex_wait, wake_all as futex_wake_all, wake_one as futex_wake_one,
@@ -25,7 +26,7 @@ pub const fn random() -> Option<u128> {
     None
 }
 
-/// The time that deadlines are set by.
+/// The time that deadlines refer to.
 #[inline(always)]
 pub fn now() -> Instant {
     Instant::now()
@@ -39,7 +40,7 @@ pub fn wall_clock() -> SystemTime {
 /// Starts a thread with a name.
 ///
 /// # Errors
-/// Those of the system.
+/// The errors of the system.
 pub fn spawn<T: Send + 'static>(
     name: String,
     body: impl FnOnce() -> T + Send + 'static,
@@ -47,11 +48,11 @@ pub fn spawn<T: Send + 'static>(
     Builder::new().name(name).spawn(body)
 }
 
-/// The same in a scope. The handle must be joined: a simulation does not know when
-/// a scope ends.
+/// Starts a thread with a name in a scope. The handle must be joined, since a simulation
+/// does not know when a scope ends.
 ///
 /// # Errors
-/// Those of the system.
+/// The errors of the system.
 pub fn spawn_scoped<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: String,

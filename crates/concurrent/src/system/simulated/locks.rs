@@ -1,5 +1,5 @@
-//! Locks and conditions: parking_lot's, but that a simulation's thread waits by
-//! letting the others of it run.
+//! Locks and condition variables: parking_lot's, except that a thread of a simulation
+//! waits by letting the simulation's other threads run.
 
 use super::{address, scheduler::current};
 use parking_lot::lock_api;
@@ -17,8 +17,8 @@ pub type RwLockReadGuard<'a, T> = lock_api::RwLockReadGuard<'a, RawRwLock, T>;
 /// See [`parking_lot::RwLockWriteGuard`].
 pub type RwLockWriteGuard<'a, T> = lock_api::RwLockWriteGuard<'a, RawRwLock, T>;
 
-/// Tries until it succeeds, with the others of the simulation running in between.
-/// `false` outside of one.
+/// Tries to lock until it succeeds, while the simulation's other threads run in between.
+/// Returns `false` outside of a simulation.
 fn acquire<T>(lock: &T, attempt: impl Fn(&T) -> bool) -> bool {
     let Some(thread) = current() else {
         return false;
@@ -30,7 +30,7 @@ fn acquire<T>(lock: &T, attempt: impl Fn(&T) -> bool) -> bool {
     true
 }
 
-/// Lets those look again who wait for `lock`.
+/// Wakes the threads that wait for `lock`, so that they try again.
 fn released<T>(lock: &T) {
     if let Some(thread) = current() {
         thread.wake_all(address(lock));
@@ -40,8 +40,8 @@ fn released<T>(lock: &T) {
 /// The lock of a [`Mutex`].
 pub struct RawMutex(parking_lot::RawMutex);
 
-// SAFETY: locking and unlocking are those of parking_lot's lock, whichever way a
-// thread waits for it.
+// SAFETY: locking and unlocking are those of parking_lot's lock, whichever way a thread
+// waits.
 unsafe impl lock_api::RawMutex for RawMutex {
     const INIT: Self = RawMutex(parking_lot::RawMutex::INIT);
 
@@ -71,7 +71,8 @@ unsafe impl lock_api::RawMutex for RawMutex {
 /// The lock of a [`RwLock`].
 pub struct RawRwLock(parking_lot::RawRwLock);
 
-// SAFETY: as for `RawMutex`.
+// SAFETY: locking and unlocking are those of parking_lot's lock, whichever way a thread
+// waits.
 unsafe impl lock_api::RawRwLock for RawRwLock {
     const INIT: Self = RawRwLock(parking_lot::RawRwLock::INIT);
 
@@ -125,8 +126,8 @@ impl WaitTimeoutResult {
     }
 }
 
-/// See [`parking_lot::Condvar`]. That one waits with parking_lot's own guards only,
-/// so here it waits at a gate, which whoever notifies has to pass.
+/// See [`parking_lot::Condvar`]. That type waits only with parking_lot's own guards. So
+/// it waits here with the guard of a gate, which notifiers lock, too.
 #[derive(Default)]
 pub struct Condvar {
     inner: parking_lot::Condvar,
@@ -134,7 +135,7 @@ pub struct Condvar {
 }
 
 impl Condvar {
-    /// Nobody waits.
+    /// A condition variable without waiters.
     pub const fn new() -> Self {
         Condvar {
             inner: parking_lot::Condvar::new(),
@@ -142,10 +143,10 @@ impl Condvar {
         }
     }
 
-    /// Waits to be notified, with the lock given up meanwhile.
+    /// Waits for a notification, with the lock released meanwhile.
     pub fn wait<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>) {
         if let Some(thread) = current() {
-            // Nobody else runs before the wait.
+            // No other thread runs before the wait.
             lock_api::MutexGuard::unlocked(guard, || thread.wait(address(self), None));
             return;
         }
@@ -156,7 +157,7 @@ impl Condvar {
         });
     }
 
-    /// The same as long as `condition` holds.
+    /// Waits as long as `condition` holds.
     pub fn wait_while<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,
@@ -167,7 +168,7 @@ impl Condvar {
         }
     }
 
-    /// The same, until `deadline` at most.
+    /// As [`Condvar::wait`], but at most until `deadline`.
     pub fn wait_until<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,
@@ -187,7 +188,7 @@ impl Condvar {
         })
     }
 
-    /// The same, for `time` at most.
+    /// As [`Condvar::wait`], but at most for `time`.
     pub fn wait_for<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,
@@ -196,7 +197,7 @@ impl Condvar {
         self.wait_until(guard, super::now() + time)
     }
 
-    /// Wakes one that waits.
+    /// Wakes one waiter.
     pub fn notify_one(&self) {
         if let Some(thread) = current() {
             return thread.wake_one(address(self));
@@ -205,7 +206,7 @@ impl Condvar {
         self.inner.notify_one();
     }
 
-    /// Wakes all that wait.
+    /// Wakes all waiters.
     pub fn notify_all(&self) {
         if let Some(thread) = current() {
             return thread.wake_all(address(self));

@@ -1,5 +1,5 @@
-//! What a simulation gives to its threads, and the operating system to others.
-//! See [`crate::system`] for what is promised.
+//! Locks, threads and time for threads of a simulation; other threads get the operating
+//! system's. See [`crate::system`] for the contract.
 
 mod locks;
 pub mod scheduler;
@@ -27,7 +27,7 @@ pub fn random() -> Option<u128> {
     current().map(|thread| thread.random())
 }
 
-/// The time that deadlines are set by.
+/// The time that deadlines refer to.
 pub fn now() -> Instant {
     current().map_or_else(Instant::now, |thread| thread.now())
 }
@@ -37,16 +37,16 @@ pub fn wall_clock() -> SystemTime {
     current().map_or_else(SystemTime::now, |thread| thread.wall_clock())
 }
 
-/// Lets time pass.
+/// Sleeps for `time`.
 pub fn sleep(time: Duration) {
     match current() {
         None => std::thread::sleep(time),
-        // Nobody wakes what waits at no address.
+        // No thread is woken at address 0.
         Some(thread) => _ = thread.wait(0, Some(thread.now() + time)),
     }
 }
 
-/// Lets others go first.
+/// Lets other threads run first.
 pub fn yield_now() {
     match current() {
         None => std::thread::yield_now(),
@@ -54,12 +54,12 @@ pub fn yield_now() {
     }
 }
 
-/// Sleeps while `word` holds `value`, until it is woken; may return early.
+/// Sleeps until it is woken if `word` holds `value`. May return early.
 pub(crate) fn futex_wait(word: &AtomicU32, value: u32) {
     match current() {
         None => atomic_wait::wait(word, value),
-        // Nobody else runs between the look and the sleep. Relaxed: the threads of
-        // a simulation see everything.
+        // No other thread runs between the check and the sleep. Relaxed: in a simulation
+        // each thread sees all earlier writes.
         Some(thread) if word.load(Ordering::Relaxed) == value => {
             _ = thread.wait(address(word), None);
         }
@@ -67,7 +67,7 @@ pub(crate) fn futex_wait(word: &AtomicU32, value: u32) {
     }
 }
 
-/// Wakes one that sleeps at `word`.
+/// Wakes one thread that sleeps at `word`.
 pub(crate) fn futex_wake_one(word: *const AtomicU32) {
     match current() {
         None => atomic_wait::wake_one(word),
@@ -75,7 +75,7 @@ pub(crate) fn futex_wake_one(word: *const AtomicU32) {
     }
 }
 
-/// Wakes all that sleep at `word`.
+/// Wakes all threads that sleep at `word`.
 pub(crate) fn futex_wake_all(word: *const AtomicU32) {
     match current() {
         None => atomic_wait::wake_all(word),
@@ -83,7 +83,7 @@ pub(crate) fn futex_wake_all(word: *const AtomicU32) {
     }
 }
 
-/// What a thread waits for is told apart by where it is.
+/// The address identifies what a thread waits for.
 fn address<T: ?Sized>(of: *const T) -> usize {
     of.cast::<()>() as usize
 }

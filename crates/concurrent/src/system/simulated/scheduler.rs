@@ -1,20 +1,19 @@
-//! Threads of which one runs at a time, by a seed.
+//! The scheduler of simulations: one thread runs at a time, as chosen by a seed.
 //!
-//! [`run`] starts the first thread of a simulation. All that it starts belong to it,
-//! too. They are threads of the operating system, but only the one whose
-//! *turn* it is runs; it passes the turn on where it waits, and by chance where it
-//! could: at locks and at every [`point`]. So one seed gives one run, as long as the
-//! program asks nothing else that differs between runs.
+//! [`run`] starts the first thread of a simulation. All threads started by threads of a
+//! simulation belong to it, too. They are threads of the operating system, but only the
+//! thread whose *turn* it is runs. It passes the turn on when it waits, and by chance at
+//! locks and at every [`point`]. So one seed gives one run, as long as the program
+//! depends on nothing else that differs between runs.
 //!
-//! Time is the simulation's: it passes a little with each choice, and where all
-//! threads wait it jumps to the next deadline. If there is none, or no end is in
-//! sight, all threads print where they are, and the process ends with
-//! [`STUCK`].
+//! Time is simulated: it advances a little with each choice, and jumps to the next
+//! deadline when all threads wait. If there is no deadline, or the simulation does not
+//! end, all threads print where they are, and the process ends with [`STUCK`].
 //!
 //! Invariants:
-//! * S1: a thread runs only while it is its turn, or before it has sat down, or after
-//!   it has got up.
-//! * S2: a turn is given only to threads that are ready.
+//! * S1: a thread runs only while it is its turn, before it has taken its seat, or after
+//!   it has left it.
+//! * S2: the turn is given only to threads that are ready.
 
 use parking_lot::{Condvar, Mutex};
 use rand::rngs::StdRng;
@@ -27,34 +26,35 @@ use std::panic::resume_unwind;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// What the process ends with when no thread of a simulation gets on.
+/// The exit status of the process when no thread of a simulation can go on.
 pub const STUCK: i32 = 70;
 
-/// Choices, and the time that passes in it, after which a simulation counts as one
-/// that does not end.
+/// A simulation that exceeds this number of choices, or this time, counts as one that
+/// does not end.
 const ENDLESS: u64 = 200_000_000;
 const FOREVER: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// When the first moment of every simulation is: the beginning of 2020.
+/// The time of day at which every simulation starts: the beginning of 2020.
 const EPOCH: Duration = Duration::from_secs(1_577_836_800);
 
 /// What happened in a simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Report {
-    /// Choices of a thread to go on with.
+    /// How often a thread to go on with was chosen.
     pub choices: u64,
-    /// Of the threads chosen, and of all that was [noted](note). Runs that are alike
-    /// have the same one.
+    /// A hash of the threads chosen and of all values that were [noted](note). Equal runs
+    /// have the same fingerprint.
     pub fingerprint: u64,
-    /// The time that has passed in it.
+    /// The simulated time that has passed.
     pub time: Duration,
 }
 
-/// Runs `work` on a new thread, the first of a simulation, until all its threads
-/// have ended. Returns what it made, and what happened.
+/// Runs `work` on a new thread, the first of a simulation, and waits until all threads of
+/// the simulation have ended. Returns the result of `work`, and a report.
 ///
 /// # Panics
-/// In a simulation. With `work`, without waiting for the other threads.
+/// If it is called in a simulation. If `work` panics, its panic is passed on without
+/// waiting for the other threads.
 pub fn run<T: Send>(seed: u64, work: impl FnOnce() -> T + Send) -> (T, Report) {
     assert!(current().is_none(), "a simulation in a simulation");
     let shared = Arc::new(Shared {
@@ -63,9 +63,9 @@ pub fn run<T: Send>(seed: u64, work: impl FnOnce() -> T + Send) -> (T, Report) {
     });
     let first = Seat::new(&shared, "first");
     let body = || {
-        let _seated = first.clone().sit_down();
+        let _seated = first.clone().take_seat();
         let made = work();
-        while let Some(other) = first.somebody_else() {
+        while let Some(other) = first.another_unfinished() {
             first.await_end(&other);
         }
         made
@@ -81,25 +81,24 @@ pub fn run<T: Send>(seed: u64, work: impl FnOnce() -> T + Send) -> (T, Report) {
     (made, report)
 }
 
-/// What is called before the process ends because no thread gets on.
+/// Called before the process ends because no thread can go on.
 static LAST_WORDS: OnceLock<fn()> = OnceLock::new();
 
-/// Has `say` called, once and for all, before a simulation that does not get on ends
-/// the process.
+/// Sets a function that is called before a simulation that cannot go on ends the process.
+/// Only the first call has an effect.
 pub fn set_last_words(say: fn()) {
-    // The first one counts.
+    // Only the first call has an effect.
     let _ = LAST_WORDS.set(say);
 }
 
-/// Somewhere that another thread may go first. Nothing outside of a simulation.
+/// A point at which another thread may run first. Does nothing outside of a simulation.
 pub fn point() {
     if let Some(seat) = current() {
         seat.point();
     }
 }
 
-/// Notes something that is to be the same each time. Nothing outside of a
-/// simulation.
+/// Notes a value that must be the same in each run. Does nothing outside of a simulation.
 pub fn note(what: u64) {
     if let Some(seat) = current() {
         seat.shared.state.lock().note(what);
@@ -116,7 +115,7 @@ pub(super) fn current() -> Option<Seat> {
     CURRENT.try_with(|seat| seat.borrow().clone()).ok()?
 }
 
-/// A thread's place in a simulation.
+/// A thread's seat in a simulation.
 #[derive(Debug, Clone)]
 pub(super) struct Seat {
     shared: Arc<Shared>,
@@ -125,13 +124,13 @@ pub(super) struct Seat {
 
 #[derive(Debug)]
 struct Shared {
-    /// The first moment, for those who want an [`Instant`].
+    /// The start of the simulation as an [`Instant`].
     begun: Instant,
-    /// Locked for moments only: a leaf.
+    /// Locked only for moments; a leaf lock.
     state: Mutex<State>,
 }
 
-/// A thread that has sat down. It gets up when this is dropped.
+/// A thread that has taken its seat. It leaves the seat when this is dropped.
 pub(super) struct Seated;
 
 impl Drop for Seated {
@@ -151,13 +150,13 @@ impl Seat {
         }
     }
 
-    /// One for another thread, which is ready from now on.
+    /// A seat for another thread, which is ready from now on.
     pub fn another(&self, name: &str) -> Seat {
         Seat::new(&self.shared, name)
     }
 
-    /// Somebody else who has not ended.
-    fn somebody_else(&self) -> Option<Seat> {
+    /// The seat of another thread that has not ended.
+    fn another_unfinished(&self) -> Option<Seat> {
         let state = self.shared.state.lock();
         let mut all = 0..state.tasks.len();
         let number = all.find(|&n| n != self.number && !state.tasks[n].is_over())?;
@@ -165,14 +164,14 @@ impl Seat {
         Some(Seat { shared, number })
     }
 
-    /// Makes the calling thread the one that sits here, and waits for its turn.
-    pub fn sit_down(self) -> Seated {
+    /// Makes the calling thread take this seat, and waits for its turn.
+    pub fn take_seat(self) -> Seated {
         CURRENT.with(|current| *current.borrow_mut() = Some(self.clone()));
         self.await_turn();
         Seated
     }
 
-    /// Nobody sits here any more. The turn, if it was here, goes on.
+    /// Ends the thread of this seat. If it has the turn, the turn passes on.
     pub fn cancel(&self) {
         let mut state = self.shared.state.lock();
         state.tasks[self.number].status = Status::Over;
@@ -204,12 +203,12 @@ impl Seat {
         UNIX_EPOCH + EPOCH + self.shared.state.lock().time
     }
 
-    /// Another thread may go first.
+    /// Lets another thread run first, if the strategy chooses one.
     pub fn point(&self) {
         self.go_on(false);
     }
 
-    /// Another thread goes first, if one is ready.
+    /// Lets another thread run first, if one is ready.
     pub fn give_way(&self) {
         self.go_on(true);
     }
@@ -226,12 +225,12 @@ impl Seat {
         self.await_turn();
     }
 
-    /// Waits to be woken at `place`, until `deadline` at most; returns whether that
-    /// has come.
-    pub fn wait(&self, place: usize, deadline: Option<Instant>) -> bool {
+    /// Waits to be woken at `address`, but at most until `deadline`. Returns whether the
+    /// deadline ended the wait.
+    pub fn wait(&self, address: usize, deadline: Option<Instant>) -> bool {
         let mut state = self.shared.state.lock();
         state.tasks[self.number].status = Status::Waits {
-            place,
+            address,
             deadline: deadline.map(|at| at.saturating_duration_since(self.shared.begun)),
         };
         if let Some(next) = state.choose(self.number, false) {
@@ -243,21 +242,21 @@ impl Seat {
         std::mem::take(&mut state.tasks[self.number].timed_out)
     }
 
-    /// Waits until `other` is over.
+    /// Waits until the thread of `other` has ended.
     pub fn await_end(&self, other: &Seat) {
         while !other.is_over() {
             self.wait(end_of(other.number), None);
         }
     }
 
-    /// Makes one ready that waits at `place`.
-    pub fn wake_one(&self, place: usize) {
-        self.shared.state.lock().wake_one(place);
+    /// Makes one thread ready that waits at `address`.
+    pub fn wake_one(&self, address: usize) {
+        self.shared.state.lock().wake_one(address);
     }
 
-    /// Makes all ready that wait at `place`.
-    pub fn wake_all(&self, place: usize) {
-        self.shared.state.lock().wake_all(place);
+    /// Makes all threads ready that wait at `address`.
+    pub fn wake_all(&self, address: usize) {
+        self.shared.state.lock().wake_all(address);
     }
 
     /// Returns when it is this thread's turn: upholds S1.
@@ -269,17 +268,18 @@ impl Seat {
         }
         if state.stuck {
             drop(state);
-            self.say_where();
+            self.print_where();
         }
     }
 
-    /// Says where this thread waits, as none gets on. The process ends soon.
-    fn say_where(&self) -> ! {
+    /// Prints where this thread waits, when no thread can go on. The process ends soon
+    /// after.
+    fn print_where(&self) -> ! {
         let trace = Backtrace::force_capture();
         let state = self.shared.state.lock();
         let task = &state.tasks[self.number];
         let (number, name, status) = (self.number, &task.name, &task.status);
-        // Past what tests capture, which is lost at the end of the process.
+        // Not through what tests capture, which is lost at the end of the process.
         let _ = writeln!(
             std::io::stderr(),
             "thread {number} of the simulation of seed {} ({name}, {status:?}):\n{trace}",
@@ -299,7 +299,7 @@ impl Seat {
     }
 }
 
-/// Where those wait who wait for the end of a thread: no address.
+/// The address at which threads wait for the end of a thread. It is no real address.
 fn end_of(number: usize) -> usize {
     usize::MAX - number
 }
@@ -308,9 +308,9 @@ fn end_of(number: usize) -> usize {
 struct Task {
     name: String,
     status: Status,
-    /// Whether its last wait ended by its deadline.
+    /// Whether the last wait ended by its deadline.
     timed_out: bool,
-    /// Among those that are ready the highest goes on, where that decides.
+    /// With [`Strategy::Priorities`], the ready thread with the highest priority goes on.
     priority: u64,
     /// Notified when it is its turn.
     called: Arc<Condvar>,
@@ -326,20 +326,20 @@ impl Task {
 enum Status {
     Ready,
     Waits {
-        place: usize,
+        address: usize,
         deadline: Option<Duration>,
     },
     Over,
 }
 
-/// How the next thread is chosen. Each finds what others do not: it is drawn for
-/// each simulation.
+/// How the next thread is chosen. It is drawn for each simulation, since each strategy
+/// finds errors that others do not.
 #[derive(Debug, Clone, Copy)]
 enum Strategy {
-    /// By chance, but the one that runs goes on with this probability.
+    /// By chance, but the running thread goes on with this probability.
     Chance { stay: f64 },
-    /// By priority; the highest falls to the bottom with this probability
-    /// (probabilistic concurrency testing: Burckhardt et al., ASPLOS 2010).
+    /// By priority; the highest falls to the bottom with this probability (probabilistic
+    /// concurrency testing: Burckhardt et al., ASPLOS 2010).
     Priorities { fall: f64 },
 }
 
@@ -349,7 +349,7 @@ struct State {
     rng: StdRng,
     strategy: Strategy,
     tasks: Vec<Task>,
-    /// Who runs (S1).
+    /// The thread that runs (S1).
     turn: usize,
     time: Duration,
     choices: u64,
@@ -401,8 +401,9 @@ impl State {
         self.fingerprint = (self.fingerprint ^ what).wrapping_mul(0x0100_0000_01b3);
     }
 
-    /// Who goes on: `me` if that is ready, unless it does so `reluctantly`, or
-    /// another. Nobody when all are over; when all wait for good, that is told.
+    /// Chooses the thread that goes on: `me` or another ready thread. With `reluctantly`,
+    /// it is `me` only if no other thread is ready. `None` if all threads have ended. If
+    /// all wait forever, the simulation is marked as stuck.
     fn choose(&mut self, me: usize, reluctantly: bool) -> Option<usize> {
         self.choices += 1;
         self.time += Duration::from_nanos(self.rng.random_range(1..2_000));
@@ -455,7 +456,7 @@ impl State {
         Some(next)
     }
 
-    /// Those that may be chosen.
+    /// The threads that may be chosen.
     fn ready(&self) -> Vec<usize> {
         let all = self.tasks.iter().enumerate();
         all.filter(|(_, task)| matches!(task.status, Status::Ready))
@@ -463,7 +464,7 @@ impl State {
             .collect()
     }
 
-    /// Makes those ready whose deadline has come.
+    /// Makes threads ready whose deadline has come.
     fn expire(&mut self) {
         for task in &mut self.tasks {
             if let Status::Waits {
@@ -478,24 +479,24 @@ impl State {
         }
     }
 
-    /// Gives the turn to one that is ready (S2).
+    /// Gives the turn to a thread that is ready (S2).
     fn pass_to(&mut self, next: usize) {
         self.turn = next;
         self.tasks[next].called.notify_one();
     }
 
-    fn wake_one(&mut self, place: usize) {
+    fn wake_one(&mut self, address: usize) {
         let waiting: Vec<usize> = (0..self.tasks.len())
-            .filter(|&n| self.tasks[n].waits_at(place))
+            .filter(|&n| self.tasks[n].waits_at(address))
             .collect();
         if let Some(&one) = waiting.choose(&mut self.rng) {
             self.tasks[one].status = Status::Ready;
         }
     }
 
-    fn wake_all(&mut self, place: usize) {
+    fn wake_all(&mut self, address: usize) {
         for task in &mut self.tasks {
-            if task.waits_at(place) {
+            if task.waits_at(address) {
                 task.status = Status::Ready;
             }
         }
@@ -504,6 +505,6 @@ impl State {
 
 impl Task {
     fn waits_at(&self, at: usize) -> bool {
-        matches!(self.status, Status::Waits { place, .. } if place == at)
+        matches!(self.status, Status::Waits { address, .. } if address == at)
     }
 }

@@ -1,4 +1,5 @@
-//! Threads: std's, but that those which a simulation's thread starts belong to it.
+//! Threads: std's, except that threads started by a simulation's thread belong to the
+//! simulation.
 
 use super::scheduler::{Seat, current};
 use std::cell::Cell;
@@ -22,7 +23,7 @@ impl<T> JoinHandle<T> {
         self.inner.join()
     }
 
-    /// Whether its work is over.
+    /// Whether the thread's work is over.
     pub fn is_finished(&self) -> bool {
         match &self.seat {
             None => self.inner.is_finished(),
@@ -54,7 +55,7 @@ impl<T> ScopedJoinHandle<'_, T> {
     }
 }
 
-/// Lets the others of the simulation run until the thread is over.
+/// Lets the simulation's other threads run until the thread has ended.
 fn await_end(seat: Option<&Seat>) {
     if let (Some(seat), Some(me)) = (seat, current()) {
         me.await_end(seat);
@@ -62,17 +63,17 @@ fn await_end(seat: Option<&Seat>) {
 }
 
 thread_local! {
-    /// How many more threads this one may start; `None` is any number.
+    /// How many more threads this one may start; `None` for any number.
     static ALLOWED: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// Has every thread that the calling one starts after the next `count` refused, as
-/// where the system has a limit; `None` is no limit. For tests.
+/// Lets the calling thread start only `count` more threads; starting more fails, as it
+/// does when the system has reached its limit. `None` for no limit. For tests.
 pub fn limit_threads(count: Option<usize>) {
     ALLOWED.set(count);
 }
 
-/// Takes one of the threads that the calling one may start.
+/// Uses up one of the threads that the calling one may start.
 fn take_allowed() -> io::Result<()> {
     match ALLOWED.get() {
         None => Ok(()),
@@ -90,7 +91,7 @@ fn take_allowed() -> io::Result<()> {
 /// Starts a thread with a name.
 ///
 /// # Errors
-/// Those of the system, and of [`limit_threads`].
+/// The errors of the system, and that of [`limit_threads`].
 pub fn spawn<T: Send + 'static>(
     name: String,
     body: impl FnOnce() -> T + Send + 'static,
@@ -104,11 +105,11 @@ pub fn spawn<T: Send + 'static>(
     })
 }
 
-/// The same in a scope. The handle must be joined: a simulation does not know when
-/// a scope ends.
+/// Starts a thread with a name in a scope. The handle must be joined, since a simulation
+/// does not know when a scope ends.
 ///
 /// # Errors
-/// Those of the system, and of [`limit_threads`].
+/// The errors of the system, and that of [`limit_threads`].
 pub fn spawn_scoped<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: String,
@@ -125,15 +126,16 @@ pub fn spawn_scoped<'scope, T: Send + 'scope>(
     })
 }
 
-/// `body` for a thread that takes the seat, and gives it up however it ends.
+/// Wraps `body` for a thread that takes the seat at first, and gives it up however it
+/// ends.
 fn seated<T>(seat: Option<Seat>, body: impl FnOnce() -> T) -> impl FnOnce() -> T {
     move || {
-        let _thread = seat.map(Seat::sit_down);
+        let _thread = seat.map(Seat::take_seat);
         body()
     }
 }
 
-/// Nobody comes to take the seat.
+/// Gives up the seat of a thread that could not be started.
 fn give_up(seat: Option<&Seat>) {
     if let Some(seat) = seat {
         seat.cancel();
